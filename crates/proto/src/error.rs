@@ -1,0 +1,228 @@
+//! What can go wrong between us and a model, in kinds that a program can act on.
+
+use std::fmt;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+/// The exit codes of the `charla` binary.
+pub mod exit {
+    /// All went well.
+    pub const OK: i32 = 0;
+    /// Something that has no code of its own.
+    pub const OTHER: i32 = 1;
+    /// No key, a wrong key, or no right to the model.
+    pub const AUTH: i32 = 41;
+    /// The prompt or an argument cannot be used.
+    pub const INPUT: i32 = 42;
+    /// The sandbox failed.
+    pub const SANDBOX: i32 = 44;
+    /// Settings cannot be used.
+    pub const CONFIG: i32 = 52;
+    /// A limit on turns was reached.
+    pub const TURN_LIMIT: i32 = 53;
+    /// A tool failed in a way that ends the run.
+    pub const FATAL_TOOL: i32 = 54;
+    /// The workspace is not trusted.
+    pub const UNTRUSTED: i32 = 55;
+    /// The user cancelled.
+    pub const CANCELLED: i32 = 130;
+}
+
+/// What kind of failure it was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LlmErrorKind {
+    /// No key, or a key the server does not accept.
+    Auth,
+    /// The key is known but may not do this.
+    Permission,
+    /// The model, or the address, does not exist there.
+    NotFound,
+    /// The server says the request is wrong.
+    InvalidRequest,
+    /// The conversation does not fit the model's window.
+    ContextOverflow,
+    /// Too many requests just now; worth waiting.
+    RateLimit,
+    /// A quota or budget is used up; waiting minutes does not help.
+    Quota,
+    /// The server is overloaded.
+    Overloaded,
+    /// The server failed.
+    Server,
+    /// The connection failed or broke.
+    Network,
+    /// Nothing came for too long.
+    Timeout,
+    /// The answer ended without a reason, was empty, or held only thoughts or a malformed call.
+    InvalidStream,
+    /// What came is not what this wire sends.
+    Protocol,
+    /// The provider refused the prompt or the answer.
+    Blocked,
+    /// This provider cannot do that.
+    NotSupported,
+    /// The endpoint is not configured right.
+    Config,
+    /// The user cancelled.
+    Cancelled,
+}
+
+impl LlmErrorKind {
+    /// The kind's name in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            LlmErrorKind::Auth => "auth",
+            LlmErrorKind::Permission => "permission",
+            LlmErrorKind::NotFound => "not_found",
+            LlmErrorKind::InvalidRequest => "invalid_request",
+            LlmErrorKind::ContextOverflow => "context_overflow",
+            LlmErrorKind::RateLimit => "rate_limit",
+            LlmErrorKind::Quota => "quota",
+            LlmErrorKind::Overloaded => "overloaded",
+            LlmErrorKind::Server => "server",
+            LlmErrorKind::Network => "network",
+            LlmErrorKind::Timeout => "timeout",
+            LlmErrorKind::InvalidStream => "invalid_stream",
+            LlmErrorKind::Protocol => "protocol",
+            LlmErrorKind::Blocked => "blocked",
+            LlmErrorKind::NotSupported => "not_supported",
+            LlmErrorKind::Config => "config",
+            LlmErrorKind::Cancelled => "cancelled",
+        }
+    }
+
+    /// The same request may succeed later.
+    pub fn is_retryable(self) -> bool {
+        matches!(
+            self,
+            LlmErrorKind::RateLimit
+                | LlmErrorKind::Overloaded
+                | LlmErrorKind::Server
+                | LlmErrorKind::Network
+                | LlmErrorKind::Timeout
+                | LlmErrorKind::InvalidStream
+                | LlmErrorKind::Protocol
+        )
+    }
+
+    /// Another model may do what this one cannot just now. Never for a wrong request or a refusal.
+    pub fn allows_fallback(self) -> bool {
+        self.is_retryable() || self == LlmErrorKind::Quota
+    }
+
+    /// What the binary exits with when a run ends in this error.
+    pub fn exit_code(self) -> i32 {
+        match self {
+            LlmErrorKind::Auth | LlmErrorKind::Permission => exit::AUTH,
+            LlmErrorKind::NotFound | LlmErrorKind::ContextOverflow => exit::INPUT,
+            LlmErrorKind::Config => exit::CONFIG,
+            LlmErrorKind::Cancelled => exit::CANCELLED,
+            _ => exit::OTHER,
+        }
+    }
+
+    /// What a person can do about it, when nothing better is known.
+    pub fn hint(self) -> Option<&'static str> {
+        Some(match self {
+            LlmErrorKind::Auth => "check the API key; `charla models` shows which key was found where",
+            LlmErrorKind::Permission => {
+                "the key is valid but has no right to this model; try another model with -m"
+            }
+            LlmErrorKind::NotFound => "check the model's name; `charla models` lists providers and models",
+            LlmErrorKind::ContextOverflow => "shorten the input, or use a model with a larger window (-m)",
+            LlmErrorKind::RateLimit | LlmErrorKind::Overloaded => {
+                "wait and try again, or name other models in the setting `model.fallback`"
+            }
+            LlmErrorKind::Quota => "check the account's quota or billing, or use another model with -m",
+            LlmErrorKind::Server => {
+                "the provider has a problem; try again later or use another model with -m"
+            }
+            LlmErrorKind::Network => "check the network, the base URL and proxy settings",
+            LlmErrorKind::Timeout => {
+                "the server sent nothing for too long; try again, or raise `network.idleTimeoutSeconds`"
+            }
+            LlmErrorKind::InvalidStream | LlmErrorKind::Protocol => "try again, or use another model with -m",
+            LlmErrorKind::Blocked => "rephrase the request; the provider's filter refused it",
+            LlmErrorKind::Config => {
+                "fix the endpoint in the settings; `charla models` shows what is configured"
+            }
+            LlmErrorKind::InvalidRequest | LlmErrorKind::NotSupported | LlmErrorKind::Cancelled => {
+                return None;
+            }
+        })
+    }
+}
+
+/// A failed request.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LlmError {
+    /// What kind of failure it was.
+    pub kind: LlmErrorKind,
+    /// What happened and why, in words; the server's own words where it said any.
+    pub message: String,
+    /// What else is known.
+    pub detail: Box<ErrorDetail>,
+}
+
+/// What else is known about a failure.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ErrorDetail {
+    /// HTTP status.
+    pub status: Option<u16>,
+    /// The server's code or status word (`insufficient_quota`, `RESOURCE_EXHAUSTED`, …).
+    pub code: Option<String>,
+    /// The server's type word, where it has one beside the code.
+    pub vendor_type: Option<String>,
+    /// How long the server asked us to wait.
+    pub retry_after: Option<Duration>,
+    /// The server's id of the request, for its support.
+    pub request_id: Option<String>,
+    /// It came inside a stream that had begun well.
+    pub in_stream: bool,
+    /// `provider/model` it happened with.
+    pub model: Option<String>,
+    /// A hint better than the kind's own.
+    pub hint: Option<String>,
+    /// How many attempts were made in all.
+    pub attempts: u32,
+}
+
+impl LlmError {
+    /// An error of this kind.
+    pub fn new(kind: LlmErrorKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), detail: Box::default() }
+    }
+
+    /// The same error with a hint of its own.
+    pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
+        self.detail.hint = Some(hint.into());
+        self
+    }
+
+    /// What a person can do about it.
+    pub fn hint(&self) -> Option<&str> {
+        self.detail.hint.as_deref().or_else(|| self.kind.hint())
+    }
+
+    /// What the binary exits with.
+    pub fn exit_code(&self) -> i32 {
+        self.kind.exit_code()
+    }
+}
+
+impl fmt::Display for LlmError {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(&self.message)?;
+        match (&self.detail.status, &self.detail.code) {
+            (Some(status), Some(code)) if *code != status.to_string() => {
+                write!(f, " (HTTP {status}, {code})")
+            }
+            (Some(status), _) => write!(f, " (HTTP {status})"),
+            (None, _) => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for LlmError {}

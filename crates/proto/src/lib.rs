@@ -1,0 +1,39 @@
+//! The tongue every part of Charla speaks.
+//!
+//! [`Content`], [`Part`], [`FunctionCall`] and [`FunctionResponse`] are at once the form in memory, the
+//! form in the journal and the form front ends see. Vendors' formats never come this far: they are turned
+//! into these types at the edge, in `charla-providers`.
+//!
+//! This crate does nothing: no I/O, no clock, no runtime. It declares the words and the ports
+//! ([`ContentGenerator`] and its siblings) through which the other crates meet.
+
+mod assemble;
+mod content;
+mod error;
+mod event;
+mod extra;
+mod parts;
+mod port;
+mod request;
+mod response;
+
+pub use assemble::Assembler;
+pub use content::{
+    Blob, Content, FileData, FunctionCall, FunctionResponse, InvalidArgs, Origin, Part, PartKind, Role,
+    WireKind,
+};
+pub use error::{ErrorDetail, LlmError, LlmErrorKind, exit};
+pub use event::{RetryNotice, StreamEvent, TurnEnd, TurnEvent};
+pub use extra::Extra;
+pub use parts::{
+    append_to_last_text_part, flat_map_text_parts, part_to_string, parts_to_string, to_content, to_contents,
+};
+pub use port::{BoxFuture, ChunkStream, ContentGenerator};
+pub use request::{
+    EmbedRequest, FunctionCallingConfig, FunctionCallingMode, FunctionDeclaration, GenerateRequest,
+    NativeTool, Thinking, ThinkingLevel, Tool, ToolConfig,
+};
+pub use response::{
+    Candidate, Citation, EmbedResponse, FinishReason, GenerateResponse, PromptFeedback, TokenCount,
+    UsageMetadata,
+};

@@ -1,0 +1,1 @@
+//! Makes any conversation fit to be sent.

@@ -1,0 +1,1 @@
+//! Adapts JSON Schemas to what a wire accepts.
