@@ -3,17 +3,29 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
 
-use charla_proto::Content;
+use charla_proto::{Content, FunctionDeclaration};
 
-/// Encoded contents, remembered as long as somebody holds the content itself.
+/// Encoded contents and tools, remembered as long as somebody holds the original.
 ///
 /// A conversation's request repeats all earlier contents. Codecs encode each content into a fragment of
 /// the body; this keeps the fragments, keyed by the content's identity, so a step costs what is new
 /// plus the copying of bytes. Entries whose content is gone are swept now and then.
 #[derive(Debug, Default)]
 pub struct Fragments {
-    known: HashMap<(usize, u8), (Weak<Content>, Box<[u8]>)>,
+    contents: Cache<Content>,
+    tools: Cache<FunctionDeclaration>,
+}
+
+#[derive(Debug)]
+struct Cache<T> {
+    known: HashMap<(usize, u8), (Weak<T>, Box<[u8]>)>,
     sweep_at: usize,
+}
+
+impl<T> Default for Cache<T> {
+    fn default() -> Self {
+        Self { known: HashMap::new(), sweep_at: 0 }
+    }
 }
 
 impl Fragments {
@@ -27,30 +39,52 @@ impl Fragments {
         body: &mut Vec<u8>,
         encode: impl FnOnce(&Content, &mut Vec<u8>),
     ) {
-        let key = (Arc::as_ptr(content) as usize, variant);
+        self.contents.append(content, variant, body, encode);
+    }
+
+    /// Appends the fragment of a declared function; an empty one says that the function is left out.
+    pub fn append_tool(
+        &mut self,
+        tool: &Arc<FunctionDeclaration>,
+        body: &mut Vec<u8>,
+        encode: impl FnOnce(&FunctionDeclaration, &mut Vec<u8>),
+    ) {
+        self.tools.append(tool, 0, body, encode);
+    }
+
+    /// How many fragments are held.
+    pub fn len(&self) -> usize {
+        self.contents.known.len() + self.tools.known.len()
+    }
+
+    /// True when nothing is held.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+impl<T> Cache<T> {
+    fn append(
+        &mut self,
+        item: &Arc<T>,
+        variant: u8,
+        body: &mut Vec<u8>,
+        encode: impl FnOnce(&T, &mut Vec<u8>),
+    ) {
+        let key = (Arc::as_ptr(item) as usize, variant);
         if let Some((owner, fragment)) = self.known.get(&key)
-            && owner.upgrade().is_some_and(|owner| Arc::ptr_eq(&owner, content))
+            && owner.upgrade().is_some_and(|owner| Arc::ptr_eq(&owner, item))
         {
             body.extend_from_slice(fragment);
             return;
         }
         let start = body.len();
-        encode(content, body);
+        encode(item, body);
         if self.known.len() >= self.sweep_at.max(64) {
             self.known.retain(|_, (owner, _)| owner.strong_count() > 0);
             self.sweep_at = self.known.len() * 2;
         }
-        self.known.insert(key, (Arc::downgrade(content), body[start..].into()));
-    }
-
-    /// How many fragments are held.
-    pub fn len(&self) -> usize {
-        self.known.len()
-    }
-
-    /// True when nothing is held.
-    pub fn is_empty(&self) -> bool {
-        self.known.is_empty()
+        self.known.insert(key, (Arc::downgrade(item), body[start..].into()));
     }
 }
 
