@@ -85,9 +85,10 @@ fn cut_or_malformed_arguments_make_a_call_invalid() {
     assert!(read("").invalid.is_none() && read(" null ").invalid.is_none());
     let whole = r#"{"path": "a\"b", "content": "x"}"#;
     for end in 1..whole.len() {
-        let cut = read(&whole[..end]);
+        let text = whole.get(..end).unwrap();
+        let cut = read(text);
         assert!(cut.invalid.is_some() && cut.args.is_empty(), "{end}");
-        assert_eq!(cut.invalid.unwrap().raw, whole[..end]);
+        assert_eq!(cut.invalid.unwrap().raw, text);
     }
     assert!(read("[1]").invalid.unwrap().reason.contains("not a JSON object"));
     assert!(read("{'a': 1}").invalid.unwrap().reason.contains("not valid JSON"));
