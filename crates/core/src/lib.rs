@@ -3,7 +3,11 @@
 //! [`Turn`] asks a model and turns what comes back into the events that every front end shows. Front ends
 //! subscribe; they decide nothing.
 
+pub mod chat;
+pub mod loop_guard;
 mod turn;
 
+pub use chat::Chat;
+pub use loop_guard::LoopGuard;
 pub use tokio_util::sync::CancellationToken;
 pub use turn::Turn;

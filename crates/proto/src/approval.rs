@@ -1,6 +1,9 @@
 //! Approvals: who decides whether a call runs, and what was decided.
 
+use std::path::PathBuf;
+
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use crate::Plan;
 
@@ -85,6 +88,92 @@ impl CallStatus {
             Success | Error | Cancelled => false,
         }
     }
+}
+
+/// What a person is shown when asked. Complete: nothing of what would happen is left out.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Confirmation {
+    /// The tool.
+    pub tool: String,
+    /// One line.
+    pub title: String,
+    /// What would happen.
+    pub detail: ConfirmationDetail,
+    /// The rule that asks, and what it misses.
+    pub rule: String,
+    /// What really holds the call in while it runs.
+    pub isolation: String,
+    /// What "always" would allow, in words; absent where there is no such answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub always: Option<String>,
+}
+
+/// What would happen, by type.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
+pub enum ConfirmationDetail {
+    /// A command runs.
+    Exec {
+        /// All of it.
+        command: String,
+        /// Where.
+        cwd: PathBuf,
+    },
+    /// A file changes.
+    Edit {
+        /// Which.
+        path: PathBuf,
+        /// The change as a unified diff.
+        diff: String,
+        /// The text before; absent when the file is new.
+        before: Option<String>,
+        /// The text after; a person may give another.
+        after: String,
+    },
+    /// Something is looked up or sent.
+    Info {
+        /// What.
+        text: String,
+        /// Addresses it goes to.
+        urls: Vec<String>,
+    },
+    /// A tool of an MCP server is called.
+    Mcp {
+        /// The server.
+        server: String,
+        /// Its tool.
+        tool: String,
+        /// With these arguments.
+        args: Map<String, Value>,
+    },
+}
+
+/// A person's answer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "outcome", rename_all = "snake_case", rename_all_fields = "camelCase")]
+pub enum Outcome {
+    /// This once.
+    ProceedOnce,
+    /// This and its like, for this session.
+    ProceedAlways,
+    /// Everything of this tool, for this session.
+    ProceedAlwaysTool,
+    /// Everything of this MCP server, for this session.
+    ProceedAlwaysServer,
+    /// This and its like, in every session.
+    ProceedAlwaysAndSave,
+    /// This once, with other content in place of the model's.
+    ModifyWithEditor {
+        /// The content.
+        new_content: String,
+    },
+    /// No.
+    Cancel {
+        /// Why, for the model.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+    },
 }
 
 #[cfg(test)]

@@ -80,7 +80,7 @@ pub enum TurnEvent {
 }
 
 /// How a turn ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum TurnEnd {
@@ -90,4 +90,14 @@ pub enum TurnEnd {
     Cancelled,
     /// An error ended it.
     Error,
+    /// The process died in the middle; told by the next one.
+    Interrupted,
+    /// As many tool steps as allowed.
+    StepLimit,
+    /// As many tokens as allowed.
+    TokenLimit,
+    /// As much money as allowed.
+    CostLimit,
+    /// The same call with the same result, over and over.
+    Loop,
 }

@@ -13,14 +13,16 @@ mod content;
 mod error;
 mod event;
 mod extra;
+mod fold;
 mod journal;
 mod parts;
 mod port;
+mod record;
 mod request;
 mod response;
 pub mod tool;
 
-pub use approval::{ApprovalMode, CallStatus, Policy, Verdict};
+pub use approval::{ApprovalMode, CallStatus, Confirmation, ConfirmationDetail, Outcome, Policy, Verdict};
 pub use assemble::Assembler;
 pub use content::{
     Blob, Content, FileData, FunctionCall, FunctionResponse, InvalidArgs, Origin, Part, PartKind, Role,
@@ -29,11 +31,16 @@ pub use content::{
 pub use error::{ErrorDetail, LlmError, LlmErrorKind, exit};
 pub use event::{RetryNotice, StreamEvent, TurnEnd, TurnEvent};
 pub use extra::Extra;
-pub use journal::{Journal, JournalError, Record};
+pub use fold::{Conversation, OpenApproval, OpenCall, OpenTurn};
+pub use journal::{Journal, JournalError};
 pub use parts::{
     append_to_last_text_part, flat_map_text_parts, part_to_string, parts_to_string, to_content, to_contents,
 };
 pub use port::{BoxFuture, ChunkStream, ContentGenerator};
+pub use record::{
+    ApprovalAnswered, CallAsked, CallEnded, CallStarted, Fact, FileChange, JOURNAL_VERSION, ModeChanged,
+    ModelChanged, ModelContent, Record, Rewound, SessionStarted, TurnEnded, TurnStarted,
+};
 pub use request::{
     EmbedRequest, FunctionCallingConfig, FunctionCallingMode, FunctionDeclaration, GenerateRequest,
     NativeTool, Thinking, ThinkingLevel, Tool, ToolConfig,

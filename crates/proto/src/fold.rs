@@ -1,0 +1,205 @@
+//! The fold: what a session's records add up to.
+
+use std::sync::Arc;
+
+use crate::{
+    ApprovalMode, CallAsked, CallEnded, CallStatus, Content, Fact, FunctionCall, ModelContent, Outcome, Part,
+    Record, Role, SessionStarted, TurnEnd, UsageMetadata,
+};
+
+/// A session as its records tell it. Folding a journal gives the same value as having been there.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Conversation {
+    /// The first record's facts; absent only before it.
+    pub started: Option<SessionStarted>,
+    /// Everything that was said, with the record each content came with, oldest first.
+    pub contents: Vec<(u64, Arc<Content>)>,
+    /// The turn under way.
+    pub turn: Option<OpenTurn>,
+    /// How the last finished turn ended.
+    pub last_end: Option<TurnEnd>,
+    /// Turns begun so far.
+    pub turns: u64,
+    /// The last record folded in.
+    pub seq: u64,
+    /// `provider/model` that answers.
+    pub model: String,
+    /// How much is allowed without asking.
+    pub mode: ApprovalMode,
+    /// What the last answer cost; the prompt's size is the conversation's.
+    pub last_usage: Option<UsageMetadata>,
+    /// Where each turn began: its number, the record of its start, and how many contents there were.
+    marks: Vec<Mark>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct Mark {
+    seq: u64,
+    contents: usize,
+    turns: u64,
+}
+
+/// A turn under way.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OpenTurn {
+    /// Its number.
+    pub turn: u64,
+    /// The calls of the model's last content, in order; empty while the model speaks.
+    pub calls: Vec<OpenCall>,
+    /// How often the model was asked in this turn.
+    pub steps: u32,
+}
+
+/// A call that may still need its response.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OpenCall {
+    /// The call, with its id.
+    pub call: FunctionCall,
+    /// Where it stands.
+    pub status: CallStatus,
+    /// The question it waits for, or waited for.
+    pub approval: Option<OpenApproval>,
+    /// Its response and media, once it ended.
+    pub response: Option<Vec<Part>>,
+}
+
+/// A question put to a person.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OpenApproval {
+    /// The question.
+    pub asked: Arc<CallAsked>,
+    /// The first answer, and whose.
+    pub answer: Option<(Outcome, String)>,
+}
+
+impl Conversation {
+    /// An empty session.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The fold of many records.
+    pub fn of<'a>(records: impl IntoIterator<Item = &'a Record>) -> Self {
+        let mut conversation = Self::new();
+        for record in records {
+            conversation.apply(record);
+        }
+        conversation
+    }
+
+    /// Folds one more record in. Facts that do not fit (a response to a call nobody made) change nothing:
+    /// a journal written by a newer version, or by hand, must never stop an older one.
+    pub fn apply(&mut self, record: &Record) {
+        match &record.fact {
+            Fact::SessionStarted(started) => {
+                self.model.clone_from(&started.model);
+                self.started = Some((**started).clone());
+            }
+            Fact::TurnStarted(started) => {
+                self.marks.push(Mark { seq: record.seq, contents: self.contents.len(), turns: self.turns });
+                self.turns = started.turn;
+                self.contents.push((record.seq, started.prompt.clone()));
+                self.turn = Some(OpenTurn { turn: started.turn, calls: Vec::new(), steps: 0 });
+            }
+            Fact::ModelContent(said) => self.model_content(record.seq, said),
+            Fact::CallAsked(asked) => {
+                if let Some(call) = self.open_call(&asked.call) {
+                    call.status = CallStatus::AwaitingApproval;
+                    call.approval = Some(OpenApproval { asked: Arc::new((**asked).clone()), answer: None });
+                }
+            }
+            Fact::ApprovalAnswered(answered) => {
+                let approvals = self.turn.iter_mut().flat_map(|turn| &mut turn.calls);
+                let mut approvals = approvals.filter_map(|call| call.approval.as_mut());
+                if let Some(approval) = approvals.find(|open| open.asked.approval == answered.approval)
+                    && approval.answer.is_none()
+                {
+                    approval.answer = Some((answered.outcome.clone(), answered.by.clone()));
+                }
+            }
+            Fact::CallStarted(started) => {
+                if let Some(call) = self.open_call(&started.call) {
+                    call.status = CallStatus::Executing;
+                }
+            }
+            Fact::CallEnded(ended) => self.call_ended(record.seq, ended),
+            Fact::TurnEnded(ended) => {
+                self.turn = None;
+                self.last_end = Some(ended.end);
+            }
+            Fact::Rewound(rewound) => self.rewind(rewound.to),
+            Fact::ModeChanged(changed) => self.mode = changed.mode,
+            Fact::ModelChanged(changed) => self.model.clone_from(&changed.model),
+            Fact::Unknown { .. } => {}
+        }
+        self.seq = record.seq;
+    }
+
+    fn model_content(&mut self, seq: u64, said: &ModelContent) {
+        if said.usage.is_some() {
+            self.last_usage.clone_from(&said.usage);
+        }
+        self.contents.push((seq, said.content.clone()));
+        let Some(turn) = &mut self.turn else { return };
+        turn.steps += 1;
+        turn.calls = said
+            .content
+            .function_calls()
+            .map(|call| OpenCall {
+                call: call.clone(),
+                status: CallStatus::Validating,
+                approval: None,
+                response: None,
+            })
+            .collect();
+    }
+
+    fn call_ended(&mut self, seq: u64, ended: &CallEnded) {
+        let Some(call) = self.open_call(&ended.call) else { return };
+        if call.response.is_some() {
+            return;
+        }
+        call.status = ended.status;
+        let response = Part::function_response(ended.response.clone());
+        call.response = Some(std::iter::once(response).chain(ended.media.iter().cloned()).collect());
+        let Some(turn) = &mut self.turn else { return };
+        if turn.calls.iter().all(|call| call.response.is_some()) {
+            // All results of one step are one content, in the order of the calls.
+            let parts = turn.calls.drain(..).filter_map(|call| call.response).flatten().collect();
+            self.contents.push((seq, Arc::new(Content::new(Role::User, parts))));
+        }
+    }
+
+    fn rewind(&mut self, to: u64) {
+        self.contents.retain(|(seq, _)| *seq <= to);
+        while let Some(mark) = self.marks.last()
+            && mark.seq > to
+        {
+            self.turns = mark.turns;
+            self.marks.pop();
+        }
+        self.turn = None;
+        self.last_usage = None;
+    }
+
+    fn open_call(&mut self, id: &str) -> Option<&mut OpenCall> {
+        let calls = &mut self.turn.as_mut()?.calls;
+        calls.iter_mut().find(|open| open.call.id.as_deref() == Some(id))
+    }
+
+    /// Calls that still need a response, in order.
+    pub fn unanswered(&self) -> impl Iterator<Item = &OpenCall> {
+        self.turn.iter().flat_map(|turn| &turn.calls).filter(|call| call.response.is_none())
+    }
+
+    /// Questions nobody has answered yet.
+    pub fn open_approvals(&self) -> impl Iterator<Item = &OpenApproval> {
+        let calls = self.turn.iter().flat_map(|turn| &turn.calls);
+        calls.filter_map(|call| call.approval.as_ref()).filter(|approval| approval.answer.is_none())
+    }
+
+    /// The records at which turns began, oldest first: points to rewind to (just before).
+    pub fn turn_starts(&self) -> impl Iterator<Item = u64> {
+        self.marks.iter().map(|mark| mark.seq)
+    }
+}

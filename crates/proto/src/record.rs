@@ -1,0 +1,299 @@
+//! Records: the durable facts of a session, and the only truth about it.
+
+use std::borrow::Cow;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use serde::ser::SerializeMap;
+use serde::{Deserialize, Serialize, Serializer};
+use serde_json::{Map, Value};
+
+use crate::{
+    ApprovalMode, CallStatus, Confirmation, Content, FinishReason, FunctionResponse, Outcome, Part, TurnEnd,
+    UsageMetadata,
+};
+
+/// The version of the journal's format, in its first record.
+pub const JOURNAL_VERSION: u32 = 1;
+
+/// One fact with its place and time. In JSON one flat object: `seq`, `at`, `kind` and the fact's fields.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Record {
+    /// Its place in the session, from 1, without gaps.
+    pub seq: u64,
+    /// When, in milliseconds since 1970.
+    pub at: u64,
+    /// What happened.
+    pub fact: Fact,
+}
+
+/// Something that happened and stays true.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Fact {
+    /// The first record of every journal.
+    SessionStarted(Box<SessionStarted>),
+    /// The user said something and a turn began.
+    TurnStarted(TurnStarted),
+    /// The model said something.
+    ModelContent(Box<ModelContent>),
+    /// A call waits for a person.
+    CallAsked(Box<CallAsked>),
+    /// A person, or a rule in a person's place, answered.
+    ApprovalAnswered(Box<ApprovalAnswered>),
+    /// A call is about to run. Written before it runs, so that after a crash it is known to have begun.
+    CallStarted(CallStarted),
+    /// A call has its one response.
+    CallEnded(Box<CallEnded>),
+    /// The turn is over.
+    TurnEnded(Box<TurnEnded>),
+    /// The conversation goes on from an earlier point; what came after it no longer counts.
+    Rewound(Rewound),
+    /// How much is allowed without asking has changed.
+    ModeChanged(ModeChanged),
+    /// Another model answers from now on.
+    ModelChanged(ModelChanged),
+    /// A kind this version does not know: kept as it is.
+    Unknown {
+        /// Its kind.
+        kind: String,
+        /// Its fields.
+        fields: Map<String, Value>,
+    },
+}
+
+/// See [`Fact::SessionStarted`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SessionStarted {
+    /// The journal's format.
+    pub version: u32,
+    /// The session's id.
+    pub session: String,
+    /// The folder it works in.
+    pub cwd: PathBuf,
+    /// `provider/model`.
+    pub model: String,
+    /// The session and record it was forked from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<(String, u64)>,
+}
+
+/// See [`Fact::TurnStarted`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TurnStarted {
+    /// The turn, from 1.
+    pub turn: u64,
+    /// What the user said.
+    pub prompt: Arc<Content>,
+}
+
+/// See [`Fact::ModelContent`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ModelContent {
+    /// The turn.
+    pub turn: u64,
+    /// What it said, with its origin.
+    pub content: Arc<Content>,
+    /// Why it stopped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub finish: Option<FinishReason>,
+    /// What it cost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<UsageMetadata>,
+}
+
+/// See [`Fact::CallAsked`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CallAsked {
+    /// The turn.
+    pub turn: u64,
+    /// The call.
+    pub call: String,
+    /// The approval's id, unique across sessions.
+    pub approval: String,
+    /// What a person is shown.
+    pub confirmation: Confirmation,
+}
+
+/// See [`Fact::ApprovalAnswered`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ApprovalAnswered {
+    /// The approval.
+    pub approval: String,
+    /// The answer.
+    pub outcome: Outcome,
+    /// Who answered.
+    pub by: String,
+}
+
+/// See [`Fact::CallStarted`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CallStarted {
+    /// The turn.
+    pub turn: u64,
+    /// The call.
+    pub call: String,
+}
+
+/// See [`Fact::CallEnded`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CallEnded {
+    /// The turn.
+    pub turn: u64,
+    /// The call.
+    pub call: String,
+    /// How: a final status.
+    pub status: CallStatus,
+    /// What the model is told.
+    pub response: FunctionResponse,
+    /// Media that stands beside the response.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub media: Vec<Part>,
+    /// What the person is shown, when it differs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub display: Option<String>,
+    /// Files it changed, for undo.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<FileChange>,
+}
+
+/// A file a call changed: what was there before and after, by content hash. The texts are kept by the
+/// store beside the journal.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileChange {
+    /// The file.
+    pub path: PathBuf,
+    /// Hash of the bytes before; absent when there was no file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<String>,
+    /// Hash of the bytes after; absent when it was removed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<String>,
+}
+
+/// See [`Fact::TurnEnded`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TurnEnded {
+    /// The turn.
+    pub turn: u64,
+    /// How.
+    pub end: TurnEnd,
+    /// In words, where there is more to say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detail: Option<String>,
+}
+
+/// See [`Fact::Rewound`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Rewound {
+    /// The conversation is as it was right after this record.
+    pub to: u64,
+}
+
+/// See [`Fact::ModeChanged`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ModeChanged {
+    /// The mode from now on.
+    pub mode: ApprovalMode,
+}
+
+/// See [`Fact::ModelChanged`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ModelChanged {
+    /// `provider/model` from now on.
+    pub model: String,
+}
+
+impl Fact {
+    /// The kind's name in JSON.
+    pub fn kind(&self) -> &str {
+        match self {
+            Fact::SessionStarted(_) => "session_started",
+            Fact::TurnStarted(_) => "turn_started",
+            Fact::ModelContent(_) => "model_content",
+            Fact::CallAsked(_) => "call_asked",
+            Fact::ApprovalAnswered(_) => "approval_answered",
+            Fact::CallStarted(_) => "call_started",
+            Fact::CallEnded(_) => "call_ended",
+            Fact::TurnEnded(_) => "turn_ended",
+            Fact::Rewound(_) => "rewound",
+            Fact::ModeChanged(_) => "mode_changed",
+            Fact::ModelChanged(_) => "model_changed",
+            Fact::Unknown { kind, .. } => kind,
+        }
+    }
+}
+
+/// What every record begins with.
+#[derive(Deserialize)]
+struct Head<'a> {
+    seq: u64,
+    at: u64,
+    #[serde(borrow)]
+    kind: Cow<'a, str>,
+}
+
+impl Record {
+    /// Reads one line of a journal. Kinds this version does not know are kept, not refused.
+    pub fn from_json(line: &str) -> Result<Self, serde_json::Error> {
+        // The head first: the body is then read straight into its type, without a tree in between.
+        let head: Head = serde_json::from_str(line)?;
+        let fact = match &*head.kind {
+            "session_started" => Fact::SessionStarted(serde_json::from_str(line)?),
+            "turn_started" => Fact::TurnStarted(serde_json::from_str(line)?),
+            "model_content" => Fact::ModelContent(serde_json::from_str(line)?),
+            "call_asked" => Fact::CallAsked(serde_json::from_str(line)?),
+            "approval_answered" => Fact::ApprovalAnswered(serde_json::from_str(line)?),
+            "call_started" => Fact::CallStarted(serde_json::from_str(line)?),
+            "call_ended" => Fact::CallEnded(serde_json::from_str(line)?),
+            "turn_ended" => Fact::TurnEnded(serde_json::from_str(line)?),
+            "rewound" => Fact::Rewound(serde_json::from_str(line)?),
+            "mode_changed" => Fact::ModeChanged(serde_json::from_str(line)?),
+            "model_changed" => Fact::ModelChanged(serde_json::from_str(line)?),
+            kind => {
+                let mut fields: Map<String, Value> = serde_json::from_str(line)?;
+                for key in ["seq", "at", "kind"] {
+                    fields.shift_remove(key);
+                }
+                Fact::Unknown { kind: kind.to_owned(), fields }
+            }
+        };
+        Ok(Self { seq: head.seq, at: head.at, fact })
+    }
+}
+
+impl Serialize for Record {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Flat<'a, T> {
+            seq: u64,
+            at: u64,
+            kind: &'a str,
+            #[serde(flatten)]
+            body: T,
+        }
+        let (seq, at, kind) = (self.seq, self.at, self.fact.kind());
+        match &self.fact {
+            Fact::SessionStarted(body) => Flat { seq, at, kind, body }.serialize(serializer),
+            Fact::TurnStarted(body) => Flat { seq, at, kind, body }.serialize(serializer),
+            Fact::ModelContent(body) => Flat { seq, at, kind, body }.serialize(serializer),
+            Fact::CallAsked(body) => Flat { seq, at, kind, body }.serialize(serializer),
+            Fact::ApprovalAnswered(body) => Flat { seq, at, kind, body }.serialize(serializer),
+            Fact::CallStarted(body) => Flat { seq, at, kind, body }.serialize(serializer),
+            Fact::CallEnded(body) => Flat { seq, at, kind, body }.serialize(serializer),
+            Fact::TurnEnded(body) => Flat { seq, at, kind, body }.serialize(serializer),
+            Fact::Rewound(body) => Flat { seq, at, kind, body }.serialize(serializer),
+            Fact::ModeChanged(body) => Flat { seq, at, kind, body }.serialize(serializer),
+            Fact::ModelChanged(body) => Flat { seq, at, kind, body }.serialize(serializer),
+            Fact::Unknown { fields, .. } => {
+                let mut map = serializer.serialize_map(None)?;
+                map.serialize_entry("seq", &seq)?;
+                map.serialize_entry("at", &at)?;
+                map.serialize_entry("kind", kind)?;
+                for (key, value) in fields {
+                    map.serialize_entry(key, value)?;
+                }
+                map.end()
+            }
+        }
+    }
+}
