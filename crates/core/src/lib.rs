@@ -5,6 +5,8 @@
 
 pub mod chat;
 pub mod loop_guard;
+pub mod scheduler;
+pub mod session;
 mod turn;
 
 pub use chat::Chat;

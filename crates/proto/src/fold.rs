@@ -59,8 +59,8 @@ pub struct OpenCall {
     pub status: CallStatus,
     /// The question it waits for, or waited for.
     pub approval: Option<OpenApproval>,
-    /// Its response and media, once it ended.
-    pub response: Option<Vec<Part>>,
+    /// Its response, once it ended.
+    pub response: Option<Part>,
 }
 
 /// A question put to a person.
@@ -160,12 +160,11 @@ impl Conversation {
             return;
         }
         call.status = ended.status;
-        let response = Part::function_response(ended.response.clone());
-        call.response = Some(std::iter::once(response).chain(ended.media.iter().cloned()).collect());
+        call.response = Some(Part::function_response(ended.response.clone()));
         let Some(turn) = &mut self.turn else { return };
         if turn.calls.iter().all(|call| call.response.is_some()) {
             // All results of one step are one content, in the order of the calls.
-            let parts = turn.calls.drain(..).filter_map(|call| call.response).flatten().collect();
+            let parts = turn.calls.drain(..).filter_map(|call| call.response).collect();
             self.contents.push((seq, Arc::new(Content::new(Role::User, parts))));
         }
     }

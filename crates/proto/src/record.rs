@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use crate::{
-    ApprovalMode, CallStatus, Confirmation, Content, FinishReason, FunctionResponse, Outcome, Part, TurnEnd,
+    ApprovalMode, CallStatus, Confirmation, Content, FinishReason, FunctionResponse, Outcome, TurnEnd,
     UsageMetadata,
 };
 
@@ -145,9 +145,6 @@ pub struct CallEnded {
     pub status: CallStatus,
     /// What the model is told.
     pub response: FunctionResponse,
-    /// Media that stands beside the response.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub media: Vec<Part>,
     /// What the person is shown, when it differs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub display: Option<String>,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{BoxFuture, FunctionDeclaration, Part};
+use crate::{BoxFuture, FileChange, FunctionDeclaration, Part};
 
 /// A tool's arguments, as the model gave them.
 pub type Args = Map<String, Value>;
@@ -22,6 +22,18 @@ pub trait Tool: Send + Sync {
         args: Args,
         cx: &'a ToolContext,
     ) -> BoxFuture<'a, Result<Box<dyn Invocation>, ToolError>>;
+}
+
+/// The tools of a session.
+pub trait Toolbox: Send + Sync {
+    /// The tool of this name.
+    fn get(&self, name: &str) -> Option<Arc<dyn Tool>>;
+
+    /// What the model is offered, in a stable order.
+    fn declarations(&self) -> Vec<Arc<FunctionDeclaration>>;
+
+    /// A name close to one that does not exist.
+    fn nearest(&self, name: &str) -> Option<String>;
 }
 
 /// One checked call, ready to run.
@@ -116,11 +128,15 @@ pub enum Preview {
         before: Option<String>,
         /// Its text after.
         after: String,
+        /// The change as a unified diff.
+        diff: String,
     },
     /// A command, in full.
     Command {
         /// The command line.
         command: String,
+        /// Where it would run.
+        cwd: PathBuf,
     },
     /// Words.
     Text {
@@ -149,6 +165,8 @@ pub struct ToolOutput {
     pub display: Option<String>,
     /// Set when it failed.
     pub error: Option<ToolError>,
+    /// Files it changed, for undo.
+    pub changes: Vec<FileChange>,
 }
 
 /// Why a call was refused or failed, in words a model can act on.

@@ -1,0 +1,266 @@
+//! The scheduler: one state machine for every tool call.
+//!
+//! It knows the order of things and the lanes; it decides nothing about approval and writes nothing down.
+//! Its owner, the session, asks it what happened ([`Scheduler::next`]), records that, and tells it what to
+//! do next. So a fact is always durable before the scheduler acts on it.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use charla_proto::tool::Toolbox;
+use charla_proto::{
+    CallStatus, FunctionCall, FunctionResponse, Invocation, Lane, Part, Plan, RunContext, ToolContext,
+    ToolError, ToolOutput,
+};
+use futures_util::future::BoxFuture;
+use futures_util::stream::{FuturesUnordered, StreamExt};
+use tokio::sync::mpsc;
+use tokio::task::{self, JoinSet};
+use tokio_util::sync::CancellationToken;
+
+/// How many pieces of live output may wait to be shown; more are dropped.
+const LIVE_QUEUE: usize = 256;
+
+/// Something that happened to a call.
+pub enum Happening {
+    /// Its arguments are good and its plan is known; or they are not.
+    Prepared {
+        /// Which call.
+        index: usize,
+        /// What is wrong, if anything.
+        problem: Option<ToolError>,
+    },
+    /// It ran and came back.
+    Finished {
+        /// Which call.
+        index: usize,
+        /// With this.
+        output: ToolOutput,
+    },
+    /// It has something to show while it runs.
+    Live {
+        /// Which call.
+        index: usize,
+        /// What.
+        text: String,
+    },
+}
+
+/// One call on its way.
+pub struct ScheduledCall {
+    /// The call.
+    pub call: FunctionCall,
+    /// Where it stands.
+    pub status: CallStatus,
+    invocation: Option<Box<dyn Invocation>>,
+    /// What it would do, once known.
+    pub plan: Option<Plan>,
+}
+
+/// A move that the state machine does not have.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a call cannot go from {from:?} to {to:?}")]
+pub struct IllegalMove {
+    from: CallStatus,
+    to: CallStatus,
+}
+
+type Prepared = (usize, Result<Box<dyn Invocation>, ToolError>);
+
+/// The calls of one step.
+pub struct Scheduler {
+    calls: Vec<ScheduledCall>,
+    preparing: FuturesUnordered<BoxFuture<'static, Prepared>>,
+    running: JoinSet<ToolOutput>,
+    tasks: HashMap<task::Id, usize>,
+    live: mpsc::Receiver<(usize, String)>,
+    live_sender: mpsc::Sender<(usize, String)>,
+    cancel: CancellationToken,
+}
+
+impl Scheduler {
+    /// Begins to check these calls.
+    pub fn new(calls: Vec<FunctionCall>, toolbox: &Arc<dyn Toolbox>, cx: &Arc<ToolContext>) -> Self {
+        let (live_sender, live) = mpsc::channel(LIVE_QUEUE);
+        let mut scheduler = Self {
+            calls: Vec::with_capacity(calls.len()),
+            preparing: FuturesUnordered::new(),
+            running: JoinSet::new(),
+            tasks: HashMap::new(),
+            live,
+            live_sender,
+            cancel: CancellationToken::new(),
+        };
+        for call in calls {
+            let index = scheduler.calls.len();
+            scheduler.preparing.push(prepare(index, call.clone(), toolbox, cx));
+            scheduler.calls.push(ScheduledCall {
+                call,
+                status: CallStatus::Validating,
+                invocation: None,
+                plan: None,
+            });
+        }
+        scheduler
+    }
+
+    /// The calls, in the order the model made them.
+    pub fn calls(&self) -> &[ScheduledCall] {
+        &self.calls
+    }
+
+    /// True when every call has its final status.
+    pub fn is_done(&self) -> bool {
+        self.calls.iter().all(|call| call.status.is_final())
+    }
+
+    /// The next thing that happens; waits forever when nothing is under way. Safe to drop and call again.
+    pub async fn next(&mut self) -> Happening {
+        tokio::select! {
+            Some((index, prepared)) = self.preparing.next(), if !self.preparing.is_empty() => {
+                let problem = match prepared {
+                    Ok(invocation) => {
+                        self.calls[index].plan = Some(invocation.plan().clone());
+                        self.calls[index].invocation = Some(invocation);
+                        None
+                    }
+                    Err(problem) => Some(problem),
+                };
+                Happening::Prepared { index, problem }
+            }
+            Some((index, text)) = self.live.recv() => Happening::Live { index, text },
+            Some(finished) = self.running.join_next_with_id(), if !self.running.is_empty() => {
+                let (id, output) = finished.unwrap_or_else(|error| (error.id(), died(&error)));
+                let index = self.tasks.remove(&id).unwrap_or_default();
+                Happening::Finished { index, output }
+            }
+            else => std::future::pending().await,
+        }
+    }
+
+    /// Moves a call to another status.
+    pub fn advance(&mut self, index: usize, to: CallStatus) -> Result<(), IllegalMove> {
+        let call = &mut self.calls[index];
+        if !call.status.may_become(to) {
+            return Err(IllegalMove { from: call.status, to });
+        }
+        call.status = to;
+        Ok(())
+    }
+
+    /// Gives a call other arguments (an edited file content) and checks it again.
+    pub fn change(
+        &mut self,
+        index: usize,
+        call: FunctionCall,
+        toolbox: &Arc<dyn Toolbox>,
+        cx: &Arc<ToolContext>,
+    ) {
+        self.preparing.push(prepare(index, call.clone(), toolbox, cx));
+        let slot = &mut self.calls[index];
+        *slot = ScheduledCall { call, status: CallStatus::Validating, invocation: None, plan: None };
+    }
+
+    /// The scheduled calls that may start now. A call that writes waits for everything before it, and
+    /// everything after it waits for it: the model meant them in this order.
+    pub fn ready(&self) -> Vec<usize> {
+        let mut ready = Vec::new();
+        let mut all_before_done = true;
+        for (index, call) in self.calls.iter().enumerate() {
+            if call.status.is_final() {
+                continue;
+            }
+            let Some(plan) = &call.plan else { break };
+            let shared = plan.lane == Lane::Shared;
+            if call.status == CallStatus::Scheduled && (shared || all_before_done) {
+                ready.push(index);
+            }
+            if !shared {
+                break;
+            }
+            all_before_done = false;
+        }
+        ready
+    }
+
+    /// Runs a call whose status is executing.
+    pub fn run(&mut self, index: usize) {
+        let Some(invocation) = self.calls[index].invocation.take() else { return };
+        let live = self.live_sender.clone();
+        let cancel = self.cancel.clone();
+        let cx = RunContext {
+            cancelled: Box::pin(async move { cancel.cancelled().await }),
+            // A full queue means nobody keeps up: live output may be lost.
+            live: Box::new(move |text| drop(live.try_send((index, text.to_owned())))),
+        };
+        let task = self.running.spawn(invocation.run(cx));
+        self.tasks.insert(task.id(), index);
+    }
+
+    /// Tells everything under way to stop.
+    pub fn cancel(&mut self) {
+        self.cancel.cancel();
+        self.preparing.clear();
+    }
+
+    /// Ends what did not heed the cancellation.
+    pub fn abort(&mut self) {
+        self.running.abort_all();
+    }
+}
+
+/// The output of a tool that panicked, or was ended because it did not heed the cancellation.
+fn died(error: &task::JoinError) -> ToolOutput {
+    let (kind, message) = if error.is_cancelled() {
+        ("cancelled", "The tool was ended.")
+    } else {
+        ("internal", "The tool failed inside; this is a bug in the tool.")
+    };
+    let error = ToolError { kind: kind.to_owned(), message: message.to_owned() };
+    ToolOutput { error: Some(error), ..ToolOutput::default() }
+}
+
+fn prepare(
+    index: usize,
+    call: FunctionCall,
+    toolbox: &Arc<dyn Toolbox>,
+    cx: &Arc<ToolContext>,
+) -> BoxFuture<'static, Prepared> {
+    let (toolbox, cx) = (toolbox.clone(), cx.clone());
+    Box::pin(async move {
+        if let Some(invalid) = &call.invalid {
+            let message = format!(
+                "The call was not run: {}. If the output limit cut it, split the work into smaller calls.",
+                invalid.reason
+            );
+            return (index, Err(ToolError { kind: "invalid_args".to_owned(), message }));
+        }
+        let Some(tool) = toolbox.get(&call.name) else {
+            let nearest = toolbox.nearest(&call.name);
+            let hint = nearest.map(|name| format!(" Did you mean `{name}`?")).unwrap_or_default();
+            let message = format!("Tool \"{}\" not found.{hint}", call.name);
+            return (index, Err(ToolError { kind: "not_found".to_owned(), message }));
+        };
+        (index, tool.prepare(call.args, &cx).await)
+    })
+}
+
+/// A tool's output as the model is told it: words as `output`, media nested in the response, a failure
+/// as `error`.
+pub fn to_response(call: &FunctionCall, output: &ToolOutput) -> FunctionResponse {
+    let id = call.id.clone().unwrap_or_default();
+    if let Some(error) = &output.error {
+        return FunctionResponse::error(id, call.name.clone(), error.message.clone());
+    }
+    let (words, media): (Vec<&Part>, Vec<&Part>) =
+        output.content.iter().partition(|part| part.as_text().is_some());
+    let text = words.iter().filter_map(|part| part.as_text()).collect::<Vec<_>>().join("\n");
+    let text = match (text.is_empty(), media.len()) {
+        (false, _) => text,
+        (true, 0) => "(no output)".to_owned(),
+        (true, count) => format!("Binary content provided ({count} item(s))."),
+    };
+    let mut response = FunctionResponse::output(id, call.name.clone(), text);
+    response.parts = media.into_iter().cloned().collect();
+    response
+}

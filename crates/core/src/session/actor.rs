@@ -1,0 +1,355 @@
+//! The loop: the only place where a conversation goes on.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use charla_proto::tool::Toolbox;
+use charla_proto::{
+    ApprovalMode, CallStatus, Content, ContentGenerator, Fact, FunctionResponse, GenerateRequest,
+    JournalError, LlmError, ModeChanged, ModelContent, PartKind, Policy, Role, Tool, ToolContext, TurnEnd,
+    TurnEnded, TurnEvent, TurnStarted, UsageMetadata,
+};
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::ledger::Ledger;
+use super::tools::{Grants, ended};
+use super::{Command, Delta, Limits};
+use crate::Turn;
+use crate::chat::NO_RESULT;
+use crate::loop_guard::LoopGuard;
+use crate::scheduler::{Happening, Scheduler};
+
+/// How long a cancelled tool may take to stop before it is ended.
+pub(super) const GRACE: Duration = Duration::from_millis(400);
+
+/// What does not change while a session runs.
+pub(super) struct Settings {
+    pub(super) generator: Arc<dyn ContentGenerator>,
+    pub(super) toolbox: Arc<dyn Toolbox>,
+    pub(super) policy: Arc<dyn Policy>,
+    pub(super) tool_context: Arc<ToolContext>,
+    pub(super) template: GenerateRequest,
+    pub(super) limits: Limits,
+    pub(super) somebody_to_ask: bool,
+    pub(super) isolation: String,
+}
+
+/// What the session waits for.
+pub(super) enum Phase {
+    /// A prompt.
+    Idle,
+    /// The model.
+    Asking(Box<Turn>, CancellationToken),
+    /// Tools, and people.
+    Calls(Box<Scheduler>),
+}
+
+pub(super) struct Actor {
+    pub(super) settings: Settings,
+    pub(super) ledger: Ledger,
+    commands: mpsc::Receiver<Command>,
+    waiting: VecDeque<Content>,
+    pub(super) phase: Phase,
+    pub(super) grants: Grants,
+    pub(super) guard: LoopGuard,
+    /// Why the turn ends once its calls are done.
+    pub(super) ending: Option<(TurnEnd, Option<String>)>,
+    /// When cancelled tools are ended by force.
+    pub(super) abort_at: Option<Instant>,
+    spent: UsageMetadata,
+}
+
+/// What the loop woke up for.
+enum Wake {
+    Command(Option<Command>),
+    Model(Option<TurnEvent>),
+    Tools(Happening),
+    Abort,
+}
+
+impl Actor {
+    pub(super) fn new(settings: Settings, ledger: Ledger, commands: mpsc::Receiver<Command>) -> Self {
+        Self {
+            settings,
+            ledger,
+            commands,
+            waiting: VecDeque::new(),
+            phase: Phase::Idle,
+            grants: Grants::default(),
+            guard: LoopGuard::default(),
+            ending: None,
+            abort_at: None,
+            spent: UsageMetadata::default(),
+        }
+    }
+
+    pub(super) async fn run(mut self) {
+        if self.recover().await.is_err() {
+            return;
+        }
+        let mut closed = false;
+        while !(closed && matches!(self.phase, Phase::Idle) && self.waiting.is_empty()) {
+            let handled = match self.wake(closed).await {
+                Wake::Command(Some(command)) => self.command(command).await,
+                Wake::Command(None) => {
+                    closed = true;
+                    Ok(())
+                }
+                Wake::Model(event) => self.model_said(event).await,
+                Wake::Tools(happening) => self.tool_happened(happening).await,
+                Wake::Abort => {
+                    self.abort_at = None;
+                    if let Phase::Calls(scheduler) = &mut self.phase {
+                        scheduler.abort();
+                    }
+                    Ok(())
+                }
+            };
+            // The journal failed: subscribers know; nothing more may be done.
+            if handled.is_err() {
+                return;
+            }
+        }
+    }
+
+    async fn wake(&mut self, closed: bool) -> Wake {
+        let abort_at = self.abort_at;
+        let abort = async move {
+            match abort_at {
+                Some(at) => tokio::time::sleep_until(at).await,
+                None => std::future::pending().await,
+            }
+        };
+        let phase = async {
+            match &mut self.phase {
+                Phase::Idle => std::future::pending().await,
+                Phase::Asking(turn, _) => Wake::Model(turn.next().await),
+                Phase::Calls(scheduler) => Wake::Tools(scheduler.next().await),
+            }
+        };
+        tokio::select! {
+            biased;
+            command = self.commands.recv(), if !closed => Wake::Command(command),
+            () = abort => Wake::Abort,
+            wake = phase => wake,
+        }
+    }
+
+    /// Closes a turn that another process left open.
+    async fn recover(&mut self) -> Result<(), JournalError> {
+        let Some(turn) = &self.ledger.conversation.turn else { return Ok(()) };
+        let number = turn.turn;
+        let mut facts: Vec<Fact> = turn
+            .calls
+            .iter()
+            .filter(|call| call.response.is_none())
+            .map(|open| {
+                let id = open.call.id.clone().unwrap_or_default();
+                let response = FunctionResponse::error(id, open.call.name.clone(), NO_RESULT);
+                ended(number, &open.call, CallStatus::Error, response)
+            })
+            .collect();
+        facts.push(turn_ended(number, TurnEnd::Interrupted, None));
+        self.ledger.commit(facts).await
+    }
+
+    async fn command(&mut self, command: Command) -> Result<(), JournalError> {
+        match command {
+            Command::Prompt(content) => {
+                self.waiting.push_back(content);
+                self.next_prompt().await
+            }
+            Command::Cancel => self.cancel().await,
+            Command::Answer { approval, outcome, by, reply } => {
+                let answered = self.answer(&approval, outcome, by).await?;
+                let _ = reply.send(answered);
+                self.after_calls().await
+            }
+            Command::SetMode(mode) => self.set_mode(mode).await,
+        }
+    }
+
+    async fn set_mode(&mut self, mode: ApprovalMode) -> Result<(), JournalError> {
+        if self.ledger.conversation.mode == mode {
+            return Ok(());
+        }
+        self.ledger.commit(vec![Fact::ModeChanged(ModeChanged { mode })]).await
+    }
+
+    async fn next_prompt(&mut self) -> Result<(), JournalError> {
+        if !matches!(self.phase, Phase::Idle) {
+            return Ok(());
+        }
+        let Some(prompt) = self.waiting.pop_front() else { return Ok(()) };
+        let turn = self.ledger.conversation.turns + 1;
+        self.guard = LoopGuard::default();
+        self.spent = UsageMetadata::default();
+        self.ending = None;
+        let started = TurnStarted { turn, prompt: Arc::new(Content { role: Role::User, ..prompt }) };
+        self.ledger.commit(vec![Fact::TurnStarted(started)]).await?;
+        self.ask_model().await
+    }
+
+    /// Sends the conversation to the model, unless a limit says no.
+    async fn ask_model(&mut self) -> Result<(), JournalError> {
+        if let Some((end, detail)) = self.limit_reached() {
+            return self.end_turn(end, Some(detail)).await;
+        }
+        let mut request = self.settings.template.clone();
+        request.contents = self.ledger.chat.curated();
+        let declarations = self.settings.toolbox.declarations();
+        if !declarations.is_empty() {
+            request.tools.push(Tool::functions(declarations));
+        }
+        let cancel = CancellationToken::new();
+        let turn = Turn::new(self.settings.generator.clone(), request, cancel.clone());
+        self.phase = Phase::Asking(Box::new(turn), cancel);
+        Ok(())
+    }
+
+    fn limit_reached(&self) -> Option<(TurnEnd, String)> {
+        let limits = &self.settings.limits;
+        let steps = self.ledger.conversation.turn.as_ref().map_or(0, |turn| turn.steps);
+        if let Some(most) = limits.steps
+            && steps >= most
+        {
+            return Some((TurnEnd::StepLimit, format!("the limit of {most} steps is reached")));
+        }
+        if let Some(most) = limits.tokens
+            && self.spent.total() >= most
+        {
+            return Some((TurnEnd::TokenLimit, format!("the limit of {most} tokens is reached")));
+        }
+        if let Some((most, price)) = limits.cost
+            && cost(&self.spent, price) >= most
+        {
+            return Some((TurnEnd::CostLimit, format!("the limit of ${most:.2} is reached")));
+        }
+        None
+    }
+
+    async fn model_said(&mut self, event: Option<TurnEvent>) -> Result<(), JournalError> {
+        let Some(event) = event else { return Ok(()) };
+        match event {
+            TurnEvent::Content(text) => self.ledger.show(Delta::Content(text)),
+            TurnEvent::Thought(text) => self.ledger.show(Delta::Thought(text)),
+            TurnEvent::Citation(citation) => self.ledger.show(Delta::Citation(citation)),
+            TurnEvent::Retry(notice) => self.ledger.show(Delta::Retry(notice)),
+            TurnEvent::ModelSwitched { from, to, reason } => {
+                self.ledger.show(Delta::ModelSwitched { from, to, reason });
+            }
+            // Calls are taken from the whole answer once it is recorded.
+            TurnEvent::ToolCallRequest(_) => {}
+            TurnEvent::Finished { .. } => return self.answer_complete().await,
+            TurnEvent::UserCancelled => return self.answer_cancelled().await,
+            TurnEvent::InvalidStream(error) | TurnEvent::ContextOverflow(error) | TurnEvent::Error(error) => {
+                return self.end_turn(TurnEnd::Error, Some(in_words(&error))).await;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    async fn answer_complete(&mut self) -> Result<(), JournalError> {
+        let Phase::Asking(turn, _) = std::mem::replace(&mut self.phase, Phase::Idle) else { return Ok(()) };
+        let response = turn.response().clone();
+        let finish = response.finish_reason().cloned();
+        let usage = response.usage_metadata;
+        if let Some(usage) = &usage {
+            add(&mut self.spent, usage);
+        }
+        let content = response.candidates.into_iter().next().and_then(|candidate| candidate.content);
+        let mut content = content.unwrap_or_default();
+        content.role = Role::Model;
+        let calls: Vec<_> = content.function_calls().cloned().collect();
+        let number = self.ledger.conversation.turns;
+        let said = ModelContent { turn: number, content: Arc::new(content), finish, usage };
+        self.ledger.commit(vec![Fact::ModelContent(Box::new(said))]).await?;
+        if calls.is_empty() {
+            return self.end_turn(TurnEnd::Finished, None).await;
+        }
+        let scheduler = Scheduler::new(calls, &self.settings.toolbox, &self.settings.tool_context);
+        self.phase = Phase::Calls(Box::new(scheduler));
+        Ok(())
+    }
+
+    /// What was shown before the cancellation stays in the conversation; half calls do not.
+    async fn answer_cancelled(&mut self) -> Result<(), JournalError> {
+        let Phase::Asking(turn, _) = std::mem::replace(&mut self.phase, Phase::Idle) else { return Ok(()) };
+        let number = self.ledger.conversation.turns;
+        let content = turn.response().content().cloned().unwrap_or_default();
+        let shown = content.parts.into_iter().filter(|part| !part.thought);
+        let shown = shown.filter(|part| matches!(part.kind, PartKind::Text(_)));
+        let kept = Content { role: Role::Model, parts: shown.collect(), ..Content::default() };
+        if kept.is_valid() {
+            let said = ModelContent { turn: number, content: Arc::new(kept), finish: None, usage: None };
+            self.ledger.commit(vec![Fact::ModelContent(Box::new(said))]).await?;
+        }
+        self.end_turn(TurnEnd::Cancelled, None).await
+    }
+
+    async fn cancel(&mut self) -> Result<(), JournalError> {
+        self.waiting.clear();
+        match &mut self.phase {
+            Phase::Idle => Ok(()),
+            Phase::Asking(_, cancel) => {
+                cancel.cancel();
+                Ok(())
+            }
+            Phase::Calls(_) => self.cancel_calls().await,
+        }
+    }
+
+    /// The calls of a step are all answered: goes on, or ends the turn.
+    pub(super) async fn after_calls(&mut self) -> Result<(), JournalError> {
+        let Phase::Calls(scheduler) = &self.phase else { return Ok(()) };
+        if !scheduler.is_done() {
+            return Ok(());
+        }
+        self.phase = Phase::Idle;
+        self.abort_at = None;
+        match self.ending.take() {
+            Some((end, detail)) => self.end_turn(end, detail).await,
+            None => self.ask_model().await,
+        }
+    }
+
+    async fn end_turn(&mut self, end: TurnEnd, detail: Option<String>) -> Result<(), JournalError> {
+        self.phase = Phase::Idle;
+        let number = self.ledger.conversation.turns;
+        self.ledger.commit(vec![turn_ended(number, end, detail)]).await?;
+        Box::pin(self.next_prompt()).await
+    }
+}
+
+fn turn_ended(turn: u64, end: TurnEnd, detail: Option<String>) -> Fact {
+    Fact::TurnEnded(Box::new(TurnEnded { turn, end, detail }))
+}
+
+fn in_words(error: &LlmError) -> String {
+    match error.hint() {
+        Some(hint) => format!("{error} (hint: {hint})"),
+        None => error.to_string(),
+    }
+}
+
+fn add(sum: &mut UsageMetadata, more: &UsageMetadata) {
+    let plus = |a: &mut Option<u64>, b: Option<u64>| {
+        if let Some(b) = b {
+            *a = Some(a.unwrap_or(0) + b);
+        }
+    };
+    plus(&mut sum.prompt_token_count, more.prompt_token_count);
+    plus(&mut sum.candidates_token_count, more.candidates_token_count);
+    plus(&mut sum.thoughts_token_count, more.thoughts_token_count);
+    plus(&mut sum.cached_content_token_count, more.cached_content_token_count);
+}
+
+fn cost(usage: &UsageMetadata, [input, output, cached]: [f64; 3]) -> f64 {
+    let read = usage.cached_content_token_count.unwrap_or(0);
+    let fresh = usage.prompt_token_count.unwrap_or(0).saturating_sub(read);
+    (fresh as f64 * input + read as f64 * cached + usage.output() as f64 * output) / 1e6
+}

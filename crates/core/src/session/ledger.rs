@@ -1,0 +1,68 @@
+//! The one place where facts become durable, then true, then visible.
+
+use std::sync::Arc;
+
+use charla_proto::{Conversation, Fact, Journal, JournalError, Record};
+use tokio::sync::broadcast;
+
+use super::{Delta, SessionEvent};
+use crate::Chat;
+
+/// A session's books.
+pub(super) struct Ledger {
+    journal: Box<dyn Journal>,
+    pub(super) conversation: Conversation,
+    pub(super) chat: Chat,
+    events: broadcast::Sender<SessionEvent>,
+    clock: fn() -> u64,
+    broken: Option<JournalError>,
+}
+
+impl Ledger {
+    pub(super) fn new(
+        journal: Box<dyn Journal>,
+        conversation: Conversation,
+        events: broadcast::Sender<SessionEvent>,
+        clock: fn() -> u64,
+    ) -> Self {
+        let chat = Chat::new(conversation.contents.iter().map(|(_, content)| content.clone()));
+        Self { journal, conversation, chat, events, clock, broken: None }
+    }
+
+    /// Writes facts down, then folds them in, then shows them. On an error nothing of them is true, and
+    /// nothing more is taken: acting on what cannot be recorded is what this exists to prevent.
+    pub(super) async fn commit(&mut self, facts: Vec<Fact>) -> Result<(), JournalError> {
+        if let Some(error) = &self.broken {
+            return Err(error.clone());
+        }
+        let at = (self.clock)();
+        let first = self.conversation.seq + 1;
+        let records: Vec<Record> =
+            facts.into_iter().zip(first..).map(|(fact, seq)| Record { seq, at, fact }).collect();
+        if let Err(error) = self.journal.append(&records).await {
+            self.broken = Some(error.clone());
+            let _ = self.events.send(SessionEvent::Broken(error.clone()));
+            return Err(error);
+        }
+        for record in records {
+            let known = self.conversation.contents.len();
+            self.conversation.apply(&record);
+            if matches!(record.fact, Fact::Rewound(_)) {
+                let contents = self.conversation.contents.iter().map(|(_, content)| content.clone());
+                self.chat = Chat::new(contents);
+            } else {
+                for (_, content) in self.conversation.contents.iter().skip(known) {
+                    self.chat.push(content.clone());
+                }
+            }
+            // Nobody listening is fine: the journal is the truth.
+            let _ = self.events.send(SessionEvent::Record(Arc::new(record)));
+        }
+        Ok(())
+    }
+
+    /// Shows something that is no fact.
+    pub(super) fn show(&self, delta: Delta) {
+        let _ = self.events.send(SessionEvent::Delta(delta));
+    }
+}

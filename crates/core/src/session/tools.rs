@@ -1,0 +1,340 @@
+//! Calls: judged, asked about, run, answered.
+
+use charla_proto::{
+    ApprovalAnswered, CallAsked, CallEnded, CallStarted, CallStatus, Confirmation, ConfirmationDetail,
+    Effect, Fact, FunctionCall, FunctionResponse, JournalError, Outcome, Plan, Preview, ToolError,
+    ToolOutput, TurnEnd, Verdict,
+};
+use serde_json::Value;
+use tokio::time::Instant;
+
+use super::actor::{Actor, GRACE, Phase};
+use super::{Answered, Delta};
+use crate::loop_guard::{Advice, LoopGuard, STOP};
+use crate::scheduler::{Happening, to_response};
+
+/// What a person has allowed for the rest of the session.
+#[derive(Debug, Default)]
+pub(super) struct Grants {
+    tools: Vec<String>,
+    servers: Vec<String>,
+    plans: Vec<(String, Vec<Effect>)>,
+    /// Calls that a person has approved with other content: their new plan needs no second question.
+    calls: Vec<String>,
+}
+
+impl Grants {
+    fn cover(&self, plan: &Plan) -> bool {
+        self.tools.contains(&plan.tool)
+            || self.plans.iter().any(|(tool, effects)| *tool == plan.tool && *effects == plan.effects)
+            || plan.effects.iter().any(|effect| match effect {
+                Effect::Mcp { server, .. } => self.servers.contains(server),
+                _ => false,
+            })
+    }
+
+    fn approved(&self, call: &FunctionCall) -> bool {
+        call.id.as_ref().is_some_and(|id| self.calls.contains(id))
+    }
+
+    fn remember(&mut self, plan: &Plan, outcome: &Outcome) {
+        match outcome {
+            Outcome::ProceedAlways | Outcome::ProceedAlwaysAndSave => {
+                self.plans.push((plan.tool.clone(), plan.effects.clone()));
+            }
+            Outcome::ProceedAlwaysTool => self.tools.push(plan.tool.clone()),
+            Outcome::ProceedAlwaysServer => {
+                self.servers.extend(plan.effects.iter().filter_map(|effect| match effect {
+                    Effect::Mcp { server, .. } => Some(server.clone()),
+                    _ => None,
+                }));
+            }
+            Outcome::ProceedOnce | Outcome::ModifyWithEditor { .. } | Outcome::Cancel { .. } => {}
+        }
+    }
+}
+
+/// The fact that a call has its response.
+pub(super) fn ended(turn: u64, call: &FunctionCall, status: CallStatus, response: FunctionResponse) -> Fact {
+    Fact::CallEnded(Box::new(CallEnded {
+        turn,
+        call: call.id.clone().unwrap_or_default(),
+        status,
+        response,
+        display: None,
+        changes: Vec::new(),
+    }))
+}
+
+impl Actor {
+    pub(super) async fn tool_happened(&mut self, happening: Happening) -> Result<(), JournalError> {
+        match happening {
+            Happening::Live { index, text } => {
+                if let Some(call) = self.call(index).and_then(|call| call.id) {
+                    self.ledger.show(Delta::Live { call, text });
+                }
+                return Ok(());
+            }
+            Happening::Prepared { index, problem: Some(problem) } => self.refuse(index, problem).await?,
+            Happening::Prepared { index, problem: None } => self.judge(index).await?,
+            Happening::Finished { index, output } => self.finish(index, output).await?,
+        }
+        self.start_ready().await?;
+        self.after_calls().await
+    }
+
+    fn call(&self, index: usize) -> Option<FunctionCall> {
+        match &self.phase {
+            Phase::Calls(scheduler) => scheduler.calls().get(index).map(|call| call.call.clone()),
+            _ => None,
+        }
+    }
+
+    fn plan(&self, index: usize) -> Option<Plan> {
+        match &self.phase {
+            Phase::Calls(scheduler) => scheduler.calls().get(index)?.plan.clone(),
+            _ => None,
+        }
+    }
+
+    fn advance(&mut self, index: usize, to: CallStatus) {
+        if let Phase::Calls(scheduler) = &mut self.phase {
+            // The moves made here are all legal; one that were not is dropped rather than made.
+            let _ = scheduler.advance(index, to);
+        }
+    }
+
+    /// Ends a call without running it.
+    async fn refuse(&mut self, index: usize, problem: ToolError) -> Result<(), JournalError> {
+        let output = ToolOutput { error: Some(problem), ..ToolOutput::default() };
+        self.end_call(index, CallStatus::Error, output).await
+    }
+
+    async fn end_call(
+        &mut self,
+        index: usize,
+        status: CallStatus,
+        output: ToolOutput,
+    ) -> Result<(), JournalError> {
+        let Some(call) = self.call(index) else { return Ok(()) };
+        let response = to_response(&call, &output);
+        let mut fact = ended(self.ledger.conversation.turns, &call, status, response);
+        if let Fact::CallEnded(ended) = &mut fact {
+            ended.display = output.display;
+            ended.changes = output.changes;
+        }
+        self.ledger.commit(vec![fact]).await?;
+        self.advance(index, status);
+        Ok(())
+    }
+
+    /// A call's plan is known: allowed, denied, or a question.
+    async fn judge(&mut self, index: usize) -> Result<(), JournalError> {
+        let (Some(call), Some(plan)) = (self.call(index), self.plan(index)) else { return Ok(()) };
+        if self.guard.advise(&call) == Advice::Refuse {
+            let count = self.guard.count_refused(&call);
+            if count >= STOP {
+                let detail = format!("`{}` was called {count} times with the same result", call.name);
+                self.ending = Some((TurnEnd::Loop, Some(detail)));
+            }
+            let message = LoopGuard::refusal(&call);
+            return self.refuse(index, ToolError { kind: "loop".to_owned(), message }).await;
+        }
+        match self.settings.policy.judge(&plan, self.ledger.conversation.mode) {
+            Verdict::Allow { .. } => self.advance(index, CallStatus::Scheduled),
+            Verdict::Deny { rule, reason } => {
+                let message = format!("Tool execution denied by policy: {reason} (rule: {rule})");
+                self.refuse(index, ToolError { kind: "denied".to_owned(), message }).await?;
+            }
+            Verdict::Ask { .. } if self.grants.cover(&plan) || self.grants.approved(&call) => {
+                self.advance(index, CallStatus::Scheduled)
+            }
+            Verdict::Ask { rule } => self.ask(index, &call, &plan, rule).await?,
+        }
+        Ok(())
+    }
+
+    async fn ask(
+        &mut self,
+        index: usize,
+        call: &FunctionCall,
+        plan: &Plan,
+        rule: String,
+    ) -> Result<(), JournalError> {
+        let session = self.ledger.conversation.started.as_ref().map(|started| started.session.clone());
+        let approval = format!("{}:{}", session.unwrap_or_default(), self.ledger.conversation.seq + 1);
+        let asked = CallAsked {
+            turn: self.ledger.conversation.turns,
+            call: call.id.clone().unwrap_or_default(),
+            approval: approval.clone(),
+            confirmation: confirmation(plan, call, rule, &self.settings.isolation),
+        };
+        let mut facts = vec![Fact::CallAsked(Box::new(asked))];
+        if !self.settings.somebody_to_ask {
+            let outcome = Outcome::Cancel { reason: None };
+            facts.push(answered(approval, outcome, "nobody"));
+        }
+        self.ledger.commit(facts).await?;
+        self.advance(index, CallStatus::AwaitingApproval);
+        if !self.settings.somebody_to_ask {
+            let message = format!(
+                "Not run: it needs approval ({}) and nobody is there to give it. Do without it, or say what should be allowed.",
+                plan.title
+            );
+            self.refuse(index, ToolError { kind: "denied".to_owned(), message }).await?;
+        }
+        Ok(())
+    }
+
+    /// Starts whatever may start. A call is marked as running, durably, before it runs.
+    async fn start_ready(&mut self) -> Result<(), JournalError> {
+        loop {
+            let Phase::Calls(scheduler) = &self.phase else { return Ok(()) };
+            let Some(index) = scheduler.ready().into_iter().next() else { return Ok(()) };
+            let call = self.call(index).and_then(|call| call.id).unwrap_or_default();
+            let turn = self.ledger.conversation.turns;
+            self.ledger.commit(vec![Fact::CallStarted(CallStarted { turn, call })]).await?;
+            if let Phase::Calls(scheduler) = &mut self.phase
+                && scheduler.advance(index, CallStatus::Executing).is_ok()
+            {
+                scheduler.run(index);
+            }
+        }
+    }
+
+    async fn finish(&mut self, index: usize, mut output: ToolOutput) -> Result<(), JournalError> {
+        let Some(call) = self.call(index) else { return Ok(()) };
+        let status = match &output.error {
+            None => CallStatus::Success,
+            Some(error) if error.kind == "cancelled" => CallStatus::Cancelled,
+            Some(_) => CallStatus::Error,
+        };
+        let count = self.guard.count(&call, &to_response(&call, &output));
+        if let Some(note) = LoopGuard::note(count) {
+            match &mut output.error {
+                Some(error) => error.message = format!("{}\n{note}", error.message),
+                None => output.content.push(charla_proto::Part::text(note)),
+            }
+        }
+        self.end_call(index, status, output).await
+    }
+
+    /// Somebody answers a question.
+    pub(super) async fn answer(
+        &mut self,
+        approval: &str,
+        outcome: Outcome,
+        by: String,
+    ) -> Result<Answered, JournalError> {
+        let calls = self.ledger.conversation.turn.iter().flat_map(|turn| &turn.calls);
+        let found = calls.filter_map(|open| Some((open, open.approval.as_ref()?)));
+        let found = found.filter(|(_, open)| open.asked.approval == approval).next();
+        let Some((open, question)) = found else { return Ok(Answered::Unknown) };
+        if let Some((outcome, by)) = &question.answer {
+            return Ok(Answered::Late { outcome: outcome.clone(), by: by.clone() });
+        }
+        let id = open.call.id.clone();
+        self.ledger.commit(vec![answered(approval.to_owned(), outcome.clone(), &by)]).await?;
+        let Phase::Calls(scheduler) = &self.phase else { return Ok(Answered::Accepted) };
+        if let Some(index) = scheduler.calls().iter().position(|call| call.call.id == id) {
+            self.act_on(index, outcome).await?;
+        }
+        Ok(Answered::Accepted)
+    }
+
+    async fn act_on(&mut self, index: usize, outcome: Outcome) -> Result<(), JournalError> {
+        if let Some(plan) = self.plan(index) {
+            self.grants.remember(&plan, &outcome);
+        }
+        match outcome {
+            Outcome::Cancel { reason } => {
+                let go_on = reason.is_some();
+                let message = match reason {
+                    Some(reason) => format!("The user did not allow this call: {reason}"),
+                    None => "The user did not allow this call.".to_owned(),
+                };
+                let error = ToolError { kind: "cancelled".to_owned(), message };
+                let output = ToolOutput { error: Some(error), ..ToolOutput::default() };
+                self.end_call(index, CallStatus::Cancelled, output).await?;
+                // A plain no means: give me back the word. A reason means: go on, but differently.
+                if !go_on {
+                    self.cancel_calls().await?;
+                }
+            }
+            Outcome::ModifyWithEditor { new_content } => {
+                let Some(mut call) = self.call(index) else { return Ok(()) };
+                let key = if call.args.contains_key("new_string") { "new_string" } else { "content" };
+                call.args.insert(key.to_owned(), Value::String(new_content));
+                self.grants.calls.extend(call.id.clone());
+                if let Phase::Calls(scheduler) = &mut self.phase {
+                    scheduler.change(index, call, &self.settings.toolbox, &self.settings.tool_context);
+                }
+            }
+            _ => self.advance(index, CallStatus::Scheduled),
+        }
+        self.start_ready().await
+    }
+
+    /// Stops the calls of this step: what has not begun is cancelled now, what runs is told to stop.
+    pub(super) async fn cancel_calls(&mut self) -> Result<(), JournalError> {
+        let Phase::Calls(scheduler) = &mut self.phase else { return Ok(()) };
+        scheduler.cancel();
+        let open: Vec<usize> = scheduler
+            .calls()
+            .iter()
+            .enumerate()
+            .filter(|(_, call)| !call.status.is_final() && call.status != CallStatus::Executing)
+            .map(|(index, _)| index)
+            .collect();
+        self.ending.get_or_insert((TurnEnd::Cancelled, None));
+        self.abort_at = Some(Instant::now() + GRACE);
+        for index in open {
+            let error =
+                ToolError { kind: "cancelled".to_owned(), message: "Cancelled by the user.".to_owned() };
+            let output = ToolOutput { error: Some(error), ..ToolOutput::default() };
+            self.end_call(index, CallStatus::Cancelled, output).await?;
+        }
+        Box::pin(self.after_calls()).await
+    }
+}
+
+fn answered(approval: String, outcome: Outcome, by: &str) -> Fact {
+    Fact::ApprovalAnswered(Box::new(ApprovalAnswered { approval, outcome, by: by.to_owned() }))
+}
+
+fn confirmation(plan: &Plan, call: &FunctionCall, rule: String, isolation: &str) -> Confirmation {
+    let mcp = plan.effects.iter().find_map(|effect| match effect {
+        Effect::Mcp { server, tool } => Some((server.clone(), tool.clone())),
+        _ => None,
+    });
+    let detail = match (&plan.preview, mcp) {
+        (_, Some((server, tool))) => ConfirmationDetail::Mcp { server, tool, args: call.args.clone() },
+        (Preview::Command { command, cwd }, _) => {
+            ConfirmationDetail::Exec { command: command.clone(), cwd: cwd.clone() }
+        }
+        (Preview::Diff { path, before, after, diff }, _) => ConfirmationDetail::Edit {
+            path: path.clone(),
+            diff: diff.clone(),
+            before: before.clone(),
+            after: after.clone(),
+        },
+        (Preview::Text { text }, _) => ConfirmationDetail::Info { text: text.clone(), urls: hosts(plan) },
+        (Preview::None, _) => ConfirmationDetail::Info { text: plan.title.clone(), urls: hosts(plan) },
+    };
+    Confirmation {
+        tool: plan.tool.clone(),
+        title: plan.title.clone(),
+        detail,
+        rule,
+        isolation: isolation.to_owned(),
+        always: Some(format!("`{}` doing exactly this again", plan.tool)),
+    }
+}
+
+fn hosts(plan: &Plan) -> Vec<String> {
+    let hosts = plan.effects.iter().filter_map(|effect| match effect {
+        Effect::Net { host } => Some(host.clone()),
+        _ => None,
+    });
+    hosts.collect()
+}
