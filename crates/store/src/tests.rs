@@ -1,0 +1,136 @@
+use std::fs;
+use std::sync::Arc;
+
+use charla_proto::Fact;
+use charla_proto::{Content, JOURNAL_VERSION, SessionStarted, TurnStarted};
+use proptest::prelude::*;
+
+use super::*;
+
+fn first(session: &str) -> Record {
+    let started = SessionStarted {
+        version: JOURNAL_VERSION,
+        session: session.to_owned(),
+        cwd: "/w".into(),
+        model: "fake/m".to_owned(),
+        parent: None,
+    };
+    Record { seq: 1, at: 5, fact: Fact::SessionStarted(Box::new(started)) }
+}
+
+fn prompt(seq: u64, text: &str) -> Record {
+    let prompt = Arc::new(Content::user(text));
+    Record { seq, at: 6, fact: Fact::TurnStarted(TurnStarted { turn: seq - 1, prompt }) }
+}
+
+fn store() -> (tempfile::TempDir, Store) {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::new(folder.path().join("sessions"), Sync::Process);
+    (folder, store)
+}
+
+#[test]
+fn what_is_written_is_read_back() {
+    let (_folder, store) = store();
+    let mut journal = store.create("a").unwrap();
+    journal.write(&[first("a"), prompt(2, "hello")]).unwrap();
+    drop(journal);
+    let opened = store.open("a").unwrap();
+    assert_eq!(opened.read.records, [first("a"), prompt(2, "hello")]);
+    assert!(opened.read.skipped.is_empty());
+}
+
+#[test]
+fn two_writers_cannot_have_one_session_and_the_lock_goes_with_its_owner() {
+    let (_folder, store) = store();
+    let journal = store.create("a").unwrap();
+    assert!(matches!(store.open("a"), Err(JournalError::Locked(_))));
+    assert!(matches!(store.delete("a"), Err(JournalError::Locked(_))));
+    assert!(store.read("a").is_ok());
+    drop(journal);
+    assert!(store.open("a").is_ok());
+}
+
+#[test]
+fn a_torn_last_line_is_skipped_with_a_notice_and_writing_goes_on() {
+    let (_folder, store) = store();
+    let mut journal = store.create("a").unwrap();
+    journal.write(&[first("a"), prompt(2, "hello")]).unwrap();
+    let path = journal.path().to_owned();
+    drop(journal);
+    let whole = fs::read(&path).unwrap();
+    let line = serde_json::to_vec(&prompt(3, "torn")).unwrap();
+    for cut in 1..line.len() {
+        fs::write(&path, [&whole[..], &line[..cut]].concat()).unwrap();
+        let mut opened = store.open("a").unwrap();
+        assert_eq!(opened.read.records.len(), 2, "cut at {cut}");
+        assert_eq!(opened.read.skipped, [Skipped { line: 3, reason: "cut off in the middle".to_owned() }]);
+        opened.journal.write(&[prompt(3, "again")]).unwrap();
+        drop(opened);
+        let read = store.read("a").unwrap();
+        assert_eq!(read.records.last(), Some(&prompt(3, "again")));
+    }
+    // A whole line that only lacks its end counts.
+    fs::write(&path, [&whole[..], &line[..]].concat()).unwrap();
+    let mut opened = store.open("a").unwrap();
+    assert_eq!(opened.read.records.len(), 3);
+    opened.journal.write(&[prompt(4, "next")]).unwrap();
+    assert_eq!(store.read("a").unwrap().records.len(), 4);
+}
+
+#[test]
+fn unknown_kinds_are_kept() {
+    let (_folder, store) = store();
+    drop(store.create("a").unwrap());
+    let line = r#"{"seq":1,"at":2,"kind":"from_the_future","new":{"deep":[1]}}"#;
+    fs::write(store.path("a").unwrap(), format!("{line}\n")).unwrap();
+    let read = store.read("a").unwrap();
+    assert_eq!(serde_json::to_string(&read.records[0]).unwrap(), line);
+}
+
+#[test]
+fn listing_reads_only_the_files_and_shows_the_latest_first() {
+    let (_folder, store) = store();
+    assert!(store.list().unwrap().sessions.is_empty());
+    for (n, text) in ["one\ntwo", "x"].iter().enumerate() {
+        let id = format!("s{n}");
+        store.create(&id).unwrap().write(&[first(&id), prompt(2, text)]).unwrap();
+    }
+    let long = "long \"quoted\" ".repeat(2000);
+    store.create("s2").unwrap().write(&[first("s2"), prompt(2, &long)]).unwrap();
+    fs::write(store.path("bad").unwrap(), "nonsense").unwrap();
+    let listed = store.list().unwrap();
+    let mut titles: Vec<_> = listed.sessions.iter().map(|session| session.title.clone()).collect();
+    titles.sort();
+    assert_eq!(titles[1], "one two");
+    assert!(titles[0].starts_with("long \"quoted\" long"));
+    assert_eq!(listed.unreadable.len(), 1);
+}
+
+#[test]
+fn ids_cannot_leave_the_folder() {
+    let (_folder, store) = store();
+    for id in ["", "../a", "a/b", "a\0b", ".", &"x".repeat(101)] {
+        assert!(store.path(id).is_err(), "{id:?}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn conversations_are_private_to_their_owner() {
+    use std::os::unix::fs::PermissionsExt;
+    let (_folder, store) = store();
+    let journal = store.create("a").unwrap();
+    assert_eq!(fs::metadata(journal.path()).unwrap().permissions().mode() & 0o777, 0o600);
+}
+
+proptest! {
+    #[test]
+    fn no_bytes_make_reading_fail(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+        let (_folder, store) = store();
+        drop(store.create("a").unwrap());
+        fs::write(store.path("a").unwrap(), bytes).unwrap();
+        prop_assert!(store.open("a").is_ok());
+        prop_assert!(store.list().is_ok());
+    }
+}
