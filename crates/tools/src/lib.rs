@@ -1,0 +1,3 @@
+//! Charla's tools.
+
+pub mod edit;
