@@ -217,7 +217,7 @@ struct WireCall<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<&'a str>,
     name: &'a str,
-    args: &'a Map<String, Value>,
+    args: Cow<'a, Map<String, Value>>,
     #[serde(flatten)]
     fields: Fields<'a>,
 }
@@ -225,7 +225,11 @@ struct WireCall<'a> {
 impl<'a> WireCall<'a> {
     fn new(call: &'a FunctionCall, form: Form) -> Self {
         let fields = if form.made { call.extra.iter().collect() } else { Vec::new() };
-        Self { id: wire_id(call.id.as_deref()), name: &call.name, args: &call.args, fields: Fields(fields) }
+        let args = match call.invalid {
+            Some(_) => Cow::Owned(Map::new()),
+            None => Cow::Borrowed(&call.args),
+        };
+        Self { id: wire_id(call.id.as_deref()), name: &call.name, args, fields: Fields(fields) }
     }
 }
 
