@@ -58,7 +58,7 @@ pub(super) fn write(content: &Content, form: Form, body: &mut Vec<u8>) {
 pub(super) fn write_system(content: &Content, body: &mut Vec<u8>) {
     let words = content.parts.iter().filter(|part| !part.thought).filter_map(Part::as_text);
     let parts = words.map(|text| WirePart { text: Some(Cow::Borrowed(text)), ..WirePart::default() });
-    write_json(&WireContent { role: None, parts: parts.map(Sent::Part).collect() }, body);
+    write_json(&WireContent { role: None, parts: parts.map(Sent::part).collect() }, body);
 }
 
 /// Appends `value` as JSON. Writing our own types into memory has no way to fail.
@@ -94,8 +94,8 @@ fn parts(content: &Content, form: Form) -> Vec<Sent<'_>> {
             PartKind::FunctionResponse(response) => {
                 let (inside, beside) = response_media(response, form);
                 wire.function_response = Some(WireResponse::new(response, inside));
-                sent.push(Sent::Part(wire));
-                sent.extend(beside.into_iter().map(Sent::Part));
+                sent.push(Sent::part(wire));
+                sent.extend(beside.into_iter().map(Sent::part));
                 continue;
             }
             PartKind::Opaque(value) => {
@@ -107,14 +107,14 @@ fn parts(content: &Content, form: Form) -> Vec<Sent<'_>> {
             PartKind::Other if !form.made || part.extra.is_empty() => continue,
             PartKind::Other => {}
         }
-        sent.push(Sent::Part(wire));
+        sent.push(Sent::part(wire));
     }
     // A call must follow something the user said, be it nothing: the API takes an empty text there.
     if sent.is_empty()
         && content.role == Role::User
         && content.parts.iter().any(|part| part.as_text().is_some())
     {
-        sent.push(Sent::Part(WirePart { text: Some(Cow::Borrowed("")), ..WirePart::default() }));
+        sent.push(Sent::part(WirePart { text: Some(Cow::Borrowed("")), ..WirePart::default() }));
     }
     sent
 }
@@ -145,8 +145,14 @@ struct WireContent<'a> {
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Sent<'a> {
-    Part(WirePart<'a>),
+    Part(Box<WirePart<'a>>),
     Raw(&'a Value),
+}
+
+impl<'a> Sent<'a> {
+    fn part(part: WirePart<'a>) -> Self {
+        Self::Part(Box::new(part))
+    }
 }
 
 #[derive(Default, Serialize)]
