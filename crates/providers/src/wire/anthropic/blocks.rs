@@ -6,12 +6,16 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use charla_proto::{
-    Blob, Content, FileData, FunctionCall, FunctionResponse, Part, PartKind, Role, part_to_string,
+    Blob, Content, FileData, FunctionCall, FunctionResponse, Part, PartKind, Role, WireKind, part_to_string,
 };
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use super::schema;
 use crate::endpoint::Target;
+
+/// The longest tool name the wire takes.
+const MAX_NAME: usize = 128;
 
 /// One content block as it is sent.
 #[derive(Serialize)]
@@ -269,18 +273,11 @@ fn call_id<'a>(id: Option<&'a str>, name: &'a str) -> Cow<'a, str> {
 /// A called tool's name as the wire accepts it. Only history needs this: a tool with another name is
 /// never declared.
 fn tool_name(name: &str) -> Cow<'_, str> {
-    if is_tool_name(name) {
+    if schema::check_name(name, WireKind::Anthropic).is_ok() {
         return Cow::Borrowed(name);
     }
     let name: String = replaced(name).chars().take(MAX_NAME).collect();
     Cow::Owned(if name.is_empty() { "unnamed".to_owned() } else { name })
-}
-
-const MAX_NAME: usize = 128;
-
-/// True when the wire takes a tool of this name.
-pub(super) fn is_tool_name(name: &str) -> bool {
-    (1..=MAX_NAME).contains(&name.len()) && name.bytes().all(accepted)
 }
 
 fn accepted(byte: u8) -> bool {

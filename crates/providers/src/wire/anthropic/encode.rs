@@ -97,18 +97,12 @@ fn write_tools(body: &mut Vec<u8>, request: &GenerateRequest, marks: bool, fragm
 
 fn write_tool(declaration: &FunctionDeclaration, body: &mut Vec<u8>) {
     let name = declaration.name.as_str();
-    if !blocks::is_tool_name(name) {
-        tracing::warn!(tool = name, "left out: the provider accepts only letters, digits, _ and - in names");
-        return;
-    }
-    let schema = match &declaration.parameters_json_schema {
-        Value::Null => Ok(json!({"type": "object", "properties": {}})),
-        schema => schema::adapt(schema, WireKind::Anthropic),
-    };
+    let schema = schema::check_name(name, WireKind::Anthropic)
+        .and_then(|()| schema::adapt(&declaration.parameters_json_schema, WireKind::Anthropic));
     let schema = match schema {
         Ok(schema) => schema,
         Err(reason) => {
-            tracing::warn!(tool = name, %reason, "left out: its schema cannot be sent");
+            tracing::warn!(tool = name, %reason, "a tool is left out");
             return;
         }
     };

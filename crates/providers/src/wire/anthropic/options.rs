@@ -91,7 +91,7 @@ fn set_sampling(fields: &mut Map<String, Value>, request: &GenerateRequest) {
 
 fn set_format(fields: &mut Map<String, Value>, request: &GenerateRequest) -> Result<(), LlmError> {
     let Some(schema) = &request.response_json_schema else { return Ok(()) };
-    let schema = schema::adapt(schema, WireKind::Anthropic).map_err(|reason| {
+    let schema = schema::adapt_answer(schema, WireKind::Anthropic).map_err(|reason| {
         LlmError::new(LlmErrorKind::InvalidRequest, format!("the answer's schema cannot be sent: {reason}"))
     })?;
     let format = json!({"format": {"type": "json_schema", "schema": schema}});

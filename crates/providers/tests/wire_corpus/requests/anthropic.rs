@@ -10,6 +10,7 @@ use charla_proto::{
     WireKind,
 };
 use charla_providers::endpoint::Target;
+use charla_providers::wire::schema;
 use serde_json::{Map, Value};
 
 use crate::meaning::{Item, Meaning, ToolMeaning};
@@ -200,7 +201,12 @@ pub fn meaning(request: &Value) -> Result<Meaning, String> {
     for tool in request["tools"].as_array().into_iter().flatten() {
         let tool = without_mark(tool);
         let text = |key: &str| tool[key].as_str().unwrap_or_default().to_owned();
-        let schema = if is_function(&tool) { tool["input_schema"].clone() } else { tool.clone() };
+        // What adaptation does to a schema has its own tests; here only the tool must stay the same.
+        let schema = if is_function(&tool) {
+            schema::adapt(&tool["input_schema"], WireKind::Anthropic)?
+        } else {
+            tool.clone()
+        };
         meaning.tools.push(ToolMeaning { name: text("name"), description: text("description"), schema });
     }
     Ok(meaning)
