@@ -19,18 +19,24 @@ const TOOL_FIELDS: [&str; 4] = ["strict", "defer_loading", "allowed_callers", "i
 pub(super) fn body(
     request: &GenerateRequest,
     target: &Target,
-    fields: Map<String, Value>,
+    mut fields: Map<String, Value>,
     fragments: &mut Fragments,
 ) -> Result<Vec<u8>, LlmError> {
     let quirks = &target.endpoint.quirks;
     // A caller that manages the cache itself must not run into the limit of four breakpoints.
     let marks = !quirks.no_cache_control && !fields.contains_key("cache_control");
-    let mut body = Vec::with_capacity(4096);
+    let mut tools = Vec::new();
+    if !quirks.no_tools {
+        write_tools(&mut tools, request, marks, fragments);
+    }
+    if tools.is_empty() {
+        // Without tools the wire refuses a choice.
+        fields.shift_remove("tool_choice");
+    }
+    let mut body = Vec::with_capacity(tools.len() + 4096);
     write(&mut body, &fields);
     body.pop();
-    if !quirks.no_tools {
-        write_tools(&mut body, request, marks, fragments);
-    }
+    body.append(&mut tools);
     let system = system_texts(request);
     if !quirks.no_system {
         write_system(&mut body, &system, marks);
@@ -60,7 +66,6 @@ fn mark(body: &mut Vec<u8>) {
 }
 
 fn write_tools(body: &mut Vec<u8>, request: &GenerateRequest, marks: bool, fragments: &mut Fragments) {
-    let start = body.len();
     body.extend_from_slice(br#","tools":["#);
     let first = body.len();
     let mut names = HashSet::new();
@@ -85,7 +90,7 @@ fn write_tools(body: &mut Vec<u8>, request: &GenerateRequest, marks: bool, fragm
         }
     }
     if body.len() == first {
-        body.truncate(start);
+        body.clear();
         return;
     }
     body.pop();

@@ -38,7 +38,7 @@ pub(super) fn generate(
     if !request.stop_sequences.is_empty() {
         fields.insert("stop_sequences".to_owned(), json!(request.stop_sequences));
     }
-    if let Some(choice) = tool_choice(request, target) {
+    if let Some(choice) = tool_choice(request) {
         fields.insert("tool_choice".to_owned(), choice);
     }
     set_format(&mut fields, request)?;
@@ -52,7 +52,7 @@ pub(super) fn generate(
 pub(super) fn count(request: &GenerateRequest, target: &Target) -> Map<String, Value> {
     let mut fields = Map::new();
     fields.insert("model".to_owned(), json!(target.model.id));
-    if let Some(choice) = tool_choice(request, target) {
+    if let Some(choice) = tool_choice(request) {
         fields.insert("tool_choice".to_owned(), choice);
     }
     let mut room = u32::MAX;
@@ -99,11 +99,7 @@ fn set_format(fields: &mut Map<String, Value>, request: &GenerateRequest) -> Res
     Ok(())
 }
 
-fn tool_choice(request: &GenerateRequest, target: &Target) -> Option<Value> {
-    // Without tools the wire refuses a choice.
-    if request.tools.is_empty() || target.endpoint.quirks.no_tools {
-        return None;
-    }
+fn tool_choice(request: &GenerateRequest) -> Option<Value> {
     let config = &request.tool_config.as_ref()?.function_calling_config;
     Some(match (config.mode, config.allowed_function_names.as_slice()) {
         (FunctionCallingMode::Auto, _) => json!({"type": "auto"}),

@@ -1,1 +1,0 @@
-//! Makes any conversation fit to be sent.
