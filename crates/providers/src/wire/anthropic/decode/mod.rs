@@ -1,13 +1,16 @@
 //! Reads answers, streamed or whole.
 
+mod block;
+mod usage;
+
 use std::borrow::Cow;
 
-use charla_proto::{
-    Candidate, Citation, Content, FinishReason, FunctionCall, InvalidArgs, Part, Role, UsageMetadata,
-};
+use charla_proto::{Candidate, Content, FinishReason, Part, Role};
 use serde::Deserialize;
 
 use super::*;
+use block::{Open, citation, grow_opaque, words_at_start};
+use usage::Usage;
 
 /// Reads one answer.
 #[derive(Default)]
@@ -16,18 +19,6 @@ pub(super) struct Decoder {
     open: Vec<(u64, Open)>,
     usage: Usage,
     done: bool,
-}
-
-/// A block that has begun.
-enum Open {
-    /// Its words go out as they come.
-    Text,
-    /// Its words go out as they come; its signature goes out with its end.
-    Thinking { signature: String },
-    /// A call of ours: held back until it is whole.
-    Tool { call: FunctionCall, json: String },
-    /// A block only the provider understands: held back until it is whole.
-    Opaque { block: Value, json: String },
 }
 
 /// The event that a stream consists of, read without building a tree.
@@ -95,11 +86,7 @@ impl EventDecoder for Decoder {
         }
         let mut response = self.begin(&document);
         let mut candidate = finish(&document);
-        for block in document["content"].as_array().into_iter().flatten() {
-            for part in self.whole_block(block, &mut candidate.citations) {
-                candidate.content.get_or_insert_with(model_content).parts.push(part);
-            }
-        }
+        add_blocks(&mut candidate, &document["content"]);
         keep(&mut response, &document, "container");
         keep(&mut response, &document, "context_management");
         response.candidates.push(candidate);
@@ -178,11 +165,7 @@ impl Decoder {
             "message_start" => {
                 let mut response = self.begin(&event["message"]);
                 let mut candidate = Candidate::default();
-                for block in event["message"]["content"].as_array().into_iter().flatten() {
-                    for part in self.whole_block(block, &mut candidate.citations) {
-                        candidate.content.get_or_insert_with(model_content).parts.push(part);
-                    }
-                }
+                add_blocks(&mut candidate, &event["message"]["content"]);
                 if candidate != Candidate::default() {
                     response.candidates.push(candidate);
                 }
@@ -252,123 +235,20 @@ impl Decoder {
         }
         self.open.push((index, Open::begin(block)));
     }
+}
 
-    /// The parts of a block that came in one piece.
-    fn whole_block(&self, block: &Value, citations: &mut Vec<Citation>) -> Vec<Part> {
-        let words = words_at_start(block, citations);
-        match (words, Open::begin(block).whole()) {
+/// Adds blocks that came in one piece.
+fn add_blocks(candidate: &mut Candidate, blocks: &Value) {
+    for block in blocks.as_array().into_iter().flatten() {
+        let words = words_at_start(block, &mut candidate.citations);
+        let parts = match (words, Open::begin(block).whole()) {
             // A thought and its signature are one part.
             (Some(words), Some(end)) => vec![Part { thought_signature: end.thought_signature, ..words }],
             (words, end) => words.into_iter().chain(end).collect(),
+        };
+        if !parts.is_empty() {
+            candidate.content.get_or_insert_with(model_content).parts.extend(parts);
         }
-    }
-}
-
-impl Open {
-    fn begin(block: &Value) -> Self {
-        match block["type"].as_str().unwrap_or_default() {
-            "text" => Open::Text,
-            "thinking" => {
-                Open::Thinking { signature: block["signature"].as_str().unwrap_or_default().to_owned() }
-            }
-            "tool_use" => Open::Tool { call: call(block), json: String::new() },
-            _ => Open::Opaque { block: block.clone(), json: String::new() },
-        }
-    }
-
-    /// The block ended as it should.
-    fn whole(self) -> Option<Part> {
-        match self {
-            Open::Text => None,
-            // A server that does not sign still ended its thought: the empty signature says so, and the
-            // encoder sends such a block back as it came.
-            Open::Thinking { signature } => Some(Part::thought("").with_signature(signature)),
-            Open::Tool { mut call, json } => {
-                if !json.trim().is_empty() {
-                    call.set_args_text(&json);
-                }
-                Some(Part::function_call(call))
-            }
-            Open::Opaque { mut block, json } => {
-                if let Ok(input) = serde_json::from_str::<Value>(&json)
-                    && let Some(fields) = block.as_object_mut()
-                {
-                    fields.insert("input".to_owned(), input);
-                }
-                Some(Part::opaque(block))
-            }
-        }
-    }
-
-    /// The stream ended before the block did. What cannot be trusted to be whole is dropped, except a
-    /// call, which is given out as one that must not run.
-    fn cut(self) -> Option<Part> {
-        match self {
-            Open::Tool { mut call, json } => {
-                if !json.trim().is_empty() {
-                    call.set_args_text(&json);
-                } else if call.args.is_empty() {
-                    let reason = "the answer broke off before the arguments".to_owned();
-                    call.invalid = Some(Box::new(InvalidArgs { raw: json, reason }));
-                }
-                Some(Part::function_call(call))
-            }
-            Open::Thinking { signature } if !signature.is_empty() => {
-                Some(Part::thought("").with_signature(signature))
-            }
-            Open::Text | Open::Thinking { .. } | Open::Opaque { .. } => None,
-        }
-    }
-}
-
-/// The words that a text or thinking block begins with.
-fn words_at_start(block: &Value, citations: &mut Vec<Citation>) -> Option<Part> {
-    citations.extend(block["citations"].as_array().into_iter().flatten().map(citation));
-    let words = |key: &str| block[key].as_str().filter(|words| !words.is_empty());
-    match block["type"].as_str() {
-        Some("text") => words("text").map(Part::text),
-        Some("thinking") => words("thinking").map(Part::thought),
-        _ => None,
-    }
-}
-
-/// A call whose arguments may still come.
-fn call(block: &Value) -> FunctionCall {
-    let id = block["id"].as_str().filter(|id| !id.is_empty());
-    let id = id.map_or_else(make_call_id, str::to_owned);
-    let args = block["input"].as_object().cloned().unwrap_or_default();
-    let mut call = FunctionCall::new(id, block["name"].as_str().unwrap_or_default(), args);
-    if let Value::String(text) = &block["input"] {
-        call.set_args_text(text);
-    }
-    if let Some(caller) = block.get("caller").filter(|caller| !caller.is_null()) {
-        call.extra.insert("caller", caller.clone());
-    }
-    call
-}
-
-/// Adds an unknown delta to the block it is for: texts are continued, other values replaced.
-fn grow_opaque(block: &mut Value, data: &str) {
-    let event: Value = serde_json::from_str(data).unwrap_or_default();
-    let (Some(fields), Some(delta)) = (block.as_object_mut(), event["delta"].as_object()) else { return };
-    for (key, new) in delta.iter().filter(|(key, _)| *key != "type") {
-        match (fields.get_mut(key), new) {
-            (Some(Value::String(old)), Value::String(new)) => old.push_str(new),
-            _ => {
-                fields.insert(key.clone(), new.clone());
-            }
-        }
-    }
-}
-
-fn citation(source: &Value) -> Citation {
-    let text = |key: &str| source[key].as_str().map(str::to_owned);
-    let known = ["title", "url"];
-    let fields = source.as_object().into_iter().flatten().filter(|(key, _)| !known.contains(&key.as_str()));
-    Citation {
-        title: text("title").or_else(|| text("document_title")).or_else(|| text("cited_text")),
-        uri: text("url"),
-        extra: fields.map(|(key, value)| (key.clone(), value.clone())).collect(),
     }
 }
 
@@ -422,47 +302,4 @@ fn broken(message: impl Into<String>) -> LlmError {
     let mut error = LlmError::new(LlmErrorKind::Protocol, message);
     error.detail.in_stream = true;
     error
-}
-
-/// The wire's figures. A stream's last ones replace its first ones, field by field.
-#[derive(Default)]
-struct Usage {
-    input: Option<u64>,
-    output: Option<u64>,
-    thinking: Option<u64>,
-    cache_read: Option<u64>,
-    cache_write: Option<u64>,
-}
-
-impl Usage {
-    fn update(&mut self, usage: &Value) {
-        let set = |field: &mut Option<u64>, value: &Value| {
-            if let Some(number) = value.as_u64() {
-                *field = Some(number);
-            }
-        };
-        set(&mut self.input, &usage["input_tokens"]);
-        set(&mut self.output, &usage["output_tokens"]);
-        set(&mut self.thinking, &usage["output_tokens_details"]["thinking_tokens"]);
-        set(&mut self.cache_read, &usage["cache_read_input_tokens"]);
-        set(&mut self.cache_write, &usage["cache_creation_input_tokens"]);
-    }
-
-    /// In our meaning: the prompt includes the cache, the candidates exclude thoughts.
-    fn metadata(&self) -> Option<UsageMetadata> {
-        if self.input.is_none() && self.output.is_none() {
-            return None;
-        }
-        let cached = self.cache_read.unwrap_or(0) + self.cache_write.unwrap_or(0);
-        Some(UsageMetadata {
-            prompt_token_count: self.input.map(|input| input + cached),
-            candidates_token_count: self
-                .output
-                .map(|output| output.saturating_sub(self.thinking.unwrap_or(0))),
-            thoughts_token_count: self.thinking,
-            cached_content_token_count: self.cache_read,
-            cache_write_token_count: self.cache_write,
-            ..UsageMetadata::default()
-        })
-    }
 }
