@@ -63,7 +63,7 @@ impl<'a> Inliner<'a> {
 
     /// The keyword's value with everything below it inlined; `None` drops the keyword.
     fn keyword(&mut self, key: &str, value: &'a Value, depth: usize) -> Result<Option<Value>, String> {
-        Ok(match key {
+        let value = match key {
             "$defs" | "definitions" => None,
             // A `$…` keyword names, refers or comments; after inlining none of them has a use.
             _ if key.starts_with('$') => None,
@@ -92,9 +92,8 @@ impl<'a> Inliner<'a> {
             }
             "title" | "description" | "format" | "pattern" => value.is_string().then(|| value.clone()),
             _ => Some(value.clone()),
-        }
-        .map(|value| self.charge_for(value))
-        .transpose()?)
+        };
+        value.map(|value| self.charge_for(value)).transpose()
     }
 
     fn schemas_by_name(&mut self, value: &'a Value, depth: usize) -> Result<Option<Value>, String> {
