@@ -4,40 +4,11 @@
 //! deltas did not show. Items are told apart by their place in the output, since ids may change between
 //! events. The response's own list of items counts only when no item came by itself.
 
-use std::borrow::Cow;
-
 use charla_proto::{Candidate, Citation, Content, Part, Role};
-use serde_json::value::RawValue;
 
+use super::event::{Event, head, malformed, output_of, tree, words};
 use super::item::{self, Head};
 use super::*;
-
-/// A JSON string that borrows from the event where it has no escapes.
-#[derive(Deserialize)]
-struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
-
-/// The fields of any event that matter. Values stay text until the event's kind says that they are needed.
-#[derive(Deserialize)]
-struct Event<'a> {
-    #[serde(borrow, default, rename = "type")]
-    kind: Option<Text<'a>>,
-    #[serde(default)]
-    output_index: Option<u64>,
-    #[serde(borrow, default)]
-    delta: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    arguments: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    input: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    item: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    annotation: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    response: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    error: Option<&'a RawValue>,
-}
 
 /// The kinds of words an item streams.
 #[derive(Clone, Copy)]
@@ -164,7 +135,7 @@ impl Decoder {
         event: &Event,
         out: &mut Vec<GenerateResponse>,
     ) -> Result<(), LlmError> {
-        let kind = event.kind.as_ref().map(|kind| &*kind.0).or(name);
+        let kind = event.kind().or(name);
         match kind {
             Some("response.output_text.delta") => self.show(event, Channel::Text, out),
             Some("response.reasoning_summary_text.delta") => self.show(event, Channel::Summary, out),
@@ -418,34 +389,4 @@ fn give_citations(citations: Vec<Citation>, out: &mut Vec<GenerateResponse>) {
             ..GenerateResponse::default()
         });
     }
-}
-
-fn words(raw: &RawValue) -> Option<Cow<'_, str>> {
-    serde_json::from_str::<Text>(raw.get()).ok().map(|text| text.0)
-}
-
-fn tree(raw: Option<&RawValue>) -> Value {
-    raw.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default()
-}
-
-fn head(raw: Option<&RawValue>) -> Head {
-    raw.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default()
-}
-
-#[derive(Deserialize)]
-struct Output {
-    #[serde(default)]
-    output: Value,
-}
-
-fn output_of(raw: Option<&RawValue>) -> Value {
-    let parsed = raw.and_then(|raw| serde_json::from_str::<Output>(raw.get()).ok());
-    parsed.map_or(Value::Null, |parsed| parsed.output)
-}
-
-fn malformed(problem: &str) -> LlmError {
-    let message = format!("the server sent an event that is not valid JSON: {problem}");
-    let mut error = LlmError::new(LlmErrorKind::Protocol, message);
-    error.detail.in_stream = true;
-    error
 }

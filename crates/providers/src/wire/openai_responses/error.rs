@@ -32,7 +32,7 @@ pub(super) fn from_document(document: &Value) -> ErrorBody {
                 };
             }
             Value::Array(problems) => {
-                let messages = problems.iter().filter_map(|problem| message_of(problem));
+                let messages = problems.iter().filter_map(message_of);
                 let message = messages.collect::<Vec<_>>().join("; ");
                 return ErrorBody { message, request_id, ..ErrorBody::default() };
             }

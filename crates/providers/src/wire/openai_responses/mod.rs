@@ -17,6 +17,7 @@ use super::*;
 mod decode;
 mod encode;
 mod error;
+mod event;
 mod input;
 mod item;
 mod media;
