@@ -10,4 +10,5 @@
 pub mod endpoint;
 pub mod history;
 pub mod sse;
+pub mod tokens;
 pub mod wire;

@@ -137,11 +137,10 @@ fn check_calls(expect: &Value, content: &Content) -> Result<(), String> {
                 return Err(format!("call {} should be invalid", call.name));
             };
             same("raw args", &expected["args_raw"], &Value::from(invalid.raw.clone()))?;
-        } else if expected["type"] == "custom"
-            && let Some(text) = expected["args_raw"].as_str()
-        {
+        } else if expected["args"].is_string() || expected["type"] == "custom" {
             // Free-text input of a custom tool.
-            same("input", &Value::from(text), call.args.get("input").unwrap_or(&Value::Null))?;
+            let text = if expected["args"].is_string() { &expected["args"] } else { &expected["args_raw"] };
+            same("input", text, call.args.get("input").unwrap_or(&Value::Null))?;
         } else {
             let args = if expected["args"].is_null() {
                 Value::Object(Default::default())
