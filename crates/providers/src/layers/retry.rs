@@ -208,7 +208,9 @@ mod tests {
     fn decide(error: &LlmError, n: u32, has_next: bool) -> Decision {
         let mut failures = Failures::default();
         let policy = RetryPolicy::default();
-        (1..n).for_each(|_| drop(policy.decide(error, &mut failures, has_next, 0.5)));
+        for _ in 1..n {
+            policy.decide(error, &mut failures, has_next, 0.5);
+        }
         policy.decide(error, &mut failures, has_next, 0.5)
     }
 
