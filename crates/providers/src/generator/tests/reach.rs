@@ -136,6 +136,30 @@ async fn a_proxy_is_used_and_exceptions_are_not_sent_to_it() {
 }
 
 #[tokio::test]
+async fn tls_goes_through_a_proxy_unread() {
+    let authority = Authority::new("ours");
+    let proxy = Server::start().await;
+    let options = NetworkOptions {
+        proxy: Proxy::Url(format!("http://127.0.0.1:{}", proxy.port())),
+        extra_certificates: vec![authority.pem.clone().into_bytes()],
+        ..fast()
+    };
+    let key = Credential::Key("sk-secret".into());
+    let generator = generator("https://localhost/v1".to_owned(), key, options);
+    let (chunks, asked) = tokio::join!(collect(&generator), async {
+        let mut connection = proxy.accept().await;
+        let asked = connection.request().await;
+        connection.send("HTTP/1.1 200 OK\r\n\r\n").await;
+        let mut inside = Connection { socket: authority.acceptor.accept(connection.socket).await.unwrap() };
+        inside.answer("200 OK", "", (text("hi") + &finish()).as_bytes()).await;
+        asked
+    });
+    assert_eq!(chunks.unwrap().len(), 2);
+    assert!(asked.starts_with("CONNECT localhost:443 HTTP/1.1\r\n"), "{asked}");
+    assert!(!asked.contains("sk-secret"), "{asked}");
+}
+
+#[tokio::test]
 async fn a_proxy_that_is_away_is_named_without_its_password() {
     let proxy = Server::start().await;
     let url = format!("http://me:secret@127.0.0.1:{}", proxy.port());
