@@ -91,7 +91,7 @@ impl Client {
     /// A client with these options. Opens nothing and loads no certificates: that happens with the
     /// first connection that needs them.
     pub fn new(options: NetworkOptions) -> Result<Self, LlmError> {
-        let http = build(&options, &options.proxy)?;
+        let http = build(&options, &options.proxy, IDLE_CONNECTION)?;
         Ok(Self { inner: Arc::new(Inner { options, http, loopback: OnceLock::new() }) })
     }
 
@@ -99,13 +99,13 @@ impl Client {
     /// server is not reached through it.
     fn pool(&self, url: &Url) -> Result<&reqwest::Client, LlmError> {
         let Inner { options, http, loopback } = &*self.inner;
-        if options.proxy != Proxy::System || !is_loopback(url) {
+        if matches!(options.proxy, Proxy::Url(_)) || !is_loopback(url) {
             return Ok(http);
         }
         match loopback.get() {
             Some(direct) => Ok(direct),
             None => {
-                let direct = build(options, &Proxy::None)?;
+                let direct = build(options, &Proxy::None, IDLE_LOOPBACK_CONNECTION)?;
                 Ok(loopback.get_or_init(|| direct))
             }
         }
@@ -145,10 +145,17 @@ pub(crate) struct Reply {
     pub(crate) body: Body,
 }
 
-fn build(options: &NetworkOptions, proxy: &Proxy) -> Result<reqwest::Client, LlmError> {
+/// How long an unused connection is kept. A request sent on a connection that the server is just closing
+/// fails, so ours must be shorter than the servers' own limits: commonly a minute or more for providers
+/// and their load balancers, five seconds for the usual local servers.
+const IDLE_CONNECTION: Duration = Duration::from_secs(50);
+const IDLE_LOOPBACK_CONNECTION: Duration = Duration::from_secs(4);
+
+fn build(options: &NetworkOptions, proxy: &Proxy, idle: Duration) -> Result<reqwest::Client, LlmError> {
     let builder = reqwest::Client::builder()
         .tls_backend_preconfigured(tls::config(&options.extra_certificates)?)
         .connect_timeout(options.connect_timeout)
+        .pool_idle_timeout(idle)
         .redirect(reqwest::redirect::Policy::none())
         .user_agent(&options.user_agent)
         .gzip(true);

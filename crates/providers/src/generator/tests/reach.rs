@@ -4,6 +4,7 @@ use std::io::Write;
 use std::time::Duration;
 
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
+use tokio::io::AsyncReadExt;
 use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
@@ -54,6 +55,7 @@ async fn a_server_without_tls_is_told_from_a_broken_one() {
 struct Authority {
     pem: String,
     acceptor: TlsAcceptor,
+    config: ServerConfig,
 }
 
 impl Authority {
@@ -72,7 +74,7 @@ impl Authority {
             .with_no_client_auth()
             .with_single_cert(vec![certificate.der().clone()], key)
             .unwrap();
-        Self { pem: authority.pem(), acceptor: TlsAcceptor::from(Arc::new(config)) }
+        Self { pem: authority.pem(), acceptor: TlsAcceptor::from(Arc::new(config.clone())), config }
     }
 
     async fn accept(&self, server: &Server) -> std::io::Result<Connection<TlsStream<TcpStream>>> {
@@ -92,6 +94,23 @@ async fn a_private_authority_is_trusted_when_handed_in() {
         connection.answer("200 OK", "", (text("hi") + &finish()).as_bytes()).await;
     });
     assert_eq!(chunks.unwrap().len(), 2);
+}
+
+#[tokio::test]
+async fn a_server_that_speaks_http2_is_spoken_to_in_it() {
+    let mut authority = Authority::new("ours");
+    authority.config.alpn_protocols = vec![b"h2".to_vec()];
+    let acceptor = TlsAcceptor::from(Arc::new(authority.config));
+    let server = Server::start().await;
+    let options = NetworkOptions { extra_certificates: vec![authority.pem.into_bytes()], ..fast() };
+    let generator = generator(format!("https://localhost:{}/v1", server.port()), Credential::None, options);
+    let (_, greeting) = tokio::join!(collect(&generator), async {
+        let mut socket = acceptor.accept(server.accept().await.socket).await.unwrap();
+        let mut greeting = [0; 14];
+        socket.read_exact(&mut greeting).await.unwrap();
+        greeting
+    });
+    assert_eq!(&greeting, b"PRI * HTTP/2.0");
 }
 
 #[tokio::test]
