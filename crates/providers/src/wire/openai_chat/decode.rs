@@ -121,7 +121,7 @@ impl Decoder {
         out: &mut Vec<GenerateResponse>,
     ) -> Result<(), LlmError> {
         let mut response = GenerateResponse::default();
-        let failed = failed(&chunk);
+        let failure = failure(&chunk, text);
         let groq = chunk.x_groq.0.and_then(|groq| groq.usage.0);
         let usage = chunk.usage.0.and_then(|usage| usage.into_metadata());
         response.usage_metadata = usage.or_else(|| groq.and_then(|usage| usage.into_metadata()));
@@ -154,15 +154,15 @@ impl Decoder {
             }
         }
         give(response, out);
-        match failed {
-            false => Ok(()),
-            true if has_choices => {
-                self.error.get_or_insert_with(|| error::in_stream_text(text));
+        match failure {
+            None => Ok(()),
+            Some(error) if has_choices => {
+                self.error.get_or_insert(error);
                 Ok(())
             }
-            true => {
+            Some(error) => {
                 self.flush(out)?;
-                Err(error::in_stream_text(text))
+                Err(error)
             }
         }
     }
@@ -374,17 +374,18 @@ fn is_empty(candidate: &Candidate) -> bool {
     candidate.content.is_none() && candidate.finish_reason.is_none() && candidate.citations.is_empty()
 }
 
-/// True for a chunk that tells of a failure, beside choices or instead of them.
-fn failed(chunk: &Chunk) -> bool {
+/// The failure that a chunk tells of, beside choices or instead of them.
+fn failure(chunk: &Chunk, text: &str) -> Option<LlmError> {
     let says = |value: &Option<Value>| value.as_ref().is_some_and(error::says_something);
-    let in_choice = |choice: &Choice| says(&choice.error);
-    let choices = chunk.choices.as_ref();
-    let instead = choices.is_none()
+    let instead = chunk.choices.is_none()
         && chunk.usage.0.is_none()
         && (chunk.object.get() == Some("error") || says(&chunk.message) || says(&chunk.detail));
-    says(&chunk.error)
-        || instead
-        || choices.is_some_and(|list| list.first.iter().chain(&list.rest).any(in_choice))
+    if instead || says(&chunk.error) {
+        return Some(error::in_stream_text(text));
+    }
+    let mut choices = chunk.choices.iter().flat_map(|list| list.first.iter().chain(&list.rest));
+    let failed = choices.find(|choice| says(&choice.error))?;
+    Some(error::in_stream(&serde_json::json!({"error": failed.error})))
 }
 
 fn finish_reason(word: &str, upstream: Option<&str>, refused: bool) -> FinishReason {

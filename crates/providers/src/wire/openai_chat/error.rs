@@ -29,7 +29,10 @@ pub fn in_stream_text(text: &str) -> LlmError {
 
 /// The error that came where an answer should have come, under a status of success.
 pub fn in_stream(document: &Value) -> LlmError {
-    let found = read(document);
+    let mut found = read(document);
+    if found.body.message.trim().is_empty() {
+        found.body.message = "the server broke off its answer with an error it does not explain".to_owned();
+    }
     // Many servers tell the status that they would have answered with.
     let inner = document.get("error").unwrap_or(document);
     let told = ["code", "status_code", "status"].iter().find_map(|key| {
