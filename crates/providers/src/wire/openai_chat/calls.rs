@@ -66,7 +66,7 @@ impl Calls {
         }
         call.add_function(function);
         call.add_custom(custom);
-        if let Some(signature) = delta.extra_content.as_ref().and_then(google_signature) {
+        if let Some(signature) = delta.extra_content.as_deref().and_then(google_signature) {
             call.signature = Some(signature.to_owned());
         }
     }

@@ -1,8 +1,9 @@
 //! The JSON of an answer, typed, borrowed and lenient.
 //!
 //! A field of an unexpected type reads as missing: one server's odd value in a field must not cost the
-//! rest of its answer. Strings are borrowed from the event wherever they hold no escapes, and the one
-//! choice of an ordinary chunk needs no list, so the common text delta is read without allocating.
+//! rest of its answer. Strings are borrowed from the event wherever they hold no escapes, the one choice of
+//! an ordinary chunk needs no list, and what is rare is boxed, as these structs are moved several times on
+//! their way: the common text delta is read without allocating and copies little.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -27,17 +28,17 @@ pub struct Chunk<'a> {
     pub object: Word<'a>,
     /// `None` when the field is missing, which tells an error document from an empty chunk.
     #[serde(borrow)]
-    pub choices: Option<List<Choice<'a>>>,
-    pub usage: Maybe<Usage>,
-    pub x_groq: Maybe<Groq>,
+    pub choices: Option<Choices<'a>>,
+    pub usage: Maybe<Box<Usage>>,
+    pub x_groq: Maybe<Box<Groq>>,
     /// Perplexity: addresses, repeated in every chunk.
     #[serde(borrow)]
     pub citations: List<Word<'a>>,
     #[serde(borrow)]
     pub search_results: List<SearchResult<'a>>,
-    pub error: Option<Value>,
-    pub message: Option<Value>,
-    pub detail: Option<Value>,
+    pub error: Option<Box<Value>>,
+    pub message: Option<Box<Value>>,
+    pub detail: Option<Box<Value>>,
 }
 
 #[derive(Default, Deserialize)]
@@ -63,13 +64,13 @@ pub struct Choice<'a> {
     pub delta: Maybe<Delta<'a>>,
     /// The whole message; in a stream some servers repeat it beside the delta.
     #[serde(borrow)]
-    pub message: Maybe<Delta<'a>>,
+    pub message: Maybe<Box<Delta<'a>>>,
     #[serde(borrow)]
     pub finish_reason: Word<'a>,
     /// OpenRouter: the upstream server's word.
     #[serde(borrow)]
     pub native_finish_reason: Word<'a>,
-    pub error: Option<Value>,
+    pub error: Option<Box<Value>>,
 }
 
 #[derive(Default, Deserialize)]
@@ -87,13 +88,13 @@ pub struct Delta<'a> {
     #[serde(borrow)]
     pub tool_calls: List<ToolCall<'a>>,
     #[serde(borrow)]
-    pub function_call: Maybe<Function<'a>>,
+    pub function_call: Maybe<Box<Function<'a>>>,
     #[serde(borrow)]
     pub images: List<Item<'a>>,
     #[serde(borrow)]
     pub annotations: List<Annotation<'a>>,
     /// Google: thought signatures that must come back on the same message.
-    pub extra_content: Option<Value>,
+    pub extra_content: Option<Box<Value>>,
 }
 
 #[derive(Default, Deserialize)]
@@ -106,7 +107,7 @@ pub struct ToolCall<'a> {
     pub function: Maybe<Function<'a>>,
     #[serde(borrow)]
     pub custom: Maybe<Custom<'a>>,
-    pub extra_content: Option<Value>,
+    pub extra_content: Option<Box<Value>>,
 }
 
 #[derive(Default, Deserialize)]
@@ -217,24 +218,19 @@ impl<T> Default for Maybe<T> {
 }
 
 /// A list; null, or anything that is no list, is an empty one.
-pub struct List<T> {
-    pub first: Option<T>,
-    pub rest: Vec<T>,
-}
+pub struct List<T>(pub Vec<T>);
 
 impl<T> Default for List<T> {
     fn default() -> Self {
-        Self { first: None, rest: Vec::new() }
+        Self(Vec::new())
     }
 }
 
-impl<T> IntoIterator for List<T> {
-    type Item = T;
-    type IntoIter = std::iter::Chain<std::option::IntoIter<T>, std::vec::IntoIter<T>>;
-
-    fn into_iter(self) -> Self::IntoIter {
-        self.first.into_iter().chain(self.rest)
-    }
+/// The choices: one, nearly always.
+#[derive(Default)]
+pub struct Choices<'a> {
+    pub first: Option<Choice<'a>>,
+    pub rest: Vec<Choice<'a>>,
 }
 
 /// The visitor methods for types that a field should not have: the value is skipped.
@@ -443,15 +439,28 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for Visit<List<T>> {
     type Value = List<T>;
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<List<T>, A::Error> {
-        let mut items = List::default();
+        let mut items = Vec::new();
         while let Some(item) = list.next_element::<Option<T>>()? {
-            match (item, &items.first) {
-                (None, _) => {}
-                (Some(item), None) => items.first = Some(item),
-                (Some(item), Some(_)) => items.rest.push(item),
-            }
+            items.extend(item);
         }
-        Ok(items)
+        Ok(List(items))
+    }
+
+    skip!(expecting bool number text null object);
+}
+
+by_visitor!(<'a> Choices<'a>);
+
+impl<'de: 'a, 'a> Visitor<'de> for Visit<Choices<'a>> {
+    type Value = Choices<'a>;
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Choices<'a>, A::Error> {
+        let mut choices =
+            Choices { first: list.next_element::<Option<Choice>>()?.flatten(), rest: Vec::new() };
+        while let Some(choice) = list.next_element::<Option<Choice>>()? {
+            choices.rest.extend(choice);
+        }
+        Ok(choices)
     }
 
     skip!(expecting bool number text null object);

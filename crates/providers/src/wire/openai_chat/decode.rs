@@ -142,12 +142,12 @@ impl Decoder {
             self.has_model = true;
             response.model_version = Some(model.into_owned());
         }
-        self.cite(chunk.search_results.into_iter());
-        let addresses = chunk.citations.into_iter();
+        self.cite(chunk.search_results.0.into_iter());
+        let addresses = chunk.citations.0.into_iter();
         self.cite(addresses.map(|url| SearchResult { url, ..SearchResult::default() }));
+        let beside = chunk.choices.is_some();
         let choices = chunk.choices.unwrap_or_default();
-        let has_choices = choices.first.is_some();
-        for choice in choices {
+        for choice in choices.first.into_iter().chain(choices.rest) {
             let candidate = self.choice(choice, form);
             if !is_empty(&candidate) {
                 response.candidates.push(candidate);
@@ -156,7 +156,7 @@ impl Decoder {
         give(response, out);
         match failure {
             None => Ok(()),
-            Some(error) if has_choices => {
+            Some(error) if beside => {
                 self.error.get_or_insert(error);
                 Ok(())
             }
@@ -177,7 +177,7 @@ impl Decoder {
         let mut parts = Vec::new();
         let started = self.choices[place].started;
         // The whole message beside or after deltas repeats them.
-        let delta = choice.delta.0.or(choice.message.0.filter(|_| !started));
+        let delta = choice.delta.0.or(choice.message.0.filter(|_| !started).map(|message| *message));
         if let Some(mut delta) = delta {
             self.annotate(std::mem::take(&mut delta.annotations));
             self.choices[place].delta(delta, form, &mut parts);
@@ -224,7 +224,7 @@ impl Decoder {
     }
 
     fn annotate(&mut self, annotations: List<Annotation>) {
-        for annotation in annotations {
+        for annotation in annotations.0 {
             self.cite(annotation.url_citation.0.into_iter());
             let files = annotation.file.0.into_iter();
             self.cite(files.map(|file| SearchResult { title: file.name, ..SearchResult::default() }));
@@ -260,7 +260,7 @@ impl Decoder {
 impl ChoiceState {
     fn delta(&mut self, delta: Delta, form: Form, parts: &mut Vec<Part>) {
         self.started = true;
-        let details: Vec<Value> = delta.reasoning_details.into_iter().collect();
+        let details = delta.reasoning_details.0;
         self.thoughts([delta.reasoning_content, delta.reasoning], &details, parts);
         match form {
             Form::Stream => details::merge(&mut self.details, details),
@@ -268,17 +268,17 @@ impl ChoiceState {
         }
         self.body(delta.content, parts);
         self.refusal(delta.refusal.get(), parts);
-        for image in delta.images {
+        for image in delta.images.0 {
             parts.extend(image.image_url.0.as_ref().and_then(|image| media::from_url(image.url.get()?)));
         }
-        for call in delta.tool_calls {
+        for call in delta.tool_calls.0 {
             self.calls.push(call);
         }
         if let Some(function) = delta.function_call.0 {
-            self.calls.push_legacy(function);
+            self.calls.push_legacy(*function);
         }
         if delta.extra_content.is_some() {
-            self.extra_content = delta.extra_content;
+            self.extra_content = delta.extra_content.map(|fields| *fields);
         }
     }
 
@@ -376,7 +376,7 @@ fn is_empty(candidate: &Candidate) -> bool {
 
 /// The failure that a chunk tells of, beside choices or instead of them.
 fn failure(chunk: &Chunk, text: &str) -> Option<LlmError> {
-    let says = |value: &Option<Value>| value.as_ref().is_some_and(error::says_something);
+    let says = |value: &Option<Box<Value>>| value.as_deref().is_some_and(error::says_something);
     let instead = chunk.choices.is_none()
         && chunk.usage.0.is_none()
         && (chunk.object.get() == Some("error") || says(&chunk.message) || says(&chunk.detail));
