@@ -4,7 +4,8 @@ use charla_proto::{FunctionCall, Part};
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
-use super::chunk::{Arguments, Custom, Function, ToolCall};
+use super::chunk::{Custom, Function, ToolCall};
+use super::lenient::Arguments;
 use crate::wire::make_call_id;
 
 /// The calls of one choice, as far as they have come.
