@@ -386,15 +386,9 @@ fn native_meaning(tool: &Value) -> ToolMeaning {
 }
 
 fn function_meaning(function: &Value) -> ToolMeaning {
-    let none = json!({"type": "object", "properties": {}});
-    let schema = match &function["parameters"] {
-        Value::Null => none,
-        Value::Object(fields) if fields.is_empty() => none,
-        given => given.clone(),
-    };
     ToolMeaning {
         name: function["name"].as_str().unwrap_or_default().to_owned(),
         description: function["description"].as_str().unwrap_or_default().to_owned(),
-        schema,
+        schema: super::shape::of(&function["parameters"]),
     }
 }
