@@ -105,8 +105,8 @@ def main():
         ours, memory = best([charla, "--version"], env, runs * 2)
         reference, _ = best([release / "empty"], env, runs * 2)
         good &= row("--version / empty program", ours, reference, 2, memory, None)
-        hello = {"repeat": True, "replies": [{"steps": [{"text": "Hello there."}]}]}
-        long = {"repeat": True, "replies": [{"steps": [{"text": "word " * 5000, "chunk": 5}]}]}
+        hello = {"otherwise": "repeat", "replies": ["Hello there."]}
+        long = {"otherwise": "repeat", "replies": [[{"chunk": 5}, {"text": "word " * 5000}]]}
         for name, script, budget, limit, expect in [
             ("one-shot hello / minimal client", hello, 5, 15, b"Hello there."),
             ("5,000 chunks / minimal client", long, 4, 15, b"word word"),
