@@ -113,8 +113,9 @@ fn system(system: &Value) -> Verdict {
 fn tools(body: &Value) -> Verdict {
     let mut names: Vec<&str> = Vec::new();
     for (at, tool) in list(&body["tools"]) {
+        let custom = ["", "custom"].contains(&text(tool, "type"));
         let name = text(tool, "name");
-        if !is_name(name, "_-", 128) {
+        if custom && !is_name(name, "_-", 128) {
             return fail(format!(
                 "tools.{at}.custom.name: String should match pattern '^[a-zA-Z0-9_-]{{1,128}}$'"
             ));
@@ -123,7 +124,7 @@ fn tools(body: &Value) -> Verdict {
             return fail("tools: Tool names must be unique.");
         }
         names.push(name);
-        if ["", "custom"].contains(&text(tool, "type")) {
+        if custom {
             schema::anthropic(&format!("tools.{at}.custom"), &tool["input_schema"])?;
         }
     }
@@ -176,7 +177,8 @@ fn check_message(checks: &Checks, place: &str, message: &Value) -> Verdict {
             ("tool_use", true) => tool_use(&place, block)?,
             ("thinking" | "redacted_thinking", true) => thought(checks, &place, block)?,
             // Blocks of tools that run at the service are its own business.
-            (kind, true) if kind == "server_tool_use" || kind.ends_with("_tool_result") => {}
+            ("server_tool_use" | "mcp_tool_use", true) => {}
+            (kind, true) if kind.ends_with("_tool_result") => {}
             (kind, _) => {
                 return fail(format!("{place}: Input tag '{kind}' does not match any of the expected tags"));
             }
@@ -251,7 +253,7 @@ fn tool_result(place: &str, block: &Value) -> Verdict {
         match text(inner, "type") {
             "text" => words(&place, inner)?,
             "image" | "document" => media(&place, inner)?,
-            "search_result" => {}
+            "search_result" | "tool_reference" => {}
             kind => {
                 return fail(format!("{place}: Input tag '{kind}' does not match any of the expected tags"));
             }

@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::{Checks, Verdict, fail, is_base64, is_name, list, object, schema, text, unknown_field};
 use crate::opaque;
 
-const TOP: [&str; 10] = [
+const TOP: [&str; 11] = [
     "contents",
     "systemInstruction",
     "tools",
@@ -17,6 +17,7 @@ const TOP: [&str; 10] = [
     "labels",
     "model",
     "serviceTier",
+    "modelArmorConfig",
 ];
 const CONFIG: [&str; 24] = [
     "stopSequences",
@@ -72,10 +73,10 @@ pub(super) fn generate(checks: &Checks) -> Verdict {
     }
     pairing(&body["contents"])?;
     signatures(checks)?;
-    if let Some(instruction) = body.get("systemInstruction") {
+    if let Some(instruction) = body.get("systemInstruction").filter(|value| !value.is_null()) {
         system(instruction)?;
     }
-    if let Some(config) = body.get("generationConfig") {
+    if let Some(config) = body.get("generationConfig").filter(|value| !value.is_null()) {
         known("generation_config", config, &[&CONFIG])?;
         if let Some(answer) = config.get("responseSchema") {
             schema::gemini("generation_config.response_schema", answer)?;
@@ -275,8 +276,8 @@ fn signatures(checks: &Checks) -> Verdict {
 }
 
 fn system(instruction: &Value) -> Verdict {
-    let parts = &instruction["parts"];
-    if list(parts).len() == 0 || list(parts).any(|(_, part)| text(part, "text").is_empty()) {
+    known("system_instruction", instruction, &[&["role", "parts"]])?;
+    if list(&instruction["parts"]).any(|(_, part)| !part["text"].is_string()) {
         return fail("* GenerateContentRequest.system_instruction.parts: text is expected here.");
     }
     Ok(())

@@ -115,9 +115,6 @@ pub(super) fn gemini(place: &str, schema: &Value) -> Verdict {
     if kind == "ARRAY" && !fields.contains_key("items") {
         return fail(format!("{place}.items: missing field."));
     }
-    if kind == "OBJECT" && schema["properties"].as_object().is_none_or(|map| map.is_empty()) {
-        return fail(format!("{place}.properties: should be non-empty for OBJECT type."));
-    }
     for (at, name) in list(&schema["required"]) {
         if schema["properties"].get(name.as_str().unwrap_or_default()).is_none() {
             return fail(format!("{place}.required[{at}]: property is not defined."));

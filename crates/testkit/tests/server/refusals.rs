@@ -111,7 +111,6 @@ fn gemini_refuses() {
             ("broken base64", image("image/png", "?"), "Base64"),
             ("$ref", declared(json!({"type": "object", "properties": {"a": {"$ref": "#/$defs/A"}}})), "$ref"),
             ("no type", declared(json!({"properties": {"a": {}}})), "must be specified"),
-            ("empty object", declared(json!({"type": "object", "properties": {}})), "non-empty"),
             (
                 "array without items",
                 declared(json!({"type": "object", "properties": {"a": {"type": "array"}}})),
@@ -163,8 +162,8 @@ fn gemini_refuses() {
                 "without function_declarations",
             ),
             (
-                "empty instruction",
-                with(WireKind::Gemini, json!({"systemInstruction": {"parts": []}})),
+                "picture as instruction",
+                with(WireKind::Gemini, json!({"systemInstruction": {"parts": [{"fileData": {}}]}})),
                 "system_instruction",
             ),
         ],
