@@ -1,1 +1,9 @@
-//! Placeholder.
+//! Charla's engine.
+//!
+//! [`Turn`] asks a model and turns what comes back into the events that every front end shows. Front ends
+//! subscribe; they decide nothing.
+
+mod turn;
+
+pub use tokio_util::sync::CancellationToken;
+pub use turn::Turn;

@@ -473,3 +473,6 @@ impl<'de> Visitor<'de> for PartVisitor {
         Ok(part)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -7,16 +7,20 @@
 //! This crate does nothing: no I/O, no clock, no runtime. It declares the words and the ports
 //! ([`ContentGenerator`] and its siblings) through which the other crates meet.
 
+mod approval;
 mod assemble;
 mod content;
 mod error;
 mod event;
 mod extra;
+mod journal;
 mod parts;
 mod port;
 mod request;
 mod response;
+pub mod tool;
 
+pub use approval::{ApprovalMode, CallStatus, Policy, Verdict};
 pub use assemble::Assembler;
 pub use content::{
     Blob, Content, FileData, FunctionCall, FunctionResponse, InvalidArgs, Origin, Part, PartKind, Role,
@@ -25,6 +29,7 @@ pub use content::{
 pub use error::{ErrorDetail, LlmError, LlmErrorKind, exit};
 pub use event::{RetryNotice, StreamEvent, TurnEnd, TurnEvent};
 pub use extra::Extra;
+pub use journal::{Journal, JournalError, Record};
 pub use parts::{
     append_to_last_text_part, flat_map_text_parts, part_to_string, parts_to_string, to_content, to_contents,
 };
@@ -36,4 +41,7 @@ pub use request::{
 pub use response::{
     Candidate, Citation, EmbedResponse, FinishReason, GenerateResponse, PromptFeedback, TokenCount,
     UsageMetadata,
+};
+pub use tool::{
+    Args, Effect, Invocation, Lane, Plan, Preview, RunContext, ToolContext, ToolError, ToolOutput,
 };

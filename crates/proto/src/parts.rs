@@ -152,7 +152,7 @@ mod tests {
     #[test]
     fn text_parts_are_mapped_and_others_stay() {
         let parts = vec![Part::text("ab"), Part::thought("t")];
-        let mapped = flat_map_text_parts(parts, |text| text.chars().map(|c| Part::text(c)).collect());
+        let mapped = flat_map_text_parts(parts, |text| text.chars().map(Part::text).collect());
         assert_eq!(mapped, [Part::text("a"), Part::text("b"), Part::thought("t")]);
     }
 }

@@ -7,6 +7,7 @@
 //!
 //! The crate never reads the environment or the disk: keys and addresses are handed in.
 
+pub mod catalog;
 pub mod endpoint;
 pub mod history;
 pub mod sse;

@@ -1,0 +1,106 @@
+//! Approvals: who decides whether a call runs, and what was decided.
+
+use serde::{Deserialize, Serialize};
+
+use crate::Plan;
+
+/// How much is allowed without asking.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ApprovalMode {
+    /// Nothing may be written or run.
+    Plan,
+    /// Reading is free, everything else asks.
+    #[default]
+    Default,
+    /// Editing files in the workspace is free too.
+    AutoEdit,
+    /// Nothing asks; what a rule denies stays denied.
+    Yolo,
+}
+
+/// Judges plans. Pure: the same plan and mode give the same verdict.
+pub trait Policy: Send + Sync {
+    /// The verdict on a plan.
+    fn judge(&self, plan: &Plan, mode: ApprovalMode) -> Verdict;
+}
+
+/// What a policy says to a plan, and which rule said it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "verdict", rename_all = "snake_case")]
+pub enum Verdict {
+    /// Run it.
+    Allow {
+        /// The rule.
+        rule: String,
+    },
+    /// Ask a person; with nobody to ask, the answer is no.
+    Ask {
+        /// The rule.
+        rule: String,
+    },
+    /// Do not run it.
+    Deny {
+        /// The rule.
+        rule: String,
+        /// The reason the model is told.
+        reason: String,
+    },
+}
+
+/// The states of a call. The last three are final.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CallStatus {
+    /// Its arguments are being checked.
+    Validating,
+    /// A person is asked.
+    AwaitingApproval,
+    /// It may run and waits for its lane.
+    Scheduled,
+    /// It runs.
+    Executing,
+    /// It did what it should.
+    Success,
+    /// It failed or was refused.
+    Error,
+    /// It was cancelled.
+    Cancelled,
+}
+
+impl CallStatus {
+    /// True when nothing follows.
+    pub fn is_final(self) -> bool {
+        matches!(self, CallStatus::Success | CallStatus::Error | CallStatus::Cancelled)
+    }
+
+    /// True when a call in this state may go to `next`.
+    pub fn may_become(self, next: CallStatus) -> bool {
+        use CallStatus::{AwaitingApproval, Cancelled, Error, Executing, Scheduled, Success, Validating};
+        match self {
+            Validating => matches!(next, AwaitingApproval | Scheduled | Error | Cancelled),
+            AwaitingApproval => matches!(next, Validating | Scheduled | Error | Cancelled),
+            Scheduled => matches!(next, Executing | Cancelled),
+            Executing => matches!(next, Success | Error | Cancelled),
+            Success | Error | Cancelled => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::CallStatus::{self, *};
+
+    #[test]
+    fn a_final_status_is_left_by_nothing_and_every_other_can_be_cancelled() {
+        let all = [Validating, AwaitingApproval, Scheduled, Executing, Success, Error, Cancelled];
+        for from in all {
+            let onward = all.iter().filter(|to| from.may_become(**to)).count();
+            assert_eq!(from.is_final(), onward == 0, "{from:?}");
+            assert_eq!(from.may_become(Cancelled), !from.is_final(), "{from:?}");
+        }
+        let reaching_execution: Vec<CallStatus> =
+            all.into_iter().filter(|from| from.may_become(Executing)).collect();
+        assert_eq!(reaching_execution, [Scheduled]);
+    }
+}

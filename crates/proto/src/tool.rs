@@ -1,0 +1,162 @@
+//! Tools: what can be done, what would happen, and what came of it.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::{BoxFuture, FunctionDeclaration, Part};
+
+/// A tool's arguments, as the model gave them.
+pub type Args = Map<String, Value>;
+
+/// Something the model may ask for.
+pub trait Tool: Send + Sync {
+    /// Its name, description and argument schema.
+    fn declaration(&self) -> &Arc<FunctionDeclaration>;
+
+    /// Checks the arguments and says what would happen. Has no side effects.
+    fn prepare<'a>(
+        &'a self,
+        args: Args,
+        cx: &'a ToolContext,
+    ) -> BoxFuture<'a, Result<Box<dyn Invocation>, ToolError>>;
+}
+
+/// One checked call, ready to run.
+pub trait Invocation: Send + Sync {
+    /// What would happen.
+    fn plan(&self) -> &Plan;
+
+    /// Does it. Always comes back with an output, cancelled or not.
+    fn run(self: Box<Self>, cx: RunContext) -> BoxFuture<'static, ToolOutput>;
+}
+
+/// Where a tool works.
+#[derive(Clone, Debug, Default)]
+pub struct ToolContext {
+    /// The folder relative paths start from.
+    pub cwd: PathBuf,
+    /// The folders it may touch without being asked about it.
+    pub roots: Vec<PathBuf>,
+}
+
+/// What a running tool is given.
+pub struct RunContext {
+    /// Resolves when the user cancels; the tool then stops and says what it had done.
+    pub cancelled: BoxFuture<'static, ()>,
+    /// Takes live output for people; what it takes may be dropped.
+    pub live: Box<dyn Fn(&str) + Send + Sync>,
+}
+
+/// What a call would do, said before it does it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Plan {
+    /// The tool.
+    pub tool: String,
+    /// One line for people.
+    pub title: String,
+    /// Everything it touches.
+    pub effects: Vec<Effect>,
+    /// What a person needs to see to decide.
+    pub preview: Preview,
+    /// Whether it may run beside others.
+    pub lane: Lane,
+}
+
+/// Something a call touches.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Effect {
+    /// Reads a path.
+    Read {
+        /// The path.
+        path: PathBuf,
+    },
+    /// Writes or removes a path.
+    Write {
+        /// The path.
+        path: PathBuf,
+    },
+    /// Runs a command line.
+    Exec {
+        /// The whole command line.
+        command: String,
+        /// The folder it runs in.
+        cwd: PathBuf,
+    },
+    /// Talks to a host.
+    Net {
+        /// The host.
+        host: String,
+    },
+    /// Calls a tool of an MCP server.
+    Mcp {
+        /// The server.
+        server: String,
+        /// The server's tool.
+        tool: String,
+    },
+}
+
+/// What a person needs to see to decide.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Preview {
+    /// The title says it all.
+    #[default]
+    None,
+    /// A change of a file.
+    Diff {
+        /// The file.
+        path: PathBuf,
+        /// Its text now; absent when it does not exist.
+        before: Option<String>,
+        /// Its text after.
+        after: String,
+    },
+    /// A command, in full.
+    Command {
+        /// The command line.
+        command: String,
+    },
+    /// Words.
+    Text {
+        /// The words.
+        text: String,
+    },
+}
+
+/// Whether a call may run beside others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Lane {
+    /// Beside other shared calls.
+    Shared,
+    /// Alone.
+    #[default]
+    Exclusive,
+}
+
+/// What came of a call: content for the model, display for the person.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ToolOutput {
+    /// For the model.
+    pub content: Vec<Part>,
+    /// For the person; the content's text when absent.
+    pub display: Option<String>,
+    /// Set when it failed.
+    pub error: Option<ToolError>,
+}
+
+/// Why a call was refused or failed, in words a model can act on.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct ToolError {
+    /// A word a program can act on (`invalid_args`, `not_found`, `cancelled`, …).
+    pub kind: String,
+    /// What happened, why, and what to do instead.
+    pub message: String,
+}
