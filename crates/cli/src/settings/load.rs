@@ -18,7 +18,7 @@ use crate::exit::Failure;
 pub struct Document {
     /// The file.
     pub path: PathBuf,
-    /// Its content, without keys that begin with `$`.
+    /// Its content, without keys that begin with `$` and without nulls.
     pub value: Map<String, Value>,
     /// Where its values stand.
     pub places: Vec<(KeyPath, Place)>,
@@ -125,7 +125,8 @@ impl Reading<'_> {
         let foreign = path.steps().iter().any(|step| step == "extraBody" || step == "headers");
         for property in &object.properties {
             let name = property.name.as_str();
-            if name.starts_with('$') && !foreign {
+            let left_out = name.starts_with('$') || matches!(property.value, ast::Value::NullKeyword(_));
+            if left_out && !foreign {
                 continue;
             }
             let below = path.key(name);

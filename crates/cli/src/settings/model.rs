@@ -63,7 +63,7 @@ pub struct ThinkingSettings {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase", deny_unknown_fields)]
 pub struct ProviderSettings {
-    /// The wire format the server speaks. Needed for a server of your own.
+    /// The wire format the server speaks; `openai-chat` for a server of your own.
     #[schemars(schema_with = "names::wire")]
     pub wire: Option<WireKind>,
     /// Its address up to the part the wire's paths are added to, such as `http://localhost:8000/v1`.
@@ -181,11 +181,11 @@ pub struct NetworkSettings {
     /// Seconds a connection may take to be made.
     #[schemars(range(min = 0.001))]
     pub connect_timeout_seconds: Option<f64>,
-    /// Seconds until the first byte of an answer. A local server that reads a long prompt needs minutes.
-    #[schemars(range(min = 0.001))]
+    /// Seconds until the first byte of an answer; 0 waits for ever. A local server that reads a long prompt needs minutes.
+    #[schemars(range(min = 0.0))]
     pub first_byte_timeout_seconds: Option<f64>,
-    /// Seconds of silence within an answer. There is no limit on a whole answer.
-    #[schemars(range(min = 0.001))]
+    /// Seconds of silence within an answer; 0 waits for ever. There is no limit on a whole answer.
+    #[schemars(range(min = 0.0))]
     pub idle_timeout_seconds: Option<f64>,
     /// The proxy for every request, such as `http://proxy:3128` or `socks5://localhost:1080`; `none` ignores the proxy variables of the environment.
     pub proxy: Option<String>,
