@@ -10,11 +10,14 @@ use serde_json::Map;
 
 use super::*;
 
-/// A generator that plays one list of events; `None` stands for a model that says nothing more.
-struct Scripted(Mutex<Option<Vec<Option<Result<StreamEvent, LlmError>>>>>);
+/// One item of a scripted stream; `None` stands for a model that says nothing more.
+type Scene = Option<Result<StreamEvent, LlmError>>;
+
+/// A generator that plays one list of scenes.
+struct Scripted(Mutex<Option<Vec<Scene>>>);
 
 impl Scripted {
-    fn turn(events: Vec<Option<Result<StreamEvent, LlmError>>>, cancel: &CancellationToken) -> Turn {
+    fn turn(events: Vec<Scene>, cancel: &CancellationToken) -> Turn {
         let generator = Arc::new(Self(Mutex::new(Some(events))));
         Turn::new(generator, GenerateRequest::new("m", vec![]), cancel.clone())
     }
@@ -52,7 +55,7 @@ impl ContentGenerator for Scripted {
     }
 }
 
-fn chunk(parts: Vec<Part>, finish: Option<FinishReason>) -> Option<Result<StreamEvent, LlmError>> {
+fn chunk(parts: Vec<Part>, finish: Option<FinishReason>) -> Scene {
     let candidate = Candidate {
         content: Some(Content::new(Role::Model, parts)),
         finish_reason: finish,

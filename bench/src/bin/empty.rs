@@ -1,0 +1,3 @@
+//! The least a program can do: the reference for start-up.
+
+fn main() {}
