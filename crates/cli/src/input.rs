@@ -41,8 +41,6 @@ async fn read_stdin(on_wait: impl FnOnce()) -> Result<String, Failure> {
     };
     match read {
         Ok(Ok(bytes)) => text_of(bytes),
-        // A closed standard input is an empty one.
-        Ok(Err(error)) if error.raw_os_error() == Some(9) => Ok(String::new()),
         Ok(Err(error)) => Err(Failure::input(format!("cannot read standard input: {error}"))),
         Err(_) => Err(Failure::system("the reader of standard input ended early")),
     }

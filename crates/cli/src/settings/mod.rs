@@ -80,8 +80,9 @@ fn put_environment(layers: &mut Layers, environment: &Environment) -> Result<(),
         }
     }
     put_vertex(layers, environment);
-    if let Some((name, file)) = environment.first(&["SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS"]) {
-        layers.put_value(&["network", "caFile"], file, Source::Variable(name.into()));
+    // `SSL_CERT_FILE` replaces the system's authorities; the network layer reads it with them.
+    if let Some(file) = environment.variable("NODE_EXTRA_CA_CERTS") {
+        layers.put_value(&["network", "caFile"], file, Source::Variable("NODE_EXTRA_CA_CERTS".into()));
     }
     Ok(())
 }
