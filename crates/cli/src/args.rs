@@ -8,13 +8,9 @@ use crate::settings::OutputFormat;
 
 const ABOUT: &str = "Ask any model, from a terminal or a script";
 
-const LONG_ABOUT: &str = "\
-Ask any model, from a terminal or a script.
-
-The answer goes to standard output, everything else to standard error. What comes on standard input is \
-put in front of the prompt; standard input alone is a prompt too.";
-
 const EXAMPLES: &str = "\
+The answer goes to standard output, everything else to standard error.
+
 Examples:
   charla -p \"Why is the sky blue?\"
   git diff | charla -p \"Write a commit message\"
@@ -28,8 +24,9 @@ Set up:
   ~/.charla/settings.json            see `charla settings schema`
 
 Exit codes:
-  0 answered          41 no key, or a wrong one     52 mistake in the settings
-  1 other failures    42 unusable prompt or argument  130 cancelled";
+    0  answered                     42  the prompt or an argument cannot be used
+    1  any other failure            52  a mistake in the settings
+   41  no key, or a wrong one      130  cancelled";
 
 /// The command line.
 #[derive(Debug, Parser)]
@@ -37,7 +34,6 @@ Exit codes:
     name = "charla",
     version,
     about = ABOUT,
-    long_about = LONG_ABOUT,
     after_help = EXAMPLES,
     max_term_width = 100,
     args_conflicts_with_subcommands = true,
@@ -67,7 +63,7 @@ pub struct AskArgs {
     #[arg(short, long = "prompt", value_name = "TEXT", allow_hyphen_values = true, conflicts_with = "words")]
     pub prompt: Option<String>,
 
-    /// The prompt, without -p.
+    /// The prompt, without -p. Standard input, if any, goes before it; alone it is the prompt.
     #[arg(value_name = "PROMPT")]
     pub words: Vec<String>,
 
@@ -75,8 +71,8 @@ pub struct AskArgs {
     #[arg(short, long, value_name = "MODEL")]
     pub model: Option<String>,
 
-    /// How the answer is printed.
-    #[arg(short, long, value_name = "FORMAT", value_enum)]
+    /// How the answer is printed: text, json or stream-json.
+    #[arg(short, long, value_name = "FORMAT", value_enum, hide_possible_values = true)]
     pub output_format: Option<OutputFormat>,
 
     /// Show the model's thoughts on standard error.

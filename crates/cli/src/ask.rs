@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use charla_core::{CancellationToken, Turn};
 use charla_proto::{ContentGenerator, GenerateRequest};
-use charla_providers::Client;
 use charla_providers::layers::LogSink;
 use serde_json::Value;
 
@@ -49,7 +48,9 @@ pub async fn run(ask: Ask, environment: &Environment, printer: Printer) -> i32 {
 /// The format asked for by flag; it holds even when the settings cannot be read.
 fn format_flag(ask: &Ask) -> OutputFormat {
     let given = ask.flags.iter().find(|(path, _, _)| path == &["output", "format"]);
-    given.and_then(|(_, value, _): &(_, Value, _)| serde_json::from_value(value.clone()).ok()).unwrap_or_default()
+    given
+        .and_then(|(_, value, _): &(_, Value, _)| serde_json::from_value(value.clone()).ok())
+        .unwrap_or_default()
 }
 
 /// Everything that is needed to ask.
@@ -76,13 +77,13 @@ async fn prepare(
 ) -> Result<Prepared, Failure> {
     let waiting = "waiting for standard input to end (use </dev/null if there is none)";
     let prompt = input::gather(words, environment, || view.warning(waiting)).await?;
-    let client = Client::new(wiring::network_options(settings, environment)?)
-        .map_err(|error| Failure::from(&error))?;
-    let (chain, left_out) = Chooser::new(settings, environment, &client).chain().await?;
+    let (chain, left_out) = Chooser::new(settings, environment).chain().await?;
     left_out.iter().for_each(|reason| view.warning(reason));
     let log = open_log(settings, environment, session_id)?;
     let reference = chain.first().map(Choice::reference).unwrap_or_default();
     let model = chain.first().map(|choice| choice.model.clone()).unwrap_or_default();
+    let encrypted = settings.network.proxy.is_some() || chain.iter().any(Choice::is_encrypted);
+    let client = wiring::client(settings, environment, encrypted)?;
     let generator = wiring::generator(chain, settings, &client, log)?;
     let request = wiring::request(prompt.clone(), &model, settings);
     Ok(Prepared { prompt, reference, generator, request })

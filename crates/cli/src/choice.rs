@@ -1,6 +1,5 @@
 //! Which model answers: the one that was named, else the first provider there is a key for.
 
-use charla_providers::Client;
 use charla_providers::generator::list_models;
 
 use crate::directory::{Directory, Entry};
@@ -9,6 +8,7 @@ use crate::exit::Failure;
 use crate::keys::{Found, Keys};
 use crate::probe;
 use crate::settings::Settings;
+use crate::wiring;
 
 /// A model, its provider and the key to it.
 #[derive(Clone, Debug)]
@@ -22,6 +22,11 @@ pub struct Choice {
 }
 
 impl Choice {
+    /// True when it is reached over TLS.
+    pub fn is_encrypted(&self) -> bool {
+        self.entry.endpoint().is_ok_and(|endpoint| endpoint.base_url.starts_with("https:"))
+    }
+
     /// `provider/model`.
     pub fn reference(&self) -> String {
         format!("{}/{}", self.entry.name, self.model)
@@ -31,14 +36,14 @@ impl Choice {
 /// Chooses models for a run.
 pub struct Chooser<'a> {
     settings: &'a Settings,
+    environment: &'a Environment,
     keys: Keys<'a>,
-    client: &'a Client,
 }
 
 impl<'a> Chooser<'a> {
-    /// A chooser for these settings and surroundings; `client` asks servers what they have loaded.
-    pub fn new(settings: &'a Settings, environment: &'a Environment, client: &'a Client) -> Self {
-        Self { settings, keys: Keys::new(environment), client }
+    /// A chooser for these settings and surroundings.
+    pub fn new(settings: &'a Settings, environment: &'a Environment) -> Self {
+        Self { settings, environment, keys: Keys::new(environment) }
     }
 
     /// The chain: the model asked for and its fallbacks. A fallback that cannot be used is left out and
@@ -79,7 +84,8 @@ impl<'a> Chooser<'a> {
 
     /// A server that was named without a model: the first one it has.
     async fn loaded_model(&self, entry: &Entry, key: Option<&Found>) -> Result<String, Failure> {
-        let models = list_models(self.client, &entry.endpoint()?, key.map(|found| &found.key)).await;
+        let client = wiring::client(self.settings, self.environment, true)?;
+        let models = list_models(&client, &entry.endpoint()?, key.map(|found| &found.key)).await;
         let models = models.map_err(|error| Failure::from(&error))?;
         models.into_iter().next().ok_or_else(|| {
             Failure::input(format!("{} runs but has no model", entry.title()))

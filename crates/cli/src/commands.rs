@@ -96,7 +96,11 @@ fn set_key(
 
 /// A key is read from standard input, never from an argument: arguments are seen by every user of the
 /// machine and stay in the shell's history.
-fn read_key(provider: &str, environment: &Environment, printer: &mut Printer) -> Result<SecretString, Failure> {
+fn read_key(
+    provider: &str,
+    environment: &Environment,
+    printer: &mut Printer,
+) -> Result<SecretString, Failure> {
     let mut text = String::new();
     let read = if environment.stdin_terminal {
         printer.aside(&format!("key of {provider} (not shown): "));
@@ -112,7 +116,9 @@ fn read_key(provider: &str, environment: &Environment, printer: &mut Printer) ->
     match text.trim() {
         "" => Err(Failure::input("no key was given")
             .with_hint(format!("pass it on standard input: charla auth set {provider} < key.txt"))),
-        key if key.contains(char::is_whitespace) => Err(Failure::input("a key is one word, but several came")),
+        key if key.contains(char::is_whitespace) => {
+            Err(Failure::input("a key is one word, but several came"))
+        }
         key => Ok(key.to_owned().into()),
     }
 }

@@ -71,20 +71,12 @@ impl<'a> Directory<'a> {
             Ok((provider, model)) => return Ok((self.entry(provider), Some(model))),
             Err(ReferenceError::UnknownProvider(name)) => self.unknown(&name),
             Err(ReferenceError::Ambiguous(name)) => {
-                let hint = self.meaning_of(&name);
+                let hint = format!("write provider/model, such as ollama/{name} or openrouter/{name}");
                 Failure::input(ReferenceError::Ambiguous(name).to_string()).with_hint(hint)
             }
             Err(error) => Failure::input(error.to_string()).with_hint("name a model: -m provider/model"),
         };
         Err(failure)
-    }
-
-    fn meaning_of(&self, name: &str) -> String {
-        let entries = self.entries();
-        match nearest(name, entries.iter().map(|entry| entry.name.as_str())) {
-            Some(provider) => format!("did you mean the provider `{provider}`?"),
-            None => format!("write provider/model, such as ollama/{name} or openrouter/{name}"),
-        }
     }
 }
 
@@ -260,7 +252,10 @@ mod tests {
     fn a_moved_provider_speaks_the_wire_that_imitators_know() {
         let moved = settings(json!({"providers": {"openai": {"baseUrl": "http://localhost:1/v1/"}}}));
         let endpoint = Directory::new(&moved).find("openai").unwrap().endpoint().unwrap();
-        assert_eq!((endpoint.wire, endpoint.base_url.as_str()), (WireKind::OpenaiChat, "http://localhost:1/v1"));
+        assert_eq!(
+            (endpoint.wire, endpoint.base_url.as_str()),
+            (WireKind::OpenaiChat, "http://localhost:1/v1")
+        );
         let named = json!({"providers": {"openai": {"baseUrl": "http://localhost:1/v1", "wire": "openai-responses"}}});
         let named = settings(named);
         let endpoint = Directory::new(&named).find("openai").unwrap().endpoint().unwrap();

@@ -38,10 +38,14 @@ pub struct Manner {
 }
 
 /// Finds out what was meant.
-pub fn understand(arguments: impl IntoIterator<Item = std::ffi::OsString>) -> Result<(Intent, Manner), Failure> {
+pub fn understand(
+    arguments: impl IntoIterator<Item = std::ffi::OsString>,
+) -> Result<(Intent, Manner), Failure> {
     let typed = match Typed::try_parse_from(arguments) {
         Ok(typed) => typed,
-        Err(error) if !error.use_stderr() => return Ok((Intent::Print(error.to_string()), Manner::default())),
+        Err(error) if !error.use_stderr() => {
+            return Ok((Intent::Print(error.to_string()), Manner::default()));
+        }
         Err(error) => return Err(refusal(&error)),
     };
     let manner = Manner { debug: typed.debug, no_color: typed.no_color };
@@ -126,7 +130,9 @@ mod tests {
 
     #[test]
     fn bad_arguments_exit_with_the_input_code_and_a_hint() {
-        for arguments in [&["--modle", "x"][..], &["-o", "xml", "-p", "x"], &["-p", "a", "b"], &["models", "x"]] {
+        for arguments in
+            [&["--modle", "x"][..], &["-o", "xml", "-p", "x"], &["-p", "a", "b"], &["models", "x"]]
+        {
             let failure = understood(arguments).unwrap_err();
             assert_eq!(failure.code, charla_proto::exit::INPUT, "{arguments:?}");
             assert!(failure.hint.unwrap().contains("charla --help"));

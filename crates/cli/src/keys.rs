@@ -152,16 +152,17 @@ impl KeyRing {
 
     /// Written beside and renamed over, so that a crash leaves the old file or the new one.
     fn write(&self, keys: &BTreeMap<String, String>) -> Result<(), Failure> {
-        let fail = |error: std::io::Error| {
-            Failure::system(format!("cannot write {}: {error}", self.path.display()))
-        };
+        let fail =
+            |error: std::io::Error| Failure::system(format!("cannot write {}: {error}", self.path.display()));
         if let Some(folder) = self.path.parent() {
             private_folder(folder).map_err(fail)?;
         }
         let beside = self.path.with_extension(format!("json.{}", std::process::id()));
         let text = serde_json::to_string_pretty(keys).map_err(|error| fail(error.into()))?;
         let written = create_private(&beside)
-            .and_then(|mut file| file.write_all(format!("{text}\n").as_bytes()).and_then(|()| file.sync_all()))
+            .and_then(|mut file| {
+                file.write_all(format!("{text}\n").as_bytes()).and_then(|()| file.sync_all())
+            })
             .and_then(|()| std::fs::rename(&beside, &self.path));
         written.map_err(|error| {
             let _ = std::fs::remove_file(&beside);
@@ -191,7 +192,9 @@ fn private_folder(path: &Path) -> std::io::Result<()> {
 fn read_private(path: &Path) -> Result<Option<String>, Failure> {
     let mut file = match std::fs::File::open(path) {
         Ok(file) => file,
-        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(None),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            return Ok(None);
+        }
         Err(error) => return Err(Failure::config(format!("cannot read {}: {error}", path.display()))),
     };
     refuse_if_others_read(path, &file)?;

@@ -91,8 +91,9 @@ fn no_colour(flag: bool) -> bool {
 /// Diagnostics go to standard error, only when asked for.
 fn start_tracing(manner: Manner) {
     if manner.debug {
-        let filter = tracing_subscriber::EnvFilter::try_from_env("CHARLA_LOG")
-            .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("charla=debug,charla_providers=debug,charla_core=debug"));
+        let filter = tracing_subscriber::EnvFilter::try_from_env("CHARLA_LOG").unwrap_or_else(|_| {
+            tracing_subscriber::EnvFilter::new("charla=debug,charla_providers=debug,charla_core=debug")
+        });
         let _ = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).try_init();
     }
 }

@@ -58,7 +58,8 @@ fn hosted_row(entry: Entry, keys: &Keys) -> Row {
         }
     };
     let mut models: Vec<String> = catalog::models(&entry.name).map(str::to_owned).collect();
-    models.extend(entry.settings.models.keys().filter(|id| !models.contains(id)).cloned().collect::<Vec<_>>());
+    models
+        .extend(entry.settings.models.keys().filter(|id| !models.contains(id)).cloned().collect::<Vec<_>>());
     let address = address(&entry);
     Row { entry, address, state, models }
 }
@@ -86,7 +87,9 @@ pub fn to_text(rows: &[Row]) -> String {
             }
         }
     }
-    text.push_str("\n+ ready, - not. Use one with -m provider/model; any other model of a provider works, too.\n");
+    text.push_str(
+        "\n+ ready, - not. Use one with -m provider/model; any other model of a provider works, too.\n",
+    );
     text
 }
 

@@ -23,12 +23,12 @@ pub fn put_defaults(layers: &mut Layers) {
     let network = NetworkOptions::default();
     let retry = RetryPolicy::default();
     let values: [(&[&str], Value); 8] = [
-        (&["network", "connectTimeoutSeconds"], network.connect_timeout.as_secs_f64().into()),
-        (&["network", "firstByteTimeoutSeconds"], network.first_byte_timeout.as_secs_f64().into()),
-        (&["network", "idleTimeoutSeconds"], network.idle_timeout.as_secs_f64().into()),
+        (&["network", "connectTimeoutSeconds"], network.connect_timeout.as_secs().into()),
+        (&["network", "firstByteTimeoutSeconds"], network.first_byte_timeout.as_secs().into()),
+        (&["network", "idleTimeoutSeconds"], network.idle_timeout.as_secs().into()),
         (&["retry", "maxAttempts"], retry.max_attempts.into()),
-        (&["retry", "initialDelaySeconds"], retry.initial_delay.as_secs_f64().into()),
-        (&["retry", "maxDelaySeconds"], retry.max_delay.as_secs_f64().into()),
+        (&["retry", "initialDelaySeconds"], retry.initial_delay.as_secs().into()),
+        (&["retry", "maxDelaySeconds"], retry.max_delay.as_secs().into()),
         (&["output", "format"], "text".into()),
         (&["output", "thoughts"], false.into()),
     ];
@@ -37,8 +37,18 @@ pub fn put_defaults(layers: &mut Layers) {
     }
 }
 
-/// How to reach servers.
-pub fn network_options(settings: &Settings, environment: &Environment) -> Result<NetworkOptions, Failure> {
+/// Connections for these settings. `encrypted` is false when every server is reached over plain HTTP:
+/// then certificates are not even read.
+pub fn client(settings: &Settings, environment: &Environment, encrypted: bool) -> Result<Client, Failure> {
+    let options = network_options(settings, environment, encrypted)?;
+    Client::new(options).map_err(|error| Failure::from(&error))
+}
+
+fn network_options(
+    settings: &Settings,
+    environment: &Environment,
+    encrypted: bool,
+) -> Result<NetworkOptions, Failure> {
     let network = &settings.network;
     let mut options = NetworkOptions::default();
     set_seconds(&mut options.connect_timeout, network.connect_timeout_seconds);
@@ -52,7 +62,7 @@ pub fn network_options(settings: &Settings, environment: &Environment) -> Result
     if let Some((_, hosts)) = environment.first(&["NO_PROXY", "no_proxy"]) {
         options.no_proxy = hosts.split(',').map(|host| host.trim().to_owned()).collect();
     }
-    if let Some(file) = &network.ca_file {
+    if let Some(file) = network.ca_file.as_ref().filter(|_| encrypted) {
         let path = environment.expand(file, &environment.directory);
         let certificates = std::fs::read(&path).map_err(|error| {
             Failure::config(format!("cannot read the certificates in {}: {error}", path.display()))
@@ -112,7 +122,8 @@ fn link(choice: Choice, client: &Client) -> Result<Link, Failure> {
     let reference = target.reference();
     let generator: Arc<dyn ContentGenerator> = Arc::new(Generator::new(target, credential, client.clone()));
     let extra = choice.entry.settings.extra_body;
-    let generator = if extra.is_empty() { generator } else { Arc::new(ExtraBody { inner: generator, extra }) };
+    let generator =
+        if extra.is_empty() { generator } else { Arc::new(ExtraBody { inner: generator, extra }) };
     Ok(Link { reference, model: choice.model, generator })
 }
 

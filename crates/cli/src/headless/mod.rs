@@ -223,7 +223,8 @@ impl View {
             }
             FinishReason::Safety | FinishReason::Recitation => {
                 let message = format!("the provider stopped the answer ({reason})");
-                Err(Failure::answer("blocked", message).with_hint("rephrase the request, or use another model"))
+                Err(Failure::answer("blocked", message)
+                    .with_hint("rephrase the request, or use another model"))
             }
             FinishReason::MalformedFunctionCall | FinishReason::UnexpectedToolCall => {
                 let message = format!("the model tried to call a tool, but none was offered ({reason})");

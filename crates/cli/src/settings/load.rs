@@ -146,7 +146,9 @@ impl Reading<'_> {
             ast::Value::Object(object) => Value::Object(self.object(object, path)),
             ast::Value::Array(array) => {
                 let elements = array.elements.iter().enumerate();
-                Value::Array(elements.map(|(index, element)| self.value(element, &path.index(index))).collect())
+                Value::Array(
+                    elements.map(|(index, element)| self.value(element, &path.index(index))).collect(),
+                )
             }
             ast::Value::StringLit(text) => Value::String(text.value.to_string()),
             ast::Value::NumberLit(number) => number.value.parse().map_or(Value::Null, Value::Number),

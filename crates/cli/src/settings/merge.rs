@@ -51,9 +51,10 @@ impl Layers {
 
     /// Puts one value on top.
     pub fn put_value(&mut self, path: &[&str], value: impl Into<Value>, source: Source) {
-        let nested = path.iter().rev().fold(value.into(), |inner, key| {
-            Value::Object(Map::from_iter([((*key).to_owned(), inner)]))
-        });
+        let nested = path
+            .iter()
+            .rev()
+            .fold(value.into(), |inner, key| Value::Object(Map::from_iter([((*key).to_owned(), inner)])));
         if let Value::Object(layer) = nested {
             self.put(layer, &|_| source.clone());
         }

@@ -55,10 +55,7 @@ impl Walk<'_> {
             && !has_type(value, expected)
         {
             let found = type_name(value);
-            return self.mistake(
-                value,
-                format!("`{path}` must be {}, not {found}", with_article(expected)),
-            );
+            return self.mistake(value, format!("`{path}` must be {}, not {found}", with_article(expected)));
         }
         match value {
             ast::Value::Object(object) => self.object(object, schema, path),
@@ -123,7 +120,9 @@ impl Walk<'_> {
             return self.mistake(value, format!("`{path}` must be one of {forms}; {reason}"));
         };
         match object.properties.as_slice() {
-            [only] => match choices.get(keys.iter().position(|key| *key == only.name.as_str()).unwrap_or(usize::MAX)) {
+            [only] => match choices
+                .get(keys.iter().position(|key| *key == only.name.as_str()).unwrap_or(usize::MAX))
+            {
                 Some(choice) => self.object(object, choice, path),
                 None => self.unknown(&only.name, &path.key(only.name.as_str()), path, keys.into_iter()),
             },

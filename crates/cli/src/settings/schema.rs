@@ -79,9 +79,9 @@ fn collect_keys(root: &Value, schema: &Value, path: &str, keys: &mut Vec<(String
             let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
             collect_keys(root, property, &path, keys);
         }
-    } else if let Some(values) = target.get("additionalProperties").filter(|values| {
-        resolve(root, values).get("properties").is_some()
-    }) {
+    } else if let Some(values) =
+        target.get("additionalProperties").filter(|values| resolve(root, values).get("properties").is_some())
+    {
         let placeholder = if path.ends_with("models") { "<id>" } else { "<name>" };
         collect_keys(root, values, &format!("{path}.{placeholder}"), keys);
     } else if let Some(Value::Array(choices)) = target.get("oneOf") {

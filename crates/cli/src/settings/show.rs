@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
+use super::Effective;
 use super::address::without_secrets;
 use super::source::KeyPath;
-use super::Effective;
 
 /// One line for each value.
 pub fn show_text(effective: &Effective) -> String {

@@ -204,12 +204,16 @@ fn a_broken_address_in_the_environment_names_its_variable() {
 
 #[test]
 fn shown_settings_name_their_sources_and_hide_secrets() {
-    let user = r#"{"providers": {"own": {"headers": {"x-key": "s3cret"}, "baseUrl": "http://me:s3cret@host/v1"}}}"#;
+    let user =
+        r#"{"providers": {"own": {"headers": {"x-key": "s3cret"}, "baseUrl": "http://me:s3cret@host/v1"}}}"#;
     let place = Place::new(user, "", &[("CHARLA_MODEL", "own/m")]);
     let text = show_text(&place.load());
     assert!(!text.contains("s3cret"), "{text}");
-    let lines: Vec<&str> =
-        text.lines().filter(|line| line.contains("own")).map(|line| line.split("  #").next().unwrap().trim_end()).collect();
+    let lines: Vec<&str> = text
+        .lines()
+        .filter(|line| line.contains("own"))
+        .map(|line| line.split("  #").next().unwrap().trim_end())
+        .collect();
     assert_snapshot!(lines.join("\n"), @r#"
     model.name = "own/m"
     providers.own.baseUrl = "http://…@host/v1"
@@ -275,7 +279,10 @@ fn the_published_schema_is_current() {
 #[test]
 fn every_key_is_documented() {
     let page = fs::read_to_string(Path::new(DOCS).join("settings.md")).unwrap();
-    let missing: Vec<String> =
-        all_keys().into_iter().map(|(key, _)| key).filter(|key| !page.contains(&format!("`{key}`"))).collect();
+    let missing: Vec<String> = all_keys()
+        .into_iter()
+        .map(|(key, _)| key)
+        .filter(|key| !page.contains(&format!("`{key}`")))
+        .collect();
     assert!(missing.is_empty(), "not in docs/settings.md: {missing:?}");
 }
