@@ -22,7 +22,10 @@ pub(super) fn url(base: &str, path: &str) -> Result<Url, LlmError> {
         LlmError::new(LlmErrorKind::Config, message)
             .with_hint("it must look like https://host/v1 or http://localhost:8080/v1")
     };
-    let url = Url::parse(&whole).map_err(|error| wrong(error.to_string()))?;
+    // The base alone first: an empty host would swallow the path.
+    let parse = |address: &str| Url::parse(address).map_err(|error| wrong(error.to_string()));
+    parse(base_path)?;
+    let url = parse(&whole)?;
     match url.scheme() {
         "http" | "https" if url.has_host() => Ok(url),
         scheme => Err(wrong(format!("{scheme}: is no web address"))),

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use charla_proto::{GenerateResponse, LlmError, LlmErrorKind, Origin};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout_at};
 
 use super::judge::Judge;
 use super::name_model;
@@ -25,6 +26,8 @@ pub(super) struct Answer {
     /// Decoded and not yet given out, from `given` on.
     chunks: Vec<GenerateResponse>,
     given: usize,
+    /// When to stop waiting for the body's end, once the wire's own end has come.
+    tail: Option<Instant>,
     /// What comes after the last chunk; set when nothing more is to be read.
     end: Option<Result<(), LlmError>>,
 }
@@ -39,6 +42,7 @@ impl Answer {
             judge: Judge::default(),
             chunks: Vec::new(),
             given: 0,
+            tail: None,
             end: None,
         }
     }
@@ -65,28 +69,28 @@ impl Answer {
     /// Reads until there is a chunk or the end.
     async fn read(&mut self) {
         while self.chunks.is_empty() && self.end.is_none() {
-            let bytes = if self.decoder.is_done() {
-                // A broken or endless tail takes nothing away from an answer that is complete.
-                timeout(TAIL_PATIENCE, self.body.next()).await.ok().flatten().and_then(Result::ok).map(Ok)
-            } else {
-                self.body.next().await
+            let ended = match self.bytes().await {
+                Ok(Some(bytes)) => match self.decoder.push(&bytes, &mut self.chunks) {
+                    Ok(()) => None,
+                    Err(_) if self.tail.is_some() => Some(Ok(())),
+                    Err(error) => Some(Err(in_stream(error))),
+                },
+                Ok(None) => Some(self.decoder.end(&mut self.chunks).map_err(in_stream)),
+                Err(error) => Some(Err(error)),
             };
-            match bytes {
-                Some(Ok(bytes)) => {
-                    if let Err(error) = self.decoder.push(&bytes, &mut self.chunks) {
-                        self.end = Some(Err(in_stream(error)));
-                    }
-                }
-                Some(Err(error)) => self.end = Some(Err(error)),
-                None => {
-                    let ended = self.decoder.end(&mut self.chunks).map_err(in_stream);
-                    self.chunks.iter().for_each(|chunk| self.judge.see(chunk));
-                    self.end = Some(ended.and_then(|()| self.judge.verdict()));
-                    return;
-                }
-            }
             self.chunks.iter().for_each(|chunk| self.judge.see(chunk));
+            self.end = ended.map(|ended| ended.and_then(|()| self.judge.verdict()));
         }
+    }
+
+    /// The next bytes. After the wire's own end a broken or endless tail is an end like any other: it
+    /// takes nothing away from an answer that is complete.
+    async fn bytes(&mut self) -> Result<Option<Bytes>, LlmError> {
+        if !self.decoder.is_done() {
+            return self.body.next().await.transpose();
+        }
+        let deadline = *self.tail.get_or_insert_with(|| Instant::now() + TAIL_PATIENCE);
+        Ok(timeout_at(deadline, self.body.next()).await.ok().flatten().and_then(Result::ok))
     }
 }
 

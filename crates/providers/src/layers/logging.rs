@@ -306,7 +306,7 @@ impl Drop for Story {
         };
         if let Some(answer) = self.answer.take().map(Assembler::finish) {
             entry.usage.clone_from(&answer.usage_metadata);
-            entry.response_id.clone_from(&answer.response_id);
+            entry.response_id = answer.response_id.as_ref().map(|id| self.log.redactor.text(id).into_owned());
             let mut response = serde_json::to_value(answer).unwrap_or_default();
             shrink_media(&mut response);
             self.log.redactor.value(&mut response);

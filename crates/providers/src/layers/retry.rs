@@ -23,8 +23,8 @@ pub struct RetryPolicy {
     pub link_attempts: u32,
     /// Most attempts with one model when its answers are empty, cut or malformed.
     pub invalid_attempts: u32,
-    /// Most attempts to reach a server that does not answer at all.
-    pub connect_attempts: u32,
+    /// Most attempts with a server that cannot be reached or stays silent: each may take minutes.
+    pub silent_attempts: u32,
     /// The wait after the first failure.
     pub initial_delay: Duration,
     /// The longest wait, before jitter.
@@ -45,7 +45,7 @@ impl Default for RetryPolicy {
             max_attempts: 10,
             link_attempts: 3,
             invalid_attempts: 3,
-            connect_attempts: 3,
+            silent_attempts: 3,
             initial_delay: Duration::from_secs(5),
             max_delay: Duration::from_secs(30),
             factor: 2.0,
@@ -72,7 +72,7 @@ pub(super) enum Decision {
 pub(super) struct Failures {
     attempts: u32,
     invalid: u32,
-    unreachable: u32,
+    silent: u32,
 }
 
 impl RetryPolicy {
@@ -94,9 +94,9 @@ impl RetryPolicy {
                 failures.invalid += 1;
                 failures.invalid >= self.invalid_attempts
             }
-            Class::Unreachable => {
-                failures.unreachable += 1;
-                failures.unreachable >= self.connect_attempts
+            Class::Silent => {
+                failures.silent += 1;
+                failures.silent >= self.silent_attempts
             }
             Class::Busy => false,
         };
@@ -113,7 +113,7 @@ impl RetryPolicy {
         }
         let (first, steps) = match class(error) {
             Class::Invalid => (self.invalid_delay, failures.invalid - 1),
-            Class::Unreachable | Class::Busy => (self.initial_delay, failures.attempts - 1),
+            Class::Silent | Class::Busy => (self.initial_delay, failures.attempts - 1),
         };
         let seconds = first.as_secs_f64() * self.factor.powi(steps.min(64) as i32);
         let seconds = seconds.min(self.max_delay.as_secs_f64());
@@ -129,8 +129,8 @@ impl RetryPolicy {
 enum Class {
     /// The answer was no answer.
     Invalid,
-    /// Nobody was there.
-    Unreachable,
+    /// Nobody was there, or nobody spoke.
+    Silent,
     /// The server has no time, or something on the way broke.
     Busy,
 }
@@ -138,7 +138,8 @@ enum Class {
 fn class(error: &LlmError) -> Class {
     match error.kind {
         LlmErrorKind::InvalidStream | LlmErrorKind::Protocol => Class::Invalid,
-        _ if has_code(error, UNREACHABLE) => Class::Unreachable,
+        LlmErrorKind::Timeout if error.detail.status.is_none() => Class::Silent,
+        _ if has_code(error, UNREACHABLE) => Class::Silent,
         _ => Class::Busy,
     }
 }
@@ -208,7 +209,9 @@ mod tests {
     fn decide(error: &LlmError, n: u32, has_next: bool) -> Decision {
         let mut failures = Failures::default();
         let policy = RetryPolicy::default();
-        (1..n).for_each(|_| drop(policy.decide(error, &mut failures, has_next, 0.5)));
+        for _ in 1..n {
+            policy.decide(error, &mut failures, has_next, 0.5);
+        }
         policy.decide(error, &mut failures, has_next, 0.5)
     }
 
@@ -244,7 +247,7 @@ mod tests {
             (coded(Network, CERTIFICATE), 1, true, GiveUp),
             (coded(Network, UNREACHABLE), 2, false, after(10.0)),
             (coded(Network, UNREACHABLE), 3, false, GiveUpLink),
-            (coded(Timeout, UNREACHABLE), 3, false, GiveUpLink),
+            (error(Timeout), 3, false, GiveUpLink),
             (error(InvalidRequest), 1, true, GiveUp),
             (error(Auth), 1, true, GiveUp),
             (error(Permission), 1, true, GiveUp),

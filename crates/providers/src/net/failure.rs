@@ -136,7 +136,8 @@ fn unreachable(kind: LlmErrorKind, message: String) -> LlmError {
     error
 }
 
-fn is_loopback(url: &Url) -> bool {
+/// This machine's own address.
+pub(super) fn is_loopback(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default();
     let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
     host == "localhost" || address.is_ok_and(|address| address.is_loopback())

@@ -4,7 +4,7 @@
 //! before the first byte, and between two bytes. Any byte counts, so a server that sends comments while
 //! it thinks is waited for.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -20,7 +20,7 @@ mod tls;
 
 pub(crate) use body::Body;
 pub(crate) use failure::{CERTIFICATE, UNREACHABLE};
-use failure::{host_of, request_failed, went_silent};
+use failure::{host_of, is_loopback, request_failed, went_silent};
 
 /// How to reach servers. Everything is handed in: nothing here reads settings.
 #[derive(Clone, Debug)]
@@ -63,7 +63,8 @@ impl Default for NetworkOptions {
 /// Which proxy to use.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Proxy {
-    /// What the system or the environment says (`HTTPS_PROXY`, `NO_PROXY`, …).
+    /// What the system or the environment says (`HTTPS_PROXY`, `NO_PROXY`, …), but never for this
+    /// machine's own addresses.
     #[default]
     System,
     /// None, whatever the system says.
@@ -75,55 +76,66 @@ pub enum Proxy {
 /// A pool of connections. Cloning is cheap and shares the pool.
 #[derive(Clone, Debug)]
 pub struct Client {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    options: NetworkOptions,
     http: reqwest::Client,
-    options: Arc<NetworkOptions>,
+    /// For this machine's own servers, made when first needed.
+    loopback: OnceLock<reqwest::Client>,
 }
 
 impl Client {
     /// A client with these options. Opens nothing and loads no certificates: that happens with the
     /// first connection that needs them.
     pub fn new(options: NetworkOptions) -> Result<Self, LlmError> {
-        let mut builder = reqwest::Client::builder()
-            .tls_backend_preconfigured(tls::config(&options.extra_certificates)?)
-            .connect_timeout(options.connect_timeout)
-            .redirect(reqwest::redirect::Policy::none())
-            .user_agent(&options.user_agent)
-            .gzip(true);
-        builder = match &options.proxy {
-            Proxy::System => builder,
-            Proxy::None => builder.no_proxy(),
-            Proxy::Url(url) => builder.proxy(explicit_proxy(url, &options.no_proxy)?),
-        };
-        let http = builder.build().map_err(|error| {
-            config_error(format!("the HTTP client cannot be set up: {}", failure::flatten(&error)))
-        })?;
-        Ok(Self { http, options: Arc::new(options) })
+        let http = build(&options, &options.proxy, IDLE_CONNECTION)?;
+        Ok(Self { inner: Arc::new(Inner { options, http, loopback: OnceLock::new() }) })
+    }
+
+    /// The pool for this address. The system's proxy is meant for the world outside: a local model
+    /// server is not reached through it.
+    fn pool(&self, url: &Url) -> Result<&reqwest::Client, LlmError> {
+        let Inner { options, http, loopback } = &*self.inner;
+        if matches!(options.proxy, Proxy::Url(_)) || !is_loopback(url) {
+            return Ok(http);
+        }
+        match loopback.get() {
+            Some(direct) => Ok(direct),
+            None => {
+                let direct = build(options, &Proxy::None, IDLE_LOOPBACK_CONNECTION)?;
+                Ok(loopback.get_or_init(|| direct))
+            }
+        }
     }
 
     /// The options it was made with.
     pub fn options(&self) -> &NetworkOptions {
-        &self.options
+        &self.inner.options
     }
 
     /// Posts a JSON body and waits for the head of the reply, whatever its status.
     pub(crate) async fn post(&self, url: Url, headers: HeaderMap, body: Bytes) -> Result<Reply, LlmError> {
-        let request = self.http.request(Method::POST, url.clone()).headers(headers).body(body);
+        let request = self.pool(&url)?.request(Method::POST, url.clone()).headers(headers).body(body);
         self.send(url, request).await
     }
 
     /// Gets a document: the head of the reply, whatever its status.
     pub(crate) async fn get(&self, url: Url, headers: HeaderMap) -> Result<Reply, LlmError> {
-        let request = self.http.request(Method::GET, url.clone()).headers(headers);
+        let request = self.pool(&url)?.request(Method::GET, url.clone()).headers(headers);
         self.send(url, request).await
     }
 
     async fn send(&self, url: Url, request: reqwest::RequestBuilder) -> Result<Reply, LlmError> {
+        let options = self.options();
         let host: Arc<str> = host_of(&url).into();
-        let deadline = body::deadline(Instant::now(), self.options.first_byte_timeout);
+        let deadline = body::deadline(Instant::now(), options.first_byte_timeout);
         let response = match timeout_at(deadline, request.send()).await {
             Ok(Ok(response)) => response,
-            Ok(Err(error)) => return Err(request_failed(&error, &url, &self.options)),
-            Err(_) => return Err(went_silent(&host, self.options.first_byte_timeout, true)),
+            Ok(Err(error)) => return Err(request_failed(&error, &url, options)),
+            Err(_) => return Err(went_silent(&host, options.first_byte_timeout, true)),
         };
         let status = response.status().as_u16();
         let headers = response.headers().clone();
@@ -131,7 +143,7 @@ impl Client {
             let host = host.clone();
             move |error| failure::broke_off(&error, &host)
         });
-        let body = Body::new(Box::pin(bytes), host, deadline, &self.options);
+        let body = Body::new(Box::pin(bytes), host, deadline, options);
         Ok(Reply { status, headers, body })
     }
 }
@@ -141,6 +153,30 @@ pub(crate) struct Reply {
     pub(crate) status: u16,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Body,
+}
+
+/// How long an unused connection is kept. A request sent on a connection that the server is just closing
+/// fails, so ours must be shorter than the servers' own limits: commonly a minute or more for providers
+/// and their load balancers, five seconds for the usual local servers.
+const IDLE_CONNECTION: Duration = Duration::from_secs(50);
+const IDLE_LOOPBACK_CONNECTION: Duration = Duration::from_secs(4);
+
+fn build(options: &NetworkOptions, proxy: &Proxy, idle: Duration) -> Result<reqwest::Client, LlmError> {
+    let builder = reqwest::Client::builder()
+        .tls_backend_preconfigured(tls::config(&options.extra_certificates)?)
+        .connect_timeout(options.connect_timeout)
+        .pool_idle_timeout(idle)
+        .redirect(reqwest::redirect::Policy::none())
+        .user_agent(&options.user_agent)
+        .gzip(true);
+    let builder = match proxy {
+        Proxy::System => builder,
+        Proxy::None => builder.no_proxy(),
+        Proxy::Url(url) => builder.proxy(explicit_proxy(url, &options.no_proxy)?),
+    };
+    builder.build().map_err(|error| {
+        config_error(format!("the HTTP client cannot be set up: {}", failure::flatten(&error)))
+    })
 }
 
 fn explicit_proxy(url: &str, no_proxy: &[String]) -> Result<reqwest::Proxy, LlmError> {
@@ -154,4 +190,23 @@ fn explicit_proxy(url: &str, no_proxy: &[String]) -> Result<reqwest::Proxy, LlmE
 
 fn config_error(message: impl Into<String>) -> LlmError {
     LlmError::new(LlmErrorKind::Config, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_systems_proxy_is_not_asked_for_this_machines_own_servers() {
+        let url = |address: &str| Url::parse(address).unwrap();
+        let client = Client::new(NetworkOptions::default()).unwrap();
+        let pool = |address: &str| std::ptr::from_ref(client.pool(&url(address)).unwrap());
+        assert_eq!(pool("https://api.example.com"), std::ptr::from_ref(&client.inner.http));
+        assert_ne!(pool("http://localhost:8080"), std::ptr::from_ref(&client.inner.http));
+        assert_eq!(pool("http://localhost:8080"), pool("http://127.0.0.1:9"));
+
+        let explicit = NetworkOptions { proxy: Proxy::Url("http://p:1".into()), ..NetworkOptions::default() };
+        let client = Client::new(explicit).unwrap();
+        assert!(std::ptr::eq(client.pool(&url("http://localhost:1")).unwrap(), &client.inner.http));
+    }
 }
