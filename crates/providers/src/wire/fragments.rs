@@ -16,9 +16,12 @@ pub struct Fragments {
     tools: Cache<FunctionDeclaration>,
 }
 
+/// The original, to see whether it still lives, and what it became.
+type Known<T> = (Weak<T>, Box<[u8]>);
+
 #[derive(Debug)]
 struct Cache<T> {
-    known: HashMap<(usize, u8), (Weak<T>, Box<[u8]>)>,
+    known: HashMap<(usize, u8), Known<T>>,
     sweep_at: usize,
 }
 

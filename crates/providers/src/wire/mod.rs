@@ -45,9 +45,12 @@ pub fn of(kind: WireKind) -> &'static dyn Wire {
     }
 }
 
+/// What the ids begin with that we make up.
+pub(crate) const CALL_ID_PREFIX: &str = "charla_";
+
 /// An id for a call that came without one. The prefix tells ours from a server's.
 pub fn make_call_id() -> String {
-    format!("charla_{}", uuid::Uuid::new_v4().simple())
+    format!("{CALL_ID_PREFIX}{}", uuid::Uuid::new_v4().simple())
 }
 
 /// Whether the answer is wanted whole or as it comes.

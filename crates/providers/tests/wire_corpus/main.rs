@@ -4,6 +4,8 @@
 //! request, read into our types and encoded again, must mean the same. With `WIRE_CORPUS=DIR` another
 //! folder of the same layout is used. Prints the failing case ids and one line `N passed, M failed`.
 
+#![expect(clippy::print_stdout, reason = "the report is this test's output")]
+
 mod case;
 mod meaning;
 mod requests;

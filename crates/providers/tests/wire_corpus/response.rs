@@ -156,7 +156,7 @@ fn check_calls(expect: &Value, content: &Content) -> Result<(), String> {
 fn check_usage(case: &Case, usage: Option<&UsageMetadata>) -> Result<(), String> {
     let expect = &case.expect["usage"];
     let figure = |key: &str| expect[key].as_u64();
-    if !expect.as_object().is_some_and(|usage| !usage.is_empty()) {
+    if expect.as_object().is_none_or(|usage| usage.is_empty()) {
         return Ok(());
     }
     let Some(usage) = usage else { return Err("no usage".to_owned()) };
