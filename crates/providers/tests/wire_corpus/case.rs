@@ -5,7 +5,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use charla_proto::WireKind;
-use charla_providers::endpoint::{AuthStyle, Endpoint, ModelRow, ModelThinking, Quirks, Target};
+use charla_providers::endpoint::{
+    AuthStyle, DocumentStyle, Endpoint, ModelRow, ModelThinking, Quirks, ReasoningReplay, Target,
+};
 use serde_json::Value;
 
 pub struct Case {
@@ -69,7 +71,7 @@ impl Case {
             base_url: "http://127.0.0.1".to_owned(),
             auth: AuthStyle::None,
             headers: Vec::new(),
-            quirks: Quirks::default(),
+            quirks: self.request.as_ref().map(shown_quirks).unwrap_or_default(),
         };
         let model = ModelRow {
             id: self.meta["model"].as_str().unwrap_or("model").to_owned(),
@@ -80,4 +82,27 @@ impl Case {
         };
         Target::new(Arc::new(endpoint), model)
     }
+}
+
+/// What a recorded OpenAI Chat request shows its server to take beyond the wire's own.
+fn shown_quirks(request: &Value) -> Quirks {
+    let mut quirks = Quirks::default();
+    for message in request["messages"].as_array().into_iter().flatten() {
+        let says = |key: &str| message[key].as_str().is_some_and(|text| !text.is_empty());
+        let items = message["content"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let has = |kind: &str| items.iter().any(|item| item["type"] == kind);
+        let address =
+            |item: &Value| item["file"]["file_data"].as_str().is_some_and(|at| at.starts_with("http"));
+        if message["role"] == "assistant"
+            && (says("reasoning_content") || says("reasoning") || has("thinking"))
+        {
+            quirks.reasoning_replay = ReasoningReplay::Always;
+        }
+        if has("document_url") {
+            quirks.documents = DocumentStyle::DocumentUrl;
+        } else if has("video_url") || items.iter().any(address) {
+            quirks.documents = DocumentStyle::FileUrl;
+        }
+    }
+    quirks
 }
