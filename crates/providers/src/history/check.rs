@@ -1,0 +1,60 @@
+//! Tells what is fit to be sent as it is.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use charla_proto::{Content, FunctionCall, Part, PartKind, Role};
+
+use crate::endpoint::Target;
+
+/// True when nothing has to change.
+pub(super) fn is_fit(contents: &[Arc<Content>], target: &Target) -> bool {
+    let mut ids = HashSet::new();
+    let mut previous: Option<&Content> = None;
+    for content in contents {
+        let fits = match content.role {
+            Role::User => {
+                previous.is_none_or(|previous| previous.role == Role::Model)
+                    && content.function_calls().next().is_none()
+                    && answers(content, previous.into_iter().flat_map(Content::function_calls))
+            }
+            Role::Model => {
+                previous.is_some_and(|previous| previous.role == Role::User)
+                    && content.function_responses().next().is_none()
+                    && content.function_calls().all(|call| named(call).is_some_and(|id| ids.insert(id)))
+            }
+        };
+        if !fits || !is_sendable(content, target) {
+            return false;
+        }
+        previous = Some(content);
+    }
+    previous.is_none_or(|last| last.role == Role::User || last.function_calls().next().is_none())
+}
+
+/// The id of a call that has a usable one.
+pub(super) fn named(call: &FunctionCall) -> Option<&str> {
+    call.id.as_deref().filter(|id| !id.is_empty())
+}
+
+/// True when the content begins with exactly one response for each of the calls, in order, and has no
+/// other response.
+pub(super) fn answers<'a>(content: &Content, calls: impl Iterator<Item = &'a FunctionCall>) -> bool {
+    let mut parts = content.parts.iter();
+    for call in calls {
+        let answered = parts.next().and_then(Part::as_function_response).is_some_and(|response| {
+            response.id.is_some() && response.id == call.id && response.name == call.name
+        });
+        if !answered {
+            return false;
+        }
+    }
+    parts.all(|part| part.as_function_response().is_none())
+}
+
+/// True when the content carries something that this target can be sent: words, a call, a response,
+/// media, or opaque data it has made itself.
+pub(super) fn is_sendable(content: &Content, target: &Target) -> bool {
+    let own = |part: &Part| matches!(part.kind, PartKind::Opaque(_)) || part.thought_signature.is_some();
+    content.is_valid() || (target.made(content) && content.parts.iter().any(own))
+}
