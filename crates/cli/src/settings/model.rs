@@ -4,7 +4,9 @@
 use std::collections::BTreeMap;
 
 use charla_proto::{ThinkingLevel, WireKind};
-use charla_providers::endpoint::{AuthStyle, MaxTokensField, ReasoningReplay, ThinkingStyle, ToolIds};
+use charla_providers::endpoint::{
+    AuthStyle, DocumentStyle, MaxTokensField, ReasoningReplay, ThinkingStyle, ToolIds,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -131,46 +133,38 @@ pub enum ThinkingSwitch {
 }
 
 /// What a server does differently from its wire. What is left out keeps the provider's own value.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase", deny_unknown_fields)]
 pub struct QuirkSettings {
     /// The field for the output limit (OpenAI Chat).
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "names::max_tokens_field")]
     pub max_tokens_field: Option<MaxTokensField>,
     /// When thoughts go back in `reasoning_content` (OpenAI Chat).
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "names::reasoning_replay")]
     pub reasoning_replay: Option<ReasoningReplay>,
     /// How thinking is asked for (OpenAI Chat).
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "names::thinking_style")]
     pub thinking_style: Option<ThinkingStyle>,
     /// Tool-call ids it accepts.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "names::tool_ids")]
     pub tool_ids: Option<ToolIds>,
     /// It refuses `stream_options.include_usage` (OpenAI Chat).
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub no_stream_usage: Option<bool>,
+    /// How documents and videos are sent (OpenAI Chat).
+    #[schemars(schema_with = "names::documents")]
+    pub documents: Option<DocumentStyle>,
     /// It refuses media: images become a note in words.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub no_media: Option<bool>,
     /// It refuses a system message: instructions go in front of the first user message.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub no_system: Option<bool>,
     /// It refuses the `tools` field.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub no_tools: Option<bool>,
     /// It answers client mistakes with status 500 (llama.cpp): such an answer is not tried again.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[serde(rename = "clientErrorsAs500")]
     pub client_errors_as_500: Option<bool>,
     /// It cannot count tokens although its wire can.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub no_count_tokens: Option<bool>,
     /// It takes no cache breakpoints (Anthropic).
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub no_cache_control: Option<bool>,
 }
 

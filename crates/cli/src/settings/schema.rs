@@ -148,6 +148,10 @@ pub(super) mod names {
         ])
     }
 
+    pub fn documents(_: &mut SchemaGenerator) -> Schema {
+        one_of(&["file", "file_url", "document_url"])
+    }
+
     pub fn tool_ids(_: &mut SchemaGenerator) -> Schema {
         one_of(&["any", "alnum9"])
     }

@@ -236,6 +236,7 @@ fn every_name_the_schema_offers_is_one_the_types_accept() {
         ("/$defs/QuirkSettings/properties", "reasoningReplay"),
         ("/$defs/QuirkSettings/properties", "thinkingStyle"),
         ("/$defs/QuirkSettings/properties", "toolIds"),
+        ("/$defs/QuirkSettings/properties", "documents"),
     ] {
         for name in schema.pointer(pointer).unwrap()[key]["enum"].as_array().unwrap() {
             let object = json!({ key: name });
@@ -250,7 +251,7 @@ fn every_name_the_schema_offers_is_one_the_types_accept() {
             names += 1;
         }
     }
-    assert_eq!(names, 33);
+    assert_eq!(names, 36);
 }
 
 #[test]
