@@ -13,7 +13,7 @@
 mod check;
 mod pairing;
 #[cfg(test)]
-mod properties;
+pub(crate) mod properties;
 #[cfg(test)]
 mod tests;
 

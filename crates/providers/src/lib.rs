@@ -10,6 +10,7 @@
 pub mod catalog;
 pub mod endpoint;
 pub mod generator;
+pub mod google;
 pub mod history;
 pub mod layers;
 pub mod net;

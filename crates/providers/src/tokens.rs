@@ -19,7 +19,7 @@ use text::{HUNDREDTHS, price};
 const MESSAGE: u64 = 4 * HUNDREDTHS;
 /// Around each call, result and declared function.
 const CALL: u64 = 8 * HUNDREDTHS;
-const FUNCTION: u64 = 10 * HUNDREDTHS;
+const FUNCTION: u64 = 12 * HUNDREDTHS;
 /// A declared property: its type and separators.
 const PROPERTY: u64 = 6 * HUNDREDTHS;
 /// The opening of the model's answer.
@@ -28,8 +28,8 @@ const OPENING: u64 = 3 * HUNDREDTHS;
 /// The manual that a family's chat template puts in front of tools, in tokens; medians of recorded
 /// traffic. A wrong row only makes an estimate worse.
 const TOOL_MANUALS: &[(&str, u64)] = &[
-    ("claude", 430),
-    ("deepseek", 280),
+    ("claude", 500),
+    ("deepseek", 300),
     ("gpt", 10),
     ("gemini", 10),
     ("kimi", 25),
@@ -38,7 +38,7 @@ const TOOL_MANUALS: &[(&str, u64)] = &[
     ("codestral", 35),
 ];
 /// The manual of any other template; most follow one public pattern.
-const OTHER_TOOL_MANUAL: u64 = 120;
+const OTHER_TOOL_MANUAL: u64 = 140;
 
 /// About how many tokens a model will count for this request.
 ///

@@ -60,9 +60,13 @@ fn recorded_figures_are_met_in_each_class() {
     assert!(!samples.is_empty());
     let mut wrong = Vec::new();
     for (class, bound) in
-        [(Class::English, 0.15), (Class::Code, 0.15), (Class::Chinese, 0.15), (Class::WithTools, 0.35)]
+        [(Class::English, 0.15), (Class::Code, 0.15), (Class::Chinese, 0.15), (Class::WithTools, 0.30)]
     {
         let of_class: Vec<&Sample> = samples.iter().filter(|sample| sample.class == class).collect();
+        if of_class.is_empty() {
+            println!("{class:?}: none");
+            continue;
+        }
         let recorded: u64 = of_class.iter().map(|sample| sample.recorded).sum();
         let estimated: u64 = of_class.iter().map(|sample| sample.estimated).sum();
         let off = estimated as f64 / recorded.max(1) as f64 - 1.0;

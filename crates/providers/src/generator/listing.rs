@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 use charla_proto::{LlmError, LlmErrorKind, WireKind};
+use http::Method;
 use secrecy::SecretString;
 use serde_json::Value;
 
@@ -27,7 +28,7 @@ pub async fn list_models(
     let request = WireRequest { path: "/models".to_owned(), headers, body: Bytes::new() };
     let url = address::url(&endpoint.base_url, &request.path)?;
     let headers = address::headers(endpoint, &request, key, Mode::Unary)?;
-    let mut reply = client.get(url, headers).await?;
+    let mut reply = client.send(Method::GET, url, headers, request.body).await?;
     let body = reply.body.read(LIST_LIMIT).await?;
     if !(200..300).contains(&reply.status) {
         let target = Target::new(endpoint.clone().into(), ModelRow::default());

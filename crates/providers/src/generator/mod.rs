@@ -10,6 +10,7 @@ use charla_proto::{
     GenerateResponse, LlmError, LlmErrorKind, StreamEvent, TokenCount,
 };
 use futures_util::stream;
+use http::Method;
 use secrecy::SecretString;
 
 use crate::endpoint::Target;
@@ -131,7 +132,7 @@ impl Generator {
         let endpoint = &self.target.endpoint;
         let url = address::url(&endpoint.base_url, &request.path)?;
         let headers = address::headers(endpoint, request, token, mode)?;
-        self.client.post(url, headers, request.body.clone()).await
+        self.client.send(Method::POST, url, headers, request.body.clone()).await
     }
 
     async fn check(&self, mut reply: Reply) -> Result<Reply, LlmError> {

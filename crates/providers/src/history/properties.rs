@@ -3,9 +3,10 @@
 use charla_proto::{FunctionCall, Origin, WireKind};
 use proptest::prelude::*;
 
-use super::tests::target;
+pub(crate) use super::tests::target;
 use super::*;
 
+/// Nobody's, one of two other models', or the test target's own.
 fn origin(n: u8) -> Option<Arc<Origin>> {
     let origin = |model: &str| Origin {
         provider: "elsewhere".to_owned(),
@@ -55,7 +56,8 @@ fn part(model: bool) -> BoxedStrategy<Part> {
     }
 }
 
-fn content() -> impl Strategy<Value = Arc<Content>> {
+/// A content with anything in it.
+pub(crate) fn content() -> impl Strategy<Value = Arc<Content>> {
     any::<bool>().prop_flat_map(|model| {
         (prop::collection::vec(part(model), 0..4), 0..4u8).prop_map(move |(parts, from)| {
             let role = if model { Role::Model } else { Role::User };

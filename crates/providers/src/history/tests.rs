@@ -5,7 +5,7 @@ use super::*;
 use crate::endpoint::{AuthStyle, Endpoint, ModelRow, Quirks};
 
 /// The target every test here prepares for.
-pub(super) fn target() -> Target {
+pub(crate) fn target() -> Target {
     let endpoint = Endpoint {
         name: "here".to_owned(),
         wire: WireKind::Anthropic,

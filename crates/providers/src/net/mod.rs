@@ -116,22 +116,18 @@ impl Client {
         &self.inner.options
     }
 
-    /// Posts a JSON body and waits for the head of the reply, whatever its status.
-    pub(crate) async fn post(&self, url: Url, headers: HeaderMap, body: Bytes) -> Result<Reply, LlmError> {
-        let request = self.pool(&url)?.request(Method::POST, url.clone()).headers(headers).body(body);
-        self.send(url, request).await
-    }
-
-    /// Gets a document: the head of the reply, whatever its status.
-    pub(crate) async fn get(&self, url: Url, headers: HeaderMap) -> Result<Reply, LlmError> {
-        let request = self.pool(&url)?.request(Method::GET, url.clone()).headers(headers);
-        self.send(url, request).await
-    }
-
-    async fn send(&self, url: Url, request: reqwest::RequestBuilder) -> Result<Reply, LlmError> {
+    /// Sends a request and waits for the head of the reply, whatever its status.
+    pub(crate) async fn send(
+        &self,
+        method: Method,
+        url: Url,
+        headers: HeaderMap,
+        body: Bytes,
+    ) -> Result<Reply, LlmError> {
         let options = self.options();
         let host: Arc<str> = host_of(&url).into();
         let deadline = body::deadline(Instant::now(), options.first_byte_timeout);
+        let request = self.pool(&url)?.request(method, url.clone()).headers(headers).body(body);
         let response = match timeout_at(deadline, request.send()).await {
             Ok(Ok(response)) => response,
             Ok(Err(error)) => return Err(request_failed(&error, &url, options)),

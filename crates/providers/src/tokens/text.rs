@@ -69,8 +69,8 @@ impl Scan {
         let again = class == self.last;
         match class {
             Class::Lower | Class::Upper => self.letter(class),
-            Class::Digit => self.sum += if again { 58 } else { 188 },
-            Class::Punctuation => self.sum += if again { 30 } else { 68 },
+            Class::Digit => self.sum += if again { 60 } else { 190 },
+            Class::Punctuation => self.sum += if again { 31 } else { 70 },
             // A line end right behind punctuation belongs to its token, and several are one.
             Class::LineEnd if again => {}
             Class::LineEnd if self.last == Class::Punctuation => self.sum += 25,
@@ -109,10 +109,10 @@ impl Scan {
             0 => 0,
             letters if letters > 1 && letters == self.capitals => 20 * letters,
             1 => 130,
-            2..=4 => 105,
-            5..=7 => 97,
-            8..=10 => 130,
-            letters => 138 + 15 * (letters - 10),
+            2..=4 => 109,
+            5..=7 => 101,
+            8..=10 => 136,
+            letters => 144 + 15 * (letters - 10),
         };
         (self.letters, self.capitals) = (0, 0);
     }

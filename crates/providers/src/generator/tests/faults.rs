@@ -108,7 +108,9 @@ async fn a_redirect_is_not_followed() {
     let location = format!("http://127.0.0.1:{}/v2", elsewhere.port());
     let reply =
         format!("HTTP/1.1 307 Temporary Redirect\r\nlocation: {location}\r\ncontent-length: 0\r\n\r\n");
-    let error = after(&reply).await;
+    // Somebody who follows finds nobody speaking there.
+    let options = NetworkOptions { first_byte_timeout: Duration::from_millis(500), ..fast() };
+    let error = after_with(options, &reply).await;
     assert_eq!((error.kind, error.detail.status), (LlmErrorKind::Config, Some(307)));
     assert!(error.message.contains(&location), "{error}");
 }

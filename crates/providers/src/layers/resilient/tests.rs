@@ -289,6 +289,15 @@ async fn a_spent_quota_or_a_long_wait_goes_to_the_next_model_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_request_does_not_go_back_to_a_model_it_has_left() {
+    let first = Scripted::new(vec![Act::Refuse(named(LlmErrorKind::Quota, 1))]);
+    let second = Scripted::new(vec![busy(); 9]);
+    let lines = story(&chain(&[&first, &second])).await;
+    assert_eq!(lines.last().unwrap(), "error: it is rate_limit, 10 attempts, b/model-b");
+    assert_eq!(first.asked().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_wait_that_is_too_long_ends_it_when_nobody_else_is_there() {
     let model = Scripted::new(vec![Act::Refuse(named(LlmErrorKind::RateLimit, 3600))]);
     let mut stream = chain(&[&model]).stream(&ask()).await.unwrap();

@@ -51,14 +51,7 @@ pub(super) fn write(content: &Content, form: Form, body: &mut Vec<u8>) {
         Role::User => "user",
         Role::Model => "model",
     };
-    write_json(&WireContent { role: Some(role), parts }, body);
-}
-
-/// Writes standing instructions: only words, and no role.
-pub(super) fn write_system(content: &Content, body: &mut Vec<u8>) {
-    let words = content.parts.iter().filter(|part| !part.thought).filter_map(Part::as_text);
-    let parts = words.map(|text| WirePart { text: Some(Cow::Borrowed(text)), ..WirePart::default() });
-    write_json(&WireContent { role: None, parts: parts.map(Sent::part).collect() }, body);
+    write_json(&WireContent { role, parts }, body);
 }
 
 /// Appends `value` as JSON. Writing our own types into memory has no way to fail.
@@ -137,8 +130,7 @@ fn response_media(response: &FunctionResponse, form: Form) -> (Vec<WirePart<'_>>
 
 #[derive(Serialize)]
 struct WireContent<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    role: Option<&'static str>,
+    role: &'static str,
     parts: Vec<Sent<'a>>,
 }
 

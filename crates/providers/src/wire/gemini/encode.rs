@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use charla_proto::{
-    Content, EmbedRequest, FunctionDeclaration, GenerateRequest, LlmError, LlmErrorKind, Role, Thinking,
-    ThinkingLevel, WireKind,
+    Content, EmbedRequest, FunctionDeclaration, GenerateRequest, LlmError, LlmErrorKind, Part, Role,
+    Thinking, ThinkingLevel, WireKind,
 };
 use serde_json::{Map, Value, json};
 
@@ -199,11 +199,10 @@ fn fields(
     if let Some(system) = &request.system_instruction
         && !target.endpoint.quirks.no_system
     {
-        let mut text = Vec::new();
-        content::write_system(system, &mut text);
-        let value: Value = serde_json::from_slice(&text).unwrap_or_default();
-        if value["parts"].as_array().is_some_and(|parts| !parts.is_empty()) {
-            fields.insert("systemInstruction".to_owned(), value);
+        let words = system.parts.iter().filter(|part| !part.thought).filter_map(Part::as_text);
+        let parts: Vec<Value> = words.map(|text| json!({ "text": text })).collect();
+        if !parts.is_empty() {
+            fields.insert("systemInstruction".to_owned(), json!({ "parts": parts }));
         }
     }
     if let Some(config) = tool_config(request, functions) {

@@ -358,11 +358,11 @@ impl Decoder {
             response_id: self.id.take(),
             ..GenerateResponse::default()
         });
-        match self.error.take() {
-            Some(error) => Err(error),
-            None if status == "failed" => Err(classify(0, None, failure(head))),
-            None => Ok(()),
+        // An `error` event has said it already and is told at the end of the body.
+        if status == "failed" && self.error.is_none() {
+            return Err(classify(0, None, failure(head)));
         }
+        Ok(())
     }
 }
 

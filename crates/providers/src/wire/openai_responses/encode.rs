@@ -114,7 +114,7 @@ fn reasoning(thinking: &Thinking) -> Option<Value> {
 /// The answer's form. Not strict: strict mode takes only a small part of JSON Schema.
 fn text_format(request: &GenerateRequest) -> Option<Value> {
     if let Some(schema) = &request.response_json_schema {
-        return Some(match schema::adapt(schema, WireKind::OpenaiResponses) {
+        return Some(match schema::adapt_answer(schema, WireKind::OpenaiResponses) {
             Ok(schema) => json!({"type": "json_schema", "name": "answer", "schema": schema, "strict": false}),
             Err(reason) => {
                 tracing::warn!(reason, "the answer's schema cannot be sent; asking for any JSON");
@@ -202,10 +202,9 @@ struct FunctionTool<'a> {
 }
 
 fn write_tool(declaration: &FunctionDeclaration, body: &mut Vec<u8>) {
-    let parameters = match &declaration.parameters_json_schema {
-        Value::Null => Ok(json!({"type": "object", "properties": {}})),
-        schema => schema::adapt(schema, WireKind::OpenaiResponses),
-    };
+    let wire = WireKind::OpenaiResponses;
+    let parameters = schema::check_name(&declaration.name, wire)
+        .and_then(|()| schema::adapt(&declaration.parameters_json_schema, wire));
     match parameters {
         Ok(parameters) => Items::new(body).push(&FunctionTool {
             r#type: "function",
@@ -215,11 +214,7 @@ fn write_tool(declaration: &FunctionDeclaration, body: &mut Vec<u8>) {
             strict: false,
         }),
         Err(reason) => {
-            tracing::warn!(
-                tool = declaration.name,
-                reason,
-                "the tool is left out: its schema cannot be sent"
-            );
+            tracing::warn!(tool = declaration.name, reason, "the tool is left out: it cannot be sent");
         }
     }
 }

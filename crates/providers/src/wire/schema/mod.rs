@@ -2,9 +2,9 @@
 //!
 //! Tools come from anywhere (MCP servers above all) with any schema, and one schema that a provider does
 //! not understand makes it refuse the whole request. So every schema goes through three stages: references
-//! are written out and malformed keywords dropped ([`inline`]), compositions are merged where a wire has
-//! no room for them ([`union`]), and for Gemini the rest is cut down to its subset ([`gemini`]). What is
-//! dropped only ever makes a schema more permissive: the tool still checks its arguments itself.
+//! are written out and malformed keywords dropped (`inline`), compositions are merged where a wire has
+//! no room for them (`union`), and for Gemini the rest is cut down to its subset (`gemini`). Where there is
+//! a choice the result permits more rather than less: the tool still checks its arguments itself.
 
 mod gemini;
 mod inline;

@@ -77,9 +77,16 @@ fn blocks(content: &Value) -> Result<Vec<Value>, String> {
     match content {
         Value::Null => Ok(Vec::new()),
         Value::String(text) => Ok(vec![serde_json::json!({"type": "text", "text": text})]),
-        Value::Array(blocks) => Ok(blocks.iter().map(without_mark).collect()),
+        Value::Array(blocks) => {
+            Ok(blocks.iter().filter(|block| !is_blank(block)).map(without_mark).collect())
+        }
         other => Err(format!("content is neither text nor blocks: {other}")),
     }
+}
+
+/// A text block of nothing but spaces says nothing, and the wire refuses it.
+fn is_blank(block: &Value) -> bool {
+    block["type"] == "text" && block["text"].as_str().is_some_and(|text| text.trim().is_empty())
 }
 
 /// Cache marks are no part of what is said.

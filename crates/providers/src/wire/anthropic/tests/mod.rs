@@ -3,6 +3,7 @@
 mod decode;
 mod encode;
 mod errors;
+mod properties;
 
 use std::sync::Arc;
 

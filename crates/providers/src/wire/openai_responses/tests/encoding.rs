@@ -116,6 +116,26 @@ fn tools_are_flat_and_only_this_wires_native_tools_go_out() {
 }
 
 #[test]
+fn a_tool_that_cannot_be_sent_is_left_out_alone() {
+    let mut request = request(vec![Content::user("hi")]);
+    let declaration = |name: &str, schema: Value| {
+        Arc::new(FunctionDeclaration {
+            name: name.to_owned(),
+            parameters_json_schema: schema,
+            ..FunctionDeclaration::default()
+        })
+    };
+    request.tools = vec![Tool::functions(vec![
+        declaration("bad", json!({"type": "string"})),
+        declaration("no blanks", Value::Null),
+        declaration("good", Value::Null),
+    ])];
+    let body = encode(&request);
+    assert_eq!(body["tools"].as_array().map(Vec::len), Some(1));
+    assert_eq!(body["tools"][0]["name"], "good");
+}
+
+#[test]
 fn reasoning_goes_back_with_its_call_and_only_to_its_origin() {
     let parts = || vec![Part::thought("hm"), Part::opaque(reasoning()), call("call_1", "fc_1")];
     let answer = Content::new(

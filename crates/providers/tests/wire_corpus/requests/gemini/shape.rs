@@ -10,9 +10,13 @@ use serde_json::{Map, Value, json};
 
 use super::{camel, field, list};
 
-/// The shape of a function's arguments.
+/// The shape of a function's arguments, which are an object even where the schema does not say so.
 pub fn of(schema: &Value) -> Value {
-    Shaper { root: schema, open: Vec::new() }.shape(schema)
+    let mut shape = Shaper { root: schema, open: Vec::new() }.shape(schema);
+    if shape["type"] == "any" {
+        shape["type"] = json!("object");
+    }
+    shape
 }
 
 struct Shaper<'a> {
