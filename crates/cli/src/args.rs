@@ -8,7 +8,8 @@ use crate::settings::OutputFormat;
 
 const ABOUT: &str = "Ask any model, from a terminal or a script";
 
-const EXAMPLES: &str = "\
+/// What stands at the end of the help and of the manual page.
+pub const EXAMPLES: &str = "\
 The answer goes to standard output, everything else to standard error.
 
 Examples:

@@ -1,6 +1,10 @@
 //! Which model answers: the one that was named, else the first provider there is a key for.
 
+use std::path::PathBuf;
+
 use charla_providers::generator::list_models;
+use charla_providers::google::Credentials;
+use secrecy::SecretString;
 
 use crate::directory::{Directory, Entry};
 use crate::environment::Environment;
@@ -8,7 +12,7 @@ use crate::exit::Failure;
 use crate::keys::{Found, Keys};
 use crate::probe;
 use crate::settings::Settings;
-use crate::wiring;
+use crate::{google, wiring};
 
 /// A model, its provider and the key to it.
 #[derive(Clone, Debug)]
@@ -17,8 +21,43 @@ pub struct Choice {
     pub entry: Entry,
     /// The model's name there.
     pub model: String,
-    /// The key; `None` where none is needed.
-    pub key: Option<Found>,
+    /// What opens the door.
+    pub access: Access,
+}
+
+/// How a provider is persuaded to answer.
+#[derive(Clone, Debug)]
+pub enum Access {
+    /// It asks for nothing.
+    Open,
+    /// A key.
+    Key(Found),
+    /// Google credentials, from which short-lived tokens are made, and their file.
+    Google(Credentials, PathBuf),
+}
+
+impl Access {
+    /// The key, when it is one.
+    pub fn key(&self) -> Option<&SecretString> {
+        match self {
+            Access::Key(found) => Some(&found.key),
+            Access::Open | Access::Google(..) => None,
+        }
+    }
+
+    /// Looks for what opens this provider; `None` when something is needed and nothing is there.
+    pub fn find(entry: &Entry, keys: &Keys, environment: &Environment) -> Result<Option<Self>, Failure> {
+        let source = entry.settings.api_key.as_ref();
+        if let Some(found) = keys.find(&entry.name, source, entry.key_variables())? {
+            return Ok(Some(Access::Key(found)));
+        }
+        if entry.takes_google_credentials()
+            && let Some((credentials, path)) = google::default_credentials(environment)?
+        {
+            return Ok(Some(Access::Google(credentials, path)));
+        }
+        Ok(entry.needs_no_key().then_some(Access::Open))
+    }
 }
 
 impl Choice {
@@ -66,26 +105,22 @@ impl<'a> Chooser<'a> {
 
     async fn named(&self, reference: &str) -> Result<Choice, Failure> {
         let (entry, model) = Directory::new(self.settings).resolve(reference)?;
-        let key = self.key(&entry)?;
+        let access = self.access(&entry)?;
         let model = match model.or_else(|| entry.default_model()) {
             Some(model) => model,
-            None => self.loaded_model(&entry, key.as_ref()).await?,
+            None => self.loaded_model(&entry, access.key()).await?,
         };
-        Ok(Choice { entry, model, key })
+        Ok(Choice { entry, model, access })
     }
 
-    fn key(&self, entry: &Entry) -> Result<Option<Found>, Failure> {
-        let found = self.keys.find(&entry.name, entry.settings.api_key.as_ref(), entry.key_variables())?;
-        if found.is_none() && !entry.needs_no_key() {
-            return Err(no_key(entry));
-        }
-        Ok(found)
+    fn access(&self, entry: &Entry) -> Result<Access, Failure> {
+        Access::find(entry, &self.keys, self.environment)?.ok_or_else(|| no_key(entry))
     }
 
     /// A server that was named without a model: the first one it has.
-    async fn loaded_model(&self, entry: &Entry, key: Option<&Found>) -> Result<String, Failure> {
+    async fn loaded_model(&self, entry: &Entry, key: Option<&SecretString>) -> Result<String, Failure> {
         let client = wiring::client(self.settings, self.environment, true)?;
-        let models = list_models(&client, &entry.endpoint()?, key.map(|found| &found.key)).await;
+        let models = list_models(&client, &entry.endpoint()?, key).await;
         let models = models.map_err(|error| Failure::from(&error))?;
         models.into_iter().next().ok_or_else(|| {
             Failure::input(format!("{} runs but has no model", entry.title()))
@@ -96,15 +131,23 @@ impl<'a> Chooser<'a> {
     async fn first_with_key(&self) -> Result<Choice, Failure> {
         let directory = Directory::new(self.settings);
         for entry in directory.entries() {
-            let source = entry.settings.api_key.as_ref();
-            let configured = self.keys.is_configured(&entry.name, source, entry.key_variables());
-            let hosted = entry.row.is_none_or(|row| !row.local);
-            if let Some(model) = entry.default_model().filter(|_| configured && hosted) {
-                let key = self.key(&entry)?;
-                return Ok(Choice { entry, model, key });
+            if let Some(model) = entry.default_model().filter(|_| self.is_configured(&entry)) {
+                let access = self.access(&entry)?;
+                return Ok(Choice { entry, model, access });
             }
         }
         Err(nothing_configured(&probe::local_servers(&directory, &self.keys).await))
+    }
+
+    /// A hosted provider somebody has set up. Runs no key command.
+    fn is_configured(&self, entry: &Entry) -> bool {
+        let local = entry.row.is_some_and(|row| row.local);
+        let source = entry.settings.api_key.as_ref();
+        !local
+            && entry.endpoint().is_ok()
+            && (self.keys.is_configured(&entry.name, source, entry.key_variables())
+                || (entry.takes_google_credentials()
+                    && !matches!(google::default_credentials(self.environment), Ok(None))))
     }
 }
 
@@ -116,6 +159,9 @@ fn no_key(entry: &Entry) -> Failure {
         ways.push(format!("export {variable}=…"));
     }
     ways.push(format!("or keep it in a file only you can read: charla auth set {name}"));
+    if entry.takes_google_credentials() {
+        ways.push("or use Google credentials: gcloud auth application-default login".to_owned());
+    }
     if let Some(row) = entry.row {
         ways.push(format!("a key comes from {}", row.key_page));
     }

@@ -11,7 +11,7 @@ use crate::environment::Environment;
 use crate::exit::Failure;
 use crate::keys::{KeyRing, Keys};
 use crate::printer::Printer;
-use crate::{models, settings};
+use crate::{manual, models, settings};
 
 /// Runs a command.
 pub fn run(command: Command, environment: &Environment, printer: &mut Printer) -> Result<(), Failure> {
@@ -24,7 +24,7 @@ pub fn run(command: Command, environment: &Environment, printer: &mut Printer) -
             clap_complete::generate(shell, &mut Typed::command(), "charla", &mut script);
             printer.result(&String::from_utf8_lossy(&script))
         }
-        Command::Man => manual(printer),
+        Command::Man => printer.result(&manual::page()?),
     }
 }
 
@@ -141,12 +141,4 @@ impl Drop for Echo {
     fn drop(&mut self) {
         Self::stty("echo");
     }
-}
-
-fn manual(printer: &mut Printer) -> Result<(), Failure> {
-    let mut page = Vec::new();
-    clap_mangen::Man::new(Typed::command())
-        .render(&mut page)
-        .map_err(|error| Failure::system(format!("cannot write the manual page: {error}")))?;
-    printer.result(&String::from_utf8_lossy(&page))
 }

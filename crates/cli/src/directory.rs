@@ -94,6 +94,11 @@ impl Entry {
         }
     }
 
+    /// Google's own credentials open it, too.
+    pub fn takes_google_credentials(&self) -> bool {
+        self.name == "vertex"
+    }
+
     /// Environment variables that may hold its key.
     pub fn key_variables(&self) -> &'static [&'static str] {
         self.row.map_or(&[], |row| row.key_env)

@@ -3,6 +3,7 @@
 use charla_providers::catalog;
 use serde_json::{Value, json};
 
+use crate::choice::Access;
 use crate::directory::{Directory, Entry};
 use crate::environment::Environment;
 use crate::keys::Keys;
@@ -26,7 +27,7 @@ pub async fn survey(settings: &Settings, environment: &Environment) -> Vec<Row> 
     let rows = directory.entries().into_iter();
     rows.map(|entry| match servers.iter().position(|server| server.entry.name == entry.name) {
         Some(position) => local_row(servers.swap_remove(position)),
-        None => hosted_row(entry, &keys),
+        None => hosted_row(entry, &keys, environment),
     })
     .collect()
 }
@@ -41,16 +42,17 @@ fn local_row(server: probe::Server) -> Row {
     Row { entry: server.entry, address, state, models }
 }
 
-fn hosted_row(entry: Entry, keys: &Keys) -> Row {
-    let found = keys.find(&entry.name, entry.settings.api_key.as_ref(), entry.key_variables());
+fn hosted_row(entry: Entry, keys: &Keys, environment: &Environment) -> Row {
+    let found = Access::find(&entry, keys, environment);
     let state = match (entry.endpoint(), found) {
         (Err(failure), _) => Err(match &failure.hint {
             Some(hint) => format!("{failure}: {hint}"),
             None => failure.message.clone(),
         }),
         (_, Err(failure)) => Err(failure.message),
-        (Ok(_), Ok(Some(found))) => Ok(format!("key from {}", found.place)),
-        (Ok(_), Ok(None)) if entry.needs_no_key() => Ok("needs no key".to_owned()),
+        (Ok(_), Ok(Some(Access::Key(found)))) => Ok(format!("key from {}", found.place)),
+        (Ok(_), Ok(Some(Access::Google(_, path)))) => Ok(format!("credentials from {}", path.display())),
+        (Ok(_), Ok(Some(Access::Open))) => Ok("needs no key".to_owned()),
         (Ok(_), Ok(None)) => {
             let variables = entry.key_variables().iter().map(|name| format!("${name}"));
             let looked = variables.chain(["kept keys".to_owned()]).collect::<Vec<_>>().join(", ");

@@ -9,11 +9,12 @@ use charla_proto::{
     GenerateResponse, LlmError, Thinking, TokenCount,
 };
 use charla_providers::endpoint::Target;
+use charla_providers::google::GoogleTokens;
 use charla_providers::layers::{Link, LogSink, Logging, Redactor, Resilient, RetryPolicy};
 use charla_providers::{Client, Credential, Generator, NetworkOptions, Proxy};
 use serde_json::{Map, Value};
 
-use crate::choice::Choice;
+use crate::choice::{Access, Choice};
 use crate::environment::Environment;
 use crate::exit::Failure;
 use crate::settings::{Layers, Settings, Source};
@@ -105,7 +106,7 @@ pub fn generator(
     log: Option<Arc<dyn LogSink>>,
 ) -> Result<Arc<dyn ContentGenerator>, Failure> {
     let reference = chain.first().map(Choice::reference).unwrap_or_default();
-    let secrets = chain.iter().filter_map(|choice| choice.key.as_ref()).map(|found| found.key.clone());
+    let secrets = chain.iter().filter_map(|choice| choice.access.key().cloned());
     let redactor = Arc::new(Redactor::new(secrets));
     let links = chain.into_iter().map(|choice| link(choice, client)).collect::<Result<_, _>>()?;
     let resilient = Arc::new(Resilient::new(links, retry_policy(settings)));
@@ -115,9 +116,12 @@ pub fn generator(
 fn link(choice: Choice, client: &Client) -> Result<Link, Failure> {
     let endpoint = Arc::new(choice.entry.endpoint()?);
     let target = Target::new(endpoint, choice.entry.model(&choice.model));
-    let credential = match choice.key {
-        Some(found) => Credential::Key(found.key),
-        None => Credential::None,
+    let credential = match choice.access {
+        Access::Open => Credential::None,
+        Access::Key(found) => Credential::Key(found.key),
+        Access::Google(credentials, _) => {
+            Credential::Source(Arc::new(GoogleTokens::new(credentials, client.clone())))
+        }
     };
     let reference = target.reference();
     let generator: Arc<dyn ContentGenerator> = Arc::new(Generator::new(target, credential, client.clone()));
