@@ -128,10 +128,11 @@ pub enum ToolIds {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DocumentStyle {
-    /// Carried documents as `file`; documents by address, and videos, become a note in words (OpenAI).
+    /// Carried documents as `file`; documents and audio by address, and videos, become a note in words
+    /// (OpenAI).
     #[default]
     File,
-    /// `file` by address too, and `video_url` (OpenRouter, vLLM, Qwen).
+    /// `file` by address too, `video_url` and `audio_url` (OpenRouter, vLLM, Qwen).
     FileUrl,
     /// `document_url` (Mistral).
     DocumentUrl,

@@ -71,7 +71,7 @@ impl Case {
             base_url: "http://127.0.0.1".to_owned(),
             auth: AuthStyle::None,
             headers: Vec::new(),
-            quirks: self.request.as_ref().map(shown_quirks).unwrap_or_default(),
+            quirks: self.shown_quirks(),
         };
         let model = ModelRow {
             id: self.meta["model"].as_str().unwrap_or("model").to_owned(),
@@ -82,27 +82,29 @@ impl Case {
         };
         Target::new(Arc::new(endpoint), model)
     }
-}
 
-/// What a recorded OpenAI Chat request shows its server to take beyond the wire's own.
-fn shown_quirks(request: &Value) -> Quirks {
-    let mut quirks = Quirks::default();
-    for message in request["messages"].as_array().into_iter().flatten() {
-        let says = |key: &str| message[key].as_str().is_some_and(|text| !text.is_empty());
-        let items = message["content"].as_array().map(Vec::as_slice).unwrap_or_default();
-        let has = |kind: &str| items.iter().any(|item| item["type"] == kind);
-        let address =
-            |item: &Value| item["file"]["file_data"].as_str().is_some_and(|at| at.starts_with("http"));
-        if message["role"] == "assistant"
-            && (says("reasoning_content") || says("reasoning") || has("thinking"))
-        {
-            quirks.reasoning_replay = ReasoningReplay::Always;
+    /// What a recorded OpenAI Chat request shows its server to take beyond the wire's own.
+    fn shown_quirks(&self) -> Quirks {
+        let mut quirks = Quirks::default();
+        let request = self.request.as_ref().filter(|_| self.wire == WireKind::OpenaiChat);
+        let messages = request.and_then(|request| request["messages"].as_array());
+        for message in messages.into_iter().flatten() {
+            let says = |key: &str| message[key].as_str().is_some_and(|text| !text.is_empty());
+            let items = message["content"].as_array().map(Vec::as_slice).unwrap_or_default();
+            let has = |kind: &str| items.iter().any(|item| item["type"] == kind);
+            let by_address = |item: &Value| {
+                item["file"]["file_data"].as_str().is_some_and(|address| address.starts_with("http"))
+            };
+            let thinks = says("reasoning_content") || says("reasoning") || has("thinking");
+            if message["role"] == "assistant" && thinks {
+                quirks.reasoning_replay = ReasoningReplay::Always;
+            }
+            if has("document_url") {
+                quirks.documents = DocumentStyle::DocumentUrl;
+            } else if has("video_url") || has("audio_url") || items.iter().any(by_address) {
+                quirks.documents = DocumentStyle::FileUrl;
+            }
         }
-        if has("document_url") {
-            quirks.documents = DocumentStyle::DocumentUrl;
-        } else if has("video_url") || items.iter().any(address) {
-            quirks.documents = DocumentStyle::FileUrl;
-        }
+        quirks
     }
-    quirks
 }

@@ -4,7 +4,8 @@ use charla_proto::{FunctionCall, Part};
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
-use super::chunk::{Arguments, Custom, Function, ToolCall};
+use super::chunk::{Custom, Function, ToolCall};
+use super::lenient::Arguments;
 use crate::wire::make_call_id;
 
 /// The calls of one choice, as far as they have come.
@@ -66,7 +67,7 @@ impl Calls {
         }
         call.add_function(function);
         call.add_custom(custom);
-        if let Some(signature) = delta.extra_content.as_ref().and_then(google_signature) {
+        if let Some(signature) = delta.extra_content.as_deref().and_then(google_signature) {
             call.signature = Some(signature.to_owned());
         }
     }

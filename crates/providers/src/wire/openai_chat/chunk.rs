@@ -1,11 +1,10 @@
-//! The JSON of an answer, typed, borrowed and lenient.
+//! The JSON of an answer, typed and borrowed.
 //!
-//! A field of an unexpected type reads as missing: one server's odd value in a field must not cost the
-//! rest of its answer. Strings are borrowed from the event wherever they hold no escapes, and the one
-//! choice of an ordinary chunk needs no list, so the common text delta is read without allocating.
+//! Strings are borrowed from the event wherever they hold no escapes, the one choice of an ordinary chunk
+//! needs no list, and what is rare is boxed, as these structs are moved several times on their way: the
+//! common text delta is read without allocating and copies little.
 
 use std::borrow::Cow;
-use std::fmt;
 use std::marker::PhantomData;
 
 use serde::de::value::MapAccessDeserializer;
@@ -13,6 +12,7 @@ use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
+use super::lenient::{Arguments, List, Maybe, Number, Visit, Word, by_visitor, skip, text};
 use super::usage::Usage;
 
 /// One event of a stream, or a whole answer.
@@ -27,17 +27,17 @@ pub struct Chunk<'a> {
     pub object: Word<'a>,
     /// `None` when the field is missing, which tells an error document from an empty chunk.
     #[serde(borrow)]
-    pub choices: Option<List<Choice<'a>>>,
-    pub usage: Maybe<Usage>,
-    pub x_groq: Maybe<Groq>,
+    pub choices: Option<Choices<'a>>,
+    pub usage: Maybe<Box<Usage>>,
+    pub x_groq: Maybe<Box<Groq>>,
     /// Perplexity: addresses, repeated in every chunk.
     #[serde(borrow)]
     pub citations: List<Word<'a>>,
     #[serde(borrow)]
     pub search_results: List<SearchResult<'a>>,
-    pub error: Option<Value>,
-    pub message: Option<Value>,
-    pub detail: Option<Value>,
+    pub error: Option<Box<Value>>,
+    pub message: Option<Box<Value>>,
+    pub detail: Option<Box<Value>>,
 }
 
 #[derive(Default, Deserialize)]
@@ -63,13 +63,13 @@ pub struct Choice<'a> {
     pub delta: Maybe<Delta<'a>>,
     /// The whole message; in a stream some servers repeat it beside the delta.
     #[serde(borrow)]
-    pub message: Maybe<Delta<'a>>,
+    pub message: Maybe<Box<Delta<'a>>>,
     #[serde(borrow)]
     pub finish_reason: Word<'a>,
     /// OpenRouter: the upstream server's word.
     #[serde(borrow)]
     pub native_finish_reason: Word<'a>,
-    pub error: Option<Value>,
+    pub error: Option<Box<Value>>,
 }
 
 #[derive(Default, Deserialize)]
@@ -87,13 +87,13 @@ pub struct Delta<'a> {
     #[serde(borrow)]
     pub tool_calls: List<ToolCall<'a>>,
     #[serde(borrow)]
-    pub function_call: Maybe<Function<'a>>,
+    pub function_call: Maybe<Box<Function<'a>>>,
     #[serde(borrow)]
     pub images: List<Item<'a>>,
     #[serde(borrow)]
     pub annotations: List<Annotation<'a>>,
     /// Google: thought signatures that must come back on the same message.
-    pub extra_content: Option<Value>,
+    pub extra_content: Option<Box<Value>>,
 }
 
 #[derive(Default, Deserialize)]
@@ -106,7 +106,7 @@ pub struct ToolCall<'a> {
     pub function: Maybe<Function<'a>>,
     #[serde(borrow)]
     pub custom: Maybe<Custom<'a>>,
-    pub extra_content: Option<Value>,
+    pub extra_content: Option<Box<Value>>,
 }
 
 #[derive(Default, Deserialize)]
@@ -144,6 +144,13 @@ pub struct AnnotatedFile<'a> {
     pub name: Word<'a>,
 }
 
+/// The choices: one, nearly always.
+#[derive(Default)]
+pub struct Choices<'a> {
+    pub first: Option<Choice<'a>>,
+    pub rest: Vec<Choice<'a>>,
+}
+
 /// One item of a content that is a list.
 #[derive(Default)]
 pub struct Item<'a> {
@@ -174,26 +181,6 @@ pub struct ImageUrl<'a> {
     pub url: Word<'a>,
 }
 
-/// Text; a number counts as its digits, anything else as missing.
-#[derive(Default)]
-pub struct Word<'a>(pub Option<Cow<'a, str>>);
-
-impl<'a> Word<'a> {
-    /// The text, unless it is missing or empty: servers send both for the same thing.
-    pub fn get(&self) -> Option<&str> {
-        self.0.as_deref().filter(|text| !text.is_empty())
-    }
-
-    /// As [`Word::get`], by value.
-    pub fn take(self) -> Option<Cow<'a, str>> {
-        self.0.filter(|text| !text.is_empty())
-    }
-}
-
-/// A count or an index.
-#[derive(Clone, Copy, Default)]
-pub struct Number(pub Option<u64>);
-
 /// A content: a text, or a list of items.
 #[derive(Default)]
 pub enum Body<'a> {
@@ -203,165 +190,21 @@ pub enum Body<'a> {
     Items(Vec<Item<'a>>),
 }
 
-/// The text of a call's arguments; an object counts as its JSON.
-#[derive(Default)]
-pub struct Arguments<'a>(pub Option<Cow<'a, str>>);
+by_visitor!(<'a> Choices<'a>);
 
-/// An object, or nothing.
-pub struct Maybe<T>(pub Option<T>);
+impl<'de: 'a, 'a> Visitor<'de> for Visit<Choices<'a>> {
+    type Value = Choices<'a>;
 
-impl<T> Default for Maybe<T> {
-    fn default() -> Self {
-        Self(None)
-    }
-}
-
-/// A list; null, or anything that is no list, is an empty one.
-pub struct List<T> {
-    pub first: Option<T>,
-    pub rest: Vec<T>,
-}
-
-impl<T> Default for List<T> {
-    fn default() -> Self {
-        Self { first: None, rest: Vec::new() }
-    }
-}
-
-impl<T> IntoIterator for List<T> {
-    type Item = T;
-    type IntoIter = std::iter::Chain<std::option::IntoIter<T>, std::vec::IntoIter<T>>;
-
-    fn into_iter(self) -> Self::IntoIter {
-        self.first.into_iter().chain(self.rest)
-    }
-}
-
-/// The visitor methods for types that a field should not have: the value is skipped.
-macro_rules! skip {
-    ($($kind:ident)*) => { $(skip!(@$kind);)* };
-    (@bool) => {
-        fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
-            Ok(Default::default())
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Choices<'a>, A::Error> {
+        let mut choices =
+            Choices { first: list.next_element::<Option<Choice>>()?.flatten(), rest: Vec::new() };
+        while let Some(choice) = list.next_element::<Option<Choice>>()? {
+            choices.rest.extend(choice);
         }
-    };
-    (@number) => {
-        fn visit_u64<E>(self, _: u64) -> Result<Self::Value, E> {
-            Ok(Default::default())
-        }
-
-        fn visit_i64<E>(self, _: i64) -> Result<Self::Value, E> {
-            Ok(Default::default())
-        }
-
-        fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> {
-            Ok(Default::default())
-        }
-    };
-    (@text) => {
-        fn visit_str<E>(self, _: &str) -> Result<Self::Value, E> {
-            Ok(Default::default())
-        }
-    };
-    (@null) => {
-        fn visit_unit<E>(self) -> Result<Self::Value, E> {
-            Ok(Default::default())
-        }
-    };
-    (@list) => {
-        fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
-            while list.next_element::<IgnoredAny>()?.is_some() {}
-            Ok(Default::default())
-        }
-    };
-    (@object) => {
-        fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<Self::Value, A::Error> {
-            while object.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-            Ok(Default::default())
-        }
-    };
-    (@expecting) => {
-        fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-            f.write_str("any JSON value")
-        }
-    };
-}
-
-/// The visitor methods for text, borrowed where the event allows it; `$make` takes the `Cow`.
-macro_rules! text {
-    ($make:expr) => {
-        fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
-            Ok($make(Cow::Borrowed(text)))
-        }
-
-        fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
-            Ok($make(Cow::Owned(text.to_owned())))
-        }
-
-        fn visit_string<E>(self, text: String) -> Result<Self::Value, E> {
-            Ok($make(Cow::Owned(text)))
-        }
-    };
-}
-
-struct Visit<T>(PhantomData<T>);
-
-macro_rules! by_visitor {
-    (<$($lifetime:lifetime)?> $type:ty) => {
-        impl<'de $(: $lifetime, $lifetime)?> Deserialize<'de> for $type {
-            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                deserializer.deserialize_any(Visit::<$type>(PhantomData))
-            }
-        }
-    };
-}
-
-by_visitor!(<'a> Word<'a>);
-
-impl<'de: 'a, 'a> Visitor<'de> for Visit<Word<'a>> {
-    type Value = Word<'a>;
-
-    text!(|text| Word(Some(text)));
-
-    fn visit_u64<E>(self, number: u64) -> Result<Word<'a>, E> {
-        Ok(Word(Some(Cow::Owned(number.to_string()))))
+        Ok(choices)
     }
 
-    fn visit_i64<E>(self, number: i64) -> Result<Word<'a>, E> {
-        Ok(Word(Some(Cow::Owned(number.to_string()))))
-    }
-
-    fn visit_f64<E>(self, number: f64) -> Result<Word<'a>, E> {
-        Ok(Word(Some(Cow::Owned(number.to_string()))))
-    }
-
-    skip!(expecting bool null list object);
-}
-
-by_visitor!(<> Number);
-
-impl<'de> Visitor<'de> for Visit<Number> {
-    type Value = Number;
-
-    fn visit_u64<E>(self, number: u64) -> Result<Number, E> {
-        Ok(Number(Some(number)))
-    }
-
-    fn visit_i64<E>(self, number: i64) -> Result<Number, E> {
-        Ok(Number(u64::try_from(number).ok()))
-    }
-
-    fn visit_f64<E>(self, number: f64) -> Result<Number, E> {
-        // Beyond 2^53 a float is no count any more.
-        let whole = number.fract() == 0.0 && (0.0..9_007_199_254_740_992.0).contains(&number);
-        Ok(Number(whole.then_some(number as u64)))
-    }
-
-    fn visit_str<E>(self, text: &str) -> Result<Number, E> {
-        Ok(Number(text.trim().parse().ok()))
-    }
-
-    skip!(expecting bool null list object);
+    skip!(expecting bool number text null object);
 }
 
 by_visitor!(<'a> Body<'a>);
@@ -400,59 +243,4 @@ impl<'de: 'a, 'a> Visitor<'de> for Visit<Item<'a>> {
     }
 
     skip!(expecting bool number null list);
-}
-
-by_visitor!(<'a> Arguments<'a>);
-
-impl<'de: 'a, 'a> Visitor<'de> for Visit<Arguments<'a>> {
-    type Value = Arguments<'a>;
-
-    text!(|text| Arguments(Some(text)));
-
-    fn visit_map<A: MapAccess<'de>>(self, object: A) -> Result<Arguments<'a>, A::Error> {
-        let arguments = Value::deserialize(MapAccessDeserializer::new(object))?;
-        Ok(Arguments(Some(Cow::Owned(arguments.to_string()))))
-    }
-
-    skip!(expecting bool number null list);
-}
-
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Maybe<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(Visit::<Maybe<T>>(PhantomData))
-    }
-}
-
-impl<'de, T: Deserialize<'de>> Visitor<'de> for Visit<Maybe<T>> {
-    type Value = Maybe<T>;
-
-    fn visit_map<A: MapAccess<'de>>(self, object: A) -> Result<Maybe<T>, A::Error> {
-        Ok(Maybe(Some(T::deserialize(MapAccessDeserializer::new(object))?)))
-    }
-
-    skip!(expecting bool number text null list);
-}
-
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for List<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(Visit::<List<T>>(PhantomData))
-    }
-}
-
-impl<'de, T: Deserialize<'de>> Visitor<'de> for Visit<List<T>> {
-    type Value = List<T>;
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<List<T>, A::Error> {
-        let mut items = List::default();
-        while let Some(item) = list.next_element::<Option<T>>()? {
-            match (item, &items.first) {
-                (None, _) => {}
-                (Some(item), None) => items.first = Some(item),
-                (Some(item), Some(_)) => items.rest.push(item),
-            }
-        }
-        Ok(items)
-    }
-
-    skip!(expecting bool number text null object);
 }

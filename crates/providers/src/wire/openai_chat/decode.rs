@@ -1,9 +1,10 @@
 //! From answers to chunks.
 
-use charla_proto::{Candidate, Citation, Content, FinishReason, Part, Role};
+use charla_proto::{Candidate, Citation, Content, Role};
 
-use super::calls::Calls;
-use super::chunk::{Annotation, Body, Choice, Chunk, Delta, Item, List, SearchResult};
+use super::choice::{ChoiceState, Form};
+use super::chunk::{Annotation, Choice, Chunk, SearchResult};
+use super::lenient::List;
 use super::*;
 
 /// Reads one answer, streamed or whole.
@@ -22,21 +23,6 @@ pub struct Decoder {
     /// Something of this wire has come.
     seen: bool,
     done: bool,
-}
-
-/// What is held back of one choice.
-#[derive(Default)]
-struct ChoiceState {
-    index: u32,
-    calls: Calls,
-    details: Vec<Value>,
-    extra_content: Option<Value>,
-    refused: bool,
-    /// Some delta or message was read.
-    started: bool,
-    /// A finish reason not given out yet, with the upstream server's word.
-    finish: Option<(String, Option<String>)>,
-    finish_given: Option<String>,
 }
 
 impl EventDecoder for Decoder {
@@ -91,12 +77,6 @@ impl EventDecoder for Decoder {
     }
 }
 
-#[derive(Clone, Copy, PartialEq)]
-enum Form {
-    Stream,
-    Whole,
-}
-
 impl Decoder {
     fn read(&mut self, text: &str, form: Form, out: &mut Vec<GenerateResponse>) -> Result<(), LlmError> {
         if let Ok(chunk) = serde_json::from_str::<Chunk>(text) {
@@ -142,12 +122,12 @@ impl Decoder {
             self.has_model = true;
             response.model_version = Some(model.into_owned());
         }
-        self.cite(chunk.search_results.into_iter());
-        let addresses = chunk.citations.into_iter();
+        self.cite(chunk.search_results.0.into_iter());
+        let addresses = chunk.citations.0.into_iter();
         self.cite(addresses.map(|url| SearchResult { url, ..SearchResult::default() }));
+        let beside = chunk.choices.is_some();
         let choices = chunk.choices.unwrap_or_default();
-        let has_choices = choices.first.is_some();
-        for choice in choices {
+        for choice in choices.first.into_iter().chain(choices.rest) {
             let candidate = self.choice(choice, form);
             if !is_empty(&candidate) {
                 response.candidates.push(candidate);
@@ -156,7 +136,7 @@ impl Decoder {
         give(response, out);
         match failure {
             None => Ok(()),
-            Some(error) if has_choices => {
+            Some(error) if beside => {
                 self.error.get_or_insert(error);
                 Ok(())
             }
@@ -171,13 +151,13 @@ impl Decoder {
         // Servers that number nothing have one choice.
         let index = choice.index.0.and_then(|index| u32::try_from(index).ok()).unwrap_or(0);
         let place = self.choices.iter().position(|state| state.index == index).unwrap_or_else(|| {
-            self.choices.push(ChoiceState { index, ..ChoiceState::default() });
+            self.choices.push(ChoiceState::new(index));
             self.choices.len() - 1
         });
         let mut parts = Vec::new();
         let started = self.choices[place].started;
         // The whole message beside or after deltas repeats them.
-        let delta = choice.delta.0.or(choice.message.0.filter(|_| !started));
+        let delta = choice.delta.0.or(choice.message.0.filter(|_| !started).map(|message| *message));
         if let Some(mut delta) = delta {
             self.annotate(std::mem::take(&mut delta.annotations));
             self.choices[place].delta(delta, form, &mut parts);
@@ -185,15 +165,10 @@ impl Decoder {
         let state = &mut self.choices[place];
         let mut candidate = Candidate { index, ..Candidate::default() };
         if let Some(word) = choice.finish_reason.get()
-            && state.finish_given.as_deref() != Some(word)
+            && state.finish(word, choice.native_finish_reason.get())
         {
-            let upstream = choice.native_finish_reason.get().map(str::to_owned);
-            state.finish = Some((word.to_owned(), upstream));
-            // Arguments that are not whole yet may go on: some servers name the reason early.
-            if state.calls.are_complete() {
-                state.flush(&mut parts, &mut candidate);
-                candidate.citations = self.take_citations(index);
-            }
+            state.flush(&mut parts, &mut candidate);
+            candidate.citations = self.take_citations(index);
         }
         if !parts.is_empty() {
             candidate.content = Some(Content::new(Role::Model, parts));
@@ -224,7 +199,7 @@ impl Decoder {
     }
 
     fn annotate(&mut self, annotations: List<Annotation>) {
-        for annotation in annotations {
+        for annotation in annotations.0 {
             self.cite(annotation.url_citation.0.into_iter());
             let files = annotation.file.0.into_iter();
             self.cite(files.map(|file| SearchResult { title: file.name, ..SearchResult::default() }));
@@ -257,109 +232,6 @@ impl Decoder {
     }
 }
 
-impl ChoiceState {
-    fn delta(&mut self, delta: Delta, form: Form, parts: &mut Vec<Part>) {
-        self.started = true;
-        let details: Vec<Value> = delta.reasoning_details.into_iter().collect();
-        self.thoughts([delta.reasoning_content, delta.reasoning], &details, parts);
-        match form {
-            Form::Stream => details::merge(&mut self.details, details),
-            Form::Whole => self.details.extend(details),
-        }
-        self.body(delta.content, parts);
-        self.refusal(delta.refusal.get(), parts);
-        for image in delta.images {
-            parts.extend(image.image_url.0.as_ref().and_then(|image| media::from_url(image.url.get()?)));
-        }
-        for call in delta.tool_calls {
-            self.calls.push(call);
-        }
-        if let Some(function) = delta.function_call.0 {
-            self.calls.push_legacy(function);
-        }
-        if delta.extra_content.is_some() {
-            self.extra_content = delta.extra_content;
-        }
-    }
-
-    /// Several fields of one delta carry the same thought: the first that says anything counts.
-    fn thoughts(&self, fields: [Body; 2], details: &[Value], parts: &mut Vec<Part>) {
-        let before = parts.len();
-        for field in fields {
-            push_thought(field, parts);
-            if parts.len() > before {
-                return;
-            }
-        }
-        let words = details::words(details);
-        if !words.is_empty() {
-            parts.push(Part::thought(words));
-        }
-    }
-
-    fn body(&mut self, body: Body, parts: &mut Vec<Part>) {
-        match body {
-            Body::Nothing => {}
-            Body::Text(text) => push_text(text.into_owned(), parts),
-            Body::Items(items) => {
-                for Item { text, thinking, refusal, image_url } in items {
-                    push_thought(thinking, parts);
-                    push_text(text.take().unwrap_or_default().into_owned(), parts);
-                    self.refusal(refusal.get(), parts);
-                    parts.extend(image_url.0.as_ref().and_then(|image| media::from_url(image.url.get()?)));
-                }
-            }
-        }
-    }
-
-    fn refusal(&mut self, words: Option<&str>, parts: &mut Vec<Part>) {
-        if let Some(words) = words {
-            self.refused = true;
-            let mut part = Part::text(words);
-            part.extra.insert("refusal", Value::Bool(true));
-            parts.push(part);
-        }
-    }
-
-    /// Gives out calls, data for the origin and the finish reason, in this order.
-    fn flush(&mut self, parts: &mut Vec<Part>, candidate: &mut Candidate) {
-        parts.extend(self.calls.take());
-        let mut fields = serde_json::Map::new();
-        if !self.details.is_empty() {
-            let details = std::mem::take(&mut self.details);
-            fields.insert("reasoning_details".to_owned(), Value::Array(details));
-        }
-        if let Some(extra_content) = self.extra_content.take() {
-            fields.insert("extra_content".to_owned(), extra_content);
-        }
-        if !fields.is_empty() {
-            parts.push(Part::opaque(Value::Object(fields)));
-        }
-        if let Some((word, upstream)) = self.finish.take() {
-            candidate.finish_reason = Some(finish_reason(&word, upstream.as_deref(), self.refused));
-            candidate.native_finish_reason = Some(word.clone());
-            self.finish_given = Some(word);
-        }
-    }
-}
-
-fn push_text(text: String, parts: &mut Vec<Part>) {
-    if !text.is_empty() {
-        parts.push(Part::text(text));
-    }
-}
-
-fn push_thought(body: Body, parts: &mut Vec<Part>) {
-    let words = match body {
-        Body::Nothing => return,
-        Body::Text(text) => text.into_owned(),
-        Body::Items(items) => items.into_iter().filter_map(|item| item.text.take()).collect(),
-    };
-    if !words.is_empty() {
-        parts.push(Part::thought(words));
-    }
-}
-
 fn give(response: GenerateResponse, out: &mut Vec<GenerateResponse>) {
     let empty = response.candidates.is_empty()
         && response.usage_metadata.is_none()
@@ -376,7 +248,7 @@ fn is_empty(candidate: &Candidate) -> bool {
 
 /// The failure that a chunk tells of, beside choices or instead of them.
 fn failure(chunk: &Chunk, text: &str) -> Option<LlmError> {
-    let says = |value: &Option<Value>| value.as_ref().is_some_and(error::says_something);
+    let says = |value: &Option<Box<Value>>| value.as_deref().is_some_and(error::says_something);
     let instead = chunk.choices.is_none()
         && chunk.usage.0.is_none()
         && (chunk.object.get() == Some("error") || says(&chunk.message) || says(&chunk.detail));
@@ -386,26 +258,6 @@ fn failure(chunk: &Chunk, text: &str) -> Option<LlmError> {
     let mut choices = chunk.choices.iter().flat_map(|list| list.first.iter().chain(&list.rest));
     let failed = choices.find(|choice| says(&choice.error))?;
     Some(error::in_stream(&serde_json::json!({"error": failed.error})))
-}
-
-fn finish_reason(word: &str, upstream: Option<&str>, refused: bool) -> FinishReason {
-    if upstream.is_some_and(|word| word.eq_ignore_ascii_case("malformed_function_call")) {
-        return FinishReason::MalformedFunctionCall;
-    }
-    match word.to_ascii_lowercase().as_str() {
-        "stop" | "eos" | "end_turn" | "stop_sequence" | "tool_calls" | "tool_use" | "function_call" => {
-            if refused {
-                FinishReason::Safety
-            } else {
-                FinishReason::Stop
-            }
-        }
-        "length" | "max_tokens" | "model_length" => FinishReason::MaxTokens,
-        "content_filter" | "safety" | "refusal" | "sensitive" => FinishReason::Safety,
-        "recitation" => FinishReason::Recitation,
-        "malformed_function_call" => FinishReason::MalformedFunctionCall,
-        _ => FinishReason::Other(word.to_owned()),
-    }
 }
 
 fn not_json(start: &str) -> LlmError {

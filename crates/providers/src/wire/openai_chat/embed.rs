@@ -1,6 +1,6 @@
 //! Embeddings.
 
-use super::chunk::{Maybe, Number};
+use super::lenient::{Maybe, Number};
 use super::*;
 use charla_proto::UsageMetadata;
 use serde::Deserialize;

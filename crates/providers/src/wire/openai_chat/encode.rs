@@ -66,7 +66,8 @@ fn messages(request: &GenerateRequest, target: &Target, fragments: &mut Fragment
     }
     let loop_start = contents.iter().rposition(|content| opens_turn(content)).map_or(0, |last| last + 1);
     for (n, content) in contents.iter().enumerate() {
-        let place = Place { own: target.made(content), replay: replays(target, n >= loop_start) };
+        let own = target.made(content);
+        let place = Place { own, replay: own && replays(target, n >= loop_start) };
         let instructions = system.filter(|_| carrier == Some(n));
         list.add(|body| match instructions {
             Some(system) => write_content(content, Some(system), target, place, body),

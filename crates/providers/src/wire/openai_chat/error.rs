@@ -110,7 +110,7 @@ fn read(document: &Value) -> Found {
     Found {
         body: ErrorBody {
             message: cut(message),
-            code: text("code"),
+            code: ["code", "status_code", "statusCode", "status"].iter().find_map(|key| text(key)),
             vendor_type: text("type").filter(|word| word != "error").or_else(status_word),
             request_id: text("request_id"),
             ..ErrorBody::default()

@@ -19,6 +19,9 @@ pub enum Piece {
     VideoUrl {
         video_url: Address,
     },
+    AudioUrl {
+        audio_url: Address,
+    },
     InputAudio {
         input_audio: Audio,
     },
@@ -134,6 +137,7 @@ fn by_address(file: &FileData, kind: Kind, style: DocumentStyle) -> Option<Piece
     match (kind, style) {
         (Kind::Image, _) => Some(Piece::ImageUrl { image_url: Address { url: uri } }),
         (Kind::Video, DocumentStyle::FileUrl) => Some(Piece::VideoUrl { video_url: Address { url: uri } }),
+        (Kind::Audio, DocumentStyle::FileUrl) => Some(Piece::AudioUrl { audio_url: Address { url: uri } }),
         (Kind::Document, DocumentStyle::FileUrl) => {
             Some(Piece::File { file: File { filename: name, file_data: Some(uri), ..File::default() } })
         }

@@ -16,7 +16,7 @@ use crate::endpoint::ToolIds;
 pub struct Place {
     /// The target made it, so its data for the origin goes back.
     pub own: bool,
-    /// Its thoughts go back.
+    /// Its thoughts go back; never set where the target did not make it.
     pub replay: bool,
 }
 
@@ -110,11 +110,15 @@ fn write_assistant(content: &Content, target: &Target, place: Place, body: &mut 
             PartKind::FunctionResponse(_) | PartKind::Opaque(_) | PartKind::Other => {}
         }
     }
-    if text.is_empty() && message.tool_calls.is_empty() {
-        return;
-    }
-    if place.own && place.replay {
+    if place.replay {
         message.reasoning_content = &thoughts;
+    }
+    if text.is_empty()
+        && message.tool_calls.is_empty()
+        && message.reasoning_content.is_empty()
+        && message.reasoning_details.is_empty()
+    {
+        return;
     }
     // Empty rather than null or missing beside calls: some servers refuse the one, some crash on the other.
     message.content = Body::Text(text);

@@ -1,17 +1,19 @@
 //! OpenAI Chat Completions, as OpenAI and the many servers compatible with it speak it.
 //!
 //! No two of these servers agree, so reading is lenient: every field may be missing, null or of an
-//! odd type ([`chunk`]), and what differs when sending is data in [`crate::endpoint::Quirks`].
+//! odd type (`lenient`), and what differs when sending is data in [`crate::endpoint::Quirks`].
 
 use super::*;
 
 mod calls;
+mod choice;
 mod chunk;
 mod decode;
 mod details;
 mod embed;
 mod encode;
 mod error;
+mod lenient;
 mod media;
 mod message;
 mod options;

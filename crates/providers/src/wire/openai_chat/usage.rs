@@ -3,7 +3,7 @@
 use charla_proto::UsageMetadata;
 use serde::Deserialize;
 
-use super::chunk::{Maybe, Number};
+use super::lenient::{Maybe, Number};
 
 /// The `usage` object with what different servers put into it.
 #[derive(Default, Deserialize)]

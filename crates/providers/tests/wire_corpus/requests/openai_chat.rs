@@ -177,6 +177,7 @@ fn part(item: &Value) -> Result<Part, String> {
         }
         Some("image_url") => media(address("image_url"), "image/jpeg", None),
         Some("video_url") => media(address("video_url"), "video/mp4", None),
+        Some("audio_url") => media(address("audio_url"), "audio/mpeg", None),
         Some("document_url") => {
             media(address("document_url"), "application/pdf", item["document_name"].as_str())
         }
@@ -274,10 +275,11 @@ pub fn meaning(request: &Value) -> Result<Meaning, String> {
     }
     result_media.into_iter().for_each(|item| meaning.push("user", item));
     meaning.system = systems.join("\n\n");
-    let listed = list(&request["tools"]).iter().map(tool_meaning);
-    meaning.tools = listed.chain(list(&request["functions"]).iter().map(function_meaning)).collect();
     // Tools that the provider runs come last, as the order of kinds says nothing.
-    meaning.tools.sort_by_key(|tool| tool.schema.get("type").is_some_and(|kind| kind == "custom"));
+    let (functions, natives): (Vec<&Value>, Vec<&Value>) =
+        list(&request["tools"]).iter().partition(|tool| tool.get("function").is_some());
+    let functions = functions.into_iter().map(|tool| &tool["function"]).chain(list(&request["functions"]));
+    meaning.tools = functions.map(function_meaning).chain(natives.into_iter().map(native_meaning)).collect();
     Ok(meaning)
 }
 
@@ -361,7 +363,7 @@ fn item_meaning(item: &Value) -> Result<Item, String> {
     Ok(match kind {
         "text" | "refusal" => Item::Text(text(value)),
         "input_text" => Item::Text(text(&item["text"])),
-        "image_url" | "video_url" => {
+        "image_url" | "video_url" | "audio_url" => {
             let address = value["url"].as_str().or(value.as_str()).unwrap_or_default();
             media(kind, address)
         }
@@ -375,10 +377,7 @@ fn item_meaning(item: &Value) -> Result<Item, String> {
     })
 }
 
-fn tool_meaning(tool: &Value) -> ToolMeaning {
-    if let Some(function) = tool.get("function") {
-        return function_meaning(function);
-    }
+fn native_meaning(tool: &Value) -> ToolMeaning {
     ToolMeaning {
         name: tool["custom"]["name"].as_str().unwrap_or_default().to_owned(),
         description: String::new(),
@@ -387,15 +386,9 @@ fn tool_meaning(tool: &Value) -> ToolMeaning {
 }
 
 fn function_meaning(function: &Value) -> ToolMeaning {
-    let none = json!({"type": "object", "properties": {}});
-    let schema = match &function["parameters"] {
-        Value::Null => none,
-        Value::Object(fields) if fields.is_empty() => none,
-        given => given.clone(),
-    };
     ToolMeaning {
         name: function["name"].as_str().unwrap_or_default().to_owned(),
         description: function["description"].as_str().unwrap_or_default().to_owned(),
-        schema,
+        schema: super::shape::of(&function["parameters"]),
     }
 }
