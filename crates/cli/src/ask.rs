@@ -82,8 +82,8 @@ async fn prepare(
     let log = open_log(settings, environment, session_id)?;
     let reference = chain.first().map(Choice::reference).unwrap_or_default();
     let model = chain.first().map(|choice| choice.model.clone()).unwrap_or_default();
-    let encrypted = settings.network.proxy.is_some() || chain.iter().any(Choice::is_encrypted);
-    let client = wiring::client(settings, environment, encrypted)?;
+    let client = wiring::client(settings, environment, chain.iter().any(Choice::is_encrypted))?;
+    tracing::debug!(%reference, fallbacks = chain.len() - 1, "asking");
     let generator = wiring::generator(chain, settings, &client, log)?;
     let request = wiring::request(prompt.clone(), &model, settings);
     Ok(Prepared { prompt, reference, generator, request })

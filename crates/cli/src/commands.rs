@@ -103,8 +103,8 @@ fn read_key(
 ) -> Result<SecretString, Failure> {
     let mut text = String::new();
     let read = if environment.stdin_terminal {
-        printer.aside(&format!("key of {provider} (not shown): "));
         let hidden = Echo::off();
+        printer.aside(&format!("key of {provider} (not shown): "));
         let read = std::io::stdin().lock().read_line(&mut text);
         drop(hidden);
         printer.aside("\n");

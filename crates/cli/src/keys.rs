@@ -238,7 +238,7 @@ fn read_key_file(provider: &str, path: &Path) -> Result<Found, Failure> {
 fn run_command(provider: &str, command: &str) -> Result<Found, Failure> {
     let fail = |reason: String| {
         Failure::auth(format!("no key for {provider}: the key command {reason}"))
-            .with_hint(format!("`providers.{provider}.apiKey.command` is: {command}"))
+            .with_hint(format!("run by hand what `providers.{provider}.apiKey.command` says"))
     };
     let mut child = Command::new("sh")
         .args(["-c", command])

@@ -39,8 +39,11 @@ pub fn put_defaults(layers: &mut Layers) {
 }
 
 /// Connections for these settings. `encrypted` is false when every server is reached over plain HTTP:
-/// then certificates are not even read.
+/// then, unless a proxy may want them, certificates are not even read.
 pub fn client(settings: &Settings, environment: &Environment, encrypted: bool) -> Result<Client, Failure> {
+    let proxies = ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"];
+    let proxied = settings.network.proxy.is_some() || environment.first(&proxies).is_some();
+    let encrypted = encrypted || proxied;
     let options = network_options(settings, environment, encrypted)?;
     Client::new(options).map_err(|error| Failure::from(&error))
 }

@@ -56,13 +56,8 @@ pub struct View {
     story: Story,
     renderer: Box<dyn Renderer>,
     printer: Printer,
-    countdown: Option<Countdown>,
-}
-
-/// A wait that a person at a terminal sees passing.
-struct Countdown {
-    until: Instant,
-    reason: String,
+    /// When the next attempt begins, while a person at a terminal sees the wait passing.
+    next_attempt: Option<Instant>,
 }
 
 impl View {
@@ -81,7 +76,7 @@ impl View {
             refused_call: None,
             stats: Stats::default(),
         };
-        Self { story, renderer, printer, countdown: None }
+        Self { story, renderer, printer, next_attempt: None }
     }
 
     /// The same view in another format. Only before anything was shown.
@@ -127,25 +122,25 @@ impl View {
     /// The next event. What was printed is shown only when there is nothing to do but wait, so that a
     /// fast stream costs few writes.
     async fn next(&mut self, turn: &mut Turn) -> Result<Option<TurnEvent>, Failure> {
-        let mut next = Box::pin(turn.next());
-        if let Some(event) = poll_immediate(&mut next).await {
+        let mut next = std::pin::pin!(turn.next());
+        if let Some(event) = poll_immediate(next.as_mut()).await {
             return Ok(event);
         }
         self.printer.flush()?;
         loop {
-            let Some(countdown) = &self.countdown else { return Ok(next.await) };
-            let left = countdown.until.saturating_duration_since(Instant::now());
+            let Some(when) = self.next_attempt else { return Ok(next.await) };
+            let left = when.saturating_duration_since(Instant::now());
             if left.is_zero() {
-                self.countdown = None;
+                self.next_attempt = None;
                 self.printer.clear_fleeting();
                 continue;
             }
             let seconds = left.as_secs_f64().ceil();
-            self.printer.fleeting(&format!("{}; trying again in {seconds} s", countdown.reason));
+            self.printer.fleeting(&format!("trying again in {seconds} s"));
             let tick = left.as_secs_f64() - (seconds - 1.0);
             tokio::select! {
-                event = &mut next => {
-                    self.countdown = None;
+                event = next.as_mut() => {
+                    self.next_attempt = None;
                     self.printer.clear_fleeting();
                     return Ok(event);
                 }
@@ -172,7 +167,7 @@ impl View {
             }
             TurnEvent::ModelSwitched { from, to, reason } => {
                 story.stats.attempt(to, Instant::now());
-                self.countdown = None;
+                self.next_attempt = None;
                 self.printer.note(&format!("{from} gave up ({reason}); {to} goes on"));
             }
             TurnEvent::Finished { reason, usage } => {
@@ -195,11 +190,13 @@ impl View {
         Ok(None)
     }
 
+    /// A terminal gets the reason and, below it, the wait as it passes; anything else gets one line.
     fn announce_retry(&mut self, notice: &RetryNotice) {
         let (attempt, most) = (notice.attempt, notice.max_attempts);
         let reason = format!("attempt {attempt} of {most} failed: {}", notice.error);
         if self.printer.err_terminal && notice.delay.as_secs() >= 1 {
-            self.countdown = Some(Countdown { until: Instant::now() + notice.delay, reason });
+            self.printer.note(&reason);
+            self.next_attempt = Some(Instant::now() + notice.delay);
         } else {
             let seconds = notice.delay.as_secs_f64();
             self.printer.note(&format!("{reason}; trying again in {seconds:.1} s"));

@@ -14,6 +14,8 @@ mod schema;
 mod show;
 mod source;
 
+use std::path::Path;
+
 use charla_providers::catalog;
 
 pub use address::without_secrets;
@@ -52,7 +54,7 @@ pub fn load(environment: &Environment, flags: Vec<FlagValue>) -> Result<Effectiv
     }
     let mut notices = Vec::new();
     let workspace = environment.workspace_settings();
-    if Some(&workspace) != environment.user_settings().as_ref()
+    if !is_users_own(&workspace, environment)
         && let Some(mut document) = load::read(&workspace)?
     {
         notices = merge::tame_workspace(&mut document);
@@ -66,6 +68,12 @@ pub fn load(environment: &Environment, flags: Vec<FlagValue>) -> Result<Effectiv
     let settings = serde_path_to_error::deserialize(value)
         .map_err(|error| Failure::config(format!("`{}`: {}", error.path(), error.inner())))?;
     Ok(Effective { settings, layers, notices })
+}
+
+/// In the home directory both files are the same one, perhaps by way of a link.
+fn is_users_own(workspace: &Path, environment: &Environment) -> bool {
+    let user = environment.user_settings().and_then(|path| path.canonicalize().ok());
+    user.is_some() && user == workspace.canonicalize().ok()
 }
 
 fn put_environment(layers: &mut Layers, environment: &Environment) -> Result<(), Failure> {

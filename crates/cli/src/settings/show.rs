@@ -27,13 +27,20 @@ pub fn show_json(effective: &Effective) -> Value {
     .collect()
 }
 
-/// Header values may be keys, and addresses may carry passwords.
+/// Header values may be keys, addresses may carry passwords, and a command may hold anything.
 fn shown(path: &KeyPath, value: &Value) -> Value {
     let steps = path.steps();
     let last = steps.last().map(String::as_str).unwrap_or_default();
     match value {
         Value::String(_) if steps.iter().any(|step| step == "headers") => json!("(hidden)"),
         Value::String(url) if last == "baseUrl" || last == "proxy" => json!(without_secrets(url)),
+        Value::Object(source) if last == "apiKey" => match source.get("command").and_then(Value::as_str) {
+            Some(command) => {
+                let program = command.split_whitespace().next().unwrap_or_default();
+                json!({ "command": format!("{program} …") })
+            }
+            None => value.clone(),
+        },
         other => other.clone(),
     }
 }

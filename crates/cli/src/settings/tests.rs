@@ -146,6 +146,15 @@ fn a_workspace_cannot_send_data_elsewhere_or_run_anything() {
 }
 
 #[test]
+fn in_the_home_directory_the_users_settings_are_no_workspace() {
+    let mut place = Place::new(r#"{"logging": {"file": "mine"}}"#, "", &[]);
+    place.environment.directory = place.environment.home.clone().unwrap().join("../home");
+    let effective = place.load();
+    assert_eq!(effective.settings.logging.file.as_deref(), Some("mine"));
+    assert!(effective.notices.is_empty());
+}
+
+#[test]
 fn every_key_is_known_to_be_safe_or_unsafe_in_a_workspace() {
     let keys = all_keys();
     let allowed: Vec<&str> = keys
@@ -204,8 +213,8 @@ fn a_broken_address_in_the_environment_names_its_variable() {
 
 #[test]
 fn shown_settings_name_their_sources_and_hide_secrets() {
-    let user =
-        r#"{"providers": {"own": {"headers": {"x-key": "s3cret"}, "baseUrl": "http://me:s3cret@host/v1"}}}"#;
+    let user = r#"{"providers": {"own": {"headers": {"x-key": "s3cret"}, "baseUrl": "http://me:s3cret@host/v1",
+        "apiKey": {"command": "echo s3cret"}}}}"#;
     let place = Place::new(user, "", &[("CHARLA_MODEL", "own/m")]);
     let text = show_text(&place.load());
     assert!(!text.contains("s3cret"), "{text}");
@@ -216,6 +225,7 @@ fn shown_settings_name_their_sources_and_hide_secrets() {
         .collect();
     assert_snapshot!(lines.join("\n"), @r#"
     model.name = "own/m"
+    providers.own.apiKey = {"command":"echo …"}
     providers.own.baseUrl = "http://…@host/v1"
     providers.own.headers.x-key = "(hidden)"
     "#);

@@ -97,7 +97,7 @@ fn a_key_command_that_fails_exits_with_the_auth_code() {
     assert_eq!(run.code, Some(41));
     assert_snapshot!(run.err, @r"
     error: no key for openai: the key command failed (exit status: 7): locked
-    hint: `providers.openai.apiKey.command` is: echo locked >&2; exit 7
+    hint: run by hand what `providers.openai.apiKey.command` says
     ");
 }
 
