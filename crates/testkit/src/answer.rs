@@ -7,7 +7,7 @@ use crate::fault::{Failure, FailureKind};
 use crate::http::Request;
 use crate::opaque::{self, Ledger};
 use crate::other;
-use crate::reading::{Reading, characters};
+use crate::reading::{Reading, camel_case, characters};
 use crate::reply::{Asked, Response, render, tokens};
 use crate::route::{Form, Operation, Route};
 use crate::script::{Call, Otherwise, Reply, Script, Step, When};
@@ -77,6 +77,8 @@ impl State {
         let readable = parsed.is_ok() || route.operation == Operation::ListModels;
         let body = parsed.unwrap_or(Value::Null);
         let named = route.model.clone().or_else(|| body["model"].as_str().map(str::to_owned));
+        let sent = body.clone();
+        let body = if wire == WireKind::Gemini { camel_case(body) } else { body };
         let known = Known { request, route, body, model: named.unwrap_or_default() };
         let outcome = if readable {
             self.decide(&known)
@@ -92,11 +94,11 @@ impl State {
                 (response, Some(Problem { wire: Some(wire), message }))
             }
         };
-        let recorded = self.record(known, response.status);
+        let recorded = self.record(known, sent, response.status);
         (response, Some(recorded), problem)
     }
 
-    fn record(&self, known: Known, status: u16) -> Recorded {
+    fn record(&self, known: Known, sent: Value, status: u16) -> Recorded {
         let (own_proofs, foreign_proofs) = opaque::count(&known.body, known.route.wire, &known.model);
         Recorded {
             order: self.recorded.len(),
@@ -106,7 +108,7 @@ impl State {
             headers: known.request.headers.clone(),
             streaming: matches!(known.route.operation, Operation::Generate(Form::Events | Form::Array)),
             model: known.model,
-            body: known.body,
+            body: sent,
             status,
             own_proofs,
             foreign_proofs,

@@ -96,6 +96,49 @@ fn plain(content: &Value) -> String {
     }
 }
 
+/// A Gemini request with its field names in camel case: the service takes both spellings, and its own SDK
+/// mixes them. What belongs to the user (arguments, responses, schemas' properties) is left alone.
+pub(crate) fn camel_case(value: Value) -> Value {
+    const USERS: [&str; 7] = [
+        "args",
+        "response",
+        "parametersJsonSchema",
+        "responseJsonSchema",
+        "partMetadata",
+        "labels",
+        "properties",
+    ];
+    match value {
+        Value::Array(items) => items.into_iter().map(camel_case).collect(),
+        Value::Object(fields) => fields
+            .into_iter()
+            .map(|(name, value)| {
+                let name = camel(&name);
+                match (USERS.contains(&name.as_str()), value) {
+                    (true, Value::Object(entries)) if name == "properties" => {
+                        let entries = entries.into_iter().map(|(name, value)| (name, camel_case(value)));
+                        (name, Value::Object(entries.collect()))
+                    }
+                    (true, value) => (name, value),
+                    (false, value) => (name, camel_case(value)),
+                }
+            })
+            .collect(),
+        other => other,
+    }
+}
+
+fn camel(name: &str) -> String {
+    let mut words = name.split('_');
+    let mut camel = words.next().unwrap_or_default().to_owned();
+    for word in words {
+        let mut letters = word.chars();
+        camel.extend(letters.next().map(|letter| letter.to_ascii_uppercase()));
+        camel.push_str(letters.as_str());
+    }
+    camel
+}
+
 /// The characters of all strings in a document, keys left out.
 pub(crate) fn characters(value: &Value) -> usize {
     match value {

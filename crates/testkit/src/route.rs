@@ -59,11 +59,12 @@ impl Route {
     }
 
     fn list(request: &Request) -> Option<Self> {
+        let has = |name: &str| request.headers.get(name).is_some();
         let wire = match request.path.as_str() {
             "/v1beta/models" => WireKind::Gemini,
-            "/v1/models" | "/models" if request.headers.get("anthropic-version").is_some() => {
-                WireKind::Anthropic
-            }
+            // Three vendors have this path; the way the key is sent tells them apart.
+            "/v1/models" | "/models" if has("x-goog-api-key") => WireKind::Gemini,
+            "/v1/models" | "/models" if has("anthropic-version") => WireKind::Anthropic,
             "/v1/models" | "/models" => WireKind::OpenaiChat,
             _ => return None,
         };
@@ -85,13 +86,11 @@ impl Route {
     }
 }
 
-/// Model and method of `/v1beta/models/M:method`, or of Vertex AI's
+/// Model and method of `/v1beta/models/M:method` (the version may be missing), or of Vertex AI's
 /// `/v1/projects/P/locations/L/publishers/google/models/M:method`.
 fn gemini_model(path: &str) -> Option<(&str, &str)> {
-    let path = path
-        .strip_prefix("/v1beta1")
-        .or_else(|| path.strip_prefix("/v1beta"))
-        .or_else(|| path.strip_prefix("/v1"))?;
+    let version = ["/v1beta1", "/v1beta", "/v1"].into_iter().find_map(|version| path.strip_prefix(version));
+    let path = version.unwrap_or(path);
     let rest = path.strip_prefix("/models/").or_else(|| {
         let (prefix, rest) = path.split_once("/publishers/google/models/")?;
         let express = prefix.is_empty();

@@ -234,12 +234,13 @@ impl super::Encoder for Encoder<'_> {
 
     fn error(&mut self, failure: &Failure, out: &mut Vec<Event>) {
         let value = failure.value(WireKind::OpenaiResponses, self.asked.model);
-        let error = &value["error"];
-        // The service leaves the code out nowhere: an error without one is a server error.
-        let code = if error["code"].is_null() { json!("server_error") } else { error["code"].clone() };
-        self.event("error", json!({"code": code, "message": error["message"], "param": null}), out);
+        let mut error = value["error"].clone();
+        if error["code"].is_null() {
+            error["code"] = json!("server_error");
+        }
+        self.event("error", json!({"error": error}), out);
         self.status = "failed";
-        self.error = json!({"code": code, "message": error["message"]});
+        self.error = json!({"code": error["code"], "message": error["message"]});
         let response = self.document();
         self.event("response.failed", json!({"response": response}), out);
     }
