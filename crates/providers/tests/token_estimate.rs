@@ -24,6 +24,7 @@ mod requests {
     pub mod gemini;
     pub mod openai_chat;
     pub mod openai_responses;
+    mod shape;
 }
 
 use std::path::{Path, PathBuf};

@@ -21,10 +21,12 @@ use crate::{history, tokens};
 mod address;
 mod answer;
 mod judge;
+mod listing;
 
 pub(crate) use judge::OUTPUT_LIMIT;
 
 use answer::Answer;
+pub use listing::list_models;
 
 /// Most of an error's body that is read, and how long it may take.
 const ERROR_BODY: usize = 1024 * 1024;

@@ -109,7 +109,26 @@ fn check_answer(case: &Case, (answer, error): &Decoded) -> Result<(), String> {
         same("id", &Value::from(id), &Value::from(answer.response_id.clone()))?;
     }
     check_usage(case, answer.usage_metadata.as_ref())?;
+    check_alternatives(expect, answer)?;
     check_opaque(expect, content)
+}
+
+/// Further answers to one request stay apart by their index.
+fn check_alternatives(expect: &Value, answer: &GenerateResponse) -> Result<(), String> {
+    for expected in expect["alternatives"].as_array().into_iter().flatten() {
+        let index = expected["index"].as_u64().unwrap_or_default();
+        let mut candidates = answer.candidates.iter();
+        let Some(candidate) = candidates.find(|candidate| u64::from(candidate.index) == index) else {
+            return Err(format!("answer {index} is lost"));
+        };
+        let content = candidate.content.clone().unwrap_or_default();
+        same("text of another answer", &expected["text"], &Value::from(words(&content, false)))?;
+        same("thoughts of another answer", &expected["thoughts"], &Value::from(content.thoughts()))?;
+        check_calls(expected, &content)?;
+        let finish = candidate.native_finish_reason.clone().map_or(Value::Null, Value::from);
+        same("finish_reason of another answer", &expected["finish_reason"], &finish)?;
+    }
+    Ok(())
 }
 
 /// The visible words, or the words of a refusal.
@@ -271,6 +290,8 @@ fn check_error(case: &Case) -> Result<(), String> {
     }
     check_error_words(&case.expect["error"], &error)?;
     let possible: &[LlmErrorKind] = match status {
+        // The model's malformed call, which its server tells as the client's mistake.
+        400 if case.expect["error"]["code"] == "tool_use_failed" => &[LlmErrorKind::InvalidStream],
         401 => &[LlmErrorKind::Auth],
         403 => &[LlmErrorKind::Permission, LlmErrorKind::Auth],
         404 => &[LlmErrorKind::NotFound],

@@ -8,7 +8,6 @@ use charla_proto::{
     GenerateRequest, NativeTool, Part, PartKind, Role, Thinking, Tool, ToolConfig, WireKind,
 };
 use charla_providers::endpoint::Target;
-use charla_providers::wire::schema;
 use serde_json::{Map, Value, json};
 
 use crate::meaning::{Item, Meaning, ToolMeaning};
@@ -360,10 +359,8 @@ fn media_meaning(piece: &Value) -> Item {
 
 fn tool_meaning(tool: &Value) -> ToolMeaning {
     let text = |key: &str| tool[key].as_str().unwrap_or_default().to_owned();
-    // What adaptation does to a schema has its own tests; here only the tool must stay the same.
     let schema = match tool["type"] == "function" {
-        true => schema::adapt(&tool["parameters"], WireKind::OpenaiResponses)
-            .unwrap_or_else(|_| tool["parameters"].clone()),
+        true => super::shape::of(&tool["parameters"]),
         false => tool.clone(),
     };
     ToolMeaning { name: text("name"), description: text("description"), schema }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use super::{camel, field, list};
+use super::gemini::{camel, field, list};
 
 /// The shape of a function's arguments, which are an object even where the schema does not say so.
 pub fn of(schema: &Value) -> Value {
