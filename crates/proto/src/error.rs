@@ -67,6 +67,8 @@ pub enum LlmErrorKind {
     Config,
     /// The user cancelled.
     Cancelled,
+    /// The conversation cannot be kept: without its journal nothing goes on.
+    Journal,
 }
 
 impl LlmErrorKind {
@@ -90,6 +92,7 @@ impl LlmErrorKind {
             LlmErrorKind::NotSupported => "not_supported",
             LlmErrorKind::Config => "config",
             LlmErrorKind::Cancelled => "cancelled",
+            LlmErrorKind::Journal => "journal",
         }
     }
 
@@ -148,6 +151,7 @@ impl LlmErrorKind {
             LlmErrorKind::Config => {
                 "fix the endpoint in the settings; `charla models` shows what is configured"
             }
+            LlmErrorKind::Journal => "check the disk and the rights of the session folder",
             LlmErrorKind::InvalidRequest | LlmErrorKind::NotSupported | LlmErrorKind::Cancelled => {
                 return None;
             }
