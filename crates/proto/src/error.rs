@@ -25,6 +25,8 @@ pub mod exit {
     pub const FATAL_TOOL: i32 = 54;
     /// The workspace is not trusted.
     pub const UNTRUSTED: i32 = 55;
+    /// The answer does not fit the schema that was asked for.
+    pub const OUTPUT_SCHEMA: i32 = 56;
     /// The user cancelled.
     pub const CANCELLED: i32 = 130;
 }

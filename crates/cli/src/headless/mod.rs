@@ -9,10 +9,12 @@ mod stats;
 mod stream_json;
 mod text;
 
+use std::future::Future;
 use std::time::Instant;
 
 use charla_core::Turn;
-use charla_proto::{FinishReason, RetryNotice, TurnEvent, exit};
+use charla_core::session::Follower;
+use charla_proto::{CallAsked, CallStatus, FinishReason, RetryNotice, TurnEnd, TurnEvent, exit};
 use futures_util::future::poll_immediate;
 
 use self::stats::Stats;
@@ -29,9 +31,27 @@ struct Story {
     text: String,
     /// Why the answer ended.
     finish_reason: Option<FinishReason>,
-    /// The tool the model called although none was offered.
-    refused_call: Option<String>,
+    /// Calls that nobody was there to approve: what they would have done.
+    unapproved: Vec<String>,
     stats: Stats,
+}
+
+/// Where a turn's events come from.
+pub trait Events {
+    /// The next event; `None` after the last one.
+    fn next(&mut self) -> impl Future<Output = Option<TurnEvent>>;
+}
+
+impl Events for Turn {
+    fn next(&mut self) -> impl Future<Output = Option<TurnEvent>> {
+        Turn::next(self)
+    }
+}
+
+impl Events for Follower {
+    fn next(&mut self) -> impl Future<Output = Option<TurnEvent>> {
+        Follower::next(self)
+    }
 }
 
 /// One form of output.
@@ -73,7 +93,7 @@ impl View {
             model: String::new(),
             text: String::new(),
             finish_reason: None,
-            refused_call: None,
+            unapproved: Vec::new(),
             stats: Stats::default(),
         };
         Self { story, renderer, printer, next_attempt: None }
@@ -95,12 +115,12 @@ impl View {
     }
 
     /// Shows a turn to its end. Returns the exit code.
-    pub async fn show(mut self, model: &str, prompt: &str, turn: &mut Turn) -> i32 {
+    pub async fn show(mut self, model: &str, prompt: &str, turn: &mut impl Events) -> i32 {
         let ending = self.follow(model, prompt, turn).await;
         self.end(ending)
     }
 
-    async fn follow(&mut self, model: &str, prompt: &str, turn: &mut Turn) -> Result<(), Failure> {
+    async fn follow(&mut self, model: &str, prompt: &str, turn: &mut impl Events) -> Result<(), Failure> {
         self.begin(model, prompt)?;
         while let Some(event) = self.next(turn).await? {
             if let Some(ending) = self.event(event)? {
@@ -121,7 +141,7 @@ impl View {
 
     /// The next event. What was printed is shown only when there is nothing to do but wait, so that a
     /// fast stream costs few writes.
-    async fn next(&mut self, turn: &mut Turn) -> Result<Option<TurnEvent>, Failure> {
+    async fn next(&mut self, turn: &mut impl Events) -> Result<Option<TurnEvent>, Failure> {
         let mut next = std::pin::pin!(turn.next());
         if let Some(event) = poll_immediate(next.as_mut()).await {
             return Ok(event);
@@ -154,9 +174,28 @@ impl View {
         let story = &mut self.story;
         match &event {
             TurnEvent::Content(text) => story.text.push_str(text),
-            TurnEvent::ToolCallRequest(call) => {
-                story.stats.refused_calls += 1;
-                story.refused_call.get_or_insert_with(|| call.name.clone());
+            TurnEvent::WholeText(text) => story.text.clone_from(text),
+            TurnEvent::StepEnded { usage } => {
+                story.stats.answered(usage.as_ref());
+                // Only the last step's text is the answer.
+                story.text.clear();
+            }
+            TurnEvent::ToolCallConfirmation(asked) => {
+                story.unapproved.push(asked.confirmation.title.clone());
+                self.tell_unapproved(&asked.clone());
+            }
+            TurnEvent::ToolCallResponse(ended) => {
+                story.stats.called(&ended.response.name, ended.status == CallStatus::Success);
+                // The model is asked again once all calls are done; the time until then is not its own.
+                story.stats.restart(Instant::now());
+                let response = ended.response.clone();
+                if ended.status != CallStatus::Success && !response.to_text().starts_with("Not run: it needs") {
+                    let words: String = response.to_text().chars().take(400).collect();
+                    self.printer.note(&format!("Error executing tool {}: {words}", response.name));
+                }
+            }
+            TurnEvent::Stopped { end, detail } => {
+                return Ok(Some(Err(stopped(*end, detail))));
             }
             TurnEvent::Retry(notice) => {
                 story.text.clear();
@@ -190,6 +229,12 @@ impl View {
         Ok(None)
     }
 
+    /// Nobody is there to approve a call: says what was not done and how to allow it.
+    fn tell_unapproved(&mut self, asked: &CallAsked) {
+        let confirmation = &asked.confirmation;
+        self.printer.note(&format!("not allowed: {} ({})", confirmation.title, confirmation.rule));
+    }
+
     /// A terminal gets the reason and, below it, the wait as it passes; anything else gets one line.
     fn announce_retry(&mut self, notice: &RetryNotice) {
         let (attempt, most) = (notice.attempt, notice.max_attempts);
@@ -206,10 +251,11 @@ impl View {
     /// Whether a finished answer is an answer.
     fn verdict(&mut self) -> Result<(), Failure> {
         let reason = self.story.finish_reason.as_ref().unwrap_or(&FinishReason::Stop);
-        if let Some(name) = &self.story.refused_call {
-            let message = format!("the model called the tool `{name}`, but no tools were offered");
-            return Err(Failure::answer("unexpected_tool_call", message)
-                .with_hint("try again, or use another model with -m"));
+        if !self.story.unapproved.is_empty() {
+            self.printer.warning(
+                "something was not allowed and nobody was there to ask; allow it with --approval-mode auto_edit (edits) \
+                 or --allowed-tools TOOL, or see `charla policy explain`",
+            );
         }
         let empty = self.story.text.trim().is_empty();
         match reason {
@@ -259,6 +305,17 @@ impl View {
             }
         }
     }
+}
+
+/// A turn that ended by itself.
+fn stopped(end: TurnEnd, detail: &str) -> Failure {
+    let hint = match end {
+        TurnEnd::StepLimit => "raise --max-turns, or give it less to do at once",
+        TurnEnd::TokenLimit => "raise the setting `limits.maxTokens`",
+        TurnEnd::CostLimit => "raise the setting `limits.maxCost`",
+        _ => "try again with other words, or use another model with -m",
+    };
+    Failure::limit(format!("the turn was ended: {detail}")).with_hint(hint)
 }
 
 /// The error object of the JSON formats.

@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 #[derive(Clone, Debug, Default)]
 pub struct Stats {
     models: BTreeMap<String, ModelStats>,
-    /// Calls the model made although no tool was offered.
-    pub refused_calls: u64,
+    /// By tool: calls that succeeded, and calls that did not.
+    tools: BTreeMap<String, (u64, u64)>,
     current: Option<(String, Instant)>,
 }
 
@@ -34,6 +34,19 @@ impl Stats {
         self.current.as_ref().map(|(model, _)| model.as_str())
     }
 
+    /// The model is asked again, from `when` on.
+    pub fn restart(&mut self, when: Instant) {
+        if let Some((_, began)) = &mut self.current {
+            *began = when;
+        }
+    }
+
+    /// A call ended.
+    pub fn called(&mut self, tool: &str, success: bool) {
+        let (good, bad) = self.tools.entry(tool.to_owned()).or_default();
+        *(if success { good } else { bad }) += 1;
+    }
+
     /// The attempt failed.
     pub fn failed(&mut self) {
         if let Some(model) = self.finish_request() {
@@ -46,7 +59,7 @@ impl Stats {
         if let Some(model) = self.finish_request()
             && let Some(usage) = usage
         {
-            model.usage = usage.clone();
+            add(&mut model.usage, usage);
         }
     }
 
@@ -65,12 +78,34 @@ impl Stats {
     pub fn to_json(&self) -> Value {
         let models: serde_json::Map<String, Value> =
             self.models.iter().map(|(name, stats)| (name.clone(), stats.to_json())).collect();
-        let calls = self.refused_calls;
+        let (good, bad) = self.tools.values().fold((0, 0), |(a, b), (good, bad)| (a + good, b + bad));
+        let by_name: serde_json::Map<String, Value> = self
+            .tools
+            .iter()
+            .map(|(name, (good, bad))| {
+                (name.clone(), json!({ "count": good + bad, "success": good, "fail": bad }))
+            })
+            .collect();
         json!({
             "models": models,
-            "tools": { "totalCalls": calls, "totalSuccess": 0, "totalFail": calls },
+            "tools": { "totalCalls": good + bad, "totalSuccess": good, "totalFail": bad, "byName": by_name },
         })
     }
+}
+
+/// Every answer of a run is paid for.
+fn add(sum: &mut UsageMetadata, more: &UsageMetadata) {
+    let plus = |sum: &mut Option<u64>, more: Option<u64>| {
+        if let Some(more) = more {
+            *sum = Some(sum.unwrap_or(0) + more);
+        }
+    };
+    let total = sum.total_token_count.unwrap_or(0) + more.total();
+    plus(&mut sum.prompt_token_count, more.prompt_token_count);
+    plus(&mut sum.candidates_token_count, more.candidates_token_count);
+    plus(&mut sum.thoughts_token_count, more.thoughts_token_count);
+    plus(&mut sum.cached_content_token_count, more.cached_content_token_count);
+    sum.total_token_count = Some(total);
 }
 
 impl ModelStats {

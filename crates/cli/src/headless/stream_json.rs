@@ -1,6 +1,6 @@
 //! JSON lines, as things happen; exactly one `result` line ends them.
 
-use charla_proto::TurnEvent;
+use charla_proto::{CallStatus, TurnEvent};
 use serde_json::{Value, json};
 
 use super::{Renderer, Story, error_json};
@@ -31,6 +31,38 @@ impl Renderer for StreamJson {
                 line(printer, "message", json!({ "role": "assistant", "content": text, "delta": true }))
             }
             TurnEvent::Thought(text) => line(printer, "thought", json!({ "content": text, "delta": true })),
+            TurnEvent::WholeText(text) => {
+                line(printer, "message", json!({ "role": "assistant", "content": text, "delta": false }))
+            }
+            TurnEvent::ToolCallRequest(call) => {
+                let fields = json!({ "tool_name": call.name, "tool_id": call.id, "parameters": call.args });
+                line(printer, "tool_use", fields)
+            }
+            TurnEvent::ToolCallConfirmation(asked) => {
+                let fields = json!({
+                    "tool_id": asked.call,
+                    "approval": asked.approval,
+                    "confirmation": asked.confirmation,
+                });
+                line(printer, "tool_confirmation", fields)
+            }
+            TurnEvent::ToolCallLive { call, text } => {
+                line(printer, "tool_output", json!({ "tool_id": call, "content": text, "delta": true }))
+            }
+            TurnEvent::ToolCallResponse(ended) => {
+                let success = ended.status == CallStatus::Success;
+                let text = ended.response.to_text();
+                let mut fields = json!({
+                    "tool_id": ended.call,
+                    "tool_name": ended.response.name,
+                    "status": if success { "success" } else { "error" },
+                    "output": text,
+                });
+                if !success && let Some(object) = fields.as_object_mut() {
+                    object.insert("error".to_owned(), json!({ "type": ended.status, "message": text }));
+                }
+                line(printer, "tool_result", fields)
+            }
             TurnEvent::Citation(citation) => line(printer, "citation", json!(citation)),
             TurnEvent::Retry(notice) => {
                 let delay = u64::try_from(notice.delay.as_millis()).unwrap_or(u64::MAX);

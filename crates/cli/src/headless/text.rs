@@ -52,12 +52,34 @@ impl Text {
     }
 }
 
+/// A call's arguments in one short line.
+fn brief(args: &serde_json::Map<String, serde_json::Value>) -> String {
+    let values = args.values().map(|value| match value {
+        serde_json::Value::String(text) => text.lines().next().unwrap_or_default().to_owned(),
+        other => other.to_string(),
+    });
+    values.collect::<Vec<_>>().join(" ").chars().take(100).collect()
+}
+
 impl Renderer for Text {
     fn event(&mut self, event: &TurnEvent, _: &Story, printer: &mut Printer) -> Result<(), Failure> {
         match event {
             TurnEvent::Content(text) if printer.out_terminal => {
                 self.end_thoughts(printer);
                 self.live(text, printer)?;
+            }
+            // The lost beginning cannot be put in front any more: the whole text follows on a new line.
+            TurnEvent::WholeText(text) if printer.out_terminal => {
+                self.end_thoughts(printer);
+                self.end_line(printer)?;
+                self.live(text, printer)?;
+            }
+            TurnEvent::StepEnded { .. } => {
+                self.end_thoughts(printer);
+                self.end_line(printer)?;
+            }
+            TurnEvent::ToolCallRequest(call) if printer.err_terminal => {
+                printer.note(&format!("{} {}", call.name, brief(&call.args)));
             }
             TurnEvent::Thought(text) if self.thoughts => {
                 printer.aside(text);
