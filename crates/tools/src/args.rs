@@ -63,8 +63,9 @@ impl Schema {
 
     /// The arguments as a tool wants them. Optional fields given as null count as not given.
     pub fn read<T: DeserializeOwned>(&self, args: Args) -> Result<T, ToolError> {
-        let args = self.check(args)?;
-        serde_json::from_value(Value::Object(args))
+        let mut args = Value::Object(self.check(args)?);
+        whole_numbers(&mut args);
+        serde_json::from_value(args)
             .map_err(|error| self.refusal(&[format!("the arguments do not fit: {error}")]))
     }
 
@@ -152,6 +153,22 @@ impl Schema {
         let others = given.as_object().into_iter().flat_map(Map::keys).map(String::as_str);
         let near = spelling::nearest(missing, others.filter(|name| !known.contains_key(*name)));
         near.map(|near| format!(" (`{near}` was given)")).unwrap_or_default()
+    }
+}
+
+/// Writes `1.0` as `1`: to JSON Schema both are integers, and some models give one for the other.
+fn whole_numbers(value: &mut Value) {
+    match value {
+        Value::Number(number) if number.is_f64() => {
+            let float = number.as_f64().unwrap_or_default();
+            // Beyond 2^53 a float no longer tells one integer from the next.
+            if float.fract() == 0.0 && float.abs() < 9e15 {
+                *value = Value::from(float as i64);
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(whole_numbers),
+        Value::Object(fields) => fields.values_mut().for_each(whole_numbers),
+        _ => {}
     }
 }
 

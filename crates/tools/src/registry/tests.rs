@@ -1,7 +1,7 @@
 use std::collections::HashMap;
 use std::sync::Mutex;
 
-use charla_proto::{BoxFuture, RunContext, SnapshotError, ToolContext, ToolError, part_to_string};
+use charla_proto::{Args, BoxFuture, RunContext, SnapshotError, ToolContext, ToolError, part_to_string};
 use serde_json::{Value, json};
 
 use super::*;
