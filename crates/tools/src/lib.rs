@@ -1,3 +1,21 @@
 //! Charla's tools.
 
+mod args;
 pub mod edit;
+mod files;
+mod invocation;
+mod paths;
+mod registry;
+mod search;
+mod spelling;
+pub mod text;
+mod todos;
+pub mod truncate;
+
+pub use files::{ListDirectory, ReadFile, ReadManyFiles, Replace, SaveMemory, Workbench, WriteFile};
+pub use registry::{
+    Announced, CommandOutput, CommandRunner, DISCOVERED_PREFIX, Discovery, DiscoveryError, Registry,
+    Replaced, Selection, Source, ToolCommand, discover, parse_declarations,
+};
+pub use search::{Glob, GrepSearch};
+pub use todos::WriteTodos;
