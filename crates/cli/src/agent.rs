@@ -1,0 +1,198 @@
+//! Puts a session together: its tools, its rules, its prompt.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use charla_core::policy::{RuleBook, RuleFile, Scope, Tier, allowed_tools};
+use charla_core::prompt::{PromptSetting, system_prompt};
+use charla_core::session::{Limits, SessionSetup};
+use charla_proto::tool::Toolbox;
+use charla_proto::{ApprovalMode, Content, ContentGenerator, GenerateRequest, ToolContext};
+use charla_store::Blobs;
+use charla_tools::memory::{Memory, MemoryPlaces};
+use charla_tools::process::{self, ProcessSettings, Processes, SpillFolder};
+use charla_tools::{Registry, Selection};
+
+use crate::environment::Environment;
+use crate::exit::Failure;
+use crate::sessions::{Open, Sessions, now};
+use crate::settings::Settings;
+
+/// What a run says about its tools and limits beside the settings.
+#[derive(Clone, Debug, Default)]
+pub struct Conduct {
+    /// How much is allowed without asking.
+    pub mode: Option<ApprovalMode>,
+    /// Tools that run without asking.
+    pub allowed_tools: Vec<String>,
+    /// Rule files of this run.
+    pub policies: Vec<PathBuf>,
+    /// Further folders of the workspace.
+    pub directories: Vec<PathBuf>,
+    /// No tools at all.
+    pub no_tools: bool,
+    /// The schema the answer must fit, as text.
+    pub schema: Option<String>,
+}
+
+/// Everything a session needs but its model.
+pub struct Agent<'a> {
+    settings: &'a Settings,
+    environment: &'a Environment,
+    conduct: &'a Conduct,
+    sessions: &'a Sessions,
+}
+
+impl<'a> Agent<'a> {
+    /// An agent in these surroundings.
+    pub fn new(
+        settings: &'a Settings,
+        environment: &'a Environment,
+        conduct: &'a Conduct,
+        sessions: &'a Sessions,
+    ) -> Self {
+        Self { settings, environment, conduct, sessions }
+    }
+
+    /// The setup of a session, and what a person should know about it.
+    pub fn setup(
+        &self,
+        open: Open,
+        generator: Arc<dyn ContentGenerator>,
+        template: GenerateRequest,
+        price: Option<[f64; 3]>,
+    ) -> Result<(SessionSetup, charla_proto::Conversation, Vec<String>), Failure> {
+        let mut notices = open.notices;
+        let roots = self.roots()?;
+        let toolbox = self.toolbox(&open.id);
+        let memory = self.memory(&roots);
+        notices.extend(memory.notices.iter().cloned());
+        let policy = self.rules(&roots)?;
+        notices.extend(policy.notices().iter().cloned());
+        let names = toolbox.declarations().iter().map(|declaration| declaration.name.clone()).collect();
+        let prompt = self.prompt(&roots, names, memory.text);
+        let template = GenerateRequest {
+            system_instruction: Some(Arc::new(Content::user(prompt))),
+            ..template
+        };
+        let limits = Limits {
+            steps: self.settings.limits.max_turns,
+            tokens: self.settings.limits.max_tokens,
+            cost: self.settings.limits.max_cost.zip(price),
+        };
+        let setup = SessionSetup {
+            generator,
+            toolbox,
+            policy: Arc::new(policy),
+            journal: Box::new(open.journal),
+            tool_context: ToolContext { cwd: self.environment.directory.clone(), roots },
+            template,
+            limits,
+            somebody_to_ask: false,
+            isolation: "none: it runs with your own rights".to_owned(),
+            clock: now,
+        };
+        Ok((setup, open.conversation, notices))
+    }
+
+    fn roots(&self) -> Result<Vec<PathBuf>, Failure> {
+        let mut roots = vec![self.environment.directory.clone()];
+        for folder in &self.conduct.directories {
+            let folder = self.environment.directory.join(folder);
+            let real = folder.canonicalize().ok().filter(|path| path.is_dir()).ok_or_else(|| {
+                Failure::input(format!("{} is not a folder (--include-directories)", folder.display()))
+            })?;
+            roots.push(real);
+        }
+        Ok(roots)
+    }
+
+    fn toolbox(&self, session: &str) -> Arc<dyn Toolbox> {
+        let tools = &self.settings.tools;
+        if self.conduct.no_tools {
+            return Arc::new(Registry::default());
+        }
+        let mut registry = Registry::new(Selection { core: tools.core.clone(), excluded: tools.exclude.clone() });
+        let blobs = Arc::new(Blobs::new(self.sessions.blobs()));
+        let memory = self.environment.charla_home().map(|home| home.join("CHARLA.md"));
+        registry.register_files(blobs, memory);
+        let environment = process::Environment::new(self.environment.all(), process::is_secret_name);
+        let spills = SpillFolder::new(self.sessions.outputs(session));
+        registry.register_commands(Processes::new(ProcessSettings::new(environment, spills)));
+        Arc::new(registry)
+    }
+
+    fn memory(&self, roots: &[PathBuf]) -> Memory {
+        let places = MemoryPlaces {
+            user: self.environment.charla_home(),
+            cwd: self.environment.directory.clone(),
+            roots: roots.to_vec(),
+        };
+        charla_tools::memory::collect(&places)
+    }
+
+    /// The rules that hold: built-in, the workspace's, the user's, this run's.
+    fn rules(&self, roots: &[PathBuf]) -> Result<RuleBook, Failure> {
+        let mut files = Vec::new();
+        let home = self.environment.charla_home();
+        let folders = [
+            (Tier::Workspace, Some(self.environment.directory.join(".charla"))),
+            (Tier::User, home.clone()),
+            (Tier::Admin, Some(PathBuf::from("/etc/charla"))),
+        ];
+        for (tier, folder) in folders {
+            if let Some(folder) = folder {
+                files.extend(rule_files(tier, &folder.join("policies"))?);
+            }
+        }
+        for path in &self.conduct.policies {
+            files.push(rule_file(Tier::User, &self.environment.directory.join(path))?);
+        }
+        let scope = Scope { roots: roots.to_vec(), home: self.environment.home.clone(), plans: None };
+        let book = RuleBook::new(scope, &files).map_err(|error| Failure::config(error.to_string()))?;
+        let allowed = self.settings.tools.allowed.iter().chain(&self.conduct.allowed_tools);
+        let allowed: Vec<String> = allowed.cloned().collect();
+        let rules = allowed_tools(&allowed).map_err(|error| Failure::input(error.to_string()))?;
+        Ok(book.with(rules))
+    }
+
+    fn prompt(&self, roots: &[PathBuf], tools: Vec<String>, memory: String) -> String {
+        let today = jiff::Zoned::now().date().to_string();
+        let mut prompt = system_prompt(&PromptSetting {
+            cwd: self.environment.directory.clone(),
+            roots: roots.to_vec(),
+            system: std::env::consts::OS.to_owned(),
+            date: today,
+            git: self.environment.directory.join(".git").exists(),
+            tools,
+            memory,
+            interactive: false,
+            compact: false,
+            replacement: None,
+        });
+        if let Some(schema) = &self.conduct.schema {
+            prompt.push_str(
+                "\n\n# Form of the answer\n\nThe last answer is one JSON value and nothing else, no fence, no words \
+                 around it, valid under this JSON Schema:\n\n",
+            );
+            prompt.push_str(schema);
+        }
+        prompt
+    }
+}
+
+fn rule_files(tier: Tier, folder: &Path) -> Result<Vec<RuleFile>, Failure> {
+    let Ok(entries) = std::fs::read_dir(folder) else { return Ok(Vec::new()) };
+    let mut paths: Vec<PathBuf> = entries
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.extension().is_some_and(|extension| extension == "toml"))
+        .collect();
+    paths.sort();
+    paths.iter().map(|path| rule_file(tier, path)).collect()
+}
+
+fn rule_file(tier: Tier, path: &Path) -> Result<RuleFile, Failure> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| Failure::config(format!("cannot read the rules in {}: {error}", path.display())))?;
+    Ok(RuleFile { tier, name: path.display().to_string(), text })
+}

@@ -1,0 +1,220 @@
+//! Sessions as the command line knows them: the latest, by id, listed, removed, forked.
+
+use std::path::PathBuf;
+use std::time::SystemTime;
+
+use charla_proto::{Conversation, Fact, JOURNAL_VERSION, JournalError, Record, SessionStarted};
+use charla_store::{FileJournal, Store, Summary, Sync};
+
+use crate::environment::Environment;
+use crate::exit::Failure;
+use crate::printer::Printer;
+
+/// A session that is open for writing.
+pub struct Open {
+    /// Its id.
+    pub id: String,
+    /// What was said so far.
+    pub conversation: Conversation,
+    /// Where more is written.
+    pub journal: FileJournal,
+    /// What a person should know about its file.
+    pub notices: Vec<String>,
+}
+
+/// Which session a run goes on with.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Begin {
+    /// A new one.
+    #[default]
+    New,
+    /// An earlier one.
+    Resume(String),
+    /// A new one that begins with what an earlier one said.
+    Fork(String),
+}
+
+/// The sessions of this user.
+pub struct Sessions {
+    store: Store,
+    folder: PathBuf,
+    directory: PathBuf,
+}
+
+impl Sessions {
+    /// The sessions under Charla's home.
+    pub fn new(environment: &Environment) -> Result<Self, Failure> {
+        let home = environment.charla_home().ok_or_else(|| {
+            Failure::config("there is no home directory to keep conversations in").with_hint("set CHARLA_HOME")
+        })?;
+        let folder = home.join("sessions");
+        let directory = environment.directory.clone();
+        Ok(Self { store: Store::new(&folder, Sync::Process), folder, directory })
+    }
+
+    /// Where contents of changed files are kept.
+    pub fn blobs(&self) -> PathBuf {
+        self.folder.join("blobs")
+    }
+
+    /// Where large outputs of a session are kept.
+    pub fn outputs(&self, session: &str) -> PathBuf {
+        self.folder.join("outputs").join(session)
+    }
+
+    /// Opens the session a run goes on with. `id` names a new one.
+    pub fn open(&self, begin: &Begin, id: &str, model: &str) -> Result<Open, Failure> {
+        match begin {
+            Begin::New => self.create(id, model, None),
+            Begin::Resume(which) => self.resume(which),
+            Begin::Fork(which) => self.create(id, model, Some(which)),
+        }
+    }
+
+    fn create(&self, id: &str, model: &str, from: Option<&str>) -> Result<Open, Failure> {
+        let mut kept = Vec::new();
+        let mut parent = None;
+        if let Some(which) = from {
+            let source = self.find(which)?;
+            let read = self.store.read(&source).map_err(|error| unusable(&error))?;
+            let last = read.records.last().map_or(0, |record| record.seq);
+            parent = Some((source, last));
+            kept = read.records.into_iter().skip(1).collect();
+        }
+        let started = SessionStarted {
+            version: JOURNAL_VERSION,
+            session: id.to_owned(),
+            cwd: self.directory.clone(),
+            model: model.to_owned(),
+            parent,
+        };
+        let mut records = vec![Record { seq: 1, at: now(), fact: Fact::SessionStarted(Box::new(started)) }];
+        for (record, seq) in kept.into_iter().zip(2..) {
+            records.push(Record { seq, ..record });
+        }
+        let mut journal = self.store.create(id).map_err(|error| unusable(&error))?;
+        journal.write(&records).map_err(|error| unusable(&error))?;
+        Ok(Open { id: id.to_owned(), conversation: Conversation::of(&records), journal, notices: Vec::new() })
+    }
+
+    fn resume(&self, which: &str) -> Result<Open, Failure> {
+        let id = self.find(which)?;
+        let opened = self.store.open(&id).map_err(|error| match &error {
+            JournalError::Locked(_) => Failure::input(format!("the session {id} is in use by another process"))
+                .with_hint("wait for it to end, or go on in a copy with --fork"),
+            _ => unusable(&error),
+        })?;
+        let notices = opened.read.skipped.iter().map(|skipped| {
+            format!("the session's journal: line {} was skipped: {}", skipped.line, skipped.reason)
+        });
+        let notices = notices.collect();
+        let conversation = Conversation::of(&opened.read.records);
+        if conversation.started.is_none() {
+            return Err(Failure::input(format!("the session {id} has no beginning")));
+        }
+        Ok(Open { id, conversation, journal: opened.journal, notices })
+    }
+
+    /// The id meant by `latest`, an id, or the beginning of one.
+    pub fn find(&self, which: &str) -> Result<String, Failure> {
+        let sessions = self.list()?;
+        if which == "latest" {
+            let here = sessions.iter().find(|session| session.started.cwd == self.directory);
+            return here.map(|session| session.session.clone()).ok_or_else(|| {
+                Failure::input("there is no session of this folder to go on with")
+                    .with_hint("charla --list-sessions shows all sessions")
+            });
+        }
+        let found: Vec<&Summary> =
+            sessions.iter().filter(|session| session.session.starts_with(which)).collect();
+        match found.as_slice() {
+            [one] => Ok(one.session.clone()),
+            [] => Err(Failure::input(format!("there is no session `{which}`"))
+                .with_hint("charla --list-sessions shows all sessions")),
+            several => match several.iter().find(|session| session.session == which) {
+                Some(exact) => Ok(exact.session.clone()),
+                None => Err(Failure::input(format!("`{which}` is the beginning of {} sessions", several.len()))
+                    .with_hint("give more of the id")),
+            },
+        }
+    }
+
+    fn list(&self) -> Result<Vec<Summary>, Failure> {
+        Ok(self.store.list().map_err(|error| unusable(&error))?.sessions)
+    }
+
+    /// Reads a session.
+    pub fn read(&self, which: &str) -> Result<(String, Vec<Record>), Failure> {
+        let id = self.find(which)?;
+        let read = self.store.read(&id).map_err(|error| unusable(&error))?;
+        Ok((id, read.records))
+    }
+
+    /// Prints every session, the latest first.
+    pub fn print(&self, printer: &mut Printer) -> Result<(), Failure> {
+        let listed = self.store.list().map_err(|error| unusable(&error))?;
+        for (session, reason) in &listed.unreadable {
+            printer.warning(&format!("the session {session} cannot be read: {reason}"));
+        }
+        for session in &listed.sessions {
+            let age = SystemTime::now().duration_since(session.modified).unwrap_or_default();
+            let here = if session.started.cwd == self.directory { "*" } else { " " };
+            printer.result(&format!(
+                "{} {here} {:>8}  {}  {}\n",
+                session.session,
+                in_words(age.as_secs()),
+                session.started.model,
+                session.title
+            ))?;
+        }
+        if listed.sessions.is_empty() {
+            printer.note("there are no sessions yet");
+        }
+        Ok(())
+    }
+
+    /// Removes a session for good.
+    pub fn delete(&self, which: &str, printer: &mut Printer) -> Result<(), Failure> {
+        let id = self.find(which)?;
+        self.store.delete(&id).map_err(|error| unusable(&error))?;
+        printer.note(&format!("deleted the session {id}"));
+        Ok(())
+    }
+
+    /// Every question of every session that waits for an answer.
+    pub fn approvals(&self, printer: &mut Printer) -> Result<(), Failure> {
+        let mut waiting = 0;
+        for session in self.list()? {
+            let read = self.store.read(&session.session).map_err(|error| unusable(&error))?;
+            for open in Conversation::of(&read.records).open_approvals() {
+                waiting += 1;
+                let confirmation = &open.asked.confirmation;
+                let line = format!("{}  {}  {}\n", open.asked.approval, confirmation.tool, confirmation.title);
+                printer.result(&line)?;
+            }
+        }
+        if waiting == 0 {
+            printer.note("nothing waits for approval");
+        }
+        Ok(())
+    }
+}
+
+/// Milliseconds since 1970.
+pub fn now() -> u64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+fn unusable(error: &JournalError) -> Failure {
+    Failure::system(error.to_string()).with_hint("CHARLA_HOME names another folder for conversations")
+}
+
+fn in_words(seconds: u64) -> String {
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        60..3600 => format!("{} min", seconds / 60),
+        3600..86_400 => format!("{} h", seconds / 3600),
+        _ => format!("{} d", seconds / 86_400),
+    }
+}
