@@ -38,6 +38,8 @@ pub enum Verdict {
     Ask {
         /// The rule.
         rule: String,
+        /// Everything that no rule allows yet, in the order it would happen. Never empty.
+        missing: Vec<Missing>,
     },
     /// Do not run it.
     Deny {
@@ -46,6 +48,18 @@ pub enum Verdict {
         /// The reason the model is told.
         reason: String,
     },
+}
+
+/// One part of a plan that no rule allows yet.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Missing {
+    /// The part: a command, a path, a variable.
+    pub what: String,
+    /// Why it is asked about.
+    pub reason: String,
+    /// The rule, as TOML, that "always allow" would add; absent where no rule may allow it for good.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub always: Option<String>,
 }
 
 /// The states of a call. The last three are final.
@@ -66,6 +80,15 @@ pub enum CallStatus {
     Error,
     /// It was cancelled.
     Cancelled,
+}
+
+impl Verdict {
+    /// The rule that decided.
+    pub fn rule(&self) -> &str {
+        match self {
+            Verdict::Allow { rule } | Verdict::Ask { rule, .. } | Verdict::Deny { rule, .. } => rule,
+        }
+    }
 }
 
 impl CallStatus {

@@ -20,7 +20,7 @@ mod request;
 mod response;
 pub mod tool;
 
-pub use approval::{ApprovalMode, CallStatus, Policy, Verdict};
+pub use approval::{ApprovalMode, CallStatus, Missing, Policy, Verdict};
 pub use assemble::Assembler;
 pub use content::{
     Blob, Content, FileData, FunctionCall, FunctionResponse, InvalidArgs, Origin, Part, PartKind, Role,
@@ -43,5 +43,6 @@ pub use response::{
     UsageMetadata,
 };
 pub use tool::{
-    Args, Effect, Invocation, Lane, Plan, Preview, RunContext, ToolContext, ToolError, ToolOutput,
+    Args, Effect, Invocation, Lane, Plan, Preview, RunContext, ToolContext, ToolError, ToolOutput, Word,
+    WordKind,
 };
