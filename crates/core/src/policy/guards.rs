@@ -1,6 +1,8 @@
 //! What is asked about although a rule allows it, unless the rule names exactly this.
 
-use charla_proto::{Effect, Word};
+use std::path::Path;
+
+use charla_proto::{Effect, Word, WordKind};
 
 use super::Scope;
 use super::commands::{self, Operands};
@@ -29,7 +31,7 @@ pub(super) fn guard(effect: &Effect, rule: &Rule, scope: &Scope) -> Option<Strin
                 .map(str::to_owned)
                 .or_else(|| (!scope.contains(path)).then(|| "it lies outside the workspace".to_owned()))
         }
-        Effect::Exec { words, .. } => exec(words, rule),
+        Effect::Exec { words, cwd, .. } => exec(words, cwd, rule),
         Effect::Env { name, .. } if matches!(rule.subject, Subject::Env(_)) || harmless_variable(name) => {
             None
         }
@@ -38,11 +40,11 @@ pub(super) fn guard(effect: &Effect, rule: &Rule, scope: &Scope) -> Option<Strin
     }
 }
 
-fn exec(words: &[Word], rule: &Rule) -> Option<String> {
+fn exec(words: &[Word], cwd: &Path, rule: &Rule) -> Option<String> {
     if matches!(rule.subject, Subject::Command(_)) {
         return None;
     }
-    if let Some(reason) = discloses(words) {
+    if let Some(reason) = discloses(words, cwd) {
         return Some(reason);
     }
     if rule.names_command() {
@@ -52,28 +54,24 @@ fn exec(words: &[Word], rule: &Rule) -> Option<String> {
 }
 
 /// Why a command may show a secret.
-fn discloses(words: &[Word]) -> Option<String> {
+fn discloses(words: &[Word], cwd: &Path) -> Option<String> {
     let name = commands::base_name(words)?;
     let operands = commands::operands_of(name);
-    if operands == Some(Operands::Nothing) {
+    if matches!(operands, Some(Operands::Nothing | Operands::Names)) {
         return None;
     }
-    let names_only = operands == Some(Operands::Names);
-    for word in words.iter().skip(1) {
-        let reason = match word.kind {
-            charla_proto::WordKind::Literal => secret(&word.text).filter(|_| !names_only),
-            charla_proto::WordKind::Glob => {
-                secret_pattern(&word.text).filter(|_| operands == Some(Operands::Contents))
-            }
-            charla_proto::WordKind::Unknown => {
-                (operands == Some(Operands::Contents)).then_some("what it reads is only known to the shell")
-            }
-        };
-        if let Some(reason) = reason {
-            return Some(format!("{}: {reason}", word.text));
-        }
+    let shows_files = operands.is_some();
+    if shows_files && let Some(reason) = secret(&cwd.to_string_lossy()) {
+        return Some(format!("{}: {reason}", cwd.display()));
     }
-    None
+    words.iter().skip(1).find_map(|word| {
+        let reason = match word.kind {
+            WordKind::Literal => secret(&word.text),
+            WordKind::Glob => secret_pattern(&word.text).filter(|_| shows_files || name == "git"),
+            WordKind::Unknown => shows_files.then_some("what it reads is only known to the shell"),
+        };
+        reason.map(|reason| format!("{}: {reason}", word.text))
+    })
 }
 
 /// Why a command deserves a look even where commands are allowed in general.

@@ -149,7 +149,7 @@ pub(super) fn secret_pattern(pattern: &str) -> Option<&'static str> {
     let Ok(glob) = globset::Glob::new(name) else { return reason };
     let matcher = glob.compile_matcher();
     // The shell keeps a leading dot out of `*` and `?`.
-    let hidden = |sample: &str| sample.starts_with('.') && !name.starts_with('.');
+    let hidden = |sample: &str| sample.starts_with('.') && name.starts_with(['*', '?']);
     let matches = SECRET_SAMPLES.iter().any(|sample| !hidden(sample) && matcher.is_match(sample));
     let folders = pattern.rsplit_once('/').and_then(|(folders, _)| secret(folders));
     if matches { reason } else { folders.or_else(|| secret(pattern)) }

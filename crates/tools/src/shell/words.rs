@@ -270,6 +270,10 @@ impl Reader<'_> {
         while self.peek().is_some_and(is_name_byte) {
             self.at += 1;
         }
+        let named = self.since(name);
+        if named.starts_with(|c: char| c.is_ascii_digit()) && !named.bytes().all(|byte| byte.is_ascii_digit()) {
+            return Err(self.trouble(start, "no variable has such a name"));
+        }
         if self.at == name && !(self.peek().is_some_and(|byte| b"@*#?-$".contains(&byte)) && !length) {
             return Err(self.trouble(start, "this kind of expansion may run commands"));
         }

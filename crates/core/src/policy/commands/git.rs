@@ -65,7 +65,6 @@ const SHOWING: &[&str] = &[
     "--no-textconv",
     "--full-index",
     "--function-context",
-    "--show-signature",
     "--merge-base",
     "--ignore-case",
     "--source",

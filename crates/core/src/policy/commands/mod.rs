@@ -60,7 +60,7 @@ pub(super) fn base_name(words: &[Word]) -> Option<&str> {
 /// What a known command does with the files it is given.
 pub(super) fn operands_of(name: &str) -> Option<Operands> {
     match name {
-        "git" | "rg" | "grep" | "egrep" | "fgrep" | "sed" | "awk" | "jq" => Some(Operands::Patterned),
+        "rg" | "grep" | "egrep" | "fgrep" | "sed" | "awk" | "jq" => Some(Operands::Patterned),
         "find" | "fd" | "cd" | "pushd" | "test" | "[" | "[[" => Some(Operands::Names),
         _ => table::find(name).map(|spec| spec.operands),
     }

@@ -72,7 +72,7 @@ const SPECS: [Spec; 18] = [
     any(&["paste"], "d", Operands::Contents),
     any(&["fold", "fmt"], "w", Operands::Contents),
     any(&["expand", "unexpand"], "t", Operands::Contents),
-    any(&["column"], "stcoN", Operands::Contents),
+    any(&["column"], "socN", Operands::Contents),
     any(&["od", "hexdump", "hd", "strings"], "", Operands::Contents),
     any(&["cmp", "comm", "join", "base64", "base32"], "", Operands::Contents),
     only(
