@@ -33,7 +33,8 @@ struct Case<'a> {
 struct Ruling<'a> {
     decision: Decision,
     rule: &'a Rule,
-    reason: String,
+    /// A stricter rule that may be about the effect too.
+    doubt: Option<&'a Rule>,
 }
 
 impl<'a> Case<'a> {
@@ -41,28 +42,39 @@ impl<'a> Case<'a> {
         let Some(ruling) = self.ruling() else {
             return self.found(Decision::Ask, "no rule".into(), "no rule is about it".into());
         };
-        let name = ruling.rule.name();
+        let (decision, name, reason) = self.settle(&ruling);
+        match ruling.doubt.filter(|_| decision == Decision::Allow) {
+            Some(rule) => {
+                let reason = format!("it cannot be told whether this rule is about it: {}", rule.about());
+                Finding { always: None, ..self.found(Decision::Ask, rule.name(), reason) }
+            }
+            None => self.found(decision, name, reason),
+        }
+    }
+
+    /// What becomes of a ruling once the two built-in layers have had their say.
+    fn settle(&self, ruling: &Ruling<'_>) -> (Decision, String, String) {
         let built_in = ruling.rule.tier == Tier::Default;
+        let guarded = || self.effect.and_then(|effect| guard(effect, ruling.rule, &self.book.scope));
+        let by_guard = |reason| (Decision::Ask, "built-in guard".to_owned(), reason);
         if built_in
             && ruling.decision != Decision::Allow
             && let Some(why) = self.harmless(ruling.decision)
         {
-            return match self.effect.and_then(|effect| guard(effect, ruling.rule, &self.book.scope)) {
-                Some(reason) => self.found(Decision::Ask, "built-in guard".into(), reason),
-                None => self.found(Decision::Allow, "built-in knowledge".into(), why),
-            };
+            let known = (Decision::Allow, "built-in knowledge".to_owned(), why);
+            return guarded().map_or(known, by_guard);
         }
         if ruling.decision == Decision::Allow
             && self.mode != ApprovalMode::Yolo
-            && let Some(reason) = self.effect.and_then(|effect| guard(effect, ruling.rule, &self.book.scope))
+            && let Some(reason) = guarded()
         {
-            return self.found(Decision::Ask, "built-in guard".into(), reason);
+            return by_guard(reason);
         }
-        let reason = match (&ruling.decision, self.effect) {
-            (Decision::Ask, Some(effect)) if built_in => self.why_asked(effect).unwrap_or(ruling.reason),
-            _ => ruling.reason,
+        let reason = match (ruling.decision, self.effect) {
+            (Decision::Ask, Some(effect)) if built_in => self.why_asked(effect),
+            _ => None,
         };
-        self.found(ruling.decision, name, reason)
+        (ruling.decision, ruling.rule.name(), reason.unwrap_or_else(|| stated(ruling.rule)))
     }
 
     /// Asks the tiers from the highest down. A denial above the built-in tier holds in any case, and the
@@ -80,7 +92,7 @@ impl<'a> Case<'a> {
                 _ => {}
             }
         }
-        let ruling = |rule: &'a Rule| Ruling { decision: rule.decision, rule, reason: stated(rule) };
+        let ruling = |rule: &'a Rule| Ruling { decision: rule.decision, rule, doubt };
         if let Some(rule) =
             decided.iter().find(|rule| rule.tier > Tier::Default && rule.decision == Decision::Deny)
         {
@@ -88,17 +100,10 @@ impl<'a> Case<'a> {
         }
         let first = decided.iter().find(|rule| rule.tier != Tier::Workspace)?;
         let workspace = decided.iter().find(|rule| rule.tier == Tier::Workspace);
-        let mut ruled = match workspace {
-            Some(rule) if rule.decision > first.decision => ruling(rule),
-            _ => ruling(first),
-        };
-        if ruled.decision == Decision::Allow
-            && let Some(rule) = doubt
-        {
-            let reason = format!("it cannot be told whether this rule is about it: {}", rule.about());
-            ruled = Ruling { decision: Decision::Ask, rule, reason };
+        match workspace {
+            Some(rule) if rule.decision > first.decision => Some(ruling(rule)),
+            _ => Some(ruling(first)),
         }
-        Some(ruled)
     }
 
     /// Why an effect the built-in rules do not allow is let through nevertheless.

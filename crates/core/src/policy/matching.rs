@@ -5,6 +5,7 @@ use std::path::Path;
 use charla_proto::{ApprovalMode, Effect, Plan, Word, WordKind};
 
 use super::Scope;
+use super::commands::{self, Operands};
 use super::paths::resolve;
 use super::rules::{Decision, Rule, Subject};
 use super::splitting::quote;
@@ -73,8 +74,10 @@ impl Rule {
             (Subject::Path { globs, .. }, Some(Effect::Read { path } | Effect::Write { path })) => {
                 yes(scope.named_by(globs, path))
             }
-            (Subject::Path { globs, .. }, Some(Effect::Exec { words, cwd, .. })) if strict => {
-                words_as_paths(words, cwd, |path| scope.named_by(globs, path))
+            (Subject::Path { globs, patterns }, Some(Effect::Exec { words, cwd, .. })) if strict => {
+                let named = |path: &Path| scope.named_by(globs, path);
+                let overlaps = |path: &Path| scope.may_reach(patterns, path);
+                words_as_paths(words, cwd, named, overlaps)
             }
             (Subject::Env(globs), Some(Effect::Env { name, .. })) => yes(globs.is_match(name)),
             (subject, Some(Effect::Exec { words, command, .. })) => match subject {
@@ -214,18 +217,37 @@ fn has_letters(letters: &str, words: &[Word]) -> Match {
     if words.iter().any(|word| word.kind == WordKind::Unknown) { Match::Maybe } else { Match::No }
 }
 
-/// Whether a command's words name a path that `named` knows; patterns may.
-fn words_as_paths(words: &[Word], cwd: &Path, named: impl Fn(&Path) -> bool) -> Match {
-    let mut found = Match::No;
+/// Whether a command's words name a path that `named` knows. Patterns, folders and words only the shell knows
+/// may do so; `overlaps` tells for the first two.
+fn words_as_paths(
+    words: &[Word],
+    cwd: &Path,
+    named: impl Fn(&Path) -> bool,
+    overlaps: impl Fn(&Path) -> bool,
+) -> Match {
+    let name = commands::base_name(words).unwrap_or_default();
+    let operands = commands::operands_of(name);
+    if operands == Some(Operands::Nothing) {
+        return Match::No;
+    }
+    let names_only = operands == Some(Operands::Names);
+    let everywhere = name == "rg" && overlaps(cwd);
+    let mut found = if everywhere { Match::Maybe } else { Match::No };
     for word in words.iter().skip(1) {
-        match word.known() {
-            Some(text) => {
-                let mut parts = text.split(['=', ':', '@']).chain([text]).filter(|part| !part.is_empty());
-                if parts.any(|part| named(&resolve(cwd, part))) {
+        let path = resolve(cwd, &word.text);
+        match word.kind {
+            WordKind::Literal => {
+                let mut parts = word.text.split(['=', ':', '@']).chain([word.text.as_str()]);
+                if parts.any(|part| !part.is_empty() && named(&resolve(cwd, part))) {
                     return Match::Yes;
                 }
+                if !names_only && overlaps(&path) {
+                    found = Match::Maybe;
+                }
             }
-            None => found = Match::Maybe,
+            WordKind::Glob if overlaps(&path) => found = Match::Maybe,
+            WordKind::Glob => {}
+            WordKind::Unknown => found = Match::Maybe,
         }
     }
     found

@@ -42,6 +42,44 @@ impl Scope {
     }
 }
 
+impl Scope {
+    /// True when `path`, which may be a pattern, may match what one of a rule's patterns matches, or be a
+    /// folder above it.
+    pub(super) fn may_reach(&self, patterns: &[String], path: &Path) -> bool {
+        patterns.iter().any(|pattern| {
+            let absolute: Vec<PathBuf> = match (pattern.strip_prefix("~/"), &self.home) {
+                (Some(rest), Some(home)) => vec![home.join(rest)],
+                _ => self.roots.iter().map(|root| root.join(pattern)).collect(),
+            };
+            absolute.iter().any(|pattern| components_meet(path, pattern))
+        })
+    }
+}
+
+/// Compares two patterns folder by folder, up to the end of the shorter one.
+fn components_meet(path: &Path, pattern: &Path) -> bool {
+    for (left, right) in path.iter().zip(pattern.iter()) {
+        let (left, right) = (left.to_string_lossy(), right.to_string_lossy());
+        if right.contains("**") || left.contains("**") {
+            return true;
+        }
+        let wild = |text: &str| text.contains(['*', '?', '[', '{']);
+        let matches = |pattern: &str, text: &str| {
+            globset::Glob::new(pattern).is_ok_and(|glob| glob.compile_matcher().is_match(text))
+        };
+        let meet = match (wild(&left), wild(&right)) {
+            (true, true) => true,
+            (true, false) => matches(&left, &right),
+            (false, true) => matches(&right, &left),
+            (false, false) => left == right,
+        };
+        if !meet {
+            return false;
+        }
+    }
+    true
+}
+
 /// True for the targets every command may write to.
 pub(super) fn is_free(path: &Path) -> bool {
     let text = path.to_string_lossy();

@@ -176,6 +176,8 @@ impl Walk {
             self.unclear(source, "no command has such a name");
             return;
         }
+        let through = look_through(&name, &words);
+        self.exec(words.clone(), source, through.carrier);
         match name.as_str() {
             "cd" | "pushd" | "popd" => self.change_folder(&words, source),
             "read" | "mapfile" | "readarray" | "getopts" => self.assigning_builtin(&words),
@@ -184,8 +186,6 @@ impl Walk {
             }
             _ => {}
         }
-        let through = look_through(&name, &words);
-        self.exec(words, source, through.carrier);
         for inner in through.inner {
             self.inner(inner, source);
         }

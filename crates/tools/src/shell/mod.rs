@@ -57,13 +57,7 @@ pub fn effects(command: &str, place: &Place) -> Vec<Effect> {
         }
         Err(trouble) => found.push(unclear(trouble)),
     }
-    let mut distinct: Vec<Effect> = Vec::with_capacity(found.len());
-    for effect in found {
-        if !distinct.contains(&effect) {
-            distinct.push(effect);
-        }
-    }
-    distinct
+    found
 }
 
 /// The plan of a shell command under the tool name every front end knows.
