@@ -18,6 +18,8 @@ mod parse;
 mod paths;
 mod rules;
 mod splitting;
+#[cfg(test)]
+mod tests;
 mod tests_of_rules;
 
 use std::path::PathBuf;

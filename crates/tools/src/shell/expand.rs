@@ -31,7 +31,9 @@ pub(super) fn value(raw: &RawWord, home: Option<&str>) -> Word {
 }
 
 fn resolve(atoms: &[Atom], source: &str, home: Option<&str>) -> Word {
-    if atoms.contains(&Atom::Unknown) {
+    // In what looks like an assignment, bash expands tildes behind `=` and `:` too.
+    let later_tilde = atoms.windows(2).any(|pair| matches!(pair, [Atom::Char('=' | ':'), Atom::Char('~')]));
+    if later_tilde || atoms.contains(&Atom::Unknown) {
         return Word::unknown(source);
     }
     let mut text = String::new();

@@ -46,7 +46,7 @@ impl Reader<'_> {
     }
 
     /// The reserved word that comes next, if one does.
-    fn keyword(&self) -> Option<&'static str> {
+    pub(super) fn keyword(&self) -> Option<&'static str> {
         CLOSERS
             .into_iter()
             .chain(OPENERS)

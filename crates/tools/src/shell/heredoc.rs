@@ -30,7 +30,7 @@ impl Reader<'_> {
             })
             .collect();
         let delimiter = delimiter
-            .filter(|delimiter| !delimiter.is_empty() && !word.source.contains('$'))
+            .filter(|delimiter| !delimiter.is_empty() && !word.source.contains(['$', '\n']))
             .ok_or_else(|| self.trouble(start, "the delimiter of this heredoc is unusual"))?;
         self.pending.push(Pending { delimiter, quoted, strip_tabs });
         Ok(Redirect { kind: RedirectKind::Text, target: RawWord::default(), source: self.since(start) })
@@ -88,12 +88,10 @@ impl Reader<'_> {
         let mut word = RawWord { start: self.base + start, source: text.to_owned(), ..RawWord::default() };
         while let Some(byte) = body.peek() {
             match byte {
-                b'\\' => body.escape_in_text(&mut word, b"$`\\"),
+                b'\\' => body.escape_in_text(&mut word, b"$`\\")?,
                 b'$' => body.dollar(&mut word, true)?,
                 b'`' => body.backquotes(&mut word, true)?,
-                _ => {
-                    body.bump();
-                }
+                _ => word.atoms.extend(body.bump().map(Atom::Quoted)),
             }
         }
         if !body.pending.is_empty() {

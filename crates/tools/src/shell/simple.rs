@@ -36,6 +36,7 @@ impl Reader<'_> {
             }
             let Some(word) = self.word()? else { break };
             if simple.words.is_empty() {
+                self.plain_first_word(&word, start)?;
                 self.noticed.commands.push(word.start);
             }
             if word.source.starts_with('{') && matches!(self.peek(), Some(b'<' | b'>')) {
@@ -54,6 +55,16 @@ impl Reader<'_> {
             simple.source = self.since(start);
         }
         Ok(Node::Simple(simple))
+    }
+
+    /// A first word that is broken over two lines must not turn out to be a reserved word or an assignment.
+    fn plain_first_word(&self, word: &RawWord, start: usize) -> Read<()> {
+        let joined = word.source.replace("\\\n", "");
+        let special = joined.contains('=') || Reader::new(&joined, 0, 0).keyword().is_some();
+        if joined != word.source && special {
+            return Err(self.trouble(start, "a line break may join two characters into something else"));
+        }
+        Ok(())
     }
 
     fn opens_function(&mut self) -> bool {

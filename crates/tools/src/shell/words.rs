@@ -48,13 +48,25 @@ impl Reader<'_> {
         let start = self.at;
         self.at += 1;
         match self.bump() {
-            Some('\n') => Ok(()),
+            Some('\n') => self.continuation(word, start),
             Some(escaped) => {
                 word.atoms.push(Atom::Quoted(escaped));
                 Ok(())
             }
             None => Err(self.trouble(start, "the text ends in a backslash")),
         }
+    }
+
+    /// A line that goes on inside a word. The shell never sees the break, so it must not stand inside anything
+    /// that is longer than one character.
+    fn continuation(&self, word: &RawWord, start: usize) -> Read<()> {
+        let before = matches!(word.atoms.last(), None | Some(Atom::Char(_) | Atom::Quoted(_) | Atom::Empty))
+            && word.atoms.last() != Some(&Atom::Quoted('$'));
+        let after = self.peek().is_none_or(|byte| !b"<>&|();$`#{}[\"'\\~=".contains(&byte));
+        if before && after {
+            return Ok(());
+        }
+        Err(self.trouble(start, "a line break may join two characters into something else"))
     }
 
     fn single_quotes(&mut self, word: &mut RawWord) -> Read<()> {
@@ -80,7 +92,7 @@ impl Reader<'_> {
                     self.at += 1;
                     return self.no_break_before_heredoc(start);
                 }
-                b'\\' => self.escape_in_text(word, b"$`\"\\"),
+                b'\\' => self.escape_in_text(word, b"$`\"\\")?,
                 b'$' => self.dollar(word, true)?,
                 b'`' => self.backquotes(word, true)?,
                 _ => word.atoms.extend(self.bump().map(Atom::Quoted)),
@@ -90,16 +102,25 @@ impl Reader<'_> {
     }
 
     /// A backslash in double quotes or a heredoc: it only escapes what is special there.
-    pub(super) fn escape_in_text(&mut self, word: &mut RawWord, special: &[u8]) {
+    pub(super) fn escape_in_text(&mut self, word: &mut RawWord, special: &[u8]) -> Read<()> {
+        let start = self.at;
         self.at += 1;
         match self.peek() {
-            Some(b'\n') => self.at += 1,
+            Some(b'\n') => {
+                self.at += 1;
+                if matches!(word.atoms.last(), Some(Atom::Unknown | Atom::Quoted('$'))) {
+                    return Err(
+                        self.trouble(start, "a line break may join two characters into something else")
+                    );
+                }
+            }
             Some(byte) if special.contains(&byte) => {
                 self.at += 1;
                 word.atoms.push(Atom::Quoted(byte as char));
             }
             _ => word.atoms.push(Atom::Quoted('\\')),
         }
+        Ok(())
     }
 
     /// Where the text of a heredoc starts is not worth guessing when its line breaks off inside quotes.
@@ -271,7 +292,8 @@ impl Reader<'_> {
             self.at += 1;
         }
         let named = self.since(name);
-        if named.starts_with(|c: char| c.is_ascii_digit()) && !named.bytes().all(|byte| byte.is_ascii_digit()) {
+        if named.starts_with(|c: char| c.is_ascii_digit()) && !named.bytes().all(|byte| byte.is_ascii_digit())
+        {
             return Err(self.trouble(start, "no variable has such a name"));
         }
         if self.at == name && !(self.peek().is_some_and(|byte| b"@*#?-$".contains(&byte)) && !length) {

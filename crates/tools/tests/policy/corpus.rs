@@ -40,13 +40,17 @@ fn every_line_of_the_corpus_gets_its_verdict_and_nothing_forbidden_runs() {
     let mut wrong = Vec::new();
     for group in &corpus.group {
         let book = user_rules(&format!("{}\n{}", include_str!("rules.toml"), group.rules));
-        let expected = [(&group.allow, Decision::Allow), (&group.ask, Decision::Ask), (&group.deny, Decision::Deny)];
+        let expected =
+            [(&group.allow, Decision::Allow), (&group.ask, Decision::Ask), (&group.deny, Decision::Deny)];
         for (lines, expected) in expected {
             for line in lines {
                 *counts.entry(expected).or_default() += 1;
                 let judgement = book.explain(&shell::plan(line, &place()), group.mode);
                 let got = Decision::from(&judgement.verdict);
-                let report = format!("[{}] {line:?}: expected {expected}, got {got}: {:?}", group.name, judgement.verdict);
+                let report = format!(
+                    "[{}] {line:?}: expected {expected}, got {got}: {:?}",
+                    group.name, judgement.verdict
+                );
                 if got < expected {
                     forbidden.push(report);
                 } else if got != expected {

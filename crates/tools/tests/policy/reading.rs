@@ -21,9 +21,16 @@ fn read(line: &str) -> Vec<String> {
                         WordKind::Unknown => format!("?{}?", word.text),
                     })
                     .collect();
-                let cwd = cwd.strip_prefix("/home/user/project").map(|path| path.display().to_string()).unwrap_or_else(|_| cwd.display().to_string());
+                let cwd = cwd
+                    .strip_prefix("/home/user/project")
+                    .map(|path| path.display().to_string())
+                    .unwrap_or_else(|_| cwd.display().to_string());
                 let carrier = if carrier { "start" } else { "run" };
-                format!("{carrier} [{}]{}", words.join("|"), if cwd.is_empty() { String::new() } else { format!(" in {cwd}") })
+                format!(
+                    "{carrier} [{}]{}",
+                    words.join("|"),
+                    if cwd.is_empty() { String::new() } else { format!(" in {cwd}") }
+                )
             }
             Effect::Env { name, value } => format!("set {name}={}", value.text),
             Effect::Unclear { what, .. } => format!("unclear {what}"),
@@ -36,7 +43,10 @@ fn read(line: &str) -> Vec<String> {
 #[test]
 fn every_part_of_a_compound_line_is_listed_in_order() {
     assert_eq!(read("a && b | c; (d) & { e; }"), ["run [a]", "run [b]", "run [c]", "run [d]", "run [e]"]);
-    assert_eq!(read("if a; then b; elif c; then d; else e; fi"), ["run [a]", "run [b]", "run [c]", "run [d]", "run [e]"]);
+    assert_eq!(
+        read("if a; then b; elif c; then d; else e; fi"),
+        ["run [a]", "run [b]", "run [c]", "run [d]", "run [e]"]
+    );
     assert_eq!(read("case x in a|b) c;; *) d;; esac"), ["run [c]", "run [d]"]);
 }
 
@@ -60,13 +70,19 @@ fn the_folder_follows_cd_only_where_it_must_have_worked() {
     assert_eq!(read("(cd a && b); c"), ["run [cd|a]", "run [b] in a", "run [c]"]);
     assert_eq!(read("x || cd a && b"), ["run [x]", "run [cd|a]", "run [b]", "run [b] in a"]);
     assert_eq!(read("! cd a && b"), ["run [cd|a]", "run [b]", "run [b] in a"]);
-    assert_eq!(read("cd a && cd .. && b > x"), ["run [cd|a]", "run [cd|..] in a", "write /home/user/project/x", "run [b]"]);
+    assert_eq!(
+        read("cd a && cd .. && b > x"),
+        ["run [cd|a]", "run [cd|..] in a", "write /home/user/project/x", "run [b]"]
+    );
 }
 
 #[test]
 fn wrappers_are_looked_through() {
     assert_eq!(read("sudo -u x rm y"), ["run [sudo|-u|x|rm|y]", "run [rm|y]"]);
-    assert_eq!(read("env A=b timeout 5 rm y"), ["start [env|A=b|timeout|5|rm|y]", "set A=b", "start [timeout|5|rm|y]", "run [rm|y]"]);
+    assert_eq!(
+        read("env A=b timeout 5 rm y"),
+        ["start [env|A=b|timeout|5|rm|y]", "set A=b", "start [timeout|5|rm|y]", "run [rm|y]"]
+    );
     assert_eq!(read("xargs -n 1 rm"), ["start [xargs|-n|1|rm]", "run [rm|?…?]"]);
     assert_eq!(read("find . -exec rm {} +"), ["run [find|.|-exec|rm|{}|+]", "run [rm|?{}?]"]);
     assert_eq!(read("bash -c 'a; b'"), ["start [bash|-c|a; b]", "run [a]", "run [b]"]);
@@ -81,7 +97,18 @@ fn assignments_are_effects_of_their_own() {
 
 #[test]
 fn what_cannot_be_known_is_said_to_be_unclear() {
-    for line in ["$x", "a <<EOF", "eval $x", "echo $((a[b]))", "f() { a; }", "alias a=b", "a 'b", "ssh host a", "cd $x", "a > $x"] {
+    for line in [
+        "$x",
+        "a <<EOF",
+        "eval $x",
+        "echo $((a[b]))",
+        "f() { a; }",
+        "alias a=b",
+        "a 'b",
+        "ssh host a",
+        "cd $x",
+        "a > $x",
+    ] {
         assert!(read(line).iter().any(|effect| effect.starts_with("unclear")), "{line}: {:?}", read(line));
     }
 }
