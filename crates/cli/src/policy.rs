@@ -102,7 +102,8 @@ pub fn run(args: &PolicyArgs, place: &PolicyPlace) -> Result<Report, PolicyError
     let shell_place = Place { cwd: place.directory.clone(), home: place.home.clone() };
     match &args.command {
         PolicyCommand::Explain { command, mode, json } => {
-            let plan = shell::plan(command, &shell_place);
+            let mut plan = shell::plan(command, &shell_place);
+            shell::look_at_disk(&mut plan.effects, std::slice::from_ref(&place.directory));
             let judgement = book.explain(&plan, (*mode).into());
             report.text = if *json { explain_json(&judgement) } else { explain_text(&judgement) };
         }

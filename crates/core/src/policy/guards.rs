@@ -32,7 +32,9 @@ pub(super) fn guard(effect: &Effect, rule: &Rule, scope: &Scope) -> Option<Strin
                 .or_else(|| (!scope.contains(path)).then(|| "it lies outside the workspace".to_owned()))
         }
         Effect::Exec { words, cwd, .. } => exec(words, cwd, rule),
-        Effect::Env { name, .. } if matches!(rule.subject, Subject::Env(_)) || harmless_variable(name) => {
+        Effect::Env { name, .. }
+            if matches!(rule.subject, Subject::Env { .. }) || harmless_variable(name) =>
+        {
             None
         }
         Effect::Env { .. } => Some("this variable may change what commands do".into()),

@@ -79,7 +79,7 @@ impl Rule {
                 let overlaps = |path: &Path| scope.may_reach(patterns, path);
                 words_as_paths(words, cwd, named, overlaps)
             }
-            (Subject::Env(globs), Some(Effect::Env { name, .. })) => yes(globs.is_match(name)),
+            (Subject::Env { globs, .. }, Some(Effect::Env { name, .. })) => yes(globs.is_match(name)),
             (subject, Some(Effect::Exec { words, command, .. })) => match subject {
                 Subject::Command(commands) => any(commands, |wanted| exact(wanted, words, strict)),
                 Subject::Prefix(commands) if strict => any(commands, |wanted| loose(wanted, words)),
@@ -96,6 +96,17 @@ impl Rule {
             },
             _ => Match::No,
         }
+    }
+
+    /// True when the rule is about some call of the tool in this mode.
+    pub(super) fn concerns(&self, tool: &str, mode: ApprovalMode) -> bool {
+        let holds = self.modes.is_empty() || self.modes.contains(&mode);
+        holds && self.server.is_none() && self.tools.iter().any(|pattern| like(pattern, tool))
+    }
+
+    /// True when the rule is about every call of the tools it names.
+    pub(super) fn is_general(&self) -> bool {
+        matches!(self.subject, Subject::Anything) && self.args.is_none()
     }
 
     fn names_tool(&self, plan: &Plan) -> bool {

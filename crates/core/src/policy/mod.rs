@@ -3,8 +3,8 @@
 //! [`RuleBook`] judges a [`Plan`] effect by effect and takes the strictest verdict. For each effect, the rules
 //! are asked in the order of their tier and priority; a denial from any tier of the user's, the workspace's or
 //! the administrator's rules holds against every allowance. Then two layers that no file can switch off: what
-//! the default rules would ask about is let through when it is known to be harmless ([`commands`]), and what
-//! they would let through is asked about when it is delicate ([`guards`]).
+//! the default rules would ask about is let through when it is known to be harmless (`commands`), and what
+//! they would let through is asked about when it is delicate (`guards`).
 //!
 //! Everything here is pure. Rule texts and the folders they speak of are handed in.
 
@@ -134,6 +134,25 @@ impl RuleBook {
     /// What the user should know about the rule files: rules that have no effect, and why.
     pub fn notices(&self) -> &[String] {
         &self.notices
+    }
+
+    /// Whether a model should be told of a tool: true when some call of it could run. `somebody_to_ask` is
+    /// false where every question is answered with no.
+    pub fn offers(&self, tool: &str, mode: ApprovalMode, somebody_to_ask: bool) -> bool {
+        let writes_plans = mode == ApprovalMode::Plan
+            && self.scope.plans.is_some()
+            && matches!(tool, "write_file" | "replace");
+        let reads_in_shell =
+            tool == matching::SHELL && matches!(mode, ApprovalMode::Default | ApprovalMode::AutoEdit);
+        for rule in self.rules.iter().filter(|rule| rule.concerns(tool, mode)) {
+            match rule.decision {
+                Decision::Allow => return true,
+                Decision::Ask if somebody_to_ask => return true,
+                _ if !rule.is_general() => {}
+                _ => return rule.tier == Tier::Default && (writes_plans || reads_in_shell),
+            }
+        }
+        false
     }
 
     /// Judges a plan and says how the verdict came about.

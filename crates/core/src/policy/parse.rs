@@ -139,7 +139,7 @@ fn rule(file: &RuleFile, index: usize, text: RuleText) -> Result<Rule, String> {
     let subject = subject(text.command, text.command_prefix, text.command_regex, text.path, text.env)?;
     let tools: Vec<String> = match (text.tool, &subject) {
         (Some(tools), _) => tools.into_vec().iter().map(|tool| canonical_tool(tool)).collect(),
-        (None, Subject::Command(_) | Subject::Prefix(_) | Subject::Pattern { .. } | Subject::Env(_)) => {
+        (None, Subject::Command(_) | Subject::Prefix(_) | Subject::Pattern { .. } | Subject::Env { .. }) => {
             vec![SHELL.to_owned()]
         }
         (None, _) if text.mcp_name.is_some() => vec!["*".to_owned()],
@@ -192,7 +192,10 @@ fn subject(
         return Ok(Subject::Path { globs: glob_set(&patterns)?, patterns });
     }
     match env {
-        Some(names) => Ok(Subject::Env(glob_set(&names.into_vec())?)),
+        Some(names) => {
+            let patterns = names.into_vec();
+            Ok(Subject::Env { globs: glob_set(&patterns)?, patterns })
+        }
         None => Ok(Subject::Anything),
     }
 }

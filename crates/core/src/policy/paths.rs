@@ -219,6 +219,10 @@ pub(super) fn protected(path: &Path) -> Option<&'static str> {
     if [".git", ".hg", ".svn", ".jj"].into_iter().any(has) {
         return Some("it belongs to version control, whose hooks and settings run commands");
     }
+    // A folder with such a file may pass for a repository, with settings of its own.
+    if path.file_name().is_some_and(|name| name == "HEAD") {
+        return Some("it belongs to version control, whose hooks and settings run commands");
+    }
     if START_UP.contains(&last) || last == ".gitmodules" {
         return Some("it is read when a shell or a tool starts");
     }

@@ -92,7 +92,7 @@ pub(crate) enum Subject {
     /// Paths.
     Path { globs: GlobSet, patterns: Vec<String> },
     /// Variables.
-    Env(GlobSet),
+    Env { globs: GlobSet, patterns: Vec<String> },
 }
 
 impl Rule {
@@ -112,7 +112,7 @@ impl Rule {
             Subject::Prefix(commands) => format!(" commandPrefix {}", list(commands)),
             Subject::Pattern { part, .. } => format!(" commandRegex {part}"),
             Subject::Path { patterns, .. } => format!(" path {}", patterns.join(" | ")),
-            Subject::Env(globs) => format!(" env ({})", globs.len()),
+            Subject::Env { patterns, .. } => format!(" env {}", patterns.join(" | ")),
         };
         let server = self.server.as_ref().map(|server| format!(" mcpName {server}")).unwrap_or_default();
         let args = self.args.as_ref().map(|args| format!(" argsPattern {args}")).unwrap_or_default();

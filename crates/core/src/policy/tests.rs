@@ -277,3 +277,21 @@ fn rules_run_their_own_tests() {
     assert_eq!(failures[0].test.command, "rm x");
     assert_eq!(failures[0].got, Decision::Ask);
 }
+
+#[test]
+fn a_tool_is_offered_when_some_call_of_it_could_run() {
+    let plain = book(&[]);
+    let (default, planning) = (ApprovalMode::Default, ApprovalMode::Plan);
+    assert!(plain.offers("read_file", default, false));
+    assert!(!plain.offers("web_fetch", default, false) && plain.offers("web_fetch", default, true));
+    assert!(
+        !plain.offers("replace", default, false) && plain.offers("replace", ApprovalMode::AutoEdit, false)
+    );
+    assert!(plain.offers("run_shell_command", default, false));
+    assert!(!plain.offers("run_shell_command", planning, true));
+    assert!(plain.offers("write_file", planning, false));
+    let denied = book(&[(Tier::User, "[[rule]]\ntool = \"run_shell_command\"\ndecision = \"deny\"\n")]);
+    assert!(!denied.offers("run_shell_command", ApprovalMode::Yolo, true));
+    let partly = "[[rule]]\ntool = \"run_shell_command\"\ndecision = \"deny\"\npriority = 1\n[[rule]]\ncommandPrefix = \"ls -F\"\ndecision = \"allow\"\n";
+    assert!(book(&[(Tier::User, partly)]).offers("run_shell_command", default, false));
+}

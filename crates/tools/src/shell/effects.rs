@@ -319,7 +319,7 @@ fn test_word(word: &RawWord, home: Option<&str>) -> Word {
 }
 
 /// `path` seen from `folder`, with `.` and `..` worked out on the text alone.
-fn join_path(folder: &Path, path: &str) -> PathBuf {
+pub(super) fn join_path(folder: &Path, path: &str) -> PathBuf {
     let mut joined = PathBuf::new();
     for component in folder.join(path).components() {
         match component {

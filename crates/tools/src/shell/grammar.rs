@@ -374,9 +374,8 @@ impl Reader<'_> {
                 None => break,
             }
         }
-        if self.peek().is_none_or(ends_word) {
-            Ok(redirects)
-        } else if self.keyword().is_some_and(|keyword| CLOSERS.contains(&keyword)) {
+        let closed = self.keyword().is_some_and(|keyword| CLOSERS.contains(&keyword));
+        if closed || self.peek().is_none_or(ends_word) {
             Ok(redirects)
         } else {
             Err(self.trouble(self.at, MISPLACED))

@@ -12,6 +12,7 @@
 
 mod agreement;
 mod ansi_c;
+mod disk;
 mod effects;
 mod expand;
 mod grammar;
@@ -29,11 +30,15 @@ use std::path::PathBuf;
 
 use charla_proto::{Effect, Lane, Plan, Preview};
 
+pub use disk::look_at_disk;
 pub use quote::quote;
 use syntax::{Item, Link, Node, Read, Script, Trouble};
 
 /// Longer texts are not read.
 const MAX_BYTES: usize = 64 * 1024;
+
+/// A command line that does more than this is not listed to its end.
+const MAX_EFFECTS: usize = 1000;
 
 /// Where a command line would run.
 #[derive(Clone, Debug, Default)]
@@ -56,6 +61,11 @@ pub fn effects(command: &str, place: &Place) -> Vec<Effect> {
             found.extend(effects::walk(&script, place));
         }
         Err(trouble) => found.push(unclear(trouble)),
+    }
+    if found.len() > MAX_EFFECTS {
+        found.truncate(MAX_EFFECTS);
+        let what = command.chars().take(80).collect();
+        found.push(unclear(Trouble { what, reason: "it does too many things to be judged".into() }));
     }
     found
 }

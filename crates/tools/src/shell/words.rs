@@ -296,7 +296,8 @@ impl Reader<'_> {
         {
             return Err(self.trouble(start, "no variable has such a name"));
         }
-        if self.at == name && !(self.peek().is_some_and(|byte| b"@*#?-$".contains(&byte)) && !length) {
+        let special = !length && self.peek().is_some_and(|byte| b"@*#?-$".contains(&byte));
+        if self.at == name && !special {
             return Err(self.trouble(start, "this kind of expansion may run commands"));
         }
         if self.at == name {

@@ -237,7 +237,7 @@ fn random_quoting_means_the_same_to_bash_and_to_the_reader() {
     let bash = Bash::new();
     let place = bash.place();
     let (understood, compared) = (Cell::new(0), Cell::new(0));
-    let mut runner = TestRunner::new(Config { cases: 20000, failure_persistence: None, ..Config::default() });
+    let mut runner = TestRunner::new(Config { cases: 1500, failure_persistence: None, ..Config::default() });
     runner
         .run(&strategy, |line| {
             let Some(runs) = read(&line, &place) else { return Ok(()) };

@@ -112,3 +112,28 @@ fn what_cannot_be_known_is_said_to_be_unclear() {
         assert!(read(line).iter().any(|effect| effect.starts_with("unclear")), "{line}: {:?}", read(line));
     }
 }
+
+#[test]
+fn links_and_nested_repositories_are_found_on_the_disk() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().canonicalize().unwrap().join("project");
+    std::fs::create_dir_all(root.join("nested/.git")).unwrap();
+    std::fs::create_dir_all(root.join("src")).unwrap();
+    std::fs::write(root.join("plain"), "").unwrap();
+    std::fs::write(root.join(".env"), "").unwrap();
+    std::os::unix::fs::symlink("/etc", root.join("out")).unwrap();
+    std::os::unix::fs::symlink(".env", root.join("notes")).unwrap();
+    let on_disk = |line: &str| {
+        let place = shell::Place { cwd: root.clone(), home: None };
+        let mut effects = shell::effects(line, &place);
+        let before = effects.len();
+        shell::look_at_disk(&mut effects, std::slice::from_ref(&root));
+        effects.split_off(before)
+    };
+    assert_eq!(on_disk("cat plain src/missing"), []);
+    assert_eq!(on_disk("cat out/hosts"), [Effect::Read { path: "/etc/hosts".into() }]);
+    assert_eq!(on_disk("cat notes"), [Effect::Read { path: root.join(".env") }]);
+    assert_eq!(on_disk("ls > out/new"), [Effect::Write { path: "/etc/new".into() }]);
+    assert_eq!(on_disk("cd src && git status"), []);
+    assert!(matches!(on_disk("cd nested && git status").as_slice(), [Effect::Unclear { .. }]));
+}

@@ -88,11 +88,15 @@ fn sed_script(script: &str) -> bool {
     }
 }
 
-/// Steps past the next `mark` that is neither escaped nor in brackets that could hide it.
+/// Steps past the next `mark` that is not escaped. Inside brackets some versions of sed see no mark, others
+/// do: then nobody can tell where the expression ends.
 fn skip_to(mark: char, rest: &mut std::iter::Peekable<std::str::Chars<'_>>) -> bool {
+    let mut bracket = false;
     while let Some(next) = rest.next() {
         match next {
-            next if next == mark => return true,
+            next if next == mark => return !bracket,
+            '[' => bracket = true,
+            ']' => bracket = false,
             '\\' => {
                 rest.next();
             }

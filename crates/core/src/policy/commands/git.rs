@@ -250,7 +250,6 @@ const SUBCOMMANDS: [Subcommand; 24] = [
             "--perl-regexp",
             "--heading",
             "--break",
-            "--untracked",
             "--and",
             "--or",
             "--not",
@@ -303,6 +302,9 @@ const PAIRS: [(&str, &str); 7] = [
 ];
 
 pub(super) fn check(call: Call<'_>) -> Checked {
+    if !call.scope.contains(call.cwd) {
+        return Err("the settings of a repository outside the workspace may run programs".into());
+    }
     let mut words = call.words;
     while let Some("--no-pager" | "--no-optional-locks" | "--literal-pathspecs") =
         words.first().and_then(Word::known)

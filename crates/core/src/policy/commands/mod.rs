@@ -95,6 +95,7 @@ fn reads_only(call: Call<'_>) -> Checked {
             _ => Err("its format is not known".into()),
         },
         "date" => only(call, |word| word.starts_with('+') || matches!(word, "-u" | "-R" | "-I" | "--utc")),
+        "wait" => only(call, |word| word.bytes().all(|byte| byte.is_ascii_digit())),
         "hostname" => only(call, |word| matches!(word, "-f" | "-s" | "-i" | "-I")),
         "ps" => {
             only(call, |word| matches!(word, "aux" | "-ef" | "-e" | "-f" | "-A" | "-a" | "ax" | "x" | "-aux"))

@@ -53,8 +53,7 @@ const SPECS: [Spec; 18] = [
         &[
             "echo", "pwd", "true", "false", ":", "basename", "dirname", "whoami", "id", "groups", "uname",
             "arch", "nproc", "uptime", "free", "seq", "sleep", "tty", "which", "type", "exit", "return",
-            "break", "continue", "shift", "wait", "expr", "tr", "cal", "numfmt", "factor", "logname",
-            "getconf",
+            "break", "continue", "shift", "expr", "tr", "cal", "numfmt", "factor", "logname", "getconf",
         ],
         "",
         Operands::Nothing,
@@ -105,14 +104,13 @@ const SPECS: [Spec; 18] = [
     },
     only(
         &["diff"],
-        "uNrqwbBiyastdpEZc",
+        "uqwbBiyastdpEZc",
         "UCIWxL",
         &[
             "--brief",
             "--unified",
             "--color",
             "--side-by-side",
-            "--recursive",
             "--ignore-all-space",
             "--new-file",
             "--exclude=",
