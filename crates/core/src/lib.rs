@@ -1,10 +1,11 @@
 //! Charla's engine.
 //!
 //! [`Turn`] asks a model and turns what comes back into the events that every front end shows. Front ends
-//! subscribe; they decide nothing.
+//! subscribe; they decide nothing. [`policy`] decides what may run.
 
 pub mod chat;
 pub mod loop_guard;
+pub mod policy;
 pub mod prompt;
 pub mod scheduler;
 pub mod session;

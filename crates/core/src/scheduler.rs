@@ -123,7 +123,8 @@ impl Scheduler {
             Some((index, prepared)) = self.preparing.next(), if !self.preparing.is_empty() => {
                 let problem = match prepared {
                     Ok(invocation) => {
-                        self.calls[index].plan = Some(invocation.plan().clone());
+                        let args = self.calls[index].call.args.clone();
+                        self.calls[index].plan = Some(Plan { args, ..invocation.plan().clone() });
                         self.calls[index].invocation = Some(invocation);
                         None
                     }

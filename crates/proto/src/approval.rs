@@ -41,6 +41,8 @@ pub enum Verdict {
     Ask {
         /// The rule.
         rule: String,
+        /// Everything that no rule allows yet, in the order it would happen. Never empty.
+        missing: Vec<Missing>,
     },
     /// Do not run it.
     Deny {
@@ -49,6 +51,18 @@ pub enum Verdict {
         /// The reason the model is told.
         reason: String,
     },
+}
+
+/// One part of a plan that no rule allows yet.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Missing {
+    /// The part: a command, a path, a variable.
+    pub what: String,
+    /// Why it is asked about.
+    pub reason: String,
+    /// The rule, as TOML, that "always allow" would add; absent where no rule may allow it for good.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub always: Option<String>,
 }
 
 /// The states of a call. The last three are final.
@@ -69,6 +83,15 @@ pub enum CallStatus {
     Error,
     /// It was cancelled.
     Cancelled,
+}
+
+impl Verdict {
+    /// The rule that decided.
+    pub fn rule(&self) -> &str {
+        match self {
+            Verdict::Allow { rule } | Verdict::Ask { rule, .. } | Verdict::Deny { rule, .. } => rule,
+        }
+    }
 }
 
 impl CallStatus {
@@ -104,7 +127,10 @@ pub struct Confirmation {
     pub rule: String,
     /// What really holds the call in while it runs.
     pub isolation: String,
-    /// What "always" would allow, in words; absent where there is no such answer.
+    /// What is asked about, part by part, and why.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reasons: Vec<String>,
+    /// The rules, as TOML, that "always" would add; absent where there is no such answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub always: Option<String>,
 }

@@ -24,7 +24,9 @@ mod secret;
 mod snapshot;
 pub mod tool;
 
-pub use approval::{ApprovalMode, CallStatus, Confirmation, ConfirmationDetail, Outcome, Policy, Verdict};
+pub use approval::{
+    ApprovalMode, CallStatus, Confirmation, ConfirmationDetail, Missing, Outcome, Policy, Verdict,
+};
 pub use assemble::Assembler;
 pub use content::{
     Blob, Content, FileData, FunctionCall, FunctionResponse, InvalidArgs, Origin, Part, PartKind, Role,
@@ -54,5 +56,6 @@ pub use response::{
 pub use secret::looks_secret;
 pub use snapshot::{SnapshotError, Snapshots};
 pub use tool::{
-    Args, Effect, Invocation, Lane, Plan, Preview, RunContext, ToolContext, ToolError, ToolOutput,
+    Args, Effect, Invocation, Lane, Plan, Preview, RunContext, ToolContext, ToolError, ToolOutput, Word,
+    WordKind,
 };

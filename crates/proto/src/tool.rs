@@ -68,6 +68,9 @@ pub struct RunContext {
 pub struct Plan {
     /// The tool.
     pub tool: String,
+    /// The arguments it was called with; rules may look at them.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub args: Args,
     /// One line for people.
     pub title: String,
     /// Everything it touches.
@@ -92,12 +95,31 @@ pub enum Effect {
         /// The path.
         path: PathBuf,
     },
-    /// Runs a command line.
+    /// Runs one simple command. A command line is as many of these as it would run, wherever they hide.
     Exec {
-        /// The whole command line.
+        /// The command as it was written.
         command: String,
         /// The folder it runs in.
         cwd: PathBuf,
+        /// The words it is given, quotes and expansions resolved. Never empty.
+        words: Vec<Word>,
+        /// True when all it does is start another command, which is in the plan too (`timeout 5 ls`).
+        #[serde(default, skip_serializing_if = "is_false")]
+        carrier: bool,
+    },
+    /// Sets a variable that commands may see.
+    Env {
+        /// The variable.
+        name: String,
+        /// Its new value.
+        value: Word,
+    },
+    /// Does something that could not be told from the text. Never allowed by a rule about commands.
+    Unclear {
+        /// The part that is not understood, as it was written.
+        what: String,
+        /// Why not.
+        reason: String,
     },
     /// Talks to a host.
     Net {
@@ -111,6 +133,57 @@ pub enum Effect {
         /// The server's tool.
         tool: String,
     },
+}
+
+/// A word of a command, as far as it is known before the command runs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Word {
+    /// The word itself when it is literal; else how it was written.
+    pub text: String,
+    /// How much is known of it.
+    #[serde(default, skip_serializing_if = "WordKind::is_literal")]
+    pub kind: WordKind,
+}
+
+impl Word {
+    /// A word that is fully known.
+    pub fn literal(text: impl Into<String>) -> Word {
+        Word { text: text.into(), kind: WordKind::Literal }
+    }
+
+    /// A word only the shell can know.
+    pub fn unknown(source: impl Into<String>) -> Word {
+        Word { text: source.into(), kind: WordKind::Unknown }
+    }
+
+    /// The word, if it is fully known.
+    pub fn known(&self) -> Option<&str> {
+        self.kind.is_literal().then_some(self.text.as_str())
+    }
+}
+
+/// How much of a word is known before the command runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WordKind {
+    /// All of it.
+    #[default]
+    Literal,
+    /// It is a file name pattern: any number of existing paths that match it.
+    Glob,
+    /// Nothing: any text, and unless it is quoted any number of words.
+    Unknown,
+}
+
+impl WordKind {
+    /// True for a word that is fully known.
+    pub fn is_literal(&self) -> bool {
+        *self == WordKind::Literal
+    }
+}
+
+fn is_false(flag: &bool) -> bool {
+    !flag
 }
 
 /// What a person needs to see to decide.

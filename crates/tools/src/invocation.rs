@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use charla_proto::{
-    BoxFuture, Effect, Invocation, Lane, Part, Plan, Preview, RunContext, ToolError, ToolOutput,
+    Args, BoxFuture, Effect, Invocation, Lane, Part, Plan, Preview, RunContext, ToolError, ToolOutput,
 };
 
 /// How long after its limit a task that does not look at its [`Stop`] is waited for.
@@ -43,12 +43,19 @@ impl Invocation for Prepared {
 
 /// The plan of a call that only reads.
 pub(crate) fn reading(tool: &str, title: String, effects: Vec<Effect>) -> Plan {
-    Plan { tool: tool.to_owned(), title, effects, preview: Preview::None, lane: Lane::Shared }
+    Plan {
+        tool: tool.to_owned(),
+        args: Args::new(),
+        title,
+        effects,
+        preview: Preview::None,
+        lane: Lane::Shared,
+    }
 }
 
 /// The plan of a call that changes something.
 pub(crate) fn changing(tool: &str, title: String, effects: Vec<Effect>, preview: Preview) -> Plan {
-    Plan { tool: tool.to_owned(), title, effects, preview, lane: Lane::Exclusive }
+    Plan { tool: tool.to_owned(), args: Args::new(), title, effects, preview, lane: Lane::Exclusive }
 }
 
 /// An error of a kind with its words.

@@ -7,6 +7,7 @@ mod invocation;
 mod paths;
 mod registry;
 mod search;
+pub mod shell;
 mod spelling;
 pub mod text;
 mod todos;

@@ -189,7 +189,8 @@ impl View {
                 // The model is asked again once all calls are done; the time until then is not its own.
                 story.stats.restart(Instant::now());
                 let response = ended.response.clone();
-                if ended.status != CallStatus::Success && !response.to_text().starts_with("Not run: it needs") {
+                if ended.status != CallStatus::Success && !response.to_text().starts_with("Not run: it needs")
+                {
                     let words: String = response.to_text().chars().take(400).collect();
                     self.printer.note(&format!("Error executing tool {}: {words}", response.name));
                 }

@@ -7,8 +7,8 @@ use charla_proto::tool::Tool as ToolTrait;
 use charla_proto::{
     Args, BoxFuture, CallStatus, Candidate, ChunkStream, Effect, EmbedRequest, EmbedResponse, Fact,
     FinishReason, FunctionCall, FunctionDeclaration, GenerateResponse, Invocation, Lane, LlmError,
-    LlmErrorKind, Part, Plan, Preview, Role, RunContext, SessionStarted, StreamEvent, TokenCount, ToolError,
-    ToolOutput, TurnEnd, Verdict,
+    LlmErrorKind, Missing, Part, Plan, Preview, Role, RunContext, SessionStarted, StreamEvent, TokenCount,
+    ToolError, ToolOutput, TurnEnd, Verdict,
 };
 use futures_util::stream;
 use proptest::prelude::*;
@@ -131,6 +131,7 @@ impl ToolTrait for FakeTool {
             let reads = self.name == "read";
             let plan = Plan {
                 tool: self.name.to_owned(),
+                args: Args::new(),
                 title: format!("{} {n}", self.name),
                 effects: vec![if reads { Effect::Read { path } } else { Effect::Write { path } }],
                 preview: Preview::None,
@@ -198,7 +199,8 @@ impl Policy for Rules {
         if plan.tool == "read" || mode == ApprovalMode::Yolo {
             return Verdict::Allow { rule };
         }
-        Verdict::Ask { rule }
+        let missing = Missing { what: plan.title.clone(), reason: "test".to_owned(), always: None };
+        Verdict::Ask { rule, missing: vec![missing] }
     }
 }
 

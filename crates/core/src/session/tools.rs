@@ -2,7 +2,7 @@
 
 use charla_proto::{
     ApprovalAnswered, CallAsked, CallEnded, CallStarted, CallStatus, Confirmation, ConfirmationDetail,
-    Effect, Fact, FunctionCall, FunctionResponse, JournalError, Outcome, Plan, Preview, ToolError,
+    Effect, Fact, FunctionCall, FunctionResponse, JournalError, Missing, Outcome, Plan, Preview, ToolError,
     ToolOutput, TurnEnd, Verdict,
 };
 use serde_json::Value;
@@ -149,7 +149,7 @@ impl Actor {
             Verdict::Ask { .. } if self.grants.cover(&plan) || self.grants.approved(&call) => {
                 self.advance(index, CallStatus::Scheduled)
             }
-            Verdict::Ask { rule } => self.ask(index, &call, &plan, rule).await?,
+            Verdict::Ask { rule, missing } => self.ask(index, &call, &plan, rule, &missing).await?,
         }
         Ok(())
     }
@@ -160,6 +160,7 @@ impl Actor {
         call: &FunctionCall,
         plan: &Plan,
         rule: String,
+        missing: &[Missing],
     ) -> Result<(), JournalError> {
         let session = self.ledger.conversation.started.as_ref().map(|started| started.session.clone());
         let approval = format!("{}:{}", session.unwrap_or_default(), self.ledger.conversation.seq + 1);
@@ -167,7 +168,7 @@ impl Actor {
             turn: self.ledger.conversation.turns,
             call: call.id.clone().unwrap_or_default(),
             approval: approval.clone(),
-            confirmation: confirmation(plan, call, rule, &self.settings.isolation),
+            confirmation: confirmation(plan, call, rule, missing, &self.settings.isolation),
         };
         let mut facts = vec![Fact::CallAsked(Box::new(asked))];
         if !self.settings.somebody_to_ask {
@@ -302,7 +303,13 @@ fn answered(approval: String, outcome: Outcome, by: &str) -> Fact {
     Fact::ApprovalAnswered(Box::new(ApprovalAnswered { approval, outcome, by: by.to_owned() }))
 }
 
-fn confirmation(plan: &Plan, call: &FunctionCall, rule: String, isolation: &str) -> Confirmation {
+fn confirmation(
+    plan: &Plan,
+    call: &FunctionCall,
+    rule: String,
+    missing: &[Missing],
+    isolation: &str,
+) -> Confirmation {
     let mcp = plan.effects.iter().find_map(|effect| match effect {
         Effect::Mcp { server, tool } => Some((server.clone(), tool.clone())),
         _ => None,
@@ -327,8 +334,16 @@ fn confirmation(plan: &Plan, call: &FunctionCall, rule: String, isolation: &str)
         detail,
         rule,
         isolation: isolation.to_owned(),
-        always: Some(format!("`{}` doing exactly this again", plan.tool)),
+        always: always(missing),
+        reasons: missing.iter().map(|part| format!("{}: {}", part.what, part.reason)).collect(),
     }
+}
+
+/// What "always" would allow: the rules for the parts that no rule allows yet; nothing when one of
+/// them may not be allowed for good.
+fn always(missing: &[Missing]) -> Option<String> {
+    let rules: Option<Vec<&str>> = missing.iter().map(|part| part.always.as_deref()).collect();
+    rules.filter(|rules| !rules.is_empty()).map(|rules| rules.join("\n"))
 }
 
 fn hosts(plan: &Plan) -> Vec<String> {

@@ -1,0 +1,375 @@
+//! The commands of git that only read.
+
+use charla_proto::Word;
+
+use super::options::{Sorted, sort};
+use super::table::Options;
+use super::{Call, Checked};
+use crate::policy::paths::resolve;
+
+const SHOWING: &[&str] = &[
+    "--oneline",
+    "--graph",
+    "--all",
+    "--stat",
+    "--shortstat",
+    "--numstat",
+    "--name-only",
+    "--name-status",
+    "--summary",
+    "--patch",
+    "--no-patch",
+    "--format=",
+    "--pretty",
+    "--abbrev-commit",
+    "--abbrev",
+    "--decorate",
+    "--no-decorate",
+    "--author=",
+    "--since=",
+    "--until=",
+    "--after=",
+    "--before=",
+    "--grep=",
+    "--max-count=",
+    "--skip=",
+    "--date=",
+    "--reverse",
+    "--merges",
+    "--no-merges",
+    "--first-parent",
+    "--follow",
+    "--cached",
+    "--staged",
+    "--word-diff",
+    "--color",
+    "--no-color",
+    "--unified=",
+    "--ignore-all-space",
+    "--ignore-space-change",
+    "--diff-filter=",
+    "--find-renames",
+    "--no-renames",
+    "--exit-code",
+    "--quiet",
+    "--minimal",
+    "--check",
+    "--raw",
+    "--branches",
+    "--tags",
+    "--remotes",
+    "--topo-order",
+    "--left-right",
+    "--cherry-pick",
+    "--no-ext-diff",
+    "--no-textconv",
+    "--full-index",
+    "--function-context",
+    "--merge-base",
+    "--ignore-case",
+    "--source",
+    "--simplify-by-decoration",
+    "--relative",
+    "--compact-summary",
+    "--dirstat",
+    "--children",
+    "--parents",
+];
+
+/// What a subcommand may be given: letters, letters with a value, long options, and whether operands are free.
+struct Subcommand {
+    name: &'static str,
+    letters: &'static str,
+    valued: &'static str,
+    long: &'static [&'static str],
+    operands: Free,
+}
+
+/// Which operands a subcommand may have.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Free {
+    /// Any: they name revisions or files.
+    Any,
+    /// None: with one, it changes something.
+    No,
+    /// Only with `--list` or `-l`.
+    Listing,
+}
+
+const fn row(
+    name: &'static str,
+    letters: &'static str,
+    valued: &'static str,
+    long: &'static [&'static str],
+    operands: Free,
+) -> Subcommand {
+    Subcommand { name, letters, valued, long, operands }
+}
+
+const SUBCOMMANDS: [Subcommand; 24] = [
+    row(
+        "status",
+        "sbuvz",
+        "",
+        &[
+            "--short",
+            "--branch",
+            "--porcelain",
+            "--untracked-files",
+            "--ignored",
+            "--long",
+            "--verbose",
+            "--show-stash",
+            "--no-renames",
+        ],
+        Free::Any,
+    ),
+    row("log", "pwbizcm", "nSGLU", SHOWING, Free::Any),
+    row("diff", "pwbizRu", "SGUO", SHOWING, Free::Any),
+    row("show", "pwbizsq", "SGUn", SHOWING, Free::Any),
+    row("shortlog", "snec", "", SHOWING, Free::Any),
+    row("whatchanged", "p", "nU", SHOWING, Free::Any),
+    row(
+        "blame",
+        "wlstefnpcMC",
+        "L",
+        &["--line-porcelain", "--porcelain", "--date=", "--show-email", "--root"],
+        Free::Any,
+    ),
+    row(
+        "rev-parse",
+        "q",
+        "",
+        &[
+            "--abbrev-ref",
+            "--short",
+            "--verify",
+            "--show-toplevel",
+            "--git-dir",
+            "--is-inside-work-tree",
+            "--symbolic-full-name",
+            "--show-prefix",
+            "--show-cdup",
+            "--all",
+            "--branches",
+            "--tags",
+            "--quiet",
+            "--absolute-git-dir",
+            "--is-bare-repository",
+            "--git-common-dir",
+        ],
+        Free::Any,
+    ),
+    row(
+        "rev-list",
+        "",
+        "n",
+        &[
+            "--count",
+            "--all",
+            "--max-count=",
+            "--since=",
+            "--until=",
+            "--left-right",
+            "--merges",
+            "--no-merges",
+            "--first-parent",
+            "--reverse",
+            "--author=",
+        ],
+        Free::Any,
+    ),
+    row(
+        "ls-files",
+        "cdomiskzutv",
+        "x",
+        &[
+            "--others",
+            "--exclude-standard",
+            "--cached",
+            "--modified",
+            "--deleted",
+            "--stage",
+            "--unmerged",
+            "--full-name",
+            "--error-unmatch",
+            "--ignored",
+        ],
+        Free::Any,
+    ),
+    row(
+        "ls-tree",
+        "rdtlz",
+        "",
+        &["--name-only", "--full-tree", "--full-name", "--name-status", "--long"],
+        Free::Any,
+    ),
+    row("cat-file", "tspe", "", &[], Free::Any),
+    row(
+        "describe",
+        "",
+        "",
+        &[
+            "--tags",
+            "--always",
+            "--dirty",
+            "--abbrev",
+            "--all",
+            "--long",
+            "--exact-match",
+            "--contains",
+            "--match=",
+        ],
+        Free::Any,
+    ),
+    row("merge-base", "a", "", &["--all", "--is-ancestor", "--fork-point", "--octopus"], Free::Any),
+    row("name-rev", "", "", &["--name-only", "--tags", "--always"], Free::Any),
+    row(
+        "for-each-ref",
+        "",
+        "",
+        &["--format=", "--sort=", "--count=", "--merged", "--no-merged", "--contains"],
+        Free::Any,
+    ),
+    row("check-ignore", "vqn", "", &["--verbose", "--quiet", "--no-index"], Free::Any),
+    row("count-objects", "vH", "", &["--verbose", "--human-readable"], Free::No),
+    row(
+        "grep",
+        "niwlcvEFPheHLpWq",
+        "eABCm",
+        &[
+            "--line-number",
+            "--ignore-case",
+            "--cached",
+            "--count",
+            "--files-with-matches",
+            "--name-only",
+            "--word-regexp",
+            "--fixed-strings",
+            "--extended-regexp",
+            "--perl-regexp",
+            "--heading",
+            "--break",
+            "--and",
+            "--or",
+            "--not",
+            "--show-function",
+            "--max-depth=",
+            "--no-color",
+        ],
+        Free::Any,
+    ),
+    row(
+        "branch",
+        "arv",
+        "",
+        &[
+            "--all",
+            "--remotes",
+            "--list",
+            "--show-current",
+            "--verbose",
+            "--merged",
+            "--no-merged",
+            "--contains",
+            "--sort=",
+            "--format=",
+            "--no-color",
+        ],
+        Free::Listing,
+    ),
+    row(
+        "tag",
+        "ln",
+        "",
+        &["--list", "--sort=", "--format=", "--contains", "--merged", "--points-at="],
+        Free::Listing,
+    ),
+    row("remote", "v", "", &["--verbose"], Free::No),
+    row("version", "", "", &[], Free::No),
+    row("diff-tree", "rpmcz", "U", SHOWING, Free::Any),
+];
+
+/// Two-word subcommands whose only job is to show something.
+const PAIRS: [(&str, &str); 7] = [
+    ("stash", "list"),
+    ("stash", "show"),
+    ("worktree", "list"),
+    ("remote", "get-url"),
+    ("submodule", "status"),
+    ("reflog", "show"),
+    ("bisect", "log"),
+];
+
+pub(super) fn check(call: Call<'_>) -> Checked {
+    if !call.scope.contains(call.cwd) {
+        return Err("the settings of a repository outside the workspace may run programs".into());
+    }
+    let mut words = call.words;
+    while let Some("--no-pager" | "--no-optional-locks" | "--literal-pathspecs") =
+        words.first().and_then(Word::known)
+    {
+        words = words.get(1..).unwrap_or_default();
+    }
+    let Some(name) = words.first().and_then(Word::known) else {
+        return Err("which git command runs is only known to the shell".into());
+    };
+    let rest = words.get(1..).unwrap_or_default();
+    let second = rest.first().and_then(Word::known);
+    if PAIRS.iter().any(|(first, then)| *first == name && second == Some(*then)) {
+        let rest = rest.get(1..).unwrap_or_default();
+        return sort(rest, Options::Only { letters: "p", long: SHOWING }, "n").map(|_| ());
+    }
+    if name == "reflog" && rest.is_empty() {
+        return Ok(());
+    }
+    if name == "config" {
+        return config(rest);
+    }
+    let Some(subcommand) = SUBCOMMANDS.iter().find(|subcommand| subcommand.name == name) else {
+        return Err(format!("git {name} may change the repository or run programs"));
+    };
+    let options = Options::Only { letters: subcommand.letters, long: subcommand.long };
+    let sorted = sort(rest, options, subcommand.valued)?;
+    operands(subcommand, &sorted)?;
+    paths(call, &sorted)
+}
+
+fn operands(subcommand: &Subcommand, sorted: &Sorted<'_>) -> Checked {
+    let listing =
+        || ["--list", "-l", "--contains", "--merged", "--no-merged"].iter().any(|option| sorted.has(option));
+    match subcommand.operands {
+        Free::Any => Ok(()),
+        _ if sorted.operands.is_empty() => Ok(()),
+        Free::Listing if listing() => Ok(()),
+        _ => Err(format!("git {} with a name changes the repository", subcommand.name)),
+    }
+}
+
+/// Git reads files outside the repository when it is given two of them.
+fn paths(call: Call<'_>, sorted: &Sorted<'_>) -> Checked {
+    for word in &sorted.operands {
+        let looks_outside = word.text.starts_with(['/', '~']) || word.text.contains("../");
+        if looks_outside && !call.scope.readable(&resolve(call.cwd, &word.text)) {
+            return Err(format!("{} lies outside the workspace", word.text));
+        }
+    }
+    Ok(())
+}
+
+/// `git config --get name`: one name, nothing that carries a credential.
+fn config(words: &[Word]) -> Checked {
+    match words {
+        [get, name] if get.known() == Some("--get") => match name.known() {
+            Some(name)
+                if !["url", "credential", "header", "token", "password"]
+                    .iter()
+                    .any(|part| name.to_lowercase().contains(part)) =>
+            {
+                Ok(())
+            }
+            _ => Err("it may show a credential".into()),
+        },
+        _ => Err("git config may change settings or show credentials".into()),
+    }
+}

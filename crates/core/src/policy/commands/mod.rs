@@ -1,0 +1,182 @@
+//! Commands that are known well enough to say what they do.
+//!
+//! Every option has to be on a list: an option nobody has looked at is a reason to ask. Nothing here depends on
+//! what is in the files, so a tool that is told by its own settings to run something (a version control hook, a
+//! configured pager) counts as harmless once its folder is trusted.
+
+mod expressions;
+mod git;
+mod options;
+mod search;
+mod table;
+
+use std::path::Path;
+
+use charla_proto::{Word, WordKind};
+
+use super::Scope;
+use super::paths::{protected, resolve};
+pub(super) use table::Operands;
+
+/// What harm a command can do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Harm {
+    /// It only reads, and only what may be read.
+    None,
+    /// It changes files of the workspace, no others.
+    Edits,
+    /// It is not known to be harmless, for this reason.
+    Possible(String),
+}
+
+/// Why a command is not harmless.
+type Checked = Result<(), String>;
+
+/// The words of a command and where it runs.
+#[derive(Clone, Copy)]
+struct Call<'a> {
+    name: &'a str,
+    words: &'a [Word],
+    cwd: &'a Path,
+    scope: &'a Scope,
+}
+
+/// What harm `words` can do when they run in `cwd`.
+pub(super) fn harm(words: &[Word], cwd: &Path, scope: &Scope) -> Harm {
+    let Some(name) = trusted_name(words) else { return Harm::Possible("this command is not known".into()) };
+    let call = Call { name, words: words.get(1..).unwrap_or_default(), cwd, scope };
+    if table::EDITORS.iter().any(|(editor, _)| *editor == name) {
+        return edits(call).map_or_else(Harm::Possible, |()| Harm::Edits);
+    }
+    reads_only(call).map_or_else(Harm::Possible, |()| Harm::None)
+}
+
+/// The last part of the command's name.
+pub(super) fn base_name(words: &[Word]) -> Option<&str> {
+    let name = words.first()?.known()?;
+    name.rsplit('/').next()
+}
+
+/// What a known command does with the files it is given.
+pub(super) fn operands_of(name: &str) -> Option<Operands> {
+    match name {
+        "rg" | "grep" | "egrep" | "fgrep" | "sed" | "awk" | "jq" => Some(Operands::Patterned),
+        "find" | "fd" | "cd" | "pushd" | "test" | "[" | "[[" => Some(Operands::Names),
+        _ => table::find(name).map(|spec| spec.operands),
+    }
+}
+
+/// The command's name, if it is looked up in the usual places.
+fn trusted_name(words: &[Word]) -> Option<&str> {
+    let name = words.first()?.known()?;
+    match name.rsplit_once('/') {
+        None => Some(name),
+        Some(("/bin" | "/usr/bin" | "/usr/local/bin", base)) => Some(base),
+        Some(_) => None,
+    }
+}
+
+fn reads_only(call: Call<'_>) -> Checked {
+    if asks_version(call) {
+        return Ok(());
+    }
+    match call.name {
+        "git" => git::check(call),
+        "find" => search::find(call),
+        "grep" | "egrep" | "fgrep" => search::grep(call),
+        "rg" => search::ripgrep(call),
+        "fd" | "fdfind" => search::fd(call),
+        "sed" => expressions::sed(call),
+        "awk" | "gawk" | "mawk" => expressions::awk(call),
+        "jq" => expressions::jq(call),
+        "test" | "[" | "[[" => expressions::test(call),
+        "printf" => match call.words.first() {
+            Some(word) if word.known().is_some_and(|format| !format.starts_with('-')) => Ok(()),
+            _ => Err("its format is not known".into()),
+        },
+        "date" => only(call, |word| word.starts_with('+') || matches!(word, "-u" | "-R" | "-I" | "--utc")),
+        "wait" => only(call, |word| word.bytes().all(|byte| byte.is_ascii_digit())),
+        "hostname" => only(call, |word| matches!(word, "-f" | "-s" | "-i" | "-I")),
+        "ps" => {
+            only(call, |word| matches!(word, "aux" | "-ef" | "-e" | "-f" | "-A" | "-a" | "ax" | "x" | "-aux"))
+        }
+        "command" => only(call, |word| !word.starts_with('-') || matches!(word, "-v" | "-V")),
+        "set" => only(call, |word| matches!(word, "pipefail") || shell_options(word)),
+        "export" | "readonly" | "declare" | "local" | "typeset" => declares(call),
+        "read" => only(call, |word| !word.starts_with('-') || word == "-r"),
+        "cd" | "pushd" | "popd" => Ok(()),
+        name => match table::find(name) {
+            Some(spec) => options::check(call, spec),
+            None => Err("it is not known to be harmless".into()),
+        },
+    }
+}
+
+/// `-e`, `-eu`, `-euo`, `+x`.
+fn shell_options(word: &str) -> bool {
+    word.strip_prefix(['-', '+'])
+        .is_some_and(|letters| !letters.is_empty() && letters.chars().all(|c| "euxo".contains(c)))
+}
+
+/// The variables themselves are effects of their own.
+fn declares(call: Call<'_>) -> Checked {
+    for word in call.words {
+        let option = word.text.starts_with('-');
+        if option && !matches!(word.known(), Some("-x" | "-r" | "-g")) {
+            return Err(format!("the option {} is not known to be harmless", word.text));
+        }
+        if !option && word.known().is_none() && !word.text.contains('=') {
+            return Err("which variable it sets is only known to the shell".into());
+        }
+    }
+    Ok(())
+}
+
+/// Every word is known and allowed.
+fn only(call: Call<'_>, allowed: impl Fn(&str) -> bool) -> Checked {
+    match call.words.iter().find(|word| !word.known().is_some_and(&allowed)) {
+        Some(word) => Err(format!("{} is not known to be harmless", word.text)),
+        None => Ok(()),
+    }
+}
+
+fn asks_version(call: Call<'_>) -> bool {
+    let [word] = call.words else { return false };
+    table::VERSIONED.contains(&call.name)
+        && (word.known() == Some("--version")
+            || matches!(
+                (call.name, word.known()),
+                ("go", Some("version"))
+                    | ("node" | "npm", Some("-v"))
+                    | ("python" | "python3" | "rustc" | "cargo", Some("-V"))
+            ))
+}
+
+/// Commands that change files: each one named has to be in the workspace and ordinary.
+fn edits(call: Call<'_>) -> Checked {
+    let options = table::EDITORS.iter().find(|(editor, _)| *editor == call.name).map(|(_, options)| *options);
+    let mut operands = 0;
+    for word in call.words {
+        match word.kind {
+            WordKind::Literal if word.text.starts_with('-') && word.text != "-" => {
+                if !options.is_some_and(|options| options.contains(&word.text.as_str())) {
+                    return Err(format!("the option {} is not known to be harmless", word.text));
+                }
+            }
+            WordKind::Literal => {
+                let path = resolve(call.cwd, &word.text);
+                if !call.scope.contains(&path) || call.scope.roots.contains(&path) {
+                    return Err(format!("{} lies outside the workspace", word.text));
+                }
+                if let Some(reason) = protected(&path) {
+                    return Err(format!("{}: {reason}", word.text));
+                }
+                operands += 1;
+            }
+            WordKind::Glob | WordKind::Unknown => {
+                return Err(format!("which files {} names is only known to the shell", word.text));
+            }
+        }
+    }
+    if operands == 0 { Err("it names no file".into()) } else { Ok(()) }
+}

@@ -1,0 +1,250 @@
+//! Commands that search.
+
+use charla_proto::{Word, WordKind};
+
+use super::options::{readable, sort};
+use super::table::Options;
+use super::{Call, Checked};
+use crate::policy::paths::{resolve, secret_pattern};
+
+const GREP: Options = Options::Only {
+    letters: "EFGPivwxyclLnqshHoRrzabZTUI",
+    long: &[
+        "--include=",
+        "--exclude=",
+        "--exclude-dir=",
+        "--color",
+        "--colour",
+        "--line-number",
+        "--ignore-case",
+        "--recursive",
+        "--word-regexp",
+        "--count",
+        "--files-with-matches",
+        "--files-without-match",
+        "--only-matching",
+        "--no-filename",
+        "--with-filename",
+        "--quiet",
+        "--max-count=",
+        "--context=",
+        "--after-context=",
+        "--before-context=",
+        "--extended-regexp",
+        "--fixed-strings",
+        "--perl-regexp",
+        "--invert-match",
+        "--text",
+        "--null",
+        "--no-messages",
+        "--binary-files=",
+        "--line-regexp",
+        "--regexp=",
+    ],
+};
+
+/// The first operand of `grep` is a pattern, unless an option gave one.
+pub(super) fn grep(call: Call<'_>) -> Checked {
+    let words: Vec<Word> = call.words.iter().map(plain_pattern).collect();
+    let sorted = sort(&words, GREP, "emABCDd")?;
+    let patterns = usize::from(!sorted.has("-e") && !sorted.has("--regexp"));
+    let recursive = sorted.has("-r") || sorted.has("-R") || sorted.has("--recursive");
+    let files = sorted.operands.get(patterns..).unwrap_or_default();
+    let included =
+        sorted.has("--include") && sorted.values.iter().all(|value| secret_pattern(value).is_none());
+    let everywhere = |word: &&&Word| call.scope.roots.contains(&resolve(call.cwd, &word.text));
+    if recursive && !included && (files.is_empty() || files.iter().any(|word| everywhere(&word))) {
+        return Err("it would read every file, secrets included; name a folder or --include".into());
+    }
+    if recursive && files.is_empty() {
+        return readable(call, &Word::literal("."));
+    }
+    files.iter().try_for_each(|word| readable(call, word))
+}
+
+/// A pattern that starts with a wildcard cannot be an option that does harm here: `grep` has none.
+fn plain_pattern(word: &Word) -> Word {
+    let pattern = word.kind == WordKind::Glob && word.text.starts_with(['*', '?', '[']);
+    if pattern { Word { text: format!("./{}", word.text), ..word.clone() } } else { word.clone() }
+}
+
+const RIPGREP: Options = Options::Only {
+    letters: "incvwlFsSoNHpxPUa0qIb",
+    long: &[
+        "--files",
+        "--files-with-matches",
+        "--files-without-match",
+        "--glob=",
+        "--iglob=",
+        "--type=",
+        "--type-not=",
+        "--ignore-case",
+        "--smart-case",
+        "--case-sensitive",
+        "--fixed-strings",
+        "--line-number",
+        "--no-line-number",
+        "--no-heading",
+        "--heading",
+        "--count",
+        "--count-matches",
+        "--context=",
+        "--after-context=",
+        "--before-context=",
+        "--max-count=",
+        "--max-depth=",
+        "--word-regexp",
+        "--multiline",
+        "--only-matching",
+        "--color=",
+        "--json",
+        "--sort=",
+        "--stats",
+        "--with-filename",
+        "--no-filename",
+        "--type-list",
+        "--regexp=",
+        "--invert-match",
+        "--pcre2",
+        "--column",
+        "--vimgrep",
+        "--trim",
+        "--replace=",
+        "--threads=",
+        "--max-columns=",
+    ],
+};
+
+pub(super) fn ripgrep(call: Call<'_>) -> Checked {
+    let sorted = sort(call.words, RIPGREP, "eABCmgtTrjEMd")?;
+    let given =
+        sorted.has("-e") || sorted.has("--regexp") || sorted.has("--files") || sorted.has("--type-list");
+    let files = sorted.operands.get(usize::from(!given)..).unwrap_or_default();
+    if files.is_empty() {
+        return readable(call, &Word::literal("."));
+    }
+    files.iter().try_for_each(|word| readable(call, word))
+}
+
+const FD: Options = Options::Only {
+    letters: "HIsigap0l",
+    long: &[
+        "--hidden",
+        "--no-ignore",
+        "--type=",
+        "--extension=",
+        "--exclude=",
+        "--max-depth=",
+        "--glob",
+        "--absolute-path",
+        "--full-path",
+        "--ignore-case",
+        "--case-sensitive",
+        "--color=",
+        "--max-results=",
+        "--list-details",
+    ],
+};
+
+pub(super) fn fd(call: Call<'_>) -> Checked {
+    sort(call.words, FD, "tedEcS").map(|_| ())
+}
+
+const FIND_TESTS: [&str; 34] = [
+    "-name",
+    "-iname",
+    "-path",
+    "-ipath",
+    "-wholename",
+    "-type",
+    "-xtype",
+    "-maxdepth",
+    "-mindepth",
+    "-size",
+    "-mtime",
+    "-mmin",
+    "-atime",
+    "-amin",
+    "-ctime",
+    "-cmin",
+    "-newer",
+    "-regex",
+    "-iregex",
+    "-regextype",
+    "-perm",
+    "-user",
+    "-group",
+    "-links",
+    "-inum",
+    "-samefile",
+    "-printf",
+    "-uid",
+    "-gid",
+    "-lname",
+    "-ilname",
+    "-fstype",
+    "-anewer",
+    "-newermt",
+];
+const FIND_SWITCHES: [&str; 28] = [
+    "-not",
+    "!",
+    "-o",
+    "-or",
+    "-a",
+    "-and",
+    "(",
+    ")",
+    ",",
+    "-print",
+    "-print0",
+    "-prune",
+    "-empty",
+    "-L",
+    "-H",
+    "-P",
+    "-ls",
+    "-quit",
+    "-executable",
+    "-readable",
+    "-writable",
+    "-follow",
+    "-xdev",
+    "-mount",
+    "-depth",
+    "-true",
+    "-false",
+    "-daystart",
+];
+
+/// `find`: names are told, nothing is shown. What `-exec` starts is judged by itself.
+pub(super) fn find(call: Call<'_>) -> Checked {
+    let mut words = call.words.iter().enumerate();
+    let mut expressions = false;
+    while let Some((index, word)) = words.next() {
+        let Some(text) = word.known() else {
+            return Err(format!("{} may turn out to be an action", word.text));
+        };
+        if FIND_SWITCHES.contains(&text) {
+            expressions = true;
+        } else if FIND_TESTS.contains(&text) {
+            expressions = true;
+            match words.next() {
+                Some((_, value)) if value.known().is_some() || value.text.starts_with('"') => {}
+                _ => return Err(format!("the value of {text} is not known")),
+            }
+        } else if matches!(text, "-exec" | "-execdir" | "-ok" | "-okdir") {
+            let command = call.words.get(index + 1..).unwrap_or_default();
+            let end = command.iter().enumerate().position(|(at, word)| match word.known() {
+                Some(";") => true,
+                Some("+") => at > 0 && command.get(at - 1).and_then(Word::known) == Some("{}"),
+                _ => false,
+            });
+            let Some(end) = end else { return Err("the command of -exec has no end".into()) };
+            words.nth(end);
+        } else if text.starts_with('-') || expressions {
+            return Err(format!("{text} is not known to be harmless"));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,152 @@
+//! The table of commands that only read.
+
+/// What a command does with the words that are no options.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::policy) enum Operands {
+    /// They are no files.
+    Nothing,
+    /// Files it tells names, sizes or sums of.
+    Names,
+    /// Files it shows.
+    Contents,
+    /// Patterns or programs among files it shows; the command has a check of its own.
+    Patterned,
+}
+
+/// Which options a command may be given.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Options {
+    /// Any: it has none that do harm.
+    Any,
+    /// These letters without a value, and these long ones (`--name=` has to have a value).
+    Only { letters: &'static str, long: &'static [&'static str] },
+}
+
+/// One row.
+#[derive(Debug)]
+pub(super) struct Spec {
+    pub names: &'static [&'static str],
+    pub options: Options,
+    /// Letters of options that take the next word, which is no file.
+    pub valued: &'static str,
+    pub operands: Operands,
+    /// How many operands it may have; one more may be a file it writes.
+    pub most: usize,
+}
+
+const fn any(names: &'static [&'static str], valued: &'static str, operands: Operands) -> Spec {
+    Spec { names, options: Options::Any, valued, operands, most: usize::MAX }
+}
+
+const fn only(
+    names: &'static [&'static str],
+    letters: &'static str,
+    valued: &'static str,
+    long: &'static [&'static str],
+    operands: Operands,
+) -> Spec {
+    Spec { names, options: Options::Only { letters, long }, valued, operands, most: usize::MAX }
+}
+
+const SPECS: [Spec; 18] = [
+    any(
+        &[
+            "echo", "pwd", "true", "false", ":", "basename", "dirname", "whoami", "id", "groups", "uname",
+            "arch", "nproc", "uptime", "free", "seq", "sleep", "tty", "which", "type", "exit", "return",
+            "break", "continue", "shift", "expr", "tr", "cal", "numfmt", "factor", "logname", "getconf",
+        ],
+        "",
+        Operands::Nothing,
+    ),
+    any(&["ls", "dir", "stat", "du", "df", "readlink", "realpath"], "", Operands::Names),
+    any(
+        &["wc", "cksum", "md5sum", "sha1sum", "sha224sum", "sha256sum", "sha384sum", "sha512sum", "b2sum"],
+        "",
+        Operands::Names,
+    ),
+    any(&["cat", "tac", "rev"], "", Operands::Contents),
+    any(&["head", "tail"], "nc", Operands::Contents),
+    any(&["cut"], "dfcb", Operands::Contents),
+    any(&["nl"], "bdfhilnsvw", Operands::Contents),
+    any(&["paste"], "d", Operands::Contents),
+    any(&["fold", "fmt"], "w", Operands::Contents),
+    any(&["expand", "unexpand"], "t", Operands::Contents),
+    any(&["column"], "socN", Operands::Contents),
+    any(&["od", "hexdump", "hd", "strings"], "", Operands::Contents),
+    any(&["cmp", "comm", "join", "base64", "base32"], "", Operands::Contents),
+    only(
+        &["sort"],
+        "bdfghiMnrRsuVcCmz",
+        "kt",
+        &[
+            "--unique",
+            "--reverse",
+            "--numeric-sort",
+            "--key=",
+            "--field-separator=",
+            "--human-numeric-sort",
+            "--version-sort",
+            "--ignore-case",
+            "--stable",
+            "--check",
+        ],
+        Operands::Contents,
+    ),
+    Spec {
+        names: &["uniq"],
+        options: Options::Only {
+            letters: "cdDiuz",
+            long: &["--count", "--repeated", "--unique", "--ignore-case"],
+        },
+        valued: "fsw",
+        operands: Operands::Contents,
+        most: 1,
+    },
+    only(
+        &["diff"],
+        "uqwbBiyastdpEZc",
+        "UCIWxL",
+        &[
+            "--brief",
+            "--unified",
+            "--color",
+            "--side-by-side",
+            "--ignore-all-space",
+            "--new-file",
+            "--exclude=",
+            "--ignore-space-change",
+            "--strip-trailing-cr",
+        ],
+        Operands::Contents,
+    ),
+    only(
+        &["tree"],
+        "adfipshDCnvtrlugNxQ",
+        "LIP",
+        &["--dirsfirst", "--gitignore", "--noreport", "--prune", "--filelimit="],
+        Operands::Names,
+    ),
+    only(&["file"], "biLh", "", &["--brief", "--mime-type", "--mime"], Operands::Names),
+];
+
+/// The row of a command.
+pub(super) fn find(name: &str) -> Option<&'static Spec> {
+    const ALL: &[Spec] = &SPECS;
+    ALL.iter().find(|spec| spec.names.contains(&name))
+}
+
+/// Commands that print their version and nothing else when asked for it.
+pub(super) const VERSIONED: [&str; 34] = [
+    "cargo", "rustc", "rustup", "node", "npm", "npx", "yarn", "pnpm", "bun", "deno", "python", "python3",
+    "pip", "pip3", "uv", "go", "java", "javac", "gcc", "g++", "clang", "make", "cmake", "docker", "ruby",
+    "perl", "php", "git", "bash", "gh", "kubectl", "tsc", "jq", "rg",
+];
+
+/// Commands that change files, with the options that are looked at.
+pub(super) const EDITORS: [(&str, &[&str]); 5] = [
+    ("mkdir", &["-p", "-v", "-pv", "--parents", "--verbose", "--"]),
+    ("touch", &["-a", "-m", "-c", "--"]),
+    ("tee", &["-a", "--append", "--"]),
+    ("cp", &["-r", "-R", "-a", "-p", "-v", "-n", "-u", "-i", "--"]),
+    ("mv", &["-v", "-n", "-u", "-i", "--"]),
+];

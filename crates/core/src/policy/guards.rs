@@ -1,0 +1,142 @@
+//! What is asked about although a rule allows it, unless the rule names exactly this.
+
+use std::path::Path;
+
+use charla_proto::{Effect, Word, WordKind};
+
+use super::Scope;
+use super::commands::{self, Operands};
+use super::paths::{is_free, protected, secret, secret_pattern};
+use super::rules::{Rule, Subject};
+
+/// Why `effect` is asked about although `rule` allows it.
+pub(super) fn guard(effect: &Effect, rule: &Rule, scope: &Scope) -> Option<String> {
+    match effect {
+        Effect::Read { path } | Effect::Write { path }
+            if matches!(rule.subject, Subject::Path { .. }) || is_free(path) =>
+        {
+            None
+        }
+        Effect::Read { path } => {
+            let text = path.to_string_lossy();
+            secret(&text)
+                .map(str::to_owned)
+                .or_else(|| (!scope.readable(path)).then(|| "it lies outside the workspace".to_owned()))
+        }
+        Effect::Write { path } if scope.plans.as_ref().is_some_and(|plans| path.starts_with(plans)) => None,
+        Effect::Write { path } => {
+            let text = path.to_string_lossy();
+            secret(&text)
+                .or_else(|| protected(path))
+                .map(str::to_owned)
+                .or_else(|| (!scope.contains(path)).then(|| "it lies outside the workspace".to_owned()))
+        }
+        Effect::Exec { words, cwd, .. } => exec(words, cwd, rule),
+        Effect::Env { name, .. }
+            if matches!(rule.subject, Subject::Env { .. }) || harmless_variable(name) =>
+        {
+            None
+        }
+        Effect::Env { .. } => Some("this variable may change what commands do".into()),
+        Effect::Unclear { .. } | Effect::Net { .. } | Effect::Mcp { .. } => None,
+    }
+}
+
+fn exec(words: &[Word], cwd: &Path, rule: &Rule) -> Option<String> {
+    if matches!(rule.subject, Subject::Command(_)) {
+        return None;
+    }
+    if let Some(reason) = discloses(words, cwd) {
+        return Some(reason);
+    }
+    if rule.names_command() {
+        return None;
+    }
+    delicate(words).map(str::to_owned)
+}
+
+/// Why a command may show a secret.
+fn discloses(words: &[Word], cwd: &Path) -> Option<String> {
+    let name = commands::base_name(words)?;
+    let operands = commands::operands_of(name);
+    if matches!(operands, Some(Operands::Nothing | Operands::Names)) {
+        return None;
+    }
+    let shows_files = operands.is_some();
+    if shows_files && let Some(reason) = secret(&cwd.to_string_lossy()) {
+        return Some(format!("{}: {reason}", cwd.display()));
+    }
+    words.iter().skip(1).find_map(|word| {
+        let reason = match word.kind {
+            WordKind::Literal => secret(&word.text),
+            WordKind::Glob => secret_pattern(&word.text).filter(|_| shows_files || name == "git"),
+            WordKind::Unknown => shows_files.then_some("what it reads is only known to the shell"),
+        };
+        reason.map(|reason| format!("{}: {reason}", word.text))
+    })
+}
+
+/// Why a command deserves a look even where commands are allowed in general.
+fn delicate(words: &[Word]) -> Option<&'static str> {
+    let name = commands::base_name(words)?;
+    let has = |letters: &str| {
+        words.iter().skip(1).any(|word| {
+            let short = word.text.strip_prefix('-').filter(|rest| !rest.starts_with('-'));
+            word.known().is_none() || short.is_some_and(|short| short.contains(|c| letters.contains(c)))
+        })
+    };
+    let says = |text: &str| words.iter().any(|word| word.known().is_none() || word.text.starts_with(text));
+    match name {
+        "sudo" | "doas" | "su" | "pkexec" | "run0" => Some("it acts with more rights than you have"),
+        "ssh" | "scp" | "sftp" | "rsync" => Some("it reaches another machine"),
+        "rm" | "unlink" if has("rRf") || says("--recursive") || says("--force") => {
+            Some("it removes without asking")
+        }
+        "dd" | "shred" | "wipefs" | "fdisk" | "parted" | "blkdiscard" => Some("it can destroy data for good"),
+        name if name.starts_with("mkfs") => Some("it can destroy data for good"),
+        "shutdown" | "reboot" | "halt" | "poweroff" | "init" => Some("it stops the machine"),
+        "chmod" | "chown" | "chgrp" if has("R") || says("--recursive") => {
+            Some("it changes rights in a whole tree")
+        }
+        "find" if says("-delete") => Some("it removes without asking"),
+        "git" if says("clean") || says("--hard") || says("--force") || says("-f") => {
+            Some("it can discard work for good")
+        }
+        "crontab" | "systemctl" | "at" | "launchctl" => Some("it makes the machine run commands by itself"),
+        _ => None,
+    }
+}
+
+/// True for variables that change what is shown, not what is done.
+pub(super) fn harmless_variable(name: &str) -> bool {
+    const NAMES: [&str; 24] = [
+        "LANG",
+        "LANGUAGE",
+        "TZ",
+        "TERM",
+        "COLUMNS",
+        "LINES",
+        "NO_COLOR",
+        "FORCE_COLOR",
+        "CLICOLOR",
+        "CLICOLOR_FORCE",
+        "COLORTERM",
+        "RUST_BACKTRACE",
+        "RUST_LOG",
+        "CARGO_TERM_COLOR",
+        "CI",
+        "NODE_ENV",
+        "DEBUG",
+        "VERBOSE",
+        "PYTHONUNBUFFERED",
+        "PYTHONDONTWRITEBYTECODE",
+        "DEBIAN_FRONTEND",
+        "NO_PROXY",
+        "REPLY",
+        "SECONDS",
+    ];
+    let lower_case = name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
+    NAMES.contains(&name)
+        || name.starts_with("LC_")
+        || (lower_case && !name.ends_with("proxy") && name.starts_with(|c: char| c.is_ascii_lowercase()))
+}

@@ -1,0 +1,265 @@
+//! Which rules speak about which effects.
+
+use std::path::Path;
+
+use charla_proto::{ApprovalMode, Effect, Plan, Word, WordKind};
+
+use super::Scope;
+use super::commands::{self, Operands};
+use super::paths::resolve;
+use super::rules::{Decision, Rule, Subject};
+use super::splitting::quote;
+
+/// The tool that runs command lines.
+pub(super) const SHELL: &str = "run_shell_command";
+
+/// Whether a rule is about an effect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Match {
+    No,
+    /// It could be; the effect is not known well enough to tell. Counts for rules that ask or deny.
+    Maybe,
+    Yes,
+}
+
+fn yes(matches: bool) -> Match {
+    if matches { Match::Yes } else { Match::No }
+}
+
+/// The name under which a tool is known here; older names of Gemini CLI are understood.
+pub(super) fn canonical_tool(name: &str) -> String {
+    match name {
+        "ShellTool" => SHELL,
+        "ReadFileTool" => "read_file",
+        "ReadManyFilesTool" => "read_many_files",
+        "WriteFileTool" => "write_file",
+        "EditTool" => "replace",
+        "LSTool" => "list_directory",
+        "GlobTool" => "glob",
+        "GrepTool" | "RipGrepTool" => "grep_search",
+        "WebFetchTool" => "web_fetch",
+        "WebSearchTool" => "google_web_search",
+        "MemoryTool" => "save_memory",
+        other => other,
+    }
+    .to_owned()
+}
+
+impl Rule {
+    /// Whether the rule is about `effect` of `plan`; `None` stands for a plan that touches nothing.
+    pub(super) fn matches(
+        &self,
+        plan: &Plan,
+        effect: Option<&Effect>,
+        mode: ApprovalMode,
+        scope: &Scope,
+    ) -> Match {
+        let holds = self.modes.is_empty() || self.modes.contains(&mode);
+        if !holds || !self.names_tool(plan) || !self.names_args(plan) {
+            return Match::No;
+        }
+        let strict = self.decision != Decision::Allow;
+        match (&self.subject, effect) {
+            (Subject::Anything, _) => Match::Yes,
+            (
+                Subject::Path { .. } | Subject::Command(_) | Subject::Prefix(_) | Subject::Pattern { .. },
+                Some(Effect::Unclear { .. }),
+            ) => {
+                if strict {
+                    Match::Maybe
+                } else {
+                    Match::No
+                }
+            }
+            (Subject::Path { globs, .. }, Some(Effect::Read { path } | Effect::Write { path })) => {
+                yes(scope.named_by(globs, path))
+            }
+            (Subject::Path { globs, patterns }, Some(Effect::Exec { words, cwd, .. })) if strict => {
+                let named = |path: &Path| scope.named_by(globs, path);
+                let overlaps = |path: &Path| scope.may_reach(patterns, path);
+                words_as_paths(words, cwd, named, overlaps)
+            }
+            (Subject::Env { globs, .. }, Some(Effect::Env { name, .. })) => yes(globs.is_match(name)),
+            (subject, Some(Effect::Exec { words, command, .. })) => match subject {
+                Subject::Command(commands) => any(commands, |wanted| exact(wanted, words, strict)),
+                Subject::Prefix(commands) if strict => any(commands, |wanted| loose(wanted, words)),
+                Subject::Prefix(commands) => any(commands, |wanted| prefix(wanted, words)),
+                Subject::Pattern { whole, .. } if !strict => {
+                    yes(text(words).is_some_and(|text| whole.is_match(&text)))
+                }
+                Subject::Pattern { part, .. } => match text(words) {
+                    Some(text) => yes(part.is_match(&text) || part.is_match(command)),
+                    None if part.is_match(command) => Match::Yes,
+                    None => Match::Maybe,
+                },
+                _ => Match::No,
+            },
+            _ => Match::No,
+        }
+    }
+
+    /// True when the rule is about some call of the tool in this mode.
+    pub(super) fn concerns(&self, tool: &str, mode: ApprovalMode) -> bool {
+        let holds = self.modes.is_empty() || self.modes.contains(&mode);
+        holds && self.server.is_none() && self.tools.iter().any(|pattern| like(pattern, tool))
+    }
+
+    /// True when the rule is about every call of the tools it names.
+    pub(super) fn is_general(&self) -> bool {
+        matches!(self.subject, Subject::Anything) && self.args.is_none()
+    }
+
+    fn names_tool(&self, plan: &Plan) -> bool {
+        let called = plan.effects.iter().find_map(|effect| match effect {
+            Effect::Mcp { server, tool } => Some((server.as_str(), tool.as_str())),
+            _ => None,
+        });
+        if let Some(wanted) = &self.server
+            && !called.is_some_and(|(server, _)| like(wanted, server))
+        {
+            return false;
+        }
+        self.tools.iter().any(|tool| {
+            like(tool, &plan.tool)
+                || called.is_some_and(|(server, name)| {
+                    like(tool, &format!("mcp_{server}_{name}"))
+                        || like(tool, &format!("{server}__{name}"))
+                        || (self.server.is_some() && like(tool, name))
+                })
+        })
+    }
+
+    fn names_args(&self, plan: &Plan) -> bool {
+        let Some(pattern) = &self.args else { return true };
+        serde_json::to_string(&plan.args).is_ok_and(|args| pattern.is_match(&args))
+    }
+}
+
+/// `*` stands for any text.
+fn like(pattern: &str, text: &str) -> bool {
+    let Some((before, after)) = pattern.split_once('*') else { return pattern == text };
+    let Some(rest) = text.strip_prefix(before) else { return false };
+    rest.char_indices()
+        .map(|(index, _)| index)
+        .chain([rest.len()])
+        .any(|index| rest.get(index..).is_some_and(|rest| like(after, rest)))
+}
+
+fn any(commands: &[Vec<String>], matches: impl Fn(&[String]) -> Match) -> Match {
+    commands.iter().map(|wanted| matches(wanted)).max_by_key(|found| *found as u8).unwrap_or(Match::No)
+}
+
+/// The command as a line, if all its words are known.
+fn text(words: &[Word]) -> Option<String> {
+    let typed: Option<Vec<String>> = words.iter().map(|word| word.known().map(quote)).collect();
+    typed.map(|typed| typed.join(" "))
+}
+
+fn exact(wanted: &[String], words: &[Word], strict: bool) -> Match {
+    match prefix(wanted, words) {
+        Match::Yes => yes(words.len() == wanted.len()),
+        Match::Maybe if !strict => Match::No,
+        other => other,
+    }
+}
+
+/// The words of an allowance: one by one, from the first.
+fn prefix(wanted: &[String], words: &[Word]) -> Match {
+    for (index, wanted) in wanted.iter().enumerate() {
+        match words.get(index).map(|word| (word.known(), word)) {
+            Some((Some(word), _)) if word == wanted => {}
+            Some((None, _)) => return Match::Maybe,
+            _ => return Match::No,
+        }
+    }
+    Match::Yes
+}
+
+/// The words of a restriction: the command by its name however it is spelled, then the rest in order, with
+/// options and their values between them, and short options in any grouping.
+fn loose(wanted: &[String], words: &[Word]) -> Match {
+    let (Some(name), Some(first)) = (wanted.first(), words.first()) else { return Match::No };
+    let base = |path: &str| path.rsplit('/').next().unwrap_or(path).to_owned();
+    match first.known() {
+        None => return Match::Maybe,
+        Some(word) if word == name || base(word) == base(name) => {}
+        Some(_) => return Match::No,
+    }
+    let mut at = 1;
+    for wanted in wanted.iter().skip(1) {
+        let found = match short_options(wanted) {
+            Some(letters) => has_letters(letters, words),
+            None => next_word(wanted, words, &mut at),
+        };
+        if found != Match::Yes {
+            return found;
+        }
+    }
+    Match::Yes
+}
+
+/// Finds `wanted` from `at` on, stepping over options with at most one value each.
+fn next_word(wanted: &str, words: &[Word], at: &mut usize) -> Match {
+    let mut value_may_follow = false;
+    while let Some(word) = words.get(*at) {
+        *at += 1;
+        match word.known() {
+            None => return Match::Maybe,
+            Some(text) if text == wanted => return Match::Yes,
+            Some(text) if text.starts_with('-') => value_may_follow = true,
+            Some(_) if value_may_follow => value_may_follow = false,
+            Some(_) => return Match::No,
+        }
+    }
+    Match::No
+}
+
+fn short_options(word: &str) -> Option<&str> {
+    word.strip_prefix('-').filter(|letters| {
+        !letters.is_empty() && letters.len() <= 4 && letters.chars().all(|c| c.is_ascii_alphabetic())
+    })
+}
+
+fn has_letters(letters: &str, words: &[Word]) -> Match {
+    let given: String = words.iter().skip(1).filter_map(Word::known).filter_map(short_options).collect();
+    if letters.chars().all(|letter| given.contains(letter)) {
+        return Match::Yes;
+    }
+    if words.iter().any(|word| word.kind == WordKind::Unknown) { Match::Maybe } else { Match::No }
+}
+
+/// Whether a command's words name a path that `named` knows. Patterns, folders and words only the shell knows
+/// may do so; `overlaps` tells for the first two.
+fn words_as_paths(
+    words: &[Word],
+    cwd: &Path,
+    named: impl Fn(&Path) -> bool,
+    overlaps: impl Fn(&Path) -> bool,
+) -> Match {
+    let name = commands::base_name(words).unwrap_or_default();
+    let operands = commands::operands_of(name);
+    if operands == Some(Operands::Nothing) {
+        return Match::No;
+    }
+    let names_only = operands == Some(Operands::Names);
+    let everywhere = name == "rg" && overlaps(cwd);
+    let mut found = if everywhere { Match::Maybe } else { Match::No };
+    for word in words.iter().skip(1) {
+        let path = resolve(cwd, &word.text);
+        match word.kind {
+            WordKind::Literal => {
+                let mut parts = word.text.split(['=', ':', '@']).chain([word.text.as_str()]);
+                if parts.any(|part| !part.is_empty() && named(&resolve(cwd, part))) {
+                    return Match::Yes;
+                }
+                if !names_only && overlaps(&path) {
+                    found = Match::Maybe;
+                }
+            }
+            WordKind::Glob if overlaps(&path) => found = Match::Maybe,
+            WordKind::Glob => {}
+            WordKind::Unknown => found = Match::Maybe,
+        }
+    }
+    found
+}

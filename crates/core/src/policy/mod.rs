@@ -1,0 +1,168 @@
+//! The policy: rules, tiers and modes that decide whether a call runs, asks or is refused.
+//!
+//! [`RuleBook`] judges a [`Plan`] effect by effect and takes the strictest verdict. For each effect, the rules
+//! are asked in the order of their tier and priority; a denial from any tier of the user's, the workspace's or
+//! the administrator's rules holds against every allowance. Then two layers that no file can switch off: what
+//! the default rules would ask about is let through when it is known to be harmless (`commands`), and what
+//! they would let through is asked about when it is delicate (`guards`).
+//!
+//! Everything here is pure. Rule texts and the folders they speak of are handed in.
+
+mod allowed_tools;
+mod commands;
+mod defaults;
+mod guards;
+mod judge;
+mod matching;
+mod parse;
+mod paths;
+mod rules;
+mod splitting;
+#[cfg(test)]
+mod tests;
+mod tests_of_rules;
+
+use std::path::PathBuf;
+
+use charla_proto::{ApprovalMode, Effect, Plan, Policy, Verdict};
+
+pub use allowed_tools::allowed_tools;
+pub use parse::PolicyError;
+pub use rules::{Decision, Rule, Tier};
+pub use tests_of_rules::{RuleTest, TestFailure};
+
+/// A text with rules, where it comes from and how much it may say.
+#[derive(Clone, Debug)]
+pub struct RuleFile {
+    /// How much it may say.
+    pub tier: Tier,
+    /// The name people know it by.
+    pub name: String,
+    /// TOML.
+    pub text: String,
+}
+
+/// The folders rules and modes speak of.
+#[derive(Clone, Debug, Default)]
+pub struct Scope {
+    /// The workspace.
+    pub roots: Vec<PathBuf>,
+    /// The user's home, for `~` in rules.
+    pub home: Option<PathBuf>,
+    /// Where plan mode may write its plans.
+    pub plans: Option<PathBuf>,
+}
+
+/// All the rules that hold for a session.
+#[derive(Debug)]
+pub struct RuleBook {
+    pub(crate) scope: Scope,
+    /// In the order they are asked: highest tier first, then priority, then strictness.
+    pub(crate) rules: Vec<Rule>,
+    notices: Vec<String>,
+}
+
+/// A verdict with the findings it was made from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Judgement {
+    /// One for each effect, in the plan's order.
+    pub findings: Vec<Finding>,
+    /// The strictest of them.
+    pub verdict: Verdict,
+}
+
+/// What was found about one effect.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// The effect; absent for a call that touches nothing.
+    pub effect: Option<Effect>,
+    /// The effect in words.
+    pub what: String,
+    /// What is to be done about it.
+    pub decision: Decision,
+    /// The rule that says so.
+    pub rule: String,
+    /// Why.
+    pub reason: String,
+    /// The rule, as TOML, that would allow it from now on.
+    pub always: Option<String>,
+}
+
+impl RuleBook {
+    /// Reads rule files on top of the built-in rules. Fails on the first text that is not valid: a rule that
+    /// is not understood must not be passed over.
+    pub fn new(scope: Scope, files: &[RuleFile]) -> Result<RuleBook, PolicyError> {
+        let mut rules = defaults::rules()?;
+        let mut notices = Vec::new();
+        for file in files {
+            for rule in parse::parse(file)? {
+                match rule.refused() {
+                    Some(notice) => notices.push(format!("{}: {notice}", rule.name())),
+                    None => rules.push(rule),
+                }
+            }
+        }
+        let mut book = RuleBook { scope, rules, notices };
+        book.sort();
+        Ok(book)
+    }
+
+    /// Adds rules, such as those of [`allowed_tools`].
+    pub fn with(mut self, rules: impl IntoIterator<Item = Rule>) -> RuleBook {
+        self.rules.extend(rules);
+        self.sort();
+        self
+    }
+
+    fn sort(&mut self) {
+        self.rules.sort_by_key(|rule| {
+            (
+                std::cmp::Reverse(rule.tier),
+                std::cmp::Reverse(rule.priority),
+                std::cmp::Reverse(rule.decision),
+                rule.file.clone(),
+                rule.index,
+            )
+        });
+    }
+
+    /// The rules, in the order they are asked.
+    pub fn rules(&self) -> &[Rule] {
+        &self.rules
+    }
+
+    /// What the user should know about the rule files: rules that have no effect, and why.
+    pub fn notices(&self) -> &[String] {
+        &self.notices
+    }
+
+    /// Whether a model should be told of a tool: true when some call of it could run. `somebody_to_ask` is
+    /// false where every question is answered with no.
+    pub fn offers(&self, tool: &str, mode: ApprovalMode, somebody_to_ask: bool) -> bool {
+        let writes_plans = mode == ApprovalMode::Plan
+            && self.scope.plans.is_some()
+            && matches!(tool, "write_file" | "replace");
+        let reads_in_shell =
+            tool == matching::SHELL && matches!(mode, ApprovalMode::Default | ApprovalMode::AutoEdit);
+        for rule in self.rules.iter().filter(|rule| rule.concerns(tool, mode)) {
+            match rule.decision {
+                Decision::Allow => return true,
+                Decision::Ask if somebody_to_ask => return true,
+                _ if !rule.is_general() => {}
+                _ => return rule.tier == Tier::Default && (writes_plans || reads_in_shell),
+            }
+        }
+        false
+    }
+
+    /// Judges a plan and says how the verdict came about.
+    pub fn explain(&self, plan: &Plan, mode: ApprovalMode) -> Judgement {
+        judge::explain(self, plan, mode)
+    }
+}
+
+impl Policy for RuleBook {
+    fn judge(&self, plan: &Plan, mode: ApprovalMode) -> Verdict {
+        self.explain(plan, mode).verdict
+    }
+}

@@ -1,0 +1,222 @@
+//! Rules from TOML.
+
+use charla_proto::ApprovalMode;
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use regex::{Regex, RegexBuilder};
+use serde::Deserialize;
+
+use super::RuleFile;
+use super::matching::{SHELL, canonical_tool};
+use super::rules::{Decision, Rule, Subject};
+use super::splitting::split;
+use super::tests_of_rules::RuleTest;
+
+const MAX_PRIORITY: u16 = 999;
+const DEFAULT_PRIORITY: u16 = 100;
+
+/// Why rules could not be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{file}: {message}")]
+pub struct PolicyError {
+    /// The file.
+    pub file: String,
+    /// What is wrong with it.
+    pub message: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FileText {
+    #[serde(default, rename = "rule")]
+    rules: Vec<RuleText>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct RuleText {
+    #[serde(alias = "toolName")]
+    tool: Option<OneOrMany>,
+    mcp_name: Option<String>,
+    command: Option<OneOrMany>,
+    command_prefix: Option<OneOrMany>,
+    command_regex: Option<String>,
+    args_pattern: Option<String>,
+    path: Option<OneOrMany>,
+    env: Option<OneOrMany>,
+    decision: DecisionText,
+    priority: Option<u16>,
+    #[serde(default)]
+    modes: Vec<ModeText>,
+    #[serde(alias = "denyMessage")]
+    reason: Option<String>,
+    #[serde(default)]
+    allow_redirection: bool,
+    #[serde(default, rename = "test")]
+    tests: Vec<TestText>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TestText {
+    command: String,
+    expect: DecisionText,
+    mode: Option<ModeText>,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum DecisionText {
+    Allow,
+    Deny,
+    #[serde(alias = "ask")]
+    AskUser,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum ModeText {
+    Plan,
+    Default,
+    #[serde(alias = "autoEdit")]
+    AutoEdit,
+    Yolo,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum OneOrMany {
+    One(String),
+    Many(Vec<String>),
+}
+
+impl OneOrMany {
+    fn into_vec(self) -> Vec<String> {
+        match self {
+            OneOrMany::One(one) => vec![one],
+            OneOrMany::Many(many) => many,
+        }
+    }
+}
+
+impl From<DecisionText> for Decision {
+    fn from(text: DecisionText) -> Decision {
+        match text {
+            DecisionText::Allow => Decision::Allow,
+            DecisionText::Deny => Decision::Deny,
+            DecisionText::AskUser => Decision::Ask,
+        }
+    }
+}
+
+impl From<ModeText> for ApprovalMode {
+    fn from(text: ModeText) -> ApprovalMode {
+        match text {
+            ModeText::Plan => ApprovalMode::Plan,
+            ModeText::Default => ApprovalMode::Default,
+            ModeText::AutoEdit => ApprovalMode::AutoEdit,
+            ModeText::Yolo => ApprovalMode::Yolo,
+        }
+    }
+}
+
+/// The rules of a file.
+pub(super) fn parse(file: &RuleFile) -> Result<Vec<Rule>, PolicyError> {
+    let failed = |message: String| PolicyError { file: file.name.clone(), message };
+    let text: FileText = toml::from_str(&file.text).map_err(|error| failed(error.to_string()))?;
+    let numbered = text.rules.into_iter().enumerate();
+    numbered
+        .map(|(index, text)| {
+            rule(file, index + 1, text).map_err(|message| failed(format!("rule {}: {message}", index + 1)))
+        })
+        .collect()
+}
+
+fn rule(file: &RuleFile, index: usize, text: RuleText) -> Result<Rule, String> {
+    let priority = text.priority.unwrap_or(DEFAULT_PRIORITY);
+    if priority > MAX_PRIORITY {
+        return Err(format!("priority {priority} is out of range; it goes from 0 to {MAX_PRIORITY}"));
+    }
+    let subject = subject(text.command, text.command_prefix, text.command_regex, text.path, text.env)?;
+    let tools: Vec<String> = match (text.tool, &subject) {
+        (Some(tools), _) => tools.into_vec().iter().map(|tool| canonical_tool(tool)).collect(),
+        (None, Subject::Command(_) | Subject::Prefix(_) | Subject::Pattern { .. } | Subject::Env { .. }) => {
+            vec![SHELL.to_owned()]
+        }
+        (None, _) if text.mcp_name.is_some() => vec!["*".to_owned()],
+        (None, _) => return Err("it names no tool; add tool = \"…\" (\"*\" for every tool)".into()),
+    };
+    let tests = text.tests.into_iter().map(|test| RuleTest {
+        command: test.command,
+        expect: test.expect.into(),
+        mode: test.mode.map_or(ApprovalMode::Default, ApprovalMode::from),
+    });
+    Ok(Rule {
+        tier: file.tier,
+        file: file.name.clone(),
+        index,
+        decision: text.decision.into(),
+        priority,
+        reason: text.reason,
+        tests: tests.collect(),
+        tools,
+        server: text.mcp_name,
+        subject,
+        args: text.args_pattern.as_deref().map(regex).transpose()?,
+        modes: text.modes.into_iter().map(ApprovalMode::from).collect(),
+        redirection: text.allow_redirection,
+    })
+}
+
+fn subject(
+    command: Option<OneOrMany>,
+    prefix: Option<OneOrMany>,
+    pattern: Option<String>,
+    path: Option<OneOrMany>,
+    env: Option<OneOrMany>,
+) -> Result<Subject, String> {
+    let given = [command.is_some(), prefix.is_some(), pattern.is_some(), path.is_some(), env.is_some()];
+    if given.iter().filter(|given| **given).count() > 1 {
+        return Err("of command, commandPrefix, commandRegex, path and env, a rule may have one".into());
+    }
+    if let Some(commands) = command {
+        return Ok(Subject::Command(word_lists(commands)?));
+    }
+    if let Some(commands) = prefix {
+        return Ok(Subject::Prefix(word_lists(commands)?));
+    }
+    if let Some(pattern) = pattern {
+        return Ok(Subject::Pattern { whole: regex(&format!("^(?:{pattern})$"))?, part: regex(&pattern)? });
+    }
+    if let Some(paths) = path {
+        let patterns = paths.into_vec();
+        return Ok(Subject::Path { globs: glob_set(&patterns)?, patterns });
+    }
+    match env {
+        Some(names) => {
+            let patterns = names.into_vec();
+            Ok(Subject::Env { globs: glob_set(&patterns)?, patterns })
+        }
+        None => Ok(Subject::Anything),
+    }
+}
+
+fn word_lists(commands: OneOrMany) -> Result<Vec<Vec<String>>, String> {
+    let list = |command: String| match split(&command) {
+        Some(words) if !words.is_empty() => Ok(words),
+        _ => Err(format!("`{command}` is not a list of words")),
+    };
+    commands.into_vec().into_iter().map(list).collect()
+}
+
+fn regex(pattern: &str) -> Result<Regex, String> {
+    RegexBuilder::new(pattern).size_limit(1 << 20).build().map_err(|error| error.to_string())
+}
+
+fn glob_set(patterns: &[String]) -> Result<GlobSet, String> {
+    let mut set = GlobSetBuilder::new();
+    for pattern in patterns {
+        let glob = GlobBuilder::new(pattern).literal_separator(true).build();
+        set.add(glob.map_err(|error| error.to_string())?);
+    }
+    set.build().map_err(|error| error.to_string())
+}

@@ -1,0 +1,277 @@
+//! Paths, told apart by their text: inside the workspace or not, secret, protected, free.
+
+use std::path::{Component, Path, PathBuf};
+
+use globset::GlobSet;
+
+use super::Scope;
+
+/// `path` seen from `folder`, with `.` and `..` worked out on the text alone.
+pub(super) fn resolve(folder: &Path, path: &str) -> PathBuf {
+    let mut joined = PathBuf::new();
+    for component in folder.join(path).components() {
+        match component {
+            Component::ParentDir => {
+                joined.pop();
+            }
+            Component::CurDir => {}
+            other => joined.push(other),
+        }
+    }
+    joined
+}
+
+impl Scope {
+    /// True for what lies in the workspace.
+    pub(super) fn contains(&self, path: &Path) -> bool {
+        self.roots.iter().any(|root| path.starts_with(root))
+    }
+
+    /// True for what may be read without being asked about.
+    pub(super) fn readable(&self, path: &Path) -> bool {
+        self.contains(path) || is_free(path) || harmless_system_file(path)
+    }
+
+    /// True when a rule's globs name `path`: as it is, from a root, or from `~`.
+    pub(super) fn named_by(&self, globs: &GlobSet, path: &Path) -> bool {
+        let from_root = self.roots.iter().filter_map(|root| path.strip_prefix(root).ok());
+        let from_home = self.home.as_ref().and_then(|home| path.strip_prefix(home).ok());
+        globs.is_match(path)
+            || from_root.into_iter().any(|relative| globs.is_match(relative))
+            || from_home.is_some_and(|relative| globs.is_match(Path::new("~").join(relative)))
+    }
+}
+
+impl Scope {
+    /// True when `path`, which may be a pattern, may match what one of a rule's patterns matches, or be a
+    /// folder above it.
+    pub(super) fn may_reach(&self, patterns: &[String], path: &Path) -> bool {
+        patterns.iter().any(|pattern| {
+            let absolute: Vec<PathBuf> = match (pattern.strip_prefix("~/"), &self.home) {
+                (Some(rest), Some(home)) => vec![home.join(rest)],
+                _ => self.roots.iter().map(|root| root.join(pattern)).collect(),
+            };
+            absolute.iter().any(|pattern| components_meet(path, pattern))
+        })
+    }
+}
+
+/// Compares two patterns folder by folder, up to the end of the shorter one.
+fn components_meet(path: &Path, pattern: &Path) -> bool {
+    for (left, right) in path.iter().zip(pattern.iter()) {
+        let (left, right) = (left.to_string_lossy(), right.to_string_lossy());
+        if right.contains("**") || left.contains("**") {
+            return true;
+        }
+        let wild = |text: &str| text.contains(['*', '?', '[', '{']);
+        let matches = |pattern: &str, text: &str| {
+            globset::Glob::new(pattern).is_ok_and(|glob| glob.compile_matcher().is_match(text))
+        };
+        let meet = match (wild(&left), wild(&right)) {
+            (true, true) => true,
+            (true, false) => matches(&left, &right),
+            (false, true) => matches(&right, &left),
+            (false, false) => left == right,
+        };
+        if !meet {
+            return false;
+        }
+    }
+    true
+}
+
+/// True for the targets every command may write to.
+pub(super) fn is_free(path: &Path) -> bool {
+    let text = path.to_string_lossy();
+    matches!(&*text, "/dev/null" | "/dev/stdout" | "/dev/stderr" | "/dev/stdin" | "/dev/tty" | "/dev/zero")
+        || text.strip_prefix("/dev/fd/").is_some_and(|fd| fd.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+fn harmless_system_file(path: &Path) -> bool {
+    let text = path.to_string_lossy();
+    matches!(
+        &*text,
+        "/etc/os-release"
+            | "/proc/cpuinfo"
+            | "/proc/meminfo"
+            | "/proc/version"
+            | "/proc/loadavg"
+            | "/proc/uptime"
+    )
+}
+
+/// Why a path, or a word that may hold one, is to be kept from eyes it was not meant for.
+pub(super) fn secret(word: &str) -> Option<&'static str> {
+    let lower = word.to_lowercase();
+    let parts: Vec<&str> = lower.split(['/', ':', '=', '@', ',', '\\', '"', '\'', ' ', '\n']).collect();
+    let pairs = || parts.iter().zip(parts.iter().skip(1));
+    if parts.iter().any(|part| secret_name(part.trim_start_matches("-f").trim_start_matches('-'))) {
+        return Some("it may hold secrets");
+    }
+    let credentials = pairs().any(|pair| {
+        matches!(
+            pair,
+            (&".aws", &"credentials" | &"config")
+                | (&".docker", &"config.json")
+                | (&".kube", &"config")
+                | (&".config", &"gh" | &"gcloud" | &"op")
+                | (&".local", &"keyrings")
+                | (&"keyrings", _)
+                | (&".charla", &"keys" | &"credentials" | &"credentials.json")
+                | (&".gemini", &"oauth_creds.json")
+                | (&".cargo", &"credentials" | &"credentials.toml")
+                | (&"etc", &"shadow" | &"gshadow" | &"sudoers")
+        )
+    });
+    let environment = lower.contains("/proc/") && lower.ends_with("environ");
+    (credentials || environment).then_some("it may hold credentials")
+}
+
+fn secret_name(name: &str) -> bool {
+    const NAMES: [&str; 24] = [
+        ".env",
+        ".envrc",
+        "id_rsa",
+        "id_dsa",
+        "id_ecdsa",
+        "id_ed25519",
+        ".ssh",
+        ".gnupg",
+        ".netrc",
+        "_netrc",
+        ".pgpass",
+        ".npmrc",
+        ".pypirc",
+        ".git-credentials",
+        ".htpasswd",
+        ".vault-token",
+        ".my.cnf",
+        ".password-store",
+        "keyrings",
+        "login.keychain-db",
+        "credentials.json",
+        "service-account.json",
+        ".terraformrc",
+        "secrets.yaml",
+    ];
+    const ENDINGS: [&str; 11] =
+        [".pem", ".p12", ".pfx", ".jks", ".keystore", ".kdbx", ".asc", ".ppk", ".key", ".env", ".tfstate"];
+    const EXAMPLES: [&str; 6] = [".example", ".sample", ".template", ".dist", ".defaults", ".schema"];
+    if matches!(name, "process.env" | "import.meta.env" | "meta.env") {
+        return false;
+    }
+    if let Some(suffix) = name.strip_prefix(".env.") {
+        return !EXAMPLES.iter().any(|example| *example == format!(".{suffix}"));
+    }
+    NAMES.contains(&name) || ENDINGS.iter().any(|ending| name.len() > ending.len() && name.ends_with(ending))
+}
+
+/// File names that stand for all secrets when a pattern is tried on them.
+const SECRET_SAMPLES: [&str; 10] = [
+    ".env",
+    ".env.local",
+    "id_rsa",
+    "id_ed25519",
+    "server.pem",
+    "private.key",
+    ".netrc",
+    "credentials.json",
+    ".git-credentials",
+    ".npmrc",
+];
+
+/// Why a file name pattern may match a secret.
+pub(super) fn secret_pattern(pattern: &str) -> Option<&'static str> {
+    let name = pattern.rsplit('/').next().unwrap_or(pattern);
+    let reason = Some("it may match a file that holds secrets");
+    let Ok(glob) = globset::Glob::new(name) else { return reason };
+    let matcher = glob.compile_matcher();
+    // The shell keeps a leading dot out of `*` and `?`.
+    let hidden = |sample: &str| sample.starts_with('.') && name.starts_with(['*', '?']);
+    let matches = SECRET_SAMPLES.iter().any(|sample| !hidden(sample) && matcher.is_match(sample));
+    let folders = pattern.rsplit_once('/').and_then(|(folders, _)| secret(folders));
+    if matches { reason } else { folders.or_else(|| secret(pattern)) }
+}
+
+/// Why writing a path is more than an edit.
+pub(super) fn protected(path: &Path) -> Option<&'static str> {
+    const START_UP: [&str; 16] = [
+        ".bashrc",
+        ".bash_profile",
+        ".bash_login",
+        ".bash_logout",
+        ".profile",
+        ".zshrc",
+        ".zshenv",
+        ".zprofile",
+        ".zlogin",
+        ".kshrc",
+        ".cshrc",
+        ".inputrc",
+        ".xinitrc",
+        ".gitconfig",
+        ".vimrc",
+        ".envrc",
+    ];
+    let parts: Vec<String> = path.iter().map(|part| part.to_string_lossy().to_lowercase()).collect();
+    let has = |name: &str| parts.iter().any(|part| part == name);
+    let last = parts.last().map(String::as_str).unwrap_or_default();
+    if [".git", ".hg", ".svn", ".jj"].into_iter().any(has) {
+        return Some("it belongs to version control, whose hooks and settings run commands");
+    }
+    // A folder with such a file may pass for a repository, with settings of its own.
+    if path.file_name().is_some_and(|name| name == "HEAD") {
+        return Some("it belongs to version control, whose hooks and settings run commands");
+    }
+    if START_UP.contains(&last) || last == ".gitmodules" {
+        return Some("it is read when a shell or a tool starts");
+    }
+    if [".charla", ".gemini"].into_iter().any(has) {
+        return Some("it decides what Charla may do");
+    }
+    if has("systemd") || has("cron.d") || has("autostart") || last == "authorized_keys" || last == "crontab" {
+        return Some("it makes the machine run commands by itself");
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_are_known_by_name_wherever_the_name_hides() {
+        for word in [
+            ".env",
+            "a/.env",
+            "HEAD:.env",
+            "--file=.env.local",
+            "@.env",
+            "-f.env",
+            "~/.ssh/config",
+            "key.pem",
+            ".AWS/credentials",
+            "/proc/self/environ",
+            "prod.env",
+            "/etc/shadow",
+            ".ENV",
+        ] {
+            assert!(secret(word).is_some(), "{word}");
+        }
+        for word in
+            [".env.example", "environment.rs", "process.env", "src/env.rs", "keyboard.rs", "pem", "README"]
+        {
+            assert!(secret(word).is_none(), "{word}");
+        }
+    }
+
+    #[test]
+    fn patterns_are_tried_on_secrets() {
+        for pattern in ["*", ".e*", "*.pem", ".*", "id_*", "config/*", "[a-z]*", "*.json"] {
+            assert!(secret_pattern(pattern).is_some(), "{pattern}");
+        }
+        for pattern in ["*.rs", "src/*.py", "test_*.c", "README*"] {
+            assert!(secret_pattern(pattern).is_none(), "{pattern}");
+        }
+    }
+}

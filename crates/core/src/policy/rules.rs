@@ -1,0 +1,146 @@
+//! One rule, in memory.
+
+use std::fmt;
+
+use charla_proto::ApprovalMode;
+use globset::GlobSet;
+use regex::Regex;
+
+use super::tests_of_rules::RuleTest;
+
+/// Whose rule it is; a later one outranks an earlier one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Tier {
+    /// Built in.
+    Default,
+    /// From the folder that is worked on; may only tighten.
+    Workspace,
+    /// The user's own, and what a flag says.
+    User,
+    /// The machine's administrator's.
+    Admin,
+}
+
+impl fmt::Display for Tier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Tier::Default => "default",
+            Tier::Workspace => "workspace",
+            Tier::User => "user",
+            Tier::Admin => "admin",
+        })
+    }
+}
+
+/// What a rule says; a later one is stricter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Decision {
+    /// Run it.
+    Allow,
+    /// Ask a person.
+    Ask,
+    /// Do not run it.
+    Deny,
+}
+
+impl fmt::Display for Decision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Decision::Allow => "allow",
+            Decision::Ask => "ask",
+            Decision::Deny => "deny",
+        })
+    }
+}
+
+/// One rule.
+#[derive(Clone, Debug)]
+pub struct Rule {
+    /// Whose it is.
+    pub tier: Tier,
+    /// The file it stands in.
+    pub file: String,
+    /// Its place in the file, from 1.
+    pub index: usize,
+    /// What it says.
+    pub decision: Decision,
+    /// Asked earlier the higher it is, within its tier; 0 to 999.
+    pub priority: u16,
+    /// What a person or the model is told.
+    pub reason: Option<String>,
+    /// Its own tests.
+    pub tests: Vec<RuleTest>,
+    pub(crate) tools: Vec<String>,
+    pub(crate) server: Option<String>,
+    pub(crate) subject: Subject,
+    pub(crate) args: Option<Regex>,
+    pub(crate) modes: Vec<ApprovalMode>,
+    pub(crate) redirection: bool,
+}
+
+/// Which effects of a call a rule is about.
+#[derive(Clone, Debug)]
+pub(crate) enum Subject {
+    /// All of them.
+    Anything,
+    /// Commands whose words are exactly one of these.
+    Command(Vec<Vec<String>>),
+    /// Commands that start with the words of one of these.
+    Prefix(Vec<Vec<String>>),
+    /// Commands whose text matches.
+    Pattern { whole: Regex, part: Regex },
+    /// Paths.
+    Path { globs: GlobSet, patterns: Vec<String> },
+    /// Variables.
+    Env { globs: GlobSet, patterns: Vec<String> },
+}
+
+impl Rule {
+    /// The rule's name: tier, file and place.
+    pub fn name(&self) -> String {
+        format!("{} {}#{}", self.tier, self.file, self.index)
+    }
+
+    /// What the rule is about, in one line.
+    pub fn about(&self) -> String {
+        let list = |commands: &[Vec<String>]| {
+            commands.iter().map(|words| words.join(" ")).collect::<Vec<_>>().join(" | ")
+        };
+        let subject = match &self.subject {
+            Subject::Anything => String::new(),
+            Subject::Command(commands) => format!(" command {}", list(commands)),
+            Subject::Prefix(commands) => format!(" commandPrefix {}", list(commands)),
+            Subject::Pattern { part, .. } => format!(" commandRegex {part}"),
+            Subject::Path { patterns, .. } => format!(" path {}", patterns.join(" | ")),
+            Subject::Env { patterns, .. } => format!(" env {}", patterns.join(" | ")),
+        };
+        let server = self.server.as_ref().map(|server| format!(" mcpName {server}")).unwrap_or_default();
+        let args = self.args.as_ref().map(|args| format!(" argsPattern {args}")).unwrap_or_default();
+        format!("{}{server}{subject}{args}", self.tools.join(" | "))
+    }
+
+    /// The modes it holds in; empty for all of them.
+    pub fn modes(&self) -> &[ApprovalMode] {
+        &self.modes
+    }
+
+    /// Why the rule has no effect, when it has none.
+    pub(crate) fn refused(&self) -> Option<&'static str> {
+        if self.decision != Decision::Allow {
+            return None;
+        }
+        if self.tier == Tier::Workspace {
+            return Some("ignored: the rules of a workspace may ask or deny, never allow");
+        }
+        if self.args.is_some() && self.tools.iter().any(|tool| tool == super::matching::SHELL) {
+            return Some(
+                "ignored: argsPattern sees only the text of a command, so it cannot allow one; use commandPrefix",
+            );
+        }
+        None
+    }
+
+    pub(crate) fn names_command(&self) -> bool {
+        matches!(self.subject, Subject::Command(_) | Subject::Prefix(_) | Subject::Pattern { .. })
+    }
+}

@@ -1,0 +1,297 @@
+use std::path::PathBuf;
+
+use charla_proto::{ApprovalMode, Args, Effect, Lane, Plan, Policy, Preview, Verdict, Word};
+
+use super::{Decision, RuleBook, RuleFile, Scope, Tier, allowed_tools};
+
+const ALL_MODES: [ApprovalMode; 4] =
+    [ApprovalMode::Plan, ApprovalMode::Default, ApprovalMode::AutoEdit, ApprovalMode::Yolo];
+
+fn scope() -> Scope {
+    Scope {
+        roots: vec![PathBuf::from("/w")],
+        home: Some(PathBuf::from("/home/u")),
+        plans: Some(PathBuf::from("/w/.charla/plans")),
+    }
+}
+
+fn file(tier: Tier, text: &str) -> RuleFile {
+    RuleFile { tier, name: format!("{tier}.toml"), text: text.into() }
+}
+
+fn book(files: &[(Tier, &str)]) -> RuleBook {
+    let files: Vec<RuleFile> = files.iter().map(|(tier, text)| file(*tier, text)).collect();
+    RuleBook::new(scope(), &files).unwrap()
+}
+
+fn plan(tool: &str, effects: Vec<Effect>) -> Plan {
+    Plan {
+        tool: tool.into(),
+        args: Args::new(),
+        title: tool.into(),
+        effects,
+        preview: Preview::None,
+        lane: Lane::Shared,
+    }
+}
+
+fn run(line: &str) -> Plan {
+    let words = line.split(' ').map(Word::literal).collect();
+    let exec = Effect::Exec { command: line.into(), cwd: PathBuf::from("/w"), words, carrier: false };
+    plan("run_shell_command", vec![exec])
+}
+
+fn read(path: &str) -> Plan {
+    plan("read_file", vec![Effect::Read { path: path.into() }])
+}
+
+fn write(path: &str) -> Plan {
+    plan("write_file", vec![Effect::Write { path: path.into() }])
+}
+
+fn decide(book: &RuleBook, plan: &Plan, mode: ApprovalMode) -> Decision {
+    Decision::from(&book.judge(plan, mode))
+}
+
+fn decisions(book: &RuleBook, plan: &Plan) -> [Decision; 4] {
+    ALL_MODES.map(|mode| decide(book, plan, mode))
+}
+
+const ALLOW_MAKE: &str = "[[rule]]\ncommandPrefix = \"make\"\ndecision = \"allow\"\n";
+const DENY_MAKE: &str = "[[rule]]\ncommandPrefix = \"make\"\ndecision = \"deny\"\n";
+const ASK_MAKE: &str = "[[rule]]\ncommandPrefix = \"make\"\ndecision = \"ask\"\n";
+
+#[test]
+fn modes_decide_what_runs_without_rules() {
+    use Decision::{Allow, Ask, Deny};
+    let book = book(&[]);
+    assert_eq!(decisions(&book, &read("/w/a")), [Allow, Allow, Allow, Allow]);
+    assert_eq!(decisions(&book, &read("/etc/passwd")), [Ask, Ask, Ask, Allow]);
+    assert_eq!(decisions(&book, &read("/w/.env")), [Ask, Ask, Ask, Allow]);
+    assert_eq!(decisions(&book, &write("/w/a")), [Deny, Ask, Allow, Allow]);
+    assert_eq!(decisions(&book, &write("/w/.charla/plans/a.md")), [Allow, Ask, Allow, Allow]);
+    assert_eq!(decisions(&book, &write("/etc/a")), [Deny, Ask, Ask, Allow]);
+    assert_eq!(decisions(&book, &write("/w/.git/config")), [Deny, Ask, Ask, Allow]);
+    assert_eq!(decisions(&book, &run("make")), [Deny, Ask, Ask, Allow]);
+    assert_eq!(decisions(&book, &run("ls")), [Deny, Allow, Allow, Allow]);
+    assert_eq!(
+        decisions(&book, &plan("web_fetch", vec![Effect::Net { host: "h".into() }])),
+        [Ask, Ask, Allow, Allow]
+    );
+    assert_eq!(decisions(&book, &plan("write_todos", vec![])), [Allow, Allow, Allow, Allow]);
+    assert_eq!(decisions(&book, &plan("ask_user", vec![])), [Ask, Ask, Ask, Ask]);
+    assert_eq!(decisions(&book, &plan("unheard_of", vec![])), [Deny, Ask, Ask, Allow]);
+    let mcp = plan("mcp_s_t", vec![Effect::Mcp { server: "s".into(), tool: "t".into() }]);
+    assert_eq!(decisions(&book, &mcp), [Deny, Ask, Ask, Allow]);
+}
+
+#[test]
+fn a_denial_holds_against_an_allowance_of_any_tier() {
+    for denying in [Tier::Workspace, Tier::User, Tier::Admin] {
+        for allowing in [Tier::User, Tier::Admin] {
+            let book = book(&[(allowing, ALLOW_MAKE), (denying, DENY_MAKE)]);
+            assert_eq!(decisions(&book, &run("make")), [Decision::Deny; 4], "{denying} against {allowing}");
+        }
+    }
+}
+
+#[test]
+fn within_a_tier_the_higher_priority_decides() {
+    let text = "[[rule]]\ntool = \"run_shell_command\"\ndecision = \"deny\"\npriority = 10\n\
+                [[rule]]\ncommandPrefix = \"make check\"\ndecision = \"allow\"\npriority = 20\n";
+    let book = book(&[(Tier::User, text)]);
+    assert_eq!(decide(&book, &run("make check"), ApprovalMode::Default), Decision::Allow);
+    assert_eq!(decide(&book, &run("make"), ApprovalMode::Default), Decision::Deny);
+}
+
+#[test]
+fn the_workspace_may_tighten_and_never_loosen() {
+    let loose = book(&[(Tier::Workspace, ALLOW_MAKE)]);
+    assert_eq!(decide(&loose, &run("make"), ApprovalMode::Default), Decision::Ask);
+    assert_eq!(loose.notices().len(), 1);
+    assert!(loose.notices()[0].starts_with("workspace workspace.toml#1: ignored"));
+    let tight = book(&[(Tier::User, ALLOW_MAKE), (Tier::Workspace, ASK_MAKE)]);
+    assert_eq!(decide(&tight, &run("make"), ApprovalMode::Default), Decision::Ask);
+    let softening = book(&[(Tier::User, DENY_MAKE), (Tier::Workspace, ASK_MAKE)]);
+    assert_eq!(decide(&softening, &run("make"), ApprovalMode::Yolo), Decision::Deny);
+}
+
+#[test]
+fn the_strictest_part_decides_and_the_verdict_names_what_is_missing() {
+    let book = book(&[(Tier::User, ALLOW_MAKE)]);
+    let mut both = run("make");
+    both.effects.extend(run("cargo install x").effects);
+    both.effects.push(Effect::Write { path: "/tmp/x".into() });
+    let Verdict::Ask { missing, .. } = book.judge(&both, ApprovalMode::Default) else { panic!() };
+    let what: Vec<&str> = missing.iter().map(|part| part.what.as_str()).collect();
+    assert_eq!(what, ["cargo install x", "write /tmp/x"]);
+    assert_eq!(
+        missing[0].always.as_deref(),
+        Some("[[rule]]\ntool = \"run_shell_command\"\ncommand = \"cargo install x\"\ndecision = \"allow\"\n")
+    );
+}
+
+#[test]
+fn the_rules_a_verdict_offers_allow_exactly_what_was_missing() {
+    let mut asked = run("cargo install x");
+    asked.effects.push(Effect::Write { path: "/tmp/[x]".into() });
+    asked.effects.push(Effect::Env { name: "FOO".into(), value: Word::literal("1") });
+    let Verdict::Ask { missing, .. } = book(&[]).judge(&asked, ApprovalMode::Default) else { panic!() };
+    let text: String = missing.into_iter().filter_map(|part| part.always).collect();
+    let book = book(&[(Tier::User, &text)]);
+    assert_eq!(decide(&book, &asked, ApprovalMode::Default), Decision::Allow);
+    assert_eq!(decide(&book, &run("cargo install x y"), ApprovalMode::Default), Decision::Ask);
+    assert_eq!(decide(&book, &run("cargo install"), ApprovalMode::Default), Decision::Ask);
+}
+
+#[test]
+fn a_verdict_names_the_file_and_the_rule() {
+    let text =
+        format!("{ASK_MAKE}\n[[rule]]\ncommandPrefix = \"x\"\ndecision = \"deny\"\nreason = \"no x\"\n");
+    let book = book(&[(Tier::User, &text)]);
+    assert_eq!(
+        book.judge(&run("x y"), ApprovalMode::Default),
+        Verdict::Deny { rule: "user user.toml#2".into(), reason: "x y: no x".into() }
+    );
+}
+
+#[test]
+fn prefixes_match_word_by_word() {
+    let book = book(&[(Tier::User, "[[rule]]\ncommandPrefix = \"git fetch\"\ndecision = \"allow\"\n")]);
+    for (line, expected) in [
+        ("git fetch", Decision::Allow),
+        ("git fetch origin", Decision::Allow),
+        ("git fetchx", Decision::Ask),
+        ("git -c x fetch", Decision::Ask),
+        ("git", Decision::Ask),
+    ] {
+        assert_eq!(decide(&book, &run(line), ApprovalMode::Default), expected, "{line}");
+    }
+}
+
+#[test]
+fn a_pattern_allows_whole_commands_and_denies_parts() {
+    let allow = book(&[(Tier::User, "[[rule]]\ncommandRegex = \"make [a-z]+\"\ndecision = \"allow\"\n")]);
+    assert_eq!(decide(&allow, &run("make check"), ApprovalMode::Default), Decision::Allow);
+    assert_eq!(decide(&allow, &run("make check -f x"), ApprovalMode::Default), Decision::Ask);
+    let deny = book(&[(Tier::User, "[[rule]]\ncommandRegex = \"--force\"\ndecision = \"deny\"\n")]);
+    assert_eq!(decide(&deny, &run("make x --force"), ApprovalMode::Yolo), Decision::Deny);
+}
+
+#[test]
+fn tools_are_named_by_pattern_server_and_older_names() {
+    let mcp = plan("mcp_db_query", vec![Effect::Mcp { server: "db".into(), tool: "query".into() }]);
+    for text in [
+        "tool = \"mcp_db_*\"",
+        "tool = \"mcp_*\"",
+        "tool = \"db__query\"",
+        "mcpName = \"db\"",
+        "mcpName = \"db\"\ntool = \"query\"",
+        "toolName = [\"x\", \"mcp_db_query\"]",
+    ] {
+        let book = book(&[(Tier::User, &format!("[[rule]]\n{text}\ndecision = \"allow\"\n"))]);
+        assert_eq!(decide(&book, &mcp, ApprovalMode::Default), Decision::Allow, "{text}");
+    }
+    for text in ["tool = \"mcp_d\"", "mcpName = \"other\"", "mcpName = \"db\"\ntool = \"other\""] {
+        let book = book(&[(Tier::User, &format!("[[rule]]\n{text}\ndecision = \"allow\"\n"))]);
+        assert_eq!(decide(&book, &mcp, ApprovalMode::Default), Decision::Ask, "{text}");
+    }
+    let old = book(&[(Tier::User, "[[rule]]\ntoolName = \"ShellTool\"\ndecision = \"deny\"\n")]);
+    assert_eq!(decide(&old, &run("ls"), ApprovalMode::Yolo), Decision::Deny);
+}
+
+#[test]
+fn arguments_are_matched_but_cannot_allow_a_command() {
+    let book = book(&[(
+        Tier::User,
+        "[[rule]]\ntool = \"web_fetch\"\nargsPattern = \"docs\\\\.rs\"\ndecision = \"allow\"\n\
+         [[rule]]\ntool = \"run_shell_command\"\nargsPattern = \"make\"\ndecision = \"allow\"\n",
+    )]);
+    let mut fetch = plan("web_fetch", vec![Effect::Net { host: "docs.rs".into() }]);
+    assert_eq!(decide(&book, &fetch, ApprovalMode::Default), Decision::Ask);
+    fetch.args.insert("url".into(), "https://docs.rs/x".into());
+    assert_eq!(decide(&book, &fetch, ApprovalMode::Default), Decision::Allow);
+    assert_eq!(book.notices().len(), 1);
+    assert_eq!(decide(&book, &run("make"), ApprovalMode::Default), Decision::Ask);
+}
+
+#[test]
+fn redirects_follow_a_rule_that_allows_them() {
+    let mut redirected = run("make");
+    redirected.effects.push(Effect::Write { path: "/w/log".into() });
+    let plain = book(&[(Tier::User, ALLOW_MAKE)]);
+    assert_eq!(decide(&plain, &redirected, ApprovalMode::Default), Decision::Ask);
+    let open = book(&[(Tier::User, &format!("{ALLOW_MAKE}allowRedirection = true\n"))]);
+    assert_eq!(decide(&open, &redirected, ApprovalMode::Default), Decision::Allow);
+    redirected.effects.push(Effect::Write { path: "/tmp/log".into() });
+    assert_eq!(decide(&open, &redirected, ApprovalMode::Default), Decision::Ask);
+}
+
+#[test]
+fn allowed_tools_allow_what_they_name() {
+    let book = book(&[]).with(allowed_tools(["run_shell_command(wc)", "write_file"]).unwrap());
+    assert_eq!(decide(&book, &write("/w/a"), ApprovalMode::Default), Decision::Allow);
+    assert_eq!(decide(&book, &write("/etc/a"), ApprovalMode::Default), Decision::Ask);
+    assert_eq!(decide(&book, &run("node -e 1"), ApprovalMode::Default), Decision::Ask);
+    let all = RuleBook::new(scope(), &[]).unwrap().with(allowed_tools(["run_shell_command"]).unwrap());
+    assert_eq!(decide(&all, &run("node -e 1"), ApprovalMode::Default), Decision::Allow);
+}
+
+#[test]
+fn what_is_unclear_is_not_allowed_by_rules_about_commands() {
+    let unclear = plan("run_shell_command", vec![Effect::Unclear { what: "$x".into(), reason: "?".into() }]);
+    let prefix = book(&[(Tier::User, ALLOW_MAKE)]);
+    assert_eq!(decide(&prefix, &unclear, ApprovalMode::Default), Decision::Ask);
+    let denying = book(&[(Tier::User, DENY_MAKE)]);
+    assert_eq!(decide(&denying, &unclear, ApprovalMode::Yolo), Decision::Ask);
+    assert_eq!(decide(&book(&[]), &unclear, ApprovalMode::Yolo), Decision::Allow);
+}
+
+#[test]
+fn a_file_that_is_not_understood_is_an_error_not_a_gap() {
+    for text in [
+        "[[rule]]\ndecision = \"deny\"",
+        "[[rule]]\ntool = \"x\"\ndecision = \"perhaps\"",
+        "[[rule]]\ntool = \"x\"",
+        "[[rule]]\ntool = \"x\"\ndecision = \"deny\"\ncommandprefix = \"y\"",
+        "[[rule]]\ntool = \"x\"\ndecision = \"deny\"\npriority = 1000",
+        "[[rule]]\ncommandPrefix = \"'a\"\ndecision = \"deny\"",
+        "[[rule]]\ncommandRegex = \"(\"\ndecision = \"deny\"",
+        "[[rule]]\ncommandPrefix = \"a\"\npath = \"b\"\ndecision = \"deny\"",
+        "[[rules]]",
+        "x",
+        "[[rule]]\ncommandPrefix = \" \"\ndecision = \"deny\"",
+    ] {
+        let error = RuleBook::new(scope(), &[file(Tier::User, text)]).unwrap_err();
+        assert_eq!(error.file, "user.toml", "{text}");
+    }
+}
+
+#[test]
+fn rules_run_their_own_tests() {
+    let text = format!(
+        "{ALLOW_MAKE}\n[[rule.test]]\ncommand = \"make check\"\nexpect = \"allow\"\n[[rule.test]]\ncommand = \"rm x\"\nexpect = \"deny\"\n"
+    );
+    let (count, failures) = book(&[(Tier::User, &text)]).run_tests(&run);
+    assert_eq!((count, failures.len()), (2, 1));
+    assert_eq!(failures[0].test.command, "rm x");
+    assert_eq!(failures[0].got, Decision::Ask);
+}
+
+#[test]
+fn a_tool_is_offered_when_some_call_of_it_could_run() {
+    let plain = book(&[]);
+    let (default, planning) = (ApprovalMode::Default, ApprovalMode::Plan);
+    assert!(plain.offers("read_file", default, false));
+    assert!(!plain.offers("web_fetch", default, false) && plain.offers("web_fetch", default, true));
+    assert!(
+        !plain.offers("replace", default, false) && plain.offers("replace", ApprovalMode::AutoEdit, false)
+    );
+    assert!(plain.offers("run_shell_command", default, false));
+    assert!(!plain.offers("run_shell_command", planning, true));
+    assert!(plain.offers("write_file", planning, false));
+    let denied = book(&[(Tier::User, "[[rule]]\ntool = \"run_shell_command\"\ndecision = \"deny\"\n")]);
+    assert!(!denied.offers("run_shell_command", ApprovalMode::Yolo, true));
+    let partly = "[[rule]]\ntool = \"run_shell_command\"\ndecision = \"deny\"\npriority = 1\n[[rule]]\ncommandPrefix = \"ls -F\"\ndecision = \"allow\"\n";
+    assert!(book(&[(Tier::User, partly)]).offers("run_shell_command", default, false));
+}

@@ -1,0 +1,334 @@
+//! From the tree to the list of effects.
+
+use std::path::{Component, Path, PathBuf};
+
+use charla_proto::{Effect, Word};
+
+use super::Place;
+use super::expand::{expand, value};
+use super::syntax::{Assignment, Link, Node, RawWord, Redirect, RedirectKind, Script, Simple};
+use super::wrappers::{Inner, look_through};
+
+/// A command that may run in more folders than this is unclear.
+const MAX_FOLDERS: usize = 8;
+/// Builtins whose arguments are assignments.
+const DECLARATIONS: [&str; 5] = ["export", "declare", "typeset", "local", "readonly"];
+
+pub(super) fn walk(script: &Script, place: &Place) -> Vec<Effect> {
+    let mut walk = Walk {
+        home: place.home.as_ref().map(|home| home.to_string_lossy().into_owned()),
+        folders: vec![place.cwd.clone()],
+        effects: Vec::new(),
+        depth: 0,
+    };
+    walk.script(script);
+    walk.effects
+}
+
+pub(super) struct Walk {
+    home: Option<String>,
+    /// Every folder the next command may run in.
+    folders: Vec<PathBuf>,
+    effects: Vec<Effect>,
+    pub(super) depth: usize,
+}
+
+impl Walk {
+    /// Commands of this shell, one after the other.
+    pub(super) fn script(&mut self, script: &Script) {
+        let mut reached = self.folders.clone();
+        let mut certain = true;
+        for item in &script.items {
+            match item.link {
+                Link::Always => certain = true,
+                Link::Failure => certain = false,
+                Link::Success => {}
+            }
+            // After `&&` the folder is the one the command before went to; otherwise it may be any so far.
+            if !(item.link == Link::Success && certain) {
+                self.folders.clone_from(&reached);
+            }
+            self.node(&item.node);
+            self.reach(&mut reached);
+        }
+        self.folders = reached;
+    }
+
+    fn reach(&mut self, reached: &mut Vec<PathBuf>) {
+        for folder in &self.folders {
+            if !reached.contains(folder) {
+                reached.push(folder.clone());
+            }
+        }
+        if reached.len() > MAX_FOLDERS {
+            reached.truncate(MAX_FOLDERS);
+            self.unclear("cd", "it changes the folder too often");
+        }
+    }
+
+    fn apart(&mut self, script: &Script) {
+        let folders = self.folders.clone();
+        self.script(script);
+        self.folders = folders;
+    }
+
+    fn node(&mut self, node: &Node) {
+        match node {
+            Node::Simple(simple) => self.simple(simple),
+            Node::Apart { scripts, redirects } => {
+                self.redirects(redirects);
+                scripts.iter().for_each(|script| self.apart(script));
+            }
+            Node::Block { scripts, words, variable, redirects, repeats } => {
+                self.redirects(redirects);
+                words.iter().for_each(|word| self.substitutions(word));
+                if let Some(name) = variable {
+                    self.env(name, Word::unknown(format!("${name}")));
+                }
+                let mut reached = self.folders.clone();
+                let before = reached.len();
+                for script in scripts {
+                    self.folders.clone_from(&reached);
+                    self.script(script);
+                    self.reach(&mut reached);
+                }
+                if *repeats && reached.len() > before {
+                    self.unclear("cd", "it changes the folder inside a loop");
+                }
+                self.folders = reached;
+            }
+            Node::Function { name, body } => {
+                self.unclear(name, "it defines a function, which may stand in for another command");
+                self.node(body);
+            }
+        }
+    }
+
+    fn simple(&mut self, simple: &Simple) {
+        for word in &simple.words {
+            self.substitutions(word);
+        }
+        for assignment in &simple.assignments {
+            self.assignment(assignment);
+        }
+        self.redirects(&simple.redirects);
+        let home = self.home.clone();
+        if simple.test {
+            let words = simple.words.iter().map(|word| test_word(word, home.as_deref())).collect();
+            self.exec(words, &simple.source, false);
+            return;
+        }
+        let words: Vec<Word> = simple.words.iter().flat_map(|word| expand(word, home.as_deref())).collect();
+        if words.is_empty() {
+            if !simple.words.is_empty() {
+                self.unclear(&simple.source, "it may expand to any command");
+            }
+            return;
+        }
+        if words.first().and_then(Word::known).is_some_and(|name| DECLARATIONS.contains(&name)) {
+            self.declarations(simple);
+        }
+        self.command(words, &simple.source);
+    }
+
+    fn substitutions(&mut self, word: &RawWord) {
+        for script in &word.scripts {
+            self.apart(script);
+        }
+    }
+
+    fn assignment(&mut self, assignment: &Assignment) {
+        assignment.values.iter().for_each(|word| self.substitutions(word));
+        let value = match assignment.values.as_slice() {
+            [] => Word::literal(""),
+            [only] => value(only, self.home.as_deref()),
+            _ => Word::unknown(&assignment.source),
+        };
+        self.env(&assignment.name, value);
+    }
+
+    /// `export NAME=value …`.
+    fn declarations(&mut self, simple: &Simple) {
+        for word in simple.words.iter().skip(1) {
+            let name: String =
+                word.source.chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '_').collect();
+            let after = word.source.strip_prefix(name.as_str()).unwrap_or_default();
+            if !name.is_empty() && (after.starts_with('=') || after.starts_with("+=")) {
+                let source = after.trim_start_matches('+').trim_start_matches('=');
+                let known = value(word, self.home.as_deref());
+                let text =
+                    known.known().and_then(|text| text.split_once('=')).map(|(_, text)| text.to_owned());
+                let literal = text.filter(|text| !text.starts_with('~') && !source.starts_with('~'));
+                self.env(&name, literal.map_or_else(|| Word::unknown(source), Word::literal));
+            } else if name.is_empty() && !word.source.starts_with('-') || !after.is_empty() {
+                self.unclear(&word.source, "which variable it sets is only known to the shell");
+            }
+        }
+    }
+
+    /// A command with its words resolved, and whatever it starts in turn.
+    pub(super) fn command(&mut self, words: Vec<Word>, source: &str) {
+        let Some(name) = words.first().and_then(Word::known).map(str::to_owned) else {
+            self.unclear(source, "which command runs is only known to the shell");
+            return;
+        };
+        if name.is_empty() || !name.is_ascii() || name.contains(['\n', ' ']) {
+            self.unclear(source, "no command has such a name");
+            return;
+        }
+        let through = look_through(&name, &words);
+        self.exec(words.clone(), source, through.carrier);
+        match name.as_str() {
+            "cd" | "pushd" | "popd" => self.change_folder(&words, source),
+            "read" | "mapfile" | "readarray" | "getopts" => self.assigning_builtin(&words),
+            "alias" | "unalias" | "trap" | "enable" | "bind" | "complete" | "hash" => {
+                self.unclear(source, "it changes what later commands mean");
+            }
+            _ => {}
+        }
+        for inner in through.inner {
+            self.inner(inner, source);
+        }
+    }
+
+    fn inner(&mut self, inner: Inner, source: &str) {
+        self.depth += 1;
+        if self.depth > 16 {
+            self.unclear(source, "commands are nested too deeply");
+        } else {
+            match inner {
+                Inner::Command(words) => {
+                    let text = super::scripts::join(&words);
+                    self.command(words, &text);
+                }
+                Inner::Env(name, value) => self.env(&name, value),
+                Inner::Unclear(reason) => self.unclear(source, reason),
+                Inner::Script { text, dialect } => self.nested_script(&text, dialect),
+            }
+        }
+        self.depth -= 1;
+    }
+
+    pub(super) fn nested(&mut self, script: &Script, same_shell: bool) {
+        if same_shell { self.script(script) } else { self.apart(script) }
+    }
+
+    fn change_folder(&mut self, words: &[Word], source: &str) {
+        let mut targets =
+            words.iter().skip(1).filter(|word| !matches!(word.known(), Some("-P" | "-L" | "--")));
+        let target = match (targets.next(), targets.next()) {
+            (None, _) if words.first().and_then(Word::known) == Some("cd") => self.home.clone(),
+            (Some(word), None) => word.known().map(str::to_owned),
+            _ => None,
+        };
+        match target.filter(|target| !target.is_empty() && !target.starts_with(['-', '+'])) {
+            Some(target) => {
+                self.folders = self.folders.iter().map(|folder| join_path(folder, &target)).collect();
+                self.folders.dedup();
+            }
+            None => self.unclear(source, "the folder it goes to is not known"),
+        }
+    }
+
+    /// Builtins that set the variables they name.
+    fn assigning_builtin(&mut self, words: &[Word]) {
+        for word in words.iter().skip(1) {
+            match word.known() {
+                Some(name) if name.starts_with('-') => {}
+                Some(name) => self.env(name, Word::unknown(format!("${name}"))),
+                None => self.unclear(&word.text, "which variable it sets is only known to the shell"),
+            }
+        }
+    }
+
+    fn redirects(&mut self, redirects: &[Redirect]) {
+        for redirect in redirects {
+            self.substitutions(&redirect.target);
+            let words = expand(&redirect.target, self.home.as_deref());
+            let target = match words.as_slice() {
+                [only] => only.known().map(str::to_owned),
+                _ => None,
+            };
+            match (redirect.kind, target) {
+                (RedirectKind::Text, _) => {}
+                (_, None) => self.unclear(&redirect.source, "the target of the redirect is not known"),
+                (kind, Some(target)) => self.redirect(kind, &target, &redirect.source),
+            }
+        }
+    }
+
+    fn redirect(&mut self, kind: RedirectKind, target: &str, source: &str) {
+        let descriptor =
+            target == "-" || target.trim_end_matches('-').bytes().all(|byte| byte.is_ascii_digit());
+        let (reads, writes) = match kind {
+            RedirectKind::DuplicateInput | RedirectKind::DuplicateOutput
+                if descriptor && !target.is_empty() =>
+            {
+                return;
+            }
+            RedirectKind::DuplicateInput => return self.unclear(source, "no such descriptor"),
+            RedirectKind::Read => (true, false),
+            RedirectKind::ReadWrite => (true, true),
+            _ => (false, true),
+        };
+        if target.is_empty() {
+            return self.unclear(source, "the target of the redirect is empty");
+        }
+        if let Some(address) = target.strip_prefix("/dev/tcp/").or_else(|| target.strip_prefix("/dev/udp/")) {
+            let host = address.split('/').next().unwrap_or_default().to_owned();
+            return self.push(Effect::Net { host });
+        }
+        for folder in self.folders.clone() {
+            let path = join_path(&folder, target);
+            if reads {
+                self.push(Effect::Read { path: path.clone() });
+            }
+            if writes {
+                self.push(Effect::Write { path });
+            }
+        }
+    }
+
+    fn exec(&mut self, words: Vec<Word>, source: &str, carrier: bool) {
+        for folder in self.folders.clone() {
+            self.push(Effect::Exec {
+                command: source.to_owned(),
+                cwd: folder,
+                words: words.clone(),
+                carrier,
+            });
+        }
+    }
+
+    fn env(&mut self, name: &str, value: Word) {
+        self.push(Effect::Env { name: name.to_owned(), value });
+    }
+
+    pub(super) fn unclear(&mut self, what: &str, reason: &str) {
+        self.push(Effect::Unclear { what: what.to_owned(), reason: reason.to_owned() });
+    }
+
+    pub(super) fn push(&mut self, effect: Effect) {
+        self.effects.push(effect);
+    }
+}
+
+/// A word of `[[ … ]]`; operators that look like nothing else stand for themselves.
+fn test_word(word: &RawWord, home: Option<&str>) -> Word {
+    if word.atoms.is_empty() { Word::literal(&word.source) } else { value(word, home) }
+}
+
+/// `path` seen from `folder`, with `.` and `..` worked out on the text alone.
+pub(super) fn join_path(folder: &Path, path: &str) -> PathBuf {
+    let mut joined = PathBuf::new();
+    for component in folder.join(path).components() {
+        match component {
+            Component::ParentDir => {
+                joined.pop();
+            }
+            Component::CurDir => {}
+            other => joined.push(other),
+        }
+    }
+    joined
+}

@@ -1,0 +1,110 @@
+//! What a command line would do, told from its text alone.
+//!
+//! [`effects`] lists every command that could run, wherever it hides (pipelines, substitutions, heredocs,
+//! `xargs`, `sh -c`), with its words resolved as bash would resolve them, every redirect as a read or a write,
+//! and every variable that is set. What is not understood for certain becomes [`Effect::Unclear`]: nothing is
+//! dropped in silence.
+//!
+//! Two readings have to agree. The first is a reader written for this purpose, which follows bash's rules for
+//! words and refuses everything odd. The second is the tree-sitter grammar for bash, which is broader and
+//! older, but reads some texts differently from bash (words after a redirect, backquotes in heredocs, continued
+//! lines inside a word). A text the grammar cannot read, or in which it sees other commands, is unclear.
+
+mod agreement;
+mod ansi_c;
+mod disk;
+mod effects;
+mod expand;
+mod grammar;
+mod heredoc;
+mod quote;
+mod reader;
+mod scripts;
+mod simple;
+mod syntax;
+mod unicode;
+mod words;
+mod wrappers;
+
+use std::path::PathBuf;
+
+use charla_proto::{Effect, Lane, Plan, Preview};
+
+pub use disk::look_at_disk;
+pub use quote::quote;
+use syntax::{Item, Link, Node, Read, Script, Trouble};
+
+/// Longer texts are not read.
+const MAX_BYTES: usize = 64 * 1024;
+
+/// A command line that does more than this is not listed to its end.
+const MAX_EFFECTS: usize = 1000;
+
+/// Where a command line would run.
+#[derive(Clone, Debug, Default)]
+pub struct Place {
+    /// The folder it starts in.
+    pub cwd: PathBuf,
+    /// What `~` stands for, if that is known.
+    pub home: Option<PathBuf>,
+}
+
+/// Everything `command` would do when bash runs it in `place`, in the order it would happen.
+pub fn effects(command: &str, place: &Place) -> Vec<Effect> {
+    let mut found = Vec::new();
+    if let Some(trouble) = unicode::suspicious(command) {
+        found.push(unclear(trouble));
+    }
+    match parse(command, 0) {
+        Ok((script, notes)) => {
+            found.extend(notes.into_iter().map(unclear));
+            found.extend(effects::walk(&script, place));
+        }
+        Err(trouble) => found.push(unclear(trouble)),
+    }
+    if found.len() > MAX_EFFECTS {
+        found.truncate(MAX_EFFECTS);
+        let what = command.chars().take(80).collect();
+        found.push(unclear(Trouble { what, reason: "it does too many things to be judged".into() }));
+    }
+    found
+}
+
+/// The plan of a shell command under the tool name every front end knows.
+pub fn plan(command: &str, place: &Place) -> Plan {
+    let mut args = charla_proto::Args::new();
+    args.insert("command".into(), command.into());
+    Plan {
+        tool: "run_shell_command".into(),
+        args,
+        title: command.lines().next().unwrap_or_default().to_owned(),
+        effects: effects(command, place),
+        preview: Preview::Command { command: command.to_owned(), cwd: place.cwd.clone() },
+        lane: Lane::Exclusive,
+    }
+}
+
+fn unclear(trouble: Trouble) -> Effect {
+    Effect::Unclear { what: trouble.what, reason: trouble.reason }
+}
+
+/// Reads a text both ways.
+fn parse(text: &str, depth: usize) -> Read<(Script, Vec<Trouble>)> {
+    if text.len() > MAX_BYTES {
+        let what = text.chars().take(80).collect();
+        return Err(Trouble { what, reason: "the command is too long to be read".into() });
+    }
+    let (mut script, noticed) = reader::Reader::new(text, 0, depth).script()?;
+    agreement::check(text, &noticed.commands, &noticed.reread)?;
+    if !noticed.loose.is_empty() {
+        let node = Node::Block {
+            scripts: Vec::new(),
+            words: noticed.loose,
+            variable: None,
+            redirects: Vec::new(),
+            repeats: false,
+        };
+        script.items.push(Item { node, link: Link::Always });
+    }
+    Ok((script, noticed.notes))
+}

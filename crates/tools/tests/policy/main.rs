@@ -1,0 +1,29 @@
+//! The shell reader and the rule book together.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+mod bash;
+mod corpus;
+mod random;
+mod reading;
+
+use std::path::PathBuf;
+
+use charla_core::policy::{RuleBook, RuleFile, Scope, Tier};
+use charla_tools::shell::Place;
+
+/// The workspace of these tests.
+const PROJECT: &str = "/home/user/project";
+
+fn place() -> Place {
+    Place { cwd: PathBuf::from(PROJECT), home: Some(PathBuf::from("/home/user")) }
+}
+
+fn scope() -> Scope {
+    Scope { roots: vec![PathBuf::from(PROJECT)], home: Some(PathBuf::from("/home/user")), plans: None }
+}
+
+fn user_rules(text: &str) -> RuleBook {
+    let file = RuleFile { tier: Tier::User, name: "rules.toml".into(), text: text.into() };
+    RuleBook::new(scope(), &[file]).unwrap()
+}
