@@ -95,6 +95,11 @@ async fn paths_that_cannot_be_read_are_refused() {
             assert_structured(&format!("{tool} {}", shown(&path)), &error);
         }
     }
+    // A superuser may read everything.
+    if fs::read(bench.root.join("unreadable")).is_err() {
+        let error = bench.err("read_file", json!({"file_path": "unreadable"})).await;
+        assert_eq!(error.kind, "permission_denied");
+    }
     assert_structured("folder", &bench.err("read_file", json!({"file_path": "folder"})).await);
 }
 
