@@ -71,7 +71,7 @@ fn yes() -> bool {
 
 impl Default for ReadManyFiles {
     fn default() -> Self {
-        let strings = |words: &str| json!({"type": "array", "items": {"type": "string", "minLength": 1}, "description": words});
+        let strings = |words: &str| json!({"type": "array", "maxItems": 1000, "items": {"type": "string", "minLength": 1}, "description": words});
         let mut include = strings("Paths or glob patterns, relative to the working folder.");
         include["minItems"] = json!(1);
         let schema = Schema::new(

@@ -220,6 +220,7 @@ async fn huge_strings_cost_no_more_than_an_error() {
         ("read_many_files", json!({"include": [huge.clone() + "*"]})),
         ("list_directory", json!({"dir_path": ".", "ignore": [huge]})),
         ("replace", json!({"file_path": "file", "old_string": huge, "new_string": "y"})),
+        ("read_many_files", json!({"include": vec!["*"; 2000]})),
         ("save_memory", json!({"fact": huge})),
         ("write_todos", json!({"todos": [{"description": huge, "status": "pending"}]})),
     ] {
