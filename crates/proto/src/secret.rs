@@ -7,11 +7,13 @@ const NAMES: &[&str] = &[
     ".envrc",
     ".git-credentials",
     ".htpasswd",
+    ".my.cnf",
     ".netrc",
     "_netrc",
     ".npmrc",
     ".pgpass",
     ".pypirc",
+    ".terraformrc",
     ".vault-token",
     "application_default_credentials.json",
     "credentials",
@@ -22,30 +24,41 @@ const NAMES: &[&str] = &[
     "id_ecdsa",
     "id_ed25519",
     "id_rsa",
-    "master.key",
+    "login.keychain-db",
+    "gshadow",
+    "oauth_creds.json",
     "secrets.json",
     "secrets.toml",
     "secrets.yaml",
     "secrets.yml",
     "shadow",
-    "terraform.tfstate",
+    "sudoers",
 ];
 
 /// What the names of key files end in.
-const ENDINGS: &[&str] =
-    &[".jks", ".kdbx", ".key", ".keystore", ".p12", ".p8", ".pem", ".pfx", ".ppk", ".tfvars"];
-
-/// Folders in a home that hold nothing but secrets, and the files in them that are none.
-const FOLDERS: &[(&str, &[&str])] = &[
-    (".ssh", &["config", "known_hosts", "authorized_keys"]),
-    (".gnupg", &[]),
-    (".aws", &["config"]),
-    (".password-store", &[]),
+const ENDINGS: &[&str] = &[
+    ".asc",
+    ".jks",
+    ".kdbx",
+    ".key",
+    ".keystore",
+    ".p12",
+    ".p8",
+    ".pem",
+    ".pfx",
+    ".ppk",
+    ".tfstate",
+    ".tfvars",
 ];
 
+/// Folders that hold hardly anything but secrets.
+const FOLDERS: &[&str] = &[".aws", ".gnupg", ".password-store", ".ssh", "keyrings"];
+
+/// Folders in `.config` of programs that keep their tokens there.
+const CONFIG_FOLDERS: &[&str] = &["gcloud", "gh", "op"];
+
 /// Files that are secret only in their folder.
-const IN_FOLDER: &[(&str, &str)] =
-    &[(".docker", "config.json"), (".kube", "config"), ("gcloud", "access_tokens.db")];
+const IN_FOLDER: &[(&str, &str)] = &[(".charla", "keys"), (".docker", "config.json"), (".kube", "config")];
 
 /// True when a file of this name is likely to hold secrets. Only the name is looked at, so it can be asked
 /// about paths that do not exist; a caller resolves links first.
@@ -62,11 +75,8 @@ pub fn looks_secret(path: &Path) -> bool {
         || NAMES.contains(&&*name)
         || ENDINGS.iter().any(|ending| name.ends_with(ending))
         || is_service_account(&name)
-        || FOLDERS.iter().any(|(folder, harmless)| {
-            folders.iter().any(|part| part == folder)
-                && !harmless.contains(&&*name)
-                && !name.ends_with(".pub")
-        })
+        || folders.iter().any(|folder| FOLDERS.contains(&&**folder))
+        || folders.windows(2).any(|pair| pair[0] == ".config" && CONFIG_FOLDERS.contains(&&*pair[1]))
         || IN_FOLDER
             .iter()
             .any(|(folder, file)| *file == name && folders.last().is_some_and(|last| last == folder))
@@ -93,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_tell_secrets_from_templates_and_public_halves() {
+    fn names_tell_secrets_from_templates_and_public_keys() {
         let secret = [
             ".env",
             "a/.env.production",
@@ -101,6 +111,8 @@ mod tests {
             "prod.env",
             "/h/.ssh/id_ed25519",
             "/h/.ssh/deploy",
+            "/h/.ssh/known_hosts",
+            "/h/.config/gh/hosts.yml",
             "tls/server.KEY",
             "cert.pem",
             "/h/.aws/credentials",
@@ -115,8 +127,8 @@ mod tests {
             ".env.example",
             ".env.sample",
             "environment.rs",
-            "/h/.ssh/id_rsa.pub",
-            "/h/.ssh/known_hosts",
+            "id_rsa.pub",
+            "/h/.config/git/config",
             "key.rs",
             "config",
             "keys.md",

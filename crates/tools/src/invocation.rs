@@ -160,3 +160,42 @@ fn flatten(done: Result<Result<ToolOutput, ToolError>, tokio::task::JoinError>) 
 fn bug() -> ToolError {
     failure("internal", "The tool failed inside; this is a bug in the tool.")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn work_sees_that_its_time_is_up_and_gives_what_it_has() {
+        let output = read_within(Duration::ZERO, Box::pin(std::future::pending()), |stop| {
+            assert!(stop.now() && stop.is_late() && !stop.is_cancelled());
+            Ok(said("half", "half"))
+        });
+        assert_eq!(output.await.content, [Part::text("half")]);
+    }
+
+    #[tokio::test]
+    async fn work_whose_caller_is_gone_is_told_to_stop() {
+        let (send, receive) = std::sync::mpsc::channel();
+        let begun = Arc::new(tokio::sync::Notify::new());
+        let started = begun.clone();
+        let work = read_within(Duration::from_secs(60), Box::pin(std::future::pending()), move |stop| {
+            started.notify_one();
+            while !stop.now() {
+                std::thread::yield_now();
+            }
+            let _ = send.send(stop.is_cancelled());
+            Ok(ToolOutput::default())
+        });
+        let task = tokio::spawn(work);
+        begun.notified().await;
+        task.abort();
+        assert!(tokio::task::spawn_blocking(move || receive.recv().unwrap()).await.unwrap());
+    }
+
+    #[tokio::test]
+    async fn work_that_panics_is_an_error() {
+        let output = change(|| panic!("a bug")).await;
+        assert_eq!(output.error.unwrap().kind, "internal");
+    }
+}

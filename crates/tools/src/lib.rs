@@ -14,9 +14,6 @@ mod todos;
 pub mod truncate;
 
 pub use files::{ListDirectory, ReadFile, ReadManyFiles, Replace, SaveMemory, Workbench, WriteFile};
-pub use registry::{
-    Announced, CommandOutput, CommandRunner, DISCOVERED_PREFIX, Discovery, DiscoveryError, Registry,
-    Replaced, Selection, Source, ToolCommand, discover, parse_declarations,
-};
+pub use registry::{Registry, Replaced, Selection, Source};
 pub use search::{Glob, GrepSearch};
 pub use todos::WriteTodos;

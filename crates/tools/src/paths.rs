@@ -82,6 +82,19 @@ impl Place {
         }
     }
 
+    /// Refuses a path that leads through a file as if it were a folder: nothing can ever be there.
+    pub(crate) fn refuse_below_file(&self) -> Result<(), ToolError> {
+        let existing =
+            self.real.ancestors().skip(1).find_map(|above| Some((above, fs::metadata(above).ok()?)));
+        match existing {
+            Some((above, data)) if !data.is_dir() => Err(failure(
+                "not_a_directory",
+                format!("{} is a file, so there can be no {}.", above.display(), self.path.display()),
+            )),
+            _ => Ok(()),
+        }
+    }
+
     /// Reads a regular file of at most `limit` bytes. Never waits on what is no regular file.
     pub(crate) fn read(&self, limit: u64) -> Result<Vec<u8>, ToolError> {
         match self.kind()? {
@@ -91,12 +104,8 @@ impl Place {
             Kind::File { size } if size > limit => return Err(too_large(&self.path, size, limit)),
             Kind::File { .. } => {}
         }
-        let file = open_without_waiting(&self.real).map_err(|error| io_failure(&self.path, &error))?;
-        let data = file.metadata().map_err(|error| io_failure(&self.path, &error))?;
-        if let Kind::Special(what) = kind_of(&self.real, &data) {
-            return Err(special(&self.path, what));
-        }
-        let mut bytes = Vec::with_capacity(usize::try_from(data.len().min(limit)).unwrap_or_default());
+        let file = open_regular(&self.real).map_err(|error| io_failure(&self.path, &error))?;
+        let mut bytes = Vec::new();
         file.take(limit + 1).read_to_end(&mut bytes).map_err(|error| io_failure(&self.path, &error))?;
         if bytes.len() as u64 > limit {
             return Err(too_large(&self.path, bytes.len() as u64, limit));
@@ -218,9 +227,9 @@ fn kind_of(path: &Path, data: &fs::Metadata) -> Kind {
     if data.is_file() { Kind::File { size: data.len() } } else { Kind::Special("no regular file") }
 }
 
-/// Opens for reading. Between the check and the opening a pipe may have taken the file's place: not waiting
-/// for its other end keeps that harmless.
-fn open_without_waiting(path: &Path) -> io::Result<File> {
+/// Opens a regular file for reading. Between a check and the opening a pipe may have taken the file's place:
+/// not waiting for its other end, and looking again, keeps that harmless.
+pub(crate) fn open_regular(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true);
     #[cfg(unix)]
@@ -229,7 +238,11 @@ fn open_without_waiting(path: &Path) -> io::Result<File> {
         let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY;
         options.custom_flags(flags.bits().cast_signed());
     }
-    options.open(path)
+    let file = options.open(path)?;
+    match kind_of(path, &file.metadata()?) {
+        Kind::File { .. } => Ok(file),
+        _ => Err(io::Error::new(io::ErrorKind::InvalidInput, "no regular file")),
+    }
 }
 
 fn is_missing(error: &io::Error) -> bool {

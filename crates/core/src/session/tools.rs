@@ -264,8 +264,8 @@ impl Actor {
             }
             Outcome::ModifyWithEditor { new_content } => {
                 let Some(mut call) = self.call(index) else { return Ok(()) };
-                let key = if call.args.contains_key("new_string") { "new_string" } else { "content" };
-                call.args.insert(key.to_owned(), Value::String(new_content));
+                let before = self.plan(index).map(|plan| plan.preview);
+                give_content(&mut call, before, new_content);
                 self.grants.calls.extend(call.id.clone());
                 if let Phase::Calls(scheduler) = &mut self.phase {
                     scheduler.change(index, call, &self.settings.toolbox, &self.settings.tool_context);
@@ -297,6 +297,19 @@ impl Actor {
         }
         Box::pin(self.after_calls()).await
     }
+}
+
+/// Puts the content a person gave for the whole file in place of what the call would have made of it. A call
+/// that replaces a part is given the whole of the text it was to change.
+fn give_content(call: &mut FunctionCall, preview: Option<Preview>, content: String) {
+    if !call.args.contains_key("old_string") {
+        call.args.insert("content".to_owned(), Value::String(content));
+        return;
+    }
+    if let Some(Preview::Diff { before, .. }) = preview {
+        call.args.insert("old_string".to_owned(), Value::String(before.unwrap_or_default()));
+    }
+    call.args.insert("new_string".to_owned(), Value::String(content));
 }
 
 fn answered(approval: String, outcome: Outcome, by: &str) -> Fact {
@@ -352,4 +365,29 @@ fn hosts(plan: &Plan) -> Vec<String> {
         _ => None,
     });
     hosts.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn content_given_by_a_person_replaces_the_whole_file() {
+        let diff = Preview::Diff {
+            path: "a".into(),
+            before: Some("one\ntwo\n".to_owned()),
+            after: "one\n2\n".to_owned(),
+            diff: String::new(),
+        };
+        let text = |args: &serde_json::Map<String, Value>, key: &str| args[key].as_str().unwrap().to_owned();
+        let args = [("old_string", "two"), ("new_string", "2")];
+        let args = args.into_iter().map(|(key, value)| (key.to_owned(), value.into())).collect();
+        let mut call = FunctionCall::new("1", "replace", args);
+        give_content(&mut call, Some(diff.clone()), "mine\n".to_owned());
+        assert_eq!(text(&call.args, "old_string"), "one\ntwo\n");
+        assert_eq!(text(&call.args, "new_string"), "mine\n");
+        let mut call = FunctionCall::new("1", "write_file", serde_json::Map::new());
+        give_content(&mut call, Some(diff), "mine\n".to_owned());
+        assert_eq!(text(&call.args, "content"), "mine\n");
+    }
 }

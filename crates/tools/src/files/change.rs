@@ -90,7 +90,7 @@ fn hash(bytes: &[u8]) -> Hash {
 /// The text file at a place; `None` when there is none. Anything that is no writable text file is refused.
 pub(super) fn look(place: &Place) -> Result<Option<Current>, ToolError> {
     match place.kind()? {
-        Kind::Missing => return Ok(None),
+        Kind::Missing => return place.refuse_below_file().map(|()| None),
         Kind::Directory => return Err(is_directory(&place.path)),
         Kind::Special(what) => return Err(special(&place.path, what)),
         Kind::File { .. } => {}

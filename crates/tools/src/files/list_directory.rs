@@ -40,7 +40,7 @@ impl Default for ListDirectory {
             "Lists the names of the files and folders directly in a folder. Ignored files (.gitignore and the like) are left out.",
             json!({
                 "dir_path": {"type": "string", "minLength": 1, "description": "The folder: an absolute path, or one relative to the working folder."},
-                "ignore": {"type": "array", "items": {"type": "string"}, "description": "Patterns of names to leave out."},
+                "ignore": {"type": "array", "maxItems": 1000, "items": {"type": "string"}, "description": "Patterns of names to leave out."},
                 "file_filtering_options": filter_schema(),
             }),
             &["dir_path"],

@@ -1,6 +1,7 @@
 //! `read_file`.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use base64::Engine;
@@ -10,7 +11,6 @@ use charla_proto::{
 };
 use serde::Deserialize;
 use serde_json::json;
-use std::sync::Arc;
 
 use super::media;
 use crate::args::Schema;
@@ -75,8 +75,7 @@ impl Tool for ReadFile {
             let lines = wanted.lines()?;
             let context = cx.clone();
             let place = check(move || Place::resolve(&wanted.file_path, &context)).await?;
-            let mut effects = vec![Effect::Read { path: place.real.clone() }];
-            effects.dedup();
+            let effects = vec![Effect::Read { path: place.real.clone() }];
             let plan = reading("read_file", format!("Read {}", place.title(cx)), effects);
             Ok(Prepared::boxed(plan, move |cx| {
                 read_within(LIMIT, cx.cancelled, move |_| {

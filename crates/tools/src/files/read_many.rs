@@ -1,6 +1,7 @@
 //! `read_many_files`.
 
 use std::collections::BTreeSet;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -70,7 +71,7 @@ fn yes() -> bool {
 
 impl Default for ReadManyFiles {
     fn default() -> Self {
-        let strings = |words: &str| json!({"type": "array", "items": {"type": "string", "minLength": 1}, "description": words});
+        let strings = |words: &str| json!({"type": "array", "maxItems": 1000, "items": {"type": "string", "minLength": 1}, "description": words});
         let mut include = strings("Paths or glob patterns, relative to the working folder.");
         include["minItems"] = json!(1);
         let schema = Schema::new(
@@ -121,7 +122,9 @@ struct Reader {
 }
 
 impl Reader {
-    fn prepare(wanted: &Wanted, cx: ToolContext) -> Result<(Plan, Self), ToolError> {
+    fn prepare(wanted: &Wanted, mut cx: ToolContext) -> Result<(Plan, Self), ToolError> {
+        // What is found below it is compared with paths whose links are followed.
+        cx.cwd = fs::canonicalize(&cx.cwd).unwrap_or(cx.cwd);
         let (mut named, mut globs) = (Vec::new(), Vec::new());
         for include in &wanted.include {
             if include.contains(['*', '?', '[', '{']) {

@@ -16,6 +16,10 @@ use crate::edit::{self, Edit, Edited, Found};
 use crate::invocation::{Prepared, change, changing, check, failure, said};
 use crate::paths::{Place, missing, printable};
 use crate::text::Encoding;
+use crate::truncate;
+
+/// How much of a diff the model is shown; the person is shown all of it.
+const MOST_DIFF: usize = 10_000;
 
 /// Replaces a part of a file.
 pub struct Replace {
@@ -141,6 +145,7 @@ impl Replacement {
             1 => "1 place".to_owned(),
             places => format!("{places} places"),
         };
+        let diff = truncate::middle(diff, MOST_DIFF).unwrap_or_else(|| diff.to_owned());
         match edited.how {
             Found::Exactly => format!("Changed {places} in {name}."),
             Found::ByLine => format!(

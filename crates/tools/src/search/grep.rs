@@ -23,7 +23,7 @@ use super::report::{FileMatches, Line, Report};
 use super::{Filter, LONGEST_PATTERN, name_patterns, walk};
 use crate::args::Schema;
 use crate::invocation::{Prepared, Stop, check, failure, read_within, reading};
-use crate::paths::{Kind, Place, missing, special};
+use crate::paths::{Kind, Place, missing, open_regular, special};
 
 /// How many matches are shown unless told otherwise.
 const MATCHES: usize = 100;
@@ -218,15 +218,15 @@ impl Search {
             .heap_limit(Some(MOST_LINE_BYTES))
             .build();
         report.searched += 1;
-        if searcher.search_path(&self.matcher, path, &mut sink).is_err() {
-            report.unreadable += 1;
-        }
+        let searched =
+            open_regular(path).and_then(|file| searcher.search_file(&self.matcher, &file, &mut sink));
+        report.unreadable += usize::from(searched.is_err());
         let (matches, more, lines) = (sink.matches, sink.more, sink.lines);
         if matches > 0 {
             report.matches += matches;
             report.files.push(FileMatches { name: name.to_owned(), matches, lines });
         }
-        report.capped |= report.matches >= self.most() && (more || !self.wanted.names_only);
+        report.capped |= report.matches >= self.most();
         report.cut_files += usize::from(more && !self.wanted.names_only && matches >= per_file);
     }
 

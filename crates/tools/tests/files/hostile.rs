@@ -95,6 +95,11 @@ async fn paths_that_cannot_be_read_are_refused() {
             assert_structured(&format!("{tool} {}", shown(&path)), &error);
         }
     }
+    // A superuser may read everything.
+    if fs::read(bench.root.join("unreadable")).is_err() {
+        let error = bench.err("read_file", json!({"file_path": "unreadable"})).await;
+        assert_eq!(error.kind, "permission_denied");
+    }
     assert_structured("folder", &bench.err("read_file", json!({"file_path": "folder"})).await);
 }
 
@@ -215,6 +220,7 @@ async fn huge_strings_cost_no_more_than_an_error() {
         ("read_many_files", json!({"include": [huge.clone() + "*"]})),
         ("list_directory", json!({"dir_path": ".", "ignore": [huge]})),
         ("replace", json!({"file_path": "file", "old_string": huge, "new_string": "y"})),
+        ("read_many_files", json!({"include": vec!["*"; 2000]})),
         ("save_memory", json!({"fact": huge})),
         ("write_todos", json!({"todos": [{"description": huge, "status": "pending"}]})),
     ] {

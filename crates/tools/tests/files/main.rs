@@ -1,5 +1,6 @@
 //! The file and search tools, called as the scheduler calls them, on real files.
 #![cfg(unix)]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 mod bench;
 mod changing;

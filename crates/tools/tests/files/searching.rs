@@ -112,6 +112,9 @@ async fn caps_are_announced() {
     assert!(text.contains("Stopped at 100 matches"), "{text}");
     let text = bench.ok("grep_search", json!({"pattern": "hit", "total_max_matches": 7})).await;
     assert_eq!(text.matches(": hit").count(), 7);
+    let text =
+        bench.ok("grep_search", json!({"pattern": "hit", "total_max_matches": 7, "names_only": true})).await;
+    assert!(text.starts_with("7 file(s)") && text.contains("Stopped at 7"), "{text}");
     let text = bench.ok("grep_search", json!({"pattern": "hit", "max_matches_per_file": 2})).await;
     assert_eq!(text.matches(": hit").count(), 60);
     assert!(text.contains("30 file(s) have more matches") && !text.contains("Stopped at"), "{text}");
