@@ -6,7 +6,7 @@ use std::time::Duration;
 use charla_proto::{LlmError, LlmErrorKind};
 
 use crate::generator::OUTPUT_LIMIT;
-use crate::net::{CERTIFICATE, UNREACHABLE};
+use crate::net::{UNPROVEN, UNREACHABLE};
 
 /// A longer wait than this, named by a server, is no wait but a refusal.
 const LONGEST_WAIT: Duration = Duration::from_secs(300);
@@ -156,7 +156,7 @@ fn is_our_fault(error: &LlmError) -> bool {
     match error.kind {
         LlmErrorKind::Protocol => !error.detail.in_stream,
         LlmErrorKind::InvalidStream => has_code(error, OUTPUT_LIMIT),
-        LlmErrorKind::Network => has_code(error, CERTIFICATE),
+        LlmErrorKind::Network => has_code(error, UNPROVEN),
         _ => false,
     }
 }
@@ -244,7 +244,7 @@ mod tests {
             (broken_json(), 1, false, after(0.5)),
             (error(Protocol), 1, true, GiveUp),
             (coded(InvalidStream, OUTPUT_LIMIT), 1, true, GiveUp),
-            (coded(Network, CERTIFICATE), 1, true, GiveUp),
+            (coded(Network, UNPROVEN), 1, true, GiveUp),
             (coded(Network, UNREACHABLE), 2, false, after(10.0)),
             (coded(Network, UNREACHABLE), 3, false, GiveUpLink),
             (error(Timeout), 3, false, GiveUpLink),

@@ -97,6 +97,8 @@ fn kind_of(status: u16, words: &str) -> LlmErrorKind {
         403 => LlmErrorKind::Permission,
         404 => LlmErrorKind::NotFound,
         408 => LlmErrorKind::Timeout,
+        // The body is larger than the server reads: a shorter conversation helps, as with the window.
+        413 => LlmErrorKind::ContextOverflow,
         429 if spent => LlmErrorKind::Quota,
         429 | 499 => LlmErrorKind::RateLimit,
         503 | 529 => LlmErrorKind::Overloaded,
@@ -197,6 +199,7 @@ mod tests {
         assert_eq!(kind(529, "Overloaded"), LlmErrorKind::Overloaded);
         assert_eq!(kind(0, "Overloaded"), LlmErrorKind::Overloaded);
         assert_eq!(kind(403, "no"), LlmErrorKind::Permission);
+        assert_eq!(kind(413, "Payload Too Large"), LlmErrorKind::ContextOverflow);
         assert_eq!(kind(400, "temperature must be below 2"), LlmErrorKind::InvalidRequest);
     }
 
