@@ -4,5 +4,6 @@
 
 mod answers;
 mod commands;
+mod faults;
 mod mistakes;
 mod place;
