@@ -117,7 +117,8 @@ impl RetryPolicy {
         };
         let seconds = first.as_secs_f64() * self.factor.powi(steps.min(64) as i32);
         let seconds = seconds.min(self.max_delay.as_secs_f64());
-        Duration::from_secs_f64(seconds * (1.0 + self.jitter * (2.0 * random - 1.0)))
+        let seconds = seconds * (1.0 + self.jitter * (2.0 * random - 1.0));
+        Duration::try_from_secs_f64(seconds).unwrap_or(self.max_delay)
     }
 
     /// How long a model that failed like this stays unused.
@@ -275,6 +276,14 @@ mod tests {
         assert_eq!(delay(&error(LlmErrorKind::Server), 1.0), 6.5);
         assert_eq!(delay(&named(LlmErrorKind::Server, 10), 0.0), 10.0);
         assert_eq!(delay(&named(LlmErrorKind::Server, 10), 1.0), 12.0);
+    }
+
+    #[test]
+    fn waits_without_measure_do_no_harm() {
+        let (initial_delay, max_delay) = (Duration::MAX, Duration::MAX);
+        let policy = RetryPolicy { initial_delay, max_delay, ..RetryPolicy::default() };
+        let decision = policy.decide(&error(LlmErrorKind::Server), &mut Failures::default(), false, 1.0);
+        assert_eq!(decision, Decision::Again(Duration::MAX));
     }
 
     #[test]

@@ -64,6 +64,11 @@ pub(super) fn request_failed(error: &reqwest::Error, url: &Url, options: &Networ
         return unreachable(LlmErrorKind::Timeout, message)
             .with_hint("check the network, the base URL and proxy settings");
     }
+    if error.is_builder() {
+        let message = format!("no request to {host} can be made of this address: {}", flatten(error));
+        return LlmError::new(LlmErrorKind::Config, message)
+            .with_hint("check the base URL and the model's name");
+    }
     let causes = causes(error);
     if let Some(tls) = causes.iter().find_map(|cause| cause.downcast_ref::<rustls::Error>()) {
         return tls_failed(tls, &host);

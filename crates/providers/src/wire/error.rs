@@ -33,6 +33,7 @@ pub fn classify(status: u16, headers: Option<&HeaderMap>, body: ErrorBody) -> Ll
     )
     .to_lowercase();
     let named_wait = headers.and_then(retry_after).or(body.retry_after).or_else(|| wait_in_words(&words));
+    let named_wait = named_wait.map(|wait| wait.min(A_YEAR));
     let kind = body.kind.unwrap_or_else(|| kind_of(status, &words));
     let message = if body.message.trim().is_empty() {
         format!("the server answered with status {status} and no explanation")
@@ -136,9 +137,12 @@ pub fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     Some(until.duration_since(now).unwrap_or_default())
 }
 
-/// A duration of this many seconds; `None` for what no server means.
+/// Longer than anybody waits, and still a time that a clock can add to the present.
+const A_YEAR: Duration = Duration::from_secs(365 * 24 * 3600);
+
+/// A duration of this many seconds, a year for more than that; `None` for what is no time.
 fn duration(seconds: f64) -> Option<Duration> {
-    (0.0..=31_536_000.0).contains(&seconds).then(|| Duration::from_secs_f64(seconds))
+    (seconds >= 0.0).then(|| Duration::try_from_secs_f64(seconds).unwrap_or(A_YEAR).min(A_YEAR))
 }
 
 /// "retry in 34.4s", "try again in 250ms", "try again in 1m30s".
@@ -221,5 +225,13 @@ mod tests {
         assert_eq!(retry_after(&headers), Some(Duration::from_millis(1500)));
         headers.insert("retry-after-ms", "-5".parse().unwrap());
         assert_eq!(retry_after(&headers), None);
+        headers.insert("retry-after-ms", "1e300".parse().unwrap());
+        assert_eq!(retry_after(&headers), Some(A_YEAR));
+    }
+
+    #[test]
+    fn a_wait_without_measure_stays_a_time_that_a_clock_can_show() {
+        let body = ErrorBody { retry_after: Some(Duration::MAX), ..ErrorBody::default() };
+        assert_eq!(classify(429, None, body).detail.retry_after, Some(A_YEAR));
     }
 }
