@@ -60,7 +60,8 @@ fn refusals() -> Vec<Row> {
             42,
             bad().status(404).body("<html><title>Not Found</title><body>x</html>"),
         )
-        .says("Not Found"),
+        .says("Not Found")
+        .says("hint: check the base URL"),
         Row::fatal("413 too large", 42, failure(FailureKind::TooLarge)).says("hint: shorten the input"),
         Row::fatal("422 unprocessable", 1, bad().status(422)).says("HTTP 422"),
         Row::fatal("redirect", 52, Reply::new().step(Step::Redirect("https://elsewhere.example/v1".into())))
@@ -87,6 +88,8 @@ fn limits() -> Vec<Row> {
         Row::once("429 naming the wait in words", limit().retry_words("250ms")).waits(250, 300),
         Row::fatal("429 with retry-after over 5 minutes", 1, limit().retry_after("301"))
             .says("the server asks to wait 6 minutes"),
+        Row::fatal("429 with retry-after without measure", 1, limit().retry_after("99999999999999999999"))
+            .says("hint: the server asks to wait"),
         Row::fatal("429 naming over 5 minutes in words", 1, limit().retry_words("1h2m3s"))
             .says("the server asks to wait 63 minutes"),
         Row::fatal("429 with RetryInfo over 5 minutes", 1, limit().retry_info("3600s"))
@@ -281,6 +284,14 @@ fn fallbacks() -> Vec<Row> {
             .attempts(2)
             .events("init message retry model_switched message result")
             .says("anthropic/claude-two goes on"),
+        row(
+            "first model names a wait without measure, second answers",
+            Failure::rate_limit().retry_info("10000000000000000000s").into(),
+            hello(),
+        )
+        .on(&[Gemini])
+        .attempts(2)
+        .events("init message retry model_switched message result"),
         row("first model breaks off, second answers", Reply::new().text("Hel").cut(Cut::Eof), hello())
             .attempts(4)
             .events("init message retry message retry message retry model_switched message result"),
