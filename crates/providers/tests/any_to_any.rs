@@ -5,6 +5,8 @@
 //! parallel calls and an image; it begins on one wire, goes on at another after the calls, takes another
 //! tool step there, and comes home.
 
+#![expect(clippy::expect_used, reason = "a test may end where it stands")]
+
 use std::sync::Arc;
 
 use charla_proto::{
