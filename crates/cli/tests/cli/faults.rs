@@ -42,6 +42,8 @@ struct Row {
     script: Script,
     settings: Value,
     code: i32,
+    /// The error's type in the JSON formats; empty for a success.
+    kind: &'static str,
     /// Requests the server gets.
     attempts: usize,
     /// Standard output in text mode, to the byte.
@@ -64,6 +66,7 @@ impl Row {
             script,
             settings: json!({}),
             code: 0,
+            kind: "",
             attempts: 1,
             out: "Hello.\n".to_owned(),
             events: "init message result",
@@ -80,15 +83,15 @@ impl Row {
     }
 
     /// A fault that stays and that nobody can wait out: one attempt.
-    fn fatal(name: &'static str, code: i32, fault: impl Into<Reply>) -> Self {
+    fn fatal(name: &'static str, code: i32, kind: &'static str, fault: impl Into<Reply>) -> Self {
         let row = Self::new(name, Script::always(fault));
-        row.fails(code, 1).events("init message error result").never_says("trying again")
+        row.fails(code, kind, 1).events("init message error result").never_says("trying again")
     }
 
     /// A fault that stays and is tried again.
-    fn stays(name: &'static str, attempts: usize, fault: impl Into<Reply>) -> Self {
+    fn stays(name: &'static str, attempts: usize, kind: &'static str, fault: impl Into<Reply>) -> Self {
         let row = Self::new(name, Script::always(fault));
-        row.fails(1, attempts).events("init message retry error result").says("trying again")
+        row.fails(1, kind, attempts).events("init message retry error result").says("trying again")
     }
 
     fn on(mut self, wires: &[WireKind]) -> Self {
@@ -96,9 +99,10 @@ impl Row {
         self
     }
 
-    fn fails(mut self, code: i32, attempts: usize) -> Self {
+    fn fails(mut self, code: i32, kind: &'static str, attempts: usize) -> Self {
         self.out.clear();
         self.code = code;
+        self.kind = kind;
         self.attempts(attempts)
     }
 
@@ -230,6 +234,8 @@ impl Wrong {
         let status = if row.code == 0 { "success" } else { "error" };
         let result = lines.last().unwrap_or(&Value::Null);
         self.unless(result["status"] == status, || format!("ends with {result}"));
+        let kind = result["error"]["type"].as_str().unwrap_or_default();
+        self.unless(kind == row.kind, || format!("is of type {kind:?}, not {:?}", row.kind));
         let said = said_since_the_last_retry(&lines);
         let expected = row.out.trim_end_matches('\n');
         self.unless(row.code != 0 || said == expected, || format!("stands at {} characters", said.len()));

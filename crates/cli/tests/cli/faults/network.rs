@@ -22,19 +22,19 @@ pub fn all() -> Vec<Row> {
     vec![
         Row::new("nobody listens", never())
             .peer(Peer::Refusing)
-            .fails(1, 0)
+            .fails(1, "network", 0)
             .events("init message retry error result")
             .says("nothing answers at 127.0.0.1:1: connection refused, after 3 attempts")
             .says("hint: is the local server running"),
         Row::new("name that nobody has", never())
             .peer(Peer::Nameless)
-            .fails(1, 0)
+            .fails(1, "network", 0)
             .events("init message retry error result")
             .says("the name charla.invalid cannot be found")
             .says("after 3 attempts"),
         Row::new("server without TLS at an https address", never())
             .peer(Peer::TakenForTls)
-            .fails(1, 0)
+            .fails(1, "network", 0)
             .events("init message error result")
             .says("does not answer in TLS")
             .says("needs http:// instead of https://"),
@@ -45,7 +45,7 @@ pub fn all() -> Vec<Row> {
         Row::once("no first byte", Reply::new().step(Step::Hang))
             .settings(patience(1.0))
             .says("sent no answer within 1 s"),
-        Row::stays("no first byte, ever", 3, Reply::new().step(Step::Hang))
+        Row::stays("no first byte, ever", 3, "timeout", Reply::new().step(Step::Hang))
             .settings(patience(0.3))
             .says("after 3 attempts")
             .says("network.firstByteTimeoutSeconds"),
