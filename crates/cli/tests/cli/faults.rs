@@ -216,6 +216,7 @@ impl Wrong {
         for words in row.never_says.iter().chain(&["panicked", "<html", "<body", "key-secret"]) {
             self.unless(!run.err.contains(words), || format!("says {words:?}"));
         }
+        self.unless(run.err.len() < 10_000, || format!("says {} bytes", run.err.len()));
         let failed = run.err.contains("error: ");
         self.unless(failed == (row.code != 0), || "an error is told exactly when there is one".to_owned());
     }

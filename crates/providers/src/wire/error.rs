@@ -38,7 +38,7 @@ pub fn classify(status: u16, headers: Option<&HeaderMap>, body: ErrorBody) -> Ll
     let message = if body.message.trim().is_empty() {
         format!("the server answered with status {status} and no explanation")
     } else {
-        body.message
+        shortened(body.message)
     };
     let request_id = body.request_id.or_else(|| {
         let headers = headers?;
@@ -58,6 +58,18 @@ pub fn classify(status: u16, headers: Option<&HeaderMap>, body: ErrorBody) -> Ll
             ..ErrorDetail::default()
         }),
     }
+}
+
+/// A message longer than this is a dump (a traceback, the whole request): its start says enough.
+const LONGEST_MESSAGE: usize = 2000;
+
+/// The message, cut when it is a dump.
+pub(super) fn shortened(mut message: String) -> String {
+    if let Some((end, _)) = message.char_indices().nth(LONGEST_MESSAGE) {
+        message.truncate(end);
+        message.push('…');
+    }
+    message
 }
 
 fn kind_of(status: u16, words: &str) -> LlmErrorKind {
@@ -205,6 +217,13 @@ mod tests {
         assert_eq!(kind(403, "no"), LlmErrorKind::Permission);
         assert_eq!(kind(413, "Payload Too Large"), LlmErrorKind::ContextOverflow);
         assert_eq!(kind(400, "temperature must be below 2"), LlmErrorKind::InvalidRequest);
+    }
+
+    #[test]
+    fn a_dump_is_cut_between_two_characters() {
+        let body = ErrorBody { message: "ü".repeat(100_000), ..ErrorBody::default() };
+        let message = classify(400, None, body).message;
+        assert_eq!(message, format!("{}…", "ü".repeat(LONGEST_MESSAGE)));
     }
 
     #[test]

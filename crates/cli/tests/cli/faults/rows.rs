@@ -40,6 +40,13 @@ fn refusals() -> Vec<Row> {
     vec![
         Row::fatal("400 with a reason", 1, "invalid_request", bad())
             .says("temperature must be below 2 (HTTP 400"),
+        Row::fatal(
+            "400 with a dump for a reason",
+            1,
+            "invalid_request",
+            bad().message("dump ".repeat(50_000)),
+        )
+        .says("dump dump"),
         Row::fatal("400 without a body", 1, "invalid_request", bad().body(""))
             .says("status 400 and no explanation"),
         Row::fatal(
