@@ -8,6 +8,9 @@ use crate::exit::Failure;
 use crate::nearest::nearest;
 use crate::settings::{ModelFacts, ProviderSettings, QuirkSettings, Settings, ThinkingSwitch};
 
+/// More bytes than any provider's longest name has; what is longer is a file that was taken for a name.
+const LONGEST_REFERENCE: usize = 500;
+
 /// A provider that can be named in `provider/model`.
 #[derive(Clone, Debug)]
 pub struct Entry {
@@ -64,6 +67,10 @@ impl<'a> Directory<'a> {
     /// Takes a model's reference apart; `None` for the model when only a provider is named.
     pub fn resolve(&self, reference: &str) -> Result<(Entry, Option<String>), Failure> {
         let reference = reference.trim().trim_end_matches('/');
+        if reference.len() > LONGEST_REFERENCE || reference.contains(char::is_control) {
+            return Err(Failure::input("the model's name is too long or holds control characters")
+                .with_hint("name a model: -m provider/model"));
+        }
         if self.knows(reference) {
             return Ok((self.entry(reference.to_owned()), None));
         }

@@ -94,7 +94,8 @@ fn refusal(error: &clap::Error) -> Failure {
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let message = lines.next().unwrap_or("the arguments cannot be used");
     let message = message.strip_prefix("error: ").unwrap_or(message).to_owned();
-    let details: Vec<&str> = lines.take_while(|line| !line.starts_with("Usage:")).collect();
+    let details = lines.take_while(|line| !line.starts_with("Usage:"));
+    let details: Vec<&str> = details.filter(|line| !line.starts_with("For more information")).collect();
     let mut hint = details.join("\n").replace("tip: ", "");
     if !hint.is_empty() {
         hint.push('\n');

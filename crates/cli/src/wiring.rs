@@ -77,9 +77,12 @@ fn network_options(
     Ok(options)
 }
 
+/// The longest time a setting can name. Clocks cannot add much more than that to the present.
+const A_YEAR: Duration = Duration::from_secs(365 * 24 * 3600);
+
 fn set_seconds(duration: &mut Duration, seconds: Option<f64>) {
     if let Some(seconds) = seconds {
-        *duration = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
+        *duration = Duration::try_from_secs_f64(seconds).unwrap_or(A_YEAR).min(A_YEAR);
     }
 }
 

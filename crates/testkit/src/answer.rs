@@ -203,10 +203,17 @@ fn matches(when: &When, wire: WireKind, model: &str, reading: &Reading) -> bool 
         && when.model.as_deref().is_none_or(|wanted| wanted == model)
 }
 
+/// Characters in a piece of an echo, unless that makes too many pieces.
+const ECHO_PIECE: usize = 4;
+/// Most pieces of an echo: enough to see it stream, few enough that a long one ends in seconds.
+const ECHO_PIECES: usize = 250;
+
 /// Says back what was said. `call NAME {…}` makes the echo call that tool, so that people can see
 /// Charla run one.
 fn echo(reading: &Reading, pace: u64) -> Reply {
-    let reply = Reply::new().chunk(4).step(Step::Pace(pace));
+    let said = reading.text.chars().count() + reading.tool_results.iter().map(String::len).sum::<usize>();
+    let piece = said.div_ceil(ECHO_PIECES).max(ECHO_PIECE);
+    let reply = Reply::new().chunk(piece).step(Step::Pace(pace));
     if !reading.tool_results.is_empty() {
         return reply.text(format!("The tool said: {}", reading.tool_results.join("\n")));
     }

@@ -118,6 +118,10 @@ impl Connection {
             if self.buffer.len() > HEAD_LIMIT {
                 return Err(ReadError::Bad(431, "headers are too large"));
             }
+            // A TLS handshake, say: waiting for the end of its headers would be waiting for ever.
+            if self.buffer.first().is_some_and(|byte| !byte.is_ascii_alphabetic() && *byte != b'\r') {
+                return Err(ReadError::Bad(400, "this is no HTTP request"));
+            }
             self.fill().await?;
         }
     }

@@ -45,7 +45,8 @@ struct Walk<'a> {
 impl Walk<'_> {
     fn value(&mut self, value: &ast::Value, schema: &Value, path: &KeyPath) {
         let schema = resolve(self.schema, schema);
-        if matches!(value, ast::Value::NullKeyword(_)) {
+        // A null leaves a key unset; a whole file cannot be unset.
+        if matches!(value, ast::Value::NullKeyword(_)) && !path.is_root() {
             return;
         }
         if let Some(Value::Array(choices)) = schema.get("oneOf") {

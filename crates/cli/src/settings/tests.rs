@@ -34,6 +34,7 @@ fn a_wrong_value_is_named_with_what_was_expected() {
     assert_snapshot!(mistake(r#"{"model": {"fallback": ["a", 3]}}"#), @"settings.json:1:30: `model.fallback[1]` must be a string, not 3");
     assert_snapshot!(mistake(r#"{"output": {"format": "jsno"}}"#), @r#"settings.json:1:23: `output.format` must be one of text, json, stream-json, not "jsno"; did you mean "json"?"#);
     assert_snapshot!(mistake(r#"{"model": "gpt-5"}"#), @"settings.json:1:11: `model` must be an object, not a string");
+    assert_snapshot!(mistake("null"), @"settings.json:1:1: `settings` must be an object, not null");
     assert_snapshot!(mistake("[]"), @"settings.json:1:1: `settings` must be an object, not an array");
 }
 

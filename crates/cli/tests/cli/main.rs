@@ -3,6 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot set itself up must fail")]
 
 mod answers;
+mod bad_input;
 mod commands;
+mod faults;
 mod mistakes;
 mod place;

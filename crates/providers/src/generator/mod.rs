@@ -142,7 +142,10 @@ impl Generator {
             300..400 => Err(self.redirect(&reply)),
             status => {
                 let body = reply.body.read_some(ERROR_BODY, ERROR_PATIENCE).await;
-                Err(self.wire.error(&self.target, status, &reply.headers, &body))
+                let error = self.wire.error(&self.target, status, &reply.headers, &body);
+                // A model that is not there is told in JSON; a page means that the address is wrong.
+                let misled = status == 404 && is_web_page(&reply);
+                Err(if misled { error.with_hint(self.address_hint()) } else { error })
             }
         }
     }
@@ -163,12 +166,16 @@ impl Generator {
     fn web_page(&self, reply: &Reply) -> LlmError {
         let message =
             format!("{} answered with a web page instead of a model's answer", self.target.endpoint.name);
-        let mut error = LlmError::new(LlmErrorKind::Protocol, message).with_hint(format!(
-            "check the base URL {}: it may lack a path such as /v1, or a login page stands before it",
-            address::shown(&self.target.endpoint.base_url)
-        ));
+        let mut error = LlmError::new(LlmErrorKind::Protocol, message).with_hint(self.address_hint());
         error.detail.status = Some(reply.status);
         error
+    }
+
+    fn address_hint(&self) -> String {
+        format!(
+            "check the base URL {}: it may lack a path such as /v1, or a login page stands before it",
+            address::shown(&self.target.endpoint.base_url)
+        )
     }
 
     async fn open(&self, request: &GenerateRequest, mode: Mode) -> Result<Answer, LlmError> {

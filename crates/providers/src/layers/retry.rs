@@ -6,7 +6,7 @@ use std::time::Duration;
 use charla_proto::{LlmError, LlmErrorKind};
 
 use crate::generator::OUTPUT_LIMIT;
-use crate::net::{CERTIFICATE, UNREACHABLE};
+use crate::net::{UNPROVEN, UNREACHABLE};
 
 /// A longer wait than this, named by a server, is no wait but a refusal.
 const LONGEST_WAIT: Duration = Duration::from_secs(300);
@@ -117,7 +117,8 @@ impl RetryPolicy {
         };
         let seconds = first.as_secs_f64() * self.factor.powi(steps.min(64) as i32);
         let seconds = seconds.min(self.max_delay.as_secs_f64());
-        Duration::from_secs_f64(seconds * (1.0 + self.jitter * (2.0 * random - 1.0)))
+        let seconds = seconds * (1.0 + self.jitter * (2.0 * random - 1.0));
+        Duration::try_from_secs_f64(seconds).unwrap_or(self.max_delay)
     }
 
     /// How long a model that failed like this stays unused.
@@ -156,7 +157,7 @@ fn is_our_fault(error: &LlmError) -> bool {
     match error.kind {
         LlmErrorKind::Protocol => !error.detail.in_stream,
         LlmErrorKind::InvalidStream => has_code(error, OUTPUT_LIMIT),
-        LlmErrorKind::Network => has_code(error, CERTIFICATE),
+        LlmErrorKind::Network => has_code(error, UNPROVEN),
         _ => false,
     }
 }
@@ -244,7 +245,7 @@ mod tests {
             (broken_json(), 1, false, after(0.5)),
             (error(Protocol), 1, true, GiveUp),
             (coded(InvalidStream, OUTPUT_LIMIT), 1, true, GiveUp),
-            (coded(Network, CERTIFICATE), 1, true, GiveUp),
+            (coded(Network, UNPROVEN), 1, true, GiveUp),
             (coded(Network, UNREACHABLE), 2, false, after(10.0)),
             (coded(Network, UNREACHABLE), 3, false, GiveUpLink),
             (error(Timeout), 3, false, GiveUpLink),
@@ -275,6 +276,14 @@ mod tests {
         assert_eq!(delay(&error(LlmErrorKind::Server), 1.0), 6.5);
         assert_eq!(delay(&named(LlmErrorKind::Server, 10), 0.0), 10.0);
         assert_eq!(delay(&named(LlmErrorKind::Server, 10), 1.0), 12.0);
+    }
+
+    #[test]
+    fn waits_without_measure_do_no_harm() {
+        let (initial_delay, max_delay) = (Duration::MAX, Duration::MAX);
+        let policy = RetryPolicy { initial_delay, max_delay, ..RetryPolicy::default() };
+        let decision = policy.decide(&error(LlmErrorKind::Server), &mut Failures::default(), false, 1.0);
+        assert_eq!(decision, Decision::Again(Duration::MAX));
     }
 
     #[test]

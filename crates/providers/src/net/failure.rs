@@ -13,8 +13,9 @@ use super::{NetworkOptions, Proxy};
 
 /// [`charla_proto::ErrorDetail::code`] of a server that could not be reached at all.
 pub(crate) const UNREACHABLE: &str = "unreachable";
-/// [`charla_proto::ErrorDetail::code`] of a certificate that is not trusted: trying again does not help.
-pub(crate) const CERTIFICATE: &str = "certificate";
+/// [`charla_proto::ErrorDetail::code`] of a server that cannot prove who it is, because its certificate is
+/// not trusted or because it does not speak TLS at all: trying again does not help.
+pub(crate) const UNPROVEN: &str = "unproven";
 
 /// `host:port`, all of an address that may be shown: the rest may hold a password.
 pub(super) fn host_of(url: &Url) -> String {
@@ -62,6 +63,11 @@ pub(super) fn request_failed(error: &reqwest::Error, url: &Url, options: &Networ
         let message = format!("no connection to {host}{via} within {limit}");
         return unreachable(LlmErrorKind::Timeout, message)
             .with_hint("check the network, the base URL and proxy settings");
+    }
+    if error.is_builder() {
+        let message = format!("no request to {host} can be made of this address: {}", flatten(error));
+        return LlmError::new(LlmErrorKind::Config, message)
+            .with_hint("check the base URL and the model's name");
     }
     let causes = causes(error);
     if let Some(tls) = causes.iter().find_map(|cause| cause.downcast_ref::<rustls::Error>()) {
@@ -116,7 +122,7 @@ fn tls_failed(error: &rustls::Error, host: &str) -> LlmError {
         ),
         rustls::Error::InvalidMessage(_) => {
             let message = format!("{host} does not answer in TLS: {error}");
-            return unreachable(LlmErrorKind::Network, message)
+            return unproven(message)
                 .with_hint("check the base URL: a server without TLS needs http:// instead of https://");
         }
         other => {
@@ -124,9 +130,12 @@ fn tls_failed(error: &rustls::Error, host: &str) -> LlmError {
             return unreachable(LlmErrorKind::Network, message);
         }
     };
-    let message = format!("the certificate of {host} cannot be trusted: {why}");
-    let mut error = LlmError::new(LlmErrorKind::Network, message).with_hint(hint);
-    error.detail.code = Some(CERTIFICATE.to_owned());
+    unproven(format!("the certificate of {host} cannot be trusted: {why}")).with_hint(hint)
+}
+
+fn unproven(message: String) -> LlmError {
+    let mut error = LlmError::new(LlmErrorKind::Network, message);
+    error.detail.code = Some(UNPROVEN.to_owned());
     error
 }
 

@@ -19,7 +19,7 @@ mod failure;
 mod tls;
 
 pub(crate) use body::Body;
-pub(crate) use failure::{CERTIFICATE, UNREACHABLE};
+pub(crate) use failure::{UNPROVEN, UNREACHABLE};
 use failure::{host_of, is_loopback, request_failed, went_silent};
 
 /// How to reach servers. Everything is handed in: nothing here reads settings.

@@ -33,11 +33,12 @@ pub fn classify(status: u16, headers: Option<&HeaderMap>, body: ErrorBody) -> Ll
     )
     .to_lowercase();
     let named_wait = headers.and_then(retry_after).or(body.retry_after).or_else(|| wait_in_words(&words));
+    let named_wait = named_wait.map(|wait| wait.min(A_YEAR));
     let kind = body.kind.unwrap_or_else(|| kind_of(status, &words));
     let message = if body.message.trim().is_empty() {
         format!("the server answered with status {status} and no explanation")
     } else {
-        body.message
+        shortened(body.message)
     };
     let request_id = body.request_id.or_else(|| {
         let headers = headers?;
@@ -57,6 +58,18 @@ pub fn classify(status: u16, headers: Option<&HeaderMap>, body: ErrorBody) -> Ll
             ..ErrorDetail::default()
         }),
     }
+}
+
+/// A message longer than this is a dump (a traceback, the whole request): its start says enough.
+const LONGEST_MESSAGE: usize = 2000;
+
+/// The message, cut when it is a dump.
+pub(super) fn shortened(mut message: String) -> String {
+    if let Some((end, _)) = message.char_indices().nth(LONGEST_MESSAGE) {
+        message.truncate(end);
+        message.push('…');
+    }
+    message
 }
 
 fn kind_of(status: u16, words: &str) -> LlmErrorKind {
@@ -97,6 +110,8 @@ fn kind_of(status: u16, words: &str) -> LlmErrorKind {
         403 => LlmErrorKind::Permission,
         404 => LlmErrorKind::NotFound,
         408 => LlmErrorKind::Timeout,
+        // The body is larger than the server reads: a shorter conversation helps, as with the window.
+        413 => LlmErrorKind::ContextOverflow,
         429 if spent => LlmErrorKind::Quota,
         429 | 499 => LlmErrorKind::RateLimit,
         503 | 529 => LlmErrorKind::Overloaded,
@@ -134,9 +149,12 @@ pub fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     Some(until.duration_since(now).unwrap_or_default())
 }
 
-/// A duration of this many seconds; `None` for what no server means.
+/// Longer than anybody waits, and still a time that a clock can add to the present.
+const A_YEAR: Duration = Duration::from_secs(365 * 24 * 3600);
+
+/// A duration of this many seconds, a year for more than that; `None` for what is no time.
 fn duration(seconds: f64) -> Option<Duration> {
-    (0.0..=31_536_000.0).contains(&seconds).then(|| Duration::from_secs_f64(seconds))
+    (seconds >= 0.0).then(|| Duration::try_from_secs_f64(seconds).unwrap_or(A_YEAR).min(A_YEAR))
 }
 
 /// "retry in 34.4s", "try again in 250ms", "try again in 1m30s".
@@ -197,7 +215,15 @@ mod tests {
         assert_eq!(kind(529, "Overloaded"), LlmErrorKind::Overloaded);
         assert_eq!(kind(0, "Overloaded"), LlmErrorKind::Overloaded);
         assert_eq!(kind(403, "no"), LlmErrorKind::Permission);
+        assert_eq!(kind(413, "Payload Too Large"), LlmErrorKind::ContextOverflow);
         assert_eq!(kind(400, "temperature must be below 2"), LlmErrorKind::InvalidRequest);
+    }
+
+    #[test]
+    fn a_dump_is_cut_between_two_characters() {
+        let body = ErrorBody { message: "ü".repeat(100_000), ..ErrorBody::default() };
+        let message = classify(400, None, body).message;
+        assert_eq!(message, format!("{}…", "ü".repeat(LONGEST_MESSAGE)));
     }
 
     #[test]
@@ -218,5 +244,13 @@ mod tests {
         assert_eq!(retry_after(&headers), Some(Duration::from_millis(1500)));
         headers.insert("retry-after-ms", "-5".parse().unwrap());
         assert_eq!(retry_after(&headers), None);
+        headers.insert("retry-after-ms", "1e300".parse().unwrap());
+        assert_eq!(retry_after(&headers), Some(A_YEAR));
+    }
+
+    #[test]
+    fn a_wait_without_measure_stays_a_time_that_a_clock_can_show() {
+        let body = ErrorBody { retry_after: Some(Duration::MAX), ..ErrorBody::default() };
+        assert_eq!(classify(429, None, body).detail.retry_after, Some(A_YEAR));
     }
 }

@@ -72,8 +72,8 @@ impl super::Encoder for Encoder<'_> {
             self.writing = true;
         }
         self.delta(json!({"type": "text_delta", "text": piece}), out);
-        if let Some(block) = self.blocks.last_mut() {
-            block["text"] = json!(format!("{}{piece}", block["text"].as_str().unwrap_or_default()));
+        if let Some(Value::String(text)) = self.blocks.last_mut().and_then(|block| block.get_mut("text")) {
+            text.push_str(piece);
         }
     }
 

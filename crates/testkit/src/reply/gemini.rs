@@ -40,10 +40,9 @@ impl<'a> Encoder<'a> {
     fn collect(&mut self, part: Value) {
         if let (Some(last), Some(more)) = (self.parts.last_mut(), part["text"].as_str())
             && last["thought"] == part["thought"]
-            && let Some(text) = last["text"].as_str()
+            && let Some(Value::String(text)) = last.get_mut("text")
         {
-            let text = format!("{text}{more}");
-            last["text"] = Value::String(text);
+            text.push_str(more);
             if let Some(signature) = part.get("thoughtSignature") {
                 last["thoughtSignature"] = signature.clone();
             }

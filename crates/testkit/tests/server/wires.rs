@@ -212,6 +212,17 @@ fn an_echo_calls_a_tool_when_told_to() {
 }
 
 #[test]
+fn a_long_echo_comes_in_few_pieces() {
+    let server = Server::start(Script::echo()).unwrap();
+    let words = "0123456789".repeat(100_000);
+    for wire in WireKind::ALL {
+        let answer = ask(&server, wire, &prompt(wire, &words, true));
+        assert!(answer.whole && answer.chunks.len() < 300, "{wire:?}: {} pieces", answer.chunks.len());
+        assert!(answer.text().contains("You said: 0123456789"), "{wire:?}");
+    }
+}
+
+#[test]
 fn wrong_keys_and_unknown_models_fail_as_at_the_vendor() {
     let server = Server::start(Script::always("hi").with_key("right").with_models(["known"])).unwrap();
     let wrong_key = [400, 401, 401, 401];

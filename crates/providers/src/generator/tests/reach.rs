@@ -13,7 +13,7 @@ use tokio_rustls::rustls::pki_types::PrivateKeyDer;
 use tokio_rustls::server::TlsStream;
 
 use super::*;
-use crate::net::{CERTIFICATE, UNREACHABLE};
+use crate::net::{UNPROVEN, UNREACHABLE};
 
 #[tokio::test]
 async fn a_refused_connection_asks_whether_the_local_server_runs() {
@@ -127,7 +127,7 @@ async fn an_unknown_authority_and_a_wrong_name_are_told_apart() {
         let (chunks, _) = tokio::join!(collect(&generator), authority.accept(&server));
         let error = chunks.unwrap_err();
         assert_eq!(error.kind, LlmErrorKind::Network);
-        assert_eq!(error.detail.code.as_deref(), Some(CERTIFICATE), "{error}");
+        assert_eq!(error.detail.code.as_deref(), Some(UNPROVEN), "{error}");
         assert!(error.message.contains(message), "{error}");
         assert!(error.hint().unwrap().contains(hint), "{error:?}");
     }

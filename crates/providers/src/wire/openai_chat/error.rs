@@ -2,9 +2,7 @@
 
 use super::*;
 use crate::endpoint::Quirks;
-
-/// A message longer than this is a dump (a traceback, the whole request): its start says enough.
-const LONGEST_MESSAGE: usize = 2000;
+use crate::wire::error::shortened;
 
 /// The error of a status that is no success.
 pub fn of_status(quirks: &Quirks, status: u16, headers: &HeaderMap, body: &[u8]) -> LlmError {
@@ -109,13 +107,13 @@ fn read(document: &Value) -> Found {
     let upstream = inner.get("metadata").and_then(|metadata| metadata.get("raw")).and_then(upstream_words);
     Found {
         body: ErrorBody {
-            message: cut(message),
+            message: shortened(message),
             code: ["code", "status_code", "statusCode", "status"].iter().find_map(|key| text(key)),
             vendor_type: text("type").filter(|word| word != "error").or_else(status_word),
             request_id: text("request_id"),
             ..ErrorBody::default()
         },
-        upstream: upstream.map(cut),
+        upstream: upstream.map(shortened),
     }
 }
 
@@ -177,11 +175,4 @@ fn title(page: &str) -> Option<String> {
     let end = start + lower.get(start..)?.find("</title>")?;
     let title = page.get(start..end)?.split_whitespace().collect::<Vec<_>>().join(" ");
     Some(title.chars().take(200).collect()).filter(|title: &String| !title.is_empty())
-}
-
-fn cut(message: String) -> String {
-    if message.chars().count() <= LONGEST_MESSAGE {
-        return message;
-    }
-    message.chars().take(LONGEST_MESSAGE).chain(['…']).collect()
 }
