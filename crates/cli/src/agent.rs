@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use charla_core::policy::{RuleBook, RuleFile, Scope, Tier, allowed_tools};
+use charla_core::policy::{RuleBook, allowed_tools};
 use charla_core::prompt::{PromptSetting, system_prompt};
 use charla_core::session::{Limits, SessionSetup};
 use charla_proto::tool::Toolbox;
-use charla_proto::{ApprovalMode, Content, ContentGenerator, GenerateRequest, ToolContext};
+use charla_proto::{Content, ContentGenerator, GenerateRequest, ToolContext};
 use charla_store::Blobs;
 use charla_tools::memory::{Memory, MemoryPlaces};
 use charla_tools::process::{self, ProcessSettings, Processes, SpillFolder};
@@ -15,14 +15,13 @@ use charla_tools::{Registry, Selection};
 
 use crate::environment::Environment;
 use crate::exit::Failure;
+use crate::policy::{self, PolicyPlace};
 use crate::sessions::{Open, Sessions, now};
 use crate::settings::Settings;
 
 /// What a run says about its tools and limits beside the settings.
 #[derive(Clone, Debug, Default)]
 pub struct Conduct {
-    /// How much is allowed without asking.
-    pub mode: Option<ApprovalMode>,
     /// Tools that run without asking.
     pub allowed_tools: Vec<String>,
     /// Rule files of this run.
@@ -31,8 +30,8 @@ pub struct Conduct {
     pub directories: Vec<PathBuf>,
     /// No tools at all.
     pub no_tools: bool,
-    /// The schema the answer must fit, as text.
-    pub schema: Option<String>,
+    /// The file with the schema the answer must fit.
+    pub schema: Option<PathBuf>,
 }
 
 /// Everything a session needs but its model.
@@ -131,32 +130,20 @@ impl<'a> Agent<'a> {
         charla_tools::memory::collect(&places)
     }
 
-    /// The rules that hold: built-in, the workspace's, the user's, this run's.
+    /// The rules that hold: built-in, the workspace's, the user's, the administrator's, this run's.
     fn rules(&self, roots: &[PathBuf]) -> Result<RuleBook, Failure> {
-        let mut files = Vec::new();
-        let home = self.environment.charla_home();
-        let folders = [
-            (Tier::Workspace, Some(self.environment.directory.join(".charla"))),
-            (Tier::User, home.clone()),
-            (Tier::Admin, Some(PathBuf::from("/etc/charla"))),
-        ];
-        for (tier, folder) in folders {
-            if let Some(folder) = folder {
-                files.extend(rule_files(tier, &folder.join("policies"))?);
-            }
-        }
-        for path in &self.conduct.policies {
-            files.push(rule_file(Tier::User, &self.environment.directory.join(path))?);
-        }
-        let scope = Scope { roots: roots.to_vec(), home: self.environment.home.clone(), plans: None };
-        let book = RuleBook::new(scope, &files).map_err(|error| Failure::config(error.to_string()))?;
+        let place = PolicyPlace::of(self.environment);
+        let extra: Vec<PathBuf> =
+            self.conduct.policies.iter().map(|path| self.environment.directory.join(path)).collect();
+        let extra: Vec<&Path> = extra.iter().map(PathBuf::as_path).collect();
+        let book = policy::rule_book_with(&place, roots, &extra).map_err(|error| Failure::config(error.to_string()))?;
         let allowed = self.settings.tools.allowed.iter().chain(&self.conduct.allowed_tools);
-        let allowed: Vec<String> = allowed.cloned().collect();
-        let rules = allowed_tools(&allowed).map_err(|error| Failure::input(error.to_string()))?;
+        let rules = allowed_tools(allowed.map(String::as_str))
+            .map_err(|error| Failure::input(error.to_string()).with_hint("--allowed-tools takes names such as write_file or \"run_shell_command(git status)\""))?;
         Ok(book.with(rules))
     }
 
-    fn prompt(&self, roots: &[PathBuf], tools: Vec<String>, memory: String) -> String {
+    fn prompt(&self, roots: &[PathBuf], tools: Vec<String>, memory: String, schema: Option<&str>) -> String {
         let today = jiff::Zoned::now().date().to_string();
         let mut prompt = system_prompt(&PromptSetting {
             cwd: self.environment.directory.clone(),
@@ -170,7 +157,7 @@ impl<'a> Agent<'a> {
             compact: false,
             replacement: None,
         });
-        if let Some(schema) = &self.conduct.schema {
+        if let Some(schema) = schema {
             prompt.push_str(
                 "\n\n# Form of the answer\n\nThe last answer is one JSON value and nothing else, no fence, no words \
                  around it, valid under this JSON Schema:\n\n",
@@ -179,20 +166,4 @@ impl<'a> Agent<'a> {
         }
         prompt
     }
-}
-
-fn rule_files(tier: Tier, folder: &Path) -> Result<Vec<RuleFile>, Failure> {
-    let Ok(entries) = std::fs::read_dir(folder) else { return Ok(Vec::new()) };
-    let mut paths: Vec<PathBuf> = entries
-        .filter_map(|entry| Some(entry.ok()?.path()))
-        .filter(|path| path.extension().is_some_and(|extension| extension == "toml"))
-        .collect();
-    paths.sort();
-    paths.iter().map(|path| rule_file(tier, path)).collect()
-}
-
-fn rule_file(tier: Tier, path: &Path) -> Result<RuleFile, Failure> {
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| Failure::config(format!("cannot read the rules in {}: {error}", path.display())))?;
-    Ok(RuleFile { tier, name: path.display().to_string(), text })
 }

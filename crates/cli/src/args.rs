@@ -6,7 +6,7 @@ use clap::{Args, Parser, Subcommand, ValueHint};
 
 use crate::settings::OutputFormat;
 
-const ABOUT: &str = "Ask any model, from a terminal or a script";
+const ABOUT: &str = "Ask any model, and let it work in this folder, from a terminal or a script";
 
 /// What stands at the end of the help and of the manual page.
 pub const EXAMPLES: &str = "\
@@ -17,6 +17,8 @@ Examples:
   git diff | charla -p \"Write a commit message\"
   charla -m claude-sonnet-5 -o json -p \"List three primes\" | jq -r .response
   charla -m ollama/qwen3 \"Hello\"
+  charla --approval-mode auto_edit -p "Fix the typo in README.md"
+  charla --resume -p "And now add a test"
   charla models                      which providers are ready, and why others are not
 
 Set up:
@@ -26,8 +28,9 @@ Set up:
 
 Exit codes:
     0  answered                     42  the prompt or an argument cannot be used
-    1  any other failure            52  a mistake in the settings
-   41  no key, or a wrong one      130  cancelled";
+    1  any other failure            52  a mistake in the settings or rules
+   41  no key, or a wrong one       53  a limit ended the turn
+   56  answer does not fit schema  130  cancelled";
 
 /// The command line.
 #[derive(Debug, Parser)]
@@ -80,9 +83,79 @@ pub struct AskArgs {
     #[arg(long)]
     pub thoughts: bool,
 
+    /// Go on with an earlier session: the latest of this folder, or by id.
+    #[arg(short, long, value_name = "ID", num_args = 0..=1, default_missing_value = "latest", help_heading = "Sessions")]
+    pub resume: Option<String>,
+
+    /// Go on in a copy of an earlier session; the session itself stays as it is.
+    #[arg(long, value_name = "ID", num_args = 0..=1, default_missing_value = "latest", conflicts_with = "resume", help_heading = "Sessions")]
+    pub fork: Option<String>,
+
+    /// List the sessions, the latest first; those of this folder have a star.
+    #[arg(long, help_heading = "Sessions")]
+    pub list_sessions: bool,
+
+    /// Delete a session for good.
+    #[arg(long, value_name = "ID", help_heading = "Sessions")]
+    pub delete_session: Option<String>,
+
+    /// What runs without asking: default (reading), auto_edit (also edits here), plan (reading only), yolo (all).
+    #[arg(long, value_name = "MODE", value_enum, hide_possible_values = true, help_heading = "Tools")]
+    pub approval_mode: Option<Mode>,
+
+    /// Tools that run without asking, such as write_file or "run_shell_command(git status)".
+    #[arg(long, value_name = "TOOLS", value_delimiter = ',', help_heading = "Tools")]
+    pub allowed_tools: Vec<String>,
+
+    /// A file of rules for this run, see `charla policy`.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Tools")]
+    pub policy: Vec<PathBuf>,
+
+    /// Further folders the tools may work in.
+    #[arg(long, value_name = "DIRS", value_delimiter = ',', value_hint = ValueHint::DirPath, help_heading = "Tools")]
+    pub include_directories: Vec<PathBuf>,
+
+    /// Offer no tools.
+    #[arg(long, help_heading = "Tools")]
+    pub no_tools: bool,
+
+    /// Most times the model is asked in one turn.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Tools")]
+    pub max_turns: Option<u32>,
+
+    /// The answer must be JSON that fits the JSON Schema in FILE.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub output_schema: Option<PathBuf>,
+
     /// Write every request and answer to FILE as JSON lines, keys blacked out.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Diagnostics")]
     pub log_file: Option<PathBuf>,
+}
+
+/// How much is allowed without asking.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+#[value(rename_all = "snake_case")]
+pub enum Mode {
+    /// Reading is free, everything else needs approval.
+    Default,
+    /// Edits in the workspace are free too.
+    AutoEdit,
+    /// Nothing may be changed or run.
+    Plan,
+    /// Everything is free but what a rule denies.
+    Yolo,
+}
+
+impl Mode {
+    /// The name in settings.
+    pub fn name(self) -> &'static str {
+        match self {
+            Mode::Default => "default",
+            Mode::AutoEdit => "auto_edit",
+            Mode::Plan => "plan",
+            Mode::Yolo => "yolo",
+        }
+    }
 }
 
 /// Commands other than asking.
@@ -106,6 +179,10 @@ pub enum Command {
         #[command(subcommand)]
         command: SettingsCommand,
     },
+    /// Show what the rules say to a command, test and list rules.
+    Policy(crate::policy::PolicyArgs),
+    /// List what waits for approval, in every session.
+    Approvals,
     /// Print a completion script for a shell.
     Completions {
         /// The shell.

@@ -3,9 +3,11 @@
 use clap::{CommandFactory, Parser};
 use serde_json::json;
 
+use crate::agent::Conduct;
 use crate::args::{AskArgs, Command, Typed};
 use crate::exit::Failure;
 use crate::nearest::nearest;
+use crate::sessions::Begin;
 use crate::settings::FlagValue;
 
 /// What a run is to do.
@@ -14,7 +16,9 @@ pub enum Intent {
     /// Print this text and succeed: help and version.
     Print(String),
     /// Ask a model.
-    Ask(Ask),
+    Ask(Box<Ask>),
+    /// Look after sessions.
+    Sessions(SessionWork),
     /// Anything else.
     Command(Command),
 }
@@ -26,6 +30,19 @@ pub struct Ask {
     pub prompt: Option<String>,
     /// Settings given by flags.
     pub flags: Vec<FlagValue>,
+    /// The session to go on with.
+    pub begin: Begin,
+    /// What this run says about tools.
+    pub conduct: Conduct,
+}
+
+/// What is done with sessions instead of asking.
+#[derive(Debug)]
+pub enum SessionWork {
+    /// List them.
+    List,
+    /// Delete one.
+    Delete(String),
 }
 
 /// What holds for every run.
@@ -51,7 +68,11 @@ pub fn understand(
     let manner = Manner { debug: typed.debug, no_color: typed.no_color };
     let intent = match typed.command {
         Some(command) => Intent::Command(command),
-        None => Intent::Ask(ask(typed.ask)?),
+        None if typed.ask.list_sessions => Intent::Sessions(SessionWork::List),
+        None => match typed.ask.delete_session.clone() {
+            Some(which) => Intent::Sessions(SessionWork::Delete(which)),
+            None => Intent::Ask(Box::new(ask(typed.ask)?)),
+        },
     };
     Ok((intent, manner))
 }
@@ -74,7 +95,25 @@ fn ask(args: AskArgs) -> Result<Ask, Failure> {
     if let Some(file) = args.log_file {
         flags.push((&["logging", "file"], json!(file.to_string_lossy()), "--log-file"));
     }
-    Ok(Ask { prompt: args.prompt.or(words), flags })
+    if let Some(mode) = args.approval_mode {
+        flags.push((&["tools", "approvalMode"], json!(mode.name()), "--approval-mode"));
+    }
+    if let Some(most) = args.max_turns {
+        flags.push((&["limits", "maxTurns"], json!(most), "--max-turns"));
+    }
+    let begin = match (args.resume, args.fork) {
+        (Some(which), _) => Begin::Resume(which),
+        (None, Some(which)) => Begin::Fork(which),
+        (None, None) => Begin::New,
+    };
+    let conduct = Conduct {
+        allowed_tools: args.allowed_tools,
+        policies: args.policy,
+        directories: args.include_directories,
+        no_tools: args.no_tools,
+        schema: args.output_schema,
+    };
+    Ok(Ask { prompt: args.prompt.or(words), flags, begin, conduct })
 }
 
 /// A mistyped command must not be sent to a model and paid for.

@@ -79,6 +79,18 @@ pub struct PolicyPlace {
     pub admin: PathBuf,
 }
 
+impl PolicyPlace {
+    /// The folders of a run.
+    pub fn of(environment: &crate::environment::Environment) -> Self {
+        Self {
+            directory: environment.directory.clone(),
+            home: environment.home.clone(),
+            charla_home: environment.charla_home(),
+            admin: PathBuf::from("/etc/charla"),
+        }
+    }
+}
+
 /// What is to be printed, and what the process exits with.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
@@ -133,6 +145,15 @@ pub fn run(args: &PolicyArgs, place: &PolicyPlace) -> Result<Report, PolicyError
 /// The rules of the administrator, the user and the workspace, and the files named beside them, which speak
 /// for the user.
 pub fn rule_book(place: &PolicyPlace, extra: &[&Path]) -> Result<RuleBook, PolicyError> {
+    rule_book_with(place, std::slice::from_ref(&place.directory), extra)
+}
+
+/// The same for a workspace of several folders.
+pub fn rule_book_with(
+    place: &PolicyPlace,
+    roots: &[PathBuf],
+    extra: &[&Path],
+) -> Result<RuleBook, PolicyError> {
     let mut files = folder(&place.admin.join("policies"), Tier::Admin)?;
     if let Some(home) = &place.charla_home {
         files.extend(folder(&home.join("policies"), Tier::User)?);
@@ -145,7 +166,7 @@ pub fn rule_book(place: &PolicyPlace, extra: &[&Path]) -> Result<RuleBook, Polic
         files.push(file(path, Tier::User)?);
     }
     let scope = Scope {
-        roots: vec![place.directory.clone()],
+        roots: roots.to_vec(),
         home: place.home.clone(),
         plans: Some(place.directory.join(".charla/plans")),
     };

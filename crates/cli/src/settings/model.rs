@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use charla_proto::{ThinkingLevel, WireKind};
+use charla_proto::{ApprovalMode, ThinkingLevel, WireKind};
 use charla_providers::endpoint::{
     AuthStyle, DocumentStyle, MaxTokensField, ReasoningReplay, ThinkingStyle, ToolIds,
 };
@@ -29,6 +29,40 @@ pub struct Settings {
     pub output: OutputSettings,
     /// The request log.
     pub logging: LoggingSettings,
+    /// Which tools the model has, and which need no approval.
+    pub tools: ToolSettings,
+    /// When a turn ends by itself.
+    pub limits: LimitSettings,
+}
+
+/// Which tools the model has, and which need no approval.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
+pub struct ToolSettings {
+    /// The only built-in tools offered; unset offers all, an empty list none.
+    pub core: Option<Vec<String>>,
+    /// Tools that are not offered.
+    pub exclude: Vec<String>,
+    /// Tools that run without asking, such as `write_file` or `run_shell_command(git status)`. Also `--allowed-tools`.
+    pub allowed: Vec<String>,
+    /// How much is allowed without asking: `default`, `auto_edit`, `plan` or `yolo`. Also `--approval-mode`.
+    #[schemars(schema_with = "names::approval_mode")]
+    pub approval_mode: Option<ApprovalMode>,
+}
+
+/// When a turn ends by itself.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
+pub struct LimitSettings {
+    /// How often the model may be asked in one turn. Also `--max-turns`.
+    #[schemars(range(min = 1))]
+    pub max_turns: Option<u32>,
+    /// How many tokens one turn may use.
+    #[schemars(range(min = 1))]
+    pub max_tokens: Option<u64>,
+    /// How many US dollars one turn may cost; holds for models whose price is known.
+    #[schemars(range(min = 0.0))]
+    pub max_cost: Option<f64>,
 }
 
 /// Which model answers, and how.

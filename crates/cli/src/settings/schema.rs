@@ -121,6 +121,10 @@ pub(super) mod names {
         one_of(&["bearer", "goog-api-key", "x-api-key", "api-key", "none"])
     }
 
+    pub fn approval_mode(_: &mut SchemaGenerator) -> Schema {
+        one_of(&["default", "auto_edit", "plan", "yolo"])
+    }
+
     pub fn thinking_level(_: &mut SchemaGenerator) -> Schema {
         one_of(&["minimal", "low", "medium", "high"])
     }
