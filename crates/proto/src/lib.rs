@@ -50,5 +50,6 @@ pub use response::{
     UsageMetadata,
 };
 pub use tool::{
-    Args, Effect, Invocation, Lane, Plan, Preview, RunContext, ToolContext, ToolError, ToolOutput,
+    Args, Effect, Invocation, Lane, Plan, Preview, Question, QuestionKind, QuestionOption, RunContext,
+    ToolContext, ToolError, ToolOutput,
 };
