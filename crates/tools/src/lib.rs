@@ -1,3 +1,4 @@
 //! Charla's tools.
 
 pub mod edit;
+pub mod process;
