@@ -25,3 +25,5 @@ pub use transcript::OUTPUT_LIMIT;
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+pub(crate) use tests::is_alive;
