@@ -1,6 +1,8 @@
 //! Charla's tools.
 
 mod arguments;
+pub mod ask_user;
 pub mod command;
+pub mod discovery;
 pub mod edit;
 pub mod process;
