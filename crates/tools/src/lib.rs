@@ -6,3 +6,4 @@ pub mod command;
 pub mod discovery;
 pub mod edit;
 pub mod process;
+pub mod web_fetch;
