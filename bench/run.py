@@ -31,25 +31,22 @@ def build():
     return TARGET / "release"
 
 
-def cost(command, env, stdin=None):
-    """CPU seconds and peak kilobytes of one run."""
-    with tempfile.TemporaryFile() as out:
-        child = subprocess.Popen(
-            [str(part) for part in command], env=env, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.PIPE
-        )
-        errors = child.stderr.read()
-        _, status, usage = os.wait4(child.pid, 0)
-        child.returncode = os.waitstatus_to_exitcode(status)
-        out.seek(0)
-        if child.returncode != 0:
-            sys.exit(f"{command[0]} exited with {child.returncode}: {errors.decode(errors='replace')}")
-        return usage.ru_utime + usage.ru_stime, usage.ru_maxrss, out.read()
+def cost(measure, command, env):
+    """CPU seconds and peak kilobytes of one run, and what it printed."""
+    done = subprocess.run(
+        [str(part) for part in [measure, *command]], env=env, stdin=subprocess.DEVNULL, capture_output=True
+    )
+    errors = done.stderr.decode(errors="replace")
+    figures = re.search(r"^measured (\d+) (\d+)$", errors, re.MULTILINE)
+    if done.returncode != 0 or figures is None:
+        sys.exit(f"{command[0]} exited with {done.returncode}: {errors}")
+    return int(figures.group(1)) / 1e6, int(figures.group(2)), done.stdout
 
 
-def best(command, env, runs, expect=None):
+def best(measure, command, env, runs, expect=None):
     results = []
     for _ in range(runs):
-        cpu, memory, output = cost(command, env)
+        cpu, memory, output = cost(measure, command, env)
         if expect is not None and expect not in output:
             sys.exit(f"{command[0]} did not print what was expected: {output[:200]!r}")
         results.append((cpu, memory))
@@ -97,16 +94,16 @@ def main():
     parser.add_argument("--quick", action="store_true", help="fewer repetitions")
     runs = 5 if parser.parse_args().quick else 20
     release = build()
-    charla, minimal = release / "charla", release / "minimal-client"
+    charla, minimal, measure = (release / name for name in ["charla", "minimal-client", "measure"])
     good = True
     print(f"{'what':34} {'charla':>11}  {'reference':>11}")
     with tempfile.TemporaryDirectory() as home:
         env = {"PATH": os.environ["PATH"], "HOME": home, "OPENAI_API_KEY": "bench"}
-        ours, memory = best([charla, "--version"], env, runs * 2)
-        reference, _ = best([release / "empty"], env, runs * 2)
+        ours, memory = best(measure, [charla, "--version"], env, runs * 2)
+        reference, _ = best(measure, [release / "empty"], env, runs * 2)
         good &= row("--version / empty program", ours, reference, 2, memory, None)
-        hello = {"repeat": True, "replies": [{"steps": [{"text": "Hello there."}]}]}
-        long = {"repeat": True, "replies": [{"steps": [{"text": "word " * 5000, "chunk": 5}]}]}
+        hello = {"otherwise": "repeat", "replies": ["Hello there."]}
+        long = {"otherwise": "repeat", "replies": [[{"chunk": 5}, {"text": "word " * 5000}]]}
         for name, script, budget, limit, expect in [
             ("one-shot hello / minimal client", hello, 5, 15, b"Hello there."),
             ("5,000 chunks / minimal client", long, 4, 15, b"word word"),
@@ -114,8 +111,8 @@ def main():
             with Server(release / "charla-testkit", script) as server:
                 env["OPENAI_BASE_URL"] = server.url + "/v1"
                 address = server.url.removeprefix("http://")
-                reference, _ = best([minimal, address, "hello"], env, runs, expect)
-                ours, memory = best([charla, "-m", "openai/bench", "-p", "hello"], env, runs, expect)
+                reference, _ = best(measure, [minimal, address, "hello"], env, runs, expect)
+                ours, memory = best(measure, [charla, "-m", "openai/bench", "-p", "hello"], env, runs, expect)
                 good &= row(name, ours, reference, budget, memory, limit)
     size = charla.stat().st_size / 1_048_576
     print(f"binary: {size:.1f} MB (budget 25 MB) {'ok' if size < 25 else 'OVER'}")

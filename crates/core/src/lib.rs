@@ -5,6 +5,7 @@
 
 pub mod chat;
 pub mod loop_guard;
+pub mod prompt;
 pub mod scheduler;
 pub mod session;
 mod turn;

@@ -117,6 +117,9 @@ impl Scheduler {
     /// The next thing that happens; waits forever when nothing is under way. Safe to drop and call again.
     pub async fn next(&mut self) -> Happening {
         tokio::select! {
+            // What a call showed comes before its end.
+            biased;
+            Some((index, text)) = self.live.recv() => Happening::Live { index, text },
             Some((index, prepared)) = self.preparing.next(), if !self.preparing.is_empty() => {
                 let problem = match prepared {
                     Ok(invocation) => {
@@ -128,7 +131,6 @@ impl Scheduler {
                 };
                 Happening::Prepared { index, problem }
             }
-            Some((index, text)) = self.live.recv() => Happening::Live { index, text },
             Some(finished) = self.running.join_next_with_id(), if !self.running.is_empty() => {
                 let (id, output) = finished.unwrap_or_else(|error| (error.id(), died(&error)));
                 let index = self.tasks.remove(&id).unwrap_or_default();

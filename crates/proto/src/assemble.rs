@@ -7,6 +7,9 @@ use crate::{Candidate, Content, GenerateResponse, Part, PartKind, Role};
 /// Adjacent texts of the same kind become one part. A part with a signature stays a part of its own,
 /// so that the signature goes back on exactly the words it came with; only a signature that arrives
 /// after its thought, on an empty thought part, joins the thought before it.
+///
+/// A text part with `replaces: N` in its `extra` takes the place of the last N bytes of the text before it:
+/// the server's finished text was not what it had streamed. A front end that showed the stream may skip it.
 #[derive(Clone, Debug, Default)]
 pub struct Assembler {
     whole: GenerateResponse,
@@ -102,7 +105,10 @@ impl Assembler {
     }
 }
 
-fn push_part(parts: &mut Vec<Part>, new: Part) {
+fn push_part(parts: &mut Vec<Part>, mut new: Part) {
+    if let Some(count) = new.extra.remove("replaces") {
+        withdraw(parts, count.as_u64().unwrap_or(0) as usize);
+    }
     let Some(last) = parts.last_mut() else {
         parts.push(new);
         return;
@@ -111,16 +117,23 @@ fn push_part(parts: &mut Vec<Part>, new: Part) {
         parts.push(new);
         return;
     };
-    let open = last.thought == new.thought
-        && last.thought_signature.is_none()
-        && last.extra.is_empty()
-        && new.extra.is_empty();
+    let open = last.thought == new.thought && last.thought_signature.is_none() && last.extra == new.extra;
     if open && new.thought_signature.is_none() {
         old_text.push_str(new_text);
     } else if open && new.thought && new_text.is_empty() {
         last.thought_signature = new.thought_signature;
     } else {
         parts.push(new);
+    }
+}
+
+/// Takes the last `count` bytes off the last part, if that is text that long.
+fn withdraw(parts: &mut [Part], count: usize) {
+    if let Some(Part { kind: PartKind::Text(text), .. }) = parts.last_mut()
+        && let Some(kept) = text.len().checked_sub(count)
+        && text.is_char_boundary(kept)
+    {
+        text.truncate(kept);
     }
 }
 
@@ -154,6 +167,36 @@ mod tests {
         ]);
         let parts = &whole.content().unwrap().parts;
         assert_eq!(parts, &[Part::thought("I think"), Part::text("Hello")]);
+    }
+
+    #[test]
+    fn texts_of_the_same_peculiarity_become_one_part() {
+        let refusal = |text: &str| {
+            let mut part = Part::text(text);
+            part.extra.insert("refusal", true.into());
+            part
+        };
+        let whole = assemble(vec![
+            chunk(vec![Part::text("Well.")]),
+            chunk(vec![refusal("I ")]),
+            chunk(vec![refusal("cannot")]),
+        ]);
+        assert_eq!(whole.content().unwrap().parts, [Part::text("Well."), refusal("I cannot")]);
+    }
+
+    #[test]
+    fn a_correction_replaces_what_was_streamed_and_nothing_before_it() {
+        let mut correction = Part::text("it ran in the box");
+        correction.extra.insert("replaces", 7.into());
+        let whole = assemble(vec![
+            chunk(vec![Part::text("First. ")]),
+            chunk(vec![Part::text("it ran.")]),
+            chunk(vec![correction]),
+        ]);
+        assert_eq!(whole.content().unwrap().parts, [Part::text("First. it ran in the box")]);
+        let mut lone = Part::text("alone");
+        lone.extra.insert("replaces", 7.into());
+        assert_eq!(assemble(vec![chunk(vec![lone])]).text(), "alone");
     }
 
     #[test]

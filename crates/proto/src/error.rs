@@ -25,6 +25,8 @@ pub mod exit {
     pub const FATAL_TOOL: i32 = 54;
     /// The workspace is not trusted.
     pub const UNTRUSTED: i32 = 55;
+    /// The answer does not fit the schema that was asked for.
+    pub const OUTPUT_SCHEMA: i32 = 56;
     /// The user cancelled.
     pub const CANCELLED: i32 = 130;
 }
@@ -67,6 +69,8 @@ pub enum LlmErrorKind {
     Config,
     /// The user cancelled.
     Cancelled,
+    /// The conversation cannot be kept: without its journal nothing goes on.
+    Journal,
 }
 
 impl LlmErrorKind {
@@ -90,6 +94,7 @@ impl LlmErrorKind {
             LlmErrorKind::NotSupported => "not_supported",
             LlmErrorKind::Config => "config",
             LlmErrorKind::Cancelled => "cancelled",
+            LlmErrorKind::Journal => "journal",
         }
     }
 
@@ -148,6 +153,7 @@ impl LlmErrorKind {
             LlmErrorKind::Config => {
                 "fix the endpoint in the settings; `charla models` shows what is configured"
             }
+            LlmErrorKind::Journal => "check the disk and the rights of the session folder",
             LlmErrorKind::InvalidRequest | LlmErrorKind::NotSupported | LlmErrorKind::Cancelled => {
                 return None;
             }

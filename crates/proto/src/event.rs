@@ -1,10 +1,13 @@
 //! Events: what a stream tells its caller, and what a turn tells the front ends.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Citation, FinishReason, FunctionCall, GenerateResponse, LlmError, UsageMetadata};
+use crate::{
+    CallAsked, CallEnded, Citation, FinishReason, FunctionCall, GenerateResponse, LlmError, UsageMetadata,
+};
 
 /// One item of a model's stream.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,10 +48,28 @@ pub struct RetryNotice {
 pub enum TurnEvent {
     /// Visible text.
     Content(String),
+    /// All the visible text of this step: what was told before was not whole.
+    WholeText(String),
     /// Thinking.
     Thought(String),
     /// The model asks for a tool.
     ToolCallRequest(FunctionCall),
+    /// A call waits for a person.
+    ToolCallConfirmation(Arc<CallAsked>),
+    /// A call has its response.
+    ToolCallResponse(Arc<CallEnded>),
+    /// A running tool shows something.
+    ToolCallLive {
+        /// The call.
+        call: String,
+        /// What.
+        text: String,
+    },
+    /// The model is asked again, with what its calls brought: what it said so far was not its last word.
+    StepEnded {
+        /// Tokens the step used.
+        usage: Option<UsageMetadata>,
+    },
     /// A source the model names.
     Citation(Citation),
     /// The attempt failed: withdraw its text and thoughts; another follows.
@@ -71,6 +92,13 @@ pub enum TurnEvent {
     },
     /// The user cancelled; what was shown stands.
     UserCancelled,
+    /// The turn ended by itself: a limit, or a model that went in circles.
+    Stopped {
+        /// Which.
+        end: TurnEnd,
+        /// In words.
+        detail: String,
+    },
     /// Every attempt gave an empty, cut or malformed answer.
     InvalidStream(LlmError),
     /// The conversation does not fit the window.

@@ -26,7 +26,12 @@ impl Extra {
 
     /// Takes the value under `key` out.
     pub fn remove(&mut self, key: &str) -> Option<Value> {
-        self.0.as_mut()?.shift_remove(key)
+        let map = self.0.as_mut()?;
+        let value = map.shift_remove(key);
+        if map.is_empty() {
+            self.0 = None;
+        }
+        value
     }
 
     /// All fields, in the order they came.

@@ -20,6 +20,8 @@ mod port;
 mod record;
 mod request;
 mod response;
+mod secret;
+mod snapshot;
 pub mod tool;
 
 pub use approval::{ApprovalMode, CallStatus, Confirmation, ConfirmationDetail, Outcome, Policy, Verdict};
@@ -49,6 +51,8 @@ pub use response::{
     Candidate, Citation, EmbedResponse, FinishReason, GenerateResponse, PromptFeedback, TokenCount,
     UsageMetadata,
 };
+pub use secret::looks_secret;
+pub use snapshot::{SnapshotError, Snapshots};
 pub use tool::{
     Args, Effect, Invocation, Lane, Plan, Preview, Question, QuestionKind, QuestionOption, RunContext,
     ToolContext, ToolError, ToolOutput,

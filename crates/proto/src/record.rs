@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use crate::{
-    ApprovalMode, CallStatus, Confirmation, Content, FinishReason, FunctionResponse, Outcome, TurnEnd,
-    UsageMetadata,
+    ApprovalMode, CallStatus, Confirmation, Content, FinishReason, FunctionResponse, LlmErrorKind, Outcome,
+    TurnEnd, UsageMetadata,
 };
 
 /// The version of the journal's format, in its first record.
@@ -177,6 +177,9 @@ pub struct TurnEnded {
     /// In words, where there is more to say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
+    /// The kind of error that ended it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<LlmErrorKind>,
 }
 
 /// See [`Fact::Rewound`].

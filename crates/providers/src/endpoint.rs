@@ -54,6 +54,8 @@ pub struct Quirks {
     pub tool_ids: ToolIds,
     /// It refuses `stream_options.include_usage` (OpenAI Chat).
     pub no_stream_usage: bool,
+    /// How documents and videos are sent (OpenAI Chat).
+    pub documents: DocumentStyle,
     /// It refuses media parts: they become a note in words.
     pub no_media: bool,
     /// It refuses a system message: instructions go in front of the first user message.
@@ -120,6 +122,20 @@ pub enum ToolIds {
     Any,
     /// Exactly nine letters or digits (Mistral).
     Alnum9,
+}
+
+/// See [`Quirks::documents`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DocumentStyle {
+    /// Carried documents as `file`; documents and audio by address, and videos, become a note in words
+    /// (OpenAI).
+    #[default]
+    File,
+    /// `file` by address too, `video_url` and `audio_url` (OpenRouter, vLLM, Qwen).
+    FileUrl,
+    /// `document_url` (Mistral).
+    DocumentUrl,
 }
 
 /// What is known of a model.

@@ -6,6 +6,8 @@
 //! at all (some servers put a bare JSON error after the events), and it reads an event that the end of
 //! the body cut off.
 
+use std::borrow::Cow;
+
 use charla_proto::{LlmError, LlmErrorKind};
 
 /// The largest event accepted, in bytes, unless set otherwise.
@@ -73,7 +75,7 @@ impl Framer {
                 bytes = &bytes[1..];
             }
         }
-        while let Some(end) = bytes.iter().position(|b| matches!(b, b'\n' | b'\r')) {
+        while let Some(end) = memchr::memchr2(b'\n', b'\r', bytes) {
             let (head, tail) = bytes.split_at(end);
             let cr = tail[0] == b'\r';
             bytes = &tail[1..];
@@ -133,6 +135,10 @@ impl Framer {
         if line.is_empty() {
             return self.dispatch(sink);
         }
+        // Nearly every line is one of these.
+        if let Some(value) = line.strip_prefix(b"data:") {
+            return self.add_data(value.strip_prefix(b" ").unwrap_or(value));
+        }
         let Some(colon) = line.iter().position(|b| *b == b':') else {
             // A field name alone is a field with no value; anything else is stray text.
             return match line {
@@ -145,7 +151,6 @@ impl Framer {
         let value = value.strip_prefix(b" ").unwrap_or(value);
         match field {
             b"" | b"id" | b"retry" => Ok(()),
-            b"data" => self.add_data(value),
             b"event" => {
                 self.name = Some(String::from_utf8_lossy(value).into_owned());
                 Ok(())
@@ -173,7 +178,11 @@ impl Framer {
         if !self.has_data {
             return Ok(());
         }
-        let data = String::from_utf8_lossy(&self.data);
+        // Checking is much cheaper than mending, and nothing has to be mended nearly always.
+        let data = match std::str::from_utf8(&self.data) {
+            Ok(data) => Cow::Borrowed(data),
+            Err(_) => String::from_utf8_lossy(&self.data),
+        };
         let result = sink(Frame::Event { name: name.as_deref(), data: &data });
         drop(data);
         self.data.clear();

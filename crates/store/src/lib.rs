@@ -4,6 +4,7 @@
 //! index to lose. A file is never rewritten. One process writes a session at a time; the lock is the
 //! kernel's and goes with the process. The format is described in `docs/journal.md`.
 
+mod blobs;
 mod list;
 mod reader;
 mod writer;
@@ -14,6 +15,7 @@ use std::path::{Path, PathBuf};
 
 use charla_proto::{JournalError, Record};
 
+pub use blobs::Blobs;
 pub use list::{Listed, Summary};
 pub use reader::{Read, Skipped};
 pub use writer::{FileJournal, Sync};

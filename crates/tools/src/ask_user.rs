@@ -14,7 +14,8 @@ use charla_proto::{
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::arguments::{declare, fault, invalid, read};
+use crate::args::{Schema, invalid};
+use crate::invocation::failure;
 
 const MOST_QUESTIONS: usize = 4;
 const OPTIONS: std::ops::RangeInclusive<usize> = 2..=4;
@@ -22,9 +23,8 @@ const OPTIONS: std::ops::RangeInclusive<usize> = 2..=4;
 const LONGEST: usize = 2_000;
 
 /// Asks the person.
-#[derive(Debug)]
 pub struct AskUser {
-    declaration: Arc<FunctionDeclaration>,
+    schema: Schema,
 }
 
 #[derive(Deserialize)]
@@ -34,9 +34,7 @@ struct Wanted {
 
 impl Default for AskUser {
     fn default() -> Self {
-        let schema = json!({
-            "type": "object",
-            "properties": { "questions": {
+        let properties = json!({ "questions": {
                 "type": "array", "minItems": 1, "maxItems": MOST_QUESTIONS,
                 "items": {
                     "type": "object",
@@ -64,17 +62,14 @@ impl Default for AskUser {
                     },
                     "required": ["question", "header"]
                 }
-            } },
-            "required": ["questions"]
-        });
+            } });
         let description = "Asks the person one to four questions and waits for the answers. Use it when a decision \
                            is theirs and you cannot find it out yourself, not to ask whether you may go on.";
-        Self { declaration: Arc::new(declare("ask_user", description, schema)) }
+        Self { schema: Schema::new("ask_user", description, properties, &["questions"]) }
     }
 }
 
-fn check(args: Args) -> Result<Vec<Question>, ToolError> {
-    let Wanted { questions } = read(args)?;
+fn check(questions: Vec<Question>) -> Result<Vec<Question>, ToolError> {
     if questions.is_empty() || questions.len() > MOST_QUESTIONS {
         return Err(invalid(format_args!("`questions` must hold 1 to {MOST_QUESTIONS} questions")));
     }
@@ -109,7 +104,7 @@ fn check_one(question: &Question) -> Result<(), String> {
 
 impl Tool for AskUser {
     fn declaration(&self) -> &Arc<FunctionDeclaration> {
-        &self.declaration
+        self.schema.declaration()
     }
 
     fn prepare<'a>(
@@ -118,10 +113,11 @@ impl Tool for AskUser {
         _cx: &'a ToolContext,
     ) -> BoxFuture<'a, Result<Box<dyn Invocation>, ToolError>> {
         Box::pin(async move {
-            let questions = check(args)?;
+            let Wanted { questions } = self.schema.read(args)?;
+            let questions = check(questions)?;
             let headers: Vec<&str> = questions.iter().map(|question| question.header.as_str()).collect();
             let plan = Plan {
-                tool: self.declaration.name.clone(),
+                tool: self.schema.declaration().name.clone(),
                 title: format!("Asking: {}", headers.join(", ")),
                 effects: Vec::new(),
                 preview: Preview::Questions { questions: questions.clone() },
@@ -153,7 +149,7 @@ impl Invocation for Asking {
             None => {
                 let message =
                     "The person did not answer. Go on with what you think best, or ask in your reply.";
-                ToolOutput { error: Some(fault("unanswered", message)), ..ToolOutput::default() }
+                ToolOutput { error: Some(failure("unanswered", message)), ..ToolOutput::default() }
             }
             Some(answers) => told(&questions, &answers),
         };

@@ -1,10 +1,26 @@
 //! Charla's tools.
 
-mod arguments;
+mod args;
 pub mod ask_user;
 pub mod command;
-pub mod discovery;
 pub mod edit;
+mod files;
+mod invocation;
 pub mod memory;
+mod paths;
 pub mod process;
+mod registry;
+mod search;
+mod spelling;
+pub mod text;
+mod todos;
+pub mod truncate;
 pub mod web_fetch;
+
+pub use files::{ListDirectory, ReadFile, ReadManyFiles, Replace, SaveMemory, Workbench, WriteFile};
+pub use registry::{
+    Announced, CommandOutput, CommandRunner, DISCOVERED_PREFIX, Discovery, DiscoveryError, Registry,
+    Replaced, Selection, Source, ToolCommand, discover, parse_declarations,
+};
+pub use search::{Glob, GrepSearch};
+pub use todos::WriteTodos;

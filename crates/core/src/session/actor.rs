@@ -246,7 +246,7 @@ impl Actor {
             TurnEvent::Finished { .. } => return self.answer_complete().await,
             TurnEvent::UserCancelled => return self.answer_cancelled().await,
             TurnEvent::InvalidStream(error) | TurnEvent::ContextOverflow(error) | TurnEvent::Error(error) => {
-                return self.end_turn(TurnEnd::Error, Some(in_words(&error))).await;
+                return self.fail_turn(&error).await;
             }
             _ => {}
         }
@@ -317,6 +317,16 @@ impl Actor {
         }
     }
 
+    async fn fail_turn(&mut self, error: &LlmError) -> Result<(), JournalError> {
+        self.phase = Phase::Idle;
+        let turn = self.ledger.conversation.turns;
+        let detail = Some(error.to_string());
+        let ended = TurnEnded { turn, end: TurnEnd::Error, detail, error: Some(error.kind) };
+        self.ledger.show(Delta::Failed(error.clone()));
+        self.ledger.commit(vec![Fact::TurnEnded(Box::new(ended))]).await?;
+        Box::pin(self.next_prompt()).await
+    }
+
     async fn end_turn(&mut self, end: TurnEnd, detail: Option<String>) -> Result<(), JournalError> {
         self.phase = Phase::Idle;
         let number = self.ledger.conversation.turns;
@@ -326,14 +336,7 @@ impl Actor {
 }
 
 fn turn_ended(turn: u64, end: TurnEnd, detail: Option<String>) -> Fact {
-    Fact::TurnEnded(Box::new(TurnEnded { turn, end, detail }))
-}
-
-fn in_words(error: &LlmError) -> String {
-    match error.hint() {
-        Some(hint) => format!("{error} (hint: {hint})"),
-        None => error.to_string(),
-    }
+    Fact::TurnEnded(Box::new(TurnEnded { turn, end, detail, error: None }))
 }
 
 fn add(sum: &mut UsageMetadata, more: &UsageMetadata) {

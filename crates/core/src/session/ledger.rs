@@ -5,15 +5,32 @@ use std::sync::Arc;
 use charla_proto::{Conversation, Fact, Journal, JournalError, Record};
 use tokio::sync::broadcast;
 
+use super::subscription::Recent;
 use super::{Delta, SessionEvent};
 use crate::Chat;
+
+/// Where facts and passing things are shown.
+pub(super) struct Publisher {
+    pub(super) events: broadcast::Sender<SessionEvent>,
+    pub(super) recent: Recent,
+}
+
+impl Publisher {
+    fn publish(&self, event: SessionEvent) {
+        if let SessionEvent::Record(record) = &event {
+            self.recent.push(record.clone());
+        }
+        // Nobody listening is fine: the journal is the truth.
+        let _ = self.events.send(event);
+    }
+}
 
 /// A session's books.
 pub(super) struct Ledger {
     journal: Box<dyn Journal>,
     pub(super) conversation: Conversation,
     pub(super) chat: Chat,
-    events: broadcast::Sender<SessionEvent>,
+    publisher: Publisher,
     clock: fn() -> u64,
     broken: Option<JournalError>,
 }
@@ -22,11 +39,11 @@ impl Ledger {
     pub(super) fn new(
         journal: Box<dyn Journal>,
         conversation: Conversation,
-        events: broadcast::Sender<SessionEvent>,
+        publisher: Publisher,
         clock: fn() -> u64,
     ) -> Self {
         let chat = Chat::new(conversation.contents.iter().map(|(_, content)| content.clone()));
-        Self { journal, conversation, chat, events, clock, broken: None }
+        Self { journal, conversation, chat, publisher, clock, broken: None }
     }
 
     /// Writes facts down, then folds them in, then shows them. On an error nothing of them is true, and
@@ -41,7 +58,7 @@ impl Ledger {
             facts.into_iter().zip(first..).map(|(fact, seq)| Record { seq, at, fact }).collect();
         if let Err(error) = self.journal.append(&records).await {
             self.broken = Some(error.clone());
-            let _ = self.events.send(SessionEvent::Broken(error.clone()));
+            self.publisher.publish(SessionEvent::Broken(error.clone()));
             return Err(error);
         }
         for record in records {
@@ -55,14 +72,13 @@ impl Ledger {
                     self.chat.push(content.clone());
                 }
             }
-            // Nobody listening is fine: the journal is the truth.
-            let _ = self.events.send(SessionEvent::Record(Arc::new(record)));
+            self.publisher.publish(SessionEvent::Record(Arc::new(record)));
         }
         Ok(())
     }
 
     /// Shows something that is no fact.
     pub(super) fn show(&self, delta: Delta) {
-        let _ = self.events.send(SessionEvent::Delta(delta));
+        self.publisher.publish(SessionEvent::Delta(delta));
     }
 }

@@ -5,7 +5,9 @@
 //! cancelled; what it waits for (a model, a tool, a person) may be at any point.
 
 mod actor;
+mod follow;
 mod ledger;
+mod subscription;
 mod tools;
 
 use std::sync::Arc;
@@ -13,11 +15,14 @@ use std::sync::Arc;
 use charla_proto::tool::Toolbox;
 use charla_proto::{
     ApprovalMode, Citation, Content, ContentGenerator, Conversation, GenerateRequest, Journal, JournalError,
-    Outcome, Policy, Record, RetryNotice, ToolContext,
+    LlmError, Outcome, Policy, Record, RetryNotice, ToolContext,
 };
 use tokio::sync::{broadcast, mpsc, oneshot};
 
+pub use follow::Follower;
 use ledger::Ledger;
+use subscription::Recent;
+pub use subscription::Subscription;
 
 /// How many commands may wait; a sender waits when there are more.
 const COMMANDS: usize = 64;
@@ -105,6 +110,8 @@ pub enum SessionEvent {
     Record(Arc<Record>),
     /// Something passing: it may be lost, and is not told again.
     Delta(Delta),
+    /// This subscriber was too slow: deltas are lost.
+    Missed,
     /// The journal cannot be written: the session takes nothing more.
     Broken(JournalError),
 }
@@ -129,6 +136,8 @@ pub enum Delta {
     },
     /// A source.
     Citation(Citation),
+    /// The turn is about to end with this error, told in full; the record keeps its kind and words.
+    Failed(LlmError),
     /// A running tool shows something.
     Live {
         /// The call.
@@ -143,6 +152,7 @@ pub enum Delta {
 pub struct SessionHandle {
     commands: mpsc::Sender<Command>,
     events: broadcast::Sender<SessionEvent>,
+    recent: Recent,
 }
 
 impl SessionHandle {
@@ -153,8 +163,10 @@ impl SessionHandle {
     pub fn start(setup: SessionSetup, conversation: Conversation) -> Self {
         let (commands, receiver) = mpsc::channel(COMMANDS);
         let (events, _) = broadcast::channel(EVENTS);
-        let handle = Self { commands, events: events.clone() };
-        let ledger = Ledger::new(setup.journal, conversation, events, setup.clock);
+        let recent = Recent::default();
+        let handle = Self { commands, events: events.clone(), recent: recent.clone() };
+        let publisher = ledger::Publisher { events, recent };
+        let ledger = Ledger::new(setup.journal, conversation, publisher, setup.clock);
         let settings = actor::Settings {
             generator: setup.generator,
             toolbox: setup.toolbox,
@@ -185,8 +197,8 @@ impl SessionHandle {
     }
 
     /// Events from now on.
-    pub fn subscribe(&self) -> broadcast::Receiver<SessionEvent> {
-        self.events.subscribe()
+    pub fn subscribe(&self) -> Subscription {
+        Subscription::new(self.events.subscribe(), self.recent.clone())
     }
 }
 

@@ -254,7 +254,7 @@ fn first_record() -> Record {
 struct Run {
     world: Arc<World>,
     session: SessionHandle,
-    events: broadcast::Receiver<SessionEvent>,
+    events: Subscription,
 }
 
 impl Run {
@@ -581,7 +581,8 @@ async fn play(replies: Vec<Reply>, steps: Vec<Step>) {
     check_journal(&journal);
     let ran = run.world.ran.lock().unwrap().len();
     let marked = journal.iter().filter(|record| matches!(record.fact, Fact::CallStarted(_))).count();
-    assert_eq!(ran, marked, "a tool runs exactly when it is marked as running");
+    // A crash may come between the mark and the run, never the other way round.
+    assert!(ran <= marked, "no tool runs unmarked");
 }
 
 fn check_journal(journal: &[Record]) {
@@ -611,7 +612,7 @@ fn check_journal(journal: &[Record]) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
     #[test]
     fn whatever_happens_the_conversation_stays_whole(
         replies in prop::collection::vec(any_reply(), 0..12),
@@ -620,4 +621,41 @@ proptest! {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
         runtime.block_on(play(replies, steps));
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_slow_subscriber_loses_deltas_but_no_record() {
+    let run = Run::new(vec![], true);
+    let mut slow = run.session.subscribe();
+    for _ in 0..800 {
+        run.prompt("words").await;
+    }
+    settle().await;
+    let mut seqs = Vec::new();
+    let mut missed = 0;
+    drop(run.session);
+    while let Some(event) = slow.recv().await {
+        match event {
+            SessionEvent::Record(record) => seqs.push(record.seq),
+            SessionEvent::Missed => missed += 1,
+            _ => {}
+        }
+    }
+    assert!(missed > 0);
+    assert_eq!(seqs, (2..=run.world.journal.lock().unwrap().len() as u64).collect::<Vec<_>>());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_follower_tells_one_turn_from_prompt_to_end() {
+    let run = Run::new(vec![Reply::Calls(vec![("read", 1)]), Reply::Text("ok")], true);
+    let mut follower = Follower::new(run.session.subscribe());
+    run.prompt("go").await;
+    let mut told = Vec::new();
+    while let Some(event) = follower.next().await {
+        let name = format!("{event:?}");
+        told.push(name.split(['(', ' ', '{']).next().unwrap().to_owned());
+    }
+    let expected =
+        ["StepEnded", "ToolCallRequest", "ToolCallLive", "ToolCallResponse", "Content", "Finished"];
+    assert_eq!(told, expected);
 }

@@ -1,7 +1,7 @@
 //! The table of providers.
 
 use super::*;
-use crate::endpoint::{MaxTokensField, ReasoningReplay, ThinkingStyle, ToolIds};
+use crate::endpoint::{DocumentStyle, MaxTokensField, ReasoningReplay, ThinkingStyle, ToolIds};
 
 const CHAT: WireKind = WireKind::OpenaiChat;
 
@@ -86,7 +86,11 @@ pub(super) static PROVIDERS: &[Provider] = &[
         base_url_env: &["OPENROUTER_BASE_URL"],
         key_page: "https://openrouter.ai/settings/keys",
         default_model: "anthropic/claude-sonnet-5",
-        quirks: || Quirks { thinking_style: ThinkingStyle::ReasoningObject, ..Quirks::default() },
+        quirks: || Quirks {
+            thinking_style: ThinkingStyle::ReasoningObject,
+            documents: DocumentStyle::FileUrl,
+            ..Quirks::default()
+        },
         ..PLAIN
     },
     Provider {
@@ -113,7 +117,11 @@ pub(super) static PROVIDERS: &[Provider] = &[
         base_url_env: &["DASHSCOPE_BASE_URL"],
         key_page: "https://modelstudio.console.alibabacloud.com",
         default_model: "qwen3-max",
-        quirks: || Quirks { thinking_style: ThinkingStyle::EnableThinking, ..Quirks::default() },
+        quirks: || Quirks {
+            thinking_style: ThinkingStyle::EnableThinking,
+            documents: DocumentStyle::FileUrl,
+            ..Quirks::default()
+        },
         ..PLAIN
     },
     Provider {
@@ -135,7 +143,12 @@ pub(super) static PROVIDERS: &[Provider] = &[
         base_url_env: &["MISTRAL_BASE_URL"],
         key_page: "https://console.mistral.ai/api-keys",
         default_model: "mistral-medium-latest",
-        quirks: || Quirks { tool_ids: ToolIds::Alnum9, no_stream_usage: true, ..Quirks::default() },
+        quirks: || Quirks {
+            tool_ids: ToolIds::Alnum9,
+            documents: DocumentStyle::DocumentUrl,
+            no_stream_usage: true,
+            ..Quirks::default()
+        },
         ..PLAIN
     },
     Provider {
@@ -183,7 +196,11 @@ pub(super) static PROVIDERS: &[Provider] = &[
         base_url_env: &["VLLM_BASE_URL"],
         local: true,
         key_page: "https://docs.vllm.ai",
-        quirks: || Quirks { thinking_style: ThinkingStyle::ChatTemplateKwargs, ..Quirks::default() },
+        quirks: || Quirks {
+            thinking_style: ThinkingStyle::ChatTemplateKwargs,
+            documents: DocumentStyle::FileUrl,
+            ..Quirks::default()
+        },
         ..PLAIN
     },
 ];

@@ -5,7 +5,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use charla_proto::WireKind;
-use charla_providers::endpoint::{AuthStyle, Endpoint, ModelRow, ModelThinking, Quirks, Target};
+use charla_providers::endpoint::{
+    AuthStyle, DocumentStyle, Endpoint, ModelRow, ModelThinking, Quirks, ReasoningReplay, Target,
+};
 use serde_json::Value;
 
 pub struct Case {
@@ -69,7 +71,7 @@ impl Case {
             base_url: "http://127.0.0.1".to_owned(),
             auth: AuthStyle::None,
             headers: Vec::new(),
-            quirks: Quirks::default(),
+            quirks: self.shown_quirks(),
         };
         let model = ModelRow {
             id: self.meta["model"].as_str().unwrap_or("model").to_owned(),
@@ -79,5 +81,30 @@ impl Case {
             ..ModelRow::default()
         };
         Target::new(Arc::new(endpoint), model)
+    }
+
+    /// What a recorded OpenAI Chat request shows its server to take beyond the wire's own.
+    fn shown_quirks(&self) -> Quirks {
+        let mut quirks = Quirks::default();
+        let request = self.request.as_ref().filter(|_| self.wire == WireKind::OpenaiChat);
+        let messages = request.and_then(|request| request["messages"].as_array());
+        for message in messages.into_iter().flatten() {
+            let says = |key: &str| message[key].as_str().is_some_and(|text| !text.is_empty());
+            let items = message["content"].as_array().map(Vec::as_slice).unwrap_or_default();
+            let has = |kind: &str| items.iter().any(|item| item["type"] == kind);
+            let by_address = |item: &Value| {
+                item["file"]["file_data"].as_str().is_some_and(|address| address.starts_with("http"))
+            };
+            let thinks = says("reasoning_content") || says("reasoning") || has("thinking");
+            if message["role"] == "assistant" && thinks {
+                quirks.reasoning_replay = ReasoningReplay::Always;
+            }
+            if has("document_url") {
+                quirks.documents = DocumentStyle::DocumentUrl;
+            } else if has("video_url") || has("audio_url") || items.iter().any(by_address) {
+                quirks.documents = DocumentStyle::FileUrl;
+            }
+        }
+        quirks
     }
 }

@@ -13,7 +13,8 @@ use serde_json::json;
 use tokio::time::sleep;
 
 use super::{LONGEST_DELAY_MS, report};
-use crate::arguments::{declare, fault, invalid, read};
+use crate::args::{Schema, invalid};
+use crate::invocation::failure;
 use crate::process::{Job, Processes};
 
 /// How many lines are shown unless told.
@@ -22,44 +23,42 @@ const LINES: usize = 100;
 const MOST_LINES: usize = 10_000;
 
 /// `list_background_processes`: what runs, or ran, in the background of this session.
-#[derive(Debug)]
 pub struct ListBackgroundProcesses {
-    declaration: Arc<FunctionDeclaration>,
+    schema: Schema,
     processes: Processes,
 }
 
 impl ListBackgroundProcesses {
     /// Of these processes.
     pub fn new(processes: Processes) -> Self {
-        let declaration = declare(
-            "list_background_processes",
-            "Lists the background processes of this session with their process ids and how they stand.",
-            json!({ "type": "object", "properties": {} }),
-        );
-        Self { declaration: Arc::new(declaration), processes }
+        let description =
+            "Lists the background processes of this session with their process ids and how they stand.";
+        Self { schema: Schema::new("list_background_processes", description, json!({}), &[]), processes }
     }
 }
 
 impl Tool for ListBackgroundProcesses {
     fn declaration(&self) -> &Arc<FunctionDeclaration> {
-        &self.declaration
+        self.schema.declaration()
     }
 
     fn prepare<'a>(
         &'a self,
-        _args: Args,
+        args: Args,
         _cx: &'a ToolContext,
     ) -> BoxFuture<'a, Result<Box<dyn Invocation>, ToolError>> {
-        let plan = plan(&self.declaration.name, "List background processes".to_owned());
-        let look = Look { plan, processes: self.processes.clone(), at: None, delay: Duration::ZERO };
-        Box::pin(async move { Ok(Box::new(look) as Box<dyn Invocation>) })
+        Box::pin(async move {
+            self.schema.check(args)?;
+            let plan = plan(&self.schema.declaration().name, "List background processes".to_owned());
+            let look = Look { plan, processes: self.processes.clone(), at: None, delay: Duration::ZERO };
+            Ok(Box::new(look) as Box<dyn Invocation>)
+        })
     }
 }
 
 /// `read_background_output`: what a background process has written.
-#[derive(Debug)]
 pub struct ReadBackgroundOutput {
-    declaration: Arc<FunctionDeclaration>,
+    schema: Schema,
     processes: Processes,
 }
 
@@ -73,30 +72,24 @@ struct Wanted {
 impl ReadBackgroundOutput {
     /// Of these processes.
     pub fn new(processes: Processes) -> Self {
-        let declaration = declare(
-            "read_background_output",
-            "Shows the last lines a background process of this session has written, and how it stands.",
-            json!({
-                "type": "object",
-                "properties": {
-                    "pid": { "type": "integer", "description": "The process id." },
-                    "lines": {
-                        "type": "integer", "minimum": 1, "maximum": MOST_LINES,
-                        "description": "How many lines, from the end; 100 unless told."
-                    },
-                    "delay_ms": {
-                        "type": "integer", "minimum": 0, "maximum": LONGEST_DELAY_MS,
-                        "description": "How long to wait before looking; none unless told."
-                    }
-                },
-                "required": ["pid"]
-            }),
-        );
-        Self { declaration: Arc::new(declaration), processes }
+        let description =
+            "Shows the last lines a background process of this session has written, and how it stands.";
+        let properties = json!({
+            "pid": { "type": "integer", "description": "The process id." },
+            "lines": {
+                "type": "integer", "minimum": 1, "maximum": MOST_LINES,
+                "description": "How many lines, from the end; 100 unless told."
+            },
+            "delay_ms": {
+                "type": "integer", "minimum": 0, "maximum": LONGEST_DELAY_MS,
+                "description": "How long to wait before looking; none unless told."
+            }
+        });
+        Self { schema: Schema::new("read_background_output", description, properties, &["pid"]), processes }
     }
 
     fn check(&self, args: Args) -> Result<Look, ToolError> {
-        let wanted: Wanted = read(args)?;
+        let wanted: Wanted = self.schema.read(args)?;
         let lines = wanted.lines.unwrap_or(LINES);
         if lines == 0 || lines > MOST_LINES {
             return Err(invalid(format_args!("`lines` must be from 1 to {MOST_LINES}")));
@@ -106,7 +99,7 @@ impl ReadBackgroundOutput {
             return Err(invalid(format_args!("`delay_ms` may be at most {LONGEST_DELAY_MS}")));
         }
         let job = self.processes.find(wanted.pid).ok_or_else(|| {
-            fault(
+            failure(
                 "not_found",
                 format!(
                     "No background process of this session has the id {}. list_background_processes shows them.",
@@ -114,7 +107,8 @@ impl ReadBackgroundOutput {
                 ),
             )
         })?;
-        let plan = plan(&self.declaration.name, format!("Read the output of process {}", wanted.pid));
+        let plan =
+            plan(&self.schema.declaration().name, format!("Read the output of process {}", wanted.pid));
         let delay = Duration::from_millis(delay);
         Ok(Look { plan, processes: self.processes.clone(), at: Some((job, lines)), delay })
     }
@@ -122,7 +116,7 @@ impl ReadBackgroundOutput {
 
 impl Tool for ReadBackgroundOutput {
     fn declaration(&self) -> &Arc<FunctionDeclaration> {
-        &self.declaration
+        self.schema.declaration()
     }
 
     fn prepare<'a>(
@@ -157,7 +151,7 @@ impl Invocation for Look {
             tokio::select! {
                 () = sleep(self.delay) => {}
                 () = cx.cancelled => {
-                    let error = fault("cancelled", "Cancelled by the user.");
+                    let error = failure("cancelled", "Cancelled by the user.");
                     return ToolOutput { error: Some(error), ..ToolOutput::default() };
                 }
             }

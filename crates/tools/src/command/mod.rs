@@ -19,7 +19,8 @@ use tokio::time::{Instant, sleep, sleep_until};
 
 pub use background::{ListBackgroundProcesses, ReadBackgroundOutput};
 
-use crate::arguments::{declare, fault, invalid, read};
+use crate::args::{Schema, invalid};
+use crate::invocation::failure;
 use crate::process::clean::Cleaner;
 use crate::process::{Ending, Foreground, Job, Launch, Processes};
 
@@ -46,9 +47,8 @@ The result holds Output, and where they say something Error, Exit Code, Signal, 
 Process Group PGID.";
 
 /// Runs command lines.
-#[derive(Debug)]
 pub struct RunShellCommand {
-    declaration: Arc<FunctionDeclaration>,
+    schema: Schema,
     processes: Processes,
     shell: PathBuf,
 }
@@ -67,36 +67,33 @@ impl RunShellCommand {
     /// Runs them as these processes, with `bash` where the environment's `PATH` has one, else `sh`.
     pub fn new(processes: Processes) -> Self {
         let shell = find_shell(processes.settings().environment.get("PATH"));
-        let schema = json!({
-            "type": "object",
-            "properties": {
-                "command": { "type": "string", "description": "The command line, exactly as bash would get it." },
-                "description": {
-                    "type": "string",
-                    "description": "What it does and why, in one short sentence for the person who is asked."
-                },
-                "dir_path": {
-                    "type": "string",
-                    "description": "The folder to run it in: absolute, or from the working folder, which is also the default."
-                },
-                "is_background": {
-                    "type": "boolean",
-                    "description": "Leave it running and return soon. It ends with the session."
-                },
-                "delay_ms": {
-                    "type": "integer",
-                    "minimum": 0,
-                    "maximum": LONGEST_DELAY_MS,
-                    "description": "In the background: how long to watch its first output before returning; 200 unless told."
-                }
+        let properties = json!({
+            "command": { "type": "string", "description": "The command line, exactly as bash would get it." },
+            "description": {
+                "type": "string",
+                "description": "What it does and why, in one short sentence for the person who is asked."
             },
-            "required": ["command"]
+            "dir_path": {
+                "type": "string",
+                "description": "The folder to run it in: absolute, or from the working folder, which is also the default."
+            },
+            "is_background": {
+                "type": "boolean",
+                "description": "Leave it running and return soon. It ends with the session."
+            },
+            "delay_ms": {
+                "type": "integer",
+                "minimum": 0,
+                "maximum": LONGEST_DELAY_MS,
+                "description": "In the background: how long to watch its first output before returning; 200 unless told."
+            }
         });
-        Self { declaration: Arc::new(declare(RUN_SHELL_COMMAND, DESCRIPTION, schema)), processes, shell }
+        let schema = Schema::new(RUN_SHELL_COMMAND, DESCRIPTION, properties, &["command"]);
+        Self { schema, processes, shell }
     }
 
     async fn check(&self, args: Args, cx: &ToolContext) -> Result<ShellCall, ToolError> {
-        let wanted: Wanted = read(args)?;
+        let wanted: Wanted = self.schema.read(args)?;
         if wanted.command.trim().is_empty() {
             return Err(invalid("`command` is empty"));
         }
@@ -165,7 +162,7 @@ fn find_shell(path: Option<&OsStr>) -> PathBuf {
 
 impl Tool for RunShellCommand {
     fn declaration(&self) -> &Arc<FunctionDeclaration> {
-        &self.declaration
+        self.schema.declaration()
     }
 
     fn prepare<'a>(
@@ -231,7 +228,7 @@ impl ShellCall {
                 job.stop();
                 job.over().await;
                 let message = "Cancelled by the user. The background command was ended.";
-                return Err(fault("cancelled", message));
+                return Err(failure("cancelled", message));
             }
         }
         foreground.release();
@@ -242,7 +239,7 @@ impl ShellCall {
 }
 
 fn not_started(error: &crate::process::LaunchError, cwd: &Path) -> ToolError {
-    fault("spawn_failed", format!("The command could not be started in {}: {error}", cwd.display()))
+    failure("spawn_failed", format!("The command could not be started in {}: {error}", cwd.display()))
 }
 
 /// Shows what a job says while it runs, and ends it when the user cancels.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use charla_proto::{Part, ToolError, ToolOutput};
 
-use crate::arguments::fault;
+use crate::invocation::failure;
 use crate::process::{Ending, Stop};
 
 /// A command that ended. A failing command is no failing tool: the model reads its exit code.
@@ -26,16 +26,17 @@ pub(super) fn ended(
                 ..ToolOutput::default()
             })
         }
-        Some(Stop::Asked) => {
-            Err(fault("cancelled", so_far("The command was cancelled by the user before it ended.", output)))
-        }
+        Some(Stop::Asked) => Err(failure(
+            "cancelled",
+            so_far("The command was cancelled by the user before it ended.", output),
+        )),
         Some(Stop::Silent) => {
             let said = format!(
                 "The command was ended because it wrote nothing for {} seconds. If it needs input, answer in \
                  advance with flags; if it is a server, run it with is_background.",
                 silence.as_secs()
             );
-            Err(fault("timeout", so_far(&said, output)))
+            Err(failure("timeout", so_far(&said, output)))
         }
     }
 }

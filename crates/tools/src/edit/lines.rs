@@ -55,30 +55,40 @@ impl<'a> Lines<'a> {
         self.starts.partition_point(|start| *start <= at)
     }
 
-    /// Every place, left to right and not overlapping, where `old` stands exactly.
-    pub(super) fn find_exactly(&self, old: &str) -> Vec<Range<usize>> {
-        self.normal.match_indices(old).map(|(at, found)| at..at + found.len()).collect()
+    /// True when something, but only blanks, stands before a position in its line.
+    pub(super) fn is_in_indentation(&self, at: usize) -> bool {
+        let start = self.starts.get(self.line_of(at).wrapping_sub(1)).copied().unwrap_or(at);
+        start < at && self.text(&(start..at)).trim_start_matches([' ', '\t']).is_empty()
     }
 
-    /// Every run of lines that equals `wanted` but for blanks and typographic twins. Runs of blank lines
-    /// match nothing.
-    pub(super) fn find_by_line(&self, wanted: &[&str], with_end: bool) -> Vec<Range<usize>> {
-        let wanted: Vec<String> = wanted.iter().map(|line| plain(line)).collect();
-        if wanted.iter().all(String::is_empty) {
-            return Vec::new();
-        }
-        let plain_lines: Vec<String> = (0..self.count()).map(|index| plain(self.line(index))).collect();
-        let mut found = Vec::new();
-        let mut index = 0;
-        while index + wanted.len() <= plain_lines.len() {
-            if plain_lines.iter().skip(index).zip(&wanted).all(|(line, wanted)| line == wanted) {
-                found.push(self.range(index, wanted.len(), with_end));
-                index += wanted.len();
-            } else {
-                index += 1;
-            }
+    /// Every place, left to right and not overlapping, where `old` stands exactly. A single one comes with
+    /// one that overlaps it, if there is one: then it is not the only one.
+    pub(super) fn find_exactly(&self, old: &str) -> Vec<Range<usize>> {
+        let found = self.normal.match_indices(old).map(|(at, found)| at..at + found.len());
+        let mut found: Vec<Range<usize>> = found.collect();
+        if let [only] = found.as_slice() {
+            let next = only.start + old.chars().next().map_or(1, char::len_utf8);
+            let rest = self.normal.get(next..).unwrap_or_default();
+            found.extend(rest.find(old).map(|at| next + at..next + at + old.len()));
         }
         found
+    }
+
+    /// Every run of lines whose forms equal those wanted, as `form` makes them. Runs may overlap. Runs of
+    /// blank lines match nothing.
+    pub(super) fn find_by_line<T: PartialEq>(
+        &self,
+        wanted: &[&str],
+        form: impl Fn(&str) -> T,
+        with_end: bool,
+    ) -> Vec<Range<usize>> {
+        if wanted.iter().all(|line| line.trim().is_empty()) {
+            return Vec::new();
+        }
+        let wanted: Vec<T> = wanted.iter().map(|line| form(line)).collect();
+        let there: Vec<T> = (0..self.count()).map(|index| form(self.line(index))).collect();
+        let runs = there.windows(wanted.len()).enumerate().filter(|(_, run)| *run == wanted);
+        runs.map(|(first, _)| self.range(first, wanted.len(), with_end)).collect()
     }
 
     /// The bytes of `count` lines from `first`, with the last one's end if wanted.
@@ -89,21 +99,9 @@ impl<'a> Lines<'a> {
         start..end.max(start)
     }
 
-    /// `new` with the indentation that the found lines have in place of the one the model gave.
-    pub(super) fn reindented(&self, range: &Range<usize>, wanted: &[&str], new: &str) -> String {
-        let new = new.replace("\r\n", "\n");
-        let found = self.normal.get(range.clone()).unwrap_or_default();
-        let mut pairs = found.split('\n').zip(wanted);
-        let Some((there, given)) = pairs.find(|(line, _)| !line.trim().is_empty()) else { return new };
-        let (there, given) = (indentation(there), indentation(given));
-        if there == given {
-            return new;
-        }
-        let shifted = new.split('\n').map(|line| match line.strip_prefix(given) {
-            Some(rest) if !line.trim().is_empty() => format!("{there}{rest}"),
-            _ => line.to_owned(),
-        });
-        shifted.collect::<Vec<_>>().join("\n")
+    /// The text in a range, with LF line ends.
+    pub(super) fn text(&self, range: &Range<usize>) -> &str {
+        self.normal.get(range.clone()).unwrap_or_default()
     }
 
     /// The original with pieces put in place of ranges of the normal text. Ranges are in order.
@@ -129,20 +127,17 @@ impl<'a> Lines<'a> {
         at + self.crlf.partition_point(|newline| *newline < at)
     }
 
-    /// Whether new lines in this range end in CRLF: as the lines there do, else as most of the file does.
+    /// Whether new lines in this range end in CRLF: as most lines there do, else as the line it is in.
     fn ends_lines_in_crlf(&self, range: &Range<usize>) -> bool {
         let inside = self.crlf.iter().filter(|newline| range.contains(newline)).count();
-        let newlines = self.normal.get(range.clone()).unwrap_or_default().matches('\n').count();
+        let newlines = self.text(range).matches('\n').count();
         if newlines > 0 {
             return inside * 2 > newlines;
         }
-        self.crlf.len() * 2 > self.starts.len() - 1 && !self.crlf.is_empty()
+        let ends = || self.starts.iter().skip(1).map(|start| start - 1);
+        let nearest = ends().find(|newline| *newline >= range.end).or_else(|| ends().last());
+        nearest.is_some_and(|newline| self.crlf.binary_search(&newline).is_ok())
     }
-}
-
-fn indentation(line: &str) -> &str {
-    let end = line.len() - line.trim_start_matches([' ', '\t']).len();
-    line.get(..end).unwrap_or_default()
 }
 
 /// A line with blanks collapsed, its ends trimmed and typographic twins made plain.

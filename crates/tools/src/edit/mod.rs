@@ -1,12 +1,18 @@
 //! Replacing text the way the model meant it, and never in the wrong place.
 //!
 //! A ladder of ways to find the old text, each tried only when the one before found nothing: exactly as
-//! given; line by line with blanks and typographic twins (curly quotes, long dashes, hard blanks) taken as
-//! equal; and as a near miss of a few characters. The last two must point at one place only. Bytes outside
-//! the replaced range are never touched: line ends, a byte order mark and a missing last newline stay.
+//! given; line by line with other blanks and typographic twins (curly quotes, long dashes, hard blanks); line
+//! by line with blanks between other signs; and with a few long words misspelt. What is found in several
+//! places is not guessed. Bytes outside the replaced range are never touched: line ends, a byte order mark
+//! and a missing last newline stay. Lines that the edit does not change keep the file's own form even where
+//! the model's copy of them differs.
 
+mod adapt;
 mod lines;
 mod nearest;
+mod tokens;
+
+use std::ops::Range;
 
 use lines::Lines;
 
@@ -39,7 +45,7 @@ pub enum Found {
     Exactly,
     /// With other blanks or typographic twins.
     ByLine,
-    /// With a few other characters.
+    /// With a few words misspelt.
     Nearly,
 }
 
@@ -83,36 +89,57 @@ pub fn replace(text: &str, edit: Edit) -> Result<Edited, EditError> {
     }
     let lines = Lines::new(text);
     let old = edit.old.replace("\r\n", "\n");
+    let new = edit.new.replace("\r\n", "\n");
     let exact = lines.find_exactly(&old);
-    if !exact.is_empty() {
-        return put(&lines, &exact, edit, Found::Exactly, |_| edit.new.replace("\r\n", "\n"));
+    let with_end = old.ends_with('\n');
+    let wanted: Vec<&str> = old.strip_suffix('\n').unwrap_or(&old).split('\n').collect();
+    if !exact.is_empty() && !is_misplaced(&lines, &exact, &old, &new, &wanted) {
+        return put(&lines, exact, edit, Found::Exactly, |_| new.clone());
     }
-    let wanted: Vec<&str> = old.trim_end_matches('\n').split('\n').collect();
-    let by_line = lines.find_by_line(&wanted, old.ends_with('\n'));
+    let adapted = |range: &Range<usize>| adapt::to_file(lines.text(range), &wanted, &new, with_end);
+    let by_line = lines.find_by_line(&wanted, lines::plain, with_end);
     if !by_line.is_empty() {
-        let new = |range: &std::ops::Range<usize>| lines.reindented(range, &wanted, edit.new);
-        return put(&lines, &by_line, edit, Found::ByLine, new);
+        return put(&lines, by_line, edit, Found::ByLine, adapted);
     }
-    if let Some(range) = nearest::only_near_miss(&lines, &wanted, old.ends_with('\n')) {
-        let new = |range: &std::ops::Range<usize>| lines.reindented(range, &wanted, edit.new);
-        return put(&lines, &[range], edit, Found::Nearly, new);
+    let by_token = lines.find_by_line(&wanted, tokens::split, with_end);
+    if !by_token.is_empty() {
+        return put(&lines, by_token, edit, Found::ByLine, adapted);
+    }
+    if let Some(range) = nearest::only_misspelt(&lines, &wanted, with_end) {
+        return put(&lines, vec![range], edit, Found::Nearly, adapted);
     }
     Err(EditError::NotFound { nearest: nearest::in_words(&lines, &wanted) })
+}
+
+/// True when one whole line was found only because it stands deeper than the model thinks: its blanks match the
+/// end of the line's own. Several new lines would then all but the first stand too far out.
+fn is_misplaced(lines: &Lines, exact: &[Range<usize>], old: &str, new: &str, wanted: &[&str]) -> bool {
+    let [only] = exact else { return false };
+    old.starts_with([' ', '\t'])
+        && new.contains('\n')
+        && lines.is_in_indentation(only.start)
+        && lines.find_by_line(wanted, lines::plain, old.ends_with('\n')).len() == 1
 }
 
 /// Splices the replacement into the text at `ranges` (byte ranges of the text with LF line ends).
 fn put(
     lines: &Lines,
-    ranges: &[std::ops::Range<usize>],
+    mut ranges: Vec<Range<usize>>,
     edit: Edit,
     how: Found,
-    new: impl Fn(&std::ops::Range<usize>) -> String,
+    new: impl Fn(&Range<usize>) -> String,
 ) -> Result<Edited, EditError> {
     if ranges.len() > 1 && !edit.all {
         return Err(EditError::Ambiguous {
             lines: ranges.iter().map(|range| lines.line_of(range.start)).collect(),
         });
     }
+    let mut end = 0;
+    ranges.retain(|range| {
+        let apart = range.start >= end;
+        end = if apart { range.end } else { end };
+        apart
+    });
     let pieces: Vec<_> = ranges.iter().map(|range| (range.clone(), new(range))).collect();
     let text = lines.splice(&pieces);
     if text == lines.original() {

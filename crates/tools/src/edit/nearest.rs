@@ -1,15 +1,13 @@
-//! Near misses: text that differs from what is there by a few characters.
+//! Near misses: text that differs from what is there by a few misspelt words.
+//!
+//! Only misspellings count as near. Another number, operator, name or word is not a slip but another text,
+//! however few letters it takes: `max` is two letters from `min`.
 
 use std::ops::Range;
 
 use super::lines::{Lines, plain};
+use super::tokens;
 
-/// A near miss may differ in one character of ten.
-const TOLERANCE: f64 = 0.10;
-/// Shorter texts are too easily near to something else.
-const LEAST: usize = 12;
-/// Another place this much worse than the best is no rival.
-const MARGIN: f64 = 0.15;
 /// How much comparing may cost, in character pairs.
 const WORK: usize = 40_000_000;
 
@@ -18,19 +16,15 @@ struct Near {
     distance: f64,
 }
 
-/// The one run of lines that is nearly `wanted`; `None` when there is none or more than one.
-pub(super) fn only_near_miss(lines: &Lines, wanted: &[&str], with_end: bool) -> Option<Range<usize>> {
-    let text = wanted.iter().map(|line| plain(line)).collect::<Vec<_>>().join("\n");
-    if text.chars().count() < LEAST {
-        return None;
-    }
-    let ranked = rank(lines, wanted)?;
-    let best = ranked.first().filter(|near| near.distance <= TOLERANCE)?;
-    let rival = ranked.iter().skip(1).find(|near| near.first.abs_diff(best.first) >= 1);
-    if rival.is_some_and(|rival| rival.distance < best.distance + MARGIN) {
-        return None;
-    }
-    Some(lines.range(best.first, wanted.len(), with_end))
+/// The one run of lines that is `wanted` but for misspelt words; `None` when there is none or more than one.
+pub(super) fn only_misspelt(lines: &Lines, wanted: &[&str], with_end: bool) -> Option<Range<usize>> {
+    let count = wanted.len();
+    let wanted: Vec<Vec<String>> = wanted.iter().map(|line| tokens::split(line)).collect();
+    let there: Vec<Vec<String>> = (0..lines.count()).map(|index| tokens::split(lines.line(index))).collect();
+    let misspelt = |run: &[Vec<String>]| run.iter().zip(&wanted).all(|(a, b)| tokens::are_misspelt(a, b));
+    let mut runs = there.windows(count).enumerate().filter(|(_, run)| misspelt(run)).map(|(first, _)| first);
+    let only = runs.next()?;
+    runs.next().is_none().then(|| lines.range(only, count, with_end))
 }
 
 /// Tells the model what is nearest to what it looked for.

@@ -12,10 +12,10 @@ mod guard;
 mod job;
 mod processes;
 mod pump;
+mod runner;
 mod spill;
 mod transcript;
 
-pub(crate) use capture::{Capture, CaptureError, Captured, capture};
 pub use environment::{Environment, is_secret_name};
 pub use job::LaunchError;
 pub(crate) use job::{Ending, Foreground, Job, Launch, Stop};

@@ -10,7 +10,6 @@ use charla_proto::{
     WireKind,
 };
 use charla_providers::endpoint::Target;
-use charla_providers::wire::schema;
 use serde_json::{Map, Value};
 
 use crate::meaning::{Item, Meaning, ToolMeaning};
@@ -208,12 +207,7 @@ pub fn meaning(request: &Value) -> Result<Meaning, String> {
     for tool in request["tools"].as_array().into_iter().flatten() {
         let tool = without_mark(tool);
         let text = |key: &str| tool[key].as_str().unwrap_or_default().to_owned();
-        // What adaptation does to a schema has its own tests; here only the tool must stay the same.
-        let schema = if is_function(&tool) {
-            schema::adapt(&tool["input_schema"], WireKind::Anthropic)?
-        } else {
-            tool.clone()
-        };
+        let schema = if is_function(&tool) { super::shape::of(&tool["input_schema"]) } else { tool.clone() };
         meaning.tools.push(ToolMeaning { name: text("name"), description: text("description"), schema });
     }
     Ok(meaning)

@@ -4,6 +4,7 @@ mod anthropic;
 mod gemini;
 mod openai_chat;
 mod openai_responses;
+mod shape;
 
 use charla_proto::{GenerateRequest, LlmErrorKind, WireKind};
 use charla_providers::endpoint::Target;

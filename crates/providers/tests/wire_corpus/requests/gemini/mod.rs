@@ -1,7 +1,6 @@
 //! Recorded Gemini requests. Clients write keys in camel case or in snake case; both mean the same.
 
 mod import;
-mod shape;
 
 use serde_json::{Value, json};
 
@@ -91,7 +90,7 @@ fn function_meaning(function: &Value) -> ToolMeaning {
     ToolMeaning {
         name: name(function),
         description: function["description"].as_str().unwrap_or_default().to_owned(),
-        schema: shape::of(schema.unwrap_or(&json!({"type": "object"}))),
+        schema: super::shape::of(schema.unwrap_or(&json!({"type": "object"}))),
     }
 }
 
@@ -109,7 +108,7 @@ fn parts(content: &Value) -> Vec<&Value> {
 }
 
 /// A list's items; a lone object counts as a list of one.
-fn list(value: Option<&Value>) -> Vec<&Value> {
+pub(super) fn list(value: Option<&Value>) -> Vec<&Value> {
     match value {
         Some(Value::Array(items)) => items.iter().collect(),
         Some(Value::Null) | None => Vec::new(),
@@ -118,14 +117,14 @@ fn list(value: Option<&Value>) -> Vec<&Value> {
 }
 
 /// The value under `key`, whichever way it is written; null counts as absent.
-fn field<'a>(value: &'a Value, key: &str) -> Option<&'a Value> {
+pub(super) fn field<'a>(value: &'a Value, key: &str) -> Option<&'a Value> {
     let object = value.as_object()?;
     let (_, value) = object.iter().find(|(name, value)| camel(name) == key && !value.is_null())?;
     Some(value)
 }
 
 /// `snake_case` as `camelCase`.
-fn camel(key: &str) -> String {
+pub(super) fn camel(key: &str) -> String {
     let mut out = String::new();
     let mut upper = false;
     for c in key.chars() {

@@ -1,0 +1,146 @@
+//! What was typed. What it means is decided in [`crate::intent`].
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueHint};
+
+use crate::settings::OutputFormat;
+
+const ABOUT: &str = "Ask any model, from a terminal or a script";
+
+/// What stands at the end of the help and of the manual page.
+pub const EXAMPLES: &str = "\
+The answer goes to standard output, everything else to standard error.
+
+Examples:
+  charla -p \"Why is the sky blue?\"
+  git diff | charla -p \"Write a commit message\"
+  charla -m claude-sonnet-5 -o json -p \"List three primes\" | jq -r .response
+  charla -m ollama/qwen3 \"Hello\"
+  charla models                      which providers are ready, and why others are not
+
+Set up:
+  export GEMINI_API_KEY=…            or OPENAI_API_KEY, ANTHROPIC_API_KEY, …
+  charla auth set anthropic          keeps a key in a file only you can read
+  ~/.charla/settings.json            see `charla settings schema`
+
+Exit codes:
+    0  answered                     42  the prompt or an argument cannot be used
+    1  any other failure            52  a mistake in the settings
+   41  no key, or a wrong one      130  cancelled";
+
+/// The command line.
+#[derive(Debug, Parser)]
+#[command(
+    name = "charla",
+    version,
+    about = ABOUT,
+    after_help = EXAMPLES,
+    max_term_width = 100,
+    args_conflicts_with_subcommands = true,
+    disable_help_subcommand = true,
+    subcommand_help_heading = "Commands",
+    override_usage = "charla [OPTIONS] [-p] PROMPT\n       COMMAND | charla [OPTIONS] [PROMPT]\n       charla COMMAND"
+)]
+pub struct Typed {
+    /// A prompt run.
+    #[command(flatten)]
+    pub ask: AskArgs,
+    /// Anything else.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+    /// Tell on standard error what happens inside.
+    #[arg(long, global = true, help_heading = "Diagnostics")]
+    pub debug: bool,
+    /// Never use colour (also: the variable `NO_COLOR`).
+    #[arg(long, global = true, help_heading = "Diagnostics")]
+    pub no_color: bool,
+}
+
+/// What a prompt run takes.
+#[derive(Debug, Default, Args)]
+pub struct AskArgs {
+    /// The prompt.
+    #[arg(short, long = "prompt", value_name = "TEXT", allow_hyphen_values = true, conflicts_with = "words")]
+    pub prompt: Option<String>,
+
+    /// The prompt, without -p. Standard input, if any, goes before it; alone it is the prompt.
+    #[arg(value_name = "PROMPT")]
+    pub words: Vec<String>,
+
+    /// The model: provider/model, or a name such as gemini-3.6-flash.
+    #[arg(short, long, value_name = "MODEL")]
+    pub model: Option<String>,
+
+    /// How the answer is printed: text, json or stream-json.
+    #[arg(short, long, value_name = "FORMAT", value_enum, hide_possible_values = true)]
+    pub output_format: Option<OutputFormat>,
+
+    /// Show the model's thoughts on standard error.
+    #[arg(long)]
+    pub thoughts: bool,
+
+    /// Write every request and answer to FILE as JSON lines, keys blacked out.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Diagnostics")]
+    pub log_file: Option<PathBuf>,
+}
+
+/// Commands other than asking.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// List providers: which key or server was found, and why not.
+    Models {
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Keep or remove API keys.
+    Auth {
+        /// Which.
+        #[command(subcommand)]
+        command: AuthCommand,
+    },
+    /// Show the settings, their files or their schema.
+    Settings {
+        /// Which.
+        #[command(subcommand)]
+        command: SettingsCommand,
+    },
+    /// Print a completion script for a shell.
+    Completions {
+        /// The shell.
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page.
+    Man,
+}
+
+/// What can be done with keys.
+#[derive(Debug, Subcommand)]
+pub enum AuthCommand {
+    /// Read a key from standard input and keep it in a file only you can read.
+    Set {
+        /// The provider, such as openai.
+        provider: String,
+    },
+    /// Forget a kept key.
+    Remove {
+        /// The provider.
+        provider: String,
+    },
+}
+
+/// What can be done with settings.
+#[derive(Debug, Subcommand)]
+pub enum SettingsCommand {
+    /// Print every value that holds and where it comes from.
+    Show {
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print the JSON Schema of the settings file.
+    Schema,
+    /// Print where the settings files are.
+    Path,
+}

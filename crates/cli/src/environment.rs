@@ -1,0 +1,95 @@
+//! What the process was started with: variables, directories, who is at the other end of the streams.
+
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+
+/// The surroundings of a run. Read once; tests make their own.
+#[derive(Clone, Debug, Default)]
+pub struct Environment {
+    variables: HashMap<String, OsString>,
+    /// Where the process runs: the workspace.
+    pub directory: PathBuf,
+    /// The user's home, when there is one.
+    pub home: Option<PathBuf>,
+    /// Standard input is a terminal.
+    pub stdin_terminal: bool,
+}
+
+impl Environment {
+    /// The real surroundings.
+    pub fn of_process() -> Self {
+        Self {
+            variables: std::env::vars_os()
+                .filter_map(|(name, value)| Some((name.into_string().ok()?, value)))
+                .collect(),
+            directory: std::env::current_dir().unwrap_or_else(|_| PathBuf::from(".")),
+            home: etcetera::home_dir().ok(),
+            stdin_terminal: std::io::stdin().is_terminal(),
+        }
+    }
+
+    /// Surroundings with these variables, for tests.
+    pub fn of<'a>(variables: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
+        let variables =
+            variables.into_iter().map(|(name, value)| (name.to_owned(), OsString::from(value))).collect();
+        Self { variables, ..Self::default() }
+    }
+
+    /// A variable's text; empty ones count as unset, as most programs treat them.
+    pub fn variable(&self, name: &str) -> Option<&str> {
+        self.variables.get(name)?.to_str().map(str::trim).filter(|value| !value.is_empty())
+    }
+
+    /// The first of these variables that is set, and its text.
+    pub fn first<'n>(&self, names: &[&'n str]) -> Option<(&'n str, &str)> {
+        names.iter().find_map(|name| Some((*name, self.variable(name)?)))
+    }
+
+    /// The directory of the user's own settings and keys: `CHARLA_HOME`, else `~/.charla`.
+    pub fn charla_home(&self) -> Option<PathBuf> {
+        match self.variables.get("CHARLA_HOME").filter(|path| !path.is_empty()) {
+            Some(path) => Some(PathBuf::from(path)),
+            None => Some(self.home.as_ref()?.join(".charla")),
+        }
+    }
+
+    /// The user's settings file.
+    pub fn user_settings(&self) -> Option<PathBuf> {
+        Some(self.charla_home()?.join("settings.json"))
+    }
+
+    /// The workspace's settings file.
+    pub fn workspace_settings(&self) -> PathBuf {
+        self.directory.join(".charla").join("settings.json")
+    }
+
+    /// A path from settings: `~/` is the home, everything else is relative to `base`.
+    pub fn expand(&self, path: &str, base: &Path) -> PathBuf {
+        match (path.strip_prefix("~/"), &self.home) {
+            (Some(rest), Some(home)) => home.join(rest),
+            _ => base.join(path),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn charla_home_replaces_the_folder_in_the_home() {
+        let mut environment = Environment::of([]);
+        environment.home = Some("/home/ada".into());
+        assert_eq!(environment.charla_home(), Some("/home/ada/.charla".into()));
+        let environment = Environment::of([("CHARLA_HOME", "/srv/charla")]);
+        assert_eq!(environment.user_settings(), Some("/srv/charla/settings.json".into()));
+    }
+
+    #[test]
+    fn an_empty_variable_is_no_variable() {
+        let environment = Environment::of([("A", " "), ("B", " x\n")]);
+        assert_eq!(environment.first(&["A", "B"]), Some(("B", "x")));
+    }
+}

@@ -1,0 +1,336 @@
+//! Shows a turn to whoever ran `charla -p`: as text, as one JSON document, or as JSON lines.
+//!
+//! The renderers decide nothing about the conversation. [`View`] folds the events into what they all
+//! need (the text of the attempt that counts, the statistics, the ending) and hands it to one of them.
+//! Whatever happens, a renderer is told of exactly one ending.
+
+mod json;
+mod stats;
+mod stream_json;
+mod text;
+
+use std::future::Future;
+use std::time::Instant;
+
+use charla_core::Turn;
+use charla_core::session::Follower;
+use charla_proto::{CallAsked, CallStatus, FinishReason, RetryNotice, TurnEnd, TurnEvent, exit};
+use futures_util::future::poll_immediate;
+
+use self::stats::Stats;
+use crate::exit::Failure;
+use crate::printer::Printer;
+use crate::settings::OutputFormat;
+
+/// What every renderer knows of the run.
+struct Story {
+    session_id: String,
+    /// `provider/model` asked for; empty until it is known.
+    model: String,
+    /// The answer of the current attempt.
+    text: String,
+    /// Why the answer ended.
+    finish_reason: Option<FinishReason>,
+    /// Calls that nobody was there to approve: what they would have done.
+    unapproved: Vec<String>,
+    stats: Stats,
+}
+
+/// Where a turn's events come from.
+pub trait Events {
+    /// The next event; `None` after the last one.
+    fn next(&mut self) -> impl Future<Output = Option<TurnEvent>>;
+}
+
+impl Events for Turn {
+    fn next(&mut self) -> impl Future<Output = Option<TurnEvent>> {
+        Turn::next(self)
+    }
+}
+
+impl Events for Follower {
+    fn next(&mut self) -> impl Future<Output = Option<TurnEvent>> {
+        Follower::next(self)
+    }
+}
+
+/// One form of output.
+trait Renderer {
+    /// The model is known and is about to be asked.
+    fn begin(&mut self, _story: &Story, _prompt: &str, _printer: &mut Printer) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    /// Something happened that is not the end.
+    fn event(&mut self, event: &TurnEvent, story: &Story, printer: &mut Printer) -> Result<(), Failure>;
+
+    /// The answer is complete and good.
+    fn success(&mut self, story: &Story, printer: &mut Printer) -> Result<(), Failure>;
+
+    /// The run failed. `story.text` holds what came of an answer that ended badly.
+    fn failure(&mut self, failure: &Failure, story: &Story, printer: &mut Printer) -> Result<(), Failure>;
+}
+
+/// The view of one headless run.
+pub struct View {
+    story: Story,
+    renderer: Box<dyn Renderer>,
+    printer: Printer,
+    /// When the next attempt begins, while a person at a terminal sees the wait passing.
+    next_attempt: Option<Instant>,
+}
+
+impl View {
+    /// A view in this format.
+    pub fn new(format: OutputFormat, thoughts: bool, session_id: String, printer: Printer) -> Self {
+        let renderer: Box<dyn Renderer> = match format {
+            OutputFormat::Text => Box::new(text::Text::new(thoughts)),
+            OutputFormat::Json => Box::new(json::Json::new(thoughts)),
+            OutputFormat::StreamJson => Box::new(stream_json::StreamJson),
+        };
+        let story = Story {
+            session_id,
+            model: String::new(),
+            text: String::new(),
+            finish_reason: None,
+            unapproved: Vec::new(),
+            stats: Stats::default(),
+        };
+        Self { story, renderer, printer, next_attempt: None }
+    }
+
+    /// The same view in another format. Only before anything was shown.
+    pub fn with_format(self, format: OutputFormat, thoughts: bool) -> Self {
+        Self::new(format, thoughts, self.story.session_id, self.printer)
+    }
+
+    /// A word beside the result.
+    pub fn warning(&mut self, text: &str) {
+        self.printer.warning(text);
+    }
+
+    /// Ends a run that failed before or beside the model. Returns the exit code.
+    pub fn fail(mut self, failure: &Failure) -> i32 {
+        self.end(Err(failure.clone()))
+    }
+
+    /// Shows a turn to its end. Returns the exit code.
+    pub async fn show(mut self, model: &str, prompt: &str, turn: &mut impl Events) -> i32 {
+        let ending = self.follow(model, prompt, turn).await;
+        self.end(ending)
+    }
+
+    async fn follow(&mut self, model: &str, prompt: &str, turn: &mut impl Events) -> Result<(), Failure> {
+        self.begin(model, prompt)?;
+        while let Some(event) = self.next(turn).await? {
+            if let Some(ending) = self.event(event)? {
+                return ending;
+            }
+            if self.printer.is_abandoned() {
+                return Ok(());
+            }
+        }
+        Err(Failure::answer("invalid_stream", "the turn ended without an ending"))
+    }
+
+    fn begin(&mut self, model: &str, prompt: &str) -> Result<(), Failure> {
+        self.story.model = model.to_owned();
+        self.story.stats.attempt(model, Instant::now());
+        self.renderer.begin(&self.story, prompt, &mut self.printer)
+    }
+
+    /// The next event. What was printed is shown only when there is nothing to do but wait, so that a
+    /// fast stream costs few writes.
+    async fn next(&mut self, turn: &mut impl Events) -> Result<Option<TurnEvent>, Failure> {
+        let mut next = std::pin::pin!(turn.next());
+        if let Some(event) = poll_immediate(next.as_mut()).await {
+            return Ok(event);
+        }
+        self.printer.flush()?;
+        loop {
+            let Some(when) = self.next_attempt else { return Ok(next.await) };
+            let left = when.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                self.next_attempt = None;
+                self.printer.clear_fleeting();
+                continue;
+            }
+            let seconds = left.as_secs_f64().ceil();
+            self.printer.fleeting(&format!("trying again in {seconds} s"));
+            let tick = left.as_secs_f64() - (seconds - 1.0);
+            tokio::select! {
+                event = next.as_mut() => {
+                    self.next_attempt = None;
+                    self.printer.clear_fleeting();
+                    return Ok(event);
+                }
+                () = tokio::time::sleep(std::time::Duration::from_secs_f64(tick.max(0.01))) => {}
+            }
+        }
+    }
+
+    /// Takes one event in; `Some` when it was the last.
+    fn event(&mut self, event: TurnEvent) -> Result<Option<Result<(), Failure>>, Failure> {
+        let story = &mut self.story;
+        match &event {
+            TurnEvent::Content(text) => story.text.push_str(text),
+            TurnEvent::WholeText(text) => story.text.clone_from(text),
+            TurnEvent::StepEnded { usage } => {
+                story.stats.answered(usage.as_ref());
+                // Only the last step's text is the answer.
+                story.text.clear();
+            }
+            TurnEvent::ToolCallConfirmation(asked) => {
+                story.unapproved.push(asked.confirmation.title.clone());
+                self.tell_unapproved(&asked.clone());
+            }
+            TurnEvent::ToolCallResponse(ended) => {
+                story.stats.called(&ended.response.name, ended.status == CallStatus::Success);
+                // The model is asked again once all calls are done; the time until then is not its own.
+                story.stats.restart(Instant::now());
+                let response = ended.response.clone();
+                if ended.status != CallStatus::Success && !response.to_text().starts_with("Not run: it needs")
+                {
+                    let words: String = response.to_text().chars().take(400).collect();
+                    self.printer.note(&format!("Error executing tool {}: {words}", response.name));
+                }
+            }
+            TurnEvent::Stopped { end, detail } => {
+                return Ok(Some(Err(stopped(*end, detail))));
+            }
+            TurnEvent::Retry(notice) => {
+                story.text.clear();
+                story.stats.failed();
+                let model = story.stats.current_model().unwrap_or_default().to_owned();
+                story.stats.attempt(&model, Instant::now() + notice.delay);
+                self.announce_retry(notice);
+            }
+            TurnEvent::ModelSwitched { from, to, reason } => {
+                story.stats.attempt(to, Instant::now());
+                self.next_attempt = None;
+                self.printer.note(&format!("{from} gave up ({reason}); {to} goes on"));
+            }
+            TurnEvent::Finished { reason, usage } => {
+                story.stats.answered(usage.as_ref());
+                story.finish_reason = Some(reason.clone());
+                return Ok(Some(self.verdict()));
+            }
+            TurnEvent::UserCancelled => {
+                story.stats.failed();
+                return Ok(Some(Err(Failure::cancelled())));
+            }
+            TurnEvent::InvalidStream(error) | TurnEvent::ContextOverflow(error) | TurnEvent::Error(error) => {
+                story.stats.failed();
+                story.text.clear();
+                return Ok(Some(Err(Failure::from(error))));
+            }
+            _ => {}
+        }
+        self.renderer.event(&event, &self.story, &mut self.printer)?;
+        Ok(None)
+    }
+
+    /// Nobody is there to approve a call: says what was not done and how to allow it.
+    fn tell_unapproved(&mut self, asked: &CallAsked) {
+        let confirmation = &asked.confirmation;
+        self.printer.note(&format!("not allowed: {} ({})", confirmation.title, confirmation.rule));
+    }
+
+    /// A terminal gets the reason and, below it, the wait as it passes; anything else gets one line.
+    fn announce_retry(&mut self, notice: &RetryNotice) {
+        let (attempt, most) = (notice.attempt, notice.max_attempts);
+        let reason = format!("attempt {attempt} of {most} failed: {}", notice.error);
+        if self.printer.err_terminal && notice.delay.as_secs() >= 1 {
+            self.printer.note(&reason);
+            self.next_attempt = Some(Instant::now() + notice.delay);
+        } else {
+            let seconds = notice.delay.as_secs_f64();
+            self.printer.note(&format!("{reason}; trying again in {seconds:.1} s"));
+        }
+    }
+
+    /// Whether a finished answer is an answer.
+    fn verdict(&mut self) -> Result<(), Failure> {
+        let reason = self.story.finish_reason.as_ref().unwrap_or(&FinishReason::Stop);
+        if !self.story.unapproved.is_empty() {
+            self.printer.warning(
+                "something was not allowed and nobody was there to ask; allow it with --approval-mode auto_edit (edits) \
+                 or --allowed-tools TOOL, or see `charla policy explain`",
+            );
+        }
+        let empty = self.story.text.trim().is_empty();
+        match reason {
+            FinishReason::MaxTokens if empty => {
+                let message = "the model used up its output limit before it answered";
+                Err(Failure::answer("invalid_stream", message)
+                    .with_hint("raise the setting `model.maxOutputTokens`, or lower `model.thinking`"))
+            }
+            FinishReason::Safety | FinishReason::Recitation => {
+                let message = format!("the provider stopped the answer ({reason})");
+                Err(Failure::answer("blocked", message)
+                    .with_hint("rephrase the request, or use another model"))
+            }
+            FinishReason::MalformedFunctionCall | FinishReason::UnexpectedToolCall => {
+                let message = format!("the model tried to call a tool, but none was offered ({reason})");
+                Err(Failure::answer("unexpected_tool_call", message))
+            }
+            _ if empty => Err(Failure::answer("invalid_stream", "the model gave an empty answer")
+                .with_hint("try again, or use another model with -m")),
+            FinishReason::Stop => Ok(()),
+            FinishReason::MaxTokens => {
+                self.printer.warning("the answer was cut at the output limit (`model.maxOutputTokens`)");
+                Ok(())
+            }
+            FinishReason::Pause | FinishReason::Other(_) => {
+                let warning = format!("the answer may be incomplete: the provider ended it with {reason}");
+                self.printer.warning(&warning);
+                Ok(())
+            }
+        }
+    }
+
+    fn end(&mut self, ending: Result<(), Failure>) -> i32 {
+        self.printer.clear_fleeting();
+        if self.printer.is_abandoned() {
+            return exit::OK;
+        }
+        let (code, shown) = match &ending {
+            Ok(()) => (exit::OK, self.renderer.success(&self.story, &mut self.printer)),
+            Err(failure) => (failure.code, self.renderer.failure(failure, &self.story, &mut self.printer)),
+        };
+        match shown.and_then(|()| self.printer.flush()) {
+            Ok(()) => code,
+            Err(unwritable) => {
+                self.printer.failure(&unwritable);
+                unwritable.code
+            }
+        }
+    }
+}
+
+/// A turn that ended by itself.
+fn stopped(end: TurnEnd, detail: &str) -> Failure {
+    let hint = match end {
+        TurnEnd::StepLimit => "raise --max-turns, or give it less to do at once",
+        TurnEnd::TokenLimit => "raise the setting `limits.maxTokens`",
+        TurnEnd::CostLimit => "raise the setting `limits.maxCost`",
+        _ => "try again with other words, or use another model with -m",
+    };
+    Failure::limit(format!("the turn was ended: {detail}")).with_hint(hint)
+}
+
+/// The error object of the JSON formats.
+fn error_json(failure: &Failure) -> serde_json::Value {
+    let mut error = serde_json::json!({
+        "type": failure.kind,
+        "code": failure.code,
+        "message": failure.message,
+    });
+    if let (Some(hint), Some(object)) = (&failure.hint, error.as_object_mut()) {
+        object.insert("hint".to_owned(), hint.as_str().into());
+    }
+    error
+}
+
+#[cfg(test)]
+mod tests;

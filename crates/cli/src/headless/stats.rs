@@ -1,0 +1,129 @@
+//! What a run cost: requests, errors, time and tokens of each model.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use charla_proto::UsageMetadata;
+use serde_json::{Value, json};
+
+/// Counts of a run.
+#[derive(Clone, Debug, Default)]
+pub struct Stats {
+    models: BTreeMap<String, ModelStats>,
+    /// By tool: calls that succeeded, and calls that did not.
+    tools: BTreeMap<String, (u64, u64)>,
+    current: Option<(String, Instant)>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct ModelStats {
+    requests: u64,
+    errors: u64,
+    latency: Duration,
+    usage: UsageMetadata,
+}
+
+impl Stats {
+    /// An attempt begins with this model, at `when`.
+    pub fn attempt(&mut self, model: &str, when: Instant) {
+        self.current = Some((model.to_owned(), when));
+    }
+
+    /// The model that is asked now.
+    pub fn current_model(&self) -> Option<&str> {
+        self.current.as_ref().map(|(model, _)| model.as_str())
+    }
+
+    /// The model is asked again, from `when` on.
+    pub fn restart(&mut self, when: Instant) {
+        if let Some((_, began)) = &mut self.current {
+            *began = when;
+        }
+    }
+
+    /// A call ended.
+    pub fn called(&mut self, tool: &str, success: bool) {
+        let (good, bad) = self.tools.entry(tool.to_owned()).or_default();
+        *(if success { good } else { bad }) += 1;
+    }
+
+    /// The attempt failed.
+    pub fn failed(&mut self) {
+        if let Some(model) = self.finish_request() {
+            model.errors += 1;
+        }
+    }
+
+    /// The attempt brought an answer.
+    pub fn answered(&mut self, usage: Option<&UsageMetadata>) {
+        if let Some(model) = self.finish_request()
+            && let Some(usage) = usage
+        {
+            add(&mut model.usage, usage);
+        }
+    }
+
+    fn finish_request(&mut self) -> Option<&mut ModelStats> {
+        let (model, began) = self.current.as_mut()?;
+        let stats = self.models.entry(model.clone()).or_default();
+        stats.requests += 1;
+        let now = Instant::now();
+        // A retry's wait has set the beginning into the future: what ends before took no time.
+        stats.latency += now.saturating_duration_since(*began);
+        *began = now;
+        Some(stats)
+    }
+
+    /// The JSON form, with the names scripts for Gemini CLI know.
+    pub fn to_json(&self) -> Value {
+        let models: serde_json::Map<String, Value> =
+            self.models.iter().map(|(name, stats)| (name.clone(), stats.to_json())).collect();
+        let (good, bad) = self.tools.values().fold((0, 0), |(a, b), (good, bad)| (a + good, b + bad));
+        let by_name: serde_json::Map<String, Value> = self
+            .tools
+            .iter()
+            .map(|(name, (good, bad))| {
+                (name.clone(), json!({ "count": good + bad, "success": good, "fail": bad }))
+            })
+            .collect();
+        json!({
+            "models": models,
+            "tools": { "totalCalls": good + bad, "totalSuccess": good, "totalFail": bad, "byName": by_name },
+        })
+    }
+}
+
+/// Every answer of a run is paid for.
+fn add(sum: &mut UsageMetadata, more: &UsageMetadata) {
+    let plus = |sum: &mut Option<u64>, more: Option<u64>| {
+        if let Some(more) = more {
+            *sum = Some(sum.unwrap_or(0) + more);
+        }
+    };
+    let total = sum.total_token_count.unwrap_or(0) + more.total();
+    plus(&mut sum.prompt_token_count, more.prompt_token_count);
+    plus(&mut sum.candidates_token_count, more.candidates_token_count);
+    plus(&mut sum.thoughts_token_count, more.thoughts_token_count);
+    plus(&mut sum.cached_content_token_count, more.cached_content_token_count);
+    sum.total_token_count = Some(total);
+}
+
+impl ModelStats {
+    fn to_json(&self) -> Value {
+        let usage = &self.usage;
+        json!({
+            "api": {
+                "totalRequests": self.requests,
+                "totalErrors": self.errors,
+                "totalLatencyMs": u64::try_from(self.latency.as_millis()).unwrap_or(u64::MAX),
+            },
+            "tokens": {
+                "prompt": usage.prompt_token_count.unwrap_or(0),
+                "candidates": usage.candidates_token_count.unwrap_or(0),
+                "total": usage.total(),
+                "cached": usage.cached_content_token_count.unwrap_or(0),
+                "thoughts": usage.thoughts_token_count.unwrap_or(0),
+            },
+        })
+    }
+}

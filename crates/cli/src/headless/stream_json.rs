@@ -1,0 +1,111 @@
+//! JSON lines, as things happen; exactly one `result` line ends them.
+
+use charla_proto::{CallStatus, TurnEvent};
+use serde_json::{Value, json};
+
+use super::{Renderer, Story, error_json};
+use crate::exit::Failure;
+use crate::printer::Printer;
+
+pub(super) struct StreamJson;
+
+/// Prints one line: its type, the time, and these fields.
+fn line(printer: &mut Printer, kind: &str, fields: Value) -> Result<(), Failure> {
+    let timestamp = format!("{:.3}", jiff::Timestamp::now());
+    let mut line = json!({ "type": kind, "timestamp": timestamp });
+    if let (Some(line), Value::Object(fields)) = (line.as_object_mut(), fields) {
+        line.extend(fields);
+    }
+    printer.result(&format!("{line}\n"))
+}
+
+impl Renderer for StreamJson {
+    fn begin(&mut self, story: &Story, prompt: &str, printer: &mut Printer) -> Result<(), Failure> {
+        line(printer, "init", json!({ "session_id": story.session_id, "model": story.model }))?;
+        line(printer, "message", json!({ "role": "user", "content": prompt }))
+    }
+
+    fn event(&mut self, event: &TurnEvent, _: &Story, printer: &mut Printer) -> Result<(), Failure> {
+        match event {
+            TurnEvent::Content(text) => {
+                line(printer, "message", json!({ "role": "assistant", "content": text, "delta": true }))
+            }
+            TurnEvent::Thought(text) => line(printer, "thought", json!({ "content": text, "delta": true })),
+            TurnEvent::WholeText(text) => {
+                line(printer, "message", json!({ "role": "assistant", "content": text, "delta": false }))
+            }
+            TurnEvent::ToolCallRequest(call) => {
+                let fields = json!({ "tool_name": call.name, "tool_id": call.id, "parameters": call.args });
+                line(printer, "tool_use", fields)
+            }
+            TurnEvent::ToolCallConfirmation(asked) => {
+                let fields = json!({
+                    "tool_id": asked.call,
+                    "approval": asked.approval,
+                    "confirmation": asked.confirmation,
+                });
+                line(printer, "tool_confirmation", fields)
+            }
+            TurnEvent::ToolCallLive { call, text } => {
+                line(printer, "tool_output", json!({ "tool_id": call, "content": text, "delta": true }))
+            }
+            TurnEvent::ToolCallResponse(ended) => {
+                let success = ended.status == CallStatus::Success;
+                let text = ended.response.to_text();
+                let mut fields = json!({
+                    "tool_id": ended.call,
+                    "tool_name": ended.response.name,
+                    "status": if success { "success" } else { "error" },
+                    "output": text,
+                });
+                if !success && let Some(object) = fields.as_object_mut() {
+                    object.insert("error".to_owned(), json!({ "type": ended.status, "message": text }));
+                }
+                line(printer, "tool_result", fields)
+            }
+            TurnEvent::Citation(citation) => line(printer, "citation", json!(citation)),
+            TurnEvent::Retry(notice) => {
+                let delay = u64::try_from(notice.delay.as_millis()).unwrap_or(u64::MAX);
+                let fields = json!({
+                    "attempt": notice.attempt,
+                    "max_attempts": notice.max_attempts,
+                    "delay_ms": delay,
+                    "error": error_json(&Failure::from(&notice.error)),
+                    "withdraws": notice.withdraws,
+                });
+                line(printer, "retry", fields)
+            }
+            TurnEvent::ModelSwitched { from, to, reason } => {
+                line(printer, "model_switched", json!({ "from": from, "to": to, "reason": reason }))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn success(&mut self, story: &Story, printer: &mut Printer) -> Result<(), Failure> {
+        let fields = json!({
+            "status": "success",
+            "session_id": story.session_id,
+            "model": story.stats.current_model(),
+            "finish_reason": story.finish_reason,
+            "stats": story.stats.to_json(),
+        });
+        line(printer, "result", fields)
+    }
+
+    fn failure(&mut self, failure: &Failure, story: &Story, printer: &mut Printer) -> Result<(), Failure> {
+        let error = error_json(failure);
+        line(printer, "error", json!({ "error": error.clone() }))?;
+        let status = if failure.kind == "cancelled" { "cancelled" } else { "error" };
+        let fields = json!({
+            "status": status,
+            "session_id": story.session_id,
+            "error": error,
+            "stats": story.stats.to_json(),
+        });
+        line(printer, "result", fields)?;
+        printer.flush()?;
+        printer.failure(failure);
+        Ok(())
+    }
+}

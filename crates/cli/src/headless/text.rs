@@ -1,0 +1,122 @@
+//! The answer and nothing else.
+//!
+//! A pipe cannot take text back, so a pipe gets the answer when it is complete: what a failed attempt
+//! said never reaches it. A person at a terminal sees it as it comes; text of an attempt that failed is
+//! then marked as withdrawn.
+
+use charla_proto::TurnEvent;
+
+use super::{Renderer, Story};
+use crate::exit::Failure;
+use crate::printer::Printer;
+
+pub(super) struct Text {
+    thoughts: bool,
+    /// Standard error stands in the middle of a line of thoughts.
+    thinking: bool,
+    /// Standard output stands in the middle of an answer.
+    shown: bool,
+    /// Line ends held back: an answer ends with exactly one.
+    line_ends: usize,
+}
+
+impl Text {
+    pub fn new(thoughts: bool) -> Self {
+        Self { thoughts, thinking: false, shown: false, line_ends: 0 }
+    }
+
+    fn live(&mut self, text: &str, printer: &mut Printer) -> Result<(), Failure> {
+        let body = text.trim_end_matches('\n');
+        if !body.is_empty() {
+            printer.words(&"\n".repeat(std::mem::take(&mut self.line_ends)))?;
+            printer.words(body)?;
+            self.shown = true;
+        }
+        self.line_ends += text.len() - body.len();
+        Ok(())
+    }
+
+    fn end_thoughts(&mut self, printer: &mut Printer) {
+        if std::mem::take(&mut self.thinking) {
+            printer.aside("\n");
+        }
+    }
+
+    fn end_line(&mut self, printer: &mut Printer) -> Result<(), Failure> {
+        self.line_ends = 0;
+        if std::mem::take(&mut self.shown) {
+            printer.result("\n")?;
+            printer.flush()?;
+        }
+        Ok(())
+    }
+}
+
+/// A call's arguments in one short line.
+fn brief(args: &serde_json::Map<String, serde_json::Value>) -> String {
+    let values = args.values().map(|value| match value {
+        serde_json::Value::String(text) => text.lines().next().unwrap_or_default().to_owned(),
+        other => other.to_string(),
+    });
+    values.collect::<Vec<_>>().join(" ").chars().take(100).collect()
+}
+
+impl Renderer for Text {
+    fn event(&mut self, event: &TurnEvent, _: &Story, printer: &mut Printer) -> Result<(), Failure> {
+        match event {
+            TurnEvent::Content(text) if printer.out_terminal => {
+                self.end_thoughts(printer);
+                self.live(text, printer)?;
+            }
+            // The lost beginning cannot be put in front any more: the whole text follows on a new line.
+            TurnEvent::WholeText(text) if printer.out_terminal => {
+                self.end_thoughts(printer);
+                self.end_line(printer)?;
+                self.live(text, printer)?;
+            }
+            TurnEvent::StepEnded { .. } => {
+                self.end_thoughts(printer);
+                self.end_line(printer)?;
+            }
+            TurnEvent::ToolCallRequest(call) if printer.err_terminal => {
+                printer.note(&format!("{} {}", call.name, brief(&call.args)));
+            }
+            TurnEvent::Thought(text) if self.thoughts => {
+                printer.aside(text);
+                self.thinking = !text.ends_with('\n');
+            }
+            TurnEvent::Retry(notice) => {
+                self.end_thoughts(printer);
+                let withdrawn = self.shown;
+                self.end_line(printer)?;
+                if withdrawn && notice.withdraws {
+                    printer.note("(the text above is withdrawn: its attempt failed)");
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn success(&mut self, story: &Story, printer: &mut Printer) -> Result<(), Failure> {
+        self.end_thoughts(printer);
+        if printer.out_terminal {
+            return self.end_line(printer);
+        }
+        printer.result(story.text.trim_end_matches('\n'))?;
+        printer.result("\n")
+    }
+
+    fn failure(&mut self, failure: &Failure, story: &Story, printer: &mut Printer) -> Result<(), Failure> {
+        self.end_thoughts(printer);
+        if printer.out_terminal {
+            self.end_line(printer)?;
+        } else if story.finish_reason.is_some() && !story.text.trim().is_empty() {
+            printer.result(story.text.trim_end_matches('\n'))?;
+            printer.result("\n")?;
+            printer.flush()?;
+        }
+        printer.failure(failure);
+        Ok(())
+    }
+}

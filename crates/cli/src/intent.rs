@@ -1,0 +1,155 @@
+//! What was meant: the second stage of the command line, after [`crate::args`].
+
+use clap::{CommandFactory, Parser};
+use serde_json::json;
+
+use crate::args::{AskArgs, Command, Typed};
+use crate::exit::Failure;
+use crate::nearest::nearest;
+use crate::settings::FlagValue;
+
+/// What a run is to do.
+#[derive(Debug)]
+pub enum Intent {
+    /// Print this text and succeed: help and version.
+    Print(String),
+    /// Ask a model.
+    Ask(Ask),
+    /// Anything else.
+    Command(Command),
+}
+
+/// A question to a model, before standard input is added.
+#[derive(Debug)]
+pub struct Ask {
+    /// The prompt of the command line.
+    pub prompt: Option<String>,
+    /// Settings given by flags.
+    pub flags: Vec<FlagValue>,
+}
+
+/// What holds for every run.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Manner {
+    /// Tell what happens inside.
+    pub debug: bool,
+    /// Never colour.
+    pub no_color: bool,
+}
+
+/// Finds out what was meant.
+pub fn understand(
+    arguments: impl IntoIterator<Item = std::ffi::OsString>,
+) -> Result<(Intent, Manner), Failure> {
+    let typed = match Typed::try_parse_from(arguments) {
+        Ok(typed) => typed,
+        Err(error) if !error.use_stderr() => {
+            return Ok((Intent::Print(error.to_string()), Manner::default()));
+        }
+        Err(error) => return Err(refusal(&error)),
+    };
+    let manner = Manner { debug: typed.debug, no_color: typed.no_color };
+    let intent = match typed.command {
+        Some(command) => Intent::Command(command),
+        None => Intent::Ask(ask(typed.ask)?),
+    };
+    Ok((intent, manner))
+}
+
+fn ask(args: AskArgs) -> Result<Ask, Failure> {
+    if let [word] = args.words.as_slice() {
+        refuse_misspelt_command(word)?;
+    }
+    let words = (!args.words.is_empty()).then(|| args.words.join(" "));
+    let mut flags: Vec<FlagValue> = Vec::new();
+    if let Some(model) = args.model {
+        flags.push((&["model", "name"], json!(model), "--model"));
+    }
+    if let Some(format) = args.output_format {
+        flags.push((&["output", "format"], json!(format), "--output-format"));
+    }
+    if args.thoughts {
+        flags.push((&["output", "thoughts"], json!(true), "--thoughts"));
+    }
+    if let Some(file) = args.log_file {
+        flags.push((&["logging", "file"], json!(file.to_string_lossy()), "--log-file"));
+    }
+    Ok(Ask { prompt: args.prompt.or(words), flags })
+}
+
+/// A mistyped command must not be sent to a model and paid for.
+fn refuse_misspelt_command(word: &str) -> Result<(), Failure> {
+    let command = Typed::command();
+    let names: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
+    match nearest(word, names) {
+        Some(meant) if word.len() > 2 => Err(Failure::input(format!("there is no command `{word}`"))
+            .with_hint(format!("did you mean `charla {meant}`? To ask a model: charla -p {word}"))),
+        _ => Ok(()),
+    }
+}
+
+/// The parser's own words, in the form of our failures.
+fn refusal(error: &clap::Error) -> Failure {
+    let text = error.to_string();
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let message = lines.next().unwrap_or("the arguments cannot be used");
+    let message = message.strip_prefix("error: ").unwrap_or(message).to_owned();
+    let details: Vec<&str> = lines.take_while(|line| !line.starts_with("Usage:")).collect();
+    let mut hint = details.join("\n").replace("tip: ", "");
+    if !hint.is_empty() {
+        hint.push('\n');
+    }
+    hint.push_str("`charla --help` shows what can be given");
+    Failure::input(message).with_hint(hint)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn understood(arguments: &[&str]) -> Result<Intent, Failure> {
+        let arguments = std::iter::once("charla").chain(arguments.iter().copied());
+        understand(arguments.map(Into::into)).map(|(intent, _)| intent)
+    }
+
+    fn prompt(arguments: &[&str]) -> Option<String> {
+        match understood(arguments) {
+            Ok(Intent::Ask(ask)) => ask.prompt,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_prompt_comes_with_or_without_its_flag() {
+        assert_eq!(prompt(&["-p", "-v means verbose"]).as_deref(), Some("-v means verbose"));
+        assert_eq!(prompt(&["why", "me"]).as_deref(), Some("why me"));
+        assert_eq!(prompt(&["--", "--odd"]).as_deref(), Some("--odd"));
+        assert_eq!(prompt(&[]), None);
+        assert_eq!(prompt(&["-p", ""]).as_deref(), Some(""));
+    }
+
+    #[test]
+    fn bad_arguments_exit_with_the_input_code_and_a_hint() {
+        for arguments in
+            [&["--modle", "x"][..], &["-o", "xml", "-p", "x"], &["-p", "a", "b"], &["models", "x"]]
+        {
+            let failure = understood(arguments).unwrap_err();
+            assert_eq!(failure.code, charla_proto::exit::INPUT, "{arguments:?}");
+            assert!(failure.hint.unwrap().contains("charla --help"));
+        }
+    }
+
+    #[test]
+    fn a_misspelt_command_is_not_sent_to_a_model() {
+        let failure = understood(&["model"]).unwrap_err();
+        assert_eq!(failure.message, "there is no command `model`");
+        assert!(failure.hint.unwrap().starts_with("did you mean `charla models`?"));
+        assert_eq!(prompt(&["hello"]).as_deref(), Some("hello"));
+        assert_eq!(prompt(&["-p", "model"]).as_deref(), Some("model"));
+    }
+
+    #[test]
+    fn the_parser_holds_no_contradictions() {
+        Typed::command().debug_assert();
+    }
+}

@@ -1,0 +1,117 @@
+//! `charla models`: which providers are ready, and why others are not.
+
+use charla_providers::catalog;
+use serde_json::{Value, json};
+
+use crate::choice::Access;
+use crate::directory::{Directory, Entry};
+use crate::environment::Environment;
+use crate::keys::Keys;
+use crate::probe;
+use crate::settings::{Settings, without_secrets};
+
+/// What is known of one provider.
+pub struct Row {
+    entry: Entry,
+    address: String,
+    /// Where the key was found, or which server answers; else why it cannot be used.
+    state: Result<String, String>,
+    models: Vec<String>,
+}
+
+/// Looks at every provider: keys of hosted ones, servers of local ones. Asks no hosted provider.
+pub async fn survey(settings: &Settings, environment: &Environment) -> Vec<Row> {
+    let directory = Directory::new(settings);
+    let keys = Keys::new(environment);
+    let mut servers = probe::local_servers(&directory, &keys).await;
+    let rows = directory.entries().into_iter();
+    rows.map(|entry| match servers.iter().position(|server| server.entry.name == entry.name) {
+        Some(position) => local_row(servers.swap_remove(position)),
+        None => hosted_row(entry, &keys, environment),
+    })
+    .collect()
+}
+
+fn local_row(server: probe::Server) -> Row {
+    let address = address(&server.entry);
+    let (state, models) = match server.state {
+        Ok(models) if models.is_empty() => (Err("runs, but has no model".to_owned()), models),
+        Ok(models) => (Ok("runs".to_owned()), models),
+        Err(reason) => (Err(reason), Vec::new()),
+    };
+    Row { entry: server.entry, address, state, models }
+}
+
+fn hosted_row(entry: Entry, keys: &Keys, environment: &Environment) -> Row {
+    let found = Access::find(&entry, keys, environment);
+    let state = match (entry.endpoint(), found) {
+        (Err(failure), _) => Err(match &failure.hint {
+            Some(hint) => format!("{failure}: {hint}"),
+            None => failure.message.clone(),
+        }),
+        (_, Err(failure)) => Err(failure.message),
+        (Ok(_), Ok(Some(Access::Key(found)))) => Ok(format!("key from {}", found.place)),
+        (Ok(_), Ok(Some(Access::Google(_, path)))) => Ok(format!("credentials from {}", path.display())),
+        (Ok(_), Ok(Some(Access::Open))) => Ok("needs no key".to_owned()),
+        (Ok(_), Ok(None)) => {
+            let variables = entry.key_variables().iter().map(|name| format!("${name}"));
+            let looked = variables.chain(["kept keys".to_owned()]).collect::<Vec<_>>().join(", ");
+            Err(format!("no key in {looked}"))
+        }
+    };
+    let mut models: Vec<String> = catalog::models(&entry.name).map(str::to_owned).collect();
+    models
+        .extend(entry.settings.models.keys().filter(|id| !models.contains(id)).cloned().collect::<Vec<_>>());
+    let address = address(&entry);
+    Row { entry, address, state, models }
+}
+
+fn address(entry: &Entry) -> String {
+    entry.endpoint().map(|endpoint| without_secrets(&endpoint.base_url)).unwrap_or_default()
+}
+
+/// For a person.
+pub fn to_text(rows: &[Row]) -> String {
+    let width = rows.iter().map(|row| row.entry.name.chars().count()).max().unwrap_or(0);
+    let mut text = String::new();
+    for row in rows {
+        let (mark, state) = match &row.state {
+            Ok(state) => ("+", state),
+            Err(reason) => ("-", reason),
+        };
+        let name = &row.entry.name;
+        text.push_str(&format!("{mark} {name:<width$}  {}: {state}\n", row.entry.title()));
+        if row.state.is_ok() {
+            let indent = " ".repeat(width + 4);
+            text.push_str(&format!("{indent}{}\n", row.address));
+            for models in row.models.chunks(4) {
+                text.push_str(&format!("{indent}{}\n", models.join("  ")));
+            }
+        }
+    }
+    text.push_str(
+        "\n+ ready, - not. Use one with -m provider/model; any other model of a provider works, too.\n",
+    );
+    text
+}
+
+/// For a program.
+pub fn to_json(rows: &[Row]) -> Value {
+    let rows = rows.iter().map(|row| {
+        let (ready, state) = match &row.state {
+            Ok(state) => (true, state),
+            Err(reason) => (false, reason),
+        };
+        json!({
+            "provider": row.entry.name,
+            "title": row.entry.title(),
+            "ready": ready,
+            "state": state,
+            "baseUrl": row.address,
+            "defaultModel": row.entry.default_model(),
+            "models": row.models,
+            "keyVariables": row.entry.key_variables(),
+        })
+    });
+    json!({ "providers": rows.collect::<Vec<_>>() })
+}

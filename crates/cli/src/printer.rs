@@ -1,0 +1,202 @@
+//! The only place that writes to standard output and standard error.
+
+use std::borrow::Cow;
+use std::io::{self, BufWriter, IsTerminal, Write};
+
+use crate::exit::Failure;
+
+/// Standard output for results, standard error for everything else.
+///
+/// Output is gathered and goes out on [`Printer::flush`]: whoever prints decides when a reader should see
+/// something. A reader that went away is remembered, not reported: see [`Printer::is_abandoned`].
+pub struct Printer {
+    out: BufWriter<Box<dyn Write + Send>>,
+    err: Box<dyn Write + Send>,
+    /// Standard output is a terminal.
+    pub out_terminal: bool,
+    /// Standard error is a terminal.
+    pub err_terminal: bool,
+    colour: bool,
+    abandoned: bool,
+    /// A line that the next message on standard error replaces (a countdown).
+    fleeting: bool,
+}
+
+impl Printer {
+    /// A printer on the process's streams; `plain` never colours.
+    pub fn of_process(plain: bool) -> Self {
+        let err_terminal = io::stderr().is_terminal();
+        Self {
+            out: BufWriter::with_capacity(64 * 1024, Box::new(io::stdout())),
+            err: Box::new(io::stderr()),
+            out_terminal: io::stdout().is_terminal(),
+            err_terminal,
+            colour: err_terminal && !plain,
+            abandoned: false,
+            fleeting: false,
+        }
+    }
+
+    /// A printer on these writers, for tests.
+    pub fn of(out: Box<dyn Write + Send>, err: Box<dyn Write + Send>, terminal: bool) -> Self {
+        Self {
+            out: BufWriter::new(out),
+            err,
+            out_terminal: terminal,
+            err_terminal: terminal,
+            colour: false,
+            abandoned: false,
+            fleeting: false,
+        }
+    }
+
+    /// True when nobody reads standard output any more (`charla … | head -1`): time to end, quietly.
+    pub fn is_abandoned(&self) -> bool {
+        self.abandoned
+    }
+
+    /// A piece of the result.
+    pub fn result(&mut self, text: &str) -> Result<(), Failure> {
+        let written = self.out.write_all(text.as_bytes());
+        self.settle(written)
+    }
+
+    /// Words of a model for a person at a terminal: control sequences, which could redraw the screen or
+    /// type for the user, are left out.
+    pub fn words(&mut self, text: &str) -> Result<(), Failure> {
+        if self.out_terminal { self.result(&without_controls(text)) } else { self.result(text) }
+    }
+
+    /// Shows what was gathered.
+    pub fn flush(&mut self) -> Result<(), Failure> {
+        let written = self.out.flush();
+        self.settle(written)
+    }
+
+    fn settle(&mut self, written: io::Result<()>) -> Result<(), Failure> {
+        match written {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+                self.abandoned = true;
+                Ok(())
+            }
+            Err(error) => Err(Failure::system(format!("cannot write to standard output: {error}"))),
+            Ok(()) => Ok(()),
+        }
+    }
+
+    /// A line for the person, beside the result.
+    pub fn note(&mut self, text: &str) {
+        let line = format!("{}\n", self.paint(text, DIM));
+        self.tell(&line);
+    }
+
+    /// Thoughts and the like: shown as they come, dimmed.
+    pub fn aside(&mut self, text: &str) {
+        let text = self.paint(text, DIM);
+        self.tell(&text);
+    }
+
+    /// Something that may matter.
+    pub fn warning(&mut self, text: &str) {
+        let line = format!("{} {}\n", self.paint("warning:", YELLOW), self.clean(text));
+        self.tell(&line);
+    }
+
+    /// What happened and what to do.
+    pub fn failure(&mut self, failure: &Failure) {
+        let mut text = format!("{} {}\n", self.paint("error:", RED), self.clean(&failure.message));
+        if let Some(hint) = &failure.hint {
+            let mut lines = hint.lines();
+            let first = lines.next().unwrap_or_default();
+            text.push_str(&format!("{} {}\n", self.paint("hint:", CYAN), self.clean(first)));
+            lines.for_each(|line| text.push_str(&format!("      {}\n", self.clean(line))));
+        }
+        self.tell(&text);
+    }
+
+    /// A document for programs, on standard error.
+    pub fn error_document(&mut self, document: &str) {
+        self.tell(&format!("{document}\n"));
+    }
+
+    /// A line that the next one replaces. Nothing when standard error is no terminal.
+    pub fn fleeting(&mut self, text: &str) {
+        if self.err_terminal {
+            let line = self.paint(text, DIM);
+            self.tell(&line);
+            self.fleeting = true;
+        }
+    }
+
+    /// Takes the fleeting line away.
+    pub fn clear_fleeting(&mut self) {
+        if std::mem::take(&mut self.fleeting) {
+            self.write_error("\r\u{1b}[K");
+        }
+    }
+
+    fn tell(&mut self, text: &str) {
+        self.clear_fleeting();
+        self.write_error(text);
+    }
+
+    /// Nobody can be told that telling failed.
+    fn write_error(&mut self, text: &str) {
+        let _ = self.err.write_all(text.as_bytes()).and_then(|()| self.err.flush());
+    }
+
+    fn clean<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        if self.err_terminal { without_controls(text) } else { Cow::Borrowed(text) }
+    }
+
+    fn paint(&self, text: &str, style: &str) -> String {
+        let text = self.clean(text);
+        if self.colour { format!("\u{1b}[{style}m{text}\u{1b}[0m") } else { text.into_owned() }
+    }
+}
+
+const DIM: &str = "2";
+const RED: &str = "31";
+const YELLOW: &str = "33";
+const CYAN: &str = "36";
+
+fn is_control(c: char) -> bool {
+    c.is_control() && c != '\n' && c != '\t'
+}
+
+fn without_controls(text: &str) -> Cow<'_, str> {
+    if text.contains(is_control) {
+        Cow::Owned(text.chars().filter(|c| !is_control(*c)).collect())
+    } else {
+        Cow::Borrowed(text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Gone;
+
+    impl Write for Gone {
+        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+            Err(io::ErrorKind::BrokenPipe.into())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_reader_that_left_is_no_failure() {
+        let mut printer = Printer::of(Box::new(Gone), Box::new(io::sink()), false);
+        printer.result("answer").unwrap();
+        printer.flush().unwrap();
+        assert!(printer.is_abandoned());
+    }
+
+    #[test]
+    fn a_terminal_gets_no_control_sequences_of_a_model() {
+        assert_eq!(without_controls("a\u{1b}[2Jb\tc\n\u{9b}d\re"), "a[2Jb\tc\nde");
+    }
+}

@@ -1,0 +1,86 @@
+//! Addresses from the environment, in the form that endpoints want.
+
+/// A base URL as people export it, made into one that a wire's paths can be added to.
+///
+/// Vendors' own tools add a version to the address themselves, each in its own way; `suffix` is what the
+/// vendor of this variable adds. An address that already ends in a version is left alone. Without a
+/// scheme a local server is reached by `http`, everything else by `https`.
+pub fn base_url(address: &str, suffix: &str, local: bool) -> Result<String, String> {
+    let address = address.trim().trim_end_matches('/');
+    let mut url = match address.split_once("://") {
+        Some(("http" | "https", rest)) if !rest.is_empty() => address.to_owned(),
+        Some(_) => return Err(format!("\"{address}\" is no http or https address")),
+        None if address.is_empty() || address.contains(char::is_whitespace) || address.ends_with(':') => {
+            return Err(format!("\"{address}\" is no address"));
+        }
+        None if local => format!("http://{address}"),
+        None => format!("https://{address}"),
+    };
+    // A server listens on this address, but nobody can connect to it everywhere.
+    url = url.replacen("://0.0.0.0", "://127.0.0.1", 1);
+    if !suffix.is_empty() && !ends_in_version(&url) {
+        url.push_str(suffix);
+    }
+    Ok(url)
+}
+
+fn ends_in_version(url: &str) -> bool {
+    let last = url.rsplit('/').next().unwrap_or_default();
+    last.strip_prefix('v').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+}
+
+/// The address without user name, password and query, for showing it.
+pub fn without_secrets(url: &str) -> String {
+    let (before, rest) = match url.split_once("://") {
+        Some((scheme, rest)) => (format!("{scheme}://"), rest),
+        None => (String::new(), url),
+    };
+    let rest = rest.split(['?', '#']).next().unwrap_or_default();
+    let (authority, path) = match rest.split_once('/') {
+        Some((authority, path)) => (authority, format!("/{path}")),
+        None => (rest, String::new()),
+    };
+    let host = authority.rsplit('@').next().unwrap_or_default();
+    let user = if authority.contains('@') { "…@" } else { "" };
+    format!("{before}{user}{host}{path}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_vendor_address_gets_the_version_its_own_tools_add() {
+        let gemini = |address| base_url(address, "/v1beta", false);
+        assert_eq!(gemini("https://proxy.example/"), Ok("https://proxy.example/v1beta".into()));
+        assert_eq!(gemini("https://proxy.example/v1"), Ok("https://proxy.example/v1".into()));
+        assert_eq!(gemini("http://127.0.0.1:9/v1beta/"), Ok("http://127.0.0.1:9/v1beta".into()));
+        let anthropic = |address| base_url(address, "/v1", false);
+        assert_eq!(anthropic("https://proxy.example/claude"), Ok("https://proxy.example/claude/v1".into()));
+        assert_eq!(
+            base_url("http://localhost:8000/v1", "", false),
+            Ok("http://localhost:8000/v1".into()),
+            "OPENAI_BASE_URL has its version already"
+        );
+    }
+
+    #[test]
+    fn a_host_as_ollama_writes_it_becomes_an_address() {
+        let ollama = |address| base_url(address, "/v1", true);
+        assert_eq!(ollama("0.0.0.0:11434"), Ok("http://127.0.0.1:11434/v1".into()));
+        assert_eq!(ollama("gpu.lan:11434"), Ok("http://gpu.lan:11434/v1".into()));
+    }
+
+    #[test]
+    fn what_is_no_address_is_refused() {
+        assert!(base_url("ftp://example", "", false).is_err());
+        assert!(base_url("not an address", "", false).is_err());
+        assert!(base_url("https://", "", false).is_err());
+    }
+
+    #[test]
+    fn an_address_is_shown_without_its_secrets() {
+        assert_eq!(without_secrets("http://ada:pw@proxy:3128/x?key=1"), "http://…@proxy:3128/x");
+        assert_eq!(without_secrets("https://api.example/v1"), "https://api.example/v1");
+    }
+}

@@ -1,0 +1,110 @@
+//! Settings: from files, environment and flags to one checked value.
+//!
+//! Order of precedence: flag, environment, workspace file, user file, built in. Files are JSON with
+//! comments; a key nobody knows is a mistake, except keys that begin with `$`, which are for editors and
+//! people (`$schema`, `$comment`). A workspace that is not trusted may only set what cannot send data
+//! elsewhere or run anything.
+
+mod address;
+mod load;
+mod merge;
+mod mistake;
+mod model;
+mod schema;
+mod show;
+mod source;
+
+use std::path::Path;
+
+use charla_providers::catalog;
+
+pub use address::without_secrets;
+pub use merge::{Layers, Source};
+pub use model::{
+    KeySource, ModelFacts, OutputFormat, ProviderSettings, QuirkSettings, Settings, ThinkingSwitch,
+};
+pub use schema::{all_keys, settings_schema};
+pub use show::{show_json, show_text};
+
+use crate::environment::Environment;
+use crate::exit::Failure;
+
+/// Settings as they hold for this run.
+#[derive(Clone, Debug, Default)]
+pub struct Effective {
+    /// The values.
+    pub settings: Settings,
+    /// The layers they come from.
+    pub layers: Layers,
+    /// What a person should be told: ignored keys of an untrusted workspace.
+    pub notices: Vec<String>,
+}
+
+/// A value given by a flag: its key, the value, the flag's name.
+pub type FlagValue = (&'static [&'static str], serde_json::Value, &'static str);
+
+/// Reads both files and the environment, and puts the flags on top.
+pub fn load(environment: &Environment, flags: Vec<FlagValue>) -> Result<Effective, Failure> {
+    let mut layers = Layers::default();
+    crate::wiring::put_defaults(&mut layers);
+    if let Some(path) = environment.user_settings()
+        && let Some(document) = load::read(&path)?
+    {
+        layers.put_document(document);
+    }
+    let mut notices = Vec::new();
+    let workspace = environment.workspace_settings();
+    if !is_users_own(&workspace, environment)
+        && let Some(mut document) = load::read(&workspace)?
+    {
+        notices = merge::tame_workspace(&mut document);
+        layers.put_document(document);
+    }
+    put_environment(&mut layers, environment)?;
+    for (path, value, flag) in flags {
+        layers.put_value(path, value, Source::Flag(flag));
+    }
+    let value = serde_json::Value::Object(layers.value().clone());
+    let settings = serde_path_to_error::deserialize(value)
+        .map_err(|error| Failure::config(format!("`{}`: {}", error.path(), error.inner())))?;
+    Ok(Effective { settings, layers, notices })
+}
+
+/// In the home directory both files are the same one, perhaps by way of a link.
+fn is_users_own(workspace: &Path, environment: &Environment) -> bool {
+    let user = environment.user_settings().and_then(|path| path.canonicalize().ok());
+    user.is_some() && user == workspace.canonicalize().ok()
+}
+
+fn put_environment(layers: &mut Layers, environment: &Environment) -> Result<(), Failure> {
+    if let Some(model) = environment.variable("CHARLA_MODEL") {
+        layers.put_value(&["model", "name"], model, Source::Variable("CHARLA_MODEL".into()));
+    }
+    for provider in catalog::providers() {
+        if let Some((name, address)) = environment.first(provider.base_url_env) {
+            let url = address::base_url(address, provider.base_url_suffix, provider.local)
+                .map_err(|reason| Failure::config(format!("${name}: {reason}")))?;
+            layers.put_value(&["providers", provider.name, "baseUrl"], url, Source::Variable(name.into()));
+        }
+    }
+    put_vertex(layers, environment);
+    // `SSL_CERT_FILE` replaces the system's authorities; the network layer reads it with them.
+    if let Some(file) = environment.variable("NODE_EXTRA_CA_CERTS") {
+        layers.put_value(&["network", "caFile"], file, Source::Variable("NODE_EXTRA_CA_CERTS".into()));
+    }
+    Ok(())
+}
+
+/// Vertex AI has no address of its own: project and location make it.
+fn put_vertex(layers: &mut Layers, environment: &Environment) {
+    let path = ["providers", "vertex", "baseUrl"];
+    let Some(project) = environment.variable("GOOGLE_CLOUD_PROJECT").filter(|_| !layers.has(&path)) else {
+        return;
+    };
+    let location = environment.first(&["GOOGLE_CLOUD_LOCATION", "GOOGLE_CLOUD_REGION"]);
+    let url = catalog::vertex_base_url(project, location.map_or("global", |(_, location)| location));
+    layers.put_value(&path, url, Source::Variable("GOOGLE_CLOUD_PROJECT".into()));
+}
+
+#[cfg(test)]
+mod tests;

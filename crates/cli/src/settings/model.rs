@@ -1,0 +1,235 @@
+//! The settings as types. Their doc comments are the published documentation: the JSON Schema and
+//! `docs/settings.md` are made from them.
+
+use std::collections::BTreeMap;
+
+use charla_proto::{ThinkingLevel, WireKind};
+use charla_providers::endpoint::{
+    AuthStyle, DocumentStyle, MaxTokensField, ReasoningReplay, ThinkingStyle, ToolIds,
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::schema::names;
+
+/// Settings of Charla.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
+pub struct Settings {
+    /// Which model answers, and how.
+    pub model: ModelSettings,
+    /// Providers by name: changes to a built-in one, or a server of your own.
+    pub providers: BTreeMap<String, ProviderSettings>,
+    /// Connections.
+    pub network: NetworkSettings,
+    /// How often and how patiently a failed request is tried again.
+    pub retry: RetrySettings,
+    /// What headless runs print.
+    pub output: OutputSettings,
+    /// The request log.
+    pub logging: LoggingSettings,
+}
+
+/// Which model answers, and how.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
+pub struct ModelSettings {
+    /// The model: `provider/model`, or a bare name such as `gemini-2.5-flash`. Also `-m` and `CHARLA_MODEL`.
+    pub name: Option<String>,
+    /// Models that take over, in this order, when the first stays overloaded, rate-limited or unreachable.
+    pub fallback: Vec<String>,
+    /// Sampling temperature. Unset leaves it to the provider.
+    #[schemars(range(min = 0.0, max = 2.0))]
+    pub temperature: Option<f64>,
+    /// Most tokens an answer may have.
+    #[schemars(range(min = 1))]
+    pub max_output_tokens: Option<u32>,
+    /// How much the model thinks before it answers.
+    pub thinking: ThinkingSettings,
+}
+
+/// How much the model thinks before it answers.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
+pub struct ThinkingSettings {
+    /// A level, for models that take levels.
+    #[schemars(schema_with = "names::thinking_level")]
+    pub level: Option<ThinkingLevel>,
+    /// Tokens to think with, for models that take a budget; 0 is off, -1 leaves it to the model.
+    #[schemars(range(min = -1))]
+    pub budget: Option<i64>,
+}
+
+/// A provider: changes to a built-in one, or a server of your own.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
+pub struct ProviderSettings {
+    /// The wire format the server speaks; `openai-chat` for a server of your own.
+    #[schemars(schema_with = "names::wire")]
+    pub wire: Option<WireKind>,
+    /// Its address up to the part the wire's paths are added to, such as `http://localhost:8000/v1`.
+    pub base_url: Option<String>,
+    /// Where the API key comes from. Keys themselves do not belong into settings.
+    pub api_key: Option<KeySource>,
+    /// How the key is sent.
+    #[schemars(schema_with = "names::auth")]
+    pub auth: Option<AuthStyle>,
+    /// Headers added to every request.
+    pub headers: BTreeMap<String, String>,
+    /// What the server does differently from its wire.
+    pub quirks: QuirkSettings,
+    /// What is known of its models, by id.
+    pub models: BTreeMap<String, ModelFacts>,
+    /// The model used when the provider is chosen without one.
+    pub default_model: Option<String>,
+    /// Fields put into every request body as they are.
+    pub extra_body: Map<String, Value>,
+}
+
+/// Where an API key comes from.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum KeySource {
+    /// The name of an environment variable.
+    Env(String),
+    /// A command whose output is the key, run with `sh -c`, such as `pass show openai`.
+    Command(String),
+    /// A file that holds nothing but the key and only you can read (mode 0600).
+    File(String),
+}
+
+/// What is known of a model.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
+pub struct ModelFacts {
+    /// Tokens it can read and write together.
+    #[schemars(range(min = 1))]
+    pub context_window: Option<u32>,
+    /// Most tokens it can write.
+    #[schemars(range(min = 1))]
+    pub max_output: Option<u32>,
+    /// It sees images.
+    pub images: Option<bool>,
+    /// It refuses temperature and its kin.
+    pub no_sampling: Option<bool>,
+    /// The kind of thinking switch it has.
+    #[schemars(schema_with = "names::thinking_switch")]
+    pub thinking: Option<ThinkingSwitch>,
+}
+
+/// The kind of thinking switch a model has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ThinkingSwitch {
+    /// None.
+    None,
+    /// A budget in tokens.
+    Budget,
+    /// Levels.
+    Levels,
+    /// The model decides; an effort level may be named.
+    Adaptive,
+}
+
+/// What a server does differently from its wire. What is left out keeps the provider's own value.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
+pub struct QuirkSettings {
+    /// The field for the output limit (OpenAI Chat).
+    #[schemars(schema_with = "names::max_tokens_field")]
+    pub max_tokens_field: Option<MaxTokensField>,
+    /// When thoughts go back in `reasoning_content` (OpenAI Chat).
+    #[schemars(schema_with = "names::reasoning_replay")]
+    pub reasoning_replay: Option<ReasoningReplay>,
+    /// How thinking is asked for (OpenAI Chat).
+    #[schemars(schema_with = "names::thinking_style")]
+    pub thinking_style: Option<ThinkingStyle>,
+    /// Tool-call ids it accepts.
+    #[schemars(schema_with = "names::tool_ids")]
+    pub tool_ids: Option<ToolIds>,
+    /// It refuses `stream_options.include_usage` (OpenAI Chat).
+    pub no_stream_usage: Option<bool>,
+    /// How documents and videos are sent (OpenAI Chat).
+    #[schemars(schema_with = "names::documents")]
+    pub documents: Option<DocumentStyle>,
+    /// It refuses media: images become a note in words.
+    pub no_media: Option<bool>,
+    /// It refuses a system message: instructions go in front of the first user message.
+    pub no_system: Option<bool>,
+    /// It refuses the `tools` field.
+    pub no_tools: Option<bool>,
+    /// It answers client mistakes with status 500 (llama.cpp): such an answer is not tried again.
+    #[serde(rename = "clientErrorsAs500")]
+    pub client_errors_as_500: Option<bool>,
+    /// It cannot count tokens although its wire can.
+    pub no_count_tokens: Option<bool>,
+    /// It takes no cache breakpoints (Anthropic).
+    pub no_cache_control: Option<bool>,
+}
+
+/// Connections.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
+pub struct NetworkSettings {
+    /// Seconds a connection may take to be made.
+    #[schemars(range(min = 0.001))]
+    pub connect_timeout_seconds: Option<f64>,
+    /// Seconds until the first byte of an answer; 0 waits for ever. A local server that reads a long prompt needs minutes.
+    #[schemars(range(min = 0.0))]
+    pub first_byte_timeout_seconds: Option<f64>,
+    /// Seconds of silence within an answer; 0 waits for ever. There is no limit on a whole answer.
+    #[schemars(range(min = 0.0))]
+    pub idle_timeout_seconds: Option<f64>,
+    /// The proxy for every request, such as `http://proxy:3128` or `socks5://localhost:1080`; `none` ignores the proxy variables of the environment.
+    pub proxy: Option<String>,
+    /// A PEM file of certificate authorities to trust besides the system's.
+    pub ca_file: Option<String>,
+}
+
+/// How often and how patiently a failed request is tried again.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
+pub struct RetrySettings {
+    /// Attempts in all, fallback models included. 1 never tries again.
+    #[schemars(range(min = 1, max = 100))]
+    pub max_attempts: Option<u32>,
+    /// Seconds before the second attempt; each further wait is twice as long.
+    #[schemars(range(min = 0.0))]
+    pub initial_delay_seconds: Option<f64>,
+    /// The longest wait, unless the server names one.
+    #[schemars(range(min = 0.0))]
+    pub max_delay_seconds: Option<f64>,
+}
+
+/// What headless runs print.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
+pub struct OutputSettings {
+    /// The form of the answer on standard output. Also `-o`.
+    #[schemars(schema_with = "names::output_format")]
+    pub format: Option<OutputFormat>,
+    /// Show the model's thoughts, on standard error. Also `--thoughts`.
+    pub thoughts: Option<bool>,
+}
+
+/// The form of a headless answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum OutputFormat {
+    /// The answer and nothing else
+    #[default]
+    Text,
+    /// One JSON document with answer and statistics
+    Json,
+    /// One JSON object a line, as things happen
+    StreamJson,
+}
+
+/// The request log.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
+pub struct LoggingSettings {
+    /// A file that gets one JSON line for each request, answer and error, keys blacked out. Also `--log-file`.
+    pub file: Option<String>,
+}

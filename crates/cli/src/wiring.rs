@@ -1,0 +1,222 @@
+//! Where settings meet the libraries: network options, retry policy, and the stack of generators.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use charla_core::CancellationToken;
+use charla_proto::{
+    BoxFuture, ChunkStream, Content, ContentGenerator, EmbedRequest, EmbedResponse, GenerateRequest,
+    GenerateResponse, LlmError, Thinking, TokenCount,
+};
+use charla_providers::endpoint::Target;
+use charla_providers::google::GoogleTokens;
+use charla_providers::layers::{Link, LogSink, Logging, Redactor, Resilient, RetryPolicy};
+use charla_providers::{Client, Credential, Generator, NetworkOptions, Proxy};
+use serde_json::{Map, Value};
+
+use crate::choice::{Access, Choice};
+use crate::environment::Environment;
+use crate::exit::Failure;
+use crate::settings::{Layers, Settings, Source};
+
+/// The values that hold when nobody sets them.
+pub fn put_defaults(layers: &mut Layers) {
+    let network = NetworkOptions::default();
+    let retry = RetryPolicy::default();
+    let values: [(&[&str], Value); 8] = [
+        (&["network", "connectTimeoutSeconds"], network.connect_timeout.as_secs().into()),
+        (&["network", "firstByteTimeoutSeconds"], network.first_byte_timeout.as_secs().into()),
+        (&["network", "idleTimeoutSeconds"], network.idle_timeout.as_secs().into()),
+        (&["retry", "maxAttempts"], retry.max_attempts.into()),
+        (&["retry", "initialDelaySeconds"], retry.initial_delay.as_secs().into()),
+        (&["retry", "maxDelaySeconds"], retry.max_delay.as_secs().into()),
+        (&["output", "format"], "text".into()),
+        (&["output", "thoughts"], false.into()),
+    ];
+    for (path, value) in values {
+        layers.put_value(path, value, Source::BuiltIn);
+    }
+}
+
+/// Connections for these settings. `encrypted` is false when every server is reached over plain HTTP:
+/// then, unless a proxy may want them, certificates are not even read.
+pub fn client(settings: &Settings, environment: &Environment, encrypted: bool) -> Result<Client, Failure> {
+    let proxies = ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"];
+    let proxied = settings.network.proxy.is_some() || environment.first(&proxies).is_some();
+    let encrypted = encrypted || proxied;
+    let options = network_options(settings, environment, encrypted)?;
+    Client::new(options).map_err(|error| Failure::from(&error))
+}
+
+fn network_options(
+    settings: &Settings,
+    environment: &Environment,
+    encrypted: bool,
+) -> Result<NetworkOptions, Failure> {
+    let network = &settings.network;
+    let mut options = NetworkOptions::default();
+    set_seconds(&mut options.connect_timeout, network.connect_timeout_seconds);
+    set_patience(&mut options.first_byte_timeout, network.first_byte_timeout_seconds);
+    set_patience(&mut options.idle_timeout, network.idle_timeout_seconds);
+    options.proxy = match network.proxy.as_deref() {
+        None => Proxy::System,
+        Some("none") => Proxy::None,
+        Some(url) => Proxy::Url(url.to_owned()),
+    };
+    if let Some((_, hosts)) = environment.first(&["NO_PROXY", "no_proxy"]) {
+        options.no_proxy = hosts.split(',').map(|host| host.trim().to_owned()).collect();
+    }
+    if let Some(file) = network.ca_file.as_ref().filter(|_| encrypted) {
+        let path = environment.expand(file, &environment.directory);
+        let certificates = std::fs::read(&path).map_err(|error| {
+            Failure::config(format!("cannot read the certificates in {}: {error}", path.display()))
+                .with_hint("`charla settings show` tells who set `network.caFile`")
+        })?;
+        options.extra_certificates.push(certificates);
+    }
+    Ok(options)
+}
+
+fn set_seconds(duration: &mut Duration, seconds: Option<f64>) {
+    if let Some(seconds) = seconds {
+        *duration = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
+    }
+}
+
+/// A limit on silence, where 0 means none.
+fn set_patience(duration: &mut Duration, seconds: Option<f64>) {
+    set_seconds(duration, seconds);
+    if duration.is_zero() {
+        *duration = Duration::MAX;
+    }
+}
+
+/// How patiently to try again.
+pub fn retry_policy(settings: &Settings) -> RetryPolicy {
+    let retry = &settings.retry;
+    let mut policy = RetryPolicy::default();
+    policy.max_attempts = retry.max_attempts.unwrap_or(policy.max_attempts);
+    set_seconds(&mut policy.initial_delay, retry.initial_delay_seconds);
+    set_seconds(&mut policy.max_delay, retry.max_delay_seconds);
+    policy
+}
+
+/// The generators of a chain of models as one: logging over retry and fallback over the wires.
+pub fn generator(
+    chain: Vec<Choice>,
+    settings: &Settings,
+    client: &Client,
+    log: Option<Arc<dyn LogSink>>,
+) -> Result<Arc<dyn ContentGenerator>, Failure> {
+    let reference = chain.first().map(Choice::reference).unwrap_or_default();
+    let secrets = chain.iter().filter_map(|choice| choice.access.key().cloned());
+    let redactor = Arc::new(Redactor::new(secrets));
+    let links = chain.into_iter().map(|choice| link(choice, client)).collect::<Result<_, _>>()?;
+    let resilient = Arc::new(Resilient::new(links, retry_policy(settings)));
+    Ok(Logging::over(resilient, &reference, log, redactor))
+}
+
+fn link(choice: Choice, client: &Client) -> Result<Link, Failure> {
+    let endpoint = Arc::new(choice.entry.endpoint()?);
+    let target = Target::new(endpoint, choice.entry.model(&choice.model));
+    let credential = match choice.access {
+        Access::Open => Credential::None,
+        Access::Key(found) => Credential::Key(found.key),
+        Access::Google(credentials, _) => {
+            Credential::Source(Arc::new(GoogleTokens::new(credentials, client.clone())))
+        }
+    };
+    let reference = target.reference();
+    let generator: Arc<dyn ContentGenerator> = Arc::new(Generator::new(target, credential, client.clone()));
+    let extra = choice.entry.settings.extra_body;
+    let generator =
+        if extra.is_empty() { generator } else { Arc::new(ExtraBody { inner: generator, extra }) };
+    Ok(Link { reference, model: choice.model, generator })
+}
+
+/// The request for a prompt.
+pub fn request(prompt: String, model: &str, settings: &Settings) -> GenerateRequest {
+    let wanted = &settings.model.thinking;
+    let thinking = Thinking {
+        include_thoughts: settings.output.thoughts.filter(|wanted| *wanted),
+        thinking_budget: wanted.budget,
+        thinking_level: wanted.level,
+    };
+    GenerateRequest {
+        temperature: settings.model.temperature,
+        max_output_tokens: settings.model.max_output_tokens,
+        thinking: (thinking != Thinking::default()).then_some(thinking),
+        ..GenerateRequest::new(model, vec![Arc::new(Content::user(prompt))])
+    }
+}
+
+/// Cancels when the user presses Ctrl-C or the system asks us to end. The second time ends at once.
+pub fn cancel_on_signals() -> CancellationToken {
+    let cancel = CancellationToken::new();
+    let asked = cancel.clone();
+    tokio::spawn(async move {
+        while signalled().await {
+            if asked.is_cancelled() {
+                std::process::exit(charla_proto::exit::CANCELLED);
+            }
+            asked.cancel();
+        }
+    });
+    cancel
+}
+
+#[cfg(unix)]
+async fn signalled() -> bool {
+    use tokio::signal::unix::{SignalKind, signal};
+    let Ok(mut terminate) = signal(SignalKind::terminate()) else { return false };
+    tokio::select! {
+        pressed = tokio::signal::ctrl_c() => pressed.is_ok(),
+        asked = terminate.recv() => asked.is_some(),
+    }
+}
+
+#[cfg(not(unix))]
+async fn signalled() -> bool {
+    tokio::signal::ctrl_c().await.is_ok()
+}
+
+/// Adds a provider's `extraBody` to every request. A layer of its own, because in a fallback chain each
+/// provider has other fields.
+struct ExtraBody {
+    inner: Arc<dyn ContentGenerator>,
+    extra: Map<String, Value>,
+}
+
+impl ExtraBody {
+    fn extended(&self, request: &GenerateRequest) -> GenerateRequest {
+        let mut request = request.clone();
+        for (field, value) in &self.extra {
+            request.extra.insert(field, value.clone());
+        }
+        request
+    }
+}
+
+impl ContentGenerator for ExtraBody {
+    fn generate<'a>(
+        &'a self,
+        request: &'a GenerateRequest,
+    ) -> BoxFuture<'a, Result<GenerateResponse, LlmError>> {
+        Box::pin(async move { self.inner.generate(&self.extended(request)).await })
+    }
+
+    fn stream<'a>(&'a self, request: &'a GenerateRequest) -> BoxFuture<'a, Result<ChunkStream, LlmError>> {
+        Box::pin(async move { self.inner.stream(&self.extended(request)).await })
+    }
+
+    fn count_tokens<'a>(
+        &'a self,
+        request: &'a GenerateRequest,
+    ) -> BoxFuture<'a, Result<TokenCount, LlmError>> {
+        Box::pin(async move { self.inner.count_tokens(&self.extended(request)).await })
+    }
+
+    fn embed<'a>(&'a self, request: &'a EmbedRequest) -> BoxFuture<'a, Result<EmbedResponse, LlmError>> {
+        self.inner.embed(request)
+    }
+}

@@ -1,0 +1,119 @@
+//! A home and a workspace of their own for each test, and nothing of the tester's environment.
+
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+use assert_cmd::Command;
+use charla_proto::WireKind;
+use charla_testkit::{Script, Server};
+use serde_json::Value;
+
+/// Where a test runs the binary.
+pub struct Place {
+    folder: tempfile::TempDir,
+    variables: Vec<(String, String)>,
+}
+
+impl Place {
+    pub fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(folder.path().join("home/.charla")).unwrap();
+        std::fs::create_dir_all(folder.path().join("work/.charla")).unwrap();
+        Self { folder, variables: Vec::new() }
+    }
+
+    /// A place where every provider's address is this server's.
+    pub fn with_server(server: &Server) -> Self {
+        Self::new()
+            .variable("GEMINI_API_KEY", "key-gemini-1")
+            .variable("OPENAI_API_KEY", "key-openai-1")
+            .variable("ANTHROPIC_API_KEY", "key-anthropic-1")
+            .variable("GOOGLE_GEMINI_BASE_URL", &server.url())
+            .variable("ANTHROPIC_BASE_URL", &server.url())
+            .variable("OPENAI_BASE_URL", &server.base_url(WireKind::OpenaiChat))
+    }
+
+    pub fn variable(mut self, name: &str, value: &str) -> Self {
+        self.variables.push((name.into(), value.into()));
+        self
+    }
+
+    /// Writes the user's settings.
+    pub fn settings(self, text: &str) -> Self {
+        std::fs::write(self.home().join("settings.json"), text).unwrap();
+        self
+    }
+
+    /// Writes the workspace's settings.
+    pub fn workspace_settings(self, text: &str) -> Self {
+        std::fs::write(self.folder.path().join("work/.charla/settings.json"), text).unwrap();
+        self
+    }
+
+    /// The user's `.charla`.
+    pub fn home(&self) -> PathBuf {
+        self.folder.path().join("home/.charla")
+    }
+
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// The binary with these arguments; standard input is empty until set.
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::cargo_bin("charla").unwrap();
+        command.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());
+        command.env("HOME", self.folder.path().join("home"));
+        // Nothing of the tester's own servers.
+        for name in ["OLLAMA_HOST", "LMSTUDIO_BASE_URL", "LLAMACPP_BASE_URL", "VLLM_BASE_URL"] {
+            command.env(name, "http://127.0.0.1:9");
+        }
+        command.envs(self.variables.iter().map(|(name, value)| (name, value)));
+        command.current_dir(self.folder.path().join("work"));
+        command.timeout(std::time::Duration::from_secs(30));
+        command.args(arguments);
+        command
+    }
+
+    pub fn run(&self, arguments: &[&str]) -> Run {
+        Run::of(self.command(arguments).output().unwrap(), self)
+    }
+
+    pub fn run_with_input(&self, arguments: &[&str], input: impl Into<Vec<u8>>) -> Run {
+        Run::of(self.command(arguments).write_stdin(input).output().unwrap(), self)
+    }
+}
+
+/// A server with this script.
+pub fn server(script: Script) -> Server {
+    Server::start(script).unwrap()
+}
+
+/// What came of a run. The test's folder is shown as `~`.
+#[derive(Debug)]
+pub struct Run {
+    pub out: String,
+    pub err: String,
+    pub code: Option<i32>,
+}
+
+impl Run {
+    fn of(output: Output, place: &Place) -> Self {
+        let folder = place.path().canonicalize().unwrap().display().to_string();
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap().replace(&folder, "~");
+        Self { out: text(output.stdout), err: text(output.stderr), code: output.status.code() }
+    }
+
+    /// The JSON lines of standard output.
+    pub fn lines(&self) -> Vec<Value> {
+        self.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    /// The types of the JSON lines, runs of the same one once.
+    pub fn kinds(&self) -> Vec<String> {
+        let mut kinds: Vec<String> =
+            self.lines().iter().map(|line| line["type"].as_str().unwrap().to_owned()).collect();
+        kinds.dedup();
+        kinds
+    }
+}

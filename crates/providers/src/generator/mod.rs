@@ -1,0 +1,269 @@
+//! A provider's model as a [`ContentGenerator`]: encodes, sends, decodes, judges. One attempt; trying
+//! again is [`crate::layers`]' business.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use charla_proto::{
+    Assembler, BoxFuture, ChunkStream, ContentGenerator, EmbedRequest, EmbedResponse, GenerateRequest,
+    GenerateResponse, LlmError, LlmErrorKind, StreamEvent, TokenCount,
+};
+use futures_util::stream;
+use http::Method;
+use secrecy::SecretString;
+
+use crate::endpoint::Target;
+use crate::net::{Client, Reply};
+use crate::wire::{self, BodyDecoder, Fragments, Mode, Wire, WireRequest};
+use crate::{history, tokens};
+
+mod address;
+mod answer;
+mod judge;
+mod listing;
+
+pub(crate) use judge::OUTPUT_LIMIT;
+
+use answer::Answer;
+pub use listing::list_models;
+
+/// Most of an error's body that is read, and how long it may take.
+const ERROR_BODY: usize = 1024 * 1024;
+const ERROR_PATIENCE: Duration = Duration::from_secs(10);
+
+/// What proves to the server who we are.
+#[derive(Clone, Default)]
+pub enum Credential {
+    /// Nothing.
+    #[default]
+    None,
+    /// A key that does not change.
+    Key(SecretString),
+    /// A source of short-lived tokens.
+    Source(Arc<dyn TokenSource>),
+}
+
+impl fmt::Debug for Credential {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(match self {
+            Credential::None => "None",
+            Credential::Key(_) => "Key(…)",
+            Credential::Source(_) => "Source(…)",
+        })
+    }
+}
+
+/// Gives out tokens that expire. It keeps the current one itself and fetches another when needed.
+pub trait TokenSource: Send + Sync {
+    /// A token that is good now.
+    fn token(&self) -> BoxFuture<'_, Result<SecretString, LlmError>>;
+
+    /// The server refused the last token: do not give it out again.
+    fn invalidate(&self);
+}
+
+/// One model at one endpoint.
+pub struct Generator {
+    target: Target,
+    reference: Arc<str>,
+    credential: Credential,
+    client: Client,
+    wire: &'static dyn Wire,
+    /// Held only while a request is encoded.
+    fragments: Mutex<Fragments>,
+}
+
+impl Generator {
+    /// The generator of `target`, spoken to in the endpoint's wire.
+    pub fn new(target: Target, credential: Credential, client: Client) -> Self {
+        let wire = wire::of(target.endpoint.wire);
+        let reference = target.reference().into();
+        Self { target, reference, credential, client, wire, fragments: Mutex::default() }
+    }
+
+    /// The same with a codec of one's own instead of the built-in one of the endpoint's wire.
+    pub fn with_wire(self, wire: &'static dyn Wire) -> Self {
+        Self { wire, ..self }
+    }
+
+    /// What it speaks to.
+    pub fn target(&self) -> &Target {
+        &self.target
+    }
+
+    fn encode(&self, request: &GenerateRequest, mode: Mode) -> Result<WireRequest, LlmError> {
+        let request = self.prepare(request);
+        let mut fragments = self.fragments.lock().unwrap_or_else(PoisonError::into_inner);
+        self.wire.encode(&request, &self.target, mode, &mut fragments)
+    }
+
+    /// The request with a history this target takes.
+    fn prepare(&self, request: &GenerateRequest) -> GenerateRequest {
+        let contents = history::prepare(&request.contents, &self.target);
+        let model = if request.model.is_empty() { &self.target.model.id } else { &request.model };
+        GenerateRequest { contents, model: model.clone(), ..request.clone() }
+    }
+
+    /// Sends a request and gives the reply if it is a success. A token that is refused is fetched anew,
+    /// once.
+    async fn send(&self, request: WireRequest, mode: Mode) -> Result<Reply, LlmError> {
+        let reply = self.send_once(&request, mode).await?;
+        let reply = match &self.credential {
+            Credential::Source(source) if reply.status == 401 => {
+                source.invalidate();
+                self.send_once(&request, mode).await?
+            }
+            _ => reply,
+        };
+        self.check(reply).await
+    }
+
+    async fn send_once(&self, request: &WireRequest, mode: Mode) -> Result<Reply, LlmError> {
+        let fetched;
+        let token = match &self.credential {
+            Credential::None => None,
+            Credential::Key(key) => Some(key),
+            Credential::Source(source) => {
+                fetched = source.token().await?;
+                Some(&fetched)
+            }
+        };
+        let endpoint = &self.target.endpoint;
+        let url = address::url(&endpoint.base_url, &request.path)?;
+        let headers = address::headers(endpoint, request, token, mode)?;
+        self.client.send(Method::POST, url, headers, request.body.clone()).await
+    }
+
+    async fn check(&self, mut reply: Reply) -> Result<Reply, LlmError> {
+        match reply.status {
+            200..300 if is_web_page(&reply) => Err(self.web_page(&reply)),
+            200..300 => Ok(reply),
+            300..400 => Err(self.redirect(&reply)),
+            status => {
+                let body = reply.body.read_some(ERROR_BODY, ERROR_PATIENCE).await;
+                Err(self.wire.error(&self.target, status, &reply.headers, &body))
+            }
+        }
+    }
+
+    fn redirect(&self, reply: &Reply) -> LlmError {
+        let location = reply.headers.get(http::header::LOCATION).and_then(|value| value.to_str().ok());
+        let location = location.unwrap_or("an address it does not name");
+        let message = format!(
+            "{} answered with a redirect to {location}; it is not followed, because the key would go along",
+            self.target.endpoint.name
+        );
+        let mut error = LlmError::new(LlmErrorKind::Config, message)
+            .with_hint("if that address is right, set it as the endpoint's base URL");
+        error.detail.status = Some(reply.status);
+        error
+    }
+
+    fn web_page(&self, reply: &Reply) -> LlmError {
+        let message =
+            format!("{} answered with a web page instead of a model's answer", self.target.endpoint.name);
+        let mut error = LlmError::new(LlmErrorKind::Protocol, message).with_hint(format!(
+            "check the base URL {}: it may lack a path such as /v1, or a login page stands before it",
+            address::shown(&self.target.endpoint.base_url)
+        ));
+        error.detail.status = Some(reply.status);
+        error
+    }
+
+    async fn open(&self, request: &GenerateRequest, mode: Mode) -> Result<Answer, LlmError> {
+        let encoded = self.encode(request, mode)?;
+        let reply = self.send(encoded, mode).await?;
+        let max_event = self.client.options().max_event;
+        let decoder = BodyDecoder::new(self.wire.decoder(&self.target), max_event);
+        Ok(Answer::new(reply.body, decoder, self.target.origin.clone(), self.reference.clone()))
+    }
+
+    async fn call(&self, request: WireRequest) -> Result<Vec<u8>, LlmError> {
+        let mut reply = self.send(request, Mode::Unary).await?;
+        reply.body.read(self.client.options().max_event.saturating_mul(4)).await
+    }
+
+    fn named(&self, error: LlmError) -> LlmError {
+        name_model(error, &self.reference)
+    }
+}
+
+/// Says which model an error came from.
+fn name_model(mut error: LlmError, reference: &str) -> LlmError {
+    error.detail.model.get_or_insert_with(|| reference.to_owned());
+    error
+}
+
+fn is_web_page(reply: &Reply) -> bool {
+    let kind = reply.headers.get(http::header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    kind.is_some_and(|kind| kind.trim_start().to_ascii_lowercase().starts_with("text/html"))
+}
+
+impl ContentGenerator for Generator {
+    fn generate<'a>(
+        &'a self,
+        request: &'a GenerateRequest,
+    ) -> BoxFuture<'a, Result<GenerateResponse, LlmError>> {
+        Box::pin(async move {
+            let mut answer = self.open(request, Mode::Unary).await.map_err(|error| self.named(error))?;
+            let mut whole = Assembler::new();
+            while let Some(chunk) = answer.next().await {
+                whole.push(chunk?);
+            }
+            Ok(whole.finish())
+        })
+    }
+
+    fn stream<'a>(&'a self, request: &'a GenerateRequest) -> BoxFuture<'a, Result<ChunkStream, LlmError>> {
+        Box::pin(async move {
+            let answer = self.open(request, Mode::Stream).await.map_err(|error| self.named(error))?;
+            let chunks = stream::unfold(Box::new(answer), |mut answer| async move {
+                let chunk = answer.next().await?;
+                Some((chunk.map(StreamEvent::Chunk), answer))
+            });
+            Ok(Box::pin(chunks) as ChunkStream)
+        })
+    }
+
+    fn count_tokens<'a>(
+        &'a self,
+        request: &'a GenerateRequest,
+    ) -> BoxFuture<'a, Result<TokenCount, LlmError>> {
+        Box::pin(async move {
+            let estimate = || TokenCount { total_tokens: tokens::estimate(request), exact: false };
+            if self.target.endpoint.quirks.no_count_tokens {
+                return Ok(estimate());
+            }
+            let Some(encoded) = self.wire.encode_count(&self.prepare(request), &self.target) else {
+                return Ok(estimate());
+            };
+            let counted = match encoded {
+                Ok(encoded) => self.call(encoded).await.and_then(|body| self.wire.decode_count(&body)),
+                Err(error) => Err(error),
+            };
+            // Counting guides decisions that can do with an estimate; it must never stop a session.
+            counted.or_else(|error| {
+                tracing::debug!(model = %self.reference, %error, "counting tokens by estimate");
+                Ok(estimate())
+            })
+        })
+    }
+
+    fn embed<'a>(&'a self, request: &'a EmbedRequest) -> BoxFuture<'a, Result<EmbedResponse, LlmError>> {
+        Box::pin(async move {
+            let Some(encoded) = self.wire.encode_embed(request, &self.target) else {
+                let message = format!("{} has no embeddings", self.target.endpoint.name);
+                return Err(self.named(LlmError::new(LlmErrorKind::NotSupported, message)));
+            };
+            let embedded = match encoded {
+                Ok(encoded) => self.call(encoded).await.and_then(|body| self.wire.decode_embed(&body)),
+                Err(error) => Err(error),
+            };
+            embedded.map_err(|error| self.named(error))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

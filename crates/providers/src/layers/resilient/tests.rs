@@ -1,0 +1,386 @@
+//! The layer over scripted models, on a clock that stands still until nothing else is to be done.
+
+use charla_proto::{Candidate, Content, FinishReason};
+
+use super::*;
+
+/// What one attempt does.
+#[derive(Clone)]
+enum Act {
+    /// Says this and finishes.
+    Answer(&'static str),
+    /// Cannot even begin.
+    Refuse(LlmError),
+    /// Says this, then fails.
+    Break(&'static str, LlmError),
+    /// Says this, then nothing more.
+    Hang(&'static str),
+}
+
+/// A model that does as its script says and remembers what it was asked.
+struct Scripted {
+    acts: Mutex<VecDeque<Act>>,
+    asked: Mutex<Vec<(Instant, String, Option<f64>)>>,
+    /// Held by every stream: its count tells how many are alive.
+    alive: Arc<()>,
+}
+
+impl Scripted {
+    fn new(acts: Vec<Act>) -> Arc<Self> {
+        Arc::new(Self { acts: Mutex::new(acts.into()), asked: Mutex::default(), alive: Arc::default() })
+    }
+
+    fn act(&self, request: &GenerateRequest) -> Act {
+        let asked = (Instant::now(), request.model.clone(), request.temperature);
+        self.asked.lock().unwrap().push(asked);
+        self.acts.lock().unwrap().pop_front().expect("one attempt more than scripted")
+    }
+
+    fn asked(&self) -> Vec<(Instant, String, Option<f64>)> {
+        self.asked.lock().unwrap().clone()
+    }
+}
+
+fn chunk(text: &str) -> GenerateResponse {
+    let candidate = Candidate {
+        content: Some(Content::model(text)),
+        finish_reason: Some(FinishReason::Stop),
+        ..Candidate::default()
+    };
+    GenerateResponse { candidates: vec![candidate], ..GenerateResponse::default() }
+}
+
+impl ContentGenerator for Scripted {
+    fn generate<'a>(
+        &'a self,
+        request: &'a GenerateRequest,
+    ) -> BoxFuture<'a, Result<GenerateResponse, LlmError>> {
+        Box::pin(async move {
+            match self.act(request) {
+                Act::Answer(text) => Ok(chunk(text)),
+                Act::Refuse(error) | Act::Break(_, error) => Err(error),
+                Act::Hang(_) => std::future::pending().await,
+            }
+        })
+    }
+
+    fn stream<'a>(&'a self, request: &'a GenerateRequest) -> BoxFuture<'a, Result<ChunkStream, LlmError>> {
+        Box::pin(async move {
+            let said = |text| Ok(StreamEvent::Chunk(chunk(text)));
+            let alive = self.alive.clone();
+            let items = match self.act(request) {
+                Act::Answer(text) => stream::iter(vec![said(text)]).boxed(),
+                Act::Refuse(error) => return Err(error),
+                Act::Break(text, error) => stream::iter(vec![said(text), Err(error)]).boxed(),
+                Act::Hang(text) => stream::iter(vec![said(text)]).chain(stream::pending()).boxed(),
+            };
+            let held = items.inspect(move |_| {
+                let _held = &alive;
+            });
+            Ok(Box::pin(held) as ChunkStream)
+        })
+    }
+
+    fn count_tokens<'a>(
+        &'a self,
+        request: &'a GenerateRequest,
+    ) -> BoxFuture<'a, Result<TokenCount, LlmError>> {
+        let total_tokens = request.model.len() as u64;
+        Box::pin(async move { Ok(TokenCount { total_tokens, exact: true }) })
+    }
+
+    fn embed<'a>(&'a self, _: &'a EmbedRequest) -> BoxFuture<'a, Result<EmbedResponse, LlmError>> {
+        Box::pin(async move {
+            match self.act(&GenerateRequest::default()) {
+                Act::Refuse(error) => Err(error),
+                _ => Ok(EmbedResponse::default()),
+            }
+        })
+    }
+}
+
+fn error(kind: LlmErrorKind) -> LlmError {
+    LlmError::new(kind, format!("it is {}", kind.name()))
+}
+
+fn named(kind: LlmErrorKind, seconds: u64) -> LlmError {
+    let mut error = error(kind);
+    error.detail.retry_after = Some(Duration::from_secs(seconds));
+    error
+}
+
+fn busy() -> Act {
+    Act::Refuse(error(LlmErrorKind::RateLimit))
+}
+
+/// A chain of `a/model-a`, `b/model-b`, … with jitter in its middle.
+fn chain(models: &[&Arc<Scripted>]) -> Resilient {
+    let link = |(index, model): (usize, &&Arc<Scripted>)| {
+        let name = char::from(b'a' + index as u8);
+        Link {
+            reference: format!("{name}/model-{name}"),
+            model: format!("model-{name}"),
+            generator: Arc::clone(model) as Arc<dyn ContentGenerator>,
+        }
+    };
+    let links = models.iter().enumerate().map(link).collect();
+    Resilient::with_random(links, RetryPolicy::default(), Arc::new(|| 0.5))
+}
+
+fn ask() -> GenerateRequest {
+    GenerateRequest { temperature: Some(0.2), ..GenerateRequest::new("asked", vec![]) }
+}
+
+/// What a stream gave, one line for each thing.
+async fn story(generator: &Resilient) -> Vec<String> {
+    let mut stream = generator.stream(&ask()).await.unwrap();
+    let mut lines = Vec::new();
+    while let Some(event) = stream.next().await {
+        lines.push(match event {
+            Ok(StreamEvent::Chunk(chunk)) => chunk.text(),
+            Ok(StreamEvent::Retry(notice)) => format!(
+                "retry {}/{} after {:?}: {}{}",
+                notice.attempt,
+                notice.max_attempts,
+                notice.delay,
+                notice.error,
+                if notice.withdraws { ", withdrawn" } else { "" },
+            ),
+            Ok(StreamEvent::ModelSwitched { from, to, reason }) => format!("{from} -> {to}: {reason}"),
+            Err(error) => {
+                let model = error.detail.model.clone().unwrap_or_default();
+                format!("error: {error}, {} attempts, {model}", error.detail.attempts)
+            }
+        });
+    }
+    lines
+}
+
+#[tokio::test(start_paused = true)]
+async fn failures_that_pass_are_tried_again_after_growing_waits() {
+    let model = Scripted::new(vec![
+        busy(),
+        Act::Refuse(error(LlmErrorKind::Server)),
+        Act::Refuse(named(LlmErrorKind::Overloaded, 40)),
+        Act::Answer("hello"),
+    ]);
+    let start = Instant::now();
+    let expected = [
+        "retry 1/10 after 5s: it is rate_limit",
+        "retry 2/10 after 10s: it is server",
+        "retry 3/10 after 44s: it is overloaded",
+        "hello",
+    ];
+    assert_eq!(story(&chain(&[&model])).await, expected);
+    let times: Vec<u64> = model.asked().iter().map(|(at, ..)| at.duration_since(start).as_secs()).collect();
+    assert_eq!(times, [0, 5, 15, 59]);
+    assert!(
+        model.asked().iter().all(|(_, name, temperature)| name == "model-a" && *temperature == Some(0.2))
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_notice_comes_before_the_wait() {
+    let model = Scripted::new(vec![busy(), Act::Answer("hello")]);
+    let start = Instant::now();
+    let mut stream = chain(&[&model]).stream(&ask()).await.unwrap();
+    assert!(matches!(stream.next().await, Some(Ok(StreamEvent::Retry(_)))));
+    assert_eq!(start.elapsed(), Duration::ZERO);
+    assert!(matches!(stream.next().await, Some(Ok(StreamEvent::Chunk(_)))));
+    assert_eq!(start.elapsed(), Duration::from_secs(5));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_failed_attempt_has_shown_is_withdrawn() {
+    let model =
+        Scripted::new(vec![Act::Break("Hel", error(LlmErrorKind::Network)), busy(), Act::Answer("Hello")]);
+    let expected = [
+        "Hel",
+        "retry 1/10 after 5s: it is network, withdrawn",
+        "retry 2/10 after 10s: it is rate_limit",
+        "Hello",
+    ];
+    assert_eq!(story(&chain(&[&model])).await, expected);
+}
+
+#[tokio::test(start_paused = true)]
+async fn attempts_are_bounded() {
+    let model = Scripted::new(vec![busy(); 10]);
+    let lines = story(&chain(&[&model])).await;
+    assert_eq!(lines.len(), 10);
+    assert_eq!(lines[9], "error: it is rate_limit, 10 attempts, a/model-a");
+    assert_eq!(model.asked().len(), 10);
+}
+
+#[tokio::test(start_paused = true)]
+async fn attempts_are_counted_over_the_whole_chain() {
+    let models = [(); 3].map(|()| Scripted::new(vec![busy(); 10]));
+    let chain = chain(&[&models[0], &models[1], &models[2]]);
+    let lines = story(&chain).await;
+    assert_eq!(models.each_ref().map(|model| model.asked().len()), [3, 3, 4]);
+    assert_eq!(lines.last().unwrap(), "error: it is rate_limit, 10 attempts, c/model-c");
+}
+
+#[tokio::test(start_paused = true)]
+async fn wrong_requests_and_refusals_end_at_once_and_never_go_elsewhere() {
+    use LlmErrorKind::*;
+    for kind in [InvalidRequest, Auth, Permission, NotFound, Blocked, ContextOverflow, Config] {
+        let (first, second) = (Scripted::new(vec![Act::Refuse(error(kind))]), Scripted::new(vec![]));
+        let lines = story(&chain(&[&first, &second])).await;
+        assert_eq!(lines, [format!("error: it is {}, 1 attempts, a/model-a", kind.name())]);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn invalid_answers_are_asked_for_again_with_temperature_one_and_a_bound() {
+    let invalid = || Act::Break("…", error(LlmErrorKind::InvalidStream));
+    let model = Scripted::new(vec![invalid(), invalid(), invalid()]);
+    let expected = [
+        "…",
+        "retry 1/10 after 500ms: it is invalid_stream, withdrawn",
+        "…",
+        "retry 2/10 after 1s: it is invalid_stream, withdrawn",
+        "…",
+        "error: it is invalid_stream, 3 attempts, a/model-a",
+    ];
+    assert_eq!(story(&chain(&[&model])).await, expected);
+    let temperatures: Vec<_> = model.asked().iter().map(|(.., temperature)| *temperature).collect();
+    assert_eq!(temperatures, [Some(0.2), Some(1.0), Some(1.0)]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_model_that_keeps_failing_is_left_and_comes_back_after_its_cooldown() {
+    let first = Scripted::new(vec![
+        busy(),
+        busy(),
+        Act::Break("He", error(LlmErrorKind::Server)),
+        Act::Answer("one"),
+    ]);
+    let second = Scripted::new(vec![Act::Answer("two"), Act::Answer("two again")]);
+    let chain = chain(&[&first, &second]);
+    let expected = [
+        "retry 1/10 after 5s: it is rate_limit",
+        "retry 2/10 after 10s: it is rate_limit",
+        "He",
+        "retry 3/10 after 0ns: it is server, withdrawn",
+        "a/model-a -> b/model-b: it is server",
+        "two",
+    ];
+    assert_eq!(story(&chain).await, expected);
+    assert_eq!(second.asked()[0].1, "model-b");
+    tokio::time::advance(Duration::from_secs(59)).await;
+    assert_eq!(story(&chain).await, ["a/model-a -> b/model-b: it is server", "two again"]);
+    tokio::time::advance(Duration::from_secs(1)).await;
+    assert_eq!(story(&chain).await, ["one"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_spent_quota_or_a_long_wait_goes_to_the_next_model_at_once() {
+    for (failure, rest) in [(error(LlmErrorKind::Quota), 60), (named(LlmErrorKind::RateLimit, 301), 301)] {
+        let first = Scripted::new(vec![Act::Refuse(failure), Act::Answer("one")]);
+        let second = Scripted::new(vec![Act::Answer("two"), Act::Answer("two")]);
+        let chain = chain(&[&first, &second]);
+        assert_eq!(story(&chain).await.last().unwrap(), "two");
+        tokio::time::advance(Duration::from_secs(rest - 1)).await;
+        assert_eq!(story(&chain).await.last().unwrap(), "two");
+        tokio::time::advance(Duration::from_secs(1)).await;
+        assert_eq!(story(&chain).await, ["one"]);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_does_not_go_back_to_a_model_it_has_left() {
+    let first = Scripted::new(vec![Act::Refuse(named(LlmErrorKind::Quota, 1))]);
+    let second = Scripted::new(vec![busy(); 9]);
+    let lines = story(&chain(&[&first, &second])).await;
+    assert_eq!(lines.last().unwrap(), "error: it is rate_limit, 10 attempts, b/model-b");
+    assert_eq!(first.asked().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_wait_that_is_too_long_ends_it_when_nobody_else_is_there() {
+    let model = Scripted::new(vec![Act::Refuse(named(LlmErrorKind::RateLimit, 3600))]);
+    let mut stream = chain(&[&model]).stream(&ask()).await.unwrap();
+    let error = stream.next().await.unwrap().unwrap_err();
+    assert!(error.hint().unwrap().contains("wait 60 minutes"), "{error:?}");
+    assert!(stream.next().await.is_none());
+}
+
+#[tokio::test(start_paused = true)]
+async fn when_all_rest_the_one_that_is_back_first_is_asked() {
+    let first = Scripted::new(vec![Act::Refuse(named(LlmErrorKind::Quota, 500))]);
+    let second = Scripted::new(vec![Act::Refuse(named(LlmErrorKind::Quota, 100)), Act::Answer("two")]);
+    let third = Scripted::new(vec![Act::Refuse(error(LlmErrorKind::Quota)), Act::Answer("three")]);
+    let chain = chain(&[&first, &second, &third]);
+    assert!(story(&chain).await.last().unwrap().starts_with("error: it is quota, 3 attempts, c/"));
+    // The last one was not left for another, so it does not rest.
+    assert_eq!(story(&chain).await.last().unwrap(), "three");
+    tokio::time::advance(Duration::from_secs(100)).await;
+    assert_eq!(story(&chain).await, ["a/model-a -> b/model-b: it is quota", "two"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn dropping_the_stream_ends_the_attempt_and_the_wait() {
+    let model = Scripted::new(vec![Act::Hang("Hel"), busy()]);
+    let chain = chain(&[&model]);
+    let mut stream = chain.stream(&ask()).await.unwrap();
+    assert!(matches!(stream.next().await, Some(Ok(StreamEvent::Chunk(_)))));
+    assert_eq!(Arc::strong_count(&model.alive), 2);
+    drop(stream);
+    assert_eq!(Arc::strong_count(&model.alive), 1);
+
+    let mut stream = chain.stream(&ask()).await.unwrap();
+    assert!(matches!(stream.next().await, Some(Ok(StreamEvent::Retry(_)))));
+    let waiting = tokio::time::timeout(Duration::from_secs(1), stream.next()).await;
+    assert!(waiting.is_err());
+    drop(stream);
+    tokio::time::advance(Duration::from_secs(60)).await;
+    assert_eq!(model.asked().len(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_failed_attempt_is_closed_before_the_wait() {
+    let model = Scripted::new(vec![Act::Break("Hel", error(LlmErrorKind::Network)), Act::Answer("Hello")]);
+    let mut stream = chain(&[&model]).stream(&ask()).await.unwrap();
+    stream.next().await;
+    assert!(matches!(stream.next().await, Some(Ok(StreamEvent::Retry(_)))));
+    assert_eq!(Arc::strong_count(&model.alive), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn whole_answers_go_the_same_way() {
+    let first = Scripted::new(vec![busy(); 3]);
+    let second = Scripted::new(vec![busy(), Act::Answer("two")]);
+    let start = Instant::now();
+    let answer = chain(&[&first, &second]).generate(&ask()).await.unwrap();
+    assert_eq!(answer.text(), "two");
+    assert_eq!(start.elapsed().as_secs(), 5 + 10 + 5);
+}
+
+#[tokio::test(start_paused = true)]
+async fn embeddings_are_tried_again_but_never_by_another_model() {
+    let first = Scripted::new(vec![busy(); 10]);
+    let second = Scripted::new(vec![]);
+    let error = chain(&[&first, &second]).embed(&EmbedRequest::default()).await.unwrap_err();
+    assert_eq!(error.detail.attempts, 10);
+    assert!(second.asked().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn tokens_are_counted_by_the_model_that_would_answer() {
+    let count = chain(&[&Scripted::new(vec![])]).count_tokens(&ask()).await.unwrap();
+    assert_eq!(count.total_tokens, "model-a".len() as u64);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_empty_chain_is_an_error_and_no_panic() {
+    assert_eq!(story(&chain(&[])).await, ["error: no model is configured, 0 attempts, "]);
+    assert_eq!(chain(&[]).generate(&ask()).await.unwrap_err().kind, LlmErrorKind::Config);
+}
+
+#[test]
+fn jitter_is_a_number_from_zero_to_one() {
+    let numbers: Vec<f64> = (0..100).map(|_| random_unit()).collect();
+    assert!(numbers.iter().all(|number| (0.0..1.0).contains(number)));
+    assert!(numbers.iter().any(|number| *number < 0.5) && numbers.iter().any(|number| *number >= 0.5));
+}

@@ -1,0 +1,216 @@
+//! Changing files: looked at before, kept for undo, written whole or not at all.
+
+use std::collections::HashMap;
+use std::fs::{self, File, Permissions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use charla_proto::{FileChange, Preview, Snapshots, ToolError};
+use sha2::{Digest, Sha256};
+use similar::TextDiff;
+
+use super::read_file::{MOST_BYTES, binary};
+use crate::invocation::failure;
+use crate::paths::{Kind, Place, io_failure, is_directory, printable, special};
+use crate::text::{self, Decoded, Encoding};
+
+/// How long the smallest diff is looked for; then a larger one does.
+const DIFF_TIME: Duration = Duration::from_millis(500);
+
+/// What the tools that change files share in a session.
+pub struct Workbench {
+    snapshots: Arc<dyn Snapshots>,
+    /// Hashes of what was last written to a file here: a change by an earlier call of the same step is not
+    /// somebody else's.
+    written: Mutex<HashMap<PathBuf, Hash>>,
+}
+
+type Hash = [u8; 32];
+
+/// A text file as it is now.
+#[derive(Clone)]
+pub(super) struct Current {
+    pub(super) bytes: Vec<u8>,
+    pub(super) decoded: Decoded,
+}
+
+impl Workbench {
+    /// A workbench that keeps what it changes in `snapshots`.
+    pub fn new(snapshots: Arc<dyn Snapshots>) -> Self {
+        Self { snapshots, written: Mutex::default() }
+    }
+
+    /// True when the file is as it was, or as these tools themselves left it.
+    pub(super) fn is_expected(&self, place: &Place, then: Option<&Current>, now: Option<&Current>) -> bool {
+        if then.map(|then| &then.bytes) == now.map(|now| &now.bytes) {
+            return true;
+        }
+        let Some(now) = now else { return false };
+        let written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        written.get(&place.real) == Some(&hash(&now.bytes))
+    }
+
+    /// Writes a file, keeping what it held before and holds after.
+    pub(super) fn write(
+        &self,
+        place: &Place,
+        before: Option<&[u8]>,
+        after: &[u8],
+    ) -> Result<FileChange, ToolError> {
+        let before_hash = before.map(|bytes| self.keep(bytes)).transpose()?;
+        let after_hash = self.keep(after)?;
+        match before {
+            Some(_) => overwrite(&place.real, after),
+            None => create(&place.real, after),
+        }
+        .map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists if before.is_none() => stale(&place.path),
+            _ => io_failure(&place.path, &error),
+        })?;
+        let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        written.insert(place.real.clone(), hash(after));
+        Ok(FileChange { path: place.real.clone(), before: before_hash, after: Some(after_hash) })
+    }
+
+    fn keep(&self, bytes: &[u8]) -> Result<String, ToolError> {
+        self.snapshots.keep(bytes).map_err(|error| {
+            let message =
+                format!("Nothing was changed: what is needed to undo it could not be kept ({error}).");
+            failure("io", message)
+        })
+    }
+}
+
+fn hash(bytes: &[u8]) -> Hash {
+    Sha256::digest(bytes).into()
+}
+
+/// The text file at a place; `None` when there is none. Anything that is no writable text file is refused.
+pub(super) fn look(place: &Place) -> Result<Option<Current>, ToolError> {
+    match place.kind()? {
+        Kind::Missing => return Ok(None),
+        Kind::Directory => return Err(is_directory(&place.path)),
+        Kind::Special(what) => return Err(special(&place.path, what)),
+        Kind::File { .. } => {}
+    }
+    let data = fs::metadata(&place.real).map_err(|error| io_failure(&place.path, &error))?;
+    if data.permissions().readonly() {
+        let message =
+            format!("{} is read-only. The user would have to make it writable.", place.path.display());
+        return Err(failure("permission_denied", message));
+    }
+    let bytes = place.read(MOST_BYTES)?;
+    let decoded = text::decode(&bytes).map_err(|_| binary(&place.path, bytes.len()))?;
+    Ok(Some(Current { bytes, decoded }))
+}
+
+/// `text` as bytes for a file that is encoded like `current`.
+pub(super) fn encode(text: &str, encoding: Encoding, path: &Path) -> Result<Vec<u8>, ToolError> {
+    let bytes = text::encode(text, encoding).map_err(|lacking| {
+        let message = format!(
+            "{} is {}, which has no character '{lacking}'. Use other characters, or ask the user to convert the file to UTF-8.",
+            path.display(),
+            encoding.name()
+        );
+        failure("encoding", message)
+    })?;
+    if bytes.len() as u64 > MOST_BYTES {
+        return Err(failure("too_large", format!("{} would have {} bytes.", path.display(), bytes.len())));
+    }
+    Ok(bytes)
+}
+
+/// The change as a person is shown it.
+pub(super) fn preview(place: &Place, before: Option<&str>, after: &str) -> Preview {
+    Preview::Diff {
+        path: place.real.clone(),
+        before: before.map(str::to_owned),
+        after: after.to_owned(),
+        diff: diff(&place.path, before, after),
+    }
+}
+
+/// A unified diff.
+pub(super) fn diff(path: &Path, before: Option<&str>, after: &str) -> String {
+    let name = printable(path);
+    let old_name = if before.is_some() { name.as_str() } else { "/dev/null" };
+    TextDiff::configure()
+        .timeout(DIFF_TIME)
+        .diff_lines(before.unwrap_or_default(), after)
+        .unified_diff()
+        .context_radius(3)
+        .header(old_name, &name)
+        .to_string()
+}
+
+/// The refusal of a change to a file that somebody else has changed meanwhile.
+pub(super) fn stale(path: &Path) -> ToolError {
+    let message = format!(
+        "{} was changed by somebody else after this call was prepared. Nothing was written. Read it again and repeat the change.",
+        path.display()
+    );
+    failure("stale", message)
+}
+
+fn create(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("/"));
+    fs::create_dir_all(folder)?;
+    let file = temporary(folder, bytes, None)?;
+    file.persist_noclobber(path).map_err(|error| error.error)?;
+    Ok(())
+}
+
+fn overwrite(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let data = fs::metadata(path)?;
+    if must_stay_in_place(&data) {
+        return write_in_place(path, bytes);
+    }
+    let folder = path.parent().unwrap_or(Path::new("/"));
+    match temporary(folder, bytes, Some(data.permissions())) {
+        Ok(file) => file.persist(path).map(drop).map_err(|error| error.error),
+        // The file may be written though its folder may not.
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => write_in_place(path, bytes),
+        Err(error) => Err(error),
+    }
+}
+
+/// A whole file beside its place, to be given its name once it is complete.
+fn temporary(
+    folder: &Path,
+    bytes: &[u8],
+    permissions: Option<Permissions>,
+) -> io::Result<tempfile::NamedTempFile> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".charla-");
+    #[cfg(unix)]
+    let ordinary: Permissions = std::os::unix::fs::PermissionsExt::from_mode(0o666);
+    #[cfg(unix)]
+    builder.permissions(ordinary);
+    let mut file = builder.tempfile_in(folder)?;
+    file.write_all(bytes)?;
+    if let Some(permissions) = permissions {
+        file.as_file().set_permissions(permissions)?;
+    }
+    file.as_file().sync_all()?;
+    Ok(file)
+}
+
+fn write_in_place(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = File::options().write(true).truncate(true).open(path)?;
+    file.write_all(bytes)?;
+    file.sync_all()
+}
+
+/// A file with several names, or of another owner, would lose them if another took its place.
+#[cfg(unix)]
+fn must_stay_in_place(data: &fs::Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    data.nlink() > 1 || data.uid() != rustix::process::geteuid().as_raw()
+}
+
+#[cfg(not(unix))]
+fn must_stay_in_place(_: &fs::Metadata) -> bool {
+    false
+}

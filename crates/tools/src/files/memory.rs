@@ -1,0 +1,176 @@
+//! `save_memory`.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use charla_proto::tool::Tool;
+use charla_proto::{
+    Args, BoxFuture, Effect, FunctionDeclaration, Invocation, Plan, ToolContext, ToolError, ToolOutput,
+};
+use serde::Deserialize;
+use serde_json::json;
+
+use super::change::{self, Current, Workbench, encode, look, preview};
+use crate::args::Schema;
+use crate::invocation::{Prepared, change, changing, check, failure, said};
+use crate::paths::{Place, printable};
+use crate::text;
+
+/// The section facts are kept in.
+const HEADING: &str = "## Remembered";
+/// A fact is a sentence or two.
+const MOST_CHARS: usize = 2000;
+
+/// Remembers a fact beyond the session, in a memory file.
+pub struct SaveMemory {
+    schema: Schema,
+    bench: Arc<Workbench>,
+    file: PathBuf,
+}
+
+#[derive(Deserialize)]
+struct Wanted {
+    fact: String,
+}
+
+impl SaveMemory {
+    /// The tool, keeping facts in `file`, which is made when the first fact comes.
+    pub fn new(bench: Arc<Workbench>, file: PathBuf) -> Self {
+        let schema = Schema::new(
+            "save_memory",
+            "Remembers a fact for all later sessions. Use it when the user asks for that, or states a lasting preference; not for what matters only now.",
+            json!({"fact": {"type": "string", "minLength": 1, "description": "The fact, in one sentence that can be understood alone."}}),
+            &["fact"],
+        );
+        Self { schema, bench, file }
+    }
+}
+
+impl Tool for SaveMemory {
+    fn declaration(&self) -> &Arc<FunctionDeclaration> {
+        self.schema.declaration()
+    }
+
+    fn prepare<'a>(
+        &'a self,
+        args: Args,
+        cx: &'a ToolContext,
+    ) -> BoxFuture<'a, Result<Box<dyn Invocation>, ToolError>> {
+        Box::pin(async move {
+            let wanted: Wanted = self.schema.read(args)?;
+            let fact = one_line(&wanted.fact)?;
+            let (context, bench, file) = (cx.clone(), self.bench.clone(), self.file.clone());
+            let (plan, saving) = check(move || Saving::prepare(fact, file, &context, bench)).await?;
+            Ok(Prepared::boxed(plan, move |_| change(move || saving.run())))
+        })
+    }
+}
+
+struct Saving {
+    fact: String,
+    place: Place,
+    bench: Arc<Workbench>,
+}
+
+impl Saving {
+    fn prepare(
+        fact: String,
+        file: PathBuf,
+        cx: &ToolContext,
+        bench: Arc<Workbench>,
+    ) -> Result<(Plan, Self), ToolError> {
+        let place = Place::at(&file, cx)?;
+        let now = look(&place)?;
+        let before = now.as_ref().map(|now| now.decoded.text.as_str());
+        let plan = changing(
+            "save_memory",
+            format!("Remember: {fact}"),
+            vec![Effect::Write { path: place.real.clone() }],
+            preview(&place, before, &with_fact(before.unwrap_or_default(), &fact)),
+        );
+        Ok((plan, Self { fact, place, bench }))
+    }
+
+    /// Adding a line is right whatever else has changed meanwhile, so the file may have.
+    fn run(&self) -> Result<ToolOutput, ToolError> {
+        self.place.again()?;
+        let now = look(&self.place)?;
+        let before = now.as_ref().map(|now| now.decoded.text.as_str());
+        let after = with_fact(before.unwrap_or_default(), &self.fact);
+        let encoding = now.as_ref().map(|now: &Current| now.decoded.encoding).unwrap_or_default();
+        let bytes = encode(&after, encoding, &self.place.path)?;
+        let changed = self.bench.write(&self.place, now.as_ref().map(|now| now.bytes.as_slice()), &bytes)?;
+        let name = printable(&self.place.path);
+        let mut output =
+            said(format!("Remembered in {name}."), change::diff(&self.place.path, before, &after));
+        output.changes.push(changed);
+        Ok(output)
+    }
+}
+
+/// A fact is one item of a list: line breaks or a list mark in it would make several, or a heading.
+fn one_line(fact: &str) -> Result<String, ToolError> {
+    let words: Vec<&str> = fact.split(|c: char| c.is_whitespace() || c.is_control()).collect();
+    let line = words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
+    let line = line.trim_start_matches(['-', '*', '#', ' ']).to_owned();
+    match line.chars().count() {
+        0 => Err(failure("invalid_args", "The fact is empty.")),
+        count if count > MOST_CHARS => {
+            let message =
+                format!("The fact has {count} characters; at most {MOST_CHARS} are kept. Shorten it.");
+            Err(failure("invalid_args", message))
+        }
+        _ => Ok(line),
+    }
+}
+
+/// The memory with a fact at the end of its section, which is made at the end of the file.
+fn with_fact(memory: &str, fact: &str) -> String {
+    let end = text::line_end(memory).unwrap_or("\n");
+    let item = format!("- {fact}");
+    let mut lines: Vec<&str> = memory.lines().collect();
+    let heading = lines.iter().position(|line| line.trim() == HEADING);
+    match heading {
+        Some(heading) => {
+            let next = lines.iter().skip(heading + 1).position(|line| line.starts_with('#'));
+            let mut at = next.map_or(lines.len(), |next| heading + 1 + next);
+            while at > heading + 1 && lines.get(at - 1).is_some_and(|line| line.trim().is_empty()) {
+                at -= 1;
+            }
+            lines.insert(at, &item);
+        }
+        None => {
+            while lines.last().is_some_and(|line| line.trim().is_empty()) {
+                lines.pop();
+            }
+            if !lines.is_empty() {
+                lines.push("");
+            }
+            lines.extend([HEADING, "", &item]);
+        }
+    }
+    let mut text = lines.join(end);
+    text.push_str(end);
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn facts_go_to_their_section_and_the_rest_stays() {
+        assert_eq!(with_fact("", "a"), "## Remembered\n\n- a\n");
+        assert_eq!(with_fact("# Me\n", "a"), "# Me\n\n## Remembered\n\n- a\n");
+        assert_eq!(with_fact("# Me\n\n## Remembered\n\n- a\n", "b"), "# Me\n\n## Remembered\n\n- a\n- b\n");
+        let memory = "## Remembered\r\n- a\r\n\r\n## Other\r\nx\r\n";
+        assert_eq!(with_fact(memory, "b"), "## Remembered\r\n- a\r\n- b\r\n\r\n## Other\r\nx\r\n");
+    }
+
+    #[test]
+    fn a_fact_cannot_make_more_than_one_line() {
+        assert_eq!(one_line("- likes\n## Rules\r\n tea\u{1b}[0m").unwrap(), "likes ## Rules tea [0m");
+        assert!(one_line(" \n- ").is_err());
+        assert!(one_line(&"x".repeat(3000)).is_err());
+    }
+}

@@ -1,0 +1,228 @@
+//! `read_file`.
+
+use std::path::Path;
+use std::time::Duration;
+
+use base64::Engine;
+use charla_proto::tool::Tool;
+use charla_proto::{
+    Args, BoxFuture, Effect, FunctionDeclaration, Invocation, Part, ToolContext, ToolError, ToolOutput,
+};
+use serde::Deserialize;
+use serde_json::json;
+use std::sync::Arc;
+
+use super::media;
+use crate::args::Schema;
+use crate::invocation::{Prepared, check, failure, read_within, reading, said};
+use crate::paths::Place;
+use crate::text::{self, Encoding};
+use crate::truncate;
+
+/// The largest file that is read.
+pub(super) const MOST_BYTES: u64 = 20_000_000;
+/// The largest file that is shown to a model as media: more is refused by every provider.
+const MOST_MEDIA_BYTES: usize = 15_000_000;
+/// How many lines are shown at once.
+const MOST_LINES: usize = 2000;
+/// How much of a line is shown.
+pub(crate) const MOST_LINE_CHARS: usize = 2000;
+/// How much is shown at once: a file of long lines would fill the context otherwise.
+const MOST_CHARS: usize = 400_000;
+/// How long reading may take.
+pub(super) const LIMIT: Duration = Duration::from_secs(30);
+
+/// Reads a file, whole or in part; shows images, PDFs, sounds and films to models that can see them.
+pub struct ReadFile {
+    schema: Schema,
+}
+
+#[derive(Deserialize)]
+struct Wanted {
+    file_path: String,
+    start_line: Option<usize>,
+    end_line: Option<usize>,
+}
+
+impl Default for ReadFile {
+    fn default() -> Self {
+        let schema = Schema::new(
+            "read_file",
+            "Reads a file. Text is returned as it is, at most 2000 lines at once; when there is more, the answer says how to read on. Images (PNG, JPEG, WEBP, GIF, BMP), PDF, audio and video files are shown to you.",
+            json!({
+                "file_path": {"type": "string", "minLength": 1, "description": "The file: an absolute path, or one relative to the working folder."},
+                "start_line": {"type": "integer", "minimum": 1, "description": "The first line to read, counted from 1."},
+                "end_line": {"type": "integer", "minimum": 1, "description": "The last line to read, included."},
+            }),
+            &["file_path"],
+        );
+        Self { schema }
+    }
+}
+
+impl Tool for ReadFile {
+    fn declaration(&self) -> &Arc<FunctionDeclaration> {
+        self.schema.declaration()
+    }
+
+    fn prepare<'a>(
+        &'a self,
+        args: Args,
+        cx: &'a ToolContext,
+    ) -> BoxFuture<'a, Result<Box<dyn Invocation>, ToolError>> {
+        Box::pin(async move {
+            let wanted: Wanted = self.schema.read(args)?;
+            let lines = wanted.lines()?;
+            let context = cx.clone();
+            let place = check(move || Place::resolve(&wanted.file_path, &context)).await?;
+            let mut effects = vec![Effect::Read { path: place.real.clone() }];
+            effects.dedup();
+            let plan = reading("read_file", format!("Read {}", place.title(cx)), effects);
+            Ok(Prepared::boxed(plan, move |cx| {
+                read_within(LIMIT, cx.cancelled, move |_| {
+                    place.again()?;
+                    read(&place, &lines)
+                })
+            }))
+        })
+    }
+}
+
+/// The lines wanted, counted from 1, both included.
+#[derive(Clone, Copy, Default)]
+pub(super) struct LineRange {
+    first: Option<usize>,
+    last: Option<usize>,
+}
+
+impl Wanted {
+    fn lines(&self) -> Result<LineRange, ToolError> {
+        if let (Some(first), Some(last)) = (self.start_line, self.end_line)
+            && first > last
+        {
+            let message = format!("start_line ({first}) must not be greater than end_line ({last}).");
+            return Err(failure("invalid_args", message));
+        }
+        Ok(LineRange { first: self.start_line, last: self.end_line })
+    }
+}
+
+/// Reads a file as a model is shown it.
+pub(super) fn read(place: &Place, lines: &LineRange) -> Result<ToolOutput, ToolError> {
+    let bytes = place.read(MOST_BYTES)?;
+    if let Some(mime) = media::sniff(&bytes) {
+        return show(place, &bytes, mime);
+    }
+    let decoded = text::decode(&bytes).map_err(|_| binary(&place.path, bytes.len()))?;
+    let total = decoded.text.lines().count();
+    let page = page(&decoded.text, lines, &place.path, total)?;
+    let mut notes = Vec::new();
+    if decoded.encoding == Encoding::Latin1 {
+        notes.push("The file is not UTF-8; its bytes are shown as Latin-1.".to_owned());
+    }
+    notes.extend(page.note(total));
+    let name = crate::paths::printable(&place.path);
+    let display = match page.is_whole(total) {
+        true => format!("Read {total} lines of {name}"),
+        false => format!("Read lines {}-{} of {total} of {name}", page.first, page.last),
+    };
+    let text = match (notes.is_empty(), page.text.is_empty()) {
+        (true, true) => "(the file is empty)".to_owned(),
+        (true, false) => page.text,
+        (false, _) => format!("[{}]\n{}", notes.join(" "), page.text),
+    };
+    Ok(said(text, display))
+}
+
+/// What is shown of a text.
+struct Page {
+    text: String,
+    first: usize,
+    last: usize,
+    cut_lines: usize,
+    /// The range was given and was shown in full.
+    as_wanted: bool,
+}
+
+impl Page {
+    fn is_whole(&self, total: usize) -> bool {
+        self.first <= 1 && self.last >= total && self.cut_lines == 0
+    }
+
+    fn note(&self, total: usize) -> Option<String> {
+        let mut note = String::new();
+        if self.first > 1 || self.last < total {
+            note = format!("Lines {}-{} of {total} are shown.", self.first, self.last);
+        }
+        if self.last < total && !self.as_wanted {
+            note.push_str(&format!(" To read on, call read_file with start_line {}.", self.last + 1));
+        }
+        if self.cut_lines > 0 {
+            note.push_str(&format!(
+                " {} lines were cut after {MOST_LINE_CHARS} characters; use grep_search to see parts of them.",
+                self.cut_lines
+            ));
+        }
+        (!note.is_empty()).then(|| note.trim_start().to_owned())
+    }
+}
+
+fn page(text: &str, lines: &LineRange, path: &Path, total: usize) -> Result<Page, ToolError> {
+    let first = lines.first.unwrap_or(1);
+    if first > total.max(1) {
+        let message = format!("start_line is {first}, but {} has {total} lines.", path.display());
+        return Err(failure("invalid_args", message));
+    }
+    let wanted_last = lines.last.unwrap_or(usize::MAX);
+    let last_allowed = wanted_last.min(first.saturating_add(MOST_LINES - 1));
+    let mut page = Page { text: String::new(), first, last: first - 1, cut_lines: 0, as_wanted: false };
+    let mut chars = 0;
+    for (index, line) in text.split_inclusive('\n').enumerate().skip(first - 1) {
+        let number = index + 1;
+        if number > last_allowed {
+            break;
+        }
+        let body = line.strip_suffix('\n').unwrap_or(line);
+        let (shown, cut) = truncate::line(body, MOST_LINE_CHARS);
+        chars += shown.chars().count() + 1;
+        if chars > MOST_CHARS && number > first {
+            break;
+        }
+        page.text.push_str(&shown);
+        if body.len() < line.len() {
+            page.text.push('\n');
+        }
+        page.cut_lines += usize::from(cut);
+        page.last = number;
+    }
+    page.as_wanted = lines.last.is_some() && page.last >= wanted_last.min(total);
+    Ok(page)
+}
+
+fn show(place: &Place, bytes: &[u8], mime: &'static str) -> Result<ToolOutput, ToolError> {
+    if bytes.len() > MOST_MEDIA_BYTES {
+        let message = format!(
+            "{} is {mime} of {} bytes, more than the {} MB that can be shown.",
+            place.path.display(),
+            bytes.len(),
+            MOST_MEDIA_BYTES / 1_000_000
+        );
+        return Err(failure("too_large", message));
+    }
+    let data = base64::engine::general_purpose::STANDARD.encode(bytes);
+    let display = format!("Read {} ({mime}, {} bytes)", crate::paths::printable(&place.path), bytes.len());
+    Ok(ToolOutput {
+        content: vec![Part::inline_data(mime, data)],
+        display: Some(display),
+        error: None,
+        changes: Vec::new(),
+    })
+}
+
+pub(super) fn binary(path: &Path, size: usize) -> ToolError {
+    let message = format!(
+        "{} is a binary file ({size} bytes) and cannot be shown or edited as text. Use run_shell_command with a program that understands it.",
+        path.display()
+    );
+    failure("binary_file", message)
+}

@@ -1,0 +1,305 @@
+//! `read_many_files`.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use charla_proto::tool::Tool;
+use charla_proto::{
+    Args, BoxFuture, Effect, FunctionDeclaration, Invocation, Part, Plan, ToolContext, ToolError, ToolOutput,
+    looks_secret,
+};
+use globset::GlobSet;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::read_file::{LIMIT, LineRange, read};
+use crate::args::Schema;
+use crate::invocation::{Prepared, Stop, check, failure, read_within, reading};
+use crate::paths::{Kind, Place, printable};
+use crate::search::{Filter, filter_schema, patterns, walk};
+
+/// How many files are read at once.
+const MOST_FILES: usize = 200;
+/// How much text is returned altogether.
+const MOST_CHARS: usize = 400_000;
+/// How much media is returned altogether, in base64.
+const MOST_MEDIA: usize = 20_000_000;
+/// How many files that were left out are named.
+const MOST_NAMED: usize = 10;
+
+/// What nobody means when asking for all files.
+const DEFAULT_EXCLUDES: &[&str] = &[
+    "**/node_modules/**",
+    "**/bower_components/**",
+    "**/.svn/**",
+    "**/.hg/**",
+    "**/.vscode/**",
+    "**/.idea/**",
+    "**/.cache/**",
+    "**/dist/**",
+    "**/build/**",
+    "**/coverage/**",
+    "**/target/**",
+    "**/__pycache__/**",
+    "**/*.{pyc,pyo,class,o,a,so,dll,dylib,exe,bin,zip,gz,tar,bz2,xz,7z,rar,jar,war,wasm}",
+    "**/.DS_Store",
+];
+
+/// Reads several files at once, named or matched by patterns.
+pub struct ReadManyFiles {
+    schema: Schema,
+}
+
+#[derive(Deserialize)]
+struct Wanted {
+    include: Vec<String>,
+    #[serde(default)]
+    exclude: Vec<String>,
+    #[serde(default = "yes")]
+    recursive: bool,
+    #[serde(default = "yes", rename = "useDefaultExcludes")]
+    use_default_excludes: bool,
+    #[serde(default)]
+    file_filtering_options: Filter,
+}
+
+fn yes() -> bool {
+    true
+}
+
+impl Default for ReadManyFiles {
+    fn default() -> Self {
+        let strings = |words: &str| json!({"type": "array", "items": {"type": "string", "minLength": 1}, "description": words});
+        let mut include = strings("Paths or glob patterns, relative to the working folder.");
+        include["minItems"] = json!(1);
+        let schema = Schema::new(
+            "read_many_files",
+            "Reads several files at once, named by paths or glob patterns, and returns them one after the other. Binary files are left out; images, PDFs, audio and video are shown when they are named or their extension is.",
+            json!({
+                "include": include,
+                "exclude": strings("Glob patterns of files to leave out."),
+                "recursive": {"type": "boolean", "description": "Go into folders. Default: true."},
+                "useDefaultExcludes": {"type": "boolean", "description": "Leave out dependencies, build results and the like. Default: true."},
+                "file_filtering_options": filter_schema(),
+            }),
+            &["include"],
+        );
+        Self { schema }
+    }
+}
+
+impl Tool for ReadManyFiles {
+    fn declaration(&self) -> &Arc<FunctionDeclaration> {
+        self.schema.declaration()
+    }
+
+    fn prepare<'a>(
+        &'a self,
+        args: Args,
+        cx: &'a ToolContext,
+    ) -> BoxFuture<'a, Result<Box<dyn Invocation>, ToolError>> {
+        Box::pin(async move {
+            let wanted: Wanted = self.schema.read(args)?;
+            let context = cx.clone();
+            let (plan, reader) = check(move || Reader::prepare(&wanted, context)).await?;
+            Ok(Prepared::boxed(plan, move |cx| {
+                read_within(LIMIT, cx.cancelled, move |stop| reader.run(stop))
+            }))
+        })
+    }
+}
+
+struct Reader {
+    cx: ToolContext,
+    named: Vec<Place>,
+    patterns: Vec<String>,
+    matching: GlobSet,
+    excluded: GlobSet,
+    recursive: bool,
+    filter: Filter,
+}
+
+impl Reader {
+    fn prepare(wanted: &Wanted, cx: ToolContext) -> Result<(Plan, Self), ToolError> {
+        let (mut named, mut globs) = (Vec::new(), Vec::new());
+        for include in &wanted.include {
+            if include.contains(['*', '?', '[', '{']) {
+                globs.push(relative(include, &cx)?);
+                continue;
+            }
+            let place = Place::resolve(include, &cx)?;
+            match (place.kind()?, place.real.strip_prefix(&cx.cwd)) {
+                (Kind::Directory, Ok(below)) => globs.push(below.join("**").to_string_lossy().into_owned()),
+                _ => named.push(place),
+            }
+        }
+        let defaults = DEFAULT_EXCLUDES.iter().filter(|_| wanted.use_default_excludes);
+        let excludes: Vec<&str> =
+            wanted.exclude.iter().map(String::as_str).chain(defaults.copied()).collect();
+        let reader = Self {
+            matching: patterns(&globs, false)?,
+            patterns: globs,
+            excluded: patterns(&excludes, false)?,
+            recursive: wanted.recursive,
+            filter: wanted.file_filtering_options,
+            named,
+            cx,
+        };
+        Ok((reader.plan(), reader))
+    }
+
+    fn plan(&self) -> Plan {
+        let mut effects: Vec<Effect> =
+            self.named.iter().map(|place| Effect::Read { path: place.real.clone() }).collect();
+        if !self.patterns.is_empty() {
+            effects.push(Effect::Read { path: self.cx.cwd.clone() });
+        }
+        let names = self.named.iter().map(|place| place.title(&self.cx));
+        let all: Vec<String> = names.chain(self.patterns.iter().cloned()).take(MOST_NAMED).collect();
+        reading("read_many_files", format!("Read {}", all.join(", ")), effects)
+    }
+
+    fn run(&self, stop: &Stop) -> Result<ToolOutput, ToolError> {
+        let mut bundle = Bundle::default();
+        let found = self.find(&mut bundle, stop)?;
+        for (place, named) in found {
+            if stop.now() || bundle.files >= MOST_FILES || bundle.chars >= MOST_CHARS {
+                bundle.not_reached += 1;
+                continue;
+            }
+            bundle.add(&place, named || self.names_extension(&place.path));
+        }
+        bundle.finish()
+    }
+
+    /// The files to read: named ones first, then those the patterns match, none twice.
+    fn find(&self, bundle: &mut Bundle, stop: &Stop) -> Result<Vec<(Place, bool)>, ToolError> {
+        let mut seen: BTreeSet<PathBuf> = BTreeSet::new();
+        let mut found = Vec::new();
+        for place in &self.named {
+            place.again()?;
+            if seen.insert(place.real.clone()) {
+                found.push((place.clone(), true));
+            }
+        }
+        if self.patterns.is_empty() {
+            return Ok(found);
+        }
+        let depth = if self.recursive { None } else { Some(1) };
+        for entry in walk(&self.cx.cwd, &self.filter).max_depth(depth).build() {
+            if stop.now() {
+                break;
+            }
+            let Ok(entry) = entry else { continue };
+            let path = entry.path().strip_prefix(&self.cx.cwd).unwrap_or(entry.path());
+            let is_file = entry.file_type().is_some_and(|kind| kind.is_file());
+            if !is_file || !self.matching.is_match(path) || self.excluded.is_match(path) {
+                continue;
+            }
+            if looks_secret(entry.path()) {
+                bundle.left_out.push(format!("{} (may hold secrets; name it to read it)", printable(path)));
+            } else if let Ok(place) = Place::at(entry.path(), &self.cx)
+                && seen.insert(place.real.clone())
+            {
+                found.push((place, false));
+            }
+        }
+        Ok(found)
+    }
+
+    /// True when a pattern asks for files of this extension by name.
+    fn names_extension(&self, path: &Path) -> bool {
+        let Some(extension) = path.extension().map(|it| it.to_string_lossy().to_lowercase()) else {
+            return false;
+        };
+        let named = |pattern: &String| {
+            let last = pattern.rsplit('/').next().unwrap_or_default().to_lowercase();
+            last.split(['.', '{', '}', ',', '*']).any(|part| part == extension)
+        };
+        self.patterns.iter().any(named)
+    }
+}
+
+fn relative(pattern: &str, cx: &ToolContext) -> Result<String, ToolError> {
+    let pattern = match Path::new(pattern).strip_prefix(&cx.cwd) {
+        Ok(below) => below.to_string_lossy().into_owned(),
+        Err(_) => pattern.trim_start_matches("./").to_owned(),
+    };
+    if pattern.starts_with('/') || pattern.split('/').any(|part| part == "..") || pattern.contains('\0') {
+        let message = "A pattern leads out of the working folder. Name files elsewhere by their full paths.";
+        return Err(failure("invalid_args", message));
+    }
+    Ok(pattern)
+}
+
+/// What is put together for the model.
+#[derive(Default)]
+struct Bundle {
+    text: String,
+    media: Vec<Part>,
+    media_size: usize,
+    files: usize,
+    chars: usize,
+    left_out: Vec<String>,
+    not_reached: usize,
+}
+
+impl Bundle {
+    fn add(&mut self, place: &Place, media_wanted: bool) {
+        let name = printable(&place.path);
+        let output = match read(place, &LineRange::default()) {
+            Ok(output) => output,
+            Err(error) => return self.left_out.push(format!("{name} ({})", error.kind)),
+        };
+        for part in output.content {
+            match part.as_text() {
+                Some(text) => {
+                    let entry = format!("--- {name} ---\n\n{text}\n\n");
+                    self.chars += entry.chars().count();
+                    if self.chars > MOST_CHARS && self.files > 0 {
+                        self.not_reached += 1;
+                        return;
+                    }
+                    self.text.push_str(&entry);
+                }
+                None if !media_wanted => return self.left_out.push(format!("{name} (media, not named)")),
+                None => {
+                    self.media_size += place.kind().map_or(0, |kind| match kind {
+                        Kind::File { size } => usize::try_from(size).unwrap_or(usize::MAX),
+                        _ => 0,
+                    });
+                    if self.media_size > MOST_MEDIA {
+                        return self.left_out.push(format!("{name} (too much media at once)"));
+                    }
+                    self.text.push_str(&format!("--- {name} --- (shown as media)\n\n"));
+                    self.media.push(part);
+                }
+            }
+        }
+        self.files += 1;
+    }
+
+    fn finish(mut self) -> Result<ToolOutput, ToolError> {
+        let mut notes = String::new();
+        if !self.left_out.is_empty() {
+            let named: Vec<&str> = self.left_out.iter().take(MOST_NAMED).map(String::as_str).collect();
+            notes = format!("[{} file(s) were left out: {}]", self.left_out.len(), named.join(", "));
+        }
+        if self.not_reached > 0 {
+            notes.push_str(&format!(
+                "[{} more file(s) match but are too much at once. Read them with read_file or narrower patterns.]",
+                self.not_reached
+            ));
+        }
+        if self.files == 0 {
+            let message = format!("No file was read: nothing matches that can be shown. {notes}");
+            return Err(failure("not_found", message.trim_end()));
+        }
+        self.text.push_str(&notes);
+        let mut content = vec![Part::text(self.text)];
+        content.append(&mut self.media);
+        let display = Some(format!("Read {} file(s)", self.files));
+        Ok(ToolOutput { content, display, error: None, changes: Vec::new() })
+    }
+}

@@ -1,0 +1,283 @@
+//! Paths: where they really lead, and whether anything there may be opened.
+//!
+//! Everything is decided on the path with all links followed, so that neither `..` nor a link leads out of
+//! the workspace unseen. What a plan says about a path is checked again when the call runs ([`Place::again`]):
+//! minutes may lie between the two.
+
+use std::ffi::OsString;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read};
+use std::path::{Component, Path, PathBuf};
+
+use charla_proto::{ToolContext, ToolError, looks_secret};
+
+use crate::invocation::failure;
+
+/// Longer paths are refused by every system we run on.
+const LONGEST_PATH: usize = 4096;
+/// Longer names are refused by every file system we meet.
+const LONGEST_NAME: usize = 255;
+/// How many links a path may go through.
+const MOST_LINKS: usize = 40;
+/// Trees whose files act when they are opened: reading one may wait forever.
+const SPECIAL_TREES: &[&str] = &["/proc", "/sys", "/dev"];
+
+/// A path a model gave, resolved.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// As given, made absolute.
+    pub(crate) path: PathBuf,
+    /// With every link followed. May not exist.
+    pub(crate) real: PathBuf,
+    /// Within one of the workspace's folders.
+    pub(crate) inside: bool,
+}
+
+/// What is at a path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Missing,
+    File { size: u64 },
+    Directory,
+    Special(&'static str),
+}
+
+impl Place {
+    /// Resolves a path as a model gives it: absolute, or relative to the session's folder.
+    pub(crate) fn resolve(given: &str, cx: &ToolContext) -> Result<Self, ToolError> {
+        well_formed(given)?;
+        Self::at(&cx.cwd.join(given), cx)
+    }
+
+    /// Resolves an absolute path that no model gave.
+    pub(crate) fn at(path: &Path, cx: &ToolContext) -> Result<Self, ToolError> {
+        let real = real_path(path)?;
+        let inside = cx.roots.iter().any(|root| {
+            let root = fs::canonicalize(root).unwrap_or_else(|_| root.clone());
+            real.starts_with(root)
+        });
+        Ok(Self { path: tidy(path), real, inside })
+    }
+
+    /// Makes sure that the path still leads where it led when it was judged.
+    pub(crate) fn again(&self) -> Result<(), ToolError> {
+        if real_path(&self.path)? == self.real {
+            return Ok(());
+        }
+        Err(failure(
+            "stale",
+            format!(
+                "{} leads elsewhere than when this call was approved: a link in it was changed. Nothing was done.",
+                self.path.display()
+            ),
+        ))
+    }
+
+    /// What is there now.
+    pub(crate) fn kind(&self) -> Result<Kind, ToolError> {
+        match fs::symlink_metadata(&self.real) {
+            Ok(data) => Ok(kind_of(&self.real, &data)),
+            Err(error) if is_missing(&error) => Ok(Kind::Missing),
+            Err(error) => Err(io_failure(&self.path, &error)),
+        }
+    }
+
+    /// Reads a regular file of at most `limit` bytes. Never waits on what is no regular file.
+    pub(crate) fn read(&self, limit: u64) -> Result<Vec<u8>, ToolError> {
+        match self.kind()? {
+            Kind::Missing => return Err(missing(&self.path)),
+            Kind::Directory => return Err(is_directory(&self.path)),
+            Kind::Special(what) => return Err(special(&self.path, what)),
+            Kind::File { size } if size > limit => return Err(too_large(&self.path, size, limit)),
+            Kind::File { .. } => {}
+        }
+        let file = open_without_waiting(&self.real).map_err(|error| io_failure(&self.path, &error))?;
+        let data = file.metadata().map_err(|error| io_failure(&self.path, &error))?;
+        if let Kind::Special(what) = kind_of(&self.real, &data) {
+            return Err(special(&self.path, what));
+        }
+        let mut bytes = Vec::with_capacity(usize::try_from(data.len().min(limit)).unwrap_or_default());
+        file.take(limit + 1).read_to_end(&mut bytes).map_err(|error| io_failure(&self.path, &error))?;
+        if bytes.len() as u64 > limit {
+            return Err(too_large(&self.path, bytes.len() as u64, limit));
+        }
+        Ok(bytes)
+    }
+
+    /// The path for a title, short where it can be, with what a person must know about it.
+    pub(crate) fn title(&self, cx: &ToolContext) -> String {
+        let shown = self.path.strip_prefix(&cx.cwd).unwrap_or(&self.path);
+        let shown = if shown.as_os_str().is_empty() { Path::new(".") } else { shown };
+        let mut title = printable(shown);
+        if self.real != self.path && !self.real.ends_with(shown) {
+            title.push_str(&format!(" (a link to {})", printable(&self.real)));
+        }
+        if !self.inside {
+            title.push_str(" (outside the workspace)");
+        }
+        if looks_secret(&self.real) || looks_secret(&self.path) {
+            title.push_str(" (may hold secrets)");
+        }
+        title
+    }
+}
+
+/// A path on one line: a name with a line break or an escape sequence must not forge what a person reads.
+pub(crate) fn printable(path: &Path) -> String {
+    path.to_string_lossy().chars().map(|c| if c.is_control() { '\u{FFFD}' } else { c }).collect()
+}
+
+fn well_formed(given: &str) -> Result<(), ToolError> {
+    if given.trim().is_empty() {
+        return Err(failure("invalid_args", "The path is empty."));
+    }
+    if given.contains('\0') {
+        return Err(failure("invalid_args", "The path has a NUL character in it, which no path can have."));
+    }
+    let long_name = given.split('/').any(|name| name.len() > LONGEST_NAME);
+    if given.len() > LONGEST_PATH || long_name {
+        return Err(failure(
+            "invalid_args",
+            format!("The path is too long ({} bytes): no file can have it.", given.len()),
+        ));
+    }
+    if given == "~" || given.starts_with("~/") {
+        return Err(failure(
+            "invalid_args",
+            "`~` is not expanded here. Give the absolute path, or one relative to the working folder.",
+        ));
+    }
+    Ok(())
+}
+
+/// The path with `.`, `..` and every link resolved, as the system would; parts that do not exist stay.
+fn real_path(path: &Path) -> Result<PathBuf, ToolError> {
+    let mut real = PathBuf::new();
+    let mut links = 0;
+    let mut ahead: Vec<OsString> = parts_reversed(path);
+    while let Some(part) = ahead.pop() {
+        if part == ".." {
+            real.pop();
+            continue;
+        }
+        let next = real.join(&part);
+        match fs::read_link(&next) {
+            Ok(target) => {
+                links += 1;
+                if links > MOST_LINKS {
+                    return Err(failure(
+                        "not_found",
+                        format!("{} goes through too many links: they form a loop.", path.display()),
+                    ));
+                }
+                if target.is_absolute() {
+                    real = PathBuf::new();
+                }
+                ahead.extend(parts_reversed(&target));
+            }
+            // No link, or nothing there: either way there is nothing to follow.
+            Err(_) => real = next,
+        }
+    }
+    Ok(real)
+}
+
+fn parts_reversed(path: &Path) -> Vec<OsString> {
+    let parts = path.components().filter(|part| !matches!(part, Component::CurDir));
+    let mut parts: Vec<OsString> = parts.map(|part| part.as_os_str().to_owned()).collect();
+    parts.reverse();
+    parts
+}
+
+/// The path without `.` parts. `..` stays: what it means depends on links.
+fn tidy(path: &Path) -> PathBuf {
+    path.components().filter(|part| !matches!(part, Component::CurDir)).collect()
+}
+
+fn kind_of(path: &Path, data: &fs::Metadata) -> Kind {
+    if data.is_dir() {
+        return Kind::Directory;
+    }
+    if SPECIAL_TREES.iter().any(|tree| path.starts_with(tree)) {
+        return Kind::Special("a file of the system itself");
+    }
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::FileTypeExt;
+        let kind = data.file_type();
+        if kind.is_fifo() {
+            return Kind::Special("a named pipe");
+        }
+        if kind.is_socket() {
+            return Kind::Special("a socket");
+        }
+        if kind.is_char_device() || kind.is_block_device() {
+            return Kind::Special("a device");
+        }
+    }
+    if data.is_file() { Kind::File { size: data.len() } } else { Kind::Special("no regular file") }
+}
+
+/// Opens for reading. Between the check and the opening a pipe may have taken the file's place: not waiting
+/// for its other end keeps that harmless.
+fn open_without_waiting(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+        let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY;
+        options.custom_flags(flags.bits().cast_signed());
+    }
+    options.open(path)
+}
+
+fn is_missing(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
+/// An I/O error in words that name the file.
+pub(crate) fn io_failure(path: &Path, error: &io::Error) -> ToolError {
+    let path = path.display();
+    match error.kind() {
+        io::ErrorKind::NotFound => missing(Path::new(&path.to_string())),
+        io::ErrorKind::PermissionDenied => {
+            failure("permission_denied", format!("{path}: no permission. The user would have to grant it."))
+        }
+        _ => failure("io", format!("{path}: {error}")),
+    }
+}
+
+pub(crate) fn missing(path: &Path) -> ToolError {
+    let message = format!(
+        "There is no file {}. Look with list_directory or glob what is there, and mind that relative paths start in the working folder.",
+        path.display()
+    );
+    failure("not_found", message)
+}
+
+pub(crate) fn is_directory(path: &Path) -> ToolError {
+    failure(
+        "is_directory",
+        format!("{} is a directory, not a file. Use list_directory to see what is in it.", path.display()),
+    )
+}
+
+pub(crate) fn special(path: &Path, what: &str) -> ToolError {
+    failure("special_file", format!("{} is {what} and is not opened by this tool.", path.display()))
+}
+
+fn too_large(path: &Path, size: u64, limit: u64) -> ToolError {
+    failure(
+        "too_large",
+        format!(
+            "{} has {size} bytes, more than the {} MB this tool takes. Use grep_search to find what you need in it.",
+            path.display(),
+            limit / 1_000_000
+        ),
+    )
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests;

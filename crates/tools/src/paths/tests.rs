@@ -1,0 +1,98 @@
+use std::os::unix::fs::symlink;
+
+use super::*;
+
+fn workspace() -> (tempfile::TempDir, ToolContext) {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().canonicalize().unwrap().join("work");
+    fs::create_dir_all(root.join("sub")).unwrap();
+    fs::write(root.join("a.txt"), "a").unwrap();
+    fs::write(root.with_file_name("outside.txt"), "o").unwrap();
+    (folder, ToolContext { cwd: root.clone(), roots: vec![root] })
+}
+
+#[test]
+fn dots_and_links_that_lead_out_are_seen() {
+    let (_folder, cx) = workspace();
+    let outside = cx.cwd.with_file_name("outside.txt");
+    symlink(&outside, cx.cwd.join("link")).unwrap();
+    symlink("..", cx.cwd.join("up")).unwrap();
+    symlink("sub", cx.cwd.join("alias")).unwrap();
+    for path in
+        ["../outside.txt", "sub/../../outside.txt", "link", "up/outside.txt", "alias/../../outside.txt"]
+    {
+        let place = Place::resolve(path, &cx).unwrap();
+        assert!(!place.inside && place.real == outside, "{path}: {place:?}");
+        assert!(place.title(&cx).contains("outside the workspace"), "{path}");
+    }
+    for path in ["a.txt", "./a.txt", "sub/../a.txt", "alias/../a.txt", "up/work/a.txt"] {
+        let place = Place::resolve(path, &cx).unwrap();
+        assert!(place.inside && place.real == cx.cwd.join("a.txt"), "{path}: {place:?}");
+    }
+}
+
+#[test]
+fn a_new_file_behind_a_link_is_where_the_link_leads() {
+    let (folder, cx) = workspace();
+    let elsewhere = folder.path().canonicalize().unwrap().join("elsewhere");
+    symlink(&elsewhere, cx.cwd.join("broken")).unwrap();
+    let place = Place::resolve("broken/new.txt", &cx).unwrap();
+    assert_eq!((place.inside, place.real), (false, elsewhere.join("new.txt")));
+    let place = Place::resolve("not/yet/../there.txt", &cx).unwrap();
+    assert_eq!((place.inside, place.real), (true, cx.cwd.join("not/there.txt")));
+}
+
+#[test]
+fn a_prefix_of_a_name_is_not_inside() {
+    let (_folder, cx) = workspace();
+    let sibling = cx.cwd.with_file_name("workshop");
+    assert!(!Place::resolve(sibling.to_str().unwrap(), &cx).unwrap().inside);
+}
+
+#[test]
+fn a_link_that_is_changed_after_the_check_is_noticed() {
+    let (_folder, cx) = workspace();
+    let link = cx.cwd.join("link");
+    symlink("a.txt", &link).unwrap();
+    let place = Place::resolve("link", &cx).unwrap();
+    place.again().unwrap();
+    fs::remove_file(&link).unwrap();
+    symlink("../outside.txt", &link).unwrap();
+    assert_eq!(place.again().unwrap_err().kind, "stale");
+}
+
+#[test]
+fn titles_name_secrets_and_cannot_be_forged() {
+    let (_folder, cx) = workspace();
+    symlink(".env", cx.cwd.join("notes.txt")).unwrap();
+    assert!(Place::resolve(".env", &cx).unwrap().title(&cx).contains("may hold secrets"));
+    assert!(Place::resolve("notes.txt", &cx).unwrap().title(&cx).contains("may hold secrets"));
+    let title = Place::resolve("a\u{1b}[2K\nb", &cx).unwrap().title(&cx);
+    assert!(!title.chars().any(char::is_control), "{title:?}");
+}
+
+#[test]
+fn malformed_paths_loops_and_special_files_are_refused() {
+    let (_folder, cx) = workspace();
+    symlink("loop", cx.cwd.join("loop")).unwrap();
+    for path in ["", "  ", "a\0b", &"x/".repeat(4000), &"x".repeat(300), "~/x", "loop", "loop/a"] {
+        assert!(Place::resolve(path, &cx).is_err(), "{path}");
+    }
+    for path in ["/dev/zero", "/proc/kmsg", "/proc/self/mem", "/dev/stdin"] {
+        let error = Place::resolve(path, &cx).and_then(|place| place.read(1000)).unwrap_err();
+        assert!(["special_file", "not_found"].contains(&&*error.kind), "{path}: {error:?}");
+    }
+    let read = |path: &str| Place::resolve(path, &cx).unwrap().read(1000).unwrap_err().kind;
+    assert_eq!(read("sub"), "is_directory");
+    assert_eq!(read("none"), "not_found");
+    assert_eq!(read("a.txt/none"), "not_found");
+}
+
+#[test]
+fn a_file_over_the_limit_is_not_read() {
+    let (_folder, cx) = workspace();
+    fs::write(cx.cwd.join("big"), vec![b'x'; 101]).unwrap();
+    let place = Place::resolve("big", &cx).unwrap();
+    assert_eq!(place.read(100).unwrap_err().kind, "too_large");
+    assert_eq!(place.read(101).unwrap().len(), 101);
+}

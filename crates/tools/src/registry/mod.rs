@@ -1,0 +1,163 @@
+//! The registry: which tools there are, and which of them the model is offered.
+
+mod discovery;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use charla_proto::tool::{Tool, Toolbox};
+use charla_proto::{FunctionDeclaration, Snapshots};
+
+use crate::files::{ListDirectory, ReadFile, ReadManyFiles, Replace, SaveMemory, Workbench, WriteFile};
+use crate::search::{Glob, GrepSearch};
+use crate::spelling;
+use crate::todos::WriteTodos;
+
+pub use discovery::{
+    Announced, CommandOutput, CommandRunner, DISCOVERED_PREFIX, Discovery, DiscoveryError, ToolCommand,
+    discover, parse_declarations,
+};
+
+/// Names that other agents, and older versions of this one's relatives, have for the same thing.
+const OTHER_NAMES: &[(&str, &str)] = &[
+    ("search_file_content", "grep_search"),
+    ("bash", "run_shell_command"),
+    ("cat", "read_file"),
+    ("edit", "replace"),
+    ("edit_file", "replace"),
+    ("execute_command", "run_shell_command"),
+    ("find", "glob"),
+    ("ls", "list_directory"),
+    ("rg", "grep_search"),
+    ("search", "grep_search"),
+    ("str_replace", "replace"),
+    ("todo_write", "write_todos"),
+    ("view", "read_file"),
+];
+
+/// The one other name that is not just suggested but taken: recorded conversations have it.
+const OLD_NAME: (&str, &str) = ("search_file_content", "grep_search");
+
+/// Where a tool comes from. The model is offered tools in this order.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Source {
+    /// Part of Charla.
+    BuiltIn,
+    /// Announced by the discovery command.
+    Discovered,
+    /// Of an MCP server.
+    Mcp {
+        /// The server.
+        server: String,
+    },
+}
+
+/// Which tools are offered.
+#[derive(Clone, Debug, Default)]
+pub struct Selection {
+    /// The only built-in tools offered; all when absent.
+    pub core: Option<Vec<String>>,
+    /// Tools that are not offered.
+    pub excluded: Vec<String>,
+}
+
+impl Selection {
+    fn offers(&self, name: &str, source: &Source) -> bool {
+        // `run_shell_command(git)` speaks of some calls of a tool: that is for the policy to judge.
+        let whole = |entry: &String| entry.split('(').next().is_some_and(|entry| entry.trim() == name);
+        let core = self.core.as_ref().filter(|_| *source == Source::BuiltIn);
+        core.is_none_or(|core| core.iter().any(whole)) && !self.excluded.iter().any(|entry| entry == name)
+    }
+}
+
+struct Entry {
+    source: Source,
+    tool: Arc<dyn Tool>,
+}
+
+impl Entry {
+    fn name(&self) -> &str {
+        &self.tool.declaration().name
+    }
+}
+
+/// The tools of a session.
+#[derive(Default)]
+pub struct Registry {
+    selection: Selection,
+    entries: Vec<Entry>,
+}
+
+/// A tool took the name of another.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the tool `{name}` was registered twice; the later one is used")]
+pub struct Replaced {
+    /// The name.
+    pub name: String,
+}
+
+impl Registry {
+    /// A registry without tools that offers those of `selection`.
+    pub fn new(selection: Selection) -> Self {
+        Self { selection, entries: Vec::new() }
+    }
+
+    /// Adds a tool. One of the same name gives way, which the caller should tell the user.
+    pub fn register(&mut self, source: Source, tool: Arc<dyn Tool>) -> Option<Replaced> {
+        let name = tool.declaration().name.clone();
+        let before = self.entries.len();
+        self.entries.retain(|entry| entry.name() != name);
+        let replaced = self.entries.len() < before;
+        let at = self.entries.partition_point(|entry| entry.source <= source);
+        self.entries.insert(at, Entry { source, tool });
+        replaced.then_some(Replaced { name })
+    }
+
+    /// Adds the tools for files, search, memory and todos. Facts are remembered in `memory_file`; without
+    /// one there is no tool for it.
+    pub fn register_files(&mut self, snapshots: Arc<dyn Snapshots>, memory_file: Option<PathBuf>) {
+        let bench = Arc::new(Workbench::new(snapshots));
+        let mut tools: Vec<Arc<dyn Tool>> = vec![
+            Arc::new(ListDirectory::default()),
+            Arc::new(ReadFile::default()),
+            Arc::new(ReadManyFiles::default()),
+            Arc::new(GrepSearch::default()),
+            Arc::new(Glob::default()),
+            Arc::new(Replace::new(bench.clone())),
+            Arc::new(WriteFile::new(bench.clone())),
+            Arc::new(WriteTodos::default()),
+        ];
+        if let Some(file) = memory_file {
+            tools.push(Arc::new(SaveMemory::new(bench, file)));
+        }
+        for tool in tools {
+            self.register(Source::BuiltIn, tool);
+        }
+    }
+
+    fn offered(&self) -> impl Iterator<Item = &Entry> {
+        self.entries.iter().filter(|entry| self.selection.offers(entry.name(), &entry.source))
+    }
+}
+
+impl Toolbox for Registry {
+    fn get(&self, name: &str) -> Option<Arc<dyn Tool>> {
+        let name = if name == OLD_NAME.0 { OLD_NAME.1 } else { name };
+        self.offered().find(|entry| entry.name() == name).map(|entry| entry.tool.clone())
+    }
+
+    fn declarations(&self) -> Vec<Arc<FunctionDeclaration>> {
+        self.offered().map(|entry| entry.tool.declaration().clone()).collect()
+    }
+
+    fn nearest(&self, name: &str) -> Option<String> {
+        let lower = name.to_lowercase();
+        let meant = OTHER_NAMES.iter().find(|(other, _)| *other == lower).map(|(_, ours)| *ours);
+        let meant = meant.filter(|ours| self.get(ours).is_some());
+        let names = self.offered().map(Entry::name);
+        meant.or_else(|| spelling::nearest(name, names)).map(str::to_owned)
+    }
+}
+
+#[cfg(test)]
+mod tests;

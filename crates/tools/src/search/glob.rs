@@ -1,0 +1,212 @@
+//! `glob`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use charla_proto::tool::Tool;
+use charla_proto::{
+    Args, BoxFuture, Effect, FunctionDeclaration, Invocation, ToolContext, ToolError, ToolOutput,
+};
+use globset::GlobSet;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::{Filter, patterns, walk};
+use crate::args::Schema;
+use crate::files::expect_folder;
+use crate::invocation::{Prepared, Stop, check, failure, read_within, reading, said};
+use crate::paths::{Place, printable};
+
+/// How many paths are shown.
+const MOST_PATHS: usize = 1000;
+/// How many are found at all: beyond that the pattern is too wide to be of use.
+const MOST_FOUND: usize = 100_000;
+/// Files changed within this time come first, the last changed at the top.
+const RECENT: Duration = Duration::from_secs(24 * 60 * 60);
+const LIMIT: Duration = Duration::from_secs(30);
+
+/// Finds files by a pattern of their path.
+pub struct Glob {
+    schema: Schema,
+}
+
+#[derive(Deserialize)]
+struct Wanted {
+    pattern: String,
+    dir_path: Option<String>,
+    #[serde(default)]
+    case_sensitive: bool,
+    respect_git_ignore: Option<bool>,
+    respect_gemini_ignore: Option<bool>,
+}
+
+impl Default for Glob {
+    fn default() -> Self {
+        let schema = Schema::new(
+            "glob",
+            "Finds files by a glob pattern (`src/**/*.rs`, `*.{md,txt}`) and returns their absolute paths, recently changed ones first.",
+            json!({
+                "pattern": {"type": "string", "minLength": 1, "description": "The pattern, relative to the folder. `*` stays in one folder, `**` goes through all."},
+                "dir_path": {"type": "string", "description": "The folder to look in; the working folder if left out."},
+                "case_sensitive": {"type": "boolean", "description": "Tell upper case from lower case. Default: false."},
+                "respect_git_ignore": {"type": "boolean", "description": "Leave out what .gitignore names. Default: true."},
+                "respect_gemini_ignore": {"type": "boolean", "description": "Leave out what .geminiignore and .charlaignore name. Default: true."},
+            }),
+            &["pattern"],
+        );
+        Self { schema }
+    }
+}
+
+impl Tool for Glob {
+    fn declaration(&self) -> &Arc<FunctionDeclaration> {
+        self.schema.declaration()
+    }
+
+    fn prepare<'a>(
+        &'a self,
+        args: Args,
+        cx: &'a ToolContext,
+    ) -> BoxFuture<'a, Result<Box<dyn Invocation>, ToolError>> {
+        Box::pin(async move {
+            let mut wanted: Wanted = self.schema.read(args)?;
+            let folder = wanted.dir_path.take().filter(|path| !path.is_empty());
+            let context = cx.clone();
+            let place = check(move || Place::resolve(folder.as_deref().unwrap_or("."), &context)).await?;
+            let search = Search::new(&wanted, place)?;
+            let effects = vec![Effect::Read { path: search.place.real.clone() }];
+            let title = format!("Find {} in {}", shown(&wanted.pattern), search.place.title(cx));
+            let plan = reading("glob", title, effects);
+            Ok(Prepared::boxed(plan, move |cx| {
+                read_within(LIMIT, cx.cancelled, move |stop| search.run(stop))
+            }))
+        })
+    }
+}
+
+fn shown(pattern: &str) -> String {
+    let short: String = pattern.chars().filter(|c| !c.is_control()).take(200).collect();
+    format!("'{short}'")
+}
+
+struct Search {
+    place: Place,
+    /// The folder below it that the pattern names before its first wildcard.
+    start: PathBuf,
+    pattern: String,
+    set: GlobSet,
+    filter: Filter,
+}
+
+struct Found {
+    path: PathBuf,
+    changed: SystemTime,
+}
+
+impl Search {
+    fn new(wanted: &Wanted, place: Place) -> Result<Self, ToolError> {
+        let pattern = relative(&wanted.pattern, &place)?;
+        let set = patterns(&[&pattern], wanted.case_sensitive)?;
+        // Without regard to case `SRC/*.rs` may be meant for `src`: only a walk can tell.
+        let below = if wanted.case_sensitive { literal_folder(&pattern) } else { PathBuf::new() };
+        let start = place.real.join(below).components().collect();
+        let filter = Filter::new(wanted.respect_git_ignore, wanted.respect_gemini_ignore);
+        Ok(Self { place, start, pattern, set, filter })
+    }
+
+    fn run(&self, stop: &Stop) -> Result<ToolOutput, ToolError> {
+        self.place.again()?;
+        expect_folder(&self.place)?;
+        let mut found = Vec::new();
+        let mut looked_at = 0_u64;
+        for entry in walk(self.start(), &self.filter).build() {
+            if stop.now() || found.len() >= MOST_FOUND {
+                break;
+            }
+            let Ok(entry) = entry else { continue };
+            looked_at += 1;
+            if entry.file_type().is_some_and(|kind| kind.is_dir()) {
+                continue;
+            }
+            let path = entry.path().strip_prefix(&self.place.real).unwrap_or(entry.path());
+            if self.set.is_match(path) {
+                let changed = entry.metadata().ok().and_then(|data| data.modified().ok());
+                found.push(Found {
+                    path: path.to_owned(),
+                    changed: changed.unwrap_or(SystemTime::UNIX_EPOCH),
+                });
+            }
+        }
+        sort(&mut found, SystemTime::now());
+        Ok(self.in_words(&found, looked_at, stop))
+    }
+
+    /// Where the walk begins: in the pattern's own folder, unless a link leads there, which might lead out.
+    fn start(&self) -> &Path {
+        let no_links = fs::canonicalize(&self.start).is_ok_and(|real| real == self.start);
+        if no_links { &self.start } else { &self.place.real }
+    }
+
+    fn in_words(&self, found: &[Found], looked_at: u64, stop: &Stop) -> ToolOutput {
+        let folder = printable(&self.place.path);
+        let pattern = shown(&self.pattern);
+        let mut text = match found.len() {
+            0 => format!("No files match {pattern} in {folder} ({looked_at} entries were looked at)."),
+            count => format!("{count} file(s) match {pattern} in {folder}, recently changed ones first:"),
+        };
+        for found in found.iter().take(MOST_PATHS) {
+            text.push('\n');
+            text.push_str(&printable(&self.place.path.join(&found.path)));
+        }
+        if found.len() > MOST_PATHS {
+            text.push_str(&format!(
+                "\n[Only the first {MOST_PATHS} are shown. Use a narrower pattern or dir_path.]"
+            ));
+        }
+        if stop.is_late() {
+            text.push_str(&format!("\n[Stopped after {} seconds: there may be more.]", LIMIT.as_secs()));
+        }
+        said(text, format!("Found {} files matching {pattern}", found.len()))
+    }
+}
+
+/// The pattern relative to the folder searched.
+fn relative(pattern: &str, place: &Place) -> Result<String, ToolError> {
+    if pattern.contains('\0') {
+        return Err(failure(
+            "invalid_args",
+            "The pattern has a NUL character in it, which no path can have.",
+        ));
+    }
+    let below = [&place.path, &place.real].into_iter().find_map(|folder| {
+        let rest = Path::new(pattern).strip_prefix(folder).ok()?;
+        Some(rest.to_string_lossy().into_owned())
+    });
+    let pattern = below.unwrap_or_else(|| pattern.trim_start_matches("./").to_owned());
+    if pattern.starts_with('/') || pattern.split('/').any(|part| part == "..") {
+        return Err(failure(
+            "invalid_args",
+            "The pattern leads out of the folder it is searched in. Give that folder as dir_path and a pattern relative to it.",
+        ));
+    }
+    Ok(pattern)
+}
+
+/// The folders a pattern begins with before its first wildcard.
+fn literal_folder(pattern: &str) -> PathBuf {
+    let mut parts: Vec<&str> = pattern.split('/').collect();
+    parts.pop();
+    parts.into_iter().take_while(|part| !part.contains(['*', '?', '[', '{', '\\'])).collect()
+}
+
+fn sort(found: &mut [Found], now: SystemTime) {
+    let is_recent = |changed: SystemTime| now.duration_since(changed).is_ok_and(|age| age < RECENT);
+    found.sort_by(|a, b| match (is_recent(a.changed), is_recent(b.changed)) {
+        (true, true) => b.changed.cmp(&a.changed).then_with(|| a.path.cmp(&b.path)),
+        (true, false) => std::cmp::Ordering::Less,
+        (false, true) => std::cmp::Ordering::Greater,
+        (false, false) => a.path.cmp(&b.path),
+    });
+}

@@ -1,0 +1,314 @@
+//! `grep_search`.
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use charla_proto::tool::Tool;
+use charla_proto::{
+    Args, BoxFuture, Effect, FunctionDeclaration, Invocation, ToolContext, ToolError, ToolOutput,
+    looks_secret,
+};
+use globset::GlobSet;
+use grep_matcher::{LineTerminator, Matcher};
+use grep_regex::{RegexMatcher, RegexMatcherBuilder};
+use grep_searcher::{
+    BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkContextKind, SinkMatch,
+};
+use serde::Deserialize;
+use serde_json::json;
+
+use super::report::{FileMatches, Line, Report};
+use super::{Filter, LONGEST_PATTERN, name_patterns, walk};
+use crate::args::Schema;
+use crate::invocation::{Prepared, Stop, check, failure, read_within, reading};
+use crate::paths::{Kind, Place, missing, special};
+
+/// How many matches are shown unless told otherwise.
+const MATCHES: usize = 100;
+/// How many may be asked for.
+const MOST_MATCHES: usize = 20_000;
+/// How many lines around a match may be asked for.
+const MOST_CONTEXT: usize = 200;
+/// Files with longer lines than this are left out.
+const MOST_LINE_BYTES: usize = 32 << 20;
+pub(super) const LIMIT: Duration = Duration::from_secs(30);
+
+/// Finds text in files by a regular expression.
+pub struct GrepSearch {
+    schema: Schema,
+}
+
+#[derive(Deserialize)]
+struct Wanted {
+    pattern: String,
+    dir_path: Option<String>,
+    include_pattern: Option<String>,
+    exclude_pattern: Option<String>,
+    #[serde(default)]
+    names_only: bool,
+    max_matches_per_file: Option<usize>,
+    total_max_matches: Option<usize>,
+    #[serde(default)]
+    case_sensitive: bool,
+    #[serde(default)]
+    fixed_strings: bool,
+    context: Option<usize>,
+    after: Option<usize>,
+    before: Option<usize>,
+    #[serde(default)]
+    no_ignore: bool,
+}
+
+impl Default for GrepSearch {
+    fn default() -> Self {
+        let count = |words: &str| json!({"type": "integer", "minimum": 0, "description": words});
+        let schema = Schema::new(
+            "grep_search",
+            "Finds lines in files by a regular expression (Rust syntax, line by line) and returns them with their line numbers. Binary and ignored files are left out.",
+            json!({
+                "pattern": {"type": "string", "minLength": 1, "description": "The regular expression, or plain text with fixed_strings."},
+                "dir_path": {"type": "string", "description": "The folder or file to search; the working folder if left out."},
+                "include_pattern": {"type": "string", "description": "A glob of the files to search (`*.rs`, `src/**`)."},
+                "exclude_pattern": {"type": "string", "description": "A regular expression; matching lines that match it too are left out."},
+                "names_only": {"type": "boolean", "description": "Return only the names of the files with matches."},
+                "max_matches_per_file": {"type": "integer", "minimum": 1, "description": "The most matches from one file."},
+                "total_max_matches": {"type": "integer", "minimum": 1, "description": "The most matches altogether. Default: 100."},
+                "case_sensitive": {"type": "boolean", "description": "Tell upper case from lower case. Default: false."},
+                "fixed_strings": {"type": "boolean", "description": "Take the pattern as plain text. Default: false."},
+                "context": count("Lines to show before and after each match."),
+                "after": count("Lines to show after each match."),
+                "before": count("Lines to show before each match."),
+                "no_ignore": {"type": "boolean", "description": "Search ignored files too. Default: false."},
+            }),
+            &["pattern"],
+        );
+        Self { schema }
+    }
+}
+
+impl Tool for GrepSearch {
+    fn declaration(&self) -> &Arc<FunctionDeclaration> {
+        self.schema.declaration()
+    }
+
+    fn prepare<'a>(
+        &'a self,
+        args: Args,
+        cx: &'a ToolContext,
+    ) -> BoxFuture<'a, Result<Box<dyn Invocation>, ToolError>> {
+        Box::pin(async move {
+            let mut wanted: Wanted = self.schema.read(args)?;
+            let folder = wanted.dir_path.take().filter(|path| !path.is_empty());
+            let context = cx.clone();
+            let place = check(move || Place::resolve(folder.as_deref().unwrap_or("."), &context)).await?;
+            let search = Search::new(wanted, place)?;
+            let effects = vec![Effect::Read { path: search.place.real.clone() }];
+            let title = format!("Search {} for {}", search.place.title(cx), search.shown_pattern());
+            let plan = reading("grep_search", title, effects);
+            Ok(Prepared::boxed(plan, move |cx| {
+                read_within(LIMIT, cx.cancelled, move |stop| search.run(stop))
+            }))
+        })
+    }
+}
+
+struct Search {
+    place: Place,
+    wanted: Wanted,
+    matcher: RegexMatcher,
+    excluded: Option<RegexMatcher>,
+    included: Option<GlobSet>,
+}
+
+impl Search {
+    fn new(wanted: Wanted, place: Place) -> Result<Self, ToolError> {
+        let matcher = matcher(&wanted.pattern, wanted.case_sensitive, wanted.fixed_strings)?;
+        let excluded = wanted.exclude_pattern.as_deref().filter(|pattern| !pattern.is_empty());
+        let excluded =
+            excluded.map(|pattern| self::matcher(pattern, wanted.case_sensitive, false)).transpose()?;
+        let included = name_patterns(wanted.include_pattern.as_deref())?;
+        Ok(Self { place, wanted, matcher, excluded, included })
+    }
+
+    fn shown_pattern(&self) -> String {
+        let short: String = self.wanted.pattern.chars().filter(|c| !c.is_control()).take(200).collect();
+        format!("'{short}'")
+    }
+
+    fn run(&self, stop: &Stop) -> Result<ToolOutput, ToolError> {
+        self.place.again()?;
+        let (before, after) = self.context();
+        let mut report = Report::default();
+        match self.place.kind()? {
+            Kind::Missing => return Err(missing(&self.place.path)),
+            Kind::Special(what) => return Err(special(&self.place.path, what)),
+            Kind::File { .. } => {
+                let name = self.place.real.file_name().map(Path::new).unwrap_or(&self.place.real);
+                self.search(&self.place.real, name, before, after, &mut report, stop);
+            }
+            Kind::Directory => self.search_folder(before, after, &mut report, stop),
+        }
+        if before == 0 && after == 0 && self.wanted.context.is_none() && !self.wanted.names_only {
+            self.widen(&mut report, stop);
+        }
+        report.late = stop.is_late();
+        Ok(report.in_words(&self.place, &self.shown_pattern(), self.wanted.names_only))
+    }
+
+    /// Lines before and after each match.
+    fn context(&self) -> (usize, usize) {
+        let both = self.wanted.context.unwrap_or(0);
+        let lines = |own: Option<usize>| own.unwrap_or(both).min(MOST_CONTEXT);
+        (lines(self.wanted.before), lines(self.wanted.after))
+    }
+
+    fn most(&self) -> usize {
+        self.wanted.total_max_matches.unwrap_or(MATCHES).min(MOST_MATCHES)
+    }
+
+    fn search_folder(&self, before: usize, after: usize, report: &mut Report, stop: &Stop) {
+        let filter = Filter::new(Some(!self.wanted.no_ignore), Some(!self.wanted.no_ignore));
+        for entry in walk(&self.place.real, &filter).build() {
+            if stop.now() || report.capped {
+                return;
+            }
+            let Ok(entry) = entry else { continue };
+            if !entry.file_type().is_some_and(|kind| kind.is_file()) {
+                continue;
+            }
+            let name = entry.path().strip_prefix(&self.place.real).unwrap_or(entry.path());
+            if self.included.as_ref().is_some_and(|set| !set.is_match(name)) {
+                continue;
+            }
+            if looks_secret(entry.path()) {
+                report.secrets += 1;
+                continue;
+            }
+            self.search(entry.path(), name, before, after, report, stop);
+        }
+    }
+
+    fn search(
+        &self,
+        path: &Path,
+        name: &Path,
+        before: usize,
+        after: usize,
+        report: &mut Report,
+        stop: &Stop,
+    ) {
+        let left = self.most().saturating_sub(report.matches);
+        let per_file = self.wanted.max_matches_per_file.unwrap_or(usize::MAX);
+        let mut sink = Collector {
+            search: self,
+            stop,
+            most: if self.wanted.names_only { 1 } else { left.min(per_file) },
+            matches: 0,
+            more: false,
+            lines: Vec::new(),
+        };
+        let mut searcher = SearcherBuilder::new()
+            .line_number(true)
+            .line_terminator(LineTerminator::crlf())
+            .before_context(before)
+            .after_context(after)
+            .binary_detection(BinaryDetection::quit(0))
+            .heap_limit(Some(MOST_LINE_BYTES))
+            .build();
+        report.searched += 1;
+        if searcher.search_path(&self.matcher, path, &mut sink).is_err() {
+            report.unreadable += 1;
+        }
+        let (matches, more, lines) = (sink.matches, sink.more, sink.lines);
+        if matches > 0 {
+            report.matches += matches;
+            report.files.push(FileMatches { name: name.to_owned(), matches, lines });
+        }
+        report.capped |= report.matches >= self.most() && (more || !self.wanted.names_only);
+        report.cut_files += usize::from(more && !self.wanted.names_only && matches >= per_file);
+    }
+
+    /// With very few matches, shows what is around them: it saves the model from reading the files.
+    fn widen(&self, report: &mut Report, stop: &Stop) {
+        let around = match report.matches {
+            1 => 50,
+            2 | 3 => 15,
+            _ => return,
+        };
+        let names: Vec<_> = std::mem::take(&mut report.files).into_iter().map(|file| file.name).collect();
+        (report.matches, report.searched) = (0, report.searched - names.len());
+        for name in names {
+            let path =
+                if self.place.real.is_file() { self.place.real.clone() } else { self.place.real.join(&name) };
+            self.search(&path, &name, around, around, report, stop);
+        }
+    }
+}
+
+fn matcher(pattern: &str, case_sensitive: bool, fixed: bool) -> Result<RegexMatcher, ToolError> {
+    let shown: String = pattern.chars().take(200).collect();
+    if pattern.len() > LONGEST_PATTERN {
+        return Err(failure("invalid_args", format!("The pattern is too long ({} bytes).", pattern.len())));
+    }
+    let built = RegexMatcherBuilder::new()
+        .case_insensitive(!case_sensitive)
+        .fixed_strings(fixed)
+        .multi_line(true)
+        .crlf(true)
+        .build(pattern);
+    built.map_err(|error| {
+        let reason: String = error.to_string().chars().take(500).collect();
+        let message = format!(
+            "'{shown}' cannot be searched for: {reason}. The search goes line by line; to find plain text, set fixed_strings."
+        );
+        failure("invalid_args", message)
+    })
+}
+
+struct Collector<'a> {
+    search: &'a Search,
+    stop: &'a Stop,
+    most: usize,
+    matches: usize,
+    /// There are matches beyond the most.
+    more: bool,
+    lines: Vec<Line>,
+}
+
+impl Collector<'_> {
+    fn push(&mut self, number: Option<u64>, bytes: &[u8], is_match: bool) {
+        let text = String::from_utf8_lossy(bytes);
+        let text = text.trim_end_matches(['\n', '\r']);
+        self.lines.push(Line::new(number.unwrap_or_default(), text, is_match));
+    }
+}
+
+impl Sink for Collector<'_> {
+    type Error = io::Error;
+
+    fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> Result<bool, io::Error> {
+        let excluded = self.search.excluded.as_ref();
+        if excluded.is_some_and(|excluded| excluded.is_match(found.bytes()).unwrap_or(false)) {
+            return Ok(!self.stop.now());
+        }
+        if self.matches >= self.most {
+            self.more = true;
+            return Ok(false);
+        }
+        self.matches += 1;
+        self.push(found.line_number(), found.bytes(), true);
+        Ok(!self.stop.now() && !self.search.wanted.names_only)
+    }
+
+    fn context(&mut self, _: &Searcher, context: &SinkContext<'_>) -> Result<bool, io::Error> {
+        // Once the most is reached only what follows the last match is still wanted.
+        if self.matches >= self.most && *context.kind() == SinkContextKind::Before {
+            self.more = true;
+            return Ok(false);
+        }
+        self.push(context.line_number(), context.bytes(), false);
+        Ok(!self.stop.now())
+    }
+}

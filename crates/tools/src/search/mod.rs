@@ -1,0 +1,108 @@
+//! The tools that find files and text.
+
+mod glob;
+mod grep;
+mod report;
+
+use std::path::Path;
+
+use charla_proto::ToolError;
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use ignore::WalkBuilder;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::invocation::failure;
+
+pub use glob::Glob;
+pub use grep::GrepSearch;
+
+/// Longer patterns are no patterns anybody means.
+const LONGEST_PATTERN: usize = 10_000;
+
+/// Which ignore files count.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(default)]
+pub(crate) struct Filter {
+    /// `.gitignore` and what belongs to it.
+    respect_git_ignore: bool,
+    /// `.geminiignore` and `.charlaignore`.
+    respect_gemini_ignore: bool,
+}
+
+impl Default for Filter {
+    fn default() -> Self {
+        Self { respect_git_ignore: true, respect_gemini_ignore: true }
+    }
+}
+
+impl Filter {
+    pub(crate) fn new(git: Option<bool>, own: Option<bool>) -> Self {
+        Self { respect_git_ignore: git.unwrap_or(true), respect_gemini_ignore: own.unwrap_or(true) }
+    }
+}
+
+/// The schema of a [`Filter`].
+pub(crate) fn filter_schema() -> Value {
+    json!({
+        "type": "object",
+        "description": "Which ignore files count; all do unless told otherwise.",
+        "properties": {
+            "respect_git_ignore": {"type": "boolean", "description": "Leave out what .gitignore names."},
+            "respect_gemini_ignore": {"type": "boolean", "description": "Leave out what .geminiignore and .charlaignore name."},
+        },
+    })
+}
+
+/// A walk through a folder: in order, hidden files included, links not followed (so it never leaves the
+/// folder), `.git` never entered.
+pub(crate) fn walk(folder: &Path, filter: &Filter) -> WalkBuilder {
+    let mut walk = WalkBuilder::new(folder);
+    walk.hidden(false)
+        .follow_links(false)
+        .require_git(false)
+        .git_ignore(filter.respect_git_ignore)
+        .git_global(filter.respect_git_ignore)
+        .git_exclude(filter.respect_git_ignore)
+        .ignore(filter.respect_git_ignore)
+        .sort_by_file_path(Path::cmp)
+        .filter_entry(|entry| entry.depth() == 0 || entry.file_name() != ".git");
+    if filter.respect_gemini_ignore {
+        walk.add_custom_ignore_filename(".geminiignore").add_custom_ignore_filename(".charlaignore");
+    }
+    walk
+}
+
+/// Patterns as one set. A star does not cross folders, two do.
+pub(crate) fn patterns<S: AsRef<str>>(patterns: &[S], case_sensitive: bool) -> Result<GlobSet, ToolError> {
+    let mut set = GlobSetBuilder::new();
+    for pattern in patterns {
+        let pattern = pattern.as_ref();
+        let invalid = |reason: &dyn std::fmt::Display| {
+            let shown: String = pattern.chars().take(100).collect();
+            failure("invalid_args", format!("`{shown}` is no valid glob pattern: {reason}."))
+        };
+        if pattern.len() > LONGEST_PATTERN {
+            return Err(invalid(&"it is too long"));
+        }
+        let glob = GlobBuilder::new(pattern)
+            .literal_separator(true)
+            .case_insensitive(!case_sensitive)
+            .backslash_escape(true)
+            .build()
+            .map_err(|error| invalid(error.kind()))?;
+        set.add(glob);
+    }
+    set.build()
+        .map_err(|error| failure("invalid_args", format!("The patterns are too much at once: {error}.")))
+}
+
+/// A filter for file names in a search: `*.rs` means files of that name in any folder.
+pub(crate) fn name_patterns(pattern: Option<&str>) -> Result<Option<GlobSet>, ToolError> {
+    let Some(pattern) = pattern.filter(|pattern| !pattern.is_empty()) else { return Ok(None) };
+    let pattern = pattern.trim_start_matches("./");
+    if pattern.contains('/') {
+        return patterns(&[pattern, &format!("**/{pattern}")], true).map(Some);
+    }
+    patterns(&[&format!("**/{pattern}"), &format!("**/{pattern}/**")], true).map(Some)
+}

@@ -1,0 +1,124 @@
+//! A workspace with the tools in it.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use charla_proto::tool::{Tool, Toolbox};
+use charla_proto::{
+    Invocation, Plan, RunContext, SnapshotError, Snapshots, ToolContext, ToolError, ToolOutput,
+};
+use charla_tools::{Registry, Selection};
+use serde_json::Value;
+
+/// Keeps contents in memory, named by their number.
+#[derive(Default)]
+pub struct Kept(Mutex<HashMap<String, Vec<u8>>>);
+
+impl Snapshots for Kept {
+    fn keep(&self, bytes: &[u8]) -> Result<String, SnapshotError> {
+        let mut kept = self.0.lock().unwrap();
+        if let Some((hash, _)) = kept.iter().find(|(_, known)| *known == bytes) {
+            return Ok(hash.clone());
+        }
+        let hash = format!("#{}", kept.len());
+        kept.insert(hash.clone(), bytes.to_vec());
+        Ok(hash)
+    }
+
+    fn load(&self, hash: &str) -> Result<Vec<u8>, SnapshotError> {
+        self.0.lock().unwrap().get(hash).cloned().ok_or_else(|| SnapshotError::Missing(hash.to_owned()))
+    }
+}
+
+pub struct Bench {
+    _folder: tempfile::TempDir,
+    pub root: PathBuf,
+    pub kept: Arc<Kept>,
+    registry: Registry,
+    cx: ToolContext,
+}
+
+impl Bench {
+    pub fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap().join("work");
+        fs::create_dir(&root).unwrap();
+        let kept = Arc::new(Kept::default());
+        let mut registry = Registry::new(Selection::default());
+        registry.register_files(kept.clone(), Some(root.join("../memory/CHARLA.md")));
+        let cx = ToolContext { cwd: root.clone(), roots: vec![root.clone()] };
+        Self { _folder: folder, root, kept, registry, cx }
+    }
+
+    pub fn write(&self, path: &str, content: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.root.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, content).unwrap();
+        path
+    }
+
+    pub fn bytes(&self, path: &str) -> Vec<u8> {
+        fs::read(self.root.join(path)).unwrap()
+    }
+
+    pub fn exists(&self, path: &str) -> bool {
+        self.root.join(path).symlink_metadata().is_ok()
+    }
+
+    pub fn tool(&self, name: &str) -> Arc<dyn Tool> {
+        self.registry.get(name).unwrap()
+    }
+
+    pub fn names(&self) -> Vec<String> {
+        self.registry.declarations().iter().map(|declaration| declaration.name.clone()).collect()
+    }
+
+    pub async fn prepare(&self, tool: &str, args: Value) -> Result<Box<dyn Invocation>, ToolError> {
+        let Value::Object(args) = args else { panic!("arguments are objects") };
+        self.tool(tool).prepare(args, &self.cx).await
+    }
+
+    pub async fn plan(&self, tool: &str, args: Value) -> Plan {
+        self.prepare(tool, args).await.unwrap().plan().clone()
+    }
+
+    /// Prepares and runs; a refusal comes back as an output, as the model sees it. Nothing may hang.
+    pub async fn run(&self, tool: &str, args: Value) -> ToolOutput {
+        let call = async {
+            match self.prepare(tool, args).await {
+                Ok(call) => run(call).await,
+                Err(error) => ToolOutput { error: Some(error), ..ToolOutput::default() },
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(20), call).await.expect("a call hangs")
+    }
+
+    /// The words of a call that succeeds.
+    pub async fn ok(&self, tool: &str, args: Value) -> String {
+        let output = self.run(tool, args).await;
+        assert_eq!(output.error, None);
+        words(&output)
+    }
+
+    /// The error of a call that fails.
+    pub async fn err(&self, tool: &str, args: Value) -> ToolError {
+        let output = self.run(tool, args).await;
+        output.error.unwrap_or_else(|| panic!("{tool} succeeded: {:?}", output.content))
+    }
+}
+
+pub async fn run(call: Box<dyn Invocation>) -> ToolOutput {
+    call.run(RunContext { cancelled: Box::pin(std::future::pending()), live: Box::new(|_| ()) }).await
+}
+
+pub fn words(output: &ToolOutput) -> String {
+    output.content.iter().filter_map(|part| part.as_text()).collect::<Vec<_>>().join("\n")
+}
+
+/// Makes a named pipe.
+pub fn pipe(path: &Path) {
+    assert!(std::process::Command::new("mkfifo").arg(path).status().unwrap().success());
+}

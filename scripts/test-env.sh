@@ -1,0 +1,50 @@
+# Sourced by ./test: makes the Python environment that the differential tests need.
+#
+# make_test_env ROOT
+#   Installs ROOT/tests/requirements.txt into ROOT/.test-env/venv and exports CHARLA_TEST_PYTHON.
+#   Does nothing when the environment stands and the requirements have not changed.
+#   Without the venv module it installs into a plain directory instead.
+
+make_test_env() {
+    local root=$1
+    local requirements=$root/tests/requirements.txt
+    local venv=$root/.test-env/venv
+    local stamp=$venv/requirements.sha256
+    local wanted
+    wanted=$(sha256sum <"$requirements") || return 1
+
+    export CHARLA_TEST_PYTHON=$venv/bin/python
+    if [ -x "$CHARLA_TEST_PYTHON" ] && [ "$(cat "$stamp" 2>/dev/null)" = "$wanted" ]; then
+        return 0
+    fi
+    if ! command -v python3 >/dev/null; then
+        echo "error: python3 is needed to test against the official SDKs" >&2
+        return 1
+    fi
+
+    # An environment that is incomplete has no stamp, so it is made anew.
+    rm -rf "$venv"
+    mkdir -p "$root/.test-env"
+    if python3 -m venv "$venv" >/dev/null 2>&1; then
+        "$venv/bin/python" -m pip install --quiet --disable-pip-version-check \
+            -r "$requirements" || return 1
+    else
+        rm -rf "$venv"
+        make_plain_env "$venv" "$requirements" || return 1
+    fi
+    printf '%s\n' "$wanted" >"$stamp"
+}
+
+# A directory of packages, and a python that finds them: for systems whose python3 comes without venv.
+make_plain_env() {
+    local venv=$1
+    local requirements=$2
+    mkdir -p "$venv/bin" "$venv/packages"
+    python3 -m pip install --quiet --disable-pip-version-check --root-user-action=ignore \
+        --target "$venv/packages" -r "$requirements" || return 1
+    {
+        echo '#!/bin/sh'
+        printf 'PYTHONPATH="%s" exec python3 "$@"\n' "$venv/packages"
+    } >"$venv/bin/python"
+    chmod +x "$venv/bin/python"
+}
