@@ -164,6 +164,13 @@ impl Scheduler {
         *slot = ScheduledCall { call, status: CallStatus::Validating, invocation: None, plan: None };
     }
 
+    /// Hands a call what the person said to its questions.
+    pub fn answered(&mut self, index: usize, answers: Vec<String>) {
+        if let Some(invocation) = &mut self.calls[index].invocation {
+            invocation.answered(answers);
+        }
+    }
+
     /// The scheduled calls that may start now. A call that writes waits for everything before it, and
     /// everything after it waits for it: the model meant them in this order.
     pub fn ready(&self) -> Vec<usize> {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::Plan;
+use crate::{Plan, Question};
 
 /// How much is allowed without asking.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -173,6 +173,11 @@ pub enum ConfirmationDetail {
         /// With these arguments.
         args: Map<String, Value>,
     },
+    /// The model asks the person something; [`Outcome::Answers`] is the answer.
+    AskUser {
+        /// What it asks.
+        questions: Vec<Question>,
+    },
 }
 
 /// A person's answer.
@@ -193,6 +198,11 @@ pub enum Outcome {
     ModifyWithEditor {
         /// The content.
         new_content: String,
+    },
+    /// What the person says to [`ConfirmationDetail::AskUser`].
+    Answers {
+        /// One for each question, in their order; an empty one was left open.
+        answers: Vec<String>,
     },
     /// No.
     Cancel {

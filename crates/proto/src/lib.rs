@@ -56,6 +56,6 @@ pub use response::{
 pub use secret::looks_secret;
 pub use snapshot::{SnapshotError, Snapshots};
 pub use tool::{
-    Args, Effect, Invocation, Lane, Plan, Preview, RunContext, ToolContext, ToolError, ToolOutput, Word,
-    WordKind,
+    Args, Effect, Invocation, Lane, Plan, Preview, Question, QuestionKind, QuestionOption, RunContext,
+    ToolContext, ToolError, ToolOutput, Word, WordKind,
 };

@@ -41,6 +41,10 @@ pub trait Invocation: Send + Sync {
     /// What would happen.
     fn plan(&self) -> &Plan;
 
+    /// Takes what the person said to the questions of [`Preview::Questions`]. Called before [`Self::run`],
+    /// and only for such a plan: answers never come through the arguments, where a model could make them up.
+    fn answered(&mut self, _answers: Vec<String>) {}
+
     /// Does it. Always comes back with an output, cancelled or not.
     fn run(self: Box<Self>, cx: RunContext) -> BoxFuture<'static, ToolOutput>;
 }
@@ -216,6 +220,56 @@ pub enum Preview {
         /// The words.
         text: String,
     },
+    /// Questions to the person: the call does nothing else, and no rule can answer in the person's place.
+    Questions {
+        /// The questions.
+        questions: Vec<Question>,
+    },
+}
+
+/// Something the model wants to know from the person.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Question {
+    /// The whole question.
+    pub question: String,
+    /// It in a word or two.
+    pub header: String,
+    /// What kind of answer is wanted.
+    #[serde(rename = "type", default)]
+    pub kind: QuestionKind,
+    /// What can be chosen; a person may always say something else.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub options: Vec<QuestionOption>,
+    /// More than one may be chosen.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub multi_select: bool,
+    /// Shown in the empty field.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub placeholder: Option<String>,
+}
+
+/// What kind of answer a question wants.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum QuestionKind {
+    /// One or some of the options.
+    #[default]
+    Choice,
+    /// Free words.
+    Text,
+    /// Yes or no.
+    Yesno,
+}
+
+/// An answer that can be chosen.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QuestionOption {
+    /// The answer.
+    pub label: String,
+    /// What it means.
+    #[serde(default)]
+    pub description: String,
 }
 
 /// Whether a call may run beside others.

@@ -18,6 +18,11 @@ const MOST_QUOTED: usize = 80;
 /// Fields some models add to every call; they mean nothing to a tool.
 const IGNORED: &[&str] = &["wait_for_previous"];
 
+/// Arguments that fit the schema and still cannot be used, and why.
+pub(crate) fn invalid(message: impl std::fmt::Display) -> ToolError {
+    failure("invalid_args", format!("Invalid arguments: {message}."))
+}
+
 /// A tool's declaration with its compiled schema.
 pub struct Schema {
     declaration: Arc<FunctionDeclaration>,

@@ -1,10 +1,14 @@
 //! Charla's tools.
 
 mod args;
+pub mod ask_user;
+pub mod command;
 pub mod edit;
 mod files;
 mod invocation;
+pub mod memory;
 mod paths;
+pub mod process;
 mod registry;
 mod search;
 pub mod shell;
@@ -12,6 +16,7 @@ mod spelling;
 pub mod text;
 mod todos;
 pub mod truncate;
+pub mod web_fetch;
 
 pub use files::{ListDirectory, ReadFile, ReadManyFiles, Replace, SaveMemory, Workbench, WriteFile};
 pub use registry::{Registry, Replaced, Selection, Source};

@@ -25,6 +25,9 @@ pub(super) struct Grants {
 
 impl Grants {
     fn cover(&self, plan: &Plan) -> bool {
+        if matches!(plan.preview, Preview::Questions { .. }) {
+            return false;
+        }
         self.tools.contains(&plan.tool)
             || self.plans.iter().any(|(tool, effects)| *tool == plan.tool && *effects == plan.effects)
             || plan.effects.iter().any(|effect| match effect {
@@ -49,7 +52,10 @@ impl Grants {
                     _ => None,
                 }));
             }
-            Outcome::ProceedOnce | Outcome::ModifyWithEditor { .. } | Outcome::Cancel { .. } => {}
+            Outcome::ProceedOnce
+            | Outcome::ModifyWithEditor { .. }
+            | Outcome::Answers { .. }
+            | Outcome::Cancel { .. } => {}
         }
     }
 }
@@ -141,6 +147,10 @@ impl Actor {
             return self.refuse(index, ToolError { kind: "loop".to_owned(), message }).await;
         }
         match self.settings.policy.judge(&plan, self.ledger.conversation.mode) {
+            // A question to the person cannot be allowed away: somebody has to answer it.
+            Verdict::Allow { rule } if matches!(plan.preview, Preview::Questions { .. }) => {
+                self.ask(index, &call, &plan, rule).await?;
+            }
             Verdict::Allow { .. } => self.advance(index, CallStatus::Scheduled),
             Verdict::Deny { rule, reason } => {
                 let message = format!("Tool execution denied by policy: {reason} (rule: {rule})");
@@ -271,6 +281,12 @@ impl Actor {
                     scheduler.change(index, call, &self.settings.toolbox, &self.settings.tool_context);
                 }
             }
+            Outcome::Answers { answers } => {
+                if let Phase::Calls(scheduler) = &mut self.phase {
+                    scheduler.answered(index, answers);
+                }
+                self.advance(index, CallStatus::Scheduled);
+            }
             _ => self.advance(index, CallStatus::Scheduled),
         }
         self.start_ready().await
@@ -338,16 +354,18 @@ fn confirmation(
             before: before.clone(),
             after: after.clone(),
         },
+        (Preview::Questions { questions }, _) => ConfirmationDetail::AskUser { questions: questions.clone() },
         (Preview::Text { text }, _) => ConfirmationDetail::Info { text: text.clone(), urls: hosts(plan) },
         (Preview::None, _) => ConfirmationDetail::Info { text: plan.title.clone(), urls: hosts(plan) },
     };
+    let asks = matches!(detail, ConfirmationDetail::AskUser { .. });
     Confirmation {
         tool: plan.tool.clone(),
         title: plan.title.clone(),
         detail,
         rule,
         isolation: isolation.to_owned(),
-        always: always(missing),
+        always: if asks { None } else { always(missing) },
         reasons: missing.iter().map(|part| format!("{}: {}", part.what, part.reason)).collect(),
     }
 }

@@ -1,0 +1,113 @@
+//! What the model is told about a command.
+
+use std::fmt::Write;
+use std::time::Duration;
+
+use charla_proto::{Part, ToolError, ToolOutput};
+
+use crate::invocation::failure;
+use crate::process::{Ending, Stop};
+
+/// A command that ended. A failing command is no failing tool: the model reads its exit code.
+pub(super) fn ended(
+    output: &str,
+    group: i32,
+    ending: &Ending,
+    silence: Duration,
+) -> Result<ToolOutput, ToolError> {
+    match ending.stopped {
+        None => {
+            let text = facts(output, group, ending);
+            let display = output.trim_end();
+            let display = if display.is_empty() { text.clone() } else { display.to_owned() };
+            Ok(ToolOutput {
+                content: vec![Part::text(text)],
+                display: Some(display),
+                ..ToolOutput::default()
+            })
+        }
+        Some(Stop::Asked) => Err(failure(
+            "cancelled",
+            so_far("The command was cancelled by the user before it ended.", output),
+        )),
+        Some(Stop::Silent) => {
+            let said = format!(
+                "The command was ended because it wrote nothing for {} seconds. If it needs input, answer in \
+                 advance with flags; if it is a server, run it with is_background.",
+                silence.as_secs()
+            );
+            Err(failure("timeout", so_far(&said, output)))
+        }
+    }
+}
+
+fn so_far(said: &str, output: &str) -> String {
+    match output.trim_end() {
+        "" => format!("{said} It had written nothing."),
+        output => format!("{said} Its output until then:\n{output}"),
+    }
+}
+
+/// The lines that say something.
+fn facts(output: &str, group: i32, ending: &Ending) -> String {
+    let output = output.trim_end_matches('\n');
+    let mut text = format!("Output: {}", if output.is_empty() { "(empty)" } else { output });
+    // Writing to a string does not fail.
+    if let Some(code) = ending.code.filter(|code| *code != 0) {
+        let _ = write!(text, "\nExit Code: {code}");
+    }
+    if let Some(signal) = ending.signal {
+        let _ = write!(text, "\nSignal: {signal}{}", name(signal));
+    }
+    if ending.code.is_none() && ending.signal.is_none() {
+        text.push_str("\nError: its end could not be observed");
+    }
+    if !ending.strays.is_empty() {
+        let strays: Vec<String> = ending.strays.iter().map(i32::to_string).collect();
+        let _ = write!(text, "\nBackground PIDs: {}\nProcess Group PGID: {group}", strays.join(", "));
+    }
+    text
+}
+
+fn name(signal: i32) -> String {
+    const NAMES: [(i32, &str); 10] = [
+        (1, "HUP"),
+        (2, "INT"),
+        (3, "QUIT"),
+        (4, "ILL"),
+        (6, "ABRT"),
+        (8, "FPE"),
+        (9, "KILL"),
+        (11, "SEGV"),
+        (13, "PIPE"),
+        (15, "TERM"),
+    ];
+    let known = NAMES.iter().find(|(number, _)| *number == signal);
+    known.map(|(_, name)| format!(" (SIG{name})")).unwrap_or_default()
+}
+
+/// A command left in the background; one that has already ended says how.
+pub(super) fn left_running(first: &str, id: i32, ending: Option<&Ending>) -> String {
+    match ending {
+        Some(ending) => format!("The background command has already ended.\n{}", facts(first, id, ending)),
+        None => {
+            let first = if first.is_empty() { "(nothing yet)" } else { first };
+            format!(
+                "The command runs in the background.\nPID: {id}\nOutput so far: {first}\n\
+                 Use read_background_output with this pid to see more."
+            )
+        }
+    }
+}
+
+/// How a background process stands, in a few words.
+pub(super) fn state(ending: Option<&Ending>, over: bool) -> String {
+    match ending {
+        None => "running".to_owned(),
+        Some(ending) if !ending.strays.is_empty() && !over => "ended, but left processes running".to_owned(),
+        Some(Ending { stopped: Some(_), .. }) => "ended by us".to_owned(),
+        Some(Ending { code: Some(code), .. }) => format!("exited with code {code}"),
+        Some(Ending { signal: Some(signal), .. }) => format!("ended by signal {signal}{}", name(*signal)),
+        Some(_) => "ended".to_owned(),
+    }
+}

@@ -1,0 +1,222 @@
+use std::sync::Mutex;
+
+use serde_json::Value;
+
+use super::*;
+use crate::process::{Environment, ProcessSettings, SpillFolder, is_secret_name};
+
+struct Bench {
+    folder: tempfile::TempDir,
+    processes: Processes,
+    cx: ToolContext,
+}
+
+fn bench() -> Bench {
+    let folder = tempfile::tempdir().unwrap();
+    let environment = Environment::new(std::env::vars_os(), is_secret_name);
+    let spills = SpillFolder::new(folder.path().join("spilled"));
+    let cwd = folder.path().canonicalize().unwrap();
+    let cx = ToolContext { cwd: cwd.clone(), roots: vec![cwd] };
+    Bench { processes: Processes::new(ProcessSettings::new(environment, spills)), folder, cx }
+}
+
+fn args(value: Value) -> Args {
+    value.as_object().cloned().unwrap_or_default()
+}
+
+fn quiet() -> RunContext {
+    RunContext { cancelled: Box::pin(std::future::pending()), live: Box::new(|_| {}) }
+}
+
+fn text(output: &ToolOutput) -> String {
+    output.content.iter().filter_map(|part| part.as_text()).collect()
+}
+
+impl Bench {
+    async fn call(&self, tool: &dyn Tool, value: Value) -> ToolOutput {
+        match tool.prepare(args(value), &self.cx).await {
+            Ok(invocation) => invocation.run(quiet()).await,
+            Err(error) => ToolOutput { error: Some(error), ..ToolOutput::default() },
+        }
+    }
+
+    async fn run(&self, value: Value) -> ToolOutput {
+        self.call(&RunShellCommand::new(self.processes.clone()), value).await
+    }
+}
+
+#[tokio::test]
+async fn a_command_says_only_what_there_is_to_say() {
+    let bench = bench();
+    let cases = [
+        ("echo hello", "Output: hello"),
+        ("true", "Output: (empty)"),
+        ("echo no >&2; exit 4", "Output: no\nExit Code: 4"),
+        ("kill -KILL $$", "Output: (empty)\nSignal: 9 (SIGKILL)"),
+        ("printf '\\033[32mgreen\\033[0m'", "Output: green"),
+        ("[[ -n $BASH_VERSION ]] && echo bash", "Output: bash"),
+    ];
+    for (command, said) in cases {
+        let output = bench.run(json!({ "command": command })).await;
+        assert_eq!((output.error.clone(), text(&output)), (None, said.to_owned()), "{command}");
+    }
+    let output = bench.run(json!({ "command": "no_such_program_here" })).await;
+    assert!(text(&output).ends_with("command not found\nExit Code: 127"), "{}", text(&output));
+}
+
+#[tokio::test]
+async fn the_plan_shows_the_whole_command_and_its_folder() {
+    let bench = bench();
+    std::fs::create_dir(bench.folder.path().join("inner")).unwrap();
+    let tool = RunShellCommand::new(bench.processes.clone());
+    let wanted = json!({ "command": "pwd; ls", "dir_path": "inner", "description": "Look around" });
+    let invocation = tool.prepare(args(wanted), &bench.cx).await.unwrap_or_else(|error| panic!("{error}"));
+    let cwd = bench.cx.cwd.join("inner");
+    let plan = invocation.plan().clone();
+    assert_eq!(plan.title, "pwd; ls (Look around)");
+    assert_eq!(plan.effects, [Effect::Exec { command: "pwd; ls".to_owned(), cwd: cwd.clone() }]);
+    assert_eq!(plan.preview, Preview::Command { command: "pwd; ls".to_owned(), cwd: cwd.clone() });
+    assert_eq!(plan.lane, Lane::Exclusive);
+    assert_eq!(text(&invocation.run(quiet()).await), format!("Output: {}", cwd.display()));
+}
+
+#[tokio::test]
+async fn hostile_arguments_are_refused_in_words() {
+    let bench = bench();
+    std::fs::write(bench.folder.path().join("file"), "x").unwrap();
+    let cases = [
+        (json!({}), "missing field `command`"),
+        (json!({ "command": 7 }), "`command`: invalid type"),
+        (json!({ "command": ["ls"] }), "`command`: invalid type"),
+        (json!({ "command": " \n" }), "`command` is empty"),
+        (json!({ "command": "echo \0" }), "NUL"),
+        (json!({ "command": "x".repeat(1 << 20) }), "1048576 bytes long"),
+        (json!({ "command": "ls", "dir_path": "nowhere" }), "No such file"),
+        (json!({ "command": "ls", "dir_path": "file" }), "is not a folder"),
+        (json!({ "command": "ls", "dir_path": "a\0b" }), "`dir_path`"),
+        (json!({ "command": "ls", "dir_path": 3 }), "`dir_path`: invalid type"),
+        (json!({ "command": "ls", "is_background": "yes" }), "`is_background`: invalid type"),
+        (json!({ "command": "ls", "delay_ms": -1 }), "`delay_ms`: invalid value"),
+        (json!({ "command": "ls", "delay_ms": 1.5 }), "`delay_ms`: invalid type"),
+        (json!({ "command": "ls", "delay_ms": 1e9 as u64 }), "at most 600000"),
+    ];
+    for (wanted, said) in cases {
+        let error = bench.run(wanted).await.error.unwrap();
+        assert_eq!(error.kind, "invalid_args");
+        assert!(error.message.contains(said), "{} lacks {said}", error.message);
+    }
+    let read = ReadBackgroundOutput::new(bench.processes.clone());
+    for wanted in [json!({}), json!({ "pid": "1" }), json!({ "pid": 1, "lines": 0 }), json!({ "pid": 1e300 })]
+    {
+        let error = bench.call(&read, wanted).await.error.unwrap();
+        assert_eq!(error.kind, "invalid_args", "{}", error.message);
+    }
+    for pid in [1, -1, 0, i32::MAX] {
+        assert_eq!(bench.call(&read, json!({ "pid": pid })).await.error.unwrap().kind, "not_found");
+    }
+}
+
+#[tokio::test]
+async fn live_output_comes_while_it_runs_and_cancel_ends_it_with_what_it_said() {
+    let bench = bench();
+    let tool = RunShellCommand::new(bench.processes.clone());
+    let wanted = json!({ "command": "echo first; sleep 1000" });
+    let invocation = tool.prepare(args(wanted), &bench.cx).await.unwrap_or_else(|error| panic!("{error}"));
+    let (sender, receiver) = tokio::sync::oneshot::channel();
+    let sender = Mutex::new(Some(sender));
+    let cx = RunContext {
+        // The first live output is what cancels it.
+        cancelled: Box::pin(async move { drop(receiver.await) }),
+        live: Box::new(move |text| {
+            if let Some(sender) = sender.lock().unwrap().take() {
+                sender.send(text.to_owned()).unwrap();
+            }
+        }),
+    };
+    let begin = std::time::Instant::now();
+    let output = invocation.run(cx).await;
+    assert!(begin.elapsed() < Duration::from_secs(2));
+    let error = output.error.unwrap();
+    assert_eq!(error.kind, "cancelled");
+    assert!(error.message.ends_with("Its output until then:\nfirst"), "{}", error.message);
+}
+
+#[tokio::test]
+async fn live_output_of_a_storm_comes_in_few_pieces() {
+    let bench = bench();
+    let tool = RunShellCommand::new(bench.processes.clone());
+    let wanted = json!({ "command": "seq 1 300000" });
+    let invocation = tool.prepare(args(wanted), &bench.cx).await.unwrap_or_else(|error| panic!("{error}"));
+    let pieces = Arc::new(Mutex::new(Vec::new()));
+    let heard = pieces.clone();
+    let live = Box::new(move |text: &str| heard.lock().unwrap().push(text.len()));
+    let begin = std::time::Instant::now();
+    invocation.run(RunContext { cancelled: Box::pin(std::future::pending()), live }).await;
+    let most = begin.elapsed().as_millis() / LIVE_EVERY.as_millis() + 2;
+    let pieces = pieces.lock().unwrap();
+    assert!(!pieces.is_empty() && pieces.len() as u128 <= most, "{pieces:?}");
+    assert!(pieces.iter().all(|length| *length <= 8 * 1024 + 16), "{pieces:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_silent_command_is_a_timeout_that_says_what_to_do() {
+    let bench = bench();
+    let error = bench.run(json!({ "command": "exec sleep 1000" })).await.error.unwrap();
+    assert_eq!(error.kind, "timeout");
+    assert!(error.message.contains("wrote nothing for 300 seconds"), "{}", error.message);
+}
+
+#[tokio::test]
+async fn a_background_command_is_listed_read_and_reported() {
+    let bench = bench();
+    let list = ListBackgroundProcesses::new(bench.processes.clone());
+    assert_eq!(text(&bench.call(&list, json!({})).await), "There are no background processes.");
+    let command = "echo one; echo two; mkfifo go; read line < go; echo three";
+    let wanted = json!({ "command": command, "is_background": true, "delay_ms": 150 });
+    let said = text(&bench.run(wanted).await);
+    assert!(said.starts_with("The command runs in the background.\nPID: "), "{said}");
+    let job = bench.processes.list().pop().unwrap();
+    assert!(said.contains(&format!("PID: {}\n", job.id)));
+    let listed = text(&bench.call(&list, json!({})).await);
+    assert_eq!(listed, format!("- [PID {}] running: {command}", job.id));
+    std::fs::write(bench.folder.path().join("go"), "x\n").unwrap();
+    job.over().await;
+    let read = ReadBackgroundOutput::new(bench.processes.clone());
+    let said = text(&bench.call(&read, json!({ "pid": job.id, "lines": 2 })).await);
+    assert_eq!(said, "State: exited with code 0\nOutput: two\nthree");
+}
+
+#[tokio::test]
+async fn what_a_command_leaves_running_is_named_and_can_be_read() {
+    let bench = bench();
+    let said = text(&bench.run(json!({ "command": "(echo later; exec sleep 1000) & echo now" })).await);
+    let pid = said.lines().find_map(|line| line.strip_prefix("Background PIDs: ")).unwrap();
+    let pid: i32 = pid.parse().unwrap();
+    let read = ReadBackgroundOutput::new(bench.processes.clone());
+    let said = text(&bench.call(&read, json!({ "pid": pid })).await);
+    assert!(
+        said.starts_with("State: ended, but left processes running\n") && said.contains("later"),
+        "{said}"
+    );
+    bench.processes.shutdown().await;
+    assert!(!crate::process::is_alive(pid));
+}
+
+#[tokio::test]
+async fn a_call_that_is_given_up_takes_its_command_with_it() {
+    let bench = bench();
+    let tool = RunShellCommand::new(bench.processes.clone());
+    let wanted = json!({ "command": "echo $$ > pid; echo $$; sleep 1000" });
+    let invocation = tool.prepare(args(wanted), &bench.cx).await.unwrap_or_else(|error| panic!("{error}"));
+    let (sender, mut receiver) = tokio::sync::mpsc::unbounded_channel();
+    let live = Box::new(move |text: &str| sender.send(text.trim().parse::<i32>().unwrap()).unwrap());
+    let task = tokio::spawn(invocation.run(RunContext { cancelled: Box::pin(std::future::pending()), live }));
+    let pid = receiver.recv().await.unwrap();
+    task.abort();
+    assert!(task.await.unwrap_err().is_cancelled());
+    let begin = std::time::Instant::now();
+    while crate::process::is_alive(pid) {
+        assert!(begin.elapsed() < Duration::from_secs(5));
+        tokio::task::yield_now().await;
+    }
+}

@@ -1,0 +1,141 @@
+//! A helper program asked once: input in, both outputs apart, limits on time and size.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::PathBuf;
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+
+use rustix::process::Signal;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
+use tokio::process::{Child, Command};
+use tokio::time::timeout;
+
+use super::family::{Family, GroupIs};
+use super::processes::Processes;
+
+/// How long output may trail behind the program's end when something else holds its pipes.
+const TRAIL: Duration = Duration::from_millis(100);
+
+/// A program to ask.
+#[derive(Clone, Debug)]
+pub(crate) struct Capture {
+    pub(crate) program: OsString,
+    pub(crate) arguments: Vec<OsString>,
+    pub(crate) cwd: PathBuf,
+    /// What it reads.
+    pub(crate) input: Vec<u8>,
+    /// How long it may take in all.
+    pub(crate) time: Duration,
+    /// How much each of its outputs may hold.
+    pub(crate) bytes: usize,
+}
+
+/// What it said.
+#[derive(Debug)]
+pub(crate) struct Captured {
+    pub(crate) stdout: Vec<u8>,
+    pub(crate) stderr: Vec<u8>,
+    pub(crate) status: ExitStatus,
+}
+
+/// Why there is no answer.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum CaptureError {
+    #[error("it could not be started: {0}")]
+    Start(io::Error),
+    #[error("it could not be heard: {0}")]
+    Pipe(io::Error),
+    #[error("it took longer than {} s", .0.as_secs())]
+    Late(Duration),
+    #[error("it wrote more than {0} bytes")]
+    Large(usize),
+}
+
+/// Kills the program and everything it started when the answer is given up or there is one: a helper has
+/// no business in the background.
+struct Ended<'a> {
+    processes: &'a Processes,
+    family: Family,
+    waited_for: bool,
+}
+
+impl Drop for Ended<'_> {
+    fn drop(&mut self) {
+        // The group is looked at right after the leader was waited for: its number is still the same group's.
+        if !self.waited_for || self.family.group_exists() {
+            self.family.signal(Signal::KILL, GroupIs::Ours);
+        }
+        self.processes.guard().remove(self.family.group());
+    }
+}
+
+/// Asks a program. Dropping the future ends it.
+pub(crate) async fn capture(processes: &Processes, ask: Capture) -> Result<Captured, CaptureError> {
+    let mark = processes.mark();
+    let mut command = Command::new(&ask.program);
+    command.args(&ask.arguments).current_dir(&ask.cwd).process_group(0).kill_on_drop(true);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    processes.settings().environment.apply(&mut command, &mark);
+    let child = command.spawn().map_err(CaptureError::Start)?;
+    let gone = || CaptureError::Start(io::Error::other("it ended before it began"));
+    let family = child.id().and_then(|id| Family::new(id, mark)).ok_or_else(gone)?;
+    processes.guard().add(family.group());
+    let mut ended = Ended { processes, family, waited_for: false };
+    let captured =
+        timeout(ask.time, exchange(child, &ask)).await.map_err(|_| CaptureError::Late(ask.time))?;
+    ended.waited_for = captured.is_ok();
+    captured
+}
+
+async fn exchange(mut child: Child, ask: &Capture) -> Result<Captured, CaptureError> {
+    let (stdin, pipes) = (child.stdin.take(), (child.stdout.take(), child.stderr.take()));
+    let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+    let feed = async {
+        if let Some(mut stdin) = stdin {
+            // One that does not read its input is judged by what it says.
+            let _ = stdin.write_all(&ask.input).await;
+        }
+        Ok(())
+    };
+    let status = {
+        let talk = async {
+            tokio::try_join!(
+                feed,
+                read(pipes.0, &mut stdout, ask.bytes),
+                read(pipes.1, &mut stderr, ask.bytes)
+            )
+        };
+        tokio::pin!(talk);
+        let status = tokio::select! {
+            talked = &mut talk => { talked?; None }
+            status = child.wait() => Some(status),
+        };
+        match status {
+            None => child.wait().await,
+            // Something else may hold the pipes: what the program itself said is there already.
+            Some(status) => {
+                if let Ok(talked) = timeout(TRAIL, talk).await {
+                    talked?;
+                }
+                status
+            }
+        }
+    };
+    Ok(Captured { stdout, stderr, status: status.map_err(CaptureError::Pipe)? })
+}
+
+/// Reads a pipe to its end; what was read so far is there when this is given up.
+async fn read(
+    pipe: Option<impl AsyncRead + Unpin>,
+    bytes: &mut Vec<u8>,
+    limit: usize,
+) -> Result<(), CaptureError> {
+    let Some(mut pipe) = pipe else { return Ok(()) };
+    while pipe.read_buf(bytes).await.map_err(CaptureError::Pipe)? > 0 {
+        if bytes.len() > limit {
+            return Err(CaptureError::Large(limit));
+        }
+    }
+    Ok(())
+}

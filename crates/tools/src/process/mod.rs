@@ -1,0 +1,29 @@
+//! Child processes: started in their own group, heard while they run, ended with everything they started.
+//!
+//! The pitfalls this module exists for: a command whose grandchildren hold the pipe, one that writes a
+//! gigabyte, one that waits for input, one that ignores being asked to end, and our own sudden death. See
+//! [`family`] for which processes are caught and which cannot be.
+
+mod capture;
+pub(crate) mod clean;
+mod environment;
+mod family;
+mod guard;
+mod job;
+mod processes;
+mod pump;
+mod runner;
+mod spill;
+mod transcript;
+
+pub use environment::{Environment, is_secret_name};
+pub use job::LaunchError;
+pub(crate) use job::{Ending, Foreground, Job, Launch, Stop};
+pub use processes::{ProcessSettings, Processes};
+pub use spill::SpillFolder;
+pub use transcript::OUTPUT_LIMIT;
+
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+pub(crate) use tests::is_alive;

@@ -1,0 +1,200 @@
+//! The processes of one session.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::process::Stdio;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use tokio::net::unix::pipe::Receiver;
+use tokio::process::Command;
+use tokio::sync::{Notify, watch};
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
+
+use super::environment::Environment;
+use super::family::Family;
+use super::guard::Guard;
+use super::job::{Job, Launch, LaunchError, Progress};
+use super::pump::Pump;
+use super::spill::SpillFolder;
+use super::transcript::{OUTPUT_LIMIT, Transcript};
+
+/// How many background processes are remembered; the oldest that are over go first.
+const REMEMBERED: usize = 100;
+
+/// How commands run. Everything is handed in.
+#[derive(Clone, Debug)]
+pub struct ProcessSettings {
+    /// Their variables.
+    pub environment: Environment,
+    /// Where output too large to show is kept.
+    pub spills: SpillFolder,
+    /// How many characters of an output are shown.
+    pub output_limit: usize,
+    /// How long a command may say nothing before it is ended.
+    pub silence: Duration,
+    /// Background processes go on when the session ends. Their output then goes nowhere, and most programs
+    /// end when they write to nowhere.
+    pub keep_background: bool,
+}
+
+impl ProcessSettings {
+    /// The usual limits.
+    pub fn new(environment: Environment, spills: SpillFolder) -> Self {
+        Self {
+            environment,
+            spills,
+            output_limit: OUTPUT_LIMIT,
+            silence: Duration::from_secs(300),
+            keep_background: false,
+        }
+    }
+}
+
+/// Starts commands and knows those in the background. When the last clone is gone, everything that still
+/// runs is ended; [`Processes::shutdown`] waits for that.
+#[derive(Clone, Debug)]
+pub struct Processes {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    settings: ProcessSettings,
+    session: String,
+    count: AtomicU64,
+    guard: Arc<Guard>,
+    background: Mutex<Vec<Arc<Job>>>,
+    end: CancellationToken,
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.end.cancel();
+    }
+}
+
+impl Processes {
+    /// For one session.
+    pub fn new(settings: ProcessSettings) -> Self {
+        Self {
+            inner: Arc::new(Inner {
+                settings,
+                session: Uuid::new_v4().simple().to_string(),
+                count: AtomicU64::new(0),
+                guard: Arc::default(),
+                background: Mutex::default(),
+                end: CancellationToken::new(),
+            }),
+        }
+    }
+
+    /// The settings it was made with.
+    pub fn settings(&self) -> &ProcessSettings {
+        &self.inner.settings
+    }
+
+    /// Ends every process of the session and waits until they are gone.
+    pub async fn shutdown(&self) {
+        self.inner.end.cancel();
+        let jobs: Vec<Arc<Job>> = self.list();
+        join_all(jobs.iter().filter(|job| job.stop.is_cancelled()).map(|job| job.over())).await;
+    }
+
+    /// A mark of its own for a new family of processes.
+    pub(super) fn mark(&self) -> Arc<str> {
+        let number = self.inner.count.fetch_add(1, Ordering::Relaxed);
+        format!("{}.{number}", self.inner.session).into()
+    }
+
+    pub(super) fn guard(&self) -> &Arc<Guard> {
+        &self.inner.guard
+    }
+
+    /// Starts a command with stdout and stderr in one pipe and nothing to read. Must be called in a tokio
+    /// runtime.
+    pub(crate) fn start(&self, launch: Launch) -> Result<Arc<Job>, LaunchError> {
+        self.begin(&launch, true).map_err(|source| launch_error(&launch, source))
+    }
+
+    /// Starts a command that stays in the background and is listed there.
+    pub(crate) fn start_background(&self, launch: Launch) -> Result<Arc<Job>, LaunchError> {
+        let bound = !self.inner.settings.keep_background;
+        let job = self.begin(&launch, bound).map_err(|source| launch_error(&launch, source))?;
+        self.remember(job.clone());
+        Ok(job)
+    }
+
+    fn begin(&self, launch: &Launch, bound: bool) -> io::Result<Arc<Job>> {
+        let mark = self.mark();
+        let (reader, writer) = io::pipe()?;
+        let mut command = Command::new(&launch.program);
+        command.args(&launch.arguments).current_dir(&launch.cwd).process_group(0);
+        command.stdin(Stdio::null()).stdout(writer.try_clone()?).stderr(writer);
+        self.inner.settings.environment.apply(&mut command, &mark);
+        let child = command.spawn()?;
+        // The command holds the writing ends of the pipe until it is dropped.
+        drop(command);
+        let gone = || io::Error::other("it ended before it began");
+        let family = Family::new(child.id().ok_or_else(gone)?, mark).ok_or_else(gone)?;
+        if bound {
+            self.inner.guard.add(family.group());
+        }
+        let job = Arc::new(Job {
+            id: family.group(),
+            label: launch.label.clone(),
+            transcript: Mutex::new(Transcript::new(self.inner.settings.output_limit)),
+            spilled: Mutex::default(),
+            progress: watch::Sender::new(Progress::default()),
+            fresh: Notify::new(),
+            stop: if bound { self.inner.end.child_token() } else { CancellationToken::new() },
+        });
+        let pump = Pump {
+            job: job.clone(),
+            child,
+            pipe: Receiver::from_owned_fd(OwnedFd::from(reader))?,
+            family,
+            guard: self.inner.guard.clone(),
+            spills: self.inner.settings.spills.clone(),
+            silence: launch.silence,
+            bound,
+        };
+        tokio::spawn(pump.run());
+        Ok(job)
+    }
+
+    /// Lists a job among those in the background: one started there, or one that left something running.
+    pub(crate) fn remember(&self, job: Arc<Job>) {
+        let mut background = self.background();
+        if background.len() >= REMEMBERED
+            && let Some(over) = background.iter().position(|job| job.progress().over)
+        {
+            background.remove(over);
+        }
+        background.push(job);
+    }
+
+    /// The background, oldest first.
+    pub(crate) fn list(&self) -> Vec<Arc<Job>> {
+        self.background().clone()
+    }
+
+    /// The job of a process in the background: its leader, or one it left behind. The newest counts.
+    pub(crate) fn find(&self, id: i32) -> Option<Arc<Job>> {
+        let owns = |job: &&Arc<Job>| {
+            job.id == id || job.progress().ending.is_some_and(|ending| ending.strays.contains(&id))
+        };
+        self.background().iter().rev().find(owns).cloned()
+    }
+
+    fn background(&self) -> MutexGuard<'_, Vec<Arc<Job>>> {
+        self.inner.background.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn launch_error(launch: &Launch, source: io::Error) -> LaunchError {
+    LaunchError { program: launch.program.display().to_string(), source }
+}

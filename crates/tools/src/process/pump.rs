@@ -1,0 +1,242 @@
+//! The task behind a [`Job`]: owns the process and its pipe.
+
+use std::process::ExitStatus;
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
+
+use rustix::process::Signal;
+use tokio::io::AsyncReadExt;
+use tokio::net::unix::pipe::Receiver;
+use tokio::process::Child;
+use tokio::task::spawn_blocking;
+use tokio::time::{Instant, sleep, timeout, timeout_at};
+
+use super::family::{Family, GroupIs};
+use super::guard::Guard;
+use super::job::{Ending, Job, Stop};
+use super::spill::{Spill, SpillFolder};
+
+/// Between asking a process to end and making it.
+const GRACE: Duration = Duration::from_millis(200);
+/// How often the dying are looked at.
+const LOOK: Duration = Duration::from_millis(20);
+/// How long output may trail behind the end of the command when something else holds its pipe.
+const TRAIL: Duration = Duration::from_millis(100);
+/// How often it is checked whether left-behind processes still run.
+const ROLL_CALL: Duration = Duration::from_secs(30);
+/// A whole pipe at once.
+const CHUNK: usize = 64 * 1024;
+
+/// Everything the task owns.
+pub(super) struct Pump {
+    pub(super) job: Arc<Job>,
+    pub(super) child: Child,
+    pub(super) pipe: Receiver,
+    pub(super) family: Family,
+    pub(super) guard: Arc<Guard>,
+    pub(super) spills: SpillFolder,
+    pub(super) silence: Option<Duration>,
+    /// False when the command outlives the session.
+    pub(super) bound: bool,
+}
+
+/// Kills the family when the task is dropped, as when the runtime ends.
+struct LastResort {
+    family: Family,
+    guard: Arc<Guard>,
+    armed: bool,
+    group: GroupIs,
+}
+
+impl Drop for LastResort {
+    fn drop(&mut self) {
+        if self.armed {
+            self.family.signal(Signal::KILL, self.group);
+        }
+        self.guard.remove(self.family.group());
+    }
+}
+
+/// The reading end, and where what is read goes.
+struct Intake {
+    job: Arc<Job>,
+    pipe: Receiver,
+    open: bool,
+    buffer: Vec<u8>,
+    spill: Option<Spill>,
+    spills: SpillFolder,
+}
+
+impl Pump {
+    /// Runs until nothing of the command is left.
+    pub(super) async fn run(self) {
+        let Pump { job, mut child, pipe, family, guard, spills, silence, bound } = self;
+        let mut last_resort =
+            LastResort { family: family.clone(), guard, armed: bound, group: GroupIs::Ours };
+        let buffer = vec![0; CHUNK];
+        let mut intake = Intake { job: job.clone(), pipe, open: true, buffer, spill: None, spills };
+
+        let (status, stopped) = match intake.until_exit(&mut child, silence).await {
+            Ok(status) => (status, None),
+            Err(stop) => (end(&mut intake, &mut child, &family).await, Some(stop)),
+        };
+        last_resort.group = GroupIs::Unsure;
+        let _ = timeout(TRAIL, intake.until_closed()).await;
+        let strays = if stopped.is_none() && (intake.open || family.group_exists()) {
+            members(&family, GroupIs::Ours).await
+        } else {
+            Vec::new()
+        };
+        let left_behind = !strays.is_empty();
+        intake.publish().await;
+        job.progress.send_modify(|progress| progress.ending = Some(Ending::new(status, stopped, strays)));
+        if left_behind {
+            intake.outlive(&family).await;
+        }
+        last_resort.armed = false;
+        drop(last_resort);
+        job.progress.send_modify(|progress| progress.over = true);
+    }
+}
+
+impl Intake {
+    /// Reads until the command exits, or must be stopped.
+    async fn until_exit(
+        &mut self,
+        child: &mut Child,
+        silence: Option<Duration>,
+    ) -> Result<Option<ExitStatus>, Stop> {
+        let job = self.job.clone();
+        let patience = silence.unwrap_or(Duration::from_secs(86_400 * 365));
+        let quiet = sleep(patience);
+        tokio::pin!(quiet);
+        loop {
+            tokio::select! {
+                biased;
+                () = job.stop.cancelled() => return Err(Stop::Asked),
+                status = child.wait() => return Ok(status.ok()),
+                () = &mut quiet, if silence.is_some() => return Err(Stop::Silent),
+                () = self.read(), if self.open => quiet.as_mut().reset(Instant::now() + patience),
+            }
+        }
+    }
+
+    /// Takes what is there, or waits for something. Safe to drop while it waits.
+    async fn read(&mut self) {
+        match self.pipe.read(&mut self.buffer).await {
+            Ok(0) | Err(_) => self.open = false,
+            Ok(count) => self.take(count).await,
+        }
+    }
+
+    async fn take(&mut self, count: usize) {
+        let bytes = self.buffer.get(..count).unwrap_or_default();
+        let before = {
+            let mut transcript = self.job.transcript();
+            let overflows = self.spill.is_none() && transcript.may_be_cut_by(count);
+            let before = overflows.then(|| transcript.held());
+            transcript.push(bytes);
+            before
+        };
+        self.job.fresh.notify_one();
+        if let Some(before) = before {
+            let spill = self.spill.insert(Spill::begin(&self.spills).await);
+            spill.write(&before).await;
+            *self.job.spilled.lock().unwrap_or_else(PoisonError::into_inner) = Some(spill.outcome().clone());
+        }
+        if let Some(spill) = &mut self.spill {
+            spill.write(bytes).await;
+        }
+    }
+
+    async fn until_closed(&mut self) {
+        while self.open {
+            self.read().await;
+        }
+    }
+
+    /// Makes the file agree with what is about to be told.
+    async fn publish(&mut self) {
+        if !self.job.transcript().is_cut()
+            && let Some(spill) = self.spill.take()
+        {
+            spill.discard().await;
+        }
+        let outcome = match &mut self.spill {
+            Some(spill) => {
+                spill.flush().await;
+                Some(spill.outcome().clone())
+            }
+            None => None,
+        };
+        *self.job.spilled.lock().unwrap_or_else(PoisonError::into_inner) = outcome;
+    }
+
+    /// Goes on reading for what the command left behind, until that is gone or must go.
+    async fn outlive(&mut self, family: &Family) {
+        let job = self.job.clone();
+        loop {
+            tokio::select! {
+                biased;
+                () = job.stop.cancelled() => break,
+                () = sleep(ROLL_CALL) => if members(family, GroupIs::Unsure).await.is_empty() { break },
+                () = self.read(), if self.open => if !self.open && members(family, GroupIs::Unsure).await.is_empty() { break },
+            }
+        }
+        ask(family, GroupIs::Unsure).await;
+        let deadline = Instant::now() + GRACE;
+        while Instant::now() < deadline && !members(family, GroupIs::Unsure).await.is_empty() {
+            sleep(LOOK).await;
+        }
+        make(family, GroupIs::Unsure).await;
+        self.publish().await;
+    }
+}
+
+/// Ends a running command: asks everybody, waits a little, then leaves no choice. Goes on reading
+/// meanwhile, so that last words are heard and nobody is stuck on a full pipe.
+async fn end(intake: &mut Intake, child: &mut Child, family: &Family) -> Option<ExitStatus> {
+    ask(family, GroupIs::Ours).await;
+    let deadline = Instant::now() + GRACE;
+    let mut status = None;
+    while Instant::now() < deadline {
+        tokio::select! {
+            biased;
+            ended = child.wait(), if status.is_none() => status = ended.ok(),
+            () = sleep(LOOK) => {}
+            () = intake.read(), if intake.open => continue,
+        }
+        if status.is_some() && members(family, GroupIs::Unsure).await.is_empty() {
+            return status;
+        }
+    }
+    let group = if status.is_none() { GroupIs::Ours } else { GroupIs::Unsure };
+    make(family, group).await;
+    match status {
+        Some(status) => Some(status),
+        // A killed process ends at once, unless the kernel holds it in a call that cannot be broken off.
+        None => timeout_at(deadline + LOOK * 4, child.wait()).await.ok().and_then(Result::ok),
+    }
+}
+
+async fn ask(family: &Family, group: GroupIs) {
+    let family = family.clone();
+    let _ = spawn_blocking(move || family.signal(Signal::TERM, group)).await;
+}
+
+/// Kills until nobody turns up any more: one that was just being started may have been missed.
+async fn make(family: &Family, group: GroupIs) {
+    for _ in 0..5 {
+        let family = family.clone();
+        let found = spawn_blocking(move || family.signal(Signal::KILL, group)).await;
+        if found.unwrap_or(0) == 0 {
+            return;
+        }
+        sleep(LOOK / 4).await;
+    }
+}
+
+async fn members(family: &Family, group: GroupIs) -> Vec<i32> {
+    let family = family.clone();
+    spawn_blocking(move || family.members(group)).await.unwrap_or_default()
+}
