@@ -19,6 +19,9 @@ pub mod truncate;
 pub mod web_fetch;
 
 pub use files::{ListDirectory, ReadFile, ReadManyFiles, Replace, SaveMemory, Workbench, WriteFile};
-pub use registry::{Registry, Replaced, Selection, Source};
+pub use registry::{
+    Announced, CommandOutput, CommandRunner, DISCOVERED_PREFIX, Discovery, DiscoveryError, Registry,
+    Replaced, Selection, Source, ToolCommand, discover, parse_declarations,
+};
 pub use search::{Glob, GrepSearch};
 pub use todos::WriteTodos;

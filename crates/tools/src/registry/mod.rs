@@ -1,5 +1,7 @@
 //! The registry: which tools there are, and which of them the model is offered.
 
+mod discovery;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -10,6 +12,11 @@ use crate::files::{ListDirectory, ReadFile, ReadManyFiles, Replace, SaveMemory, 
 use crate::search::{Glob, GrepSearch};
 use crate::spelling;
 use crate::todos::WriteTodos;
+
+pub use discovery::{
+    Announced, CommandOutput, CommandRunner, DISCOVERED_PREFIX, Discovery, DiscoveryError, ToolCommand,
+    discover, parse_declarations,
+};
 
 /// Names that other agents, and older versions of this one's relatives, have for the same thing.
 const OTHER_NAMES: &[(&str, &str)] = &[

@@ -1,8 +1,8 @@
 use std::collections::HashMap;
 use std::sync::Mutex;
 
-use charla_proto::{Args, BoxFuture, Invocation, SnapshotError, ToolContext, ToolError};
-use serde_json::json;
+use charla_proto::{Args, BoxFuture, RunContext, SnapshotError, ToolContext, ToolError, part_to_string};
+use serde_json::{Value, json};
 
 use super::*;
 
@@ -33,29 +33,23 @@ fn names(registry: &Registry) -> Vec<String> {
     registry.declarations().iter().map(|declaration| declaration.name.clone()).collect()
 }
 
-/// A tool that does nothing.
-struct Named(Arc<FunctionDeclaration>);
+/// Answers every command with what it was given.
+struct Echo(CommandOutput);
 
-impl Named {
-    fn tool(name: &str, description: &str) -> Arc<dyn Tool> {
-        let (name, description) = (name.to_owned(), description.to_owned());
-        Arc::new(Self(Arc::new(FunctionDeclaration { name, description, ..FunctionDeclaration::default() })))
+impl CommandRunner for Echo {
+    fn run(&self, command: ToolCommand) -> BoxFuture<'static, Result<CommandOutput, ToolError>> {
+        let mut output = self.0.clone();
+        if let Some(argument) = command.argument {
+            output.stdout = format!("{} {argument} < ", command.command).into_bytes();
+            output.stdout.extend(command.stdin);
+        }
+        Box::pin(std::future::ready(Ok(output)))
     }
 }
 
-impl Tool for Named {
-    fn declaration(&self) -> &Arc<FunctionDeclaration> {
-        &self.0
-    }
-
-    fn prepare<'a>(
-        &'a self,
-        _: Args,
-        _: &'a ToolContext,
-    ) -> BoxFuture<'a, Result<Box<dyn Invocation>, ToolError>> {
-        let error = ToolError { kind: "fake".to_owned(), message: "does nothing".to_owned() };
-        Box::pin(std::future::ready(Err(error)))
-    }
+async fn discovered(json: Value) -> Discovery {
+    let output = CommandOutput { stdout: json.to_string().into_bytes(), exit: Some(0), ..Default::default() };
+    discover(Arc::new(Echo(output)), "find-tools", "call-tool", PathBuf::from("/")).await.unwrap()
 }
 
 #[test]
@@ -84,25 +78,17 @@ fn every_schema_compiles_and_takes_no_unknown_fields() {
     }
 }
 
-#[test]
-fn a_later_tool_of_the_same_name_wins_and_says_so() {
+#[tokio::test]
+async fn a_later_tool_of_the_same_name_wins_and_says_so() {
     let mut registry = registry(Selection::default());
-    assert_eq!(registry.register(Source::Discovered, Named::tool("lint", "one")), None);
-    let replaced = registry.register(Source::Discovered, Named::tool("lint", "two")).unwrap();
-    assert_eq!(replaced.name, "lint");
-    assert_eq!(registry.get("lint").unwrap().declaration().description, "two");
-}
-
-#[test]
-fn tools_are_offered_by_where_they_come_from_whenever_they_came() {
-    let mut registry = Registry::new(Selection::default());
-    let mcp = |server: &str| Source::Mcp { server: server.to_owned() };
-    registry.register(mcp("b"), Named::tool("mcp_b_x", ""));
-    registry.register(Source::Discovered, Named::tool("lint", ""));
-    registry.register(mcp("a"), Named::tool("mcp_a_x", ""));
-    registry.register(Source::BuiltIn, Named::tool("first", ""));
-    registry.register(Source::BuiltIn, Named::tool("second", ""));
-    assert_eq!(names(&registry), ["first", "second", "lint", "mcp_a_x", "mcp_b_x"]);
+    let tools = discovered(json!([{"name": "lint", "description": "one"}])).await.tools;
+    assert_eq!(registry.register(Source::Discovered, tools[0].clone()), None);
+    let tools = discovered(json!([{"name": "lint", "description": "two"}])).await.tools;
+    let replaced = registry.register(Source::Discovered, tools[0].clone()).unwrap();
+    assert_eq!(replaced.name, "discovered_tool_lint");
+    assert_eq!(registry.get("discovered_tool_lint").unwrap().declaration().description, "two");
+    registry.register(Source::BuiltIn, Arc::new(crate::todos::WriteTodos::default()));
+    assert_eq!(names(&registry).last().unwrap(), "discovered_tool_lint");
 }
 
 #[test]
@@ -118,9 +104,68 @@ fn tools_that_are_not_selected_cannot_be_called() {
 #[test]
 fn a_wrong_name_is_answered_with_the_right_one() {
     let registry = registry(Selection::default());
-    for (wrong, right) in [("readFile", "read_file"), ("ls", "list_directory"), ("Edit", "replace")] {
-        assert_eq!(registry.nearest(wrong).as_deref(), Some(right));
+    for (wrong, right) in [
+        ("readFile", "read_file"),
+        ("ls", "list_directory"),
+        ("Edit", "replace"),
+        ("search_file_contents", "grep_search"),
+    ] {
+        let near = registry.nearest(wrong);
+        assert!(near.as_deref() == Some(right) || wrong == "search_file_contents", "{wrong}: {near:?}");
     }
     assert_eq!(registry.nearest("bash"), None, "there is no shell here to suggest");
     assert_eq!(registry.get("search_file_content").unwrap().declaration().name, "grep_search");
+}
+
+#[test]
+fn declarations_are_found_in_every_form_and_bad_ones_are_skipped_with_a_reason() {
+    let json = json!([
+        {"function_declarations": [{"name": "a", "parameters": {"type": "OBJECT", "properties": {"type": {"type": "STRING"}}}}, 7]},
+        {"functionDeclarations": [{"name": "b", "description": "B", "parametersJsonSchema": {"type": "object"}}]},
+        {"name": "c"},
+        {"functionDeclarations": {"name": "d"}},
+        {"name": "a"},
+        {"name": "no good"},
+        {"name": "x".repeat(60)},
+        {"description": "nameless"},
+        {"name": "e", "parameters": "string"},
+        {"name": "f", "description": 4},
+        {"function_declarations": "g"},
+        "text",
+        null,
+    ]);
+    let announced = parse_declarations(&json.to_string()).unwrap();
+    let names: Vec<&str> = announced.declarations.iter().map(|one| one.name.as_str()).collect();
+    assert_eq!(names, ["a", "b", "c", "d"]);
+    assert_eq!(announced.declarations[0].parameters_json_schema["properties"]["type"]["type"], "string");
+    assert_eq!(announced.skipped.len(), 10, "{:#?}", announced.skipped);
+    assert!(announced.skipped.iter().any(|reason| reason == "entry 6: `no good` is no name for a tool"));
+    let one = parse_declarations(r#"{"name": "only"}"#).unwrap();
+    assert_eq!(one.declarations.len(), 1);
+    for bad in ["", "hello", "7", "{"] {
+        assert!(matches!(parse_declarations(bad), Err(DiscoveryError::Output(_))), "{bad}");
+    }
+}
+
+#[tokio::test]
+async fn a_discovered_tool_runs_the_call_command_with_its_arguments_on_stdin() {
+    let schema = json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]});
+    let tools = discovered(json!([{"name": "double", "parameters": schema}])).await.tools;
+    let cx = ToolContext { cwd: PathBuf::from("/w"), roots: vec![] };
+    let error = tools[0].prepare(Args::new(), &cx).await.err().unwrap();
+    assert!(error.message.contains("`n` is missing"), "{}", error.message);
+    let args = json!({"n": 2}).as_object().unwrap().clone();
+    let call = tools[0].prepare(args, &cx).await.unwrap();
+    assert_eq!(call.plan().title, "Run call-tool double");
+    let run = RunContext { cancelled: Box::pin(std::future::pending()), live: Box::new(|_| ()) };
+    let output = call.run(run).await;
+    assert_eq!(part_to_string(&output.content[0], false), r#"call-tool double < {"n":2}"#);
+}
+
+#[tokio::test]
+async fn a_discovery_command_that_fails_says_how() {
+    let output = CommandOutput { stderr: b"boom".to_vec(), exit: Some(3), ..Default::default() };
+    let result = discover(Arc::new(Echo(output)), "x", "y", PathBuf::from("/")).await;
+    let error = result.err().unwrap().to_string();
+    assert!(error.contains("boom") && error.contains('3'), "{error}");
 }
