@@ -56,6 +56,8 @@ pub struct ToolContext {
     pub cwd: PathBuf,
     /// The folders it may touch without being asked about it.
     pub roots: Vec<PathBuf>,
+    /// The user's home, for `~` in command lines.
+    pub home: Option<PathBuf>,
 }
 
 /// What a running tool is given.

@@ -118,6 +118,7 @@ impl Tool for AskUser {
             let headers: Vec<&str> = questions.iter().map(|question| question.header.as_str()).collect();
             let plan = Plan {
                 tool: self.schema.declaration().name.clone(),
+                args: charla_proto::Args::new(),
                 title: format!("Asking: {}", headers.join(", ")),
                 effects: Vec::new(),
                 preview: Preview::Questions { questions: questions.clone() },

@@ -149,7 +149,7 @@ impl Actor {
         match self.settings.policy.judge(&plan, self.ledger.conversation.mode) {
             // A question to the person cannot be allowed away: somebody has to answer it.
             Verdict::Allow { rule } if matches!(plan.preview, Preview::Questions { .. }) => {
-                self.ask(index, &call, &plan, rule).await?;
+                self.ask(index, &call, &plan, rule, &[]).await?;
             }
             Verdict::Allow { .. } => self.advance(index, CallStatus::Scheduled),
             Verdict::Deny { rule, reason } => {

@@ -21,6 +21,7 @@ pub use background::{ListBackgroundProcesses, ReadBackgroundOutput};
 
 use crate::args::{Schema, invalid};
 use crate::invocation::failure;
+use crate::shell::{self, Place};
 use crate::process::clean::Cleaner;
 use crate::process::{Ending, Foreground, Job, Launch, Processes};
 
@@ -118,8 +119,9 @@ impl RunShellCommand {
         };
         let plan = Plan {
             tool: RUN_SHELL_COMMAND.to_owned(),
+            args: charla_proto::Args::new(),
             title,
-            effects: effects(&wanted.command, &cwd),
+            effects: effects(&wanted.command, &cwd, cx),
             preview: Preview::Command { command: wanted.command.clone(), cwd: cwd.clone() },
             lane: Lane::Exclusive,
         };
@@ -135,9 +137,12 @@ impl RunShellCommand {
     }
 }
 
-/// What a command line touches, as far as it is judged: the whole line, run in its folder.
-fn effects(command: &str, cwd: &Path) -> Vec<Effect> {
-    vec![Effect::Exec { command: command.to_owned(), cwd: cwd.to_owned() }]
+/// Everything a command line would do, as far as it can be told from its text and the disk.
+fn effects(command: &str, cwd: &Path, cx: &ToolContext) -> Vec<Effect> {
+    let place = Place { cwd: cwd.to_owned(), home: cx.home.clone() };
+    let mut effects = shell::effects(command, &place);
+    shell::look_at_disk(&mut effects, &cx.roots);
+    effects
 }
 
 async fn folder(dir_path: Option<&Path>, cx: &ToolContext) -> Result<PathBuf, ToolError> {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use charla_proto::tool::Tool;
 use charla_proto::{
-    Args, BoxFuture, Effect, FunctionDeclaration, Invocation, Preview, ToolContext, ToolError, ToolOutput,
+    Word,     Args, BoxFuture, Effect, FunctionDeclaration, Invocation, Preview, ToolContext, ToolError, ToolOutput,
 };
 use serde_json::{Map, Value};
 
@@ -243,7 +243,9 @@ impl Tool for DiscoveredTool {
             let args = Value::Object(self.schema.check(args)?);
             // The announced name has no character that means anything to a shell.
             let line = format!("{} {}", self.call_command, self.name);
-            let effects = vec![Effect::Exec { command: line.clone(), cwd: cx.cwd.clone() }];
+            let words = vec![Word::unknown(&line)];
+            let effects =
+                vec![Effect::Exec { command: line.clone(), cwd: cx.cwd.clone(), words, carrier: false }];
             let pretty = serde_json::to_string_pretty(&args).unwrap_or_default();
             let preview = Preview::Text { text: format!("{line}\n{pretty}") };
             let plan = changing(&self.schema.declaration().name, format!("Run {line}"), effects, preview);

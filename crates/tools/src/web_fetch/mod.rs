@@ -123,6 +123,7 @@ impl WebFetch {
         let list: Vec<String> = urls.iter().map(|url| format!("- {url}")).collect();
         Plan {
             tool: self.schema.declaration().name.clone(),
+            args: charla_proto::Args::new(),
             title: format!("Fetch from {}", hosts.join(", ")),
             effects: hosts.into_iter().map(|host| Effect::Net { host: host.to_owned() }).collect(),
             preview: Preview::Text { text: format!("{text}\n\nFetches:\n{}", list.join("\n")) },
