@@ -233,6 +233,9 @@ fn allowed_tools_allow_what_they_name() {
     assert_eq!(decide(&book, &write("/w/a"), ApprovalMode::Default), Decision::Allow);
     assert_eq!(decide(&book, &write("/etc/a"), ApprovalMode::Default), Decision::Ask);
     assert_eq!(decide(&book, &run("node -e 1"), ApprovalMode::Default), Decision::Ask);
+    assert_eq!(decide(&book, &run("wc -l a"), ApprovalMode::Default), Decision::Allow);
+    assert_eq!(decide(&book, &run("ls"), ApprovalMode::Default), Decision::Ask);
+    assert_eq!(decide(&book, &run("ls"), ApprovalMode::Yolo), Decision::Allow);
     let all = RuleBook::new(scope(), &[]).unwrap().with(allowed_tools(["run_shell_command"]).unwrap());
     assert_eq!(decide(&all, &run("node -e 1"), ApprovalMode::Default), Decision::Allow);
 }
