@@ -145,6 +145,16 @@ fn the_rules_a_verdict_offers_allow_exactly_what_was_missing() {
 }
 
 #[test]
+fn what_is_delicate_is_never_offered_as_always() {
+    for line in ["sudo ls", "rm -rf x", "git reset --hard"] {
+        let Verdict::Ask { missing, .. } = book(&[]).judge(&run(line), ApprovalMode::Default) else {
+            panic!()
+        };
+        assert_eq!(missing[0].always, None, "{line}");
+    }
+}
+
+#[test]
 fn a_verdict_names_the_file_and_the_rule() {
     let text =
         format!("{ASK_MAKE}\n[[rule]]\ncommandPrefix = \"x\"\ndecision = \"deny\"\nreason = \"no x\"\n");
