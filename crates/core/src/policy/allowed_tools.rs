@@ -5,9 +5,23 @@ use super::matching::canonical_tool;
 use super::parse::{PolicyError, parse};
 use super::rules::{Rule, Tier};
 
+/// Asks about every command the forms do not name, unless a rule file has something to say about it.
+const REST: &str = "[[rule]]
+tool = \"run_shell_command\"
+commandRegex = \"\"
+decision = \"ask\"
+priority = 0
+modes = [\"default\", \"auto_edit\"]
+reason = \"--allowed-tools does not name it\"
+";
+
 /// Rules for `run_shell_command(git status)`, `ShellTool(echo)` and bare tool names, as rules of the user.
+///
+/// As soon as commands are named, only those run without asking: the flag then stands in for what is known
+/// about harmless commands.
 pub fn allowed_tools<'a>(forms: impl IntoIterator<Item = &'a str>) -> Result<Vec<Rule>, PolicyError> {
     let mut text = String::new();
+    let mut names_commands = false;
     for form in forms.into_iter().map(str::trim).filter(|form| !form.is_empty()) {
         let (tool, prefix) = match form.split_once('(') {
             Some((tool, rest)) => match rest.strip_suffix(')') {
@@ -23,8 +37,12 @@ pub fn allowed_tools<'a>(forms: impl IntoIterator<Item = &'a str>) -> Result<Vec
         text.push_str("[[rule]]\ndecision = \"allow\"\npriority = 300\n");
         text.push_str(&format!("tool = {}\n", toml::Value::from(tool)));
         if !prefix.is_empty() {
+            names_commands = true;
             text.push_str(&format!("commandPrefix = {}\n", toml::Value::from(prefix)));
         }
+    }
+    if names_commands {
+        text.push_str(REST);
     }
     parse(&RuleFile { tier: Tier::User, name: "--allowed-tools".into(), text })
 }
@@ -40,11 +58,18 @@ mod tests {
     #[test]
     fn every_form_becomes_a_rule() {
         let rules = allowed_tools(["run_shell_command(wc)", "ShellTool(git log)", "read_file", " "]).unwrap();
-        let about: Vec<String> = rules.iter().map(|rule| rule.about()).collect();
+        let about: Vec<String> =
+            rules.iter().map(|rule| format!("{} {}", rule.decision, rule.about())).collect();
         assert_eq!(
             about,
-            ["run_shell_command commandPrefix wc", "run_shell_command commandPrefix git log", "read_file"]
+            [
+                "allow run_shell_command commandPrefix wc",
+                "allow run_shell_command commandPrefix git log",
+                "allow read_file",
+                "ask run_shell_command commandRegex ",
+            ]
         );
+        assert_eq!(allowed_tools(["run_shell_command", "read_file"]).unwrap().len(), 2);
     }
 
     #[test]

@@ -77,7 +77,7 @@ fn discloses(words: &[Word], cwd: &Path) -> Option<String> {
 }
 
 /// Why a command deserves a look even where commands are allowed in general.
-fn delicate(words: &[Word]) -> Option<&'static str> {
+pub(super) fn delicate(words: &[Word]) -> Option<&'static str> {
     let name = commands::base_name(words)?;
     let has = |letters: &str| {
         words.iter().skip(1).any(|word| {

@@ -3,7 +3,7 @@
 use charla_proto::{ApprovalMode, Effect, Missing, Plan, Verdict, Word};
 
 use super::commands::{self, Harm};
-use super::guards::{guard, harmless_variable};
+use super::guards::{delicate, guard, harmless_variable};
 use super::matching::{Match, SHELL};
 use super::paths::is_free;
 use super::rules::{Decision, Rule, Tier};
@@ -153,19 +153,19 @@ impl<'a> Case<'a> {
         commands.clone().next().is_some() && commands.all(allowed)
     }
 
+    /// Why the built-in rules do not simply allow an effect.
     fn why_asked(&self, effect: &Effect) -> Option<String> {
-        match effect {
+        let general = self.book.rules.iter().find(|rule| rule.tier == Tier::Default)?;
+        let known = || match effect {
             Effect::Exec { words, cwd, .. } => match commands::harm(words, cwd, &self.book.scope) {
                 Harm::Possible(reason) => Some(reason),
                 Harm::Edits => Some("it changes files".into()),
                 Harm::None => None,
             },
             Effect::Unclear { reason, .. } => Some(reason.clone()),
-            other => {
-                let any = self.book.rules.iter().find(|rule| rule.tier == Tier::Default)?;
-                guard(other, any, &self.book.scope)
-            }
-        }
+            _ => None,
+        };
+        guard(effect, general, &self.book.scope).or_else(known)
     }
 
     fn found(&self, decision: Decision, rule: String, reason: String) -> Finding {
@@ -185,6 +185,8 @@ impl<'a> Case<'a> {
         let rule = |line: String| format!("[[rule]]\ntool = {tool}\n{line}decision = \"allow\"\n");
         let of = |key: &str, value: String| rule(format!("{key} = {}\n", toml::Value::from(value)));
         match self.effect {
+            // Nobody gives this away with one key; who means it writes the rule.
+            Some(Effect::Exec { words, .. }) if delicate(words).is_some() => None,
             Some(Effect::Exec { words, .. }) => {
                 let known: Option<Vec<String>> = words.iter().map(|word| word.known().map(quote)).collect();
                 known.map(|words| of("command", words.join(" ")))

@@ -82,7 +82,7 @@ impl Rule {
             (Subject::Env { globs, .. }, Some(Effect::Env { name, .. })) => yes(globs.is_match(name)),
             (subject, Some(Effect::Exec { words, command, .. })) => match subject {
                 Subject::Command(commands) => any(commands, |wanted| exact(wanted, words, strict)),
-                Subject::Prefix(commands) if strict => any(commands, |wanted| loose(wanted, words)),
+                Subject::Prefix(commands) if strict => any(commands, |wanted| restricted(wanted, words)),
                 Subject::Prefix(commands) => any(commands, |wanted| prefix(wanted, words)),
                 Subject::Pattern { whole, .. } if !strict => {
                     yes(text(words).is_some_and(|text| whole.is_match(&text)))
@@ -175,14 +175,41 @@ fn prefix(wanted: &[String], words: &[Word]) -> Match {
     Match::Yes
 }
 
-/// The words of a restriction: the command by its name however it is spelled, then the rest in order, with
-/// options and their values between them, and short options in any grouping.
+/// The words of a restriction. A command that is not known may start any other it names, as an argument or in
+/// a script it is handed.
+fn restricted(wanted: &[String], words: &[Word]) -> Match {
+    let direct = loose(wanted, words);
+    let known = commands::base_name(words).and_then(commands::operands_of).is_some();
+    if direct != Match::No || known {
+        return direct;
+    }
+    let named =
+        (1..words.len()).filter_map(|from| words.get(from..)).any(|rest| loose(wanted, rest) == Match::Yes);
+    let scripted = words.windows(2).any(|pair| match pair {
+        [option, script] => takes_script(&option.text) && mentions(&script.text, wanted),
+        _ => false,
+    });
+    if named || scripted { Match::Maybe } else { Match::No }
+}
+
+fn takes_script(option: &str) -> bool {
+    matches!(option, "-c" | "-e" | "-r" | "--command" | "--eval" | "--exec" | "-exec")
+}
+
+fn mentions(script: &str, wanted: &[String]) -> bool {
+    let name = |text: &str| wanted.first().is_some_and(|wanted| text.eq_ignore_ascii_case(wanted));
+    script.split(|c: char| !(c.is_ascii_alphanumeric() || "-_.".contains(c))).any(name)
+}
+
+/// The command by its name however it is spelled, then the rest in order, with options and their values between
+/// them, and short options in any grouping.
 fn loose(wanted: &[String], words: &[Word]) -> Match {
     let (Some(name), Some(first)) = (wanted.first(), words.first()) else { return Match::No };
-    let base = |path: &str| path.rsplit('/').next().unwrap_or(path).to_owned();
+    let base = |path: &str| path.rsplit('/').next().unwrap_or(path).to_lowercase();
     match first.known() {
         None => return Match::Maybe,
-        Some(word) if word == name || base(word) == base(name) => {}
+        // Some file systems do not tell upper from lower case.
+        Some(word) if base(word) == base(name) => {}
         Some(_) => return Match::No,
     }
     let mut at = 1;
@@ -220,9 +247,16 @@ fn short_options(word: &str) -> Option<&str> {
     })
 }
 
+/// True when the letters are given in any grouping and case, or as the long options they usually stand for.
 fn has_letters(letters: &str, words: &[Word]) -> Match {
-    let given: String = words.iter().skip(1).filter_map(Word::known).filter_map(short_options).collect();
-    if letters.chars().all(|letter| given.contains(letter)) {
+    let mut given: String = words.iter().skip(1).filter_map(Word::known).filter_map(short_options).collect();
+    for word in words.iter().skip(1).filter_map(Word::known).filter(|word| word.len() > 3) {
+        let long = ["--recursive", "--force", "--delete", "--yes", "--global"];
+        given
+            .extend(long.iter().filter(|long| long.starts_with(word)).filter_map(|long| long.chars().nth(2)));
+    }
+    let given = given.to_lowercase();
+    if letters.to_lowercase().chars().all(|letter| given.contains(letter)) {
         return Match::Yes;
     }
     if words.iter().any(|word| word.kind == WordKind::Unknown) { Match::Maybe } else { Match::No }

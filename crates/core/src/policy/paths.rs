@@ -226,6 +226,11 @@ pub(super) fn protected(path: &Path) -> Option<&'static str> {
     if START_UP.contains(&last) || last == ".gitmodules" {
         return Some("it is read when a shell or a tool starts");
     }
+    if [".husky", ".vscode", ".idea", ".devcontainer"].into_iter().any(has)
+        || last == ".pre-commit-config.yaml"
+    {
+        return Some("tools run what it says by themselves");
+    }
     if [".charla", ".gemini"].into_iter().any(has) {
         return Some("it decides what Charla may do");
     }

@@ -145,6 +145,16 @@ fn the_rules_a_verdict_offers_allow_exactly_what_was_missing() {
 }
 
 #[test]
+fn what_is_delicate_is_never_offered_as_always() {
+    for line in ["sudo ls", "rm -rf x", "git reset --hard"] {
+        let Verdict::Ask { missing, .. } = book(&[]).judge(&run(line), ApprovalMode::Default) else {
+            panic!()
+        };
+        assert_eq!(missing[0].always, None, "{line}");
+    }
+}
+
+#[test]
 fn a_verdict_names_the_file_and_the_rule() {
     let text =
         format!("{ASK_MAKE}\n[[rule]]\ncommandPrefix = \"x\"\ndecision = \"deny\"\nreason = \"no x\"\n");
@@ -233,6 +243,9 @@ fn allowed_tools_allow_what_they_name() {
     assert_eq!(decide(&book, &write("/w/a"), ApprovalMode::Default), Decision::Allow);
     assert_eq!(decide(&book, &write("/etc/a"), ApprovalMode::Default), Decision::Ask);
     assert_eq!(decide(&book, &run("node -e 1"), ApprovalMode::Default), Decision::Ask);
+    assert_eq!(decide(&book, &run("wc -l a"), ApprovalMode::Default), Decision::Allow);
+    assert_eq!(decide(&book, &run("ls"), ApprovalMode::Default), Decision::Ask);
+    assert_eq!(decide(&book, &run("ls"), ApprovalMode::Yolo), Decision::Allow);
     let all = RuleBook::new(scope(), &[]).unwrap().with(allowed_tools(["run_shell_command"]).unwrap());
     assert_eq!(decide(&all, &run("node -e 1"), ApprovalMode::Default), Decision::Allow);
 }

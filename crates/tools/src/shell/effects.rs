@@ -7,6 +7,7 @@ use charla_proto::{Effect, Word};
 use super::Place;
 use super::expand::{expand, value};
 use super::syntax::{Assignment, Link, Node, RawWord, Redirect, RedirectKind, Script, Simple};
+use super::variables::{SECRET_VARIABLE, names_secret};
 use super::wrappers::{Inner, look_through};
 
 /// A command that may run in more folders than this is unclear.
@@ -83,7 +84,8 @@ impl Walk {
                 self.redirects(redirects);
                 words.iter().for_each(|word| self.substitutions(word));
                 if let Some(name) = variable {
-                    self.env(name, Word::unknown(format!("${name}")));
+                    let values: Vec<&str> = words.iter().map(|word| word.source.as_str()).collect();
+                    self.env(name, Word::unknown(values.join(" ")));
                 }
                 let mut reached = self.folders.clone();
                 let before = reached.len();
@@ -108,8 +110,12 @@ impl Walk {
         for word in &simple.words {
             self.substitutions(word);
         }
+        let reads = simple.words.first().is_some_and(|word| word.source == "read");
         for assignment in &simple.assignments {
-            self.assignment(assignment);
+            // `IFS= read` is how lines are read; it ends with the command.
+            if !(reads && assignment.name == "IFS") {
+                self.assignment(assignment);
+            }
         }
         self.redirects(&simple.redirects);
         let home = self.home.clone();
@@ -249,7 +255,9 @@ impl Walk {
                 [only] => only.known().map(str::to_owned),
                 _ => None,
             };
+            let secret = names_secret(&redirect.target.source);
             match (redirect.kind, target) {
+                (RedirectKind::Text, _) if secret => self.unclear(&redirect.source, SECRET_VARIABLE),
                 (RedirectKind::Text, _) => {}
                 (_, None) => self.unclear(&redirect.source, "the target of the redirect is not known"),
                 (kind, Some(target)) => self.redirect(kind, &target, &redirect.source),
@@ -290,6 +298,10 @@ impl Walk {
     }
 
     fn exec(&mut self, words: Vec<Word>, source: &str, carrier: bool) {
+        let tests = matches!(words.first().and_then(Word::known), Some("[" | "[[" | "test"));
+        if !tests && words.iter().any(|word| word.known().is_none() && names_secret(&word.text)) {
+            self.unclear(source, SECRET_VARIABLE);
+        }
         for folder in self.folders.clone() {
             self.push(Effect::Exec {
                 command: source.to_owned(),
@@ -301,6 +313,9 @@ impl Walk {
     }
 
     fn env(&mut self, name: &str, value: Word) {
+        if value.known().is_none() && names_secret(&value.text) {
+            self.unclear(&format!("{name}={}", value.text), SECRET_VARIABLE);
+        }
         self.push(Effect::Env { name: name.to_owned(), value });
     }
 

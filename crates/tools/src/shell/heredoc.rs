@@ -1,7 +1,8 @@
 //! Heredocs: where their text ends, and what is substituted into it.
 
 use super::reader::Reader;
-use super::syntax::{Atom, RawWord, Read, Redirect, RedirectKind};
+use super::syntax::{Atom, RawWord, Read, Redirect, RedirectKind, Trouble};
+use super::variables::{SECRET_VARIABLE, names_secret};
 
 /// A heredoc whose text comes after the line.
 #[derive(Debug)]
@@ -99,6 +100,10 @@ impl Reader<'_> {
         }
         let noticed = body.noticed;
         self.absorb(noticed);
+        if word.atoms.contains(&Atom::Unknown) && names_secret(text) {
+            let (what, reason) = (text.trim().to_owned(), SECRET_VARIABLE.to_owned());
+            self.noticed.notes.push(Trouble { what, reason });
+        }
         if !word.scripts.is_empty() {
             self.noticed.loose.push(word);
         }

@@ -23,6 +23,7 @@ mod scripts;
 mod simple;
 mod syntax;
 mod unicode;
+mod variables;
 mod words;
 mod wrappers;
 

@@ -1,6 +1,6 @@
 //! Commands that start other commands.
 
-use charla_proto::Word;
+use charla_proto::{Word, WordKind};
 
 use super::scripts::Dialect;
 
@@ -277,12 +277,28 @@ fn find(words: &[Word]) -> Through {
             through.inner.push(Inner::Unclear("the command of -exec has no end"));
             break;
         };
-        let command = rest
-            .iter()
-            .take(length)
-            .map(|word| if word.text.contains("{}") { Word::unknown(&word.text) } else { word.clone() });
+        let found = found_path(words).filter(|_| word.known() == Some("-exec"));
+        let command = rest.iter().take(length).map(|word| match (&found, word.known()) {
+            (Some(found), Some("{}")) => found.clone(),
+            _ if word.text.contains("{}") => Word::unknown(&word.text),
+            _ => word.clone(),
+        });
         through.inner.push(Inner::Command(command.collect()));
         index += length + 1;
     }
     through
+}
+
+/// What `{}` stands for: a path below the one folder that is searched, so never an option.
+fn found_path(words: &[Word]) -> Option<Word> {
+    let starts: Vec<&Word> =
+        words.iter().take_while(|word| !word.text.starts_with(['-', '(', ')', '!', ','])).collect();
+    let start = match starts.as_slice() {
+        [] => ".",
+        [start] => {
+            start.known().filter(|start| !start.is_empty() && !start.contains(['*', '?', '[', '{', '\\']))?
+        }
+        _ => return None,
+    };
+    Some(Word { text: format!("{}/*", start.trim_end_matches('/')), kind: WordKind::Glob })
 }

@@ -229,11 +229,67 @@ fn bash_passes_the_words_the_reader_resolved() {
 #[test]
 fn random_quoting_means_the_same_to_bash_and_to_the_reader() {
     let pieces = prop::sample::select(vec![
-        "a", "b", " ", " ", "'", "\"", "\\", "{", "}", ",", "..", "$'", "~", "1", "3", "#", ";w ", "\nw ",
-        "$(w ", ")", "`", "\\\n", "\t", "=", "\\x61", "[", "]", "$", "${", "-", "(", "&&w ", "<<E\n",
-        "\nE\n", "!", "if ", "<(", "é",
+        "a",
+        "b",
+        " ",
+        " ",
+        "'",
+        "\"",
+        "\\",
+        "{",
+        "}",
+        ",",
+        "..",
+        "$'",
+        "~",
+        "1",
+        "3",
+        "#",
+        ";w ",
+        "\nw ",
+        "$(w ",
+        ")",
+        "`",
+        "\\\n",
+        "\t",
+        "=",
+        "\\x61",
+        "[",
+        "]",
+        "$",
+        "${",
+        "-",
+        "(",
+        "&&w ",
+        "<<E\n",
+        "\nE\n",
+        "!",
+        "<(",
+        "é",
+        "if w ",
+        "; then w ",
+        "; fi",
+        "for i in a; do w ",
+        "; done",
+        "{ w ",
+        ";}",
+        "(w ",
+        "case a in a) w ",
+        ";; esac",
+        "|w ",
+        "||w ",
+        "<<'E'\n",
+        "<<-E\n",
+        "\n\tE\n",
+        "<<<",
+        "eval ",
+        "&",
+        "x=",
+        "${x:-",
+        "w ",
+        "w ",
     ]);
-    let strategy = prop::collection::vec(pieces, 1..14).prop_map(|pieces| format!("w {}", pieces.concat()));
+    let strategy = prop::collection::vec(pieces, 1..16).prop_map(|pieces| format!("w {}", pieces.concat()));
     let bash = Bash::new();
     let place = bash.place();
     let (understood, compared) = (Cell::new(0), Cell::new(0));
@@ -258,4 +314,75 @@ fn random_quoting_means_the_same_to_bash_and_to_the_reader() {
     let (understood, compared) = (understood.get(), compared.get());
     println!("{understood} random lines understood, {compared} compared word by word");
     assert!(compared > 100);
+}
+
+/// Scripts that are valid by construction, with the stub hidden wherever a command can hide.
+fn scripts() -> impl Strategy<Value = String> {
+    let leaf = prop::sample::select(vec![
+        "w a",
+        "w 'a b' \"c\"",
+        "w d\\ e",
+        "w {f,g}",
+        "w $'\\x61'",
+        "w <<E\nx\nE",
+        "w <<'E'\n$(w no)\nE",
+        "w <<E\n$(w yes)\nE",
+        "w <<E\n`w yes`\nE",
+        "w <<-E\n\tx\n\tE",
+        "w <<< x",
+        "x=1 w a",
+        "w a 2>&1",
+        "w a \\\n  b",
+        "w a # w no",
+        ": || w no",
+        "x=$(w a)",
+    ])
+    .prop_map(str::to_owned);
+    leaf.prop_recursive(5, 24, 2, |inner| {
+        (inner.clone(), inner, 0..16usize).prop_map(|(left, right, shape)| match shape {
+            0 => format!("{left}\n{right}"),
+            1 => format!("(\n{left}\n)"),
+            2 => format!("{{\n{left}\n}}"),
+            3 => format!("w \"$(\n{left}\n)\""),
+            4 => format!("w $(\n{left}\n) z"),
+            5 => format!("if\n{left}\nthen\n{right}\nfi"),
+            6 => format!("for i in 1 2; do\n{left}\ndone"),
+            7 => format!("case a in\na)\n{left}\n;;\n*)\n{right}\n;;\nesac"),
+            8 => format!("! {{\n{left}\n}}"),
+            9 => format!("{{\n{left}\n}} | {{\n{right}\n}}"),
+            10 => format!("{{\n{left}\n}} && {{\n{right}\n}}"),
+            11 => format!("{{\n{left}\n}} &\nwait"),
+            12 => format!("eval {}", shell::quote(&left)),
+            13 => format!("w <(\n{left}\n)"),
+            14 => format!("if false; then\n{left}\nelse\n{right}\nfi"),
+            _ => format!("w \"a $(\n{left}\n) ${{x:-b}}\" 'c'"),
+        })
+    })
+}
+
+#[test]
+fn nothing_runs_that_the_reader_did_not_list() {
+    let bash = Bash::new();
+    let place = bash.place();
+    let (understood, unclear) = (Cell::new(0), Cell::new(0));
+    let mut runner = TestRunner::new(Config { cases: 300, failure_persistence: None, ..Config::default() });
+    runner
+        .run(&scripts(), |script| {
+            let Some(listed) = read(&script, &place) else {
+                unclear.set(unclear.get() + 1);
+                return Ok(());
+            };
+            understood.set(understood.get() + 1);
+            for run in bash.runs(&script) {
+                let same = |words: &Vec<Word>| {
+                    let exact: Option<Vec<&str>> = words.iter().map(Word::known).collect();
+                    exact.is_none_or(|exact| exact == run)
+                };
+                prop_assert!(listed.iter().any(same), "{:?} ran {:?}, listed: {:?}", script, run, listed);
+            }
+            Ok(())
+        })
+        .unwrap();
+    println!("{} scripts understood, {} unclear", understood.get(), unclear.get());
+    assert!(understood.get() > 100);
 }

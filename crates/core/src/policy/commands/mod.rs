@@ -101,6 +101,8 @@ fn reads_only(call: Call<'_>) -> Checked {
             only(call, |word| matches!(word, "aux" | "-ef" | "-e" | "-f" | "-A" | "-a" | "ax" | "x" | "-aux"))
         }
         "command" => only(call, |word| !word.starts_with('-') || matches!(word, "-v" | "-V")),
+        // Without a word to set, it prints every variable.
+        "set" if call.words.is_empty() => Err("it shows every variable, secrets included".into()),
         "set" => only(call, |word| matches!(word, "pipefail") || shell_options(word)),
         "export" | "readonly" | "declare" | "local" | "typeset" => declares(call),
         "read" => only(call, |word| !word.starts_with('-') || word == "-r"),
@@ -120,6 +122,9 @@ fn shell_options(word: &str) -> bool {
 
 /// The variables themselves are effects of their own.
 fn declares(call: Call<'_>) -> Checked {
+    if call.words.iter().all(|word| word.text.starts_with('-')) {
+        return Err("it shows every variable, secrets included".into());
+    }
     for word in call.words {
         let option = word.text.starts_with('-');
         if option && !matches!(word.known(), Some("-x" | "-r" | "-g")) {

@@ -48,7 +48,7 @@ const fn only(
     Spec { names, options: Options::Only { letters, long }, valued, operands, most: usize::MAX }
 }
 
-const SPECS: [Spec; 18] = [
+const SPECS: [Spec; 20] = [
     any(
         &[
             "echo", "pwd", "true", "false", ":", "basename", "dirname", "whoami", "id", "groups", "uname",
@@ -58,10 +58,26 @@ const SPECS: [Spec; 18] = [
         "",
         Operands::Nothing,
     ),
-    any(&["ls", "dir", "stat", "du", "df", "readlink", "realpath"], "", Operands::Names),
-    any(
-        &["wc", "cksum", "md5sum", "sha1sum", "sha224sum", "sha256sum", "sha384sum", "sha512sum", "b2sum"],
+    any(&["ls", "dir", "stat", "df", "readlink", "realpath"], "", Operands::Names),
+    only(
+        &["wc"],
+        "clmwL",
         "",
+        &["--lines", "--words", "--bytes", "--chars", "--max-line-length"],
+        Operands::Names,
+    ),
+    only(
+        &["cksum", "md5sum", "sha1sum", "sha224sum", "sha256sum", "sha384sum", "sha512sum", "b2sum"],
+        "btz",
+        "",
+        &["--binary", "--text", "--tag"],
+        Operands::Names,
+    ),
+    only(
+        &["du"],
+        "abchHkLlmsSxP0",
+        "d",
+        &["--summarize", "--human-readable", "--max-depth=", "--apparent-size", "--all", "--total"],
         Operands::Names,
     ),
     any(&["cat", "tac", "rev"], "", Operands::Contents),
