@@ -135,7 +135,7 @@ impl<'a> Lines<'a> {
             return inside * 2 > newlines;
         }
         let ends = || self.starts.iter().skip(1).map(|start| start - 1);
-        let nearest = ends().find(|newline| *newline >= range.end).or_else(|| ends().last());
+        let nearest = ends().find(|newline| *newline >= range.end).or_else(|| ends().next_back());
         nearest.is_some_and(|newline| self.crlf.binary_search(&newline).is_ok())
     }
 }
