@@ -6,12 +6,13 @@ use std::sync::Arc;
 use charla_core::policy::{RuleBook, allowed_tools};
 use charla_core::prompt::{PromptSetting, system_prompt};
 use charla_core::session::{Limits, SessionSetup};
-use charla_proto::tool::Toolbox;
+use charla_proto::tool::{Tool, Toolbox};
 use charla_proto::{Content, ContentGenerator, GenerateRequest, ToolContext};
 use charla_store::Blobs;
+use charla_tools::command::{ListBackgroundProcesses, ReadBackgroundOutput, RunShellCommand};
 use charla_tools::memory::{Memory, MemoryPlaces};
 use charla_tools::process::{self, ProcessSettings, Processes, SpillFolder};
-use charla_tools::{Registry, Selection};
+use charla_tools::{Registry, Selection, Source};
 
 use crate::environment::Environment;
 use crate::exit::Failure;
@@ -60,6 +61,7 @@ impl<'a> Agent<'a> {
         generator: Arc<dyn ContentGenerator>,
         template: GenerateRequest,
         price: Option<[f64; 3]>,
+        schema: Option<&str>,
     ) -> Result<(SessionSetup, charla_proto::Conversation, Vec<String>), Failure> {
         let mut notices = open.notices;
         let roots = self.roots()?;
@@ -69,11 +71,9 @@ impl<'a> Agent<'a> {
         let policy = self.rules(&roots)?;
         notices.extend(policy.notices().iter().cloned());
         let names = toolbox.declarations().iter().map(|declaration| declaration.name.clone()).collect();
-        let prompt = self.prompt(&roots, names, memory.text);
-        let template = GenerateRequest {
-            system_instruction: Some(Arc::new(Content::user(prompt))),
-            ..template
-        };
+        let prompt = self.prompt(&roots, names, memory.text, schema);
+        let template =
+            GenerateRequest { system_instruction: Some(Arc::new(Content::user(prompt))), ..template };
         let limits = Limits {
             steps: self.settings.limits.max_turns,
             tokens: self.settings.limits.max_tokens,
@@ -84,7 +84,11 @@ impl<'a> Agent<'a> {
             toolbox,
             policy: Arc::new(policy),
             journal: Box::new(open.journal),
-            tool_context: ToolContext { cwd: self.environment.directory.clone(), roots },
+            tool_context: ToolContext {
+                cwd: self.environment.directory.clone(),
+                roots,
+                home: self.environment.home.clone(),
+            },
             template,
             limits,
             somebody_to_ask: false,
@@ -111,23 +115,35 @@ impl<'a> Agent<'a> {
         if self.conduct.no_tools {
             return Arc::new(Registry::default());
         }
-        let mut registry = Registry::new(Selection { core: tools.core.clone(), excluded: tools.exclude.clone() });
+        let mut registry =
+            Registry::new(Selection { core: tools.core.clone(), excluded: tools.exclude.clone() });
         let blobs = Arc::new(Blobs::new(self.sessions.blobs()));
         let memory = self.environment.charla_home().map(|home| home.join("CHARLA.md"));
         registry.register_files(blobs, memory);
         let environment = process::Environment::new(self.environment.all(), process::is_secret_name);
         let spills = SpillFolder::new(self.sessions.outputs(session));
-        registry.register_commands(Processes::new(ProcessSettings::new(environment, spills)));
+        let processes = Processes::new(ProcessSettings::new(environment, spills));
+        let commands: [Arc<dyn Tool>; 3] = [
+            Arc::new(RunShellCommand::new(processes.clone())),
+            Arc::new(ListBackgroundProcesses::new(processes.clone())),
+            Arc::new(ReadBackgroundOutput::new(processes)),
+        ];
+        for tool in commands {
+            registry.register(Source::BuiltIn, tool);
+        }
         Arc::new(registry)
     }
 
     fn memory(&self, roots: &[PathBuf]) -> Memory {
-        let places = MemoryPlaces {
-            user: self.environment.charla_home(),
-            cwd: self.environment.directory.clone(),
+        let directory = &self.environment.directory;
+        let project = directory.ancestors().find(|folder| folder.join(".git").exists());
+        charla_tools::memory::load(&MemoryPlaces {
+            user_folder: self.environment.charla_home(),
+            project_root: project.unwrap_or(directory).to_owned(),
+            cwd: directory.clone(),
             roots: roots.to_vec(),
-        };
-        charla_tools::memory::collect(&places)
+            home: self.environment.home.clone(),
+        })
     }
 
     /// The rules that hold: built-in, the workspace's, the user's, the administrator's, this run's.
@@ -136,10 +152,14 @@ impl<'a> Agent<'a> {
         let extra: Vec<PathBuf> =
             self.conduct.policies.iter().map(|path| self.environment.directory.join(path)).collect();
         let extra: Vec<&Path> = extra.iter().map(PathBuf::as_path).collect();
-        let book = policy::rule_book_with(&place, roots, &extra).map_err(|error| Failure::config(error.to_string()))?;
+        let book = policy::rule_book_with(&place, roots, &extra)
+            .map_err(|error| Failure::config(error.to_string()))?;
         let allowed = self.settings.tools.allowed.iter().chain(&self.conduct.allowed_tools);
-        let rules = allowed_tools(allowed.map(String::as_str))
-            .map_err(|error| Failure::input(error.to_string()).with_hint("--allowed-tools takes names such as write_file or \"run_shell_command(git status)\""))?;
+        let rules = allowed_tools(allowed.map(String::as_str)).map_err(|error| {
+            Failure::input(error.to_string()).with_hint(
+                "--allowed-tools takes names such as write_file or \"run_shell_command(git status)\"",
+            )
+        })?;
         Ok(book.with(rules))
     }
 

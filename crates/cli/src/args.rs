@@ -17,8 +17,8 @@ Examples:
   git diff | charla -p \"Write a commit message\"
   charla -m claude-sonnet-5 -o json -p \"List three primes\" | jq -r .response
   charla -m ollama/qwen3 \"Hello\"
-  charla --approval-mode auto_edit -p "Fix the typo in README.md"
-  charla --resume -p "And now add a test"
+  charla --approval-mode auto_edit -p \"Fix the typo in README.md\"
+  charla --resume -p \"And now add a test\"
   charla models                      which providers are ready, and why others are not
 
 Set up:

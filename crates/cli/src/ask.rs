@@ -2,11 +2,14 @@
 
 use std::sync::Arc;
 
-use charla_core::{CancellationToken, Turn};
-use charla_proto::{ContentGenerator, GenerateRequest};
+use charla_core::CancellationToken;
+use charla_core::session::{Command, SessionHandle};
+use charla_proto::{ApprovalMode, Content};
 use charla_providers::layers::LogSink;
 use serde_json::Value;
 
+use crate::agent::Agent;
+use crate::answer::{Answer, OutputSchema};
 use crate::choice::{Choice, Chooser};
 use crate::environment::Environment;
 use crate::exit::Failure;
@@ -14,6 +17,7 @@ use crate::headless::View;
 use crate::intent::Ask;
 use crate::log_file::LogFile;
 use crate::printer::Printer;
+use crate::sessions::Sessions;
 use crate::settings::{self, OutputFormat, Settings};
 use crate::{input, wiring};
 
@@ -24,7 +28,7 @@ use crate::{input, wiring};
 pub async fn run(ask: Ask, environment: &Environment, printer: Printer) -> i32 {
     let session_id = uuid::Uuid::now_v7().to_string();
     let mut view = View::new(format_flag(&ask), false, session_id.clone(), printer);
-    let effective = match settings::load(environment, ask.flags) {
+    let effective = match settings::load(environment, ask.flags.clone()) {
         Ok(effective) => effective,
         Err(failure) => return view.fail(&failure),
     };
@@ -37,7 +41,7 @@ pub async fn run(ask: Ask, environment: &Environment, printer: Printer) -> i32 {
     let prepared = tokio::select! {
         biased;
         () = cancel.cancelled() => Err(Failure::cancelled()),
-        prepared = prepare(ask.prompt, &settings, environment, &session_id, &mut view) => prepared,
+        prepared = prepare(ask, &settings, environment, &session_id, &mut view) => prepared,
     };
     match prepared {
         Ok(prepared) => prepared.show(view, cancel).await,
@@ -57,36 +61,57 @@ fn format_flag(ask: &Ask) -> OutputFormat {
 struct Prepared {
     prompt: String,
     reference: String,
-    generator: Arc<dyn ContentGenerator>,
-    request: GenerateRequest,
+    session: SessionHandle,
+    mode: ApprovalMode,
+    schema: Option<OutputSchema>,
 }
 
 impl Prepared {
     async fn show(self, view: View, cancel: CancellationToken) -> i32 {
-        let mut turn = Turn::new(self.generator, self.request, cancel);
-        view.show(&self.reference, &self.prompt, &mut turn).await
+        let mut answer = Answer::new(self.session.clone(), self.schema);
+        self.session.send(Command::SetMode(self.mode)).await;
+        self.session.send(Command::Prompt(Content::user(self.prompt.clone()))).await;
+        let session = self.session.clone();
+        let stop = tokio::spawn(async move {
+            cancel.cancelled().await;
+            session.send(Command::Cancel).await;
+        });
+        let code = view.show(&self.reference, &self.prompt, &mut answer).await;
+        stop.abort();
+        code
     }
 }
 
 async fn prepare(
-    words: Option<String>,
+    ask: Ask,
     settings: &Settings,
     environment: &Environment,
     session_id: &str,
     view: &mut View,
 ) -> Result<Prepared, Failure> {
     let waiting = "waiting for standard input to end (use </dev/null if there is none)";
-    let prompt = input::gather(words, environment, || view.warning(waiting)).await?;
+    let prompt = input::gather(ask.prompt, environment, || view.warning(waiting)).await?;
+    let schema = OutputSchema::read(ask.conduct.schema.as_deref(), environment)?;
     let (chain, left_out) = Chooser::new(settings, environment).chain().await?;
     left_out.iter().for_each(|reason| view.warning(reason));
     let log = open_log(settings, environment, session_id)?;
     let reference = chain.first().map(Choice::reference).unwrap_or_default();
     let model = chain.first().map(|choice| choice.model.clone()).unwrap_or_default();
+    let price = chain.first().and_then(|choice| choice.entry.model(&choice.model).price);
     let client = wiring::client(settings, environment, chain.iter().any(Choice::is_encrypted))?;
     tracing::debug!(%reference, fallbacks = chain.len() - 1, "asking");
     let generator = wiring::generator(chain, settings, &client, log)?;
-    let request = wiring::request(prompt.clone(), &model, settings);
-    Ok(Prepared { prompt, reference, generator, request })
+    let template = wiring::request(&model, settings);
+    let sessions = Sessions::new(environment)?;
+    let open = sessions.open(&ask.begin, session_id, &reference)?;
+    view.in_session(&open.id);
+    let agent = Agent::new(settings, environment, &ask.conduct, &sessions);
+    let text = schema.as_ref().map(OutputSchema::text);
+    let (setup, conversation, notices) = agent.setup(open, generator, template, price, text)?;
+    notices.iter().for_each(|notice| view.warning(notice));
+    let session = SessionHandle::start(setup, conversation);
+    let mode = settings.tools.approval_mode.unwrap_or_default();
+    Ok(Prepared { prompt, reference, session, mode, schema })
 }
 
 fn open_log(

@@ -10,7 +10,9 @@ use crate::directory::Directory;
 use crate::environment::Environment;
 use crate::exit::Failure;
 use crate::keys::{KeyRing, Keys};
+use crate::policy::{self, PolicyArgs, PolicyPlace};
 use crate::printer::Printer;
+use crate::sessions::Sessions;
 use crate::{manual, models, settings};
 
 /// Runs a command.
@@ -19,12 +21,25 @@ pub fn run(command: Command, environment: &Environment, printer: &mut Printer) -
         Command::Models { json } => list_models(json, environment, printer),
         Command::Auth { command } => auth(command, environment, printer),
         Command::Settings { command } => show_settings(command, environment, printer),
+        Command::Policy(args) => judge(&args, environment, printer),
+        Command::Approvals => Sessions::new(environment)?.approvals(printer),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Typed::command(), "charla", &mut script);
             printer.result(&String::from_utf8_lossy(&script))
         }
         Command::Man => printer.result(&manual::page()?),
+    }
+}
+
+fn judge(args: &PolicyArgs, environment: &Environment, printer: &mut Printer) -> Result<(), Failure> {
+    let report = policy::run(args, &PolicyPlace::of(environment))
+        .map_err(|error| Failure::config(error.to_string()).with_hint("docs/policy.md describes rules"))?;
+    report.notices.iter().for_each(|notice| printer.warning(notice));
+    printer.result(&report.text)?;
+    match report.code {
+        0 => Ok(()),
+        _ => Err(Failure::system("a rule's own test failed")),
     }
 }
 

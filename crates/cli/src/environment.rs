@@ -42,6 +42,11 @@ impl Environment {
         self.variables.get(name)?.to_str().map(str::trim).filter(|value| !value.is_empty())
     }
 
+    /// Every variable whose name is text.
+    pub fn all(&self) -> impl Iterator<Item = (OsString, OsString)> {
+        self.variables.iter().map(|(name, value)| (OsString::from(name), value.clone()))
+    }
+
     /// The first of these variables that is set, and its text.
     pub fn first<'n>(&self, names: &[&'n str]) -> Option<(&'n str, &str)> {
         names.iter().find_map(|name| Some((*name, self.variable(name)?)))

@@ -51,11 +51,6 @@ impl Failure {
         Self::new(exit::TURN_LIMIT, "limit", message)
     }
 
-    /// The answer does not fit the schema that was asked for.
-    pub fn schema(message: impl Into<String>) -> Self {
-        Self::new(exit::OUTPUT_SCHEMA, "output_schema", message)
-    }
-
     /// Something of this machine failed: a file, a pipe, a process.
     pub fn system(message: impl Into<String>) -> Self {
         Self::new(exit::OTHER, "system", message)

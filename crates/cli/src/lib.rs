@@ -5,6 +5,8 @@
 //! answers ([`directory`], [`choice`]), builds the generators ([`wiring`]) and shows a turn's events
 //! ([`headless`]). Whatever decides something about a conversation belongs into `charla-core` instead.
 
+pub mod agent;
+pub mod answer;
 pub mod args;
 pub mod ask;
 pub mod choice;
@@ -21,8 +23,10 @@ pub mod log_file;
 pub mod manual;
 pub mod models;
 pub mod nearest;
+pub mod policy;
 pub mod printer;
 pub mod probe;
+pub mod sessions;
 pub mod settings;
 pub mod wiring;
 
@@ -32,8 +36,9 @@ use charla_proto::exit as code;
 
 use crate::environment::Environment;
 use crate::exit::Failure;
-use crate::intent::{Intent, Manner, understand};
+use crate::intent::{Intent, Manner, SessionWork, understand};
 use crate::printer::Printer;
+use crate::sessions::Sessions;
 
 /// Runs `charla` with these arguments and returns its exit code.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> i32 {
@@ -51,13 +56,20 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> i32 {
     match intent {
         Intent::Ask(ask) => match runtime() {
             Ok(runtime) => {
-                let code = runtime.block_on(ask::run(ask, &environment, printer));
+                let code = runtime.block_on(ask::run(*ask, &environment, printer));
                 // A name lookup or a read that hangs must not keep the process alive.
                 runtime.shutdown_background();
                 code
             }
             Err(failure) => refuse(&failure, &mut printer),
         },
+        Intent::Sessions(work) => {
+            let done = Sessions::new(&environment).and_then(|sessions| match work {
+                SessionWork::List => sessions.print(&mut printer),
+                SessionWork::Delete(which) => sessions.delete(&which, &mut printer),
+            });
+            finish(done, &mut printer)
+        }
         Intent::Command(command) => {
             let done = commands::run(command, &environment, &mut printer);
             finish(done, &mut printer)

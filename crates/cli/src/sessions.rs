@@ -45,7 +45,8 @@ impl Sessions {
     /// The sessions under Charla's home.
     pub fn new(environment: &Environment) -> Result<Self, Failure> {
         let home = environment.charla_home().ok_or_else(|| {
-            Failure::config("there is no home directory to keep conversations in").with_hint("set CHARLA_HOME")
+            Failure::config("there is no home directory to keep conversations in")
+                .with_hint("set CHARLA_HOME")
         })?;
         let folder = home.join("sessions");
         let directory = environment.directory.clone();
@@ -100,8 +101,10 @@ impl Sessions {
     fn resume(&self, which: &str) -> Result<Open, Failure> {
         let id = self.find(which)?;
         let opened = self.store.open(&id).map_err(|error| match &error {
-            JournalError::Locked(_) => Failure::input(format!("the session {id} is in use by another process"))
-                .with_hint("wait for it to end, or go on in a copy with --fork"),
+            JournalError::Locked(_) => {
+                Failure::input(format!("the session {id} is in use by another process"))
+                    .with_hint("wait for it to end, or go on in a copy with --fork")
+            }
             _ => unusable(&error),
         })?;
         let notices = opened.read.skipped.iter().map(|skipped| {
@@ -133,8 +136,10 @@ impl Sessions {
                 .with_hint("charla --list-sessions shows all sessions")),
             several => match several.iter().find(|session| session.session == which) {
                 Some(exact) => Ok(exact.session.clone()),
-                None => Err(Failure::input(format!("`{which}` is the beginning of {} sessions", several.len()))
-                    .with_hint("give more of the id")),
+                None => {
+                    Err(Failure::input(format!("`{which}` is the beginning of {} sessions", several.len()))
+                        .with_hint("give more of the id"))
+                }
             },
         }
     }
@@ -189,7 +194,8 @@ impl Sessions {
             for open in Conversation::of(&read.records).open_approvals() {
                 waiting += 1;
                 let confirmation = &open.asked.confirmation;
-                let line = format!("{}  {}  {}\n", open.asked.approval, confirmation.tool, confirmation.title);
+                let line =
+                    format!("{}  {}  {}\n", open.asked.approval, confirmation.tool, confirmation.title);
                 printer.result(&line)?;
             }
         }

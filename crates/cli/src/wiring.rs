@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use charla_core::CancellationToken;
 use charla_proto::{
-    BoxFuture, ChunkStream, Content, ContentGenerator, EmbedRequest, EmbedResponse, GenerateRequest,
-    GenerateResponse, LlmError, Thinking, TokenCount,
+    BoxFuture, ChunkStream, ContentGenerator, EmbedRequest, EmbedResponse, GenerateRequest, GenerateResponse,
+    LlmError, Thinking, TokenCount,
 };
 use charla_providers::endpoint::Target;
 use charla_providers::google::GoogleTokens;
@@ -137,8 +137,8 @@ fn link(choice: Choice, client: &Client) -> Result<Link, Failure> {
     Ok(Link { reference, model: choice.model, generator })
 }
 
-/// The request for a prompt.
-pub fn request(prompt: String, model: &str, settings: &Settings) -> GenerateRequest {
+/// What every request of a session has beside the conversation.
+pub fn request(model: &str, settings: &Settings) -> GenerateRequest {
     let wanted = &settings.model.thinking;
     let thinking = Thinking {
         include_thoughts: settings.output.thoughts.filter(|wanted| *wanted),
@@ -149,7 +149,7 @@ pub fn request(prompt: String, model: &str, settings: &Settings) -> GenerateRequ
         temperature: settings.model.temperature,
         max_output_tokens: settings.model.max_output_tokens,
         thinking: (thinking != Thinking::default()).then_some(thinking),
-        ..GenerateRequest::new(model, vec![Arc::new(Content::user(prompt))])
+        ..GenerateRequest::new(model, Vec::new())
     }
 }
 

@@ -71,6 +71,8 @@ pub enum LlmErrorKind {
     Cancelled,
     /// The conversation cannot be kept: without its journal nothing goes on.
     Journal,
+    /// The answer does not fit the schema that was asked for.
+    OutputSchema,
 }
 
 impl LlmErrorKind {
@@ -95,6 +97,7 @@ impl LlmErrorKind {
             LlmErrorKind::Config => "config",
             LlmErrorKind::Cancelled => "cancelled",
             LlmErrorKind::Journal => "journal",
+            LlmErrorKind::OutputSchema => "output_schema",
         }
     }
 
@@ -124,6 +127,7 @@ impl LlmErrorKind {
             LlmErrorKind::NotFound | LlmErrorKind::ContextOverflow => exit::INPUT,
             LlmErrorKind::Config => exit::CONFIG,
             LlmErrorKind::Cancelled => exit::CANCELLED,
+            LlmErrorKind::OutputSchema => exit::OUTPUT_SCHEMA,
             _ => exit::OTHER,
         }
     }
@@ -153,6 +157,7 @@ impl LlmErrorKind {
             LlmErrorKind::Config => {
                 "fix the endpoint in the settings; `charla models` shows what is configured"
             }
+            LlmErrorKind::OutputSchema => "try another model with -m, or a simpler schema",
             LlmErrorKind::Journal => "check the disk and the rights of the session folder",
             LlmErrorKind::InvalidRequest | LlmErrorKind::NotSupported | LlmErrorKind::Cancelled => {
                 return None;

@@ -138,6 +138,10 @@ impl Schema {
             ValidationErrorKind::Minimum { limit } => {
                 format!("`{field}` must be at least {limit}, but {given} was given")
             }
+            ValidationErrorKind::Maximum { limit } => {
+                format!("`{field}` must be at most {limit}, but {given} was given")
+            }
+            ValidationErrorKind::MaxItems { limit } => format!("`{field}` must have at most {limit} item(s)"),
             ValidationErrorKind::MinLength { .. } => format!("`{field}` must not be empty"),
             ValidationErrorKind::MinItems { limit } => {
                 format!("`{field}` must have at least {limit} item(s)")

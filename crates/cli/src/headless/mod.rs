@@ -13,7 +13,6 @@ use std::future::Future;
 use std::time::Instant;
 
 use charla_core::Turn;
-use charla_core::session::Follower;
 use charla_proto::{CallAsked, CallStatus, FinishReason, RetryNotice, TurnEnd, TurnEvent, exit};
 use futures_util::future::poll_immediate;
 
@@ -45,12 +44,6 @@ pub trait Events {
 impl Events for Turn {
     fn next(&mut self) -> impl Future<Output = Option<TurnEvent>> {
         Turn::next(self)
-    }
-}
-
-impl Events for Follower {
-    fn next(&mut self) -> impl Future<Output = Option<TurnEvent>> {
-        Follower::next(self)
     }
 }
 
@@ -102,6 +95,11 @@ impl View {
     /// The same view in another format. Only before anything was shown.
     pub fn with_format(self, format: OutputFormat, thoughts: bool) -> Self {
         Self::new(format, thoughts, self.story.session_id, self.printer)
+    }
+
+    /// The session the run belongs to, when it is an earlier one.
+    pub fn in_session(&mut self, id: &str) {
+        id.clone_into(&mut self.story.session_id);
     }
 
     /// A word beside the result.

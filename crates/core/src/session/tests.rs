@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use charla_proto::tool::Tool as ToolTrait;
 use charla_proto::{
-    Args, BoxFuture, CallStatus, Candidate, ChunkStream, Effect, EmbedRequest, EmbedResponse, Fact,
-    FinishReason, FunctionCall, FunctionDeclaration, GenerateResponse, Invocation, Lane, LlmError,
-    LlmErrorKind, Missing, Part, Plan, Preview, Role, RunContext, SessionStarted, StreamEvent, TokenCount,
-    ToolError, ToolOutput, TurnEnd, Verdict,
+    Args, BoxFuture, CallStatus, Candidate, ChunkStream, ConfirmationDetail, Effect, EmbedRequest,
+    EmbedResponse, Fact, FinishReason, FunctionCall, FunctionDeclaration, GenerateResponse, Invocation, Lane,
+    LlmError, LlmErrorKind, Missing, Part, Plan, Preview, Question, Role, RunContext, SessionStarted,
+    StreamEvent, TokenCount, ToolError, ToolOutput, TurnEnd, Verdict,
 };
 use futures_util::stream;
 use proptest::prelude::*;
@@ -99,7 +99,8 @@ impl Model {
     }
 }
 
-/// `read` and `write` succeed, `fail` fails, `panic` panics, `hang` waits for its cancellation.
+/// `read` and `write` succeed, `fail` fails, `panic` panics, `hang` waits for its cancellation, `question` asks
+/// the person and gives back what was said.
 struct FakeTool {
     name: &'static str,
     world: Arc<World>,
@@ -110,6 +111,7 @@ struct FakeInvocation {
     plan: Plan,
     n: u64,
     world: Arc<World>,
+    answers: Vec<String>,
 }
 
 impl ToolTrait for FakeTool {
@@ -134,10 +136,14 @@ impl ToolTrait for FakeTool {
                 args: Args::new(),
                 title: format!("{} {n}", self.name),
                 effects: vec![if reads { Effect::Read { path } } else { Effect::Write { path } }],
-                preview: Preview::None,
+                preview: match self.name {
+                    "question" => Preview::Questions { questions: vec![Question::default()] },
+                    _ => Preview::None,
+                },
                 lane: if reads { Lane::Shared } else { Lane::Exclusive },
             };
-            Ok(Box::new(FakeInvocation { plan, n, world: self.world.clone() }) as Box<dyn Invocation>)
+            let (world, answers) = (self.world.clone(), Vec::new());
+            Ok(Box::new(FakeInvocation { plan, n, world, answers }) as Box<dyn Invocation>)
         })
     }
 }
@@ -145,6 +151,10 @@ impl ToolTrait for FakeTool {
 impl Invocation for FakeInvocation {
     fn plan(&self) -> &Plan {
         &self.plan
+    }
+
+    fn answered(&mut self, answers: Vec<String>) {
+        self.answers = answers;
     }
 
     fn run(self: Box<Self>, cx: RunContext) -> BoxFuture<'static, ToolOutput> {
@@ -162,6 +172,10 @@ impl Invocation for FakeInvocation {
                     cx.cancelled.await;
                     error("cancelled")
                 }
+                "question" => ToolOutput {
+                    content: vec![Part::text(format!("said {}", self.answers.join(", ")))],
+                    ..ToolOutput::default()
+                },
                 _ => ToolOutput {
                     content: vec![Part::text(format!("result {}", self.n))],
                     ..ToolOutput::default()
@@ -223,7 +237,7 @@ impl Journal for MemoryJournal {
 }
 
 fn setup(world: &Arc<World>, somebody: bool) -> SessionSetup {
-    let tools = ["read", "write", "fail", "panic", "hang"].map(|name| {
+    let tools = ["read", "write", "fail", "panic", "hang", "question"].map(|name| {
         let declaration = FunctionDeclaration { name: name.to_owned(), ..FunctionDeclaration::default() };
         let tool = FakeTool { name, world: world.clone(), declaration: Arc::new(declaration) };
         (name, Arc::new(tool))
@@ -660,4 +674,37 @@ async fn a_follower_tells_one_turn_from_prompt_to_end() {
     let expected =
         ["StepEnded", "ToolCallRequest", "ToolCallLive", "ToolCallResponse", "Content", "Finished"];
     assert_eq!(told, expected);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_question_reaches_the_person_even_when_everything_is_allowed() {
+    let replies = vec![Reply::Calls(vec![("question", 1)]), Reply::Text("thanks")];
+    let mut run = Run::new(replies, true);
+    run.session.send(Command::SetMode(ApprovalMode::Yolo)).await;
+    run.prompt("go").await;
+    let asked = match run.until(|fact| matches!(fact, Fact::CallAsked(_))).await {
+        Fact::CallAsked(asked) => asked,
+        _ => unreachable!(),
+    };
+    assert!(matches!(asked.confirmation.detail, ConfirmationDetail::AskUser { .. }));
+    assert_eq!(asked.confirmation.always, None);
+    let answers = Outcome::Answers { answers: vec!["blue".to_owned()] };
+    assert_eq!(run.session.answer(&asked.approval, answers, "me").await, Answered::Accepted);
+    let ended = match run.until(|fact| matches!(fact, Fact::CallEnded(_))).await {
+        Fact::CallEnded(ended) => ended,
+        _ => unreachable!(),
+    };
+    assert_eq!(ended.response.response["output"], "said blue");
+    assert_eq!(run.end().await, TurnEnd::Finished);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_question_is_refused_when_nobody_is_there() {
+    let replies = vec![Reply::Calls(vec![("question", 1)]), Reply::Text("well then")];
+    let mut run = Run::new(replies, false);
+    run.session.send(Command::SetMode(ApprovalMode::Yolo)).await;
+    run.prompt("go").await;
+    assert_eq!(run.end().await, TurnEnd::Finished);
+    assert_eq!(run.statuses(), [CallStatus::Error]);
+    assert!(run.world.ran.lock().unwrap().is_empty());
 }

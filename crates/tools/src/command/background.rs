@@ -130,7 +130,14 @@ impl Tool for ReadBackgroundOutput {
 
 fn plan(tool: &str, title: String) -> Plan {
     // Reading what commands wrote that were approved before touches nothing.
-    Plan { tool: tool.to_owned(), args: charla_proto::Args::new(), title, effects: Vec::new(), preview: Preview::None, lane: Lane::Shared }
+    Plan {
+        tool: tool.to_owned(),
+        args: charla_proto::Args::new(),
+        title,
+        effects: Vec::new(),
+        preview: Preview::None,
+        lane: Lane::Shared,
+    }
 }
 
 /// A look at the background: one process, or all.

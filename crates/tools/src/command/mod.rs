@@ -21,9 +21,9 @@ pub use background::{ListBackgroundProcesses, ReadBackgroundOutput};
 
 use crate::args::{Schema, invalid};
 use crate::invocation::failure;
-use crate::shell::{self, Place};
 use crate::process::clean::Cleaner;
 use crate::process::{Ending, Foreground, Job, Launch, Processes};
+use crate::shell::{self, Place};
 
 /// The tool's name.
 pub const RUN_SHELL_COMMAND: &str = "run_shell_command";

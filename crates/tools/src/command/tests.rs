@@ -85,19 +85,19 @@ async fn hostile_arguments_are_refused_in_words() {
     let bench = bench();
     std::fs::write(bench.folder.path().join("file"), "x").unwrap();
     let cases = [
-        (json!({}), "missing field `command`"),
-        (json!({ "command": 7 }), "`command`: invalid type"),
-        (json!({ "command": ["ls"] }), "`command`: invalid type"),
+        (json!({}), "the field `command` is missing"),
+        (json!({ "command": 7 }), "`command` must be a string"),
+        (json!({ "command": ["ls"] }), "`command` must be a string"),
         (json!({ "command": " \n" }), "`command` is empty"),
         (json!({ "command": "echo \0" }), "NUL"),
         (json!({ "command": "x".repeat(1 << 20) }), "1048576 bytes long"),
         (json!({ "command": "ls", "dir_path": "nowhere" }), "No such file"),
         (json!({ "command": "ls", "dir_path": "file" }), "is not a folder"),
         (json!({ "command": "ls", "dir_path": "a\0b" }), "`dir_path`"),
-        (json!({ "command": "ls", "dir_path": 3 }), "`dir_path`: invalid type"),
-        (json!({ "command": "ls", "is_background": "yes" }), "`is_background`: invalid type"),
-        (json!({ "command": "ls", "delay_ms": -1 }), "`delay_ms`: invalid value"),
-        (json!({ "command": "ls", "delay_ms": 1.5 }), "`delay_ms`: invalid type"),
+        (json!({ "command": "ls", "dir_path": 3 }), "`dir_path` must be a string"),
+        (json!({ "command": "ls", "is_background": "yes" }), "`is_background` must be"),
+        (json!({ "command": "ls", "delay_ms": -1 }), "`delay_ms` must be at least 0"),
+        (json!({ "command": "ls", "delay_ms": 1.5 }), "`delay_ms` must be"),
         (json!({ "command": "ls", "delay_ms": 1e9 as u64 }), "at most 600000"),
     ];
     for (wanted, said) in cases {

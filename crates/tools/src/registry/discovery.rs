@@ -8,7 +8,8 @@ use std::sync::Arc;
 
 use charla_proto::tool::Tool;
 use charla_proto::{
-    Word,     Args, BoxFuture, Effect, FunctionDeclaration, Invocation, Preview, ToolContext, ToolError, ToolOutput,
+    Args, BoxFuture, Effect, FunctionDeclaration, Invocation, Preview, ToolContext, ToolError, ToolOutput,
+    Word,
 };
 use serde_json::{Map, Value};
 

@@ -191,7 +191,7 @@ async fn hostile_arguments_are_refused_in_words() {
     let many: String = (0..21).map(|number| format!("https://example.com/{number} ")).collect();
     let cases = [
         (json!({}), "invalid_args", "give `prompt` or `url`"),
-        (json!({ "url": 3 }), "invalid_args", "`url`: invalid type"),
+        (json!({ "url": 3 }), "invalid_args", "`url` must be a string"),
         (json!({ "prompt": "no address" }), "invalid_args", "no address in it"),
         (json!({ "url": "file:///etc/passwd" }), "invalid_args", "no address in it"),
         (json!({ "url": "http://[::1" }), "invalid_args", "not an address"),
