@@ -1,5 +1,6 @@
 //! The task behind a [`Job`]: owns the process and its pipe.
 
+use std::io;
 use std::process::ExitStatus;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
@@ -9,7 +10,7 @@ use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe::Receiver;
 use tokio::process::Child;
 use tokio::task::spawn_blocking;
-use tokio::time::{Instant, sleep, timeout, timeout_at};
+use tokio::time::{Instant, sleep, timeout_at};
 
 use super::family::{Family, GroupIs};
 use super::guard::Guard;
@@ -81,7 +82,7 @@ impl Pump {
             Err(stop) => (end(&mut intake, &mut child, &family).await, Some(stop)),
         };
         last_resort.group = GroupIs::Unsure;
-        let _ = timeout(TRAIL, intake.until_closed()).await;
+        intake.trail().await;
         let strays = if stopped.is_none() && (intake.open || family.group_exists()) {
             members(&family, GroupIs::Ours).await
         } else {
@@ -111,19 +112,22 @@ impl Intake {
         let quiet = sleep(patience);
         tokio::pin!(quiet);
         loop {
-            tokio::select! {
+            // Only the waiting is in here: what was read is put away even when the command ends meanwhile.
+            let read = tokio::select! {
                 biased;
                 () = job.stop.cancelled() => return Err(Stop::Asked),
                 status = child.wait() => return Ok(status.ok()),
                 () = &mut quiet, if silence.is_some() => return Err(Stop::Silent),
-                () = self.read(), if self.open => quiet.as_mut().reset(Instant::now() + patience),
-            }
+                read = self.pipe.read(&mut self.buffer), if self.open => read,
+            };
+            self.put_away(read).await;
+            quiet.as_mut().reset(Instant::now() + patience);
         }
     }
 
-    /// Takes what is there, or waits for something. Safe to drop while it waits.
-    async fn read(&mut self) {
-        match self.pipe.read(&mut self.buffer).await {
+    /// Keeps what was read, or notes the end of the pipe.
+    async fn put_away(&mut self, read: io::Result<usize>) {
+        match read {
             Ok(0) | Err(_) => self.open = false,
             Ok(count) => self.take(count).await,
         }
@@ -149,9 +153,16 @@ impl Intake {
         }
     }
 
-    async fn until_closed(&mut self) {
-        while self.open {
-            self.read().await;
+    /// Reads what is left after the command's end: to the end of the pipe, or, when something else holds it
+    /// open, for a moment and at least as much as the command itself can have left in there.
+    async fn trail(&mut self) {
+        let deadline = Instant::now() + TRAIL;
+        let mut left = CHUNK;
+        while self.open && (left > 0 || Instant::now() < deadline) {
+            // A read that need not wait succeeds even when the time is up.
+            let Ok(read) = timeout_at(deadline, self.pipe.read(&mut self.buffer)).await else { return };
+            left = left.saturating_sub(*read.as_ref().unwrap_or(&0));
+            self.put_away(read).await;
         }
     }
 
@@ -179,8 +190,16 @@ impl Intake {
             tokio::select! {
                 biased;
                 () = job.stop.cancelled() => break,
-                () = sleep(ROLL_CALL) => if members(family, GroupIs::Unsure).await.is_empty() { break },
-                () = self.read(), if self.open => if !self.open && members(family, GroupIs::Unsure).await.is_empty() { break },
+                () = sleep(ROLL_CALL) => {}
+                read = self.pipe.read(&mut self.buffer), if self.open => {
+                    self.put_away(read).await;
+                    if self.open {
+                        continue;
+                    }
+                }
+            }
+            if members(family, GroupIs::Unsure).await.is_empty() {
+                break;
             }
         }
         ask(family, GroupIs::Unsure).await;
@@ -204,7 +223,10 @@ async fn end(intake: &mut Intake, child: &mut Child, family: &Family) -> Option<
             biased;
             ended = child.wait(), if status.is_none() => status = ended.ok(),
             () = sleep(LOOK) => {}
-            () = intake.read(), if intake.open => continue,
+            read = intake.pipe.read(&mut intake.buffer), if intake.open => {
+                intake.put_away(read).await;
+                continue;
+            }
         }
         if status.is_some() && members(family, GroupIs::Unsure).await.is_empty() {
             return status;
