@@ -43,22 +43,22 @@ impl LoopGuard {
         }
     }
 
-    /// Counts a result and says how often it has now come.
+    /// Counts a result and says how often it has now come. A refusal of this guard counts as the same again.
     pub fn count(&mut self, call: &FunctionCall, response: &FunctionResponse) -> u32 {
-        let result = hash(&response.to_text());
+        let text = response.to_text();
+        if text == Self::refusal(call)
+            && let Some(seen) = self.seen.get_mut(&call_hash(call))
+        {
+            seen.count += 1;
+            return seen.count;
+        }
+        let result = hash(&text);
         let seen = self.seen.entry(call_hash(call)).or_insert(Seen { result, count: 0 });
         if seen.result == result {
             seen.count += 1;
         } else {
             *seen = Seen { result, count: 1 };
         }
-        seen.count
-    }
-
-    /// Counts a call that was refused.
-    pub fn count_refused(&mut self, call: &FunctionCall) -> u32 {
-        let seen = self.seen.entry(call_hash(call)).or_insert(Seen { result: 0, count: 0 });
-        seen.count += 1;
         seen.count
     }
 
@@ -109,7 +109,8 @@ mod tests {
             assert_eq!(LoopGuard::note(count).is_some(), count >= TELL);
         }
         assert_eq!(guard.advise(&call(1)), Advice::Refuse);
-        assert_eq!(guard.count_refused(&call(1)), REFUSE);
+        let refusal = FunctionResponse::error("id", "read_file", LoopGuard::refusal(&call(1)));
+        assert_eq!(guard.count(&call(1), &refusal), REFUSE);
         assert_eq!(guard.advise(&call(2)), Advice::Run);
     }
 

@@ -2,8 +2,8 @@
 
 use charla_proto::{
     ApprovalAnswered, CallAsked, CallEnded, CallStarted, CallStatus, Confirmation, ConfirmationDetail,
-    Effect, Fact, FunctionCall, FunctionResponse, JournalError, Missing, Outcome, Plan, Preview, ToolError,
-    ToolOutput, TurnEnd, Verdict,
+    Effect, Fact, FunctionCall, FunctionResponse, JournalError, Missing, Outcome, Part, Plan, Preview,
+    ToolError, ToolOutput, TurnEnd, Verdict,
 };
 use serde_json::Value;
 use tokio::time::Instant;
@@ -123,6 +123,7 @@ impl Actor {
         output: ToolOutput,
     ) -> Result<(), JournalError> {
         let Some(call) = self.call(index) else { return Ok(()) };
+        let output = self.guarded(&call, status, output);
         let response = to_response(&call, &output);
         let mut fact = ended(self.ledger.conversation.turns, &call, status, response);
         if let Fact::CallEnded(ended) = &mut fact {
@@ -134,15 +135,29 @@ impl Actor {
         Ok(())
     }
 
+    /// Counts a result, whatever became of the call; tells the model, or ends the turn, when it is always the same.
+    fn guarded(&mut self, call: &FunctionCall, status: CallStatus, mut output: ToolOutput) -> ToolOutput {
+        if status == CallStatus::Cancelled {
+            return output;
+        }
+        let count = self.guard.count(call, &to_response(call, &output));
+        if count >= STOP {
+            let detail = format!("`{}` was called {count} times with the same result", call.name);
+            self.ending = Some((TurnEnd::Loop, Some(detail)));
+        }
+        if let Some(note) = LoopGuard::note(count) {
+            match &mut output.error {
+                Some(error) => error.message = format!("{}\n{note}", error.message),
+                None => output.content.push(Part::text(note)),
+            }
+        }
+        output
+    }
+
     /// A call's plan is known: allowed, denied, or a question.
     async fn judge(&mut self, index: usize) -> Result<(), JournalError> {
         let (Some(call), Some(plan)) = (self.call(index), self.plan(index)) else { return Ok(()) };
         if self.guard.advise(&call) == Advice::Refuse {
-            let count = self.guard.count_refused(&call);
-            if count >= STOP {
-                let detail = format!("`{}` was called {count} times with the same result", call.name);
-                self.ending = Some((TurnEnd::Loop, Some(detail)));
-            }
             let message = LoopGuard::refusal(&call);
             return self.refuse(index, ToolError { kind: "loop".to_owned(), message }).await;
         }
@@ -213,20 +228,12 @@ impl Actor {
         }
     }
 
-    async fn finish(&mut self, index: usize, mut output: ToolOutput) -> Result<(), JournalError> {
-        let Some(call) = self.call(index) else { return Ok(()) };
+    async fn finish(&mut self, index: usize, output: ToolOutput) -> Result<(), JournalError> {
         let status = match &output.error {
             None => CallStatus::Success,
             Some(error) if error.kind == "cancelled" => CallStatus::Cancelled,
             Some(_) => CallStatus::Error,
         };
-        let count = self.guard.count(&call, &to_response(&call, &output));
-        if let Some(note) = LoopGuard::note(count) {
-            match &mut output.error {
-                Some(error) => error.message = format!("{}\n{note}", error.message),
-                None => output.content.push(charla_proto::Part::text(note)),
-            }
-        }
         self.end_call(index, status, output).await
     }
 

@@ -16,7 +16,7 @@ fn bench() -> Bench {
     let environment = Environment::new(std::env::vars_os(), is_secret_name);
     let spills = SpillFolder::new(folder.path().join("spilled"));
     let cwd = folder.path().canonicalize().unwrap();
-    let cx = ToolContext { cwd: cwd.clone(), roots: vec![cwd] };
+    let cx = ToolContext { cwd: cwd.clone(), roots: vec![cwd], home: None };
     Bench { processes: Processes::new(ProcessSettings::new(environment, spills)), folder, cx }
 }
 
@@ -74,7 +74,14 @@ async fn the_plan_shows_the_whole_command_and_its_folder() {
     let cwd = bench.cx.cwd.join("inner");
     let plan = invocation.plan().clone();
     assert_eq!(plan.title, "pwd; ls (Look around)");
-    assert_eq!(plan.effects, [Effect::Exec { command: "pwd; ls".to_owned(), cwd: cwd.clone() }]);
+    let word = |text: &str| vec![Word::literal(text)];
+    let exec = |command: &str| Effect::Exec {
+        command: command.to_owned(),
+        cwd: cwd.clone(),
+        words: word(command),
+        carrier: false,
+    };
+    assert_eq!(plan.effects, [exec("pwd"), exec("ls")]);
     assert_eq!(plan.preview, Preview::Command { command: "pwd; ls".to_owned(), cwd: cwd.clone() });
     assert_eq!(plan.lane, Lane::Exclusive);
     assert_eq!(text(&invocation.run(quiet()).await), format!("Output: {}", cwd.display()));

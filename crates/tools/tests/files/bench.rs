@@ -49,7 +49,7 @@ impl Bench {
         let kept = Arc::new(Kept::default());
         let mut registry = Registry::new(Selection::default());
         registry.register_files(kept.clone(), Some(root.join("../memory/CHARLA.md")));
-        let cx = ToolContext { cwd: root.clone(), roots: vec![root.clone()] };
+        let cx = ToolContext { cwd: root.clone(), roots: vec![root.clone()], home: None };
         Self { _folder: folder, root, kept, registry, cx }
     }
 
