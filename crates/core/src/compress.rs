@@ -100,7 +100,7 @@ pub fn summary_request(template: &GenerateRequest, older: &[Arc<Content>]) -> Ge
 pub fn snapshot(answer: &str) -> Option<String> {
     let inner = answer.split_once("<state_snapshot>").map_or(answer, |(_, rest)| rest);
     let inner = inner.split_once("</state_snapshot>").map_or(inner, |(inner, _)| inner).trim();
-    let words = inner.split(|c: char| c == '<' || c == '>').filter(|word| !word.trim().is_empty()).count();
+    let words = inner.split(['<', '>']).filter(|word| !word.trim().is_empty()).count();
     (inner.chars().count() >= 40 && words > 2)
         .then(|| format!("<state_snapshot>\n{inner}\n</state_snapshot>"))
 }

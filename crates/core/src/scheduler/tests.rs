@@ -71,7 +71,9 @@ impl Invocation for Ready {
     fn run(self: Box<Self>, cx: RunContext) -> BoxFuture<'static, ToolOutput> {
         Box::pin(async move {
             match self.work {
-                Work::Together(barrier) => drop(barrier.wait().await),
+                Work::Together(barrier) => {
+                    barrier.wait().await;
+                }
                 Work::Waits(told) => {
                     (cx.live)("still here");
                     told.notified().await;
