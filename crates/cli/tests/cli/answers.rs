@@ -151,12 +151,13 @@ fn an_overloaded_model_hands_over_to_its_fallback() {
 }
 
 #[test]
-fn a_call_although_no_tool_was_offered_is_an_error() {
+fn a_model_that_always_calls_a_tool_nobody_has_is_stopped() {
     let call = Call { name: "rm".into(), args: json!({}), ..Call::default() };
     let server = server(Script::always(Reply::new().step(Step::Call(call))).lenient());
     let run = Place::with_server(&server).settings(IMPATIENT).run(&["-p", "hi"]);
-    assert_eq!((run.code, run.out.as_str()), (Some(1), ""));
-    assert!(run.err.contains("the model called the tool `rm`"), "{}", run.err);
+    assert_eq!((run.code, run.out.as_str()), (Some(53), ""), "{}", run.err);
+    assert!(run.err.contains("Tool \"rm\" not found"), "{}", run.err);
+    assert_eq!(server.requests().len(), 7);
 }
 
 #[test]
