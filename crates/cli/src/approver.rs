@@ -105,6 +105,7 @@ impl Desk {
             if self.is_answered(&asked.approval).await {
                 continue;
             }
+            forget_typed();
             let outcome = match &asked.confirmation.detail {
                 ConfirmationDetail::AskUser { questions } => self.interview(questions).await,
                 _ => self.decide(&asked.confirmation).await,
@@ -214,6 +215,12 @@ fn answer_to(question: &Question, line: &str) -> String {
         }
         _ => line.to_owned(),
     }
+}
+
+/// Drops what was typed before the card was shown: nobody can have meant it as the answer.
+fn forget_typed() {
+    #[cfg(unix)]
+    let _ = rustix::termios::tcflush(std::io::stdin(), rustix::termios::QueueSelector::IFlush);
 }
 
 /// One line of standard input; `None` at its end. Read on a thread of its own, which is simply left behind

@@ -118,6 +118,16 @@ fn questions_of_several_calls_come_one_after_another() {
 }
 
 #[test]
+fn what_was_typed_before_the_question_is_no_answer() {
+    let first =
+        Reply::new().text("Let me think").delay(300).call("run_shell_command", json!({"command": "touch a"}));
+    let server = server(Script::new([first, "Done.".into()]));
+    let place = place(&server);
+    let run = ask(&place, &[("Let me think", "y\n"), ("n REASON", "n not now\n")]);
+    assert_eq!((run.code, place.read("a")), (Some(0), None), "{}", run.out);
+}
+
+#[test]
 fn the_model_asks_and_the_person_chooses() {
     let options = json!([{"label": "red", "description": "warm"}, {"label": "blue"}]);
     let questions = json!([{"question": "Which colour?", "header": "Colour", "options": options}]);

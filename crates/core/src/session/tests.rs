@@ -212,7 +212,7 @@ impl Policy for Rules {
         if plan.title.ends_with(" 7") {
             return Verdict::Deny { rule, reason: "seven".to_owned() };
         }
-        let named = self.0.iter().any(|title| *title == plan.title);
+        let named = self.0.contains(&plan.title);
         if plan.tool == "read" || mode == ApprovalMode::Yolo || named {
             return Verdict::Allow { rule };
         }
