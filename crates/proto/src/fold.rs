@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use crate::{
-    ApprovalMode, CallAsked, CallEnded, CallStatus, Content, Fact, FunctionCall, ModelContent, Outcome, Part,
-    Record, Role, SessionStarted, TurnEnd, UsageMetadata,
+    ApprovalMode, CallAsked, CallEnded, CallStatus, ChangesReverted, Content, Fact, FunctionCall,
+    ModelContent, Outcome, Part, Record, Role, SessionStarted, TurnEnd, UsageMetadata,
 };
 
 /// A session as its records tell it. Folding a journal gives the same value as having been there.
@@ -28,6 +28,9 @@ pub struct Conversation {
     pub mode: ApprovalMode,
     /// What the last answer cost; the prompt's size is the conversation's.
     pub last_usage: Option<UsageMetadata>,
+    /// What the user took back, or brought back, since the last prompt: the model does not know it yet.
+    /// True stands for an undo.
+    pub reverted: Vec<(bool, ChangesReverted)>,
     /// Where each turn began: its number, the record of its start, and how many contents there were.
     marks: Vec<Mark>,
 }
@@ -100,6 +103,7 @@ impl Conversation {
                 self.turns = started.turn;
                 self.contents.push((record.seq, started.prompt.clone()));
                 self.turn = Some(OpenTurn { turn: started.turn, calls: Vec::new(), steps: 0 });
+                self.reverted.clear();
             }
             Fact::ModelContent(said) => self.model_content(record.seq, said),
             Fact::CallAsked(asked) => {
@@ -130,6 +134,8 @@ impl Conversation {
             Fact::Rewound(rewound) => self.rewind(rewound.to),
             Fact::ModeChanged(changed) => self.mode = changed.mode,
             Fact::ModelChanged(changed) => self.model.clone_from(&changed.model),
+            Fact::ChangesUndone(reverted) => self.reverted.push((true, reverted.clone())),
+            Fact::ChangesRedone(reverted) => self.reverted.push((false, reverted.clone())),
             Fact::Unknown { .. } => {}
         }
         self.seq = record.seq;

@@ -42,8 +42,9 @@ pub use parts::{
 };
 pub use port::{BoxFuture, ChunkStream, ContentGenerator};
 pub use record::{
-    ApprovalAnswered, CallAsked, CallEnded, CallStarted, Fact, FileChange, JOURNAL_VERSION, ModeChanged,
-    ModelChanged, ModelContent, Record, Rewound, SessionStarted, TurnEnded, TurnStarted,
+    ApprovalAnswered, CallAsked, CallEnded, CallStarted, ChangesReverted, Fact, FileChange, JOURNAL_VERSION,
+    ModeChanged, ModelChanged, ModelContent, Record, RevertedFile, Rewound, SessionStarted, TurnEnded,
+    TurnStarted,
 };
 pub use request::{
     EmbedRequest, FunctionCallingConfig, FunctionCallingMode, FunctionDeclaration, GenerateRequest,
