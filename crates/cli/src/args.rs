@@ -19,6 +19,7 @@ Examples:
   charla -m ollama/qwen3 \"Hello\"
   charla --approval-mode auto_edit -p \"Fix the typo in README.md\"
   charla --resume -p \"And now add a test\"
+  charla undo                        take the last turn's file changes back
   charla models                      which providers are ready, and why others are not
 
 Set up:
@@ -183,6 +184,10 @@ pub enum Command {
     Policy(crate::policy::PolicyArgs),
     /// List what waits for approval, in every session.
     Approvals,
+    /// Take back the file changes of a turn.
+    Undo(crate::undo::UndoArgs),
+    /// Take an undo back.
+    Redo(crate::undo::UndoArgs),
     /// Print a completion script for a shell.
     Completions {
         /// The shell.

@@ -28,6 +28,7 @@ pub mod printer;
 pub mod probe;
 pub mod sessions;
 pub mod settings;
+pub mod undo;
 pub mod wiring;
 
 use std::ffi::OsString;
