@@ -93,6 +93,7 @@ impl<'a> Agent<'a> {
             limits,
             somebody_to_ask: false,
             isolation: "none: it runs with your own rights".to_owned(),
+            window: None,
             clock: now,
         };
         Ok((setup, open.conversation, notices))

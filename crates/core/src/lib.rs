@@ -4,6 +4,7 @@
 //! subscribe; they decide nothing. [`policy`] decides what may run, [`undo`] knows what can be taken back.
 
 pub mod chat;
+pub mod compress;
 pub mod loop_guard;
 pub mod policy;
 pub mod prompt;

@@ -274,3 +274,6 @@ pub fn to_response(call: &FunctionCall, output: &ToolOutput) -> FunctionResponse
     response.parts = media.into_iter().cloned().collect();
     response
 }
+
+#[cfg(test)]
+mod tests;

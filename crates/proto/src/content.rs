@@ -363,6 +363,21 @@ impl FunctionResponse {
         Self { id: Some(id.into()), name: name.into(), response, ..Self::default() }
     }
 
+    /// Keeps the beginning and the end of a long answer, `kept` characters in all, and says so.
+    pub fn cut(&mut self, kept: usize) {
+        let text = self.to_text();
+        let count = text.chars().count();
+        self.parts.clear();
+        if count <= kept {
+            return;
+        }
+        let head: String = text.chars().take(kept / 4).collect();
+        let tail: String = text.chars().skip(count - (kept - kept / 4)).collect();
+        let key = if self.is_error() { "error" } else { "output" };
+        let short = format!("{head}\n[… {} characters were cut to make room …]\n{tail}", count - kept);
+        self.response = Map::from_iter([(key.to_owned(), Value::String(short))]);
+    }
+
     /// True when the tool failed: there is an `error` and no `output`.
     pub fn is_error(&self) -> bool {
         self.response.contains_key("error") && !self.response.contains_key("output")

@@ -70,6 +70,8 @@ pub enum TurnEvent {
         /// Tokens the step used.
         usage: Option<UsageMetadata>,
     },
+    /// The older part of the conversation was told in short, or was not, and why.
+    ChatCompressed(CompressionReport),
     /// A source the model names.
     Citation(Citation),
     /// The attempt failed: withdraw its text and thoughts; another follows.
@@ -105,6 +107,41 @@ pub enum TurnEvent {
     ContextOverflow(LlmError),
     /// Any other failure.
     Error(LlmError),
+}
+
+/// What came of a compression.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CompressionStatus {
+    /// It is about to be tried.
+    Begun,
+    /// The older part is told in short from now on.
+    Compressed,
+    /// There was nothing to compress.
+    NotNeeded,
+    /// The summary would have been longer than what it stands for.
+    WouldInflate,
+    /// The model gave no summary.
+    EmptySummary,
+    /// The model failed.
+    Failed,
+    /// Large outputs were cut.
+    OutputsCut,
+    /// A compression was taken back.
+    Restored,
+}
+
+/// What came of a compression, with the tokens before and after.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CompressionReport {
+    /// What.
+    pub status: CompressionStatus,
+    /// Tokens before.
+    pub before: u64,
+    /// Tokens after; the same where nothing changed.
+    pub after: u64,
+    /// True when it was asked for, not done by itself.
+    pub asked: bool,
 }
 
 /// How a turn ended.

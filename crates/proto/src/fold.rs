@@ -1,10 +1,11 @@
 //! The fold: what a session's records add up to.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::{
-    ApprovalMode, CallAsked, CallEnded, CallStatus, ChangesReverted, Content, Fact, FunctionCall,
-    ModelContent, Outcome, Part, Record, Role, SessionStarted, TurnEnd, UsageMetadata,
+    ApprovalMode, CallAsked, CallEnded, CallStatus, ChangesReverted, Compressed, Content, Fact, FunctionCall,
+    ModelContent, Outcome, OutputsCut, Part, PartKind, Record, Role, SessionStarted, TurnEnd, UsageMetadata,
 };
 
 /// A session as its records tell it. Folding a journal gives the same value as having been there.
@@ -31,6 +32,10 @@ pub struct Conversation {
     /// What the user took back, or brought back, since the last prompt: the model does not know it yet.
     /// True stands for an undo.
     pub reverted: Vec<(bool, ChangesReverted)>,
+    /// What stands for the older part of the conversation when it is sent.
+    pub compressed: Option<Compressed>,
+    /// Contents that are sent cut, by their record.
+    trimmed: BTreeMap<u64, Arc<Content>>,
     /// Where each turn began: its number, the record of its start, and how many contents there were.
     marks: Vec<Mark>,
 }
@@ -132,6 +137,16 @@ impl Conversation {
                 self.last_end = Some(ended.end);
             }
             Fact::Rewound(rewound) => self.rewind(rewound.to),
+            Fact::Compressed(compressed) => {
+                self.compressed = Some((**compressed).clone());
+                self.last_usage = None;
+            }
+            Fact::Restored(_) => {
+                self.compressed = None;
+                self.trimmed.clear();
+                self.last_usage = None;
+            }
+            Fact::OutputsCut(cut) => self.cut_outputs(cut),
             Fact::ModeChanged(changed) => self.mode = changed.mode,
             Fact::ModelChanged(changed) => self.model.clone_from(&changed.model),
             Fact::ChangesUndone(reverted) => self.reverted.push((true, reverted.clone())),
@@ -175,7 +190,41 @@ impl Conversation {
         }
     }
 
+    fn cut_outputs(&mut self, cut: &OutputsCut) {
+        self.last_usage = None;
+        for (seq, content) in &self.contents {
+            let touched = content
+                .function_responses()
+                .any(|response| response.id.as_ref().is_some_and(|id| cut.calls.contains(id)));
+            if touched {
+                let mut content = (**self.trimmed.get(seq).unwrap_or(content)).clone();
+                for part in &mut content.parts {
+                    if let PartKind::FunctionResponse(response) = &mut part.kind
+                        && response.id.as_ref().is_some_and(|id| cut.calls.contains(id))
+                    {
+                        response.cut(cut.kept);
+                    }
+                }
+                self.trimmed.insert(*seq, Arc::new(content));
+            }
+        }
+    }
+
+    /// What is sent: the conversation, with what stands for its older part where it was compressed.
+    pub fn sent(&self) -> Vec<(u64, Arc<Content>)> {
+        let from = self.compressed.as_ref().map_or(0, |compressed| compressed.kept_from);
+        let stand_ins = self.compressed.iter().flat_map(|compressed| {
+            [(0, compressed.summary.clone()), (0, compressed.acknowledgement.clone())]
+        });
+        let kept = self.contents.iter().filter(|(seq, _)| *seq >= from);
+        let kept = kept.map(|(seq, content)| (*seq, self.trimmed.get(seq).unwrap_or(content).clone()));
+        stand_ins.chain(kept).collect()
+    }
+
     fn rewind(&mut self, to: u64) {
+        if self.compressed.as_ref().is_some_and(|compressed| compressed.kept_from > to) {
+            self.compressed = None;
+        }
         self.contents.retain(|(seq, _)| *seq <= to);
         while let Some(mark) = self.marks.last()
             && mark.seq > to

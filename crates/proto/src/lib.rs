@@ -33,7 +33,7 @@ pub use content::{
     WireKind,
 };
 pub use error::{ErrorDetail, LlmError, LlmErrorKind, exit};
-pub use event::{RetryNotice, StreamEvent, TurnEnd, TurnEvent};
+pub use event::{CompressionReport, CompressionStatus, RetryNotice, StreamEvent, TurnEnd, TurnEvent};
 pub use extra::Extra;
 pub use fold::{Conversation, OpenApproval, OpenCall, OpenTurn};
 pub use journal::{Journal, JournalError};
@@ -42,9 +42,9 @@ pub use parts::{
 };
 pub use port::{BoxFuture, ChunkStream, ContentGenerator};
 pub use record::{
-    ApprovalAnswered, CallAsked, CallEnded, CallStarted, ChangesReverted, Fact, FileChange, JOURNAL_VERSION,
-    ModeChanged, ModelChanged, ModelContent, Record, RevertedFile, Rewound, SessionStarted, TurnEnded,
-    TurnStarted,
+    ApprovalAnswered, CallAsked, CallEnded, CallStarted, ChangesReverted, Compressed, Fact, FileChange,
+    JOURNAL_VERSION, ModeChanged, ModelChanged, ModelContent, OutputsCut, Record, Restored, RevertedFile,
+    Rewound, SessionStarted, TurnEnded, TurnStarted,
 };
 pub use request::{
     EmbedRequest, FunctionCallingConfig, FunctionCallingMode, FunctionDeclaration, GenerateRequest,

@@ -48,6 +48,12 @@ pub enum Fact {
     TurnEnded(Box<TurnEnded>),
     /// The conversation goes on from an earlier point; what came after it no longer counts.
     Rewound(Rewound),
+    /// An older part of the conversation is told in short from now on. What was said stays in the journal.
+    Compressed(Box<Compressed>),
+    /// The compression is taken back.
+    Restored(Restored),
+    /// Large outputs of tools are sent cut from now on.
+    OutputsCut(OutputsCut),
     /// How much is allowed without asking has changed.
     ModeChanged(ModeChanged),
     /// Another model answers from now on.
@@ -193,6 +199,32 @@ pub struct Rewound {
     pub to: u64,
 }
 
+/// See [`Fact::Compressed`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Compressed {
+    /// What stands for the older part, said by the user.
+    pub summary: Arc<Content>,
+    /// The model's acknowledgement of it.
+    pub acknowledgement: Arc<Content>,
+    /// The record of the first content that stays as it is.
+    pub kept_from: u64,
+    /// Tokens before and after, counted the same way.
+    pub tokens: (u64, u64),
+}
+
+/// See [`Fact::Restored`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Restored {}
+
+/// See [`Fact::OutputsCut`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OutputsCut {
+    /// The calls.
+    pub calls: Vec<String>,
+    /// How many characters are kept of each.
+    pub kept: usize,
+}
+
 /// See [`Fact::ModeChanged`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ModeChanged {
@@ -240,6 +272,9 @@ impl Fact {
             Fact::CallEnded(_) => "call_ended",
             Fact::TurnEnded(_) => "turn_ended",
             Fact::Rewound(_) => "rewound",
+            Fact::Compressed(_) => "compressed",
+            Fact::Restored(_) => "restored",
+            Fact::OutputsCut(_) => "outputs_cut",
             Fact::ModeChanged(_) => "mode_changed",
             Fact::ModelChanged(_) => "model_changed",
             Fact::ChangesUndone(_) => "changes_undone",
@@ -273,6 +308,9 @@ impl Record {
             "call_ended" => Fact::CallEnded(serde_json::from_str(line)?),
             "turn_ended" => Fact::TurnEnded(serde_json::from_str(line)?),
             "rewound" => Fact::Rewound(serde_json::from_str(line)?),
+            "compressed" => Fact::Compressed(serde_json::from_str(line)?),
+            "restored" => Fact::Restored(serde_json::from_str(line)?),
+            "outputs_cut" => Fact::OutputsCut(serde_json::from_str(line)?),
             "mode_changed" => Fact::ModeChanged(serde_json::from_str(line)?),
             "model_changed" => Fact::ModelChanged(serde_json::from_str(line)?),
             "changes_undone" => Fact::ChangesUndone(serde_json::from_str(line)?),
@@ -310,6 +348,9 @@ impl Serialize for Record {
             Fact::CallEnded(body) => Flat { seq, at, kind, body }.serialize(serializer),
             Fact::TurnEnded(body) => Flat { seq, at, kind, body }.serialize(serializer),
             Fact::Rewound(body) => Flat { seq, at, kind, body }.serialize(serializer),
+            Fact::Compressed(body) => Flat { seq, at, kind, body }.serialize(serializer),
+            Fact::Restored(body) => Flat { seq, at, kind, body }.serialize(serializer),
+            Fact::OutputsCut(body) => Flat { seq, at, kind, body }.serialize(serializer),
             Fact::ModeChanged(body) => Flat { seq, at, kind, body }.serialize(serializer),
             Fact::ModelChanged(body) => Flat { seq, at, kind, body }.serialize(serializer),
             Fact::ChangesUndone(body) | Fact::ChangesRedone(body) => {

@@ -7,18 +7,20 @@ use std::time::Duration;
 use charla_proto::tool::Toolbox;
 use charla_proto::{
     ApprovalMode, CallStatus, Content, ContentGenerator, Fact, FunctionResponse, GenerateRequest,
-    JournalError, LlmError, ModeChanged, ModelContent, Part, PartKind, Policy, Role, Tool, ToolContext,
-    TurnEnd, TurnEnded, TurnEvent, TurnStarted, UsageMetadata,
+    GenerateResponse, JournalError, LlmError, ModeChanged, ModelContent, Part, PartKind, Policy, Role, Tool,
+    ToolContext, TurnEnd, TurnEnded, TurnEvent, TurnStarted, UsageMetadata,
 };
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::ledger::Ledger;
+use super::room::Summary;
 use super::tools::{Grants, ended};
 use super::{Command, Delta, Limits};
 use crate::Turn;
 use crate::chat::NO_RESULT;
+use crate::compress::Counter;
 use crate::loop_guard::LoopGuard;
 use crate::scheduler::{Happening, Scheduler};
 use crate::undo::note_for_model;
@@ -36,6 +38,7 @@ pub(super) struct Settings {
     pub(super) limits: Limits,
     pub(super) somebody_to_ask: bool,
     pub(super) isolation: String,
+    pub(super) window: Option<(u32, Counter)>,
 }
 
 /// What the session waits for.
@@ -46,6 +49,8 @@ pub(super) enum Phase {
     Asking(Box<Turn>, CancellationToken),
     /// Tools, and people.
     Calls(Box<Scheduler>),
+    /// A summary of the older part.
+    Summing(Box<Summary>),
 }
 
 pub(super) struct Actor {
@@ -61,6 +66,8 @@ pub(super) struct Actor {
     /// When cancelled tools are ended by force.
     pub(super) abort_at: Option<Instant>,
     spent: UsageMetadata,
+    /// Summaries asked for on behalf of the current prompt.
+    pub(super) summaries: u32,
 }
 
 /// What the loop woke up for.
@@ -68,6 +75,7 @@ enum Wake {
     Command(Option<Command>),
     Model(Option<TurnEvent>),
     Tools(Happening),
+    Summary(Result<GenerateResponse, LlmError>),
     Abort,
 }
 
@@ -84,6 +92,7 @@ impl Actor {
             ending: None,
             abort_at: None,
             spent: UsageMetadata::default(),
+            summaries: 0,
         }
     }
 
@@ -101,6 +110,7 @@ impl Actor {
                 }
                 Wake::Model(event) => self.model_said(event).await,
                 Wake::Tools(happening) => self.tool_happened(happening).await,
+                Wake::Summary(answer) => self.summed(answer).await,
                 Wake::Abort => {
                     self.abort_at = None;
                     if let Phase::Calls(scheduler) = &mut self.phase {
@@ -129,6 +139,7 @@ impl Actor {
                 Phase::Idle => std::future::pending().await,
                 Phase::Asking(turn, _) => Wake::Model(turn.next().await),
                 Phase::Calls(scheduler) => Wake::Tools(scheduler.next().await),
+                Phase::Summing(summary) => Wake::Summary((&mut summary.work).await),
             }
         };
         tokio::select! {
@@ -170,6 +181,8 @@ impl Actor {
                 self.after_calls().await
             }
             Command::SetMode(mode) => self.set_mode(mode).await,
+            Command::Compress => self.compress().await,
+            Command::Restore => self.restore().await,
         }
     }
 
@@ -180,7 +193,7 @@ impl Actor {
         self.ledger.commit(vec![Fact::ModeChanged(ModeChanged { mode })]).await
     }
 
-    async fn next_prompt(&mut self) -> Result<(), JournalError> {
+    pub(super) async fn next_prompt(&mut self) -> Result<(), JournalError> {
         if !matches!(self.phase, Phase::Idle) {
             return Ok(());
         }
@@ -193,26 +206,36 @@ impl Actor {
         self.guard = LoopGuard::default();
         self.spent = UsageMetadata::default();
         self.ending = None;
+        self.summaries = 0;
         let started = TurnStarted { turn, prompt: Arc::new(Content { role: Role::User, ..prompt }) };
         self.ledger.commit(vec![Fact::TurnStarted(started)]).await?;
         self.ask_model().await
     }
 
     /// Sends the conversation to the model, unless a limit says no.
-    async fn ask_model(&mut self) -> Result<(), JournalError> {
+    pub(super) async fn ask_model(&mut self) -> Result<(), JournalError> {
         if let Some((end, detail)) = self.limit_reached() {
             return self.end_turn(end, Some(detail)).await;
         }
+        if !Box::pin(self.make_room()).await? {
+            return Ok(());
+        }
+        let request = self.next_request();
+        let cancel = CancellationToken::new();
+        let turn = Turn::new(self.settings.generator.clone(), request, cancel.clone());
+        self.phase = Phase::Asking(Box::new(turn), cancel);
+        Ok(())
+    }
+
+    /// The request that would be sent now.
+    pub(super) fn next_request(&self) -> GenerateRequest {
         let mut request = self.settings.template.clone();
         request.contents = self.ledger.chat.curated();
         let declarations = self.settings.toolbox.declarations();
         if !declarations.is_empty() {
             request.tools.push(Tool::functions(declarations));
         }
-        let cancel = CancellationToken::new();
-        let turn = Turn::new(self.settings.generator.clone(), request, cancel.clone());
-        self.phase = Phase::Asking(Box::new(turn), cancel);
-        Ok(())
+        request
     }
 
     fn limit_reached(&self) -> Option<(TurnEnd, String)> {
@@ -305,6 +328,14 @@ impl Actor {
                 Ok(())
             }
             Phase::Calls(_) => self.cancel_calls().await,
+            // Nothing has been changed yet: the summary is dropped with its request.
+            Phase::Summing(_) if self.ledger.conversation.turn.is_some() => {
+                self.end_turn(TurnEnd::Cancelled, None).await
+            }
+            Phase::Summing(_) => {
+                self.phase = Phase::Idle;
+                Ok(())
+            }
         }
     }
 
@@ -322,7 +353,7 @@ impl Actor {
         }
     }
 
-    async fn fail_turn(&mut self, error: &LlmError) -> Result<(), JournalError> {
+    pub(super) async fn fail_turn(&mut self, error: &LlmError) -> Result<(), JournalError> {
         self.phase = Phase::Idle;
         let turn = self.ledger.conversation.turns;
         let detail = Some(error.to_string());

@@ -42,7 +42,7 @@ impl Ledger {
         publisher: Publisher,
         clock: fn() -> u64,
     ) -> Self {
-        let chat = Chat::new(conversation.contents.iter().map(|(_, content)| content.clone()));
+        let chat = Chat::new(conversation.sent().into_iter().map(|(_, content)| content));
         Self { journal, conversation, chat, publisher, clock, broken: None }
     }
 
@@ -64,9 +64,8 @@ impl Ledger {
         for record in records {
             let known = self.conversation.contents.len();
             self.conversation.apply(&record);
-            if matches!(record.fact, Fact::Rewound(_)) {
-                let contents = self.conversation.contents.iter().map(|(_, content)| content.clone());
-                self.chat = Chat::new(contents);
+            if changes_what_is_sent(&record.fact) {
+                self.chat = Chat::new(self.conversation.sent().into_iter().map(|(_, content)| content));
             } else {
                 for (_, content) in self.conversation.contents.iter().skip(known) {
                     self.chat.push(content.clone());
@@ -81,4 +80,9 @@ impl Ledger {
     pub(super) fn show(&self, delta: Delta) {
         self.publisher.publish(SessionEvent::Delta(delta));
     }
+}
+
+/// True for facts after which earlier contents are sent in another form, or not at all.
+fn changes_what_is_sent(fact: &Fact) -> bool {
+    matches!(fact, Fact::Rewound(_) | Fact::Compressed(_) | Fact::Restored(_) | Fact::OutputsCut(_))
 }

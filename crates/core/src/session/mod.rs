@@ -7,6 +7,7 @@
 mod actor;
 mod follow;
 mod ledger;
+mod room;
 mod subscription;
 mod tools;
 
@@ -14,11 +15,12 @@ use std::sync::Arc;
 
 use charla_proto::tool::Toolbox;
 use charla_proto::{
-    ApprovalMode, Citation, Content, ContentGenerator, Conversation, GenerateRequest, Journal, JournalError,
-    LlmError, Outcome, Policy, Record, RetryNotice, ToolContext,
+    ApprovalMode, Citation, CompressionReport, Content, ContentGenerator, Conversation, GenerateRequest,
+    Journal, JournalError, LlmError, Outcome, Policy, Record, RetryNotice, ToolContext,
 };
 use tokio::sync::{broadcast, mpsc, oneshot};
 
+use crate::compress::Counter;
 pub use follow::Follower;
 use ledger::Ledger;
 use subscription::Recent;
@@ -49,6 +51,8 @@ pub struct SessionSetup {
     pub somebody_to_ask: bool,
     /// What holds a running tool in, in words for the person who is asked.
     pub isolation: String,
+    /// The model's window in tokens and how they are counted; without it nothing is compressed by itself.
+    pub window: Option<(u32, Counter)>,
     /// Milliseconds since 1970.
     pub clock: fn() -> u64,
 }
@@ -85,6 +89,10 @@ pub enum Command {
     },
     /// Change how much is allowed without asking.
     SetMode(ApprovalMode),
+    /// Tell the older part of the conversation in short.
+    Compress,
+    /// Take a compression back.
+    Restore,
 }
 
 /// What became of an answer.
@@ -136,6 +144,8 @@ pub enum Delta {
     },
     /// A source.
     Citation(Citation),
+    /// A compression begins or has ended.
+    Compression(CompressionReport),
     /// The turn is about to end with this error, told in full; the record keeps its kind and words.
     Failed(LlmError),
     /// A running tool shows something.
@@ -176,6 +186,7 @@ impl SessionHandle {
             limits: setup.limits,
             somebody_to_ask: setup.somebody_to_ask,
             isolation: setup.isolation,
+            window: setup.window,
         };
         tokio::spawn(actor::Actor::new(settings, ledger, receiver).run());
         handle

@@ -17,6 +17,8 @@ use serde_json::{Map, json};
 
 use super::*;
 
+mod room;
+
 /// What the model does when asked.
 #[derive(Clone, Debug)]
 enum Reply {
@@ -37,13 +39,22 @@ struct World {
     /// How many more records the journal takes before the process "dies".
     room: Mutex<Option<usize>>,
     calls: Mutex<u32>,
+    /// What a summary says; `None` fails.
+    summary: Mutex<Option<String>>,
+    summaries: Mutex<u32>,
 }
 
 struct Model(Arc<World>);
 
 impl ContentGenerator for Model {
     fn generate<'a>(&'a self, _: &'a GenerateRequest) -> BoxFuture<'a, Result<GenerateResponse, LlmError>> {
-        Box::pin(async { Err(LlmError::new(LlmErrorKind::NotSupported, "fake")) })
+        *self.0.summaries.lock().unwrap() += 1;
+        let summary = self.0.summary.lock().unwrap().clone();
+        Box::pin(async move {
+            let Some(text) = summary else { return Err(LlmError::new(LlmErrorKind::Server, "fake")) };
+            let candidate = Candidate { content: Some(Content::model(text)), ..Candidate::default() };
+            Ok(GenerateResponse { candidates: vec![candidate], ..GenerateResponse::default() })
+        })
     }
 
     fn stream<'a>(&'a self, request: &'a GenerateRequest) -> BoxFuture<'a, Result<ChunkStream, LlmError>> {
@@ -253,6 +264,7 @@ fn setup(world: &Arc<World>, somebody: bool) -> SessionSetup {
         limits: Limits { steps: Some(20), ..Limits::default() },
         somebody_to_ask: somebody,
         isolation: "none".to_owned(),
+        window: None,
         clock: || 0,
     }
 }

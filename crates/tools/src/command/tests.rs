@@ -74,7 +74,7 @@ async fn the_plan_shows_the_whole_command_and_its_folder() {
     let cwd = bench.cx.cwd.join("inner");
     let plan = invocation.plan().clone();
     assert_eq!(plan.title, "pwd; ls (Look around)");
-    let word = |text: &str| vec![Word::literal(text)];
+    let word = |text: &str| vec![charla_proto::Word::literal(text)];
     let exec = |command: &str| Effect::Exec {
         command: command.to_owned(),
         cwd: cwd.clone(),

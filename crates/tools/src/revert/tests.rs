@@ -92,7 +92,7 @@ fn every_file_in_the_way_is_told_with_what_changed() {
     fs::create_dir(place.path("folder")).unwrap();
     let steps = vec![
         place.step("edited", Some(b"one\ntwo\n"), Some(b"one\n")),
-        place.step("gone", Some(b"left\n"), None),
+        place.step("gone", Some(b"left\n"), Some(b"old\n")),
         place.step("appeared", None, Some(b"old\n")),
         place.step("binary", Some(b"\0"), None),
         place.step("folder", Some(b"x"), None),
