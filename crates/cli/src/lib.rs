@@ -28,6 +28,7 @@ pub mod printer;
 pub mod probe;
 pub mod sessions;
 pub mod settings;
+pub mod trust;
 pub mod undo;
 pub mod wiring;
 

@@ -8,4 +8,5 @@ mod commands;
 mod faults;
 mod mistakes;
 mod place;
+mod trust;
 mod undo;
