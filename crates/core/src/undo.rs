@@ -5,7 +5,10 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use charla_proto::{ChangesReverted, Conversation, Fact, FileChange, Record, RevertedFile};
+use charla_proto::{ChangesReverted, Content, Conversation, Fact, FileChange, Part, Record, RevertedFile};
+
+/// What a note to the model begins with.
+const NOTE: &str = "[Note: ";
 
 /// How many files the model is told by name.
 const MOST_NAMES: usize = 20;
@@ -59,7 +62,7 @@ impl ChangeHistory {
             match &record.fact {
                 Fact::TurnStarted(started) => history.turns.push(TurnChanges {
                     turn: started.turn,
-                    prompt: started.prompt.text(),
+                    prompt: own_words(&started.prompt),
                     files: Vec::new(),
                 }),
                 Fact::CallEnded(ended) => {
@@ -195,7 +198,16 @@ pub fn note_for_model(conversation: &Conversation) -> Option<String> {
             ),
         };
     }
-    (!note.is_empty()).then(|| format!("[Note: {}]\n\n", note.trim_end()))
+    (!note.is_empty()).then(|| format!("{NOTE}{}]\n\n", note.trim_end()))
+}
+
+/// What the user said, without a note that was put before it.
+fn own_words(prompt: &Content) -> String {
+    let mut texts = prompt.parts.iter().filter_map(Part::as_text).peekable();
+    if prompt.parts.len() > 1 {
+        texts.next_if(|text| text.starts_with(NOTE));
+    }
+    texts.collect()
 }
 
 fn names(files: &[&RevertedFile], cwd: &Path) -> String {

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use charla_proto::{CallEnded, CallStatus, Content, FunctionResponse, SessionStarted, TurnStarted};
+use charla_proto::{CallEnded, CallStatus, FunctionResponse, SessionStarted, TurnStarted};
 
 use super::*;
 
@@ -138,4 +138,12 @@ fn the_model_is_told_once_what_was_undone_and_nothing_when_it_was_redone() {
     assert_eq!(note(&facts), None);
     facts.push(Fact::ChangesRedone(reverted(1, &["a"])));
     assert!(note(&facts).unwrap().contains("brought back the file changes of turn 1: a."));
+}
+
+#[test]
+fn a_turn_is_named_by_the_users_words_not_by_the_note() {
+    let mut prompt = Content::user("go on");
+    prompt.parts.insert(0, Part::text("[Note: The user has undone it.]\n\n"));
+    let history = history(vec![Fact::TurnStarted(TurnStarted { turn: 2, prompt: Arc::new(prompt) })]);
+    assert_eq!(history.turn(2).unwrap().prompt, "go on");
 }
