@@ -19,6 +19,7 @@ Examples:
   charla -m ollama/qwen3 \"Hello\"
   charla --approval-mode auto_edit -p \"Fix the typo in README.md\"
   charla --resume -p \"And now add a test\"
+  charla undo                        take the last turn's file changes back
   charla models                      which providers are ready, and why others are not
 
 Set up:
@@ -30,7 +31,8 @@ Exit codes:
     0  answered                     42  the prompt or an argument cannot be used
     1  any other failure            52  a mistake in the settings or rules
    41  no key, or a wrong one       53  a limit ended the turn
-   56  answer does not fit schema  130  cancelled";
+   55  the workspace isn't trusted  56  answer does not fit schema
+  130  cancelled";
 
 /// The command line.
 #[derive(Debug, Parser)]
@@ -127,6 +129,14 @@ pub struct AskArgs {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub output_schema: Option<PathBuf>,
 
+    /// Trust the workspace's settings for this run if they are exactly these, see `charla trust --show`.
+    #[arg(long, value_name = "SHA256", help_heading = "Trust")]
+    pub trust_workspace: Option<String>,
+
+    /// Do not run in a workspace that has settings of its own and is not trusted.
+    #[arg(long, help_heading = "Trust")]
+    pub require_trust: bool,
+
     /// Write every request and answer to FILE as JSON lines, keys blacked out.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Diagnostics")]
     pub log_file: Option<PathBuf>,
@@ -183,6 +193,12 @@ pub enum Command {
     Policy(crate::policy::PolicyArgs),
     /// List what waits for approval, in every session.
     Approvals,
+    /// Take back the file changes of a turn.
+    Undo(crate::undo::UndoArgs),
+    /// Take an undo back.
+    Redo(crate::undo::UndoArgs),
+    /// Show what this workspace's own settings would do, and trust them.
+    Trust(crate::trust::TrustArgs),
     /// Print a completion script for a shell.
     Completions {
         /// The shell.

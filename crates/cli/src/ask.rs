@@ -30,7 +30,7 @@ use crate::{input, wiring};
 pub async fn run(ask: Ask, environment: &Environment, printer: Printer) -> i32 {
     let session_id = uuid::Uuid::now_v7().to_string();
     let mut view = View::new(format_flag(&ask), false, session_id.clone(), printer);
-    let effective = match settings::load(environment, ask.flags.clone()) {
+    let effective = match settings::load_trusting(environment, ask.flags.clone(), &ask.trust) {
         Ok(effective) => effective,
         Err(failure) => return view.fail(&failure),
     };

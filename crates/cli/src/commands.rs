@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, Read};
 
+use charla_core::undo::Direction;
 use clap::CommandFactory;
 use secrecy::SecretString;
 
@@ -13,7 +14,7 @@ use crate::keys::{KeyRing, Keys};
 use crate::policy::{self, PolicyArgs, PolicyPlace};
 use crate::printer::Printer;
 use crate::sessions::Sessions;
-use crate::{manual, models, settings};
+use crate::{manual, models, settings, trust, undo};
 
 /// Runs a command.
 pub fn run(command: Command, environment: &Environment, printer: &mut Printer) -> Result<(), Failure> {
@@ -23,6 +24,9 @@ pub fn run(command: Command, environment: &Environment, printer: &mut Printer) -
         Command::Settings { command } => show_settings(command, environment, printer),
         Command::Policy(args) => judge(&args, environment, printer),
         Command::Approvals => Sessions::new(environment)?.approvals(printer),
+        Command::Undo(args) => undo::run(Direction::Undo, &args, environment, printer),
+        Command::Redo(args) => undo::run(Direction::Redo, &args, environment, printer),
+        Command::Trust(args) => trust::run(&args, environment, printer),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Typed::command(), "charla", &mut script);

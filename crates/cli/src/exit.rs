@@ -51,6 +51,16 @@ impl Failure {
         Self::new(exit::TURN_LIMIT, "limit", message)
     }
 
+    /// Files are not as they are needed.
+    pub fn conflict(message: impl Into<String>) -> Self {
+        Self::new(exit::OTHER, "conflict", message)
+    }
+
+    /// The workspace is not trusted.
+    pub fn untrusted(message: impl Into<String>) -> Self {
+        Self::new(exit::UNTRUSTED, "untrusted", message)
+    }
+
     /// Something of this machine failed: a file, a pipe, a process.
     pub fn system(message: impl Into<String>) -> Self {
         Self::new(exit::OTHER, "system", message)

@@ -9,6 +9,7 @@ use crate::exit::Failure;
 use crate::nearest::nearest;
 use crate::sessions::Begin;
 use crate::settings::FlagValue;
+use crate::trust::TrustDemand;
 
 /// What a run is to do.
 #[derive(Debug)]
@@ -34,6 +35,8 @@ pub struct Ask {
     pub begin: Begin,
     /// What this run says about tools.
     pub conduct: Conduct,
+    /// What this run says about trust.
+    pub trust: TrustDemand,
 }
 
 /// What is done with sessions instead of asking.
@@ -113,7 +116,8 @@ fn ask(args: AskArgs) -> Result<Ask, Failure> {
         no_tools: args.no_tools,
         schema: args.output_schema,
     };
-    Ok(Ask { prompt: args.prompt.or(words), flags, begin, conduct })
+    let trust = TrustDemand { exactly: args.trust_workspace, required: args.require_trust };
+    Ok(Ask { prompt: args.prompt.or(words), flags, begin, conduct, trust })
 }
 
 /// A mistyped command must not be sent to a model and paid for.

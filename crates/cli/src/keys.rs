@@ -180,7 +180,8 @@ pub fn create_private(path: &Path) -> std::io::Result<std::fs::File> {
     options.open(path)
 }
 
-fn private_folder(path: &Path) -> std::io::Result<()> {
+/// Makes a folder, and those it needs, that only its owner can look into.
+pub fn private_folder(path: &Path) -> std::io::Result<()> {
     let mut builder = std::fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]

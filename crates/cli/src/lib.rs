@@ -29,6 +29,8 @@ pub mod printer;
 pub mod probe;
 pub mod sessions;
 pub mod settings;
+pub mod trust;
+pub mod undo;
 pub mod wiring;
 
 use std::ffi::OsString;

@@ -6,7 +6,7 @@ use std::time::SystemTime;
 use charla_proto::{
     BoxFuture, Conversation, Fact, JOURNAL_VERSION, Journal, JournalError, Record, SessionStarted,
 };
-use charla_store::{Store, Summary, Sync};
+use charla_store::{Opened, Store, Summary, Sync};
 
 use crate::environment::Environment;
 use crate::exit::Failure;
@@ -139,13 +139,7 @@ impl Sessions {
 
     fn resume(&self, which: &str) -> Result<Open, Failure> {
         let id = self.find(which)?;
-        let opened = self.store.open(&id).map_err(|error| match &error {
-            JournalError::Locked(_) => {
-                Failure::input(format!("the session {id} is in use by another process"))
-                    .with_hint("wait for it to end, or go on in a copy with --fork")
-            }
-            _ => unusable(&error),
-        })?;
+        let opened = self.lock(&id, "wait for it to end, or go on in a copy with --fork")?;
         let notices = opened.read.skipped.iter().map(|skipped| {
             format!("the session's journal: line {} was skipped: {}", skipped.line, skipped.reason)
         });
@@ -155,6 +149,22 @@ impl Sessions {
             return Err(Failure::input(format!("the session {id} has no beginning")));
         }
         Ok(Open { id, conversation, journal: Box::new(opened.journal), notices })
+    }
+
+    /// Opens the session of this id for writing; `hint` is for when another process writes it.
+    pub fn lock(&self, id: &str, hint: &str) -> Result<Opened, Failure> {
+        self.store.open(id).map_err(|error| match &error {
+            JournalError::Locked(_) => {
+                Failure::input(format!("the session {id} is in use by another process")).with_hint(hint)
+            }
+            _ => unusable(&error),
+        })
+    }
+
+    /// The sessions of this folder, the latest first.
+    pub fn here(&self) -> Result<Vec<String>, Failure> {
+        let here = |session: &Summary| session.started.cwd == self.directory;
+        Ok(self.list()?.into_iter().filter(here).map(|session| session.session).collect())
     }
 
     /// The id meant by `latest`, an id, or the beginning of one.

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::{
-    ApprovalMode, CallAsked, CallEnded, CallStatus, Compressed, Content, Fact, FunctionCall, ModelContent,
-    Outcome, OutputsCut, Part, PartKind, Record, Role, SessionStarted, TurnEnd, UsageMetadata,
+    ApprovalMode, CallAsked, CallEnded, CallStatus, ChangesReverted, Compressed, Content, Fact, FunctionCall,
+    ModelContent, Outcome, OutputsCut, Part, PartKind, Record, Role, SessionStarted, TurnEnd, UsageMetadata,
 };
 
 /// A session as its records tell it. Folding a journal gives the same value as having been there.
@@ -29,6 +29,9 @@ pub struct Conversation {
     pub mode: ApprovalMode,
     /// What the last answer cost; the prompt's size is the conversation's.
     pub last_usage: Option<UsageMetadata>,
+    /// What the user took back, or brought back, since the last prompt: the model does not know it yet.
+    /// True stands for an undo.
+    pub reverted: Vec<(bool, ChangesReverted)>,
     /// What stands for the older part of the conversation when it is sent.
     pub compressed: Option<Compressed>,
     /// Contents that are sent cut, by their record.
@@ -105,6 +108,7 @@ impl Conversation {
                 self.turns = started.turn;
                 self.contents.push((record.seq, started.prompt.clone()));
                 self.turn = Some(OpenTurn { turn: started.turn, calls: Vec::new(), steps: 0 });
+                self.reverted.clear();
             }
             Fact::ModelContent(said) => self.model_content(record.seq, said),
             Fact::CallAsked(asked) => {
@@ -145,6 +149,8 @@ impl Conversation {
             Fact::OutputsCut(cut) => self.cut_outputs(cut),
             Fact::ModeChanged(changed) => self.mode = changed.mode,
             Fact::ModelChanged(changed) => self.model.clone_from(&changed.model),
+            Fact::ChangesUndone(reverted) => self.reverted.push((true, reverted.clone())),
+            Fact::ChangesRedone(reverted) => self.reverted.push((false, reverted.clone())),
             Fact::Unknown { .. } => {}
         }
         self.seq = record.seq;

@@ -42,9 +42,9 @@ pub use parts::{
 };
 pub use port::{BoxFuture, ChunkStream, ContentGenerator};
 pub use record::{
-    ApprovalAnswered, CallAsked, CallEnded, CallStarted, Compressed, Fact, FileChange, JOURNAL_VERSION,
-    ModeChanged, ModelChanged, ModelContent, OutputsCut, Record, Restored, Rewound, SessionStarted,
-    TurnEnded, TurnStarted,
+    ApprovalAnswered, CallAsked, CallEnded, CallStarted, ChangesReverted, Compressed, Fact, FileChange,
+    JOURNAL_VERSION, ModeChanged, ModelChanged, ModelContent, OutputsCut, Record, Restored, RevertedFile,
+    Rewound, SessionStarted, TurnEnded, TurnStarted,
 };
 pub use request::{
     EmbedRequest, FunctionCallingConfig, FunctionCallingMode, FunctionDeclaration, GenerateRequest,

@@ -58,6 +58,10 @@ pub enum Fact {
     ModeChanged(ModeChanged),
     /// Another model answers from now on.
     ModelChanged(ModelChanged),
+    /// The user took a turn's file changes back.
+    ChangesUndone(ChangesReverted),
+    /// The user took such an undo back.
+    ChangesRedone(ChangesReverted),
     /// A kind this version does not know: kept as it is.
     Unknown {
         /// Its kind.
@@ -235,6 +239,26 @@ pub struct ModelChanged {
     pub model: String,
 }
 
+/// See [`Fact::ChangesUndone`] and [`Fact::ChangesRedone`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ChangesReverted {
+    /// The turn whose changes they were.
+    pub turn: u64,
+    /// What became of each file.
+    pub files: Vec<RevertedFile>,
+}
+
+/// A file that was put back: what it held until then, and holds since.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RevertedFile {
+    /// The file, and its contents before and after.
+    #[serde(flatten)]
+    pub change: FileChange,
+    /// The permissions it had until then, where the system has such; a file that comes back gets them again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<u32>,
+}
+
 impl Fact {
     /// The kind's name in JSON.
     pub fn kind(&self) -> &str {
@@ -253,6 +277,8 @@ impl Fact {
             Fact::OutputsCut(_) => "outputs_cut",
             Fact::ModeChanged(_) => "mode_changed",
             Fact::ModelChanged(_) => "model_changed",
+            Fact::ChangesUndone(_) => "changes_undone",
+            Fact::ChangesRedone(_) => "changes_redone",
             Fact::Unknown { kind, .. } => kind,
         }
     }
@@ -287,6 +313,8 @@ impl Record {
             "outputs_cut" => Fact::OutputsCut(serde_json::from_str(line)?),
             "mode_changed" => Fact::ModeChanged(serde_json::from_str(line)?),
             "model_changed" => Fact::ModelChanged(serde_json::from_str(line)?),
+            "changes_undone" => Fact::ChangesUndone(serde_json::from_str(line)?),
+            "changes_redone" => Fact::ChangesRedone(serde_json::from_str(line)?),
             kind => {
                 let mut fields: Map<String, Value> = serde_json::from_str(line)?;
                 for key in ["seq", "at", "kind"] {
@@ -325,6 +353,9 @@ impl Serialize for Record {
             Fact::OutputsCut(body) => Flat { seq, at, kind, body }.serialize(serializer),
             Fact::ModeChanged(body) => Flat { seq, at, kind, body }.serialize(serializer),
             Fact::ModelChanged(body) => Flat { seq, at, kind, body }.serialize(serializer),
+            Fact::ChangesUndone(body) | Fact::ChangesRedone(body) => {
+                Flat { seq, at, kind, body }.serialize(serializer)
+            }
             Fact::Unknown { fields, .. } => {
                 let mut map = serializer.serialize_map(None)?;
                 map.serialize_entry("seq", &seq)?;

@@ -64,7 +64,14 @@ impl FileJournal {
 }
 
 fn is_border(fact: &Fact) -> bool {
-    matches!(fact, Fact::SessionStarted(_) | Fact::TurnStarted(_) | Fact::TurnEnded(_))
+    matches!(
+        fact,
+        Fact::SessionStarted(_)
+            | Fact::TurnStarted(_)
+            | Fact::TurnEnded(_)
+            | Fact::ChangesUndone(_)
+            | Fact::ChangesRedone(_)
+    )
 }
 
 impl Journal for FileJournal {

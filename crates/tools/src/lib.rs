@@ -10,6 +10,7 @@ pub mod memory;
 mod paths;
 pub mod process;
 mod registry;
+pub mod revert;
 mod search;
 pub mod shell;
 mod spelling;

@@ -33,10 +33,15 @@ pub fn read(path: &Path) -> Result<Option<Document>, Failure> {
         }
         Err(error) => return Err(Failure::config(format!("cannot read {}: {error}", path.display()))),
     };
-    let text = std::str::from_utf8(&bytes).map_err(|error| {
+    parse_bytes(path, &bytes).map(Some)
+}
+
+/// Reads the bytes of a settings file.
+pub fn parse_bytes(path: &Path, bytes: &[u8]) -> Result<Document, Failure> {
+    let text = std::str::from_utf8(bytes).map_err(|error| {
         Failure::config(format!("{} is not UTF-8: byte {}", path.display(), error.valid_up_to()))
     })?;
-    parse(path, text.strip_prefix('\u{feff}').unwrap_or(text)).map(Some)
+    parse(path, text.strip_prefix('\u{feff}').unwrap_or(text))
 }
 
 /// Reads the text of a settings file.

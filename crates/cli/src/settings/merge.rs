@@ -140,22 +140,28 @@ pub fn workspace_may_set(path: &KeyPath) -> bool {
     })
 }
 
-/// Takes out of a workspace's settings what it may not set; returns one notice for each.
-pub fn tame_workspace(document: &mut Document) -> Vec<String> {
-    let refused: Vec<KeyPath> = leaves(&document.value)
-        .into_iter()
-        .map(|(path, _)| path)
-        .filter(|path| !workspace_may_set(path))
-        .collect();
+/// What a workspace sets that only a trusted one may.
+pub fn needing_trust(document: &Document) -> Vec<(KeyPath, Value)> {
+    let all = leaves(&document.value).into_iter();
+    all.filter(|(path, _)| !workspace_may_set(path)).map(|(path, value)| (path, value.clone())).collect()
+}
+
+/// Takes out of a workspace's settings what it may not set; returns one notice for each, with the reason.
+pub fn tame_workspace(document: &mut Document, reason: &str) -> Vec<String> {
+    let refused: Vec<KeyPath> = needing_trust(document).into_iter().map(|(path, _)| path).collect();
     for path in &refused {
         remove(&mut document.value, path.steps());
     }
     let notice = |path: &KeyPath| {
         let place = document.places.iter().find(|(known, _)| known == path);
         let place = place.map_or_else(|| document.path.display().to_string(), |(_, place)| place.to_string());
-        format!("{place}: `{path}` is ignored: a workspace may not decide where data goes")
+        format!("{place}: `{path}` is ignored: this workspace {reason}")
     };
-    refused.iter().map(notice).collect()
+    let mut notices: Vec<String> = refused.iter().map(notice).collect();
+    if !notices.is_empty() {
+        notices.push("`charla trust` shows what this workspace would set, and trusts it".to_owned());
+    }
+    notices
 }
 
 fn remove(map: &mut Map<String, Value>, steps: &[String]) {

@@ -2,8 +2,8 @@
 //!
 //! Order of precedence: flag, environment, workspace file, user file, built in. Files are JSON with
 //! comments; a key nobody knows is a mistake, except keys that begin with `$`, which are for editors and
-//! people (`$schema`, `$comment`). A workspace that is not trusted may only set what cannot send data
-//! elsewhere or run anything.
+//! people (`$schema`, `$comment`). A workspace that is not trusted ([`crate::trust`]) may only set what
+//! cannot send data elsewhere or run anything.
 
 mod address;
 mod load;
@@ -28,6 +28,7 @@ pub use show::{show_json, show_text};
 
 use crate::environment::Environment;
 use crate::exit::Failure;
+use crate::trust::{TrustDemand, WorkspaceContent};
 
 /// Settings as they hold for this run.
 #[derive(Clone, Debug, Default)]
@@ -45,6 +46,15 @@ pub type FlagValue = (&'static [&'static str], serde_json::Value, &'static str);
 
 /// Reads both files and the environment, and puts the flags on top.
 pub fn load(environment: &Environment, flags: Vec<FlagValue>) -> Result<Effective, Failure> {
+    load_trusting(environment, flags, &TrustDemand::default())
+}
+
+/// The same for a run that says something about trust itself.
+pub fn load_trusting(
+    environment: &Environment,
+    flags: Vec<FlagValue>,
+    demand: &TrustDemand,
+) -> Result<Effective, Failure> {
     let mut layers = Layers::default();
     crate::wiring::put_defaults(&mut layers);
     if let Some(path) = environment.user_settings()
@@ -53,11 +63,13 @@ pub fn load(environment: &Environment, flags: Vec<FlagValue>) -> Result<Effectiv
         layers.put_document(document);
     }
     let mut notices = Vec::new();
-    let workspace = environment.workspace_settings();
-    if !is_users_own(&workspace, environment)
-        && let Some(mut document) = load::read(&workspace)?
-    {
-        notices = merge::tame_workspace(&mut document);
+    let workspace = WorkspaceContent::read(environment)?;
+    let standing = workspace.standing(environment, demand)?;
+    if let Some((path, bytes)) = workspace.settings() {
+        let mut document = load::parse_bytes(&path, bytes)?;
+        if !standing.is_trusted() {
+            notices = merge::tame_workspace(&mut document, standing.in_words());
+        }
         layers.put_document(document);
     }
     put_environment(&mut layers, environment)?;
@@ -70,10 +82,10 @@ pub fn load(environment: &Environment, flags: Vec<FlagValue>) -> Result<Effectiv
     Ok(Effective { settings, layers, notices })
 }
 
-/// In the home directory both files are the same one, perhaps by way of a link.
-fn is_users_own(workspace: &Path, environment: &Environment) -> bool {
-    let user = environment.user_settings().and_then(|path| path.canonicalize().ok());
-    user.is_some() && user == workspace.canonicalize().ok()
+/// What these settings of a workspace say that only a trusted one may, key by key.
+pub fn keys_needing_trust(path: &Path, bytes: &[u8]) -> Result<Vec<(String, serde_json::Value)>, Failure> {
+    let document = load::parse_bytes(path, bytes)?;
+    Ok(merge::needing_trust(&document).into_iter().map(|(key, value)| (key.to_string(), value)).collect())
 }
 
 fn put_environment(layers: &mut Layers, environment: &Environment) -> Result<(), Failure> {

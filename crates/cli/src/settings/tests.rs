@@ -141,9 +141,10 @@ fn a_workspace_cannot_send_data_elsewhere_or_run_anything() {
     assert_eq!(effective.settings.network.ca_file, None);
     assert_eq!(effective.settings.network.idle_timeout_seconds, Some(5.0));
     assert_eq!(effective.settings.logging.file, None);
-    assert_eq!(effective.notices.len(), 6);
+    assert_eq!(effective.notices.len(), 7);
     let first = effective.notices[0].rsplit('/').next().unwrap();
-    assert_snapshot!(first, @"settings.json:3:32: `providers.openai.baseUrl` is ignored: a workspace may not decide where data goes");
+    assert_snapshot!(first, @"settings.json:3:32: `providers.openai.baseUrl` is ignored: this workspace is not trusted");
+    assert!(effective.notices[6].contains("charla trust"));
 }
 
 #[test]

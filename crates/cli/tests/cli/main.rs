@@ -12,3 +12,5 @@ mod mistakes;
 mod place;
 mod policy;
 mod resuming;
+mod trust;
+mod undo;

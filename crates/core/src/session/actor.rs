@@ -7,7 +7,7 @@ use std::time::Duration;
 use charla_proto::tool::Toolbox;
 use charla_proto::{
     ApprovalMode, CallStatus, Content, ContentGenerator, Fact, FunctionResponse, GenerateRequest,
-    GenerateResponse, JournalError, LlmError, ModeChanged, ModelContent, PartKind, Policy, Role, Tool,
+    GenerateResponse, JournalError, LlmError, ModeChanged, ModelContent, Part, PartKind, Policy, Role, Tool,
     ToolContext, TurnEnd, TurnEnded, TurnEvent, TurnStarted, UsageMetadata,
 };
 use tokio::sync::mpsc;
@@ -23,6 +23,7 @@ use crate::chat::NO_RESULT;
 use crate::compress::Counter;
 use crate::loop_guard::LoopGuard;
 use crate::scheduler::{Happening, Scheduler};
+use crate::undo::note_for_model;
 
 /// How long a cancelled tool may take to stop before it is ended.
 pub(super) const GRACE: Duration = Duration::from_millis(400);
@@ -196,7 +197,11 @@ impl Actor {
         if !matches!(self.phase, Phase::Idle) {
             return Ok(());
         }
-        let Some(prompt) = self.waiting.pop_front() else { return Ok(()) };
+        let Some(mut prompt) = self.waiting.pop_front() else { return Ok(()) };
+        // The model must not go on believing in files that the user has put back.
+        if let Some(note) = note_for_model(&self.ledger.conversation) {
+            prompt.parts.insert(0, Part::text(note));
+        }
         let turn = self.ledger.conversation.turns + 1;
         self.guard = LoopGuard::default();
         self.spent = UsageMetadata::default();

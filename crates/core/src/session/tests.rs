@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use charla_proto::tool::Tool as ToolTrait;
 use charla_proto::{
-    Args, BoxFuture, CallStatus, Candidate, ChunkStream, ConfirmationDetail, Effect, EmbedRequest,
-    EmbedResponse, Fact, FinishReason, FunctionCall, FunctionDeclaration, GenerateResponse, Invocation, Lane,
-    LlmError, LlmErrorKind, Missing, Part, Plan, Preview, Question, Role, RunContext, SessionStarted,
-    StreamEvent, TokenCount, ToolError, ToolOutput, TurnEnd, Verdict,
+    Args, BoxFuture, CallStatus, Candidate, ChangesReverted, ChunkStream, ConfirmationDetail, Effect,
+    EmbedRequest, EmbedResponse, Fact, FileChange, FinishReason, FunctionCall, FunctionDeclaration,
+    GenerateResponse, Invocation, Lane, LlmError, LlmErrorKind, Missing, Part, Plan, Preview, Question,
+    RevertedFile, Role, RunContext, SessionStarted, StreamEvent, TokenCount, ToolError, ToolOutput, TurnEnd,
+    Verdict,
 };
 use futures_util::stream;
 use proptest::prelude::*;
@@ -570,6 +571,33 @@ async fn a_call_found_running_after_a_crash_is_told_as_interrupted_and_not_run_a
     let last = requests.last().unwrap();
     assert_paired(last);
     assert!(last.contents[2].function_responses().next().unwrap().is_error());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_model_is_told_with_the_next_prompt_what_was_undone_meanwhile() {
+    let mut run = Run::new(vec![], true);
+    run.prompt("create it").await;
+    run.end().await;
+    let file = RevertedFile {
+        change: FileChange { path: "/work/hello.txt".into(), before: Some("1".into()), after: None },
+        mode: None,
+    };
+    let fact = Fact::ChangesUndone(ChangesReverted { turn: 1, files: vec![file] });
+    let world = run.world.clone();
+    drop(run);
+    let seq = world.journal.lock().unwrap().last().unwrap().seq + 1;
+    world.journal.lock().unwrap().push(Record { seq, at: 0, fact });
+    let mut again = Run::resume(world, true);
+    for prompt in ["go on", "and on"] {
+        again.prompt(prompt).await;
+        again.end().await;
+    }
+    let requests = again.world.requests.lock().unwrap();
+    let last_words = |request: &GenerateRequest| request.contents.last().unwrap().text();
+    let told = last_words(&requests[1]);
+    assert!(told.contains("undone the file changes of turn 1") && told.contains("hello.txt"), "{told}");
+    assert!(told.ends_with("]\n\ngo on"), "{told}");
+    assert_eq!(last_words(&requests[2]), "and on");
 }
 
 #[derive(Clone, Debug)]

@@ -1,8 +1,8 @@
 //! Changing files: looked at before, kept for undo, written whole or not at all.
 
 use std::collections::HashMap;
-use std::fs::{self, File, Permissions};
-use std::io::{self, Write};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -12,6 +12,7 @@ use sha2::{Digest, Sha256};
 use similar::TextDiff;
 
 use super::read_file::{MOST_BYTES, binary};
+use super::whole::{create, overwrite};
 use crate::invocation::failure;
 use crate::paths::{Kind, Place, io_failure, is_directory, printable, special};
 use crate::text::{self, Decoded, Encoding};
@@ -63,7 +64,7 @@ impl Workbench {
         let after_hash = self.keep(after)?;
         match before {
             Some(_) => overwrite(&place.real, after),
-            None => create(&place.real, after),
+            None => create(&place.real, after, None),
         }
         .map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists if before.is_none() => stale(&place.path),
@@ -133,7 +134,7 @@ pub(super) fn preview(place: &Place, before: Option<&str>, after: &str) -> Previ
 }
 
 /// A unified diff.
-pub(super) fn diff(path: &Path, before: Option<&str>, after: &str) -> String {
+pub(crate) fn diff(path: &Path, before: Option<&str>, after: &str) -> String {
     let name = printable(path);
     let old_name = if before.is_some() { name.as_str() } else { "/dev/null" };
     TextDiff::configure()
@@ -152,65 +153,4 @@ pub(super) fn stale(path: &Path) -> ToolError {
         path.display()
     );
     failure("stale", message)
-}
-
-fn create(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let folder = path.parent().unwrap_or(Path::new("/"));
-    fs::create_dir_all(folder)?;
-    let file = temporary(folder, bytes, None)?;
-    file.persist_noclobber(path).map_err(|error| error.error)?;
-    Ok(())
-}
-
-fn overwrite(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let data = fs::metadata(path)?;
-    if must_stay_in_place(&data) {
-        return write_in_place(path, bytes);
-    }
-    let folder = path.parent().unwrap_or(Path::new("/"));
-    match temporary(folder, bytes, Some(data.permissions())) {
-        Ok(file) => file.persist(path).map(drop).map_err(|error| error.error),
-        // The file may be written though its folder may not.
-        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => write_in_place(path, bytes),
-        Err(error) => Err(error),
-    }
-}
-
-/// A whole file beside its place, to be given its name once it is complete.
-fn temporary(
-    folder: &Path,
-    bytes: &[u8],
-    permissions: Option<Permissions>,
-) -> io::Result<tempfile::NamedTempFile> {
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".charla-");
-    #[cfg(unix)]
-    let ordinary: Permissions = std::os::unix::fs::PermissionsExt::from_mode(0o666);
-    #[cfg(unix)]
-    builder.permissions(ordinary);
-    let mut file = builder.tempfile_in(folder)?;
-    file.write_all(bytes)?;
-    if let Some(permissions) = permissions {
-        file.as_file().set_permissions(permissions)?;
-    }
-    file.as_file().sync_all()?;
-    Ok(file)
-}
-
-fn write_in_place(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut file = File::options().write(true).truncate(true).open(path)?;
-    file.write_all(bytes)?;
-    file.sync_all()
-}
-
-/// A file with several names, or of another owner, would lose them if another took its place.
-#[cfg(unix)]
-fn must_stay_in_place(data: &fs::Metadata) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    data.nlink() > 1 || data.uid() != rustix::process::geteuid().as_raw()
-}
-
-#[cfg(not(unix))]
-fn must_stay_in_place(_: &fs::Metadata) -> bool {
-    false
 }

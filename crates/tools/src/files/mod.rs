@@ -8,9 +8,11 @@ mod omission;
 mod read_file;
 mod read_many;
 mod replace;
+pub(crate) mod whole;
 mod write_file;
 
 pub use change::Workbench;
+pub(crate) use change::diff;
 pub use list_directory::ListDirectory;
 pub(crate) use list_directory::expect_folder;
 pub use memory::SaveMemory;
