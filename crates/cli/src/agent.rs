@@ -4,11 +4,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use charla_core::compress::Counter;
 use charla_core::policy::{RuleBook, allowed_tools};
 use charla_core::prompt::{PromptSetting, system_prompt};
 use charla_core::session::{Limits, SessionSetup};
 use charla_proto::tool::{Tool, Toolbox};
 use charla_proto::{Content, ContentGenerator, Conversation, GenerateRequest, ToolContext};
+use charla_providers::tokens;
 use charla_store::Blobs;
 use charla_tools::ask_user::AskUser;
 use charla_tools::command::{ListBackgroundProcesses, ReadBackgroundOutput, RunShellCommand};
@@ -121,7 +123,7 @@ impl Agent<'_> {
             },
             somebody_to_ask: self.somebody_to_ask,
             isolation: "none: it runs with your own rights".to_owned(),
-            window: None,
+            window: mind.window.map(|window| (window, Arc::new(tokens::estimate) as Counter)),
             clock: now,
         };
         Ok(Assembled { setup, conversation: open.conversation, notices, processes })

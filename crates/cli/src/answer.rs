@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use charla_core::session::{Command, Follower, SessionHandle};
-use charla_proto::{Content, LlmError, LlmErrorKind, TurnEvent};
+use charla_proto::{
+    CompressionReport, CompressionStatus, Content, FinishReason, LlmError, LlmErrorKind, TurnEvent,
+};
 use serde_json::Value;
 
 use crate::approver::Approver;
@@ -62,13 +64,54 @@ pub struct Answer {
     approver: Option<Approver>,
     text: String,
     repairs: u32,
+    /// What is still to be told before the next event is waited for.
+    pending: Option<TurnEvent>,
+}
+
+/// What a prompt that is no prompt asks of the session.
+pub fn command(prompt: &str) -> Option<Command> {
+    match prompt.trim() {
+        "/compress" => Some(Command::Compress),
+        "/uncompress" => Some(Command::Restore),
+        _ => None,
+    }
+}
+
+/// What came of a compression, in words; an error where it failed.
+fn told(report: &CompressionReport) -> Result<String, LlmError> {
+    let CompressionReport { before, after, .. } = report;
+    let failed = |why: &str| {
+        let message = format!("the conversation was not compressed, it is as it was: {why}");
+        Err(LlmError::new(LlmErrorKind::InvalidStream, message))
+    };
+    Ok(match report.status {
+        CompressionStatus::Compressed => {
+            format!("Chat history compressed from about {before} to {after} tokens.")
+        }
+        CompressionStatus::OutputsCut => {
+            format!("Large outputs were cut: about {before} tokens are now {after}.")
+        }
+        CompressionStatus::Restored => format!("The whole conversation is back: about {after} tokens."),
+        CompressionStatus::WouldInflate => {
+            "A summary would be longer than the conversation; nothing was changed.".to_owned()
+        }
+        CompressionStatus::NotNeeded => "Nothing to compress.".to_owned(),
+        CompressionStatus::Begun => "Compressing the conversation.".to_owned(),
+        CompressionStatus::EmptySummary => return failed("the model gave no summary"),
+        CompressionStatus::Failed => return failed("the model could not be asked"),
+    })
+}
+
+/// What a run is told of a compression that happened by itself.
+pub fn in_passing(report: &CompressionReport) -> String {
+    told(report).unwrap_or_else(|error| error.message)
 }
 
 impl Answer {
     /// Follows the turn that begins next. Questions go to the approver, if there is one.
     pub fn new(session: SessionHandle, schema: Option<OutputSchema>, approver: Option<Approver>) -> Self {
         let follower = Follower::new(session.subscribe());
-        Self { session, follower, schema, approver, text: String::new(), repairs: 0 }
+        Self { session, follower, schema, approver, text: String::new(), repairs: 0, pending: None }
     }
 
     /// Asks the model to mend its answer.
@@ -85,8 +128,23 @@ impl Answer {
 
 impl Events for Answer {
     async fn next(&mut self) -> Option<TurnEvent> {
+        if let Some(event) = self.pending.take() {
+            return Some(event);
+        }
         let event = self.follower.next().await?;
         match &event {
+            // Asked for, it is the answer of the run; by itself, it happens beside it.
+            TurnEvent::ChatCompressed(report)
+                if report.asked && report.status != CompressionStatus::Begun =>
+            {
+                return Some(match told(report) {
+                    Ok(words) => {
+                        self.pending = Some(TurnEvent::Finished { reason: FinishReason::Stop, usage: None });
+                        TurnEvent::Content(words)
+                    }
+                    Err(error) => TurnEvent::Error(error),
+                });
+            }
             TurnEvent::Content(text) => self.text.push_str(text),
             TurnEvent::WholeText(text) => self.text.clone_from(text),
             TurnEvent::StepEnded { .. } | TurnEvent::Retry(_) => self.text.clear(),

@@ -10,7 +10,7 @@ use charla_tools::process::Processes;
 use serde_json::Value;
 
 use crate::agent::{Agent, Mind};
-use crate::answer::{Answer, OutputSchema};
+use crate::answer::{self, Answer, OutputSchema};
 use crate::approver::Approver;
 use crate::choice::{Choice, Chooser};
 use crate::environment::Environment;
@@ -74,15 +74,16 @@ struct Prepared {
 
 impl Prepared {
     async fn show(self, view: View, cancel: CancellationToken) -> i32 {
-        let mut answer = Answer::new(self.session.clone(), self.schema, self.approver);
+        let mut events = Answer::new(self.session.clone(), self.schema, self.approver);
         self.session.send(Command::SetMode(self.mode)).await;
-        self.session.send(Command::Prompt(Content::user(self.prompt.clone()))).await;
+        let prompt = || Command::Prompt(Content::user(self.prompt.clone()));
+        self.session.send(answer::command(&self.prompt).unwrap_or_else(prompt)).await;
         let session = self.session.clone();
         let stop = tokio::spawn(async move {
             cancel.cancelled().await;
             session.send(Command::Cancel).await;
         });
-        let code = view.show(&self.reference, &self.prompt, &mut answer).await;
+        let code = view.show(&self.reference, &self.prompt, &mut events).await;
         stop.abort();
         self.processes.shutdown().await;
         code

@@ -17,6 +17,7 @@ use charla_proto::{CallAsked, CallStatus, FinishReason, RetryNotice, TurnEnd, Tu
 use futures_util::future::poll_immediate;
 
 use self::stats::Stats;
+use crate::answer;
 use crate::exit::Failure;
 use crate::printer::Printer;
 use crate::settings::OutputFormat;
@@ -185,6 +186,7 @@ impl View {
         match &event {
             TurnEvent::Content(text) => story.text.push_str(text),
             TurnEvent::WholeText(text) => story.text.clone_from(text),
+            TurnEvent::ChatCompressed(report) => self.printer.note(&answer::in_passing(report)),
             TurnEvent::StepEnded { usage } => {
                 story.stats.answered(usage.as_ref());
                 // Only the last step's text is the answer.

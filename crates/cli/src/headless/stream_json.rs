@@ -63,6 +63,7 @@ impl Renderer for StreamJson {
                 }
                 line(printer, "tool_result", fields)
             }
+            TurnEvent::ChatCompressed(report) => line(printer, "chat_compressed", json!(report)),
             TurnEvent::Citation(citation) => line(printer, "citation", json!(citation)),
             TurnEvent::Retry(notice) => {
                 let delay = u64::try_from(notice.delay.as_millis()).unwrap_or(u64::MAX);
