@@ -89,11 +89,21 @@ fn a_prompt_of_ten_megabytes_and_nul_bytes_arrives_whole() {
     let place = Place::with_server(&server);
     let mut input = "0123456789".repeat(1_000_000);
     input.push('\0');
-    let run = place.run_with_input(&["-p", "Count"], input.clone());
+    let run = place.run_with_input(&["-m", "gemini/any", "-p", "Count"], input.clone());
     assert_eq!((run.code, run.out.as_str()), (Some(0), "long\n"), "{}", run.err);
     let requests = server.requests();
     let text = requests[0].body["contents"][0]["parts"][0]["text"].as_str().unwrap();
     assert!(text == format!("{input}\n\nCount"));
+}
+
+#[test]
+fn what_cannot_fit_the_window_is_refused_with_numbers_before_it_is_sent() {
+    let server = server(Script::always("never"));
+    let place = Place::with_server(&server);
+    let run = place.run_with_input(&["-m", "openai/gpt-4o", "-p", "sum up"], "word ".repeat(200_000));
+    assert_eq!((run.code, run.out.as_str()), (Some(42), ""));
+    assert!(run.err.contains("window has 128000") && run.err.contains("a text of"), "{}", run.err);
+    assert_eq!(server.requests().len(), 0);
 }
 
 #[test]
