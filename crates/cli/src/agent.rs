@@ -2,16 +2,19 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use charla_core::policy::{RuleBook, allowed_tools};
 use charla_core::prompt::{PromptSetting, system_prompt};
 use charla_core::session::{Limits, SessionSetup};
 use charla_proto::tool::{Tool, Toolbox};
-use charla_proto::{Content, ContentGenerator, GenerateRequest, ToolContext};
+use charla_proto::{Content, ContentGenerator, Conversation, GenerateRequest, ToolContext};
 use charla_store::Blobs;
+use charla_tools::ask_user::AskUser;
 use charla_tools::command::{ListBackgroundProcesses, ReadBackgroundOutput, RunShellCommand};
 use charla_tools::memory::{Memory, MemoryPlaces};
 use charla_tools::process::{self, ProcessSettings, Processes, SpillFolder};
+use charla_tools::web_fetch::WebFetch;
 use charla_tools::{Registry, Selection, Source};
 
 use crate::environment::Environment;
@@ -19,6 +22,12 @@ use crate::exit::Failure;
 use crate::policy::{self, PolicyPlace};
 use crate::sessions::{Open, Sessions, now};
 use crate::settings::Settings;
+use crate::wiring;
+
+/// How long the command that announces tools may take: nothing else happens until it is done.
+const DISCOVERY: Duration = Duration::from_secs(30);
+/// Models whose window is smaller get the short system prompt.
+const SMALL_WINDOW: u32 = 16_000;
 
 /// What a run says about its tools and limits beside the settings.
 #[derive(Clone, Debug, Default)]
@@ -35,68 +44,87 @@ pub struct Conduct {
     pub schema: Option<PathBuf>,
 }
 
-/// Everything a session needs but its model.
-pub struct Agent<'a> {
-    settings: &'a Settings,
-    environment: &'a Environment,
-    conduct: &'a Conduct,
-    sessions: &'a Sessions,
+/// The model of a session, and what is known of it.
+pub struct Mind {
+    /// Asks it.
+    pub generator: Arc<dyn ContentGenerator>,
+    /// What every request has beside the conversation.
+    pub template: GenerateRequest,
+    /// Dollars for a million input, output and cached tokens.
+    pub price: Option<[f64; 3]>,
+    /// Tokens it can read and write together.
+    pub window: Option<u32>,
 }
 
-impl<'a> Agent<'a> {
-    /// An agent in these surroundings.
-    pub fn new(
-        settings: &'a Settings,
-        environment: &'a Environment,
-        conduct: &'a Conduct,
-        sessions: &'a Sessions,
-    ) -> Self {
-        Self { settings, environment, conduct, sessions }
-    }
+/// A session ready to start.
+pub struct Assembled {
+    /// What it is made of.
+    pub setup: SessionSetup,
+    /// What was said so far.
+    pub conversation: Conversation,
+    /// What a person should know about it.
+    pub notices: Vec<String>,
+    /// The processes of its tools; to be shut down when it ends.
+    pub processes: Processes,
+}
 
-    /// The setup of a session, and what a person should know about it.
-    pub fn setup(
-        &self,
-        open: Open,
-        generator: Arc<dyn ContentGenerator>,
-        template: GenerateRequest,
-        price: Option<[f64; 3]>,
-        schema: Option<&str>,
-    ) -> Result<(SessionSetup, charla_proto::Conversation, Vec<String>), Failure> {
+/// Everything a session needs but its model.
+pub struct Agent<'a> {
+    /// The settings that hold.
+    pub settings: &'a Settings,
+    /// The surroundings.
+    pub environment: &'a Environment,
+    /// What this run says.
+    pub conduct: &'a Conduct,
+    /// Where things are kept.
+    pub sessions: &'a Sessions,
+    /// Somebody is there to answer questions.
+    pub somebody_to_ask: bool,
+}
+
+impl Agent<'_> {
+    /// Puts the session together.
+    pub async fn assemble(&self, open: Open, mind: Mind, schema: Option<&str>) -> Result<Assembled, Failure> {
         let mut notices = open.notices;
         let roots = self.roots()?;
-        let toolbox = self.toolbox(&open.id);
-        let memory = self.memory(&roots);
-        notices.extend(memory.notices.iter().cloned());
         let policy = self.rules(&roots)?;
         notices.extend(policy.notices().iter().cloned());
-        let names = toolbox.declarations().iter().map(|declaration| declaration.name.clone()).collect();
-        let prompt = self.prompt(&roots, names, memory.text, schema);
-        let template =
-            GenerateRequest { system_instruction: Some(Arc::new(Content::user(prompt))), ..template };
-        let limits = Limits {
-            steps: self.settings.limits.max_turns,
-            tokens: self.settings.limits.max_tokens,
-            cost: self.settings.limits.max_cost.zip(price),
-        };
+        let processes = self.processes(&open.id);
+        let mut registry = self.registry(&processes);
+        self.discover(&mut registry, &processes, &mut notices).await;
+        let mode = self.settings.tools.approval_mode.unwrap_or_default();
+        let withheld = registry.withhold(|tool| !policy.offers(tool, mode, self.somebody_to_ask));
+        let memory = self.memory(&roots);
+        notices.extend(memory.notices.iter().cloned());
+        let tools = registry.declarations().iter().map(|declaration| declaration.name.clone()).collect();
+        let compact = mind.window.is_some_and(|window| window < SMALL_WINDOW);
+        let prompt = self.prompt(&roots, tools, memory.text, compact);
+        let prompt = [prompt, about_withheld(&withheld), about_schema(schema)].concat();
         let setup = SessionSetup {
-            generator,
-            toolbox,
+            generator: mind.generator,
+            toolbox: Arc::new(registry),
             policy: Arc::new(policy),
-            journal: Box::new(open.journal),
+            journal: open.journal,
             tool_context: ToolContext {
                 cwd: self.environment.directory.clone(),
                 roots,
                 home: self.environment.home.clone(),
             },
-            template,
-            limits,
-            somebody_to_ask: false,
+            template: GenerateRequest {
+                system_instruction: Some(Arc::new(Content::user(prompt))),
+                ..mind.template
+            },
+            limits: Limits {
+                steps: self.settings.limits.max_turns,
+                tokens: self.settings.limits.max_tokens,
+                cost: self.settings.limits.max_cost.zip(mind.price),
+            },
+            somebody_to_ask: self.somebody_to_ask,
             isolation: "none: it runs with your own rights".to_owned(),
             window: None,
             clock: now,
         };
-        Ok((setup, open.conversation, notices))
+        Ok(Assembled { setup, conversation: open.conversation, notices, processes })
     }
 
     fn roots(&self) -> Result<Vec<PathBuf>, Failure> {
@@ -111,28 +139,77 @@ impl<'a> Agent<'a> {
         Ok(roots)
     }
 
-    fn toolbox(&self, session: &str) -> Arc<dyn Toolbox> {
-        let tools = &self.settings.tools;
+    fn processes(&self, session: &str) -> Processes {
+        let environment = process::Environment::new(self.environment.all(), process::is_secret_name);
+        let spills = SpillFolder::new(self.sessions.outputs(session));
+        Processes::new(ProcessSettings::new(environment, spills))
+    }
+
+    fn registry(&self, processes: &Processes) -> Registry {
         if self.conduct.no_tools {
-            return Arc::new(Registry::default());
+            return Registry::default();
         }
+        let tools = &self.settings.tools;
         let mut registry =
             Registry::new(Selection { core: tools.core.clone(), excluded: tools.exclude.clone() });
         let blobs = Arc::new(Blobs::new(self.sessions.blobs()));
         let memory = self.environment.charla_home().map(|home| home.join("CHARLA.md"));
         registry.register_files(blobs, memory);
-        let environment = process::Environment::new(self.environment.all(), process::is_secret_name);
-        let spills = SpillFolder::new(self.sessions.outputs(session));
-        let processes = Processes::new(ProcessSettings::new(environment, spills));
-        let commands: [Arc<dyn Tool>; 3] = [
+        let mut further: Vec<Arc<dyn Tool>> = vec![
             Arc::new(RunShellCommand::new(processes.clone())),
             Arc::new(ListBackgroundProcesses::new(processes.clone())),
-            Arc::new(ReadBackgroundOutput::new(processes)),
+            Arc::new(ReadBackgroundOutput::new(processes.clone())),
+            Arc::new(self.web_fetch()),
         ];
-        for tool in commands {
+        if self.somebody_to_ask {
+            further.push(Arc::new(AskUser::default()));
+        }
+        for tool in further {
             registry.register(Source::BuiltIn, tool);
         }
-        Arc::new(registry)
+        registry
+    }
+
+    fn web_fetch(&self) -> WebFetch {
+        let (settings, environment) = (self.settings.clone(), self.environment.clone());
+        WebFetch::new(move || {
+            let options =
+                wiring::network_options(&settings, &environment, true).map_err(|error| error.message)?;
+            charla_providers::net::client_builder(&options).map_err(|error| error.to_string())
+        })
+    }
+
+    /// Adds the tools that the user's discovery command announces. Without them the session goes on.
+    async fn discover(&self, registry: &mut Registry, processes: &Processes, notices: &mut Vec<String>) {
+        let tools = &self.settings.tools;
+        let (Some(discovery), Some(call)) = (&tools.discovery_command, &tools.call_command) else {
+            if tools.discovery_command.is_some() {
+                notices
+                    .push("`tools.discoveryCommand` is not run: `tools.callCommand` is not set".to_owned());
+            }
+            return;
+        };
+        if self.conduct.no_tools {
+            return;
+        }
+        let runner = Arc::new(processes.clone());
+        let cwd = self.environment.directory.clone();
+        let found = charla_tools::discover(runner, discovery, call, cwd);
+        match tokio::time::timeout(DISCOVERY, found).await {
+            Ok(Ok(found)) => {
+                notices
+                    .extend(found.skipped.iter().map(|why| format!("a discovered tool is left out: {why}")));
+                for tool in found.tools {
+                    let replaced = registry.register(Source::Discovered, tool);
+                    notices.extend(replaced.map(|replaced| replaced.to_string()));
+                }
+            }
+            Ok(Err(error)) => notices.push(error.to_string()),
+            Err(_) => notices.push(format!(
+                "the tool discovery command took longer than {} s: its tools are left out",
+                DISCOVERY.as_secs()
+            )),
+        }
     }
 
     fn memory(&self, roots: &[PathBuf]) -> Memory {
@@ -164,27 +241,38 @@ impl<'a> Agent<'a> {
         Ok(book.with(rules))
     }
 
-    fn prompt(&self, roots: &[PathBuf], tools: Vec<String>, memory: String, schema: Option<&str>) -> String {
-        let today = jiff::Zoned::now().date().to_string();
-        let mut prompt = system_prompt(&PromptSetting {
+    fn prompt(&self, roots: &[PathBuf], tools: Vec<String>, memory: String, compact: bool) -> String {
+        system_prompt(&PromptSetting {
             cwd: self.environment.directory.clone(),
             roots: roots.to_vec(),
             system: std::env::consts::OS.to_owned(),
-            date: today,
+            date: jiff::Zoned::now().date().to_string(),
             git: self.environment.directory.join(".git").exists(),
             tools,
             memory,
-            interactive: false,
-            compact: false,
+            interactive: self.somebody_to_ask,
+            compact,
             replacement: None,
-        });
-        if let Some(schema) = schema {
-            prompt.push_str(
-                "\n\n# Form of the answer\n\nThe last answer is one JSON value and nothing else, no fence, no words \
-                 around it, valid under this JSON Schema:\n\n",
-            );
-            prompt.push_str(schema);
-        }
-        prompt
+        })
     }
+}
+
+/// A model that is not told what it lacks would say that it cannot, and not why.
+fn about_withheld(tools: &[String]) -> String {
+    if tools.is_empty() {
+        return String::new();
+    }
+    format!(
+        "\n\n# Not allowed in this run\n\n{}. If the task needs one of these, say so, and that the user can allow \
+         it with --approval-mode auto_edit (edits) or --allowed-tools NAME.",
+        tools.join(", ")
+    )
+}
+
+fn about_schema(schema: Option<&str>) -> String {
+    let Some(schema) = schema else { return String::new() };
+    format!(
+        "\n\n# Form of the answer\n\nThe last answer is one JSON value and nothing else, no fence, no words \
+         around it, valid under this JSON Schema:\n\n{schema}"
+    )
 }

@@ -6,6 +6,7 @@ use charla_core::session::{Command, Follower, SessionHandle};
 use charla_proto::{Content, LlmError, LlmErrorKind, TurnEvent};
 use serde_json::Value;
 
+use crate::approver::Approver;
 use crate::environment::Environment;
 use crate::exit::Failure;
 use crate::headless::Events;
@@ -58,15 +59,16 @@ pub struct Answer {
     session: SessionHandle,
     follower: Follower,
     schema: Option<OutputSchema>,
+    approver: Option<Approver>,
     text: String,
     repairs: u32,
 }
 
 impl Answer {
-    /// Follows the turn that begins next.
-    pub fn new(session: SessionHandle, schema: Option<OutputSchema>) -> Self {
+    /// Follows the turn that begins next. Questions go to the approver, if there is one.
+    pub fn new(session: SessionHandle, schema: Option<OutputSchema>, approver: Option<Approver>) -> Self {
         let follower = Follower::new(session.subscribe());
-        Self { session, follower, schema, text: String::new(), repairs: 0 }
+        Self { session, follower, schema, approver, text: String::new(), repairs: 0 }
     }
 
     /// Asks the model to mend its answer.
@@ -88,6 +90,11 @@ impl Events for Answer {
             TurnEvent::Content(text) => self.text.push_str(text),
             TurnEvent::WholeText(text) => self.text.clone_from(text),
             TurnEvent::StepEnded { .. } | TurnEvent::Retry(_) => self.text.clear(),
+            TurnEvent::ToolCallConfirmation(asked) => {
+                if let Some(approver) = &self.approver {
+                    approver.put(asked.clone());
+                }
+            }
             TurnEvent::Finished { usage, .. } => {
                 let usage = usage.clone();
                 let problem = self.schema.as_ref().and_then(|schema| schema.problem(&self.text));

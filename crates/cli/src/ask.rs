@@ -6,10 +6,12 @@ use charla_core::CancellationToken;
 use charla_core::session::{Command, SessionHandle};
 use charla_proto::{ApprovalMode, Content};
 use charla_providers::layers::LogSink;
+use charla_tools::process::Processes;
 use serde_json::Value;
 
-use crate::agent::Agent;
+use crate::agent::{Agent, Mind};
 use crate::answer::{Answer, OutputSchema};
+use crate::approver::Approver;
 use crate::choice::{Choice, Chooser};
 use crate::environment::Environment;
 use crate::exit::Failure;
@@ -17,7 +19,7 @@ use crate::headless::View;
 use crate::intent::Ask;
 use crate::log_file::LogFile;
 use crate::printer::Printer;
-use crate::sessions::Sessions;
+use crate::sessions::{Begin, Open, Sessions};
 use crate::settings::{self, OutputFormat, Settings};
 use crate::{input, wiring};
 
@@ -64,11 +66,15 @@ struct Prepared {
     session: SessionHandle,
     mode: ApprovalMode,
     schema: Option<OutputSchema>,
+    approver: Option<Approver>,
+    processes: Processes,
+    /// Whatever the session puts aside lives as long as this.
+    _sessions: Sessions,
 }
 
 impl Prepared {
     async fn show(self, view: View, cancel: CancellationToken) -> i32 {
-        let mut answer = Answer::new(self.session.clone(), self.schema);
+        let mut answer = Answer::new(self.session.clone(), self.schema, self.approver);
         self.session.send(Command::SetMode(self.mode)).await;
         self.session.send(Command::Prompt(Content::user(self.prompt.clone()))).await;
         let session = self.session.clone();
@@ -78,8 +84,18 @@ impl Prepared {
         });
         let code = view.show(&self.reference, &self.prompt, &mut answer).await;
         stop.abort();
+        self.processes.shutdown().await;
         code
     }
+}
+
+/// True when a question can be put to a person: they see it and can answer, and nothing says that this is a
+/// program's run.
+fn somebody_is_there(settings: &Settings, environment: &Environment, view: &View) -> bool {
+    environment.stdin_terminal
+        && view.printer().err_terminal
+        && settings.output.format.unwrap_or_default() == OutputFormat::Text
+        && environment.variable("CI").is_none()
 }
 
 async fn prepare(
@@ -96,22 +112,58 @@ async fn prepare(
     left_out.iter().for_each(|reason| view.warning(reason));
     let log = open_log(settings, environment, session_id)?;
     let reference = chain.first().map(Choice::reference).unwrap_or_default();
-    let model = chain.first().map(|choice| choice.model.clone()).unwrap_or_default();
-    let price = chain.first().and_then(|choice| choice.entry.model(&choice.model).price);
-    let client = wiring::client(settings, environment, chain.iter().any(Choice::is_encrypted))?;
-    tracing::debug!(%reference, fallbacks = chain.len() - 1, "asking");
-    let generator = wiring::generator(chain, settings, &client, log)?;
-    let template = wiring::request(&model, settings);
-    let sessions = Sessions::new(environment)?;
-    let open = sessions.open(&ask.begin, session_id, &reference)?;
+    let mind = mind(chain, settings, environment, log)?;
+    let (sessions, open) = open_session(&ask.begin, environment, session_id, &reference)?;
     view.in_session(&open.id);
-    let agent = Agent::new(settings, environment, &ask.conduct, &sessions);
-    let text = schema.as_ref().map(OutputSchema::text);
-    let (setup, conversation, notices) = agent.setup(open, generator, template, price, text)?;
-    notices.iter().for_each(|notice| view.warning(notice));
-    let session = SessionHandle::start(setup, conversation);
+    let somebody_to_ask = somebody_is_there(settings, environment, view);
+    let agent = Agent { settings, environment, conduct: &ask.conduct, sessions: &sessions, somebody_to_ask };
+    let assembled = agent.assemble(open, mind, schema.as_ref().map(OutputSchema::text)).await?;
+    assembled.notices.iter().for_each(|notice| view.warning(notice));
+    let session = SessionHandle::start(assembled.setup, assembled.conversation);
+    let approver = somebody_to_ask.then(|| {
+        view.with_somebody_to_ask();
+        Approver::start(session.clone(), environment, view.printer().another())
+    });
     let mode = settings.tools.approval_mode.unwrap_or_default();
-    Ok(Prepared { prompt, reference, session, mode, schema })
+    let processes = assembled.processes;
+    Ok(Prepared { prompt, reference, session, mode, schema, approver, processes, _sessions: sessions })
+}
+
+/// The models of a chain as one, with what is known of the first.
+fn mind(
+    chain: Vec<Choice>,
+    settings: &Settings,
+    environment: &Environment,
+    log: Option<Arc<dyn LogSink>>,
+) -> Result<Mind, Failure> {
+    let model = chain.first().map(|choice| choice.model.clone()).unwrap_or_default();
+    let row = chain.first().map(|choice| choice.entry.model(&choice.model));
+    let client = wiring::client(settings, environment, chain.iter().any(Choice::is_encrypted))?;
+    tracing::debug!(%model, fallbacks = chain.len().saturating_sub(1), "asking");
+    Ok(Mind {
+        generator: wiring::generator(chain, settings, &client, log)?,
+        template: wiring::request(&model, settings),
+        price: row.as_ref().and_then(|row| row.price),
+        window: row.as_ref().and_then(|row| row.context_window),
+    })
+}
+
+/// The session a run goes on with. A new one that cannot be kept is better than no answer; an earlier one
+/// that cannot be read is an error.
+fn open_session(
+    begin: &Begin,
+    environment: &Environment,
+    id: &str,
+    model: &str,
+) -> Result<(Sessions, Open), Failure> {
+    let kept = Sessions::new(environment).and_then(|sessions| {
+        let open = sessions.open(begin, id, model)?;
+        Ok((sessions, open))
+    });
+    match kept {
+        Err(failure) if *begin == Begin::New => Ok(Sessions::passing(environment, id, model, &failure)),
+        kept => kept,
+    }
 }
 
 fn open_log(

@@ -7,6 +7,7 @@
 
 pub mod agent;
 pub mod answer;
+pub mod approver;
 pub mod args;
 pub mod ask;
 pub mod choice;

@@ -181,6 +181,10 @@ fn folder(path: &Path, tier: Tier) -> Result<Vec<RuleFile>, PolicyError> {
     let entries = match std::fs::read_dir(path) {
         Ok(entries) => entries,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        // A folder above it is a file.
+        Err(error) if error.kind() == std::io::ErrorKind::NotADirectory && !path.exists() => {
+            return Ok(Vec::new());
+        }
         Err(error) => return Err(failed(error)),
     };
     let mut paths = Vec::new();

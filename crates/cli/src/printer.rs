@@ -114,6 +114,17 @@ impl Printer {
         self.tell(&text);
     }
 
+    /// Something a person must read, as it is, with no line end added.
+    pub fn card(&mut self, text: &str) {
+        let text = self.clean(text).into_owned();
+        self.tell(&text);
+    }
+
+    /// Another printer on the process's streams, coloured like this one.
+    pub fn another(&self) -> Self {
+        Self::of_process(!self.colour)
+    }
+
     /// A document for programs, on standard error.
     pub fn error_document(&mut self, document: &str) {
         self.tell(&format!("{document}\n"));

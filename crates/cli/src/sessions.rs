@@ -3,8 +3,10 @@
 use std::path::PathBuf;
 use std::time::SystemTime;
 
-use charla_proto::{Conversation, Fact, JOURNAL_VERSION, JournalError, Record, SessionStarted};
-use charla_store::{FileJournal, Opened, Store, Summary, Sync};
+use charla_proto::{
+    BoxFuture, Conversation, Fact, JOURNAL_VERSION, Journal, JournalError, Record, SessionStarted,
+};
+use charla_store::{Opened, Store, Summary, Sync};
 
 use crate::environment::Environment;
 use crate::exit::Failure;
@@ -17,7 +19,7 @@ pub struct Open {
     /// What was said so far.
     pub conversation: Conversation,
     /// Where more is written.
-    pub journal: FileJournal,
+    pub journal: Box<dyn Journal>,
     /// What a person should know about its file.
     pub notices: Vec<String>,
 }
@@ -39,18 +41,61 @@ pub struct Sessions {
     store: Store,
     folder: PathBuf,
     directory: PathBuf,
+    /// Removes the folder when the run ends.
+    _passing: Option<tempfile::TempDir>,
+}
+
+/// Keeps nothing.
+struct NoJournal;
+
+impl Journal for NoJournal {
+    fn append<'a>(&'a mut self, _: &'a [Record]) -> BoxFuture<'a, Result<(), JournalError>> {
+        Box::pin(std::future::ready(Ok(())))
+    }
 }
 
 impl Sessions {
     /// The sessions under Charla's home.
     pub fn new(environment: &Environment) -> Result<Self, Failure> {
-        let home = environment.charla_home().ok_or_else(|| {
+        // A home that is named but not there is not ours to make.
+        let chosen = environment.variable("CHARLA_HOME").is_some();
+        let home =
+            environment.charla_home().filter(|home| chosen || home.parent().is_some_and(|it| it.is_dir()));
+        let home = home.ok_or_else(|| {
             Failure::config("there is no home directory to keep conversations in")
                 .with_hint("set CHARLA_HOME")
         })?;
         let folder = home.join("sessions");
         let directory = environment.directory.clone();
-        Ok(Self { store: Store::new(&folder, Sync::Process), folder, directory })
+        Ok(Self { store: Store::new(&folder, Sync::Process), folder, directory, _passing: None })
+    }
+
+    /// A new session that is gone when the run ends, for when nothing can be kept; `why` is told. What tools
+    /// must put somewhere goes into a temporary folder.
+    pub fn passing(environment: &Environment, id: &str, model: &str, why: &Failure) -> (Self, Open) {
+        let passing = tempfile::Builder::new().prefix("charla-").tempdir().ok();
+        let folder = passing.as_ref().map_or_else(std::env::temp_dir, |folder| folder.path().to_owned());
+        let directory = environment.directory.clone();
+        let sessions =
+            Self { store: Store::new(&folder, Sync::Process), folder, directory, _passing: passing };
+        let open = Open {
+            id: id.to_owned(),
+            conversation: Conversation::of(&[sessions.first_record(id, model, None)]),
+            journal: Box::new(NoJournal),
+            notices: vec![format!("this conversation is not kept: {why}")],
+        };
+        (sessions, open)
+    }
+
+    fn first_record(&self, id: &str, model: &str, parent: Option<(String, u64)>) -> Record {
+        let started = SessionStarted {
+            version: JOURNAL_VERSION,
+            session: id.to_owned(),
+            cwd: self.directory.clone(),
+            model: model.to_owned(),
+            parent,
+        };
+        Record { seq: 1, at: now(), fact: Fact::SessionStarted(Box::new(started)) }
     }
 
     /// Where contents of changed files are kept.
@@ -82,20 +127,14 @@ impl Sessions {
             parent = Some((source, last));
             kept = read.records.into_iter().skip(1).collect();
         }
-        let started = SessionStarted {
-            version: JOURNAL_VERSION,
-            session: id.to_owned(),
-            cwd: self.directory.clone(),
-            model: model.to_owned(),
-            parent,
-        };
-        let mut records = vec![Record { seq: 1, at: now(), fact: Fact::SessionStarted(Box::new(started)) }];
+        let mut records = vec![self.first_record(id, model, parent)];
         for (record, seq) in kept.into_iter().zip(2..) {
             records.push(Record { seq, ..record });
         }
         let mut journal = self.store.create(id).map_err(|error| unusable(&error))?;
         journal.write(&records).map_err(|error| unusable(&error))?;
-        Ok(Open { id: id.to_owned(), conversation: Conversation::of(&records), journal, notices: Vec::new() })
+        let conversation = Conversation::of(&records);
+        Ok(Open { id: id.to_owned(), conversation, journal: Box::new(journal), notices: Vec::new() })
     }
 
     fn resume(&self, which: &str) -> Result<Open, Failure> {
@@ -109,7 +148,7 @@ impl Sessions {
         if conversation.started.is_none() {
             return Err(Failure::input(format!("the session {id} has no beginning")));
         }
-        Ok(Open { id, conversation, journal: opened.journal, notices })
+        Ok(Open { id, conversation, journal: Box::new(opened.journal), notices })
     }
 
     /// Opens the session of this id for writing; `hint` is for when another process writes it.

@@ -19,11 +19,14 @@ use crate::environment::Environment;
 use crate::exit::Failure;
 use crate::settings::{Layers, Settings, Source};
 
+/// How often a model may be asked in one turn when nobody says: enough for long work, an end for a runaway.
+const MAX_TURNS: u32 = 500;
+
 /// The values that hold when nobody sets them.
 pub fn put_defaults(layers: &mut Layers) {
     let network = NetworkOptions::default();
     let retry = RetryPolicy::default();
-    let values: [(&[&str], Value); 8] = [
+    let values: [(&[&str], Value); 9] = [
         (&["network", "connectTimeoutSeconds"], network.connect_timeout.as_secs().into()),
         (&["network", "firstByteTimeoutSeconds"], network.first_byte_timeout.as_secs().into()),
         (&["network", "idleTimeoutSeconds"], network.idle_timeout.as_secs().into()),
@@ -32,6 +35,7 @@ pub fn put_defaults(layers: &mut Layers) {
         (&["retry", "maxDelaySeconds"], retry.max_delay.as_secs().into()),
         (&["output", "format"], "text".into()),
         (&["output", "thoughts"], false.into()),
+        (&["limits", "maxTurns"], MAX_TURNS.into()),
     ];
     for (path, value) in values {
         layers.put_value(path, value, Source::BuiltIn);
@@ -48,7 +52,8 @@ pub fn client(settings: &Settings, environment: &Environment, encrypted: bool) -
     Client::new(options).map_err(|error| Failure::from(&error))
 }
 
-fn network_options(
+/// How to reach servers, as the settings say.
+pub fn network_options(
     settings: &Settings,
     environment: &Environment,
     encrypted: bool,

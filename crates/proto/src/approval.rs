@@ -1,6 +1,7 @@
 //! Approvals: who decides whether a call runs, and what was decided.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -26,6 +27,12 @@ pub enum ApprovalMode {
 pub trait Policy: Send + Sync {
     /// The verdict on a plan.
     fn judge(&self, plan: &Plan, mode: ApprovalMode) -> Verdict;
+
+    /// The same policy with these rules (TOML) of the user's on top; a denial still holds against them. An
+    /// error when they are not understood, or when this policy takes no rules: then "always" is not offered.
+    fn with_rules(&self, _rules: &str) -> Result<Arc<dyn Policy>, String> {
+        Err("this policy takes no further rules".to_owned())
+    }
 }
 
 /// What a policy says to a plan, and which rule said it.

@@ -69,6 +69,8 @@ pub struct View {
     story: Story,
     renderer: Box<dyn Renderer>,
     printer: Printer,
+    /// A person is asked: what is refused then was refused by them.
+    asks: bool,
     /// When the next attempt begins, while a person at a terminal sees the wait passing.
     next_attempt: Option<Instant>,
 }
@@ -89,7 +91,7 @@ impl View {
             unapproved: Vec::new(),
             stats: Stats::default(),
         };
-        Self { story, renderer, printer, next_attempt: None }
+        Self { story, renderer, printer, asks: false, next_attempt: None }
     }
 
     /// The same view in another format. Only before anything was shown.
@@ -100,6 +102,16 @@ impl View {
     /// The session the run belongs to, when it is an earlier one.
     pub fn in_session(&mut self, id: &str) {
         id.clone_into(&mut self.story.session_id);
+    }
+
+    /// A person at the terminal is asked about calls.
+    pub fn with_somebody_to_ask(&mut self) {
+        self.asks = true;
+    }
+
+    /// The printer.
+    pub fn printer(&self) -> &Printer {
+        &self.printer
     }
 
     /// A word beside the result.
@@ -178,7 +190,7 @@ impl View {
                 // Only the last step's text is the answer.
                 story.text.clear();
             }
-            TurnEvent::ToolCallConfirmation(asked) => {
+            TurnEvent::ToolCallConfirmation(asked) if !self.asks => {
                 story.unapproved.push(asked.confirmation.title.clone());
                 self.tell_unapproved(&asked.clone());
             }
@@ -187,8 +199,11 @@ impl View {
                 // The model is asked again once all calls are done; the time until then is not its own.
                 story.stats.restart(Instant::now());
                 let response = ended.response.clone();
-                if ended.status != CallStatus::Success && !response.to_text().starts_with("Not run: it needs")
-                {
+                let refused = match self.asks {
+                    true => ended.status == CallStatus::Cancelled,
+                    false => response.to_text().starts_with("Not run: it needs"),
+                };
+                if ended.status != CallStatus::Success && !refused {
                     let words: String = response.to_text().chars().take(400).collect();
                     self.printer.note(&format!("Error executing tool {}: {words}", response.name));
                 }

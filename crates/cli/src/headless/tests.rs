@@ -182,13 +182,14 @@ fn an_answer_the_provider_stopped_is_shown_but_fails() {
 }
 
 #[test]
-fn a_call_of_a_tool_that_was_never_offered_is_an_error() {
+fn a_model_that_goes_in_circles_ends_with_the_limit_code() {
     let call = FunctionCall::new("c1", "rm", Default::default());
-    let shown = play(LINES, vec![TurnEvent::ToolCallRequest(call), stop()]);
-    assert_eq!(shown.code, 1);
+    let detail = "`rm` was called 7 times with the same result".to_owned();
+    let events = vec![TurnEvent::ToolCallRequest(call), TurnEvent::Stopped { end: TurnEnd::Loop, detail }];
+    let shown = play(LINES, events);
+    assert_eq!(shown.code, 53);
     let last = shown.lines().pop().unwrap();
-    assert_eq!(last["error"]["type"], "unexpected_tool_call");
-    assert_eq!(last["stats"]["tools"]["totalFail"], 1);
+    assert_eq!(last["error"]["type"], "limit");
 }
 
 #[test]
@@ -236,7 +237,8 @@ fn json_is_one_document() {
         "tools": {
           "totalCalls": 0,
           "totalSuccess": 0,
-          "totalFail": 0
+          "totalFail": 0,
+          "byName": {}
         }
       }
     }

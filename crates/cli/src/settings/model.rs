@@ -45,6 +45,10 @@ pub struct ToolSettings {
     pub exclude: Vec<String>,
     /// Tools that run without asking, such as `write_file` or `run_shell_command(git status)`. Also `--allowed-tools`.
     pub allowed: Vec<String>,
+    /// A command that announces further tools: it prints function declarations as JSON.
+    pub discovery_command: Option<String>,
+    /// The command that runs an announced tool: it is given the tool's name, and the arguments as JSON on its input.
+    pub call_command: Option<String>,
     /// How much is allowed without asking: `default`, `auto_edit`, `plan` or `yolo`. Also `--approval-mode`.
     #[schemars(schema_with = "names::approval_mode")]
     pub approval_mode: Option<ApprovalMode>,

@@ -1,7 +1,7 @@
 //! Answers of a scripted server, over every wire.
 
 use std::io::{BufRead, BufReader, Read};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use charla_testkit::{Call, Cut, Failure, FailureKind, Finish, Reply, Script, Step, Usage};
 use serde_json::json;
@@ -151,12 +151,13 @@ fn an_overloaded_model_hands_over_to_its_fallback() {
 }
 
 #[test]
-fn a_call_although_no_tool_was_offered_is_an_error() {
+fn a_model_that_always_calls_a_tool_nobody_has_is_stopped() {
     let call = Call { name: "rm".into(), args: json!({}), ..Call::default() };
     let server = server(Script::always(Reply::new().step(Step::Call(call))).lenient());
     let run = Place::with_server(&server).settings(IMPATIENT).run(&["-p", "hi"]);
-    assert_eq!((run.code, run.out.as_str()), (Some(1), ""));
-    assert!(run.err.contains("the model called the tool `rm`"), "{}", run.err);
+    assert_eq!((run.code, run.out.as_str()), (Some(53), ""), "{}", run.err);
+    assert!(run.err.contains("Tool \"rm\" not found"), "{}", run.err);
+    assert_eq!(server.requests().len(), 7);
 }
 
 #[test]
@@ -205,23 +206,11 @@ fn extra_body_goes_into_the_request() {
     assert_eq!(server.requests()[0].body["seed"], 7);
 }
 
-/// The binary as a child that can be watched.
-fn spawn(place: &Place, arguments: &[&str]) -> std::process::Child {
-    let prepared = place.command(arguments);
-    let mut command = Command::new(prepared.get_program());
-    command.args(prepared.get_args()).env_clear();
-    command.envs(prepared.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    if let Some(folder) = prepared.get_current_dir() {
-        command.current_dir(folder);
-    }
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
-}
-
 #[test]
 fn ctrl_c_cancels_with_one_final_event() {
     let server = server(Script::always(Reply::new().text("begun").stall()));
     let place = Place::with_server(&server);
-    let mut child = spawn(&place, &["-o", "stream-json", "-p", "hi"]);
+    let mut child = place.spawn(&["-o", "stream-json", "-p", "hi"]);
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
     assert!(lines.by_ref().any(|line| line.contains("begun")));
     let interrupted = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
@@ -238,7 +227,7 @@ fn ctrl_c_cancels_with_one_final_event() {
 fn a_reader_that_leaves_ends_the_run_quietly() {
     let server = server(Script::always(Reply::new().text("word ".repeat(200_000)).chunk(50)));
     let place = Place::with_server(&server);
-    let mut child = spawn(&place, &["-o", "stream-json", "-p", "hi"]);
+    let mut child = place.spawn(&["-o", "stream-json", "-p", "hi"]);
     let mut first = [0; 16];
     let mut out = child.stdout.take().unwrap();
     out.read_exact(&mut first).unwrap();

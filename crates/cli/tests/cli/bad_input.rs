@@ -149,9 +149,19 @@ fn without_a_home_or_a_directory_it_answers_all_the_same() {
     let place = Place::with_server(&server);
     let file = place.path().join("file");
     std::fs::write(&file, "").unwrap();
-    for home in ["unset HOME", "HOME=", "HOME=/nonexistent/home", &format!("HOME={}", file.display())] {
-        let (code, out, err) = shell(&place, &format!("{home}; \"$CHARLA\" -p hi"));
-        assert_eq!((code, out.as_str(), err.as_str()), (Some(0), "ok\n", ""), "{home}");
+    // Without the variable the system's own record of the home counts: nothing of a test belongs there.
+    let (code, out, err) = shell(&place, "unset HOME; CHARLA_HOME=kept \"$CHARLA\" -p hi");
+    assert_eq!((code, out.as_str(), err.as_str()), (Some(0), "ok\n", ""));
+    let missing = place.path().join("nobody/home");
+    let (missing, file) = (format!("HOME={}", missing.display()), format!("HOME={}", file.display()));
+    for home in [missing.as_str(), &file, "CHARLA_HOME=/proc/self/x"] {
+        let (code, out, err) = shell(&place, &format!("export {home}; \"$CHARLA\" -p hi"));
+        assert_eq!((code, out.as_str()), (Some(0), "ok\n"), "{home}: {err}");
+        assert!(err.starts_with("warning: this conversation is not kept: "), "{home}: {err}");
+        assert_eq!(err.lines().count(), 1, "{home}: {err}");
+        let (code, out, err) = shell(&place, &format!("export {home}; \"$CHARLA\" --resume -p hi"));
+        assert_eq!(out, "", "{home}");
+        assert!(matches!(code, Some(42 | 52 | 1)) && err.starts_with("error: "), "{home}: {err}");
     }
     let (code, out, err) = shell(&place, "mkdir gone && cd gone && rmdir ../gone && \"$CHARLA\" -p hi");
     assert_eq!((code, out.as_str(), err.as_str()), (Some(0), "ok\n", ""));

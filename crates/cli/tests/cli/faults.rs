@@ -46,6 +46,8 @@ struct Row {
     kind: &'static str,
     /// Requests the server gets.
     attempts: usize,
+    /// How many of them are no repetition: steps of the turn.
+    steps: usize,
     /// Standard output in text mode, to the byte.
     out: String,
     /// The kinds of the JSON lines, runs of the same one once.
@@ -68,6 +70,7 @@ impl Row {
             code: 0,
             kind: "",
             attempts: 1,
+            steps: 1,
             out: "Hello.\n".to_owned(),
             events: "init message result",
             says: Vec::new(),
@@ -108,6 +111,11 @@ impl Row {
 
     fn attempts(mut self, attempts: usize) -> Self {
         self.attempts = attempts;
+        self
+    }
+
+    fn steps(mut self, steps: usize) -> Self {
+        self.steps = steps;
         self
     }
 
@@ -242,7 +250,7 @@ impl Wrong {
         self.unless(row.code != 0 || said == expected, || format!("stands at {} characters", said.len()));
         let retries: Vec<&Value> = lines.iter().filter(|line| line["type"] == "retry").collect();
         let scripted = row.peer == Peer::Scripted;
-        self.unless(!scripted || retries.len() + 1 == row.attempts, || {
+        self.unless(!scripted || retries.len() + row.steps == row.attempts, || {
             format!("{} retry lines", retries.len())
         });
         if let Some((least, most)) = row.waits {

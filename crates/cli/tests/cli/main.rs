@@ -2,11 +2,15 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot set itself up must fail")]
 
+mod agent;
 mod answers;
+mod approving;
 mod bad_input;
 mod commands;
 mod faults;
 mod mistakes;
 mod place;
+mod policy;
+mod resuming;
 mod trust;
 mod undo;

@@ -1,7 +1,7 @@
 //! A home and a workspace of their own for each test, and nothing of the tester's environment.
 
 use std::path::{Path, PathBuf};
-use std::process::Output;
+use std::process::{Child, Output, Stdio};
 
 use assert_cmd::Command;
 use charla_proto::WireKind;
@@ -73,6 +73,59 @@ impl Place {
         command.timeout(std::time::Duration::from_secs(30));
         command.args(arguments);
         command
+    }
+
+    /// The binary as a child that can be watched.
+    pub fn spawn(&self, arguments: &[&str]) -> Child {
+        let prepared = self.command(arguments);
+        let mut command = self.bare(&prepared, prepared.get_program());
+        command.args(prepared.get_args());
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    }
+
+    /// Runs the binary on a terminal: waits for each text and then types what belongs to it.
+    pub fn run_on_terminal(&self, arguments: &[&str], talk: &[(&str, &str)]) -> Run {
+        let prepared = self.command(arguments);
+        let python = std::env::var("CHARLA_TEST_PYTHON").unwrap_or_else(|_| "python3".into());
+        let mut command = self.bare(&prepared, python.as_ref());
+        command.args(["-c", include_str!("terminal.py"), &serde_json::to_string(talk).unwrap()]);
+        command.arg(prepared.get_program()).args(prepared.get_args());
+        Run::of(command.stdin(Stdio::null()).output().unwrap(), self)
+    }
+
+    fn bare(&self, prepared: &Command, program: &std::ffi::OsStr) -> std::process::Command {
+        let mut command = std::process::Command::new(program);
+        command.env_clear().current_dir(self.work());
+        command.envs(prepared.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        command
+    }
+
+    /// The workspace.
+    pub fn work(&self) -> PathBuf {
+        self.folder.path().join("work")
+    }
+
+    /// Puts a file into the workspace.
+    pub fn file(self, name: &str, text: &str) -> Self {
+        std::fs::write(self.work().join(name), text).unwrap();
+        self
+    }
+
+    /// The text of a file in the workspace, if it is there.
+    pub fn read(&self, name: &str) -> Option<String> {
+        std::fs::read_to_string(self.work().join(name)).ok()
+    }
+
+    /// The journals of all sessions, oldest first: id and text.
+    pub fn journals(&self) -> Vec<(String, String)> {
+        let Ok(entries) = std::fs::read_dir(self.home().join("sessions")) else { return Vec::new() };
+        let paths = entries.map(|entry| entry.unwrap().path());
+        let journals = paths.filter(|path| path.extension().is_some_and(|it| it == "jsonl"));
+        let id = |path: &Path| path.file_stem().unwrap().to_str().unwrap().to_owned();
+        let mut journals: Vec<(String, String)> =
+            journals.map(|path| (id(&path), std::fs::read_to_string(&path).unwrap())).collect();
+        journals.sort();
+        journals
     }
 
     pub fn run(&self, arguments: &[&str]) -> Run {

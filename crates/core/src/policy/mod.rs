@@ -23,6 +23,7 @@ mod tests;
 mod tests_of_rules;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use charla_proto::{ApprovalMode, Effect, Plan, Policy, Verdict};
 
@@ -54,7 +55,7 @@ pub struct Scope {
 }
 
 /// All the rules that hold for a session.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct RuleBook {
     pub(crate) scope: Scope,
     /// In the order they are asked: highest tier first, then priority, then strictness.
@@ -164,5 +165,12 @@ impl RuleBook {
 impl Policy for RuleBook {
     fn judge(&self, plan: &Plan, mode: ApprovalMode) -> Verdict {
         self.explain(plan, mode).verdict
+    }
+
+    fn with_rules(&self, rules: &str) -> Result<Arc<dyn Policy>, String> {
+        let name = "allowed in this session".to_owned();
+        let file = RuleFile { tier: Tier::User, name, text: rules.to_owned() };
+        let rules = parse::parse(&file).map_err(|error| error.to_string())?;
+        Ok(Arc::new(self.clone().with(rules)))
     }
 }

@@ -308,3 +308,20 @@ fn a_tool_is_offered_when_some_call_of_it_could_run() {
     let partly = "[[rule]]\ntool = \"run_shell_command\"\ndecision = \"deny\"\npriority = 1\n[[rule]]\ncommandPrefix = \"ls -F\"\ndecision = \"allow\"\n";
     assert!(book(&[(Tier::User, partly)]).offers("run_shell_command", default, false));
 }
+
+#[test]
+fn rules_added_by_an_always_allow_what_they_name_and_no_denial() {
+    let always = |book: &RuleBook, plan: &Plan| match book.judge(plan, ApprovalMode::Default) {
+        Verdict::Ask { missing, .. } => missing[0].always.clone().unwrap(),
+        other => panic!("{other:?}"),
+    };
+    let plain = book(&[]);
+    let extended = plain.with_rules(&always(&plain, &run("make all"))).unwrap();
+    let decide = |plan: &Plan| Decision::from(&extended.judge(plan, ApprovalMode::Default));
+    assert_eq!(decide(&run("make all")), Decision::Allow);
+    assert_eq!(decide(&run("make clean")), Decision::Ask);
+    let denying = book(&[(Tier::Workspace, DENY_MAKE)]);
+    let extended = denying.with_rules(ALLOW_MAKE).unwrap();
+    assert_eq!(Decision::from(&extended.judge(&run("make all"), ApprovalMode::Default)), Decision::Deny);
+    assert!(plain.with_rules("[[rule]]\ntoool = 1").is_err());
+}

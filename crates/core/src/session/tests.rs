@@ -213,8 +213,10 @@ impl Toolbox for FakeToolbox {
     }
 }
 
-/// Reading is free, `write 7` is denied, everything else asks; yolo allows all but the denied.
-struct Rules;
+/// Reading is free, `write 7` is denied, everything else asks; yolo allows all but the denied. A rule is the
+/// title of a call that is allowed.
+#[derive(Clone, Default)]
+struct Rules(Vec<String>);
 
 impl Policy for Rules {
     fn judge(&self, plan: &Plan, mode: ApprovalMode) -> Verdict {
@@ -222,11 +224,19 @@ impl Policy for Rules {
         if plan.title.ends_with(" 7") {
             return Verdict::Deny { rule, reason: "seven".to_owned() };
         }
-        if plan.tool == "read" || mode == ApprovalMode::Yolo {
+        let named = self.0.contains(&plan.title);
+        if plan.tool == "read" || mode == ApprovalMode::Yolo || named {
             return Verdict::Allow { rule };
         }
-        let missing = Missing { what: plan.title.clone(), reason: "test".to_owned(), always: None };
+        // `write 9` may never be allowed for good.
+        let always = (!plan.title.ends_with(" 9")).then(|| plan.title.clone());
+        let missing = Missing { what: plan.title.clone(), reason: "test".to_owned(), always };
         Verdict::Ask { rule, missing: vec![missing] }
+    }
+
+    fn with_rules(&self, rules: &str) -> Result<Arc<dyn Policy>, String> {
+        let added = rules.lines().map(str::to_owned);
+        Ok(Arc::new(Rules(self.0.iter().cloned().chain(added).collect())))
     }
 }
 
@@ -257,7 +267,7 @@ fn setup(world: &Arc<World>, somebody: bool) -> SessionSetup {
     SessionSetup {
         generator: Arc::new(Model(world.clone())),
         toolbox: Arc::new(FakeToolbox(HashMap::from(tools))),
-        policy: Arc::new(Rules),
+        policy: Arc::new(Rules::default()),
         journal: Box::new(MemoryJournal(world.clone())),
         tool_context: ToolContext::default(),
         template: GenerateRequest::new("m", vec![]),
@@ -452,6 +462,33 @@ async fn a_no_with_a_reason_goes_on_and_a_plain_no_ends_the_turn() {
     let approval = run.asked().await;
     run.session.answer(&approval, Outcome::Cancel { reason: None }, "me").await;
     assert_eq!(run.end().await, TurnEnd::Cancelled);
+}
+
+#[tokio::test(start_paused = true)]
+async fn always_answers_the_same_question_that_is_open_already() {
+    let calls = vec![("write", 1), ("write", 1), ("write", 2)];
+    let mut run = Run::new(vec![Reply::Calls(calls)], true);
+    run.prompt("go").await;
+    let first = run.asked().await;
+    let (second, third) = (run.asked().await, run.asked().await);
+    run.session.answer(&first, Outcome::ProceedAlways, "me").await;
+    let late = run.session.answer(&second, Outcome::Cancel { reason: None }, "me").await;
+    assert!(matches!(late, Answered::Late { outcome: Outcome::ProceedOnce, .. }), "{late:?}");
+    run.session.answer(&third, Outcome::ProceedOnce, "me").await;
+    assert_eq!(run.end().await, TurnEnd::Finished);
+    assert_eq!(*run.world.ran.lock().unwrap(), ["write 1", "write 1", "write 2"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_always_that_was_not_offered_is_a_once() {
+    let step = || Reply::Calls(vec![("write", 9)]);
+    let mut run = Run::new(vec![step(), step()], true);
+    run.prompt("go").await;
+    for _ in 0..2 {
+        let approval = run.asked().await;
+        run.session.answer(&approval, Outcome::ProceedAlways, "me").await;
+    }
+    assert_eq!(run.end().await, TurnEnd::Finished);
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,9 +1,11 @@
 //! Calls: judged, asked about, run, answered.
 
+use std::sync::Arc;
+
 use charla_proto::{
     ApprovalAnswered, CallAsked, CallEnded, CallStarted, CallStatus, Confirmation, ConfirmationDetail,
-    Effect, Fact, FunctionCall, FunctionResponse, JournalError, Missing, Outcome, Part, Plan, Preview,
-    ToolError, ToolOutput, TurnEnd, Verdict,
+    Effect, Fact, FunctionCall, FunctionResponse, JournalError, Missing, Outcome, Part, Plan, Policy,
+    Preview, ToolError, ToolOutput, TurnEnd, Verdict,
 };
 use serde_json::Value;
 use tokio::time::Instant;
@@ -13,50 +15,24 @@ use super::{Answered, Delta};
 use crate::loop_guard::{Advice, LoopGuard, STOP};
 use crate::scheduler::{Happening, to_response};
 
-/// What a person has allowed for the rest of the session.
+/// What a person has allowed for the rest of the session, beside the rules "always" has added to the policy.
 #[derive(Debug, Default)]
 pub(super) struct Grants {
-    tools: Vec<String>,
     servers: Vec<String>,
-    plans: Vec<(String, Vec<Effect>)>,
     /// Calls that a person has approved with other content: their new plan needs no second question.
     calls: Vec<String>,
 }
 
 impl Grants {
-    fn cover(&self, plan: &Plan) -> bool {
+    fn cover(&self, plan: &Plan, call: &FunctionCall) -> bool {
         if matches!(plan.preview, Preview::Questions { .. }) {
             return false;
         }
-        self.tools.contains(&plan.tool)
-            || self.plans.iter().any(|(tool, effects)| *tool == plan.tool && *effects == plan.effects)
+        call.id.as_ref().is_some_and(|id| self.calls.contains(id))
             || plan.effects.iter().any(|effect| match effect {
                 Effect::Mcp { server, .. } => self.servers.contains(server),
                 _ => false,
             })
-    }
-
-    fn approved(&self, call: &FunctionCall) -> bool {
-        call.id.as_ref().is_some_and(|id| self.calls.contains(id))
-    }
-
-    fn remember(&mut self, plan: &Plan, outcome: &Outcome) {
-        match outcome {
-            Outcome::ProceedAlways | Outcome::ProceedAlwaysAndSave => {
-                self.plans.push((plan.tool.clone(), plan.effects.clone()));
-            }
-            Outcome::ProceedAlwaysTool => self.tools.push(plan.tool.clone()),
-            Outcome::ProceedAlwaysServer => {
-                self.servers.extend(plan.effects.iter().filter_map(|effect| match effect {
-                    Effect::Mcp { server, .. } => Some(server.clone()),
-                    _ => None,
-                }));
-            }
-            Outcome::ProceedOnce
-            | Outcome::ModifyWithEditor { .. }
-            | Outcome::Answers { .. }
-            | Outcome::Cancel { .. } => {}
-        }
     }
 }
 
@@ -171,7 +147,7 @@ impl Actor {
                 let message = format!("Tool execution denied by policy: {reason} (rule: {rule})");
                 self.refuse(index, ToolError { kind: "denied".to_owned(), message }).await?;
             }
-            Verdict::Ask { .. } if self.grants.cover(&plan) || self.grants.approved(&call) => {
+            Verdict::Ask { .. } if self.grants.cover(&plan, &call) => {
                 self.advance(index, CallStatus::Scheduled)
             }
             Verdict::Ask { rule, missing } => self.ask(index, &call, &plan, rule, &missing).await?,
@@ -193,7 +169,7 @@ impl Actor {
             turn: self.ledger.conversation.turns,
             call: call.id.clone().unwrap_or_default(),
             approval: approval.clone(),
-            confirmation: confirmation(plan, call, rule, missing, &self.settings.isolation),
+            confirmation: self.confirmation(plan, call, rule, missing),
         };
         let mut facts = vec![Fact::CallAsked(Box::new(asked))];
         if !self.settings.somebody_to_ask {
@@ -210,6 +186,24 @@ impl Actor {
             self.refuse(index, ToolError { kind: "denied".to_owned(), message }).await?;
         }
         Ok(())
+    }
+
+    fn confirmation(
+        &self,
+        plan: &Plan,
+        call: &FunctionCall,
+        rule: String,
+        missing: &[Missing],
+    ) -> Confirmation {
+        Confirmation {
+            tool: plan.tool.clone(),
+            title: plan.title.clone(),
+            detail: detail(plan, call),
+            rule,
+            isolation: self.settings.isolation.clone(),
+            always: self.always(plan, missing),
+            reasons: missing.iter().map(|part| format!("{}: {}", part.what, part.reason)).collect(),
+        }
     }
 
     /// Starts whatever may start. A call is marked as running, durably, before it runs.
@@ -252,18 +246,80 @@ impl Actor {
             return Ok(Answered::Late { outcome: outcome.clone(), by: by.clone() });
         }
         let id = open.call.id.clone();
+        let always = question.asked.confirmation.always.clone();
         self.ledger.commit(vec![answered(approval.to_owned(), outcome.clone(), &by)]).await?;
         let Phase::Calls(scheduler) = &self.phase else { return Ok(Answered::Accepted) };
         if let Some(index) = scheduler.calls().iter().position(|call| call.call.id == id) {
+            self.grant(index, &outcome, always);
             self.act_on(index, outcome).await?;
+            self.answer_granted().await?;
         }
         Ok(Answered::Accepted)
     }
 
-    async fn act_on(&mut self, index: usize, outcome: Outcome) -> Result<(), JournalError> {
-        if let Some(plan) = self.plan(index) {
-            self.grants.remember(&plan, &outcome);
+    /// Takes in what an answer allows beyond its own call: exactly the rules the question has shown.
+    fn grant(&mut self, index: usize, outcome: &Outcome, always: Option<String>) {
+        let Some(plan) = self.plan(index) else { return };
+        let rules = match outcome {
+            Outcome::ProceedAlways | Outcome::ProceedAlwaysAndSave => always,
+            Outcome::ProceedAlwaysTool => Some(rule_for_tool(&plan.tool)),
+            Outcome::ProceedAlwaysServer => {
+                self.grants.servers.extend(plan.effects.iter().filter_map(|effect| match effect {
+                    Effect::Mcp { server, .. } => Some(server.clone()),
+                    _ => None,
+                }));
+                None
+            }
+            Outcome::ProceedOnce
+            | Outcome::ModifyWithEditor { .. }
+            | Outcome::Answers { .. }
+            | Outcome::Cancel { .. } => None,
+        };
+        if let Some(policy) = rules.and_then(|rules| self.settings.policy.with_rules(&rules).ok()) {
+            self.settings.policy = policy;
         }
+    }
+
+    /// Answers the questions that an "always" has answered too: nobody is asked twice for the same.
+    async fn answer_granted(&mut self) -> Result<(), JournalError> {
+        let Phase::Calls(scheduler) = &self.phase else { return Ok(()) };
+        let waiting = scheduler.calls().iter().enumerate();
+        let waiting = waiting.filter(|(_, call)| call.status == CallStatus::AwaitingApproval);
+        let granted: Vec<usize> = waiting
+            .filter(|(_, call)| {
+                call.plan.as_ref().is_some_and(|plan| self.allows(&self.settings.policy, plan))
+            })
+            .map(|(index, _)| index)
+            .collect();
+        for index in granted {
+            let id = self.call(index).and_then(|call| call.id);
+            let mut calls = self.ledger.conversation.turn.iter().flat_map(|turn| &turn.calls);
+            let question = calls.find(|open| open.call.id == id).and_then(|open| open.approval.as_ref());
+            let Some(approval) = question.map(|question| question.asked.approval.clone()) else { continue };
+            self.ledger.commit(vec![answered(approval, Outcome::ProceedOnce, "an earlier answer")]).await?;
+            self.advance(index, CallStatus::Scheduled);
+        }
+        self.start_ready().await
+    }
+
+    fn allows(&self, policy: &Arc<dyn Policy>, plan: &Plan) -> bool {
+        let asks = matches!(plan.preview, Preview::Questions { .. });
+        !asks && matches!(policy.judge(plan, self.ledger.conversation.mode), Verdict::Allow { .. })
+    }
+
+    /// What "always" would allow: the rules for the parts that no rule allows yet. Nothing when one of them
+    /// may not be allowed for good, or when the rules would not be enough: another rule asks all the same.
+    fn always(&self, plan: &Plan, missing: &[Missing]) -> Option<String> {
+        let rules: Option<Vec<&str>> = missing.iter().map(|part| part.always.as_deref()).collect();
+        let mut rules = rules.filter(|rules| !rules.is_empty())?;
+        let mut seen = std::collections::HashSet::new();
+        rules.retain(|rule| seen.insert(*rule));
+        let rules = rules.join("\n");
+        let policy = self.settings.policy.with_rules(&rules).ok()?;
+        self.allows(&policy, plan).then_some(rules)
+    }
+
+    async fn act_on(&mut self, index: usize, outcome: Outcome) -> Result<(), JournalError> {
         match outcome {
             Outcome::Cancel { reason } => {
                 let go_on = reason.is_some();
@@ -339,18 +395,18 @@ fn answered(approval: String, outcome: Outcome, by: &str) -> Fact {
     Fact::ApprovalAnswered(Box::new(ApprovalAnswered { approval, outcome, by: by.to_owned() }))
 }
 
-fn confirmation(
-    plan: &Plan,
-    call: &FunctionCall,
-    rule: String,
-    missing: &[Missing],
-    isolation: &str,
-) -> Confirmation {
+/// The rule of "always this tool". Plan mode keeps its word whatever was allowed before.
+fn rule_for_tool(tool: &str) -> String {
+    let tool = toml::Value::from(tool);
+    format!("[[rule]]\ntool = {tool}\nmodes = [\"default\", \"auto_edit\", \"yolo\"]\ndecision = \"allow\"\n")
+}
+
+fn detail(plan: &Plan, call: &FunctionCall) -> ConfirmationDetail {
     let mcp = plan.effects.iter().find_map(|effect| match effect {
         Effect::Mcp { server, tool } => Some((server.clone(), tool.clone())),
         _ => None,
     });
-    let detail = match (&plan.preview, mcp) {
+    match (&plan.preview, mcp) {
         (_, Some((server, tool))) => ConfirmationDetail::Mcp { server, tool, args: call.args.clone() },
         (Preview::Command { command, cwd }, _) => {
             ConfirmationDetail::Exec { command: command.clone(), cwd: cwd.clone() }
@@ -364,24 +420,7 @@ fn confirmation(
         (Preview::Questions { questions }, _) => ConfirmationDetail::AskUser { questions: questions.clone() },
         (Preview::Text { text }, _) => ConfirmationDetail::Info { text: text.clone(), urls: hosts(plan) },
         (Preview::None, _) => ConfirmationDetail::Info { text: plan.title.clone(), urls: hosts(plan) },
-    };
-    let asks = matches!(detail, ConfirmationDetail::AskUser { .. });
-    Confirmation {
-        tool: plan.tool.clone(),
-        title: plan.title.clone(),
-        detail,
-        rule,
-        isolation: isolation.to_owned(),
-        always: if asks { None } else { always(missing) },
-        reasons: missing.iter().map(|part| format!("{}: {}", part.what, part.reason)).collect(),
     }
-}
-
-/// What "always" would allow: the rules for the parts that no rule allows yet; nothing when one of
-/// them may not be allowed for good.
-fn always(missing: &[Missing]) -> Option<String> {
-    let rules: Option<Vec<&str>> = missing.iter().map(|part| part.always.as_deref()).collect();
-    rules.filter(|rules| !rules.is_empty()).map(|rules| rules.join("\n"))
 }
 
 fn hosts(plan: &Plan) -> Vec<String> {

@@ -157,14 +157,19 @@ pub(crate) struct Reply {
 const IDLE_CONNECTION: Duration = Duration::from_secs(50);
 const IDLE_LOOPBACK_CONNECTION: Duration = Duration::from_secs(4);
 
-fn build(options: &NetworkOptions, proxy: &Proxy, idle: Duration) -> Result<reqwest::Client, LlmError> {
-    let builder = reqwest::Client::builder()
+/// The beginning of a client for other uses than asking models: the same trust and the same name. Where it
+/// goes, and through what, is the caller's to say.
+pub fn client_builder(options: &NetworkOptions) -> Result<reqwest::ClientBuilder, LlmError> {
+    Ok(reqwest::Client::builder()
         .tls_backend_preconfigured(tls::config(&options.extra_certificates)?)
         .connect_timeout(options.connect_timeout)
-        .pool_idle_timeout(idle)
-        .redirect(reqwest::redirect::Policy::none())
         .user_agent(&options.user_agent)
-        .gzip(true);
+        .gzip(true))
+}
+
+fn build(options: &NetworkOptions, proxy: &Proxy, idle: Duration) -> Result<reqwest::Client, LlmError> {
+    let builder =
+        client_builder(options)?.pool_idle_timeout(idle).redirect(reqwest::redirect::Policy::none());
     let builder = match proxy {
         Proxy::System => builder,
         Proxy::None => builder.no_proxy(),

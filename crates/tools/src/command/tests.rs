@@ -1,5 +1,6 @@
 use std::sync::Mutex;
 
+use charla_proto::Word;
 use serde_json::Value;
 
 use super::*;

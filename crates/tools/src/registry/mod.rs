@@ -86,6 +86,7 @@ impl Entry {
 pub struct Registry {
     selection: Selection,
     entries: Vec<Entry>,
+    withheld: Vec<String>,
 }
 
 /// A tool took the name of another.
@@ -99,7 +100,7 @@ pub struct Replaced {
 impl Registry {
     /// A registry without tools that offers those of `selection`.
     pub fn new(selection: Selection) -> Self {
-        Self { selection, entries: Vec::new() }
+        Self { selection, ..Self::default() }
     }
 
     /// Adds a tool. One of the same name gives way, which the caller should tell the user.
@@ -135,6 +136,14 @@ impl Registry {
         }
     }
 
+    /// Stops telling the model of tools whose every call would be refused. A call of one is judged all the
+    /// same, so that the person learns what was not allowed. Returns their names.
+    pub fn withhold(&mut self, useless: impl Fn(&str) -> bool) -> Vec<String> {
+        let names = self.offered().map(Entry::name).filter(|name| useless(name)).map(str::to_owned);
+        self.withheld = names.collect();
+        self.withheld.clone()
+    }
+
     fn offered(&self) -> impl Iterator<Item = &Entry> {
         self.entries.iter().filter(|entry| self.selection.offers(entry.name(), &entry.source))
     }
@@ -147,7 +156,8 @@ impl Toolbox for Registry {
     }
 
     fn declarations(&self) -> Vec<Arc<FunctionDeclaration>> {
-        self.offered().map(|entry| entry.tool.declaration().clone()).collect()
+        let told = self.offered().filter(|entry| !self.withheld.iter().any(|name| name == entry.name()));
+        told.map(|entry| entry.tool.declaration().clone()).collect()
     }
 
     fn nearest(&self, name: &str) -> Option<String> {

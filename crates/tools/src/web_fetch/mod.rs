@@ -10,7 +10,7 @@ mod markdown;
 mod page;
 mod rate;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use charla_proto::tool::Tool;
 use charla_proto::{
@@ -45,10 +45,14 @@ instructions in them.";
 /// Fetches pages.
 pub struct WebFetch {
     schema: Schema,
-    client: Client,
+    client: OnceLock<Client>,
+    builder: Box<Builder>,
     gate: Gate,
     rates: Arc<Rates>,
 }
+
+/// Makes the client's builder when the first page is fetched.
+type Builder = dyn Fn() -> Result<ClientBuilder, String> + Send + Sync;
 
 #[derive(Deserialize)]
 struct Wanted {
@@ -57,21 +61,22 @@ struct Wanted {
 }
 
 impl WebFetch {
-    /// With a client made from `builder`, which brings the TLS configuration and the user agent. Proxies,
-    /// redirects and name lookup are set here: through a proxy nobody could check where a connection goes.
-    pub fn new(builder: ClientBuilder) -> Result<Self, reqwest::Error> {
-        Self::build(builder, Gate::default())
+    /// With a client made from `builder`, which brings the TLS configuration and the user agent, and is asked
+    /// when the first page is fetched: most sessions fetch none. Proxies, redirects and name lookup are set
+    /// here: through a proxy nobody could check where a connection goes.
+    pub fn new(builder: impl Fn() -> Result<ClientBuilder, String> + Send + Sync + 'static) -> Self {
+        Self::build(Box::new(builder), Gate::default())
     }
 
     /// For tests: also lets through one port of this machine.
-    pub fn with_loopback_port(builder: ClientBuilder, port: u16) -> Result<Self, reqwest::Error> {
-        Self::build(builder, Gate { loopback_port: Some(port) })
+    pub fn with_loopback_port(
+        builder: impl Fn() -> Result<ClientBuilder, String> + Send + Sync + 'static,
+        port: u16,
+    ) -> Self {
+        Self::build(Box::new(builder), Gate { loopback_port: Some(port) })
     }
 
-    fn build(builder: ClientBuilder, gate: Gate) -> Result<Self, reqwest::Error> {
-        let resolver = Arc::new(PublicResolver::system());
-        let client =
-            builder.no_proxy().redirect(Policy::none()).dns_resolver(resolver).referer(false).build()?;
+    fn build(builder: Box<Builder>, gate: Gate) -> Self {
         let properties = json!({
             "prompt": {
                 "type": "string",
@@ -80,7 +85,19 @@ impl WebFetch {
             "url": { "type": "string", "description": "One address, instead of a prompt." }
         });
         let schema = Schema::new("web_fetch", DESCRIPTION, properties, &[]);
-        Ok(Self { schema, client, gate, rates: Arc::default() })
+        Self { schema, client: OnceLock::new(), builder, gate, rates: Arc::default() }
+    }
+
+    fn client(&self) -> Result<Client, ToolError> {
+        if let Some(client) = self.client.get() {
+            return Ok(client.clone());
+        }
+        let unusable = |reason: String| failure("fetch_failed", format!("Nothing can be fetched: {reason}."));
+        let builder = (self.builder)().map_err(unusable)?;
+        let resolver = Arc::new(PublicResolver::system());
+        let builder = builder.no_proxy().redirect(Policy::none()).dns_resolver(resolver).referer(false);
+        let client = builder.build().map_err(|error| unusable(error.to_string()))?;
+        Ok(self.client.get_or_init(|| client).clone())
     }
 
     fn check(&self, args: Args) -> Result<Fetching, ToolError> {
@@ -114,7 +131,7 @@ impl WebFetch {
                 .map_err(|refusal| failure("denied", format!("{url} is not fetched: {refusal}.")))?;
         }
         let plan = self.plan(&text, &urls);
-        Ok(Fetching { plan, urls, client: self.client.clone(), gate: self.gate, rates: self.rates.clone() })
+        Ok(Fetching { plan, urls, client: self.client()?, gate: self.gate, rates: self.rates.clone() })
     }
 
     fn plan(&self, text: &str, urls: &[Url]) -> Plan {

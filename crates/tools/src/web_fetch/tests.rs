@@ -36,7 +36,7 @@ async fn server(answer: fn(&str) -> String) -> (u16, WebFetch) {
             });
         }
     });
-    (port, WebFetch::with_loopback_port(builder(), port).unwrap())
+    (port, WebFetch::with_loopback_port(|| Ok(builder()), port))
 }
 
 fn page(kind: &str, body: &str) -> String {
@@ -175,7 +175,7 @@ async fn cancelling_does_not_wait_for_the_server() {
 
 #[tokio::test]
 async fn the_plan_names_every_host_and_address() {
-    let tool = WebFetch::new(builder()).unwrap();
+    let tool = WebFetch::new(|| Ok(builder()));
     let args = json!({ "prompt": "Read https://a.example/x and https://b.example/y" });
     let invocation = tool.prepare(args.as_object().cloned().unwrap(), &ToolContext::default()).await;
     let plan = invocation.unwrap_or_else(|error| panic!("{error}")).plan().clone();
@@ -187,7 +187,7 @@ async fn the_plan_names_every_host_and_address() {
 
 #[tokio::test]
 async fn hostile_arguments_are_refused_in_words() {
-    let tool = WebFetch::new(builder()).unwrap();
+    let tool = WebFetch::new(|| Ok(builder()));
     let many: String = (0..21).map(|number| format!("https://example.com/{number} ")).collect();
     let cases = [
         (json!({}), "invalid_args", "give `prompt` or `url`"),

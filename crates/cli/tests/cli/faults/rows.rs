@@ -14,6 +14,11 @@ const WITHDRAWN: &str = "init message retry message result";
 /// The four attempts at an answer that never gets whole: only three of them are made.
 const NEVER_WHOLE: &str = "init message retry message retry message error result";
 
+/// A model that makes the same useless call until it is stopped.
+const SEVEN_CALLS: &str = "init message tool_use tool_result tool_use tool_result tool_use tool_result \
+                           tool_use tool_result tool_use tool_result tool_use tool_result tool_use tool_result \
+                           error result";
+
 pub fn all() -> Vec<Row> {
     [
         refusals(),
@@ -323,13 +328,12 @@ fn endings() -> Vec<Row> {
         )
         .on(&[Gemini])
         .says("a call the provider could not read"),
-        Row::fatal(
-            "call of a tool nobody offered",
-            1,
-            "unexpected_tool_call",
-            Reply::new().step(Step::Call(call())),
-        )
-        .says("the model called the tool `rm`, but no tools were offered"),
+        Row::new("call of a tool nobody has", Script::always(Reply::new().step(Step::Call(call()))))
+            .fails(53, "limit", 7)
+            .steps(7)
+            .events(SEVEN_CALLS)
+            .says("Tool \"rm\" not found")
+            .says("was called 7 times with the same result"),
         Row::new(
             "finish reason nobody knows",
             Script::always(Reply::new().text("Hello.").finish(Finish::Other("NEW".into()))),

@@ -1,7 +1,5 @@
 //! `charla policy` through the binary.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-
 use std::path::Path;
 
 use assert_cmd::Command;

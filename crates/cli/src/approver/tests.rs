@@ -1,0 +1,81 @@
+use charla_proto::{Confirmation, ConfirmationDetail, Outcome, Question, QuestionOption};
+use insta::assert_snapshot;
+
+use super::*;
+
+fn exec(command: &str, always: Option<&str>) -> Confirmation {
+    Confirmation {
+        tool: "run_shell_command".to_owned(),
+        title: command.to_owned(),
+        detail: ConfirmationDetail::Exec { command: command.to_owned(), cwd: "/w".into() },
+        rule: "default built-in#8".to_owned(),
+        isolation: "none".to_owned(),
+        reasons: vec!["make: it is not known to be harmless".to_owned()],
+        always: always.map(str::to_owned),
+    }
+}
+
+#[test]
+fn a_card_shows_everything_and_hides_nothing() {
+    let rules = "[[rule]]\ntool = \"run_shell_command\"\ncommand = \"make\"\ndecision = \"allow\"\n";
+    let confirmation = exec("make\n\u{1b}[2Kls \u{202e}x", Some(rules));
+    assert_snapshot!(card::text(&confirmation).trim(), @r#"
+    ── run_shell_command · make
+    \u{1b}[2Kls \u{202e}x
+    command    make
+               \u{1b}[2Kls \u{202e}x
+    folder     /w
+    asked by   default built-in#8
+               make: it is not known to be harmless
+    isolation  none
+    always adds
+               [[rule]]
+               tool = "run_shell_command"
+               command = "make"
+               decision = "allow"
+    "#);
+}
+
+#[test]
+fn only_what_is_offered_is_understood() {
+    let plain = exec("make", None);
+    assert_eq!(understand("y\n", &plain), Word::Answer(Outcome::ProceedOnce));
+    assert_eq!(understand(" T ", &plain), Word::Answer(Outcome::ProceedAlwaysTool));
+    assert_eq!(understand("n", &plain), Word::Answer(Outcome::Cancel { reason: None }));
+    let reason = Some("use ninja".to_owned());
+    assert_eq!(understand("n  use ninja\n", &plain), Word::Answer(Outcome::Cancel { reason }));
+    for line in ["", "a", "s", "e", "yes please", "q"] {
+        assert_eq!(understand(line, &plain), Word::Unclear, "{line}");
+    }
+    let always = exec("make", Some("[[rule]]"));
+    assert_eq!(understand("a", &always), Word::Answer(Outcome::ProceedAlways));
+    assert_eq!(understand("s", &always), Word::Save);
+    assert!(!card::choices(&plain).contains("always and save"));
+    assert!(card::choices(&always).contains("always and save"));
+}
+
+#[test]
+fn numbers_stand_for_choices_and_words_for_themselves() {
+    let option = |label: &str| QuestionOption { label: label.to_owned(), description: String::new() };
+    let mut question = Question { options: vec![option("red"), option("blue")], ..Question::default() };
+    assert_eq!(answer_to(&question, "2\n"), "blue");
+    assert_eq!(answer_to(&question, "green"), "green");
+    assert_eq!(answer_to(&question, "3"), "3");
+    assert_eq!(answer_to(&question, "1 2"), "1 2");
+    assert_eq!(answer_to(&question, ""), "");
+    question.multi_select = true;
+    assert_eq!(answer_to(&question, "1, 2"), "red, blue");
+    question.kind = QuestionKind::Yesno;
+    assert_eq!(answer_to(&question, "Y"), "yes");
+}
+
+#[test]
+fn saved_rules_are_added_to_a_private_file() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("policies/auto-saved.toml");
+    save::append(&file, "[[rule]]\na = 1\n").unwrap();
+    save::append(&file, "[[rule]]\na = 2\n").unwrap();
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "[[rule]]\na = 1\n\n[[rule]]\na = 2\n");
+    assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+}

@@ -1,0 +1,158 @@
+//! Questions to the person at the terminal, on a real one.
+
+use std::os::unix::fs::PermissionsExt;
+
+use charla_testkit::{Reply, Script, Server};
+use serde_json::json;
+
+use crate::place::{Place, Run, server};
+
+fn write(text: &str) -> Reply {
+    Reply::new().call("write_file", json!({"file_path": "hello.txt", "content": text}))
+}
+
+fn shell(command: &str) -> Reply {
+    Reply::new().call("run_shell_command", json!({"command": command}))
+}
+
+fn place(server: &Server) -> Place {
+    Place::with_server(server).variable("TERM", "dumb").variable("NO_COLOR", "1")
+}
+
+fn ask(place: &Place, talk: &[(&str, &str)]) -> Run {
+    place.run_on_terminal(&["-m", "openai/gpt-test", "-p", "go"], talk)
+}
+
+#[test]
+fn yes_runs_it_once_after_the_whole_change_was_shown() {
+    let server = server(Script::new([write("Hello.\n"), "Done.".into()]));
+    let place = place(&server);
+    let run = ask(&place, &[("n REASON", "y\n")]);
+    assert_eq!(run.code, Some(0), "{}", run.out);
+    assert_eq!(place.read("hello.txt").as_deref(), Some("Hello.\n"));
+    for shown in ["write_file", "hello.txt", "+Hello.", "asked by", "isolation", "always adds", "Done."] {
+        assert!(run.out.contains(shown), "{shown} is missing in {}", run.out);
+    }
+}
+
+#[test]
+fn no_with_a_reason_lets_the_model_go_on_differently() {
+    let server = server(Script::new([write("Hello."), "Then not.".into()]));
+    let place = place(&server);
+    let run = ask(&place, &[("n REASON", "n call it world.txt\n")]);
+    assert_eq!(run.code, Some(0), "{}", run.out);
+    assert_eq!(place.read("hello.txt"), None);
+    assert!(server.requests()[1].body.to_string().contains("call it world.txt"));
+}
+
+#[test]
+fn a_plain_no_ends_the_turn() {
+    let server = server(Script::new([write("Hello.")]));
+    let place = place(&server);
+    let run = ask(&place, &[("n REASON", "n\n")]);
+    assert_eq!((run.code, place.read("hello.txt")), (Some(130), None), "{}", run.out);
+    assert_eq!(server.requests().len(), 1);
+}
+
+#[test]
+fn the_editor_decides_what_is_written() {
+    let server = server(Script::new([write("Hello.\n"), "Done.".into()]));
+    let place = place(&server);
+    let editor = place.path().join("editor.sh");
+    std::fs::write(&editor, "#!/bin/sh\nprintf 'Mine.\\n' > \"$2\"\n").unwrap();
+    std::fs::set_permissions(&editor, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let place = place.variable("VISUAL", &format!("{} --wait", editor.display()));
+    let run = ask(&place, &[("e edit", "e\n")]);
+    assert_eq!(run.code, Some(0), "{}", run.out);
+    assert_eq!(place.read("hello.txt").as_deref(), Some("Mine.\n"));
+}
+
+#[test]
+fn always_is_not_asked_again_and_allows_nothing_else() {
+    let replies = [shell("touch a"), shell("touch a"), shell("touch b"), "Done.".into()];
+    let server = server(Script::new(replies));
+    let place = place(&server);
+    let run = ask(&place, &[("n REASON", "a\n"), ("command    touch b", ""), ("n REASON", "n not b\n")]);
+    assert_eq!(run.code, Some(0), "{}", run.out);
+    assert_eq!(run.out.matches("command    touch a").count(), 1, "{}", run.out);
+    assert_eq!((place.read("a").is_some(), place.read("b").is_some()), (true, false));
+    assert!(!place.home().join("policies").exists());
+}
+
+#[test]
+fn a_saved_rule_holds_at_once_and_in_the_next_session() {
+    let replies = [shell("touch a"), shell("touch a"), "Done.".into(), shell("touch a"), "Done.".into()];
+    let server = server(Script::new(replies));
+    let place = place(&server);
+    let run = ask(&place, &[("n REASON", "s\n")]);
+    assert_eq!(run.code, Some(0), "{}", run.out);
+    let file = place.home().join("policies/auto-saved.toml");
+    assert!(std::fs::read_to_string(&file).unwrap().contains("command = \"touch a\""));
+    assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+    let again = ask(&place, &[]);
+    assert_eq!(again.code, Some(0), "{}", again.out);
+    assert!(!again.out.contains("n REASON"), "{}", again.out);
+}
+
+#[test]
+fn a_tool_can_be_allowed_but_its_delicate_calls_still_ask() {
+    let read = Reply::new().call("write_file", json!({"file_path": ".env", "content": "x"}));
+    let server = server(Script::new([write("1"), write("2"), read, "Done.".into()]));
+    let place = place(&server);
+    let run = ask(&place, &[("n REASON", "t\n"), ("n REASON", "n not there\n")]);
+    assert_eq!(run.code, Some(0), "{}", run.out);
+    assert_eq!((place.read("hello.txt").as_deref(), place.read(".env")), (Some("2"), None));
+}
+
+#[test]
+fn questions_of_several_calls_come_one_after_another() {
+    let both = Reply::new()
+        .call("run_shell_command", json!({"command": "touch a"}))
+        .call("run_shell_command", json!({"command": "touch b"}));
+    let server = server(Script::new([both, "Done.".into()]));
+    let place = place(&server);
+    let talk = [("touch a", ""), ("n REASON", "y\n"), ("touch b", ""), ("n REASON", "n not that\n")];
+    let run = ask(&place, &talk);
+    assert_eq!(run.code, Some(0), "{}", run.out);
+    assert_eq!((place.read("a").is_some(), place.read("b").is_some()), (true, false), "{}", run.out);
+}
+
+#[test]
+fn what_was_typed_before_the_question_is_no_answer() {
+    let first =
+        Reply::new().text("Let me think").delay(300).call("run_shell_command", json!({"command": "touch a"}));
+    let server = server(Script::new([first, "Done.".into()]));
+    let place = place(&server);
+    let run = ask(&place, &[("Let me think", "y\n"), ("n REASON", "n not now\n")]);
+    assert_eq!((run.code, place.read("a")), (Some(0), None), "{}", run.out);
+}
+
+#[test]
+fn the_model_asks_and_the_person_chooses() {
+    let options = json!([{"label": "red", "description": "warm"}, {"label": "blue"}]);
+    let questions = json!([{"question": "Which colour?", "header": "Colour", "options": options}]);
+    let server =
+        server(Script::new([Reply::new().call("ask_user", json!({"questions": questions})), "Nice.".into()]));
+    let place = place(&server);
+    let run = ask(&place, &[("or your own words> ", "2\n")]);
+    assert_eq!(run.code, Some(0), "{}", run.out);
+    let told = server.requests()[1].body.to_string().replace('\\', "");
+    assert!(told.contains(r#""Which colour?":"blue""#), "{told}");
+}
+
+#[test]
+fn ctrl_c_at_a_question_cancels() {
+    let server = server(Script::new([write("Hello.")]));
+    let place = place(&server);
+    let run = ask(&place, &[("n REASON", "\u{3}")]);
+    assert_eq!((run.code, place.read("hello.txt")), (Some(130), None), "{}", run.out);
+}
+
+#[test]
+fn in_ci_nobody_is_asked() {
+    let server = server(Script::new([write("Hello."), "I could not.".into()]));
+    let place = place(&server).variable("CI", "true");
+    let run = ask(&place, &[]);
+    assert_eq!((run.code, place.read("hello.txt")), (Some(0), None), "{}", run.out);
+    assert!(run.out.contains("--approval-mode"), "{}", run.out);
+}
