@@ -45,6 +45,10 @@ pub fn run(
         (sessions.read(&id)?.1, None)
     } else {
         let opened = sessions.lock(&id, "end it first; `--dry-run` works meanwhile")?;
+        for skipped in &opened.read.skipped {
+            let (line, reason) = (skipped.line, &skipped.reason);
+            printer.warning(&format!("the session's journal: line {line} was skipped: {reason}"));
+        }
         (opened.read.records, Some(opened.journal))
     };
     let history = ChangeHistory::of(&records);

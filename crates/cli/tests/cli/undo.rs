@@ -205,3 +205,33 @@ fn a_session_without_changes_points_to_the_one_that_has_some() {
     assert_eq!(run.code, Some(42), "{}", run.err);
     assert!(run.err.contains("has no turn 7"), "{}", run.err);
 }
+
+#[cfg(unix)]
+#[test]
+fn a_folder_that_became_a_link_leads_nowhere() {
+    let work = Work::new(&[&[write("inner/a.txt", "new\n")]]);
+    work.turns(1);
+    let outside = work.place.path().join("outside");
+    fs::rename(work.path("inner"), &outside).unwrap();
+    std::os::unix::fs::symlink(&outside, work.path("inner")).unwrap();
+    let run = work.refused(&["undo"]);
+    assert!(run.err.contains("inner/a.txt cannot be reached: ~/work/inner is a link now"), "{}", run.err);
+    assert_eq!(fs::read(outside.join("a.txt")).unwrap(), b"new\n");
+}
+
+#[cfg(unix)]
+#[test]
+fn permissions_given_meanwhile_survive_undo_and_redo() {
+    use std::os::unix::fs::PermissionsExt;
+    let work = Work::new(&[&[write("run.sh", "echo\n"), write("old.sh", "new\n")]]);
+    work.write("old.sh", "old\n");
+    work.turns(1);
+    let set = |name: &str| fs::set_permissions(work.path(name), fs::Permissions::from_mode(0o755)).unwrap();
+    let mode = |name: &str| fs::metadata(work.path(name)).unwrap().permissions().mode() & 0o777;
+    set("run.sh");
+    set("old.sh");
+    work.ok(&["undo"]);
+    assert_eq!(mode("old.sh"), 0o755);
+    work.ok(&["redo"]);
+    assert_eq!((mode("run.sh"), mode("old.sh")), (0o755, 0o755));
+}
