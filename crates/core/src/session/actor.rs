@@ -14,9 +14,10 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use super::approvals::Grants;
 use super::ledger::Ledger;
 use super::room::Summary;
-use super::tools::{Grants, ended};
+use super::tools::ended;
 use super::{Command, Delta, Limits};
 use crate::Turn;
 use crate::chat::NO_RESULT;

@@ -5,6 +5,7 @@
 //! cancelled; what it waits for (a model, a tool, a person) may be at any point.
 
 mod actor;
+mod approvals;
 mod follow;
 mod ledger;
 mod room;
