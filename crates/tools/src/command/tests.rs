@@ -1,6 +1,5 @@
 use std::sync::Mutex;
 
-use charla_proto::Word;
 use serde_json::Value;
 
 use super::*;
