@@ -1,7 +1,7 @@
 //! The session: one task owns one conversation.
 //!
 //! Everything that changes a conversation goes through this task as a [`Command`], and every durable change
-//! goes through [`Ledger::commit`]: written to the journal, then folded in, then shown. The task itself is never
+//! goes through `Ledger::commit`: written to the journal, then folded in, then shown. The task itself is never
 //! cancelled; what it waits for (a model, a tool, a person) may be at any point.
 
 mod actor;
