@@ -2,7 +2,7 @@
 //!
 //! The pitfalls this module exists for: a command whose grandchildren hold the pipe, one that writes a
 //! gigabyte, one that waits for input, one that ignores being asked to end, and our own sudden death. See
-//! [`family`] for which processes are caught and which cannot be.
+//! `family` for which processes are caught and which cannot be.
 
 mod capture;
 pub(crate) mod clean;
