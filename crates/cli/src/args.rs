@@ -183,6 +183,14 @@ pub enum Command {
     Policy(crate::policy::PolicyArgs),
     /// List what waits for approval, in every session.
     Approvals,
+    /// Run a recorded session again, offline, against its own answers; show the first difference.
+    Replay {
+        /// The session: latest, its id, or the beginning of it.
+        session: String,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
     /// Print a completion script for a shell.
     Completions {
         /// The shell.

@@ -13,7 +13,7 @@ use crate::keys::{KeyRing, Keys};
 use crate::policy::{self, PolicyArgs, PolicyPlace};
 use crate::printer::Printer;
 use crate::sessions::Sessions;
-use crate::{manual, models, settings};
+use crate::{manual, models, replay, settings};
 
 /// Runs a command.
 pub fn run(command: Command, environment: &Environment, printer: &mut Printer) -> Result<(), Failure> {
@@ -23,6 +23,7 @@ pub fn run(command: Command, environment: &Environment, printer: &mut Printer) -
         Command::Settings { command } => show_settings(command, environment, printer),
         Command::Policy(args) => judge(&args, environment, printer),
         Command::Approvals => Sessions::new(environment)?.approvals(printer),
+        Command::Replay { session, json } => replay::run(&session, json, environment, printer),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Typed::command(), "charla", &mut script);

@@ -7,6 +7,7 @@ pub mod chat;
 pub mod loop_guard;
 pub mod policy;
 pub mod prompt;
+pub mod replay;
 pub mod scheduler;
 pub mod session;
 mod turn;

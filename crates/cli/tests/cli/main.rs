@@ -8,3 +8,4 @@ mod commands;
 mod faults;
 mod mistakes;
 mod place;
+mod replays;

@@ -9,7 +9,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use super::actor::{Actor, GRACE, Phase};
-use super::{Answered, Delta};
+use super::{Answered, Delta, NOBODY};
 use crate::loop_guard::{Advice, LoopGuard, STOP};
 use crate::scheduler::{Happening, to_response};
 
@@ -198,7 +198,7 @@ impl Actor {
         let mut facts = vec![Fact::CallAsked(Box::new(asked))];
         if !self.settings.somebody_to_ask {
             let outcome = Outcome::Cancel { reason: None };
-            facts.push(answered(approval, outcome, "nobody"));
+            facts.push(answered(approval, outcome, NOBODY));
         }
         self.ledger.commit(facts).await?;
         self.advance(index, CallStatus::AwaitingApproval);
