@@ -74,7 +74,10 @@ class Session:
         (folder / "script.json").write_text(json.dumps(script()))
         arguments = ["--script", folder / "script.json", "--record", folder / "requests.jsonl"]
         self.server = subprocess.Popen(
-            [str(part) for part in [binaries / "charla-testkit", *arguments]], stdout=subprocess.PIPE, text=True
+            [str(part) for part in [binaries / "charla-testkit", *arguments]],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
         )
         url = re.search(r"http://127\.0\.0\.1:\d+", self.server.stdout.readline()).group(0)
         self.env = {
@@ -289,8 +292,10 @@ def usual_length(binaries):
     with tempfile.TemporaryDirectory() as folder:
         session = Session(pathlib.Path(folder), binaries, MODELS[0], random.Random(0))
         start = time.monotonic()
-        session.finish()
-        session.close()
+        try:
+            session.finish()
+        finally:
+            session.close()
         return time.monotonic() - start
 
 

@@ -6,6 +6,7 @@ mod answers;
 mod bad_input;
 mod commands;
 mod faults;
+mod kills;
 mod mistakes;
 mod place;
 mod replays;
