@@ -169,9 +169,9 @@ def sessions(release, measure, env, home):
         path.unlink()
     long = "long-session"
     write_journal(folder, long, 1000, 100_000)
-    command = [release / "charla", "replay", long]
-    read = [timed(measure, command, env, b"no difference") for _ in range(3)]
-    good &= limit("reading a journal of 100 MB", min(seconds for seconds, _ in read), 0.5, read[0][1], 150)
+    # What resuming does before it asks the model; the request itself would measure the server.
+    read = [timed(measure, [release / "charla", "approvals"], env, b"") for _ in range(3)]
+    good &= limit("reading and folding 100 MB", min(seconds for seconds, _ in read), 0.5, read[0][1], 150)
     return good
 
 
