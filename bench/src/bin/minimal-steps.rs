@@ -9,6 +9,12 @@ use std::net::TcpStream;
 
 use serde_json::{Value, json};
 
+#[derive(serde::Serialize)]
+struct Request<'a> {
+    model: &'a str,
+    messages: &'a [Value],
+}
+
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut args = std::env::args().skip(1);
     let (Some(address), Some(prompt)) = (args.next(), args.next()) else {
@@ -17,7 +23,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut connection = BufReader::new(TcpStream::connect(&address)?);
     let mut messages = vec![json!({"role": "user", "content": prompt})];
     loop {
-        let body = json!({"model": "bench", "messages": messages}).to_string();
+        let body = serde_json::to_string(&Request { model: "bench", messages: &messages })?;
         let answer = post(&mut connection, &address, &body)?;
         let message = answer["choices"][0]["message"].clone();
         let calls = message["tool_calls"].as_array().cloned().unwrap_or_default();
@@ -27,7 +33,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
         messages.push(message);
         for call in calls {
-            let args: Value = serde_json::from_str(call["function"]["arguments"].as_str().unwrap_or_default())?;
+            let args: Value =
+                serde_json::from_str(call["function"]["arguments"].as_str().unwrap_or_default())?;
             let text = std::fs::read_to_string(args["file_path"].as_str().unwrap_or_default())?;
             messages.push(json!({"role": "tool", "tool_call_id": call["id"], "content": text}));
         }
