@@ -257,7 +257,7 @@ struct RecordedTool {
 
 /// What becomes of a call when its arguments are looked at.
 enum Fate {
-    Runs(RecordedCall),
+    Runs(Box<RecordedCall>),
     Refused(ToolError),
     NeverJudged,
 }
@@ -280,7 +280,7 @@ impl Tool for RecordedTool {
                 first_part(script, call, shared)
             });
             match found {
-                Some(Fate::Runs(call)) => Ok(Box::new(call) as Box<dyn Invocation>),
+                Some(Fate::Runs(call)) => Ok(call as Box<dyn Invocation>),
                 Some(Fate::Refused(problem)) => Err(problem),
                 Some(Fate::NeverJudged) => std::future::pending().await,
                 None => Err(ToolError {
@@ -306,7 +306,7 @@ fn first_part(script: &TurnScript, call: &Call, shared: bool) -> Fate {
     }
     let lane = if shared { Lane::Shared } else { Lane::Exclusive };
     let plan = plan(call, lane);
-    Fate::Runs(RecordedCall { plan, output, waits_for_cancel: script.waits_for_cancel(call) })
+    Fate::Runs(Box::new(RecordedCall { plan, output, waits_for_cancel: script.waits_for_cancel(call) }))
 }
 
 /// The plan that makes the engine ask what it asked then. The call's id rides along as an effect, so that

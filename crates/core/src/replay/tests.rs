@@ -15,8 +15,7 @@ async fn recorded() -> Vec<Record> {
     assert_eq!(run.end().await, TurnEnd::Finished);
     run.prompt("again").await;
     assert_eq!(run.end().await, TurnEnd::Finished);
-    let records = run.world.journal.lock().unwrap().clone();
-    records
+    run.world.journal.lock().unwrap().clone()
 }
 
 async fn replays(run: &Run) {

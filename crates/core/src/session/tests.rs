@@ -588,18 +588,18 @@ async fn play(replies: Vec<Reply>, steps: Vec<Step>) {
     let before = run.world.requests.lock().unwrap().len();
     run.prompt("one more").await;
     settle().await;
-    let requests = run.world.requests.lock().unwrap();
+    let requests = run.world.requests.lock().unwrap().clone();
     assert!(requests.len() > before, "the session is bricked");
     for request in requests.iter() {
         assert_paired(request);
     }
-    let journal = run.world.journal.lock().unwrap();
+    let journal = run.world.journal.lock().unwrap().clone();
     check_journal(&journal);
     let ran = run.world.ran.lock().unwrap().len();
     let marked = journal.iter().filter(|record| matches!(record.fact, Fact::CallStarted(_))).count();
     // A crash may come between the mark and the run, never the other way round.
     assert!(ran <= marked, "no tool runs unmarked");
-    let replayed = crate::replay::replay(&journal.clone()).await;
+    let replayed = crate::replay::replay(&journal).await;
     assert_eq!(replayed.difference, None, "the session replays: {journal:#?}");
 }
 

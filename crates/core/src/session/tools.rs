@@ -245,8 +245,8 @@ impl Actor {
         by: String,
     ) -> Result<Answered, JournalError> {
         let calls = self.ledger.conversation.turn.iter().flat_map(|turn| &turn.calls);
-        let found = calls.filter_map(|open| Some((open, open.approval.as_ref()?)));
-        let found = found.filter(|(_, open)| open.asked.approval == approval).next();
+        let mut found = calls.filter_map(|open| Some((open, open.approval.as_ref()?)));
+        let found = found.find(|(_, open)| open.asked.approval == approval);
         let Some((open, question)) = found else { return Ok(Answered::Unknown) };
         if let Some((outcome, by)) = &question.answer {
             return Ok(Answered::Late { outcome: outcome.clone(), by: by.clone() });
