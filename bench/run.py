@@ -3,6 +3,7 @@
 
     bench/run.py            build everything in release mode and print the table
     bench/run.py --quick    fewer repetitions
+    bench/run.py --binaries target/quick    measure what is built there instead of building
 
 Every row is a ratio of CPU seconds (process tree, minimum of several runs) against the reference named
 in it, with the budget of DESIGN. Memory is the peak resident set. Wall clocks are not compared: they
@@ -17,6 +18,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TARGET = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
@@ -31,10 +33,10 @@ def build():
     return TARGET / "release"
 
 
-def cost(measure, command, env):
+def cost(measure, command, env, cwd=None):
     """CPU seconds and peak kilobytes of one run, and what it printed."""
     done = subprocess.run(
-        [str(part) for part in [measure, *command]], env=env, stdin=subprocess.DEVNULL, capture_output=True
+        [str(part) for part in [measure, *command]], env=env, cwd=cwd, stdin=subprocess.DEVNULL, capture_output=True
     )
     errors = done.stderr.decode(errors="replace")
     figures = re.search(r"^measured (\d+) (\d+)$", errors, re.MULTILINE)
@@ -56,12 +58,12 @@ def best(measure, command, env, runs, expect=None):
 class Server:
     """The scripted model server with one script."""
 
-    def __init__(self, binary, script):
+    def __init__(self, binary, script, options=()):
         self.file = tempfile.NamedTemporaryFile("w", suffix=".json")
         json.dump(script, self.file)
         self.file.flush()
         self.process = subprocess.Popen(
-            [str(binary), "--script", self.file.name], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+            [str(part) for part in [binary, "--script", self.file.name, *options]], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
         )
         self.url = None
         for line in self.process.stdout:
@@ -81,6 +83,107 @@ class Server:
         self.file.close()
 
 
+def steps_script(count):
+    call = lambda n: [{"call": {"name": "read_file", "args": {"file_path": f"note-{n}.txt"}}}]
+    return {"otherwise": "repeat", "replies": [*map(call, range(count)), "All read."]}
+
+
+def tool_steps(release, measure, env, home, runs):
+    """A conversation of 200 steps beside the reference, and what a step costs early and late."""
+    work = pathlib.Path(home) / "work"
+    work.mkdir()
+    for n in range(200):
+        (work / f"note-{n}.txt").write_text(f"note {n}: " + "some words of a note. " * 14 + "\n")
+    good, costs = True, {}
+    for count in [10, 100, 200]:
+        ours, sent, reference, memory = [], 0, [], 0
+        for _ in range(runs):
+            for program in ["charla", "minimal-steps"]:
+                record = work / "requests.jsonl"
+                record.unlink(missing_ok=True)
+                with Server(release / "charla-testkit", steps_script(count), ["--record", record]) as server:
+                    env["OPENAI_BASE_URL"] = server.url + "/v1"
+                    command = [release / program]
+                    command += ["-m", "openai/bench", "--max-turns", "1000", "-p"] if program == "charla" else [server.url.removeprefix("http://")]
+                    cpu, peak, output = cost(measure, [*command, "read all notes"], env, cwd=work)
+                    if b"All read." not in output:
+                        sys.exit(f"{program} did not finish {count} steps: {output[:200]!r}")
+                if program == "charla":
+                    ours.append(cpu)
+                    memory = max(memory, peak)
+                    with record.open() as lines:
+                        sent = sum(len(json.dumps(json.loads(line)["body"])) for line in lines)
+                else:
+                    reference.append(cpu)
+        costs[count] = (min(ours), sent)
+        if count == 200:
+            good &= row("200 tool steps / minimal steps", min(ours), min(reference), 10, memory, 25)
+    previous = (0, (0.0, 0))
+    for count, (cpu, sent) in costs.items():
+        steps, cpu_before, sent_before = count - previous[0], *previous[1]
+        each, size = (cpu - cpu_before) / steps, (sent - sent_before) / steps
+        print(f"  step {previous[0] + 1:3} to {count:3}: {each * 1e6:7.0f} us CPU, {size / 1024:7.1f} KB sent per step")
+        previous = (count, (cpu, sent))
+    return good
+
+
+def records(session, count, size):
+    """A journal of `count` turns with answers of `size` characters."""
+    started = {"version": 1, "session": session, "cwd": "/tmp", "model": "openai/bench"}
+    yield {"seq": 1, "at": 1, "kind": "session_started", **started}
+    seq = 1
+    for turn in range(1, count + 1):
+        said = {"role": "model", "parts": [{"text": "word " * (size // 5)}]}
+        asked = {"role": "user", "parts": [{"text": f"question {turn}"}]}
+        for fact in [
+            {"kind": "turn_started", "turn": turn, "prompt": asked},
+            {"kind": "model_content", "turn": turn, "content": said, "finish": "STOP"},
+            {"kind": "turn_ended", "turn": turn, "end": "finished"},
+        ]:
+            seq += 1
+            yield {"seq": seq, "at": seq, **fact}
+
+
+def write_journal(folder, session, count, size):
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / f"{session}.jsonl").open("w") as file:
+        for record in records(session, count, size):
+            file.write(json.dumps(record, separators=(",", ":")) + "\n")
+
+
+def limit(name, seconds, most, memory, room):
+    good = seconds <= most and (room is None or memory <= room * 1024)
+    limits = f"limit {most * 1000:.0f} ms" + (f", {room} MB" if room else "")
+    print(f"{name:34} {seconds * 1000:8.2f} ms  {memory / 1024:6.1f} MB  ({limits})  {'ok' if good else 'OVER'}")
+    return good
+
+
+def sessions(release, measure, env, home):
+    """Listing 10,000 sessions, and going on with one of 100 MB."""
+    folder = pathlib.Path(home) / ".charla" / "sessions"
+    for n in range(10_000):
+        write_journal(folder, f"s{n:05}", 2, 200)
+    listed = [timed(measure, [release / "charla", "--list-sessions"], env, b"s09999") for _ in range(5)]
+    good = limit("listing 10,000 sessions", min(seconds for seconds, _ in listed), 0.3, listed[0][1], None)
+    for path in folder.glob("*.jsonl"):
+        path.unlink()
+    long = "long-session"
+    write_journal(folder, long, 1000, 100_000)
+    # What resuming does before it asks the model; the request itself would measure the server.
+    read = [timed(measure, [release / "charla", "approvals"], env, b"") for _ in range(3)]
+    good &= limit("reading and folding 100 MB", min(seconds for seconds, _ in read), 0.5, read[0][1], 150)
+    return good
+
+
+def timed(measure, command, env, expect):
+    start = time.monotonic()
+    _, memory, output = cost(measure, command, env)
+    seconds = time.monotonic() - start
+    if expect not in output:
+        sys.exit(f"{command} did not print what was expected: {output[:200]!r}")
+    return seconds, memory
+
+
 def row(name, ours, reference, budget, memory, limit):
     ratio = ours / reference if reference else float("inf")
     verdict = "ok" if ratio <= budget and (limit is None or memory <= limit * 1024) else "OVER"
@@ -92,8 +195,10 @@ def row(name, ours, reference, budget, memory, limit):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="fewer repetitions")
-    runs = 5 if parser.parse_args().quick else 20
-    release = build()
+    parser.add_argument("--binaries", type=pathlib.Path, help="measure what is built there")
+    options = parser.parse_args()
+    runs = 5 if options.quick else 20
+    release = options.binaries.resolve() if options.binaries else build()
     charla, minimal, measure = (release / name for name in ["charla", "minimal-client", "measure"])
     good = True
     print(f"{'what':34} {'charla':>11}  {'reference':>11}")
@@ -114,6 +219,8 @@ def main():
                 reference, _ = best(measure, [minimal, address, "hello"], env, runs, expect)
                 ours, memory = best(measure, [charla, "-m", "openai/bench", "-p", "hello"], env, runs, expect)
                 good &= row(name, ours, reference, budget, memory, limit)
+        good &= tool_steps(release, measure, env, home, max(runs // 5, 3))
+        good &= sessions(release, measure, env, home)
     size = charla.stat().st_size / 1_048_576
     print(f"binary: {size:.1f} MB (budget 25 MB) {'ok' if size < 25 else 'OVER'}")
     return 0 if good and size < 25 else 1

@@ -199,6 +199,14 @@ pub enum Command {
     Redo(crate::undo::UndoArgs),
     /// Show what this workspace's own settings would do, and trust them.
     Trust(crate::trust::TrustArgs),
+    /// Run a recorded session again, offline, against its own answers; show the first difference.
+    Replay {
+        /// The session: latest, its id, or the beginning of it.
+        session: String,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
     /// Print a completion script for a shell.
     Completions {
         /// The shell.

@@ -14,7 +14,7 @@ use crate::keys::{KeyRing, Keys};
 use crate::policy::{self, PolicyArgs, PolicyPlace};
 use crate::printer::Printer;
 use crate::sessions::Sessions;
-use crate::{manual, models, settings, trust, undo};
+use crate::{manual, models, replay, settings, trust, undo};
 
 /// Runs a command.
 pub fn run(command: Command, environment: &Environment, printer: &mut Printer) -> Result<(), Failure> {
@@ -27,6 +27,7 @@ pub fn run(command: Command, environment: &Environment, printer: &mut Printer) -
         Command::Undo(args) => undo::run(Direction::Undo, &args, environment, printer),
         Command::Redo(args) => undo::run(Direction::Redo, &args, environment, printer),
         Command::Trust(args) => trust::run(&args, environment, printer),
+        Command::Replay { session, json } => replay::run(&session, json, environment, printer),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Typed::command(), "charla", &mut script);

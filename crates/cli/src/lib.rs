@@ -27,6 +27,7 @@ pub mod nearest;
 pub mod policy;
 pub mod printer;
 pub mod probe;
+pub mod replay;
 pub mod sessions;
 pub mod settings;
 pub mod trust;

@@ -8,6 +8,7 @@ pub mod compress;
 pub mod loop_guard;
 pub mod policy;
 pub mod prompt;
+pub mod replay;
 pub mod scheduler;
 pub mod session;
 mod turn;

@@ -69,6 +69,17 @@ impl LoopGuard {
         })
     }
 
+    /// A result without the note that this guard may have put at its end.
+    pub fn without_note(text: &str) -> &str {
+        let Some(start) = text.rfind("[Note: the same call gave the same result ") else { return text };
+        let (before, end) = text.split_at_checked(start).unwrap_or((text, ""));
+        let count = end.split(' ').find_map(|word| word.parse().ok()).unwrap_or(0);
+        match Self::note(count).is_some_and(|note| note == end) {
+            true => before.strip_suffix('\n').unwrap_or(before),
+            false => text,
+        }
+    }
+
     /// What the model is told in place of a result.
     pub fn refusal(call: &FunctionCall) -> String {
         format!(

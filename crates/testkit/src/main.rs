@@ -1,5 +1,6 @@
 //! `charla-testkit`: a scripted model server to try Charla against, without a key.
 
+use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -7,6 +8,7 @@ use std::process::ExitCode;
 use charla_proto::WireKind;
 use charla_testkit::{Observer, Otherwise, Script, Server};
 use clap::Parser;
+use serde_json::json;
 
 /// A model server that answers from a script, on this machine only.
 ///
@@ -23,6 +25,10 @@ struct Arguments {
     /// Script to answer from: a JSON file with `replies`, `rules`, `otherwise`, …
     #[arg(long, value_name = "FILE")]
     script: Option<PathBuf>,
+
+    /// Write every request to FILE as a JSON line: its path, status, body and what is wrong with it
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
 
     /// Say back what is said once the script's replies are used up
     #[arg(long)]
@@ -55,7 +61,11 @@ fn run(arguments: &Arguments) -> Result<(), String> {
         script.strict = false;
     }
     let key = script.key.clone().unwrap_or_else(|| "any".to_owned());
-    let server = Server::start_on(arguments.port, script, Some(log()))
+    let observer = match &arguments.record {
+        Some(path) => record(path)?,
+        None => log(),
+    };
+    let server = Server::start_on(arguments.port, script, Some(observer))
         .map_err(|error| format!("cannot listen on port {}: {error}", arguments.port))?;
     greet(&server, &key).map_err(|error| format!("cannot write to standard output: {error}"))?;
     loop {
@@ -86,6 +96,23 @@ fn greet(server: &Server, key: &str) -> io::Result<()> {
         "\nThen: charla -m openai/gpt-test -p hello   (or anthropic/claude-test, gemini/gemini-test)"
     )?;
     out.flush()
+}
+
+/// One JSON line for each request, written before it is answered.
+fn record(path: &Path) -> Result<Observer, String> {
+    let file = OpenOptions::new().create(true).append(true).open(path);
+    let file = file.map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+    Ok(Box::new(move |recorded, problem| {
+        let line = json!({
+            "wire": recorded.wire.name(),
+            "path": recorded.path,
+            "status": recorded.status,
+            "problem": problem.map(|problem| &problem.message),
+            "body": recorded.body,
+        });
+        // In one write: whoever reads along sees whole lines.
+        (&file).write_all(format!("{line}\n").as_bytes()).ok();
+    }))
 }
 
 /// One line for each request.

@@ -8,8 +8,8 @@ use charla_proto::{
 };
 use serde_json::Value;
 
-use super::Answered;
 use super::actor::{Actor, Phase};
+use super::{Answered, NOBODY};
 
 /// What a person has allowed for the rest of the session, beside the rules "always" has added to the policy.
 #[derive(Debug, Default)]
@@ -52,7 +52,7 @@ impl Actor {
         let mut facts = vec![Fact::CallAsked(Box::new(asked))];
         if !self.settings.somebody_to_ask {
             let outcome = Outcome::Cancel { reason: None };
-            facts.push(answered(approval, outcome, "nobody"));
+            facts.push(answered(approval, outcome, NOBODY));
         }
         self.ledger.commit(facts).await?;
         self.advance(index, CallStatus::AwaitingApproval);

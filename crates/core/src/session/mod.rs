@@ -27,6 +27,9 @@ use ledger::Ledger;
 use subscription::Recent;
 pub use subscription::Subscription;
 
+/// Who answers when nobody is there to be asked.
+pub const NOBODY: &str = "nobody";
+
 /// How many commands may wait; a sender waits when there are more.
 const COMMANDS: usize = 64;
 /// How many events a subscriber may lag behind; one that lags more loses deltas and reads records again.
@@ -215,4 +218,4 @@ impl SessionHandle {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

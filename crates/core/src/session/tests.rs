@@ -21,7 +21,7 @@ mod room;
 
 /// What the model does when asked.
 #[derive(Clone, Debug)]
-enum Reply {
+pub(crate) enum Reply {
     Text(&'static str),
     Calls(Vec<(&'static str, u32)>),
     Fails,
@@ -31,10 +31,10 @@ enum Reply {
 
 /// Everything the fakes share with the test.
 #[derive(Default)]
-struct World {
+pub(crate) struct World {
     replies: Mutex<Vec<Reply>>,
     requests: Mutex<Vec<GenerateRequest>>,
-    journal: Mutex<Vec<Record>>,
+    pub(crate) journal: Mutex<Vec<Record>>,
     ran: Mutex<Vec<String>>,
     /// How many more records the journal takes before the process "dies".
     room: Mutex<Option<usize>>,
@@ -290,21 +290,21 @@ fn first_record() -> Record {
     Record { seq: 1, at: 0, fact: Fact::SessionStarted(Box::new(started)) }
 }
 
-struct Run {
-    world: Arc<World>,
-    session: SessionHandle,
+pub(crate) struct Run {
+    pub(crate) world: Arc<World>,
+    pub(crate) session: SessionHandle,
     events: Subscription,
 }
 
 impl Run {
-    fn new(replies: Vec<Reply>, somebody: bool) -> Self {
+    pub(crate) fn new(replies: Vec<Reply>, somebody: bool) -> Self {
         let world = Arc::new(World { replies: Mutex::new(replies), ..World::default() });
         world.journal.lock().unwrap().push(first_record());
         Self::resume(world, somebody)
     }
 
     /// A new process on the journal as it is.
-    fn resume(world: Arc<World>, somebody: bool) -> Self {
+    pub(crate) fn resume(world: Arc<World>, somebody: bool) -> Self {
         *world.room.lock().unwrap() = None;
         let conversation = Conversation::of(&*world.journal.lock().unwrap());
         let session = SessionHandle::start(setup(&world, somebody), conversation);
@@ -312,7 +312,7 @@ impl Run {
         Self { world, session, events }
     }
 
-    async fn prompt(&self, text: &str) {
+    pub(crate) async fn prompt(&self, text: &str) {
         assert!(self.session.send(Command::Prompt(Content::user(text))).await);
     }
 
@@ -321,7 +321,7 @@ impl Run {
     }
 
     /// Waits for a fact and gives it back.
-    async fn until(&mut self, wanted: impl Fn(&Fact) -> bool) -> Fact {
+    pub(crate) async fn until(&mut self, wanted: impl Fn(&Fact) -> bool) -> Fact {
         loop {
             if let SessionEvent::Record(record) = self.event().await
                 && wanted(&record.fact)
@@ -331,14 +331,14 @@ impl Run {
         }
     }
 
-    async fn asked(&mut self) -> String {
+    pub(crate) async fn asked(&mut self) -> String {
         match self.until(|fact| matches!(fact, Fact::CallAsked(_))).await {
             Fact::CallAsked(asked) => asked.approval,
             _ => unreachable!(),
         }
     }
 
-    async fn end(&mut self) -> TurnEnd {
+    pub(crate) async fn end(&mut self) -> TurnEnd {
         match self.until(|fact| matches!(fact, Fact::TurnEnded(_))).await {
             Fact::TurnEnded(ended) => ended.end,
             _ => unreachable!(),
@@ -665,17 +665,19 @@ async fn play(replies: Vec<Reply>, steps: Vec<Step>) {
     let before = run.world.requests.lock().unwrap().len();
     run.prompt("one more").await;
     settle().await;
-    let requests = run.world.requests.lock().unwrap();
+    let requests = run.world.requests.lock().unwrap().clone();
     assert!(requests.len() > before, "the session is bricked");
     for request in requests.iter() {
         assert_paired(request);
     }
-    let journal = run.world.journal.lock().unwrap();
+    let journal = run.world.journal.lock().unwrap().clone();
     check_journal(&journal);
     let ran = run.world.ran.lock().unwrap().len();
     let marked = journal.iter().filter(|record| matches!(record.fact, Fact::CallStarted(_))).count();
     // A crash may come between the mark and the run, never the other way round.
     assert!(ran <= marked, "no tool runs unmarked");
+    let replayed = crate::replay::replay(&journal).await;
+    assert_eq!(replayed.difference, None, "the session replays: {journal:#?}");
 }
 
 fn check_journal(journal: &[Record]) {
