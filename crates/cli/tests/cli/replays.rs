@@ -27,8 +27,9 @@ fn recorded() -> Place {
 }
 
 fn journal(place: &Place) -> std::path::PathBuf {
-    let files = std::fs::read_dir(place.home().join("sessions")).unwrap().map(|entry| entry.unwrap().path());
-    files.filter(|path| path.extension().is_some_and(|end| end == "jsonl")).next().unwrap()
+    let mut files =
+        std::fs::read_dir(place.home().join("sessions")).unwrap().map(|entry| entry.unwrap().path());
+    files.find(|path| path.extension().is_some_and(|end| end == "jsonl")).unwrap()
 }
 
 #[test]
