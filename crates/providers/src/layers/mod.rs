@@ -7,8 +7,12 @@ mod logging;
 mod redact;
 mod resilient;
 mod retry;
+mod text_tools;
 
 pub use logging::{LogCall, LogEntry, LogError, LogEvent, LogSink, Logging};
 pub use redact::Redactor;
 pub use resilient::{Link, Resilient};
 pub use retry::{Random, RetryPolicy};
+pub use text_tools::{
+    GuidancePlace, GuidanceStyle, ParameterMap, TextPiece, TextTools, TextToolsOptions, split_text,
+};
