@@ -5,7 +5,7 @@ mod guidance;
 mod incoming;
 mod mapping;
 mod outgoing;
-mod scan;
+pub(super) mod scan;
 
 use std::sync::Arc;
 

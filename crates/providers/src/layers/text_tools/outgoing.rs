@@ -1,7 +1,6 @@
 //! Turns a request with tools into one without: guidance, calls and results become text.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use charla_proto::{
     Content, FunctionCallingConfig, FunctionCallingMode, FunctionDeclaration, FunctionResponse,
@@ -9,11 +8,11 @@ use charla_proto::{
 };
 use serde_json::Value;
 
+use super::super::remembered::Remembered;
 use super::guidance;
 use super::{GuidancePlace, TextToolsOptions};
 
-/// What was turned into text once and need not be again. The same content gives the same `Arc`, so codecs
-/// below recognise what they have encoded.
+/// What was turned into text once and need not be again.
 #[derive(Debug, Default)]
 pub(super) struct Outgoing {
     known: Mutex<Known>,
@@ -21,8 +20,7 @@ pub(super) struct Outgoing {
 
 #[derive(Debug, Default)]
 struct Known {
-    contents: HashMap<usize, (Weak<Content>, Arc<Content>)>,
-    sweep_at: usize,
+    contents: Remembered,
     guided: Option<Guided>,
 }
 
@@ -92,19 +90,7 @@ impl Known {
         if !content.parts.iter().any(odd) {
             return content.clone();
         }
-        let key = Arc::as_ptr(content) as usize;
-        if let Some((owner, text)) = self.contents.get(&key)
-            && owner.upgrade().is_some_and(|owner| Arc::ptr_eq(&owner, content))
-        {
-            return text.clone();
-        }
-        if self.contents.len() >= self.sweep_at.max(64) {
-            self.contents.retain(|_, (owner, _)| owner.strong_count() > 0);
-            self.sweep_at = self.contents.len() * 2;
-        }
-        let text = Arc::new(in_words(content));
-        self.contents.insert(key, (Arc::downgrade(content), text.clone()));
-        text
+        self.contents.get(content, in_words)
     }
 
     /// The content with the guidance in it, the same as last time if both are.

@@ -97,7 +97,7 @@ enum Announced {
 
 /// The line that is being written, and what the lines before it mean for it.
 #[derive(Debug, Default)]
-pub(super) struct Line {
+pub(in crate::layers) struct Line {
     /// Its text, as far as the rules look.
     text: String,
     /// A call ended on this line: another may follow right behind it.
@@ -128,6 +128,16 @@ impl Line {
         (marker && self.text.len() < MAX_LINE && self.prose_ends_here()).then_some(Place::WithinLine)
     }
 
+    /// True within a fenced block or HTML that shows its content as it is.
+    pub(in crate::layers) fn in_block(&self) -> bool {
+        self.block.is_some()
+    }
+
+    /// What the line has so far, if it is not too long to be looked at.
+    pub(in crate::layers) fn text(&self) -> Option<&str> {
+        (self.text.len() < MAX_LINE).then_some(&self.text)
+    }
+
     /// True when the line so far is prose, and a template could go on with a marker here.
     fn prose_ends_here(&self) -> bool {
         let text = self.text.as_str();
@@ -148,7 +158,7 @@ impl Line {
     }
 
     /// Takes a character of prose.
-    pub(super) fn push(&mut self, next: char) {
+    pub(in crate::layers) fn push(&mut self, next: char) {
         self.spoken |= !next.is_whitespace();
         if next == '\n' {
             self.end();

@@ -2,7 +2,7 @@
 
 mod line;
 
-use line::Line;
+pub(in crate::layers) use line::Line;
 
 use super::dialect::{self, Declared, RawCall, Reading};
 
