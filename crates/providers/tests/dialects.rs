@@ -224,19 +224,6 @@ fn text_that_only_shows_markup_calls_nothing() {
     assert!(count >= 60, "{count} texts");
 }
 
-#[test]
-fn prose_is_shown_as_it_comes() {
-    let text = "A list: [1] and {x} and a < b.\nif (a) { b }\n";
-    let mut late = 0;
-    for (at, _) in text.char_indices() {
-        let pieces = split_text(&tools(), [&text[..at]]);
-        // `split_text` ends the text; what is held back shows in how a longer text is cut into pieces.
-        assert!(pieces.len() <= 1);
-        late = late.max(pieces.len());
-    }
-    assert_eq!(late, 1);
-}
-
 fn fragment() -> impl Strategy<Value = String> {
     let marks = prop::sample::select(vec![
         "<tool_call>",

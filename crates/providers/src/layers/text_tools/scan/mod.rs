@@ -1,6 +1,8 @@
 //! Finds calls in a text as it comes and lets everything else pass.
 
 mod line;
+#[cfg(test)]
+mod tests;
 
 pub(in crate::layers) use line::Line;
 
