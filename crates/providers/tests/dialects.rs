@@ -1,11 +1,6 @@
 //! Calls written as text: every dialect, cut anywhere, gives the same calls; markup that is only shown gives none.
 
-#![expect(
-    clippy::expect_used,
-    clippy::unwrap_used,
-    clippy::string_slice,
-    reason = "a test may end where it stands"
-)]
+#![expect(clippy::unwrap_used, clippy::string_slice, reason = "a test may end where it stands")]
 
 #[path = "dialects/formats.rs"]
 mod formats;

@@ -112,9 +112,10 @@ impl Incoming {
         if candidate.finish_reason.is_some() {
             parts.extend(self.close(index));
             let called = self.candidates.get(&index).map_or(&[][..], |answer| &answer.calls);
-            let cut = called.iter().any(|call| call.args.is_err());
-            let limit = candidate.finish_reason == Some(FinishReason::MaxTokens);
-            if !called.is_empty() && !(cut && limit) {
+            // A cut call keeps the reason it was cut for.
+            let cut = candidate.finish_reason == Some(FinishReason::MaxTokens)
+                && called.iter().any(|call| call.args.is_err());
+            if !called.is_empty() && !cut {
                 candidate.finish_reason = Some(FinishReason::Stop);
             }
         }

@@ -263,9 +263,14 @@ impl Reading {
         };
         let text = std::mem::take(text);
         let pieces = self.answer(index).splitter.push(&text);
+        let before = parts.len();
         self.give(index, pieces, parts);
         if part.thought_signature.is_some() {
-            parts.push(part);
+            // The signature goes on the words it came with, if some of them are still the answer's.
+            match parts.get_mut(before..).and_then(|given| given.last_mut()) {
+                Some(last) if !last.thought => last.thought_signature = part.thought_signature,
+                _ => parts.push(part),
+            }
         }
     }
 

@@ -82,7 +82,8 @@ async fn ask(filter: &ThinkFilter) -> Result<Content, LlmError> {
 fn split(text: &str, start: ThinkStart) -> (String, String) {
     let mut cuts: Vec<Vec<Part>> = vec![text.chars().map(|c| Part::text(c.to_string())).collect()];
     for (at, _) in text.char_indices() {
-        cuts.push(vec![Part::text(&text[..at]), Part::text(&text[at..])]);
+        let (one, other) = text.split_at(at);
+        cuts.push(vec![Part::text(one), Part::text(other)]);
     }
     let mut results = Vec::new();
     for parts in cuts {
@@ -185,6 +186,14 @@ async fn thoughts_alone_are_no_answer() {
         let error = ask(&filter).await.unwrap_err();
         assert_eq!(error.kind, LlmErrorKind::InvalidStream, "{text}: {error}");
     }
+}
+
+#[tokio::test]
+async fn a_signature_stays_on_its_words() {
+    let signed = vec![Part::text("Hello").with_signature("s1"), Part::text("").with_signature("s2")];
+    let filter =
+        ThinkFilter::over(scripted(vec![(signed.clone(), FinishReason::Stop)]), ThinkOptions::default());
+    assert_eq!(ask(&filter).await.unwrap().parts, signed);
 }
 
 #[tokio::test]

@@ -65,8 +65,8 @@ impl Scanner {
         self.looked_at = 0;
         while let Some(next) = rest.chars().next() {
             let reading = match self.line.call_may_begin(next) {
-                Some(place) => dialect::read(rest, ended, place, &self.declared),
-                None => Reading::No,
+                Some(place) if !self.declared.is_empty() => dialect::read(rest, ended, place, &self.declared),
+                _ => Reading::No,
             };
             let length = match reading {
                 Reading::More => {
