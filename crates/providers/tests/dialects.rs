@@ -198,6 +198,30 @@ fn markers_glued_to_prose_count_and_quoted_ones_do_not() {
 }
 
 #[test]
+fn common_slips_are_forgiven() {
+    let read = expected(&[("read_file", json!({"path": "a"}))]);
+    for text in [
+        "```json\n{\"tool_call\": {\"name\": \"read_file\", \"arguments\": {\"path\": \"a\"}}\n```",
+        "```json\n{\"tool_call\": {\"name\": \"read_file\", \"arguments\": {\"path\": \"a\"}}}}\n```",
+        "<tool_call>\n{\"name\": \"read_file\", \"arguments\": {\"path\": \"a\"}\n</tool_call>",
+        "<tool_call>\n{\"name\": \"read_file\", \"arguments\": {\"path\": \"a\"}}}\n</tool_call>",
+        "<tool_call>\n{\"name\": \"read_file\", \"arguments\": {\"path\": \"a\",},}\n</tool_call>",
+        "<tool_call>\n{\"name\": \"read_file\", \"arguments\": {\"path\": \"a\"}}",
+        "<function=read_file>\n<parameter=path>\na\n</parameter>\n</function>\n</tool_call>",
+        "<function=read_file>{\"path\": \"a\"</function>",
+        "[TOOL_CALLS] [{\"name\": \"read_file\", \"arguments\": {\"path\": \"a\"}}]</s>",
+        "<tool_call>{\"name\": \"read_file\", \"arguments\": {\"path\": \"a\"}}</tool_call><|im_end|>",
+    ] {
+        let (shown, found) = split_everywhere(text);
+        assert_eq!(calls_of(found), read, "{text}");
+        assert_eq!(shown, "", "{text}");
+    }
+    let broken = "<tool_call>\n{\"name\": \"read_file\", \"arguments\": {path: a}}\n</tool_call>";
+    let (_, found) = split_everywhere(broken);
+    assert!(found[0].invalid.as_ref().unwrap().reason.contains("not valid JSON"));
+}
+
+#[test]
 fn text_that_only_shows_markup_calls_nothing() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/dialects/quotes");
     let mut files: Vec<_> =

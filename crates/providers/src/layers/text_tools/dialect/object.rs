@@ -55,7 +55,11 @@ fn read_object(cursor: &mut Cursor, draft: &mut Draft, closer: Option<&str>) -> 
         Parsed::Whole(value, length) => {
             cursor.skip(length);
             let raw = cursor.since(start);
-            take_calls(&value, raw, start, draft, false)
+            let plainness = take_calls(&value, raw, start, draft, false)?;
+            if closer.is_some() {
+                cursor.skip(cursor.rest().len() - cursor.rest().trim_start_matches('}').len());
+            }
+            Ok(plainness)
         }
         Parsed::Partial(value) => {
             if let Some(name) = sketch(&value, 0)? {
@@ -69,6 +73,9 @@ fn read_object(cursor: &mut Cursor, draft: &mut Draft, closer: Option<&str>) -> 
             let mut end = cursor.clone();
             let raw = end.until(closer)?;
             cursor.skip(raw.len());
+            if let Some(value) = with_braces(raw) {
+                return take_calls(&value, raw, start, draft, false);
+            }
             draft.end_invalid(raw.trim(), format!("the call is not valid JSON from byte {at} on"));
             Ok(Plainness::Explicit)
         }
@@ -88,10 +95,28 @@ pub(super) fn read_arguments(cursor: &mut Cursor, draft: &mut Draft, closer: &st
             let mut end = cursor.clone();
             let raw = end.until(closer)?;
             cursor.skip(raw.len());
+            if let Some(Value::Object(args)) = with_braces(raw) {
+                draft.end(args);
+                return Ok(());
+            }
             draft.end_invalid(raw.trim(), "the arguments are not a valid JSON object");
             Ok(())
         }
     }
+}
+
+/// The value of a text that lacks nothing but closing braces. Its writer has ended it by other means, so nothing is
+/// missing from it.
+fn with_braces(text: &str) -> Option<Value> {
+    let mut text = text.trim_end().to_owned();
+    for _ in 0..3 {
+        text.push('}');
+        match json::parse(&text) {
+            Parsed::Whole(value, length) if length == text.len() => return Some(value),
+            _ => {}
+        }
+    }
+    None
 }
 
 fn take_calls(value: &Value, raw: &str, at: usize, draft: &mut Draft, inside: bool) -> Read<Plainness> {

@@ -47,7 +47,11 @@ pub(super) const OPENERS: [&str; 11] = [
 /// Reads one block.
 pub(super) fn read(cursor: &mut Cursor, draft: &mut Draft) -> Read<()> {
     let openers = OUTER.map(|(opener, _)| opener);
-    let Some(opener) = cursor.take_any(&openers)? else { return read_body(cursor, draft) };
+    let Some(opener) = cursor.take_any(&openers)? else {
+        read_body(cursor, draft)?;
+        // Qwen coder forgets the opening tag more often than the closing one.
+        return close(cursor, "</tool_call>");
+    };
     let closer = OUTER.iter().find(|(known, _)| *known == opener).map_or("", |(_, closer)| closer);
     loop {
         cursor.space();

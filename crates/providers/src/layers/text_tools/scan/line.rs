@@ -38,7 +38,6 @@ const ANNOUNCEMENTS: &[&str] = &[
     "respond with",
     "reply with",
     "would be",
-    "the output",
     "output is",
     "emits",
     "produces",
