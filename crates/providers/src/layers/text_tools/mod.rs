@@ -6,6 +6,8 @@ mod incoming;
 mod mapping;
 mod outgoing;
 pub(super) mod scan;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 

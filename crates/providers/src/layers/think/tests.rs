@@ -230,3 +230,43 @@ async fn thinking_is_switched_off_in_words_where_the_setting_says_so() {
         assert!(Arc::ptr_eq(&asked[1].contents[1], &request.contents[1]));
     }
 }
+
+fn fragment() -> impl proptest::strategy::Strategy<Value = String> {
+    use proptest::prelude::*;
+    let marks = prop::sample::select(vec![
+        "<think>",
+        "</think>",
+        "<thinking>",
+        "</thinking>",
+        "[THINK]",
+        "[/THINK]",
+        "◁think▷",
+        "◁/think▷",
+        "<|channel|>analysis<|message|>",
+        "<|channel|>final<|message|>",
+        "<|start|>assistant",
+        "<|end|>",
+        "<|return|>",
+        "\n",
+        " ",
+        "word",
+        ".",
+        "```\n",
+        "`",
+        "<",
+        "<th",
+        "</",
+        "日本",
+    ]);
+    prop_oneof![5 => marks.prop_map(str::to_owned), 1 => "\\PC{0,4}"]
+}
+
+proptest::proptest! {
+    #[test]
+    fn any_text_cut_anywhere_is_split_alike(fragments in proptest::collection::vec(fragment(), 0..10)) {
+        let text = fragments.concat();
+        for start in [ThinkStart::Auto, ThinkStart::Inside, ThinkStart::Outside] {
+            split(&text, start);
+        }
+    }
+}
