@@ -121,6 +121,10 @@ pub struct AskArgs {
     #[arg(long, help_heading = "Tools")]
     pub no_tools: bool,
 
+    /// How the model calls tools: native, text (for models without function calls) or auto.
+    #[arg(long, value_name = "MODE", value_enum, hide_possible_values = true, help_heading = "Tools")]
+    pub tool_mode: Option<ToolCalls>,
+
     /// Most times the model is asked in one turn.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Tools")]
     pub max_turns: Option<u32>,
@@ -164,6 +168,28 @@ impl Mode {
             Mode::AutoEdit => "auto_edit",
             Mode::Plan => "plan",
             Mode::Yolo => "yolo",
+        }
+    }
+}
+
+/// How the model calls tools.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum ToolCalls {
+    /// By its wire.
+    Native,
+    /// In its text.
+    Text,
+    /// By what is known of the server.
+    Auto,
+}
+
+impl ToolCalls {
+    /// The name in settings.
+    pub fn name(self) -> &'static str {
+        match self {
+            ToolCalls::Native => "native",
+            ToolCalls::Text => "text",
+            ToolCalls::Auto => "auto",
         }
     }
 }

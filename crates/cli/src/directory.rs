@@ -3,6 +3,7 @@
 use charla_proto::WireKind;
 use charla_providers::catalog::{self, Provider, ReferenceError};
 use charla_providers::endpoint::{AuthStyle, Endpoint, ModelRow, ModelThinking, Quirks};
+use charla_providers::layers::{ParameterMap, StackOptions, TextToolsOptions, ThinkOptions, ToolMode};
 
 use crate::exit::Failure;
 use crate::nearest::nearest;
@@ -167,6 +168,32 @@ impl Entry {
         match name.as_str() {
             "vertex" => failure.with_hint("export GOOGLE_CLOUD_PROJECT and GOOGLE_CLOUD_LOCATION"),
             _ => failure.with_hint(format!("set `providers.{name}.baseUrl`")),
+        }
+    }
+
+    /// What one of its models needs over its wire. `mode` is set for this run and goes before the model's own.
+    pub fn layers(&self, id: &str, mode: Option<ToolMode>, quirks: &Quirks) -> StackOptions {
+        let facts = self.settings.models.get(id).cloned().unwrap_or_default();
+        let mut parameters = ParameterMap::new();
+        for aliases in [&facts.parameters, &self.settings.parameters] {
+            for (tool, names) in aliases {
+                for (used, declared) in names {
+                    parameters = parameters.with(tool, used, declared);
+                }
+            }
+        }
+        StackOptions {
+            tools: mode.or(facts.tools).unwrap_or_default().decide(quirks, None),
+            text: TextToolsOptions {
+                style: facts.text_tools.style.unwrap_or_default(),
+                place: facts.text_tools.place.unwrap_or_default(),
+                preserve_context: facts.text_tools.preserve_context.unwrap_or(true),
+                parameters,
+            },
+            think: ThinkOptions {
+                start: facts.think_start.unwrap_or_default(),
+                switch: facts.think_switch.unwrap_or_default(),
+            },
         }
     }
 

@@ -101,6 +101,9 @@ fn ask(args: AskArgs) -> Result<Ask, Failure> {
     if let Some(mode) = args.approval_mode {
         flags.push((&["tools", "approvalMode"], json!(mode.name()), "--approval-mode"));
     }
+    if let Some(mode) = args.tool_mode {
+        flags.push((&["model", "toolMode"], json!(mode.name()), "--tool-mode"));
+    }
     if let Some(most) = args.max_turns {
         flags.push((&["limits", "maxTurns"], json!(most), "--max-turns"));
     }

@@ -10,7 +10,7 @@ use charla_proto::{
 };
 use charla_providers::endpoint::Target;
 use charla_providers::google::GoogleTokens;
-use charla_providers::layers::{Link, LogSink, Logging, Redactor, Resilient, RetryPolicy};
+use charla_providers::layers::{Link, LogSink, Logging, Redactor, Resilient, RetryPolicy, stack};
 use charla_providers::{Client, Credential, Generator, NetworkOptions, Proxy};
 use serde_json::{Map, Value};
 
@@ -119,12 +119,12 @@ pub fn generator(
     let reference = chain.first().map(Choice::reference).unwrap_or_default();
     let secrets = chain.iter().filter_map(|choice| choice.access.key().cloned());
     let redactor = Arc::new(Redactor::new(secrets));
-    let links = chain.into_iter().map(|choice| link(choice, client)).collect::<Result<_, _>>()?;
+    let links = chain.into_iter().map(|choice| link(choice, settings, client)).collect::<Result<_, _>>()?;
     let resilient = Arc::new(Resilient::new(links, retry_policy(settings)));
     Ok(Logging::over(resilient, &reference, log, redactor))
 }
 
-fn link(choice: Choice, client: &Client) -> Result<Link, Failure> {
+fn link(choice: Choice, settings: &Settings, client: &Client) -> Result<Link, Failure> {
     let endpoint = Arc::new(choice.entry.endpoint()?);
     let target = Target::new(endpoint, choice.entry.model(&choice.model));
     let credential = match choice.access {
@@ -135,11 +135,12 @@ fn link(choice: Choice, client: &Client) -> Result<Link, Failure> {
         }
     };
     let reference = target.reference();
+    let layers = choice.entry.layers(&choice.model, settings.model.tool_mode, &target.endpoint.quirks);
     let generator: Arc<dyn ContentGenerator> = Arc::new(Generator::new(target, credential, client.clone()));
     let extra = choice.entry.settings.extra_body;
     let generator =
         if extra.is_empty() { generator } else { Arc::new(ExtraBody { inner: generator, extra }) };
-    Ok(Link { reference, model: choice.model, generator })
+    Ok(Link { reference, model: choice.model, generator: stack(generator, layers) })
 }
 
 /// What every request of a session has beside the conversation.

@@ -108,6 +108,11 @@ impl Assembler {
 fn push_part(parts: &mut Vec<Part>, mut new: Part) {
     if let Some(count) = new.extra.remove("replaces") {
         withdraw(parts, count.as_u64().unwrap_or(0) as usize);
+        if new == Part::text("") && parts.last() == Some(&new) {
+            // All of it was taken back, and nothing put in its place.
+            parts.pop();
+            return;
+        }
     }
     let Some(last) = parts.last_mut() else {
         parts.push(new);
@@ -194,6 +199,12 @@ mod tests {
             chunk(vec![correction]),
         ]);
         assert_eq!(whole.content().unwrap().parts, [Part::text("First. it ran in the box")]);
+        let mut withdrawal = Part::text("");
+        withdrawal.extra.insert("replaces", 5.into());
+        let thought = Part::thought("First");
+        let whole =
+            assemble(vec![chunk(vec![Part::text("First")]), chunk(vec![withdrawal, thought.clone()])]);
+        assert_eq!(whole.content().unwrap().parts, [thought]);
         let mut lone = Part::text("alone");
         lone.extra.insert("replaces", 7.into());
         assert_eq!(assemble(vec![chunk(vec![lone])]).text(), "alone");

@@ -7,6 +7,7 @@ use charla_proto::{ApprovalMode, ThinkingLevel, WireKind};
 use charla_providers::endpoint::{
     AuthStyle, DocumentStyle, MaxTokensField, ReasoningReplay, ThinkingStyle, ToolIds,
 };
+use charla_providers::layers::{GuidancePlace, GuidanceStyle, ThinkStart, ThinkSwitch, ToolMode};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -85,6 +86,9 @@ pub struct ModelSettings {
     pub max_output_tokens: Option<u32>,
     /// How much the model thinks before it answers.
     pub thinking: ThinkingSettings,
+    /// How tools are called, whatever is set for single models: `native`, `text` or `auto`. Also `--tool-mode`.
+    #[schemars(schema_with = "names::tool_mode")]
+    pub tool_mode: Option<ToolMode>,
 }
 
 /// How much the model thinks before it answers.
@@ -121,6 +125,8 @@ pub struct ProviderSettings {
     pub models: BTreeMap<String, ModelFacts>,
     /// The model used when the provider is chosen without one.
     pub default_model: Option<String>,
+    /// Other names its models use for tools' parameters: by tool, or `*` for all, the name used and the name declared.
+    pub parameters: BTreeMap<String, BTreeMap<String, String>>,
     /// Fields put into every request body as they are.
     pub extra_body: Map<String, Value>,
 }
@@ -154,6 +160,33 @@ pub struct ModelFacts {
     /// The kind of thinking switch it has.
     #[schemars(schema_with = "names::thinking_switch")]
     pub thinking: Option<ThinkingSwitch>,
+    /// How it calls tools: by its wire (`native`), in its text (`text`), or by what is known of the server (`auto`).
+    #[schemars(schema_with = "names::tool_mode")]
+    pub tools: Option<ToolMode>,
+    /// How it is spoken to about tools in its text.
+    pub text_tools: TextToolSettings,
+    /// Whether its answers begin within a thought because the prompt ends with the opening tag.
+    #[schemars(schema_with = "names::think_start")]
+    pub think_start: Option<ThinkStart>,
+    /// How it is told not to think when the budget is 0: by the wire, or by a word beside the user's.
+    #[schemars(schema_with = "names::think_switch")]
+    pub think_switch: Option<ThinkSwitch>,
+    /// Other names it uses for tools' parameters, before those of its provider.
+    pub parameters: BTreeMap<String, BTreeMap<String, String>>,
+}
+
+/// How a model is spoken to about tools in its text.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
+pub struct TextToolSettings {
+    /// How much is said about the tools; `compact` for small windows.
+    #[schemars(schema_with = "names::guidance_style")]
+    pub style: Option<GuidanceStyle>,
+    /// Where it is said: behind the system instruction, or in front of the first message.
+    #[schemars(schema_with = "names::guidance_place")]
+    pub place: Option<GuidancePlace>,
+    /// Keep what it says beside a call; without, an answer is shown only when it is over.
+    pub preserve_context: Option<bool>,
 }
 
 /// The kind of thinking switch a model has.

@@ -133,6 +133,26 @@ pub(super) mod names {
         one_of(&["none", "budget", "levels", "adaptive"])
     }
 
+    pub fn tool_mode(_: &mut SchemaGenerator) -> Schema {
+        one_of(&["native", "text", "auto"])
+    }
+
+    pub fn think_start(_: &mut SchemaGenerator) -> Schema {
+        one_of(&["auto", "inside", "outside"])
+    }
+
+    pub fn think_switch(_: &mut SchemaGenerator) -> Schema {
+        one_of(&["wire", "slash-suffix", "slash-prefix", "tag-prefix"])
+    }
+
+    pub fn guidance_style(_: &mut SchemaGenerator) -> Schema {
+        one_of(&["full", "compact"])
+    }
+
+    pub fn guidance_place(_: &mut SchemaGenerator) -> Schema {
+        one_of(&["system", "first-user"])
+    }
+
     pub fn max_tokens_field(_: &mut SchemaGenerator) -> Schema {
         one_of(&["max_tokens", "max_completion_tokens"])
     }

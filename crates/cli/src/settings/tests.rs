@@ -172,11 +172,19 @@ fn every_key_is_known_to_be_safe_or_unsafe_in_a_workspace() {
     model.maxOutputTokens
     model.thinking.level
     model.thinking.budget
+    model.toolMode
     providers.<name>.models.<id>.contextWindow
     providers.<name>.models.<id>.maxOutput
     providers.<name>.models.<id>.images
     providers.<name>.models.<id>.noSampling
     providers.<name>.models.<id>.thinking
+    providers.<name>.models.<id>.tools
+    providers.<name>.models.<id>.textTools.style
+    providers.<name>.models.<id>.textTools.place
+    providers.<name>.models.<id>.textTools.preserveContext
+    providers.<name>.models.<id>.thinkStart
+    providers.<name>.models.<id>.thinkSwitch
+    providers.<name>.models.<id>.parameters
     providers.<name>.defaultModel
     network.connectTimeoutSeconds
     network.firstByteTimeoutSeconds

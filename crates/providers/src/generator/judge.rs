@@ -12,7 +12,7 @@ const FILTERED: [&str; 6] =
 
 /// What has been seen of an answer.
 #[derive(Debug, Default)]
-pub(super) struct Judge {
+pub(crate) struct Judge {
     finish: Option<FinishReason>,
     finish_message: Option<String>,
     block: Option<String>,
@@ -27,7 +27,7 @@ pub(super) struct Judge {
 
 impl Judge {
     /// Takes note of a chunk.
-    pub(super) fn see(&mut self, chunk: &GenerateResponse) {
+    pub(crate) fn see(&mut self, chunk: &GenerateResponse) {
         if let Some(feedback) = &chunk.prompt_feedback
             && let Some(reason) = &feedback.block_reason
         {
@@ -63,7 +63,7 @@ impl Judge {
     }
 
     /// What to make of it, now that it has ended.
-    pub(super) fn verdict(&self) -> Result<(), LlmError> {
+    pub(crate) fn verdict(&self) -> Result<(), LlmError> {
         if self.call {
             return Ok(());
         }

@@ -20,7 +20,7 @@ use crate::{history, tokens};
 
 mod address;
 mod answer;
-mod judge;
+pub(crate) mod judge;
 mod listing;
 
 pub(crate) use judge::OUTPUT_LIMIT;

@@ -1,14 +1,24 @@
 //! Generators over generators: each layer adds one thing and knows nothing of the others.
 //!
 //! From the outside in: [`Logging`] sees what the caller sees, retries included; [`Resilient`] tries
-//! again and falls back; under it stand the leaf generators, one for each model of the chain.
+//! again and falls back; under it stand the models of the chain, each a leaf generator with what it
+//! needs ([`stack`]): [`TextTools`] over [`ThinkFilter`].
 
 mod logging;
 mod redact;
+mod remembered;
 mod resilient;
 mod retry;
+mod stack;
+mod text_tools;
+mod think;
 
 pub use logging::{LogCall, LogEntry, LogError, LogEvent, LogSink, Logging};
 pub use redact::Redactor;
 pub use resilient::{Link, Resilient};
 pub use retry::{Random, RetryPolicy};
+pub use stack::{StackOptions, ToolMode, stack};
+pub use text_tools::{
+    GuidancePlace, GuidanceStyle, ParameterMap, TextPiece, TextTools, TextToolsOptions, split_text,
+};
+pub use think::{ThinkFilter, ThinkOptions, ThinkStart, ThinkSwitch};

@@ -1,0 +1,192 @@
+//! Tools for models that have none: calls are written into the text and read out of it again.
+
+mod dialect;
+mod guidance;
+mod incoming;
+mod mapping;
+mod outgoing;
+pub(super) mod scan;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use charla_proto::{
+    BoxFuture, ChunkStream, ContentGenerator, EmbedRequest, EmbedResponse, GenerateRequest, GenerateResponse,
+    LlmError, StreamEvent, TokenCount,
+};
+use futures_util::{StreamExt, stream};
+use serde::{Deserialize, Serialize};
+
+use dialect::Declared;
+pub use guidance::GuidanceStyle;
+use incoming::Incoming;
+pub use mapping::ParameterMap;
+use outgoing::Outgoing;
+
+/// Where the guidance goes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum GuidancePlace {
+    /// Behind the system instruction.
+    #[default]
+    System,
+    /// In front of the first user content, for models that do not heed a system instruction.
+    FirstUser,
+}
+
+/// How [`TextTools`] speaks to its model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TextToolsOptions {
+    /// How much is said about the tools.
+    pub style: GuidanceStyle,
+    /// Where it is said.
+    pub place: GuidancePlace,
+    /// Keep the words a model writes beside a call. Without, an answer is shown only when it is over, because
+    /// only then is it known to have no calls.
+    pub preserve_context: bool,
+    /// Other names for parameters.
+    pub parameters: ParameterMap,
+}
+
+impl Default for TextToolsOptions {
+    fn default() -> Self {
+        Self {
+            style: GuidanceStyle::default(),
+            place: GuidancePlace::default(),
+            preserve_context: true,
+            parameters: ParameterMap::new(),
+        }
+    }
+}
+
+/// A generator that lets any model use tools, on any wire.
+///
+/// What goes out has no tools: they are explained in words, earlier calls and results stand in the conversation as
+/// text. What comes in is read as it comes: prose passes, calls are held back, and only calls of tools the request
+/// declares count. A conversation may change between this layer and native tools at any time, because both leave
+/// the same function calls and responses in it.
+pub struct TextTools {
+    inner: Arc<dyn ContentGenerator>,
+    options: TextToolsOptions,
+    outgoing: Outgoing,
+}
+
+impl TextTools {
+    /// Text tools over a generator.
+    pub fn over(inner: Arc<dyn ContentGenerator>, options: TextToolsOptions) -> Self {
+        Self { inner, options, outgoing: Outgoing::default() }
+    }
+
+    fn incoming(&self, request: &GenerateRequest) -> Incoming {
+        let config = request.tool_config.clone().unwrap_or_default().function_calling_config;
+        let declared = Declared::new(outgoing::offered(request, &config));
+        let keep_prose = self.options.preserve_context || declared.is_empty();
+        Incoming::new(declared, self.options.parameters.clone(), keep_prose)
+    }
+}
+
+impl ContentGenerator for TextTools {
+    fn generate<'a>(
+        &'a self,
+        request: &'a GenerateRequest,
+    ) -> BoxFuture<'a, Result<GenerateResponse, LlmError>> {
+        Box::pin(async move {
+            let textual = self.outgoing.convert(request, &self.options);
+            let answer = self.inner.generate(&textual).await?;
+            Ok(self.incoming(request).read(answer))
+        })
+    }
+
+    fn stream<'a>(&'a self, request: &'a GenerateRequest) -> BoxFuture<'a, Result<ChunkStream, LlmError>> {
+        Box::pin(async move {
+            let textual = self.outgoing.convert(request, &self.options);
+            let source = self.inner.stream(&textual).await?;
+            let reading = Reading { source, incoming: self.incoming(request) };
+            let events = stream::unfold(Box::new(reading), |mut reading| async move {
+                Some((reading.next().await?, reading))
+            });
+            Ok(Box::pin(events) as ChunkStream)
+        })
+    }
+
+    fn count_tokens<'a>(
+        &'a self,
+        request: &'a GenerateRequest,
+    ) -> BoxFuture<'a, Result<TokenCount, LlmError>> {
+        Box::pin(async move { self.inner.count_tokens(&self.outgoing.convert(request, &self.options)).await })
+    }
+
+    fn embed<'a>(&'a self, request: &'a EmbedRequest) -> BoxFuture<'a, Result<EmbedResponse, LlmError>> {
+        self.inner.embed(request)
+    }
+}
+
+/// A stream that is being read.
+struct Reading {
+    source: ChunkStream,
+    incoming: Incoming,
+}
+
+impl Reading {
+    async fn next(&mut self) -> Option<Result<StreamEvent, LlmError>> {
+        match self.source.next().await {
+            Some(Ok(StreamEvent::Chunk(chunk))) => Some(Ok(StreamEvent::Chunk(self.incoming.read(chunk)))),
+            Some(Ok(event)) => {
+                if matches!(event, StreamEvent::Retry(_)) {
+                    self.incoming.reset();
+                }
+                Some(Ok(event))
+            }
+            Some(Err(error)) => Some(Err(error)),
+            None => self.incoming.finish().map(|rest| Ok(StreamEvent::Chunk(rest))),
+        }
+    }
+}
+
+/// Splits a whole text, given in these pieces, into what is shown and the names and arguments of the calls in it, with
+/// the text they were written in. For tools that look at answers outside a conversation, and for tests.
+pub fn split_text<'a>(
+    tools: &[Arc<charla_proto::FunctionDeclaration>],
+    pieces: impl IntoIterator<Item = &'a str>,
+) -> Vec<TextPiece> {
+    let mut scanner = scan::Scanner::new(Declared::new(tools));
+    let mut found = Vec::new();
+    for piece in pieces {
+        found.extend(scanner.push(piece));
+    }
+    found.extend(scanner.finish());
+    found.into_iter().map(TextPiece::from).collect()
+}
+
+/// A piece of an answer, see [`split_text`].
+#[derive(Clone, Debug, PartialEq)]
+pub enum TextPiece {
+    /// Prose.
+    Text(String),
+    /// Calls, and what the model wrote for them.
+    Calls {
+        /// The calls, without ids.
+        calls: Vec<charla_proto::FunctionCall>,
+        /// Their text, marks included.
+        source: String,
+    },
+}
+
+impl From<scan::Piece> for TextPiece {
+    fn from(piece: scan::Piece) -> Self {
+        match piece {
+            scan::Piece::Text(text) => TextPiece::Text(text),
+            scan::Piece::Calls { calls, source } => {
+                let calls = calls.into_iter().map(|raw| {
+                    let (args, invalid) = match raw.args {
+                        Ok(args) => (args, None),
+                        Err(invalid) => (Default::default(), Some(Box::new(invalid))),
+                    };
+                    charla_proto::FunctionCall { name: raw.name, args, invalid, ..Default::default() }
+                });
+                TextPiece::Calls { calls: calls.collect(), source }
+            }
+        }
+    }
+}
