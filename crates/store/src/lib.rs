@@ -12,6 +12,8 @@ mod writer;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use charla_proto::{JournalError, Record};
 
@@ -19,6 +21,11 @@ pub use blobs::Blobs;
 pub use list::{Listed, Summary};
 pub use reader::{Read, Skipped};
 pub use writer::{FileJournal, Sync};
+
+/// How long a lock is tried for.
+const LOCK_PATIENCE: Duration = Duration::from_millis(300);
+/// How long to wait between two tries.
+const LOCK_PAUSE: Duration = Duration::from_millis(5);
 
 /// The sessions in one folder.
 #[derive(Clone, Debug)]
@@ -103,11 +110,17 @@ impl Store {
     }
 }
 
+/// Takes the lock. A process that was killed while it started a tool leaves a child that holds the lock until it
+/// has become the tool: so a lock that is held is tried again for a moment before it is believed.
 fn lock(file: &File, path: &Path) -> Result<(), JournalError> {
-    match file.try_lock() {
-        Ok(()) => Ok(()),
-        Err(TryLockError::WouldBlock) => Err(JournalError::Locked(path.display().to_string())),
-        Err(TryLockError::Error(error)) => Err(failed(path, &error)),
+    let start = Instant::now();
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(()),
+            Err(TryLockError::WouldBlock) if start.elapsed() < LOCK_PATIENCE => thread::sleep(LOCK_PAUSE),
+            Err(TryLockError::WouldBlock) => return Err(JournalError::Locked(path.display().to_string())),
+            Err(TryLockError::Error(error)) => return Err(failed(path, &error)),
+        }
     }
 }
 
