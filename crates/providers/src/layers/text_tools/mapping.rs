@@ -10,6 +10,21 @@ use super::dialect::Declared;
 /// The tool name that stands for every tool.
 const ANY: &str = "*";
 
+/// What small models say instead of the built-in tools' names.
+const USUAL: [(&str, &str); 11] = [
+    ("path", "file_path"),
+    ("file", "file_path"),
+    ("filename", "file_path"),
+    ("path", "dir_path"),
+    ("dir", "dir_path"),
+    ("directory", "dir_path"),
+    ("cmd", "command"),
+    ("text", "content"),
+    ("contents", "content"),
+    ("query", "pattern"),
+    ("regex", "pattern"),
+];
+
 /// Other names for parameters, by tool.
 ///
 /// An alias is used only where the target is declared and missing and the alias itself is not declared, so a map
@@ -23,6 +38,11 @@ impl ParameterMap {
     /// No aliases.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// The same map with the aliases that small models use most for the built-in tools, after all others.
+    pub fn with_usual(self) -> Self {
+        USUAL.iter().fold(self, |map, (alias, target)| map.with(ANY, *alias, *target))
     }
 
     /// The same map with one more alias; the tool `*` means every tool.
