@@ -6,6 +6,7 @@ use charla_proto::FunctionCall;
 use serde_json::{Map, Value};
 
 use super::dialect::Declared;
+use crate::wire::MAPPED;
 
 /// The tool name that stands for every tool.
 const ANY: &str = "*";
@@ -78,7 +79,7 @@ impl ParameterMap {
             }
         }
         if !mapped.is_empty() {
-            call.extra.insert("mapped", Value::Object(mapped));
+            call.extra.insert(MAPPED, Value::Object(mapped));
         }
     }
 }
