@@ -53,7 +53,9 @@ fn generator(server: &Server, wire: WireKind, options: StackOptions) -> Arc<dyn 
 }
 
 fn text_mode() -> StackOptions {
-    StackOptions { tools: ToolMode::Text, ..StackOptions::default() }
+    let parameters = ParameterMap::new().with("*", "dir", "path").with_usual();
+    let text = TextToolsOptions { parameters, ..TextToolsOptions::default() };
+    StackOptions { tools: ToolMode::Text, text, ..StackOptions::default() }
 }
 
 fn native() -> StackOptions {
@@ -129,9 +131,7 @@ async fn a_model_without_function_calls_works_through_a_task_on_every_wire() {
             Reply::new().chunk(2).text("It prints hello."),
         ]);
         let server = Server::start(script).expect("a server");
-        let mut options = text_mode();
-        options.text.parameters = ParameterMap::new().with("*", "path", "file_path");
-        let generator = generator(&server, wire, options);
+        let generator = generator(&server, wire, text_mode());
         let mut history = vec![Arc::new(Content::user("What does src do?"))];
 
         let first = ask(&generator, &mut history, wire).await;
@@ -168,7 +168,7 @@ async fn a_conversation_changes_between_native_and_text_in_the_middle_of_a_task(
             let natively =
                 |path: &str| Reply::new().text("Hm.").call("list_directory", json!({"path": path}));
             let in_words =
-                |path: &str| Reply::new().thought("Hm.").text(call("list_directory", json!({"path": path})));
+                |path: &str| Reply::new().thought("Hm.").text(call("list_directory", json!({"dir": path})));
             let replies = if native_first {
                 [natively("a"), in_words("b"), natively("c"), "Done.".into()]
             } else {

@@ -6,9 +6,25 @@ use charla_proto::FunctionCall;
 use serde_json::{Map, Value};
 
 use super::dialect::Declared;
+use crate::wire::MAPPED;
 
 /// The tool name that stands for every tool.
 const ANY: &str = "*";
+
+/// What small models say instead of the built-in tools' names.
+const USUAL: [(&str, &str); 11] = [
+    ("path", "file_path"),
+    ("file", "file_path"),
+    ("filename", "file_path"),
+    ("path", "dir_path"),
+    ("dir", "dir_path"),
+    ("directory", "dir_path"),
+    ("cmd", "command"),
+    ("text", "content"),
+    ("contents", "content"),
+    ("query", "pattern"),
+    ("regex", "pattern"),
+];
 
 /// Other names for parameters, by tool.
 ///
@@ -23,6 +39,11 @@ impl ParameterMap {
     /// No aliases.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// The same map with the aliases that small models use most for the built-in tools, after all others.
+    pub fn with_usual(self) -> Self {
+        USUAL.iter().fold(self, |map, (alias, target)| map.with(ANY, *alias, *target))
     }
 
     /// The same map with one more alias; the tool `*` means every tool.
@@ -58,7 +79,7 @@ impl ParameterMap {
             }
         }
         if !mapped.is_empty() {
-            call.extra.insert("mapped", Value::Object(mapped));
+            call.extra.insert(MAPPED, Value::Object(mapped));
         }
     }
 }

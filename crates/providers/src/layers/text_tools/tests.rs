@@ -90,6 +90,10 @@ fn parameters_are_mapped_only_where_that_is_safe() {
     let (args, mapped) = apply(json!({"path": "a", "lines": 3}));
     assert_eq!(args, json!({"file_path": "a", "limit": 3}));
     assert_eq!(mapped, Some(json!({"lines": "limit", "path": "file_path"})));
+    let usual = ParameterMap::new().with("*", "file", "limit").with_usual();
+    let mut call = FunctionCall::new("1", "read_file", Map::from_iter([("path".to_owned(), json!("a"))]));
+    usual.apply(&mut call, &declared);
+    assert_eq!(serde_json::Value::Object(call.args), json!({"file_path": "a"}));
     for untouched in [json!({"path": "a", "file_path": "b"}), json!({"limit": 3}), json!({"name": "x"})] {
         assert_eq!(apply(untouched.clone()), (untouched, None));
     }

@@ -10,7 +10,7 @@ use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
-use crate::wire::CALL_ID_PREFIX;
+use crate::wire::{CALL_ID_PREFIX, MAPPED};
 
 /// What the API takes in place of a signature it did not give: it then does not check the call.
 const PLACEHOLDER: &str = "skip_thought_signature_validator";
@@ -222,7 +222,8 @@ struct WireCall<'a> {
 
 impl<'a> WireCall<'a> {
     fn new(call: &'a FunctionCall, form: Form) -> Self {
-        let fields = if form.made { call.extra.iter().collect() } else { Vec::new() };
+        // What we noted about a call that the model wrote as text is not the API's.
+        let fields = call.extra.iter().filter(|(key, _)| form.made && *key != MAPPED).collect();
         let args = match call.invalid {
             Some(_) => Cow::Owned(Map::new()),
             None => Cow::Borrowed(&call.args),
