@@ -61,6 +61,14 @@ pub struct Manner {
 pub fn understand(
     arguments: impl IntoIterator<Item = std::ffi::OsString>,
 ) -> Result<(Intent, Manner), Failure> {
+    let arguments: Vec<std::ffi::OsString> = arguments.into_iter().collect();
+    // Asked often, by scripts: answered without building the parser.
+    if let [_, only] = arguments.as_slice()
+        && (only == "--version" || only == "-V")
+    {
+        let version = format!("charla {}\n", env!("CARGO_PKG_VERSION"));
+        return Ok((Intent::Print(version), Manner::default()));
+    }
     let typed = match Typed::try_parse_from(arguments) {
         Ok(typed) => typed,
         Err(error) if !error.use_stderr() => {
