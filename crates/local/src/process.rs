@@ -46,8 +46,8 @@ impl Line {
 
     /// False when the engine is gone.
     pub(crate) fn is_alive(&self) -> bool {
-        match (&self.0).write(b".") {
-            Ok(_) => true,
+        match (&self.0).write_all(b".") {
+            Ok(()) => true,
             // The pipe is full: its reader is slow, not dead.
             Err(error) => error.kind() == io::ErrorKind::WouldBlock,
         }
