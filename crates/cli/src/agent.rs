@@ -16,6 +16,7 @@ use charla_tools::{Registry, Selection, Source};
 
 use crate::environment::Environment;
 use crate::exit::Failure;
+use crate::local::{self, Compact};
 use crate::policy::{self, PolicyPlace};
 use crate::sessions::{Open, Sessions, now};
 use crate::settings::Settings;
@@ -41,6 +42,7 @@ pub struct Agent<'a> {
     environment: &'a Environment,
     conduct: &'a Conduct,
     sessions: &'a Sessions,
+    small: bool,
 }
 
 impl<'a> Agent<'a> {
@@ -51,7 +53,12 @@ impl<'a> Agent<'a> {
         conduct: &'a Conduct,
         sessions: &'a Sessions,
     ) -> Self {
-        Self { settings, environment, conduct, sessions }
+        Self { settings, environment, conduct, sessions, small: false }
+    }
+
+    /// For a model that understands little: a short prompt, and few tools with few parameters.
+    pub fn for_small_model(self, small: bool) -> Self {
+        Self { small, ..self }
     }
 
     /// The setup of a session, and what a person should know about it.
@@ -115,8 +122,8 @@ impl<'a> Agent<'a> {
         if self.conduct.no_tools {
             return Arc::new(Registry::default());
         }
-        let mut registry =
-            Registry::new(Selection { core: tools.core.clone(), excluded: tools.exclude.clone() });
+        let core = if self.small { Some(local::tools(self.settings)) } else { tools.core.clone() };
+        let mut registry = Registry::new(Selection { core, excluded: tools.exclude.clone() });
         let blobs = Arc::new(Blobs::new(self.sessions.blobs()));
         let memory = self.environment.charla_home().map(|home| home.join("CHARLA.md"));
         registry.register_files(blobs, memory);
@@ -131,7 +138,7 @@ impl<'a> Agent<'a> {
         for tool in commands {
             registry.register(Source::BuiltIn, tool);
         }
-        Arc::new(registry)
+        if self.small { Arc::new(Compact::new(registry)) } else { Arc::new(registry) }
     }
 
     fn memory(&self, roots: &[PathBuf]) -> Memory {
@@ -174,7 +181,7 @@ impl<'a> Agent<'a> {
             tools,
             memory,
             interactive: false,
-            compact: false,
+            compact: self.small,
             replacement: None,
         });
         if let Some(schema) = schema {

@@ -19,7 +19,7 @@ use crate::log_file::LogFile;
 use crate::printer::Printer;
 use crate::sessions::Sessions;
 use crate::settings::{self, OutputFormat, Settings};
-use crate::{input, wiring};
+use crate::{input, local, wiring};
 
 /// Runs a prompt to its end and returns the exit code.
 ///
@@ -92,8 +92,13 @@ async fn prepare(
     let waiting = "waiting for standard input to end (use </dev/null if there is none)";
     let prompt = input::gather(ask.prompt, environment, || view.warning(waiting)).await?;
     let schema = OutputSchema::read(ask.conduct.schema.as_deref(), environment)?;
-    let (chain, left_out) = Chooser::new(settings, environment).chain().await?;
+    let (mut chain, left_out) = Chooser::new(settings, environment).chain().await?;
     left_out.iter().for_each(|reason| view.warning(reason));
+    let by_default = settings.model.name.is_none();
+    let small = match chain.first_mut() {
+        Some(first) => local::begin(first, by_default, view).await?,
+        None => false,
+    };
     let log = open_log(settings, environment, session_id)?;
     let reference = chain.first().map(Choice::reference).unwrap_or_default();
     let model = chain.first().map(|choice| choice.model.clone()).unwrap_or_default();
@@ -105,7 +110,7 @@ async fn prepare(
     let sessions = Sessions::new(environment)?;
     let open = sessions.open(&ask.begin, session_id, &reference)?;
     view.in_session(&open.id);
-    let agent = Agent::new(settings, environment, &ask.conduct, &sessions);
+    let agent = Agent::new(settings, environment, &ask.conduct, &sessions).for_small_model(small);
     let text = schema.as_ref().map(OutputSchema::text);
     let (setup, conversation, notices) = agent.setup(open, generator, template, price, text)?;
     notices.iter().for_each(|notice| view.warning(notice));

@@ -64,6 +64,8 @@ impl Place {
         let mut command = Command::cargo_bin("charla").unwrap();
         command.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());
         command.env("HOME", self.folder.path().join("home"));
+        // Tests download nothing.
+        command.env("CHARLA_OFFLINE", "1");
         // Nothing of the tester's own servers.
         for name in ["OLLAMA_HOST", "LMSTUDIO_BASE_URL", "LLAMACPP_BASE_URL", "VLLM_BASE_URL"] {
             command.env(name, "http://127.0.0.1:9");
