@@ -47,7 +47,9 @@ impl EngineGenerator {
     }
 
     fn generator(&self, used: &InUse) -> Generator {
-        let endpoint = Endpoint { base_url: used.base_url.clone(), ..self.endpoint.clone() };
+        let mut endpoint = Endpoint { base_url: used.base_url.clone(), ..self.endpoint.clone() };
+        // The engine closes idle connections at moments of its own; a new one costs nothing here.
+        endpoint.headers.push(("connection".to_owned(), "close".to_owned()));
         let target = Target::new(Arc::new(endpoint), self.model.clone());
         Generator::new(target, Credential::Key(used.key.clone()), self.client.clone())
     }
