@@ -30,6 +30,8 @@ const LAST_LINES: usize = 5;
 /// Where an engine listens.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Place {
+    /// Its process group, for whoever looks for it; nothing here relies on it.
+    pub(crate) pid: Option<u32>,
     pub(crate) port: u16,
     pub(crate) key: String,
 }
@@ -98,7 +100,8 @@ impl Shared {
 
     async fn start(&self, launch: impl Fn(&Place) -> Launch) -> Result<Membership, LocalError> {
         for _ in 1..MOST_PORTS {
-            let place = Place { port: free_port()?, key: uuid::Uuid::new_v4().simple().to_string() };
+            let place =
+                Place { pid: None, port: free_port()?, key: uuid::Uuid::new_v4().simple().to_string() };
             match self.start_at(&place, &launch(&place)).await {
                 Err(LocalError::Start(_)) if is_taken(place.port) => {}
                 Ok(membership) => {
@@ -117,7 +120,10 @@ impl Shared {
         let (line, mut child) = started.map_err(|error| LocalError::Start(error.to_string()))?;
         let window = tokio::time::timeout(self.patience, ready(place, &mut child)).await;
         match window {
-            Ok(Some(window)) => Ok(Membership { line, place: place.clone(), window }),
+            Ok(Some(window)) => {
+                let place = Place { pid: child.id(), ..place.clone() };
+                Ok(Membership { line, place, window })
+            }
             Ok(None) => Err(LocalError::Start(last_words(&log))),
             Err(_) => {
                 let limit = self.patience.as_secs();

@@ -87,6 +87,7 @@ fn models_tell_what_was_found_and_why_not() {
     - lmstudio    LM Studio: nothing answers there
     - llamacpp    llama.cpp server: nothing answers there
     - vllm        vLLM: nothing answers there
+    - local       Built-in engine (llama.cpp): not installed, and downloads are forbidden (CHARLA_OFFLINE is set)
     - broken      broken: the provider `broken` has no address: set `providers.broken.baseUrl`
     + own         own: needs no key
     + ready, - not. Use one with -m provider/model; any other model of a provider works, too.

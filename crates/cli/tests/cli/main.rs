@@ -5,6 +5,7 @@
 mod answers;
 mod bad_input;
 mod commands;
+mod engine;
 mod faults;
 mod mistakes;
 mod place;
