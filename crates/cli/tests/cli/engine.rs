@@ -18,6 +18,11 @@ const CACHE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../.test-env/cache/
 /// The machine may be busy, and the model reads its prompt with one thread.
 const PATIENCE: Duration = Duration::from_secs(180);
 
+const PROMPTS: &str = include_str!("tool_prompts.tsv");
+/// A little below what was measured: other processors round otherwise.
+const TOOLS_AT_LEAST: u32 = 22;
+const CHATS_AT_LEAST: u32 = 8;
+
 /// A place with the installed engine but none running.
 struct Machine {
     place: Place,
@@ -187,6 +192,29 @@ fn two_processes_share_one_engine() {
     // A child of this process is gone for good only when the runtime has taken note of its end.
     let ended = async { tokio::task::spawn_blocking(move || machine.assert_engine_ends()).await };
     runtime.block_on(ended).unwrap();
+}
+
+/// Forty requests that need a tool and ten that need none; see docs/local-models.md for what was measured.
+#[test]
+fn the_built_in_model_mostly_chooses_the_right_tool() {
+    let machine = Machine::new();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let engine = engine_of(&machine);
+    // While it is held here the prompt's beginning stays read.
+    let _used = runtime.block_on(engine.ensure(&|_| {})).unwrap();
+    let (mut tools, mut chats, mut wrong) = (0, 0, Vec::new());
+    for line in PROMPTS.lines() {
+        let (expected, prompt) = line.split_once('\t').unwrap();
+        let run = machine.run(&["-m", "local", "-o", "stream-json", "--max-turns", "1", "-p", prompt]);
+        let called = run.lines().into_iter().find(|event| event["type"] == "tool_use");
+        let called = called.map_or("-".to_owned(), |event| event["tool_name"].as_str().unwrap().to_owned());
+        match (called == expected, expected) {
+            (true, "-") => chats += 1,
+            (true, _) => tools += 1,
+            (false, _) => wrong.push(format!("{prompt}: {called} instead of {expected}")),
+        }
+    }
+    assert!(tools >= TOOLS_AT_LEAST && chats >= CHATS_AT_LEAST, "{tools} and {chats}: {wrong:#?}");
 }
 
 /// The engine that the binary would use at this place.
