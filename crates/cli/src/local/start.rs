@@ -10,6 +10,8 @@ use crate::choice::Choice;
 use crate::exit::Failure;
 use crate::headless::View;
 
+/// Up to here the full prompt and all tools would leave too little room for the work.
+const SMALL_WINDOW: u32 = 16_384;
 const REDRAW: Duration = Duration::from_millis(100);
 
 const SMALL: &str = "no key and no model server was found: the built-in SmolLM2-135M answers, a very small model for trying \
@@ -17,7 +19,7 @@ const SMALL: &str = "no key and no model server was found: the built-in SmolLM2-
                      a server (-m ollama/MODEL); `-m local` chooses the built-in model without this note";
 
 /// Starts the engine when the first choice needs it, shows how that goes, and notes the real window. True
-/// when the model is a small one.
+/// when the model or its window is small.
 pub async fn begin(choice: &mut Choice, by_default: bool, view: &mut View) -> Result<bool, Failure> {
     let Some(engine) = choice.engine().cloned() else { return Ok(false) };
     if by_default {
@@ -27,7 +29,7 @@ pub async fn begin(choice: &mut Choice, by_default: bool, view: &mut View) -> Re
     view.clear_fleeting();
     let used = used.map_err(|error| failure(&error))?;
     choice.window = Some(used.window);
-    Ok(engine.options().model == Model::BuiltIn)
+    Ok(engine.options().model == Model::BuiltIn || used.window <= SMALL_WINDOW)
 }
 
 /// Waits for the engine and reports what happens meanwhile, from one place.
