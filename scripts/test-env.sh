@@ -1,4 +1,4 @@
-# Sourced by ./test: makes the Python environment that the differential tests need.
+# Sourced by ./test: makes the Python environment that the differential tests need, and installs the engine.
 #
 # make_test_env ROOT
 #   Installs ROOT/tests/requirements.txt into ROOT/.test-env/venv and exports CHARLA_TEST_PYTHON.
@@ -33,6 +33,14 @@ make_test_env() {
         make_plain_env "$venv" "$requirements" || return 1
     fi
     printf '%s\n' "$wanted" >"$stamp"
+}
+
+# make_engine ROOT
+#   Installs the engine and the built-in model into ROOT/.test-env/cache, as a user would, and checks what is there.
+make_engine() {
+    local root=$1
+    CHARLA_CACHE=$root/.test-env/cache CHARLA_OFFLINE=0 \
+        cargo run --quiet --locked --manifest-path "$root/Cargo.toml" -p charla -- models pull
 }
 
 # A directory of packages, and a python that finds them: for systems whose python3 comes without venv.

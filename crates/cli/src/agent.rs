@@ -21,6 +21,7 @@ use charla_tools::{Registry, Selection, Source};
 
 use crate::environment::Environment;
 use crate::exit::Failure;
+use crate::local::{self, Compact};
 use crate::policy::{self, PolicyPlace};
 use crate::sessions::{Open, Sessions, now};
 use crate::settings::Settings;
@@ -56,6 +57,8 @@ pub struct Mind {
     pub price: Option<[f64; 3]>,
     /// Tokens it can read and write together.
     pub window: Option<u32>,
+    /// It understands little: it gets a short prompt, and few tools with few parameters.
+    pub small: bool,
 }
 
 /// A session ready to start.
@@ -92,19 +95,21 @@ impl Agent<'_> {
         let policy = self.rules(&roots)?;
         notices.extend(policy.notices().iter().cloned());
         let processes = self.processes(&open.id);
-        let mut registry = self.registry(&processes);
+        let mut registry = self.registry(&processes, mind.small);
         self.discover(&mut registry, &processes, &mut notices).await;
         let mode = self.settings.tools.approval_mode.unwrap_or_default();
         let withheld = registry.withhold(|tool| !policy.offers(tool, mode, self.somebody_to_ask));
         let memory = self.memory(&roots);
         notices.extend(memory.notices.iter().cloned());
         let tools = registry.declarations().iter().map(|declaration| declaration.name.clone()).collect();
-        let compact = mind.window.is_some_and(|window| window < SMALL_WINDOW);
+        let compact = mind.small || mind.window.is_some_and(|window| window < SMALL_WINDOW);
+        let toolbox: Arc<dyn Toolbox> =
+            if mind.small { Arc::new(Compact::new(registry)) } else { Arc::new(registry) };
         let prompt = self.prompt(&roots, tools, memory.text, compact);
         let prompt = [prompt, about_withheld(&withheld), about_schema(schema)].concat();
         let setup = SessionSetup {
             generator: mind.generator,
-            toolbox: Arc::new(registry),
+            toolbox,
             policy: Arc::new(policy),
             journal: open.journal,
             tool_context: ToolContext {
@@ -147,13 +152,13 @@ impl Agent<'_> {
         Processes::new(ProcessSettings::new(environment, spills))
     }
 
-    fn registry(&self, processes: &Processes) -> Registry {
+    fn registry(&self, processes: &Processes, small: bool) -> Registry {
         if self.conduct.no_tools {
             return Registry::default();
         }
         let tools = &self.settings.tools;
-        let mut registry =
-            Registry::new(Selection { core: tools.core.clone(), excluded: tools.exclude.clone() });
+        let core = if small { Some(local::tools(self.settings)) } else { tools.core.clone() };
+        let mut registry = Registry::new(Selection { core, excluded: tools.exclude.clone() });
         let blobs = Arc::new(Blobs::new(self.sessions.blobs()));
         let memory = self.environment.charla_home().map(|home| home.join("CHARLA.md"));
         registry.register_files(blobs, memory);

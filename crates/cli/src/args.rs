@@ -202,6 +202,9 @@ pub enum Command {
         /// Print JSON.
         #[arg(long)]
         json: bool,
+        /// Look after the built-in model instead.
+        #[command(subcommand)]
+        command: Option<ModelsCommand>,
     },
     /// Keep or remove API keys.
     Auth {
@@ -240,6 +243,17 @@ pub enum Command {
     },
     /// Print the manual page.
     Man,
+}
+
+/// What can be done with the built-in model.
+#[derive(Clone, Copy, Debug, Subcommand)]
+pub enum ModelsCommand {
+    /// Download the engine and the built-in model, or check what is there to the byte.
+    Pull,
+    /// List what is installed on this machine.
+    List,
+    /// Remove the engine and the built-in model.
+    Rm,
 }
 
 /// What can be done with keys.

@@ -21,7 +21,7 @@ use crate::log_file::LogFile;
 use crate::printer::Printer;
 use crate::sessions::{Begin, Open, Sessions};
 use crate::settings::{self, OutputFormat, Settings};
-use crate::{input, wiring};
+use crate::{input, local, wiring};
 
 /// Runs a prompt to its end and returns the exit code.
 ///
@@ -109,11 +109,16 @@ async fn prepare(
     let waiting = "waiting for standard input to end (use </dev/null if there is none)";
     let prompt = input::gather(ask.prompt, environment, || view.warning(waiting)).await?;
     let schema = OutputSchema::read(ask.conduct.schema.as_deref(), environment)?;
-    let (chain, left_out) = Chooser::new(settings, environment).chain().await?;
+    let (mut chain, left_out) = Chooser::new(settings, environment).chain().await?;
     left_out.iter().for_each(|reason| view.warning(reason));
+    let by_default = settings.model.name.is_none();
+    let small = match chain.first_mut() {
+        Some(first) => local::begin(first, by_default, view).await?,
+        None => false,
+    };
     let log = open_log(settings, environment, session_id)?;
     let reference = chain.first().map(Choice::reference).unwrap_or_default();
-    let mind = mind(chain, settings, environment, log)?;
+    let mind = mind(chain, small, settings, environment, log)?;
     let (sessions, open) = open_session(&ask.begin, environment, session_id, &reference)?;
     view.in_session(&open.id);
     let somebody_to_ask = somebody_is_there(settings, environment, view);
@@ -133,12 +138,13 @@ async fn prepare(
 /// The models of a chain as one, with what is known of the first.
 fn mind(
     chain: Vec<Choice>,
+    small: bool,
     settings: &Settings,
     environment: &Environment,
     log: Option<Arc<dyn LogSink>>,
 ) -> Result<Mind, Failure> {
     let model = chain.first().map(|choice| choice.model.clone()).unwrap_or_default();
-    let row = chain.first().map(|choice| choice.entry.model(&choice.model));
+    let row = chain.first().map(Choice::row);
     let client = wiring::client(settings, environment, chain.iter().any(Choice::is_encrypted))?;
     tracing::debug!(%model, fallbacks = chain.len().saturating_sub(1), "asking");
     Ok(Mind {
@@ -146,6 +152,7 @@ fn mind(
         template: wiring::request(&model, settings),
         price: row.as_ref().and_then(|row| row.price),
         window: row.as_ref().and_then(|row| row.context_window),
+        small,
     })
 }
 

@@ -2,9 +2,11 @@
 
 use std::path::PathBuf;
 
+use charla_local::{Engine, ServerKind, probe_window};
+use charla_providers::endpoint::ModelRow;
 use charla_providers::generator::list_models;
 use charla_providers::google::Credentials;
-use secrecy::SecretString;
+use secrecy::{ExposeSecret, SecretString};
 
 use crate::directory::{Directory, Entry};
 use crate::environment::Environment;
@@ -12,7 +14,7 @@ use crate::exit::Failure;
 use crate::keys::{Found, Keys};
 use crate::probe;
 use crate::settings::Settings;
-use crate::{google, wiring};
+use crate::{google, local, wiring};
 
 /// A model, its provider and the key to it.
 #[derive(Clone, Debug)]
@@ -23,6 +25,8 @@ pub struct Choice {
     pub model: String,
     /// What opens the door.
     pub access: Access,
+    /// The window that the server itself told, where it was asked.
+    pub window: Option<u32>,
 }
 
 /// How a provider is persuaded to answer.
@@ -34,6 +38,8 @@ pub enum Access {
     Key(Found),
     /// Google credentials, from which short-lived tokens are made, and their file.
     Google(Credentials, PathBuf),
+    /// The engine, which makes its own key when it starts.
+    Engine(Engine),
 }
 
 impl Access {
@@ -41,7 +47,7 @@ impl Access {
     pub fn key(&self) -> Option<&SecretString> {
         match self {
             Access::Key(found) => Some(&found.key),
-            Access::Open | Access::Google(..) => None,
+            Access::Open | Access::Google(..) | Access::Engine(_) => None,
         }
     }
 
@@ -64,6 +70,21 @@ impl Choice {
     /// True when it is reached over TLS.
     pub fn is_encrypted(&self) -> bool {
         self.entry.endpoint().is_ok_and(|endpoint| endpoint.base_url.starts_with("https:"))
+    }
+
+    /// What is known of the model, with what its server told.
+    pub fn row(&self) -> ModelRow {
+        let mut row = self.entry.model(&self.model);
+        row.context_window = row.context_window.or(self.window);
+        row
+    }
+
+    /// The engine, when it is that which answers.
+    pub fn engine(&self) -> Option<&Engine> {
+        match &self.access {
+            Access::Engine(engine) => Some(engine),
+            _ => None,
+        }
     }
 
     /// `provider/model`.
@@ -105,12 +126,24 @@ impl<'a> Chooser<'a> {
 
     async fn named(&self, reference: &str) -> Result<Choice, Failure> {
         let (entry, model) = Directory::new(self.settings).resolve(reference)?;
+        if entry.name == local::PROVIDER {
+            return local::choice(entry, model, self.settings, self.environment);
+        }
         let access = self.access(&entry)?;
         let model = match model.or_else(|| entry.default_model()) {
             Some(model) => model,
             None => self.loaded_model(&entry, access.key()).await?,
         };
-        Ok(Choice { entry, model, access })
+        let window = self.window(&entry, &model, access.key()).await;
+        Ok(Choice { entry, model, access, window })
+    }
+
+    /// What a local server loaded the model with; nothing else tells.
+    async fn window(&self, entry: &Entry, model: &str, key: Option<&SecretString>) -> Option<u32> {
+        let kind = ServerKind::of(&entry.name)?;
+        let endpoint = entry.endpoint().ok()?;
+        let key = key.map(|key| key.expose_secret());
+        Some(probe_window(&endpoint.base_url, kind, model, key).await?.tokens)
     }
 
     fn access(&self, entry: &Entry) -> Result<Access, Failure> {
@@ -133,10 +166,16 @@ impl<'a> Chooser<'a> {
         for entry in directory.entries() {
             if let Some(model) = entry.default_model().filter(|_| self.is_configured(&entry)) {
                 let access = self.access(&entry)?;
-                return Ok(Choice { entry, model, access });
+                return Ok(Choice { entry, model, access, window: None });
             }
         }
-        Err(nothing_configured(&probe::local_servers(&directory, &self.keys).await))
+        let servers = probe::local_servers(&directory, &self.keys).await;
+        let runs = servers.iter().any(|server| server.state.as_ref().is_ok_and(|models| !models.is_empty()));
+        if !runs && local::is_available(self.settings, self.environment) {
+            let entry = directory.find(local::PROVIDER)?;
+            return local::choice(entry, None, self.settings, self.environment);
+        }
+        Err(nothing_configured(&servers))
     }
 
     /// A hosted provider somebody has set up. Runs no key command.
@@ -168,7 +207,7 @@ fn no_key(entry: &Entry) -> Failure {
     Failure::auth(format!("there is no key for {}", entry.title())).with_hint(ways.join("\n"))
 }
 
-/// Neither a model nor a key: says exactly what to do.
+/// Neither a model nor a key, and the built-in model may not be downloaded: says exactly what to do.
 fn nothing_configured(servers: &[probe::Server]) -> Failure {
     let running = servers.iter().find_map(|server| {
         let models = server.state.as_ref().ok()?;
@@ -185,6 +224,7 @@ fn nothing_configured(servers: &[probe::Server]) -> Failure {
         &format!("2. {local}"),
         "3. name a server in ~/.charla/settings.json:",
         "   {\"model\": {\"name\": \"own/MODEL\"}, \"providers\": {\"own\": {\"baseUrl\": \"http://HOST:PORT/v1\"}}}",
+        "4. set the built-in small model up, where downloads are allowed: charla models pull",
         "`charla models` shows what was looked for and where",
     ];
     Failure::auth("no model is configured: there is no API key and no model was named")

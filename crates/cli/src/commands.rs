@@ -14,12 +14,16 @@ use crate::keys::{KeyRing, Keys};
 use crate::policy::{self, PolicyArgs, PolicyPlace};
 use crate::printer::Printer;
 use crate::sessions::Sessions;
-use crate::{manual, models, replay, settings, trust, undo};
+use crate::{local, manual, models, replay, settings, trust, undo};
 
 /// Runs a command.
 pub fn run(command: Command, environment: &Environment, printer: &mut Printer) -> Result<(), Failure> {
     match command {
-        Command::Models { json } => list_models(json, environment, printer),
+        Command::Models { json, command: None } => list_models(json, environment, printer),
+        Command::Models { command: Some(command), .. } => {
+            let settings = settings::load(environment, Vec::new())?.settings;
+            crate::runtime()?.block_on(local::run(command, &settings, environment, printer))
+        }
         Command::Auth { command } => auth(command, environment, printer),
         Command::Settings { command } => show_settings(command, environment, printer),
         Command::Policy(args) => judge(&args, environment, printer),

@@ -60,6 +60,22 @@ impl Environment {
         }
     }
 
+    /// The directory for what can be made anew: `CHARLA_CACHE`, else `charla` in the user's cache.
+    pub fn cache(&self) -> Option<PathBuf> {
+        let path = |name: &str| self.variables.get(name).filter(|path| !path.is_empty()).map(PathBuf::from);
+        let usual = || {
+            let folder = if cfg!(target_os = "macos") { "Library/Caches" } else { ".cache" };
+            path("XDG_CACHE_HOME").or_else(|| Some(self.home.as_ref()?.join(folder)))
+        };
+        path("CHARLA_CACHE").or_else(|| Some(usual()?.join("charla")))
+    }
+
+    /// A program of this name in the folders of `PATH`.
+    pub fn program(&self, name: &str) -> Option<PathBuf> {
+        let folders = self.variables.get("PATH")?;
+        std::env::split_paths(folders).map(|folder| folder.join(name)).find(|path| path.is_file())
+    }
+
     /// The user's settings file.
     pub fn user_settings(&self) -> Option<PathBuf> {
         Some(self.charla_home()?.join("settings.json"))

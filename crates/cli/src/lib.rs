@@ -20,6 +20,7 @@ pub mod headless;
 pub mod input;
 pub mod intent;
 pub mod keys;
+pub mod local;
 pub mod log_file;
 pub mod manual;
 pub mod models;

@@ -1,5 +1,6 @@
 //! `charla models`: which providers are ready, and why others are not.
 
+use charla_local::WEIGHTS_NAME;
 use charla_providers::catalog;
 use serde_json::{Value, json};
 
@@ -7,6 +8,7 @@ use crate::choice::Access;
 use crate::directory::{Directory, Entry};
 use crate::environment::Environment;
 use crate::keys::Keys;
+use crate::local;
 use crate::probe;
 use crate::settings::{Settings, without_secrets};
 
@@ -27,6 +29,7 @@ pub async fn survey(settings: &Settings, environment: &Environment) -> Vec<Row> 
     let rows = directory.entries().into_iter();
     rows.map(|entry| match servers.iter().position(|server| server.entry.name == entry.name) {
         Some(position) => local_row(servers.swap_remove(position)),
+        None if entry.name == local::PROVIDER => engine_row(entry, settings, environment),
         None => hosted_row(entry, &keys, environment),
     })
     .collect()
@@ -42,6 +45,16 @@ fn local_row(server: probe::Server) -> Row {
     Row { entry: server.entry, address, state, models }
 }
 
+fn engine_row(entry: Entry, settings: &Settings, environment: &Environment) -> Row {
+    let state = local::state(settings, environment);
+    Row {
+        entry,
+        address: "started when it is needed".to_owned(),
+        state,
+        models: vec![WEIGHTS_NAME.to_owned()],
+    }
+}
+
 fn hosted_row(entry: Entry, keys: &Keys, environment: &Environment) -> Row {
     let found = Access::find(&entry, keys, environment);
     let state = match (entry.endpoint(), found) {
@@ -52,7 +65,7 @@ fn hosted_row(entry: Entry, keys: &Keys, environment: &Environment) -> Row {
         (_, Err(failure)) => Err(failure.message),
         (Ok(_), Ok(Some(Access::Key(found)))) => Ok(format!("key from {}", found.place)),
         (Ok(_), Ok(Some(Access::Google(_, path)))) => Ok(format!("credentials from {}", path.display())),
-        (Ok(_), Ok(Some(Access::Open))) => Ok("needs no key".to_owned()),
+        (Ok(_), Ok(Some(Access::Open | Access::Engine(_)))) => Ok("needs no key".to_owned()),
         (Ok(_), Ok(None)) => {
             let variables = entry.key_variables().iter().map(|name| format!("${name}"));
             let looked = variables.chain(["kept keys".to_owned()]).collect::<Vec<_>>().join(", ");

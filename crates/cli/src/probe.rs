@@ -9,6 +9,7 @@ use futures_util::future::join_all;
 
 use crate::directory::{Directory, Entry};
 use crate::keys::Keys;
+use crate::local;
 
 /// A local server is there at once or not at all.
 const CONNECT_LIMIT: Duration = Duration::from_millis(300);
@@ -24,7 +25,8 @@ pub struct Server {
 
 /// Looks for all local servers at the same time.
 pub async fn local_servers(directory: &Directory<'_>, keys: &Keys<'_>) -> Vec<Server> {
-    let local = directory.entries().into_iter().filter(|entry| entry.row.is_some_and(|row| row.local));
+    let servers = |entry: &Entry| entry.row.is_some_and(|row| row.local) && entry.name != local::PROVIDER;
+    let local = directory.entries().into_iter().filter(servers);
     join_all(local.map(|entry| async move {
         let state = look(&entry, keys).await;
         Server { entry, state }

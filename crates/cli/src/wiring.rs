@@ -17,6 +17,7 @@ use serde_json::{Map, Value};
 use crate::choice::{Access, Choice};
 use crate::environment::Environment;
 use crate::exit::Failure;
+use crate::local::EngineGenerator;
 use crate::settings::{Layers, Settings, Source};
 
 /// How often a model may be asked in one turn when nobody says: enough for long work, an end for a runaway.
@@ -125,9 +126,14 @@ pub fn generator(
 }
 
 fn link(choice: Choice, settings: &Settings, client: &Client) -> Result<Link, Failure> {
-    let endpoint = Arc::new(choice.entry.endpoint()?);
-    let target = Target::new(endpoint, choice.entry.model(&choice.model));
+    let endpoint = choice.entry.endpoint()?;
+    let target = Target::new(Arc::new(endpoint.clone()), choice.row());
     let credential = match choice.access {
+        Access::Engine(engine) => {
+            let generator = Arc::new(EngineGenerator::new(engine, endpoint, target.model, client.clone()));
+            let reference = format!("{}/{}", choice.entry.name, choice.model);
+            return Ok(Link { reference, model: choice.model, generator });
+        }
         Access::Open => Credential::None,
         Access::Key(found) => Credential::Key(found.key),
         Access::Google(credentials, _) => {

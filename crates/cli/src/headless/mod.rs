@@ -115,6 +115,27 @@ impl View {
         &self.printer
     }
 
+    /// A line for the person, beside the result.
+    pub fn note(&mut self, text: &str) {
+        self.printer.note(text);
+    }
+
+    /// A person at a terminal sees what is told beside the result.
+    pub fn is_watched(&self) -> bool {
+        self.printer.err_terminal
+    }
+
+    /// A line that the next one replaces; nothing when standard error is no terminal.
+    pub fn fleeting(&mut self, text: &str) {
+        self.printer.clear_fleeting();
+        self.printer.fleeting(text);
+    }
+
+    /// Takes the fleeting line away.
+    pub fn clear_fleeting(&mut self) {
+        self.printer.clear_fleeting();
+    }
+
     /// A word beside the result.
     pub fn warning(&mut self, text: &str) {
         self.printer.warning(text);

@@ -34,6 +34,27 @@ pub struct Settings {
     pub tools: ToolSettings,
     /// When a turn ends by itself.
     pub limits: LimitSettings,
+    /// The engine that runs models on this machine (`-m local`).
+    pub local: LocalSettings,
+}
+
+/// The engine that runs models on this machine (`-m local`).
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
+pub struct LocalSettings {
+    /// The engine and the built-in model may be downloaded. `CHARLA_OFFLINE=1` forbids it, too.
+    pub download: Option<bool>,
+    /// Tokens the model reads and writes together; more needs more memory.
+    #[schemars(range(min = 512))]
+    pub context_window: Option<u32>,
+    /// Threads to compute with. More than there are idle cores makes it slower.
+    #[schemars(range(min = 1, max = 1024))]
+    pub threads: Option<u32>,
+    /// Minutes without a request after which the engine ends.
+    #[schemars(range(min = 0.1))]
+    pub idle_minutes: Option<f64>,
+    /// The tools its models are offered: few, because they understand few. `tools.exclude` still holds.
+    pub tools: Option<Vec<String>>,
 }
 
 /// Which tools the model has, and which need no approval.

@@ -87,6 +87,7 @@ fn models_tell_what_was_found_and_why_not() {
     - lmstudio    LM Studio: nothing answers there
     - llamacpp    llama.cpp server: nothing answers there
     - vllm        vLLM: nothing answers there
+    - local       Built-in engine (llama.cpp): not installed, and downloads are forbidden (CHARLA_OFFLINE is set)
     - broken      broken: the provider `broken` has no address: set `providers.broken.baseUrl`
     + own         own: needs no key
     + ready, - not. Use one with -m provider/model; any other model of a provider works, too.
@@ -114,4 +115,40 @@ fn a_key_is_kept_used_and_removed() {
     let run = place.run_with_input(&["auth", "set", "gemni"], "x");
     assert_eq!(run.code, Some(42));
     assert!(run.err.contains("did you mean `gemini`?"), "{}", run.err);
+}
+
+#[test]
+fn the_built_in_model_is_not_downloaded_when_that_is_forbidden() {
+    let place = Place::new();
+    let run = place.run(&["models", "list"]);
+    assert_eq!(run.code, Some(0), "{}", run.err);
+    assert!(run.out.starts_with("local/smollm2-135m  not installed\n"), "{}", run.out);
+    for arguments in [&["models", "pull"] as &[&str], &["-m", "local", "-p", "hi"]] {
+        let run = place.run(arguments);
+        assert_eq!((run.code, run.out.as_str()), (Some(41), ""), "{}", run.err);
+        let first = run.err.lines().next().unwrap();
+        assert_eq!(
+            first,
+            "error: the built-in model is not installed, and downloads are forbidden (CHARLA_OFFLINE is set)"
+        );
+        assert!(run.err.contains("export a key"), "{}", run.err);
+    }
+    assert_eq!(place.run(&["models", "rm"]).code, Some(0));
+    let place = Place::new().variable("CHARLA_OFFLINE", "0").settings(r#"{"local": {"download": false}}"#);
+    let run = place.run(&["models", "pull"]);
+    assert!(run.err.contains("`local.download` is false"), "{}", run.err);
+}
+
+#[test]
+fn a_local_model_is_the_built_in_one_or_a_model_file() {
+    let place = Place::new();
+    let run = place.run(&["-m", "local/qwen3", "-p", "hi"]);
+    assert_eq!(run.code, Some(42), "{}", run.err);
+    assert!(run.err.contains("-m local/PATH.gguf"), "{}", run.err);
+    std::fs::write(place.path().join("work/notes.gguf"), "no model").unwrap();
+    for (name, reason) in [("local/notes.gguf", "it is no GGUF file"), ("local/none.gguf", "No such file")] {
+        let run = place.run(&["-m", name, "-p", "hi"]);
+        assert_eq!(run.code, Some(42), "{}", run.err);
+        assert!(run.err.contains(reason), "{}", run.err);
+    }
 }

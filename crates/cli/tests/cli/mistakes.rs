@@ -7,7 +7,7 @@ use insta::assert_snapshot;
 use crate::place::Place;
 
 #[test]
-fn with_nothing_configured_three_ways_out_are_named() {
+fn with_nothing_configured_and_no_downloads_the_ways_out_are_named() {
     let run = Place::new().run(&["-p", "hi"]);
     assert_eq!((run.code, run.out.as_str()), (Some(41), ""));
     assert_snapshot!(run.err, @r#"
@@ -18,6 +18,7 @@ fn with_nothing_configured_three_ways_out_are_named() {
           2. run a model here, such as Ollama:  ollama run qwen3, then charla -m ollama -p "…"
           3. name a server in ~/.charla/settings.json:
              {"model": {"name": "own/MODEL"}, "providers": {"own": {"baseUrl": "http://HOST:PORT/v1"}}}
+          4. set the built-in small model up, where downloads are allowed: charla models pull
           `charla models` shows what was looked for and where
     "#);
 }

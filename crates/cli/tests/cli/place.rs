@@ -61,16 +61,24 @@ impl Place {
 
     /// The binary with these arguments; standard input is empty until set.
     pub fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::cargo_bin("charla").unwrap();
+        let mut command = Command::from_std(self.process(arguments));
+        command.timeout(std::time::Duration::from_secs(30));
+        command
+    }
+
+    /// The binary with these arguments, to be started and left running.
+    pub fn process(&self, arguments: &[&str]) -> std::process::Command {
+        let mut command = std::process::Command::new(assert_cmd::cargo::cargo_bin!("charla"));
         command.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());
         command.env("HOME", self.folder.path().join("home"));
+        // Tests download nothing.
+        command.env("CHARLA_OFFLINE", "1");
         // Nothing of the tester's own servers.
         for name in ["OLLAMA_HOST", "LMSTUDIO_BASE_URL", "LLAMACPP_BASE_URL", "VLLM_BASE_URL"] {
             command.env(name, "http://127.0.0.1:9");
         }
         command.envs(self.variables.iter().map(|(name, value)| (name, value)));
         command.current_dir(self.folder.path().join("work"));
-        command.timeout(std::time::Duration::from_secs(30));
         command.args(arguments);
         command
     }
@@ -151,7 +159,7 @@ pub struct Run {
 }
 
 impl Run {
-    fn of(output: Output, place: &Place) -> Self {
+    pub fn of(output: Output, place: &Place) -> Self {
         let folder = place.path().canonicalize().unwrap().display().to_string();
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap().replace(&folder, "~");
         Self { out: text(output.stdout), err: text(output.stderr), code: output.status.code() }

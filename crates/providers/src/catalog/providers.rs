@@ -203,4 +203,14 @@ pub(super) static PROVIDERS: &[Provider] = &[
         },
         ..PLAIN
     },
+    Provider {
+        name: "local",
+        title: "Built-in engine (llama.cpp)",
+        // The port is known when the engine runs.
+        base_url: "http://127.0.0.1/v1",
+        local: true,
+        key_page: "https://github.com/ggml-org/llama.cpp",
+        quirks: || Quirks { no_media: true, client_errors_as_500: true, ..Quirks::default() },
+        ..PLAIN
+    },
 ];

@@ -1,0 +1,74 @@
+//! `charla models pull | list | rm`.
+
+use charla_local::{Engine, Model, WEIGHTS_NAME};
+
+use super::start::started;
+use super::{failure, options, store};
+use crate::args::ModelsCommand;
+use crate::environment::Environment;
+use crate::exit::Failure;
+use crate::printer::Printer;
+use crate::settings::Settings;
+
+/// Runs one of them.
+pub async fn run(
+    command: ModelsCommand,
+    settings: &Settings,
+    environment: &Environment,
+    printer: &mut Printer,
+) -> Result<(), Failure> {
+    match command {
+        ModelsCommand::Pull => pull(settings, environment, printer).await,
+        ModelsCommand::List => list(settings, environment, printer),
+        ModelsCommand::Rm => {
+            let freed = store(settings, environment)?.remove().await.map_err(|error| failure(&error))?;
+            printer.note(&format!("removed the built-in model: {} MB", freed / 1_000_000));
+            Ok(())
+        }
+    }
+}
+
+/// Installs what is missing, checks what is there, and starts it once: what was pulled works.
+async fn pull(settings: &Settings, environment: &Environment, printer: &mut Printer) -> Result<(), Failure> {
+    let options = options(Model::BuiltIn, settings, environment)?;
+    if let Err(error) = options.store.verify().await {
+        printer.warning(&format!("{error}; it is downloaded again"));
+    }
+    let engine = Engine::new(options);
+    let used = started(&engine, |shown| {
+        if printer.err_terminal {
+            printer.clear_fleeting();
+            printer.fleeting(&shown.line);
+        } else if shown.is_new && !shown.stage.is_empty() {
+            printer.note(&shown.stage);
+        }
+    })
+    .await;
+    printer.clear_fleeting();
+    let used = used.map_err(|error| failure(&error))?;
+    printer.note(&format!("local/{} is ready, with a window of {} tokens", used.model, used.window));
+    Ok(())
+}
+
+fn list(settings: &Settings, environment: &Environment, printer: &mut Printer) -> Result<(), Failure> {
+    let store = store(settings, environment)?;
+    let installed = store.installed();
+    let engine = &store.packages().engine;
+    let rows = [
+        (format!("local/{WEIGHTS_NAME}"), installed.weights),
+        (format!("engine {} {}", engine.name, engine.version), installed.engine),
+    ];
+    for (name, place) in rows {
+        let state = match place {
+            Some((path, bytes)) => format!("{} MB  {}", bytes / 1_000_000, path.display()),
+            None => "not installed".to_owned(),
+        };
+        printer.result(&format!("{name}  {state}\n"))?;
+    }
+    match environment.program("llama-server") {
+        Some(path) => {
+            printer.result(&format!("llama-server  {}  (runs -m local/PATH.gguf)\n", path.display()))
+        }
+        None => Ok(()),
+    }
+}

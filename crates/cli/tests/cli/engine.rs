@@ -1,0 +1,229 @@
+//! The real engine with the real small model, as `./test` installs them.
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use charla_cli::directory::Directory;
+use charla_cli::environment::Environment;
+use charla_cli::local;
+use charla_cli::settings::Settings;
+use charla_local::Engine;
+use serde_json::Value;
+
+use crate::place::{Place, Run};
+
+const CACHE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../.test-env/cache/local");
+/// The machine may be busy, and the model reads its prompt with one thread.
+const PATIENCE: Duration = Duration::from_secs(180);
+
+const PROMPTS: &str = include_str!("tool_prompts.tsv");
+/// Below what was measured: the folder's name is in the prompt, and other processors round otherwise.
+const TOOLS_AT_LEAST: u32 = 18;
+const CHATS_AT_LEAST: u32 = 8;
+
+/// A place with the installed engine but none running.
+struct Machine {
+    place: Place,
+}
+
+impl Machine {
+    fn new() -> Self {
+        let installed = Path::new(CACHE);
+        assert!(installed.is_dir(), "the engine is not installed: run ./test, which sets it up");
+        let place = Place::new();
+        let cache = place.path().join("cache/local");
+        std::fs::create_dir_all(&cache).unwrap();
+        for entry in std::fs::read_dir(installed).unwrap() {
+            let entry = entry.unwrap();
+            if entry.path().is_dir() && entry.file_name() != "running" {
+                let target = entry.path().canonicalize().unwrap();
+                std::os::unix::fs::symlink(target, cache.join(entry.file_name())).unwrap();
+            }
+        }
+        std::fs::create_dir_all(place.path().join("work/src")).unwrap();
+        std::fs::write(place.path().join("work/src/harbour.rs"), "fn main() {}\n").unwrap();
+        let path = place.path().join("cache").display().to_string();
+        Self { place: place.variable("CHARLA_CACHE", &path) }
+    }
+
+    fn settings(self, text: &str) -> Self {
+        Self { place: self.place.settings(text) }
+    }
+
+    fn run(&self, arguments: &[&str]) -> Run {
+        let mut command = self.place.command(arguments);
+        command.timeout(PATIENCE);
+        Run::of(command.output().unwrap(), &self.place)
+    }
+
+    /// The same command, running, with its output at hand.
+    fn start(&self, arguments: &[&str]) -> Child {
+        let mut command = self.place.process(arguments);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+        command.spawn().unwrap()
+    }
+
+    fn state(&self) -> Option<Value> {
+        let running = std::fs::read_dir(self.place.path().join("cache/local/running")).ok()?;
+        let files: Vec<PathBuf> = running.map(|entry| entry.unwrap().path().join("engine.json")).collect();
+        assert_eq!(files.len(), 1, "more than one kind of engine was started");
+        serde_json::from_slice(&std::fs::read(&files[0]).ok()?).ok()
+    }
+
+    fn pid(&self) -> u64 {
+        self.state().unwrap()["pid"].as_u64().unwrap()
+    }
+
+    /// Waits until no process of the engine's group is left.
+    fn assert_engine_ends(&self) {
+        let group = format!("-{}", self.pid());
+        let until = Instant::now() + Duration::from_secs(20);
+        while is_alive(&group) {
+            assert!(Instant::now() < until, "the engine {group} goes on running");
+            std::thread::yield_now();
+        }
+    }
+}
+
+fn is_alive(process: &str) -> bool {
+    let status = Command::new("kill").args(["-0", "--", process]).stderr(Stdio::null()).status();
+    status.unwrap().success()
+}
+
+fn signal(child: &Child, name: &str) {
+    let status = Command::new("kill").args([name, &child.id().to_string()]).status().unwrap();
+    assert!(status.success());
+}
+
+/// Reads stream-json until the model says something.
+fn wait_for_words(child: &mut Child) {
+    let lines = BufReader::new(child.stdout.as_mut().unwrap()).lines();
+    let mut seen = Vec::new();
+    for line in lines {
+        let line = line.unwrap();
+        if is_word(&line) {
+            return;
+        }
+        seen.push(line);
+    }
+    panic!("the model said nothing: {seen:?}");
+}
+
+fn is_word(line: &str) -> bool {
+    let event: Value = serde_json::from_str(line).unwrap();
+    event["type"] == "message" && event["role"] == "assistant"
+}
+
+const LONG: [&str; 6] = ["-m", "local", "--no-tools", "-o", "stream-json", "-pTell me a very long story"];
+
+#[test]
+fn without_key_and_server_the_built_in_model_says_hello_and_the_user_is_told_once() {
+    let machine = Machine::new();
+    let run = machine.run(&["--no-tools", "-p", "Say hello"]);
+    assert_eq!(run.code, Some(0), "{}", run.err);
+    assert!(run.out.to_lowercase().contains("hello"), "{}", run.out);
+    assert_eq!(run.err.matches("the built-in SmolLM2-135M answers").count(), 1, "{}", run.err);
+    machine.assert_engine_ends();
+}
+
+#[test]
+fn the_built_in_model_lists_a_folder_through_a_tool() {
+    let machine = Machine::new();
+    let run = machine.run(&["-m", "local", "-o", "stream-json", "-p", "List the files in src"]);
+    assert!(run.out.contains("\"list_directory\""), "{}\n{}", run.out, run.err);
+    assert!(run.out.contains("harbour.rs"), "{}\n{}", run.out, run.err);
+    machine.assert_engine_ends();
+}
+
+#[test]
+fn an_answer_comes_in_pieces() {
+    let machine = Machine::new();
+    let run = machine.run(&["-m", "local", "--no-tools", "-o", "stream-json", "-p", "Say hello"]);
+    assert_eq!(run.code, Some(0), "{}", run.err);
+    assert!(run.out.lines().filter(|line| is_word(line)).count() > 2, "{}", run.out);
+}
+
+#[test]
+fn a_run_cancelled_halfway_ends_with_its_engine() {
+    let machine = Machine::new();
+    let mut child = machine.start(&LONG);
+    wait_for_words(&mut child);
+    signal(&child, "-INT");
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    machine.assert_engine_ends();
+}
+
+#[test]
+fn a_killed_run_leaves_no_engine_behind() {
+    let machine = Machine::new();
+    let mut child = machine.start(&LONG);
+    wait_for_words(&mut child);
+    let group = format!("-{}", machine.pid());
+    assert!(is_alive(&group));
+    signal(&child, "-KILL");
+    child.wait().unwrap();
+    machine.assert_engine_ends();
+}
+
+#[test]
+fn a_prompt_larger_than_the_window_is_refused_with_numbers() {
+    let machine = Machine::new().settings(r#"{"local": {"contextWindow": 512}}"#);
+    let prompt = "many words ".repeat(600);
+    let run = machine.run(&["-m", "local", "--no-tools", "-o", "json", "-p", &prompt]);
+    assert_eq!((run.code, run.out.as_str()), (Some(42), ""), "{}", run.err);
+    assert!(run.err.contains("\"context_overflow\"") && run.err.contains("512"), "{}", run.err);
+    machine.assert_engine_ends();
+}
+
+#[test]
+fn two_processes_share_one_engine() {
+    let machine = Machine::new();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let engine = engine_of(&machine);
+    let used = runtime.block_on(engine.ensure(&|_| {})).unwrap();
+    let before = machine.state().unwrap();
+    let run = machine.run(&["-m", "local", "--no-tools", "-p", "Say hello"]);
+    assert_eq!(run.code, Some(0), "{}", run.err);
+    assert_eq!(machine.state().unwrap(), before, "another engine was started");
+    assert!(is_alive(&format!("-{}", machine.pid())), "the engine ended with its second user");
+    drop((used, engine));
+    // A child of this process is gone for good only when the runtime has taken note of its end.
+    let ended = async { tokio::task::spawn_blocking(move || machine.assert_engine_ends()).await };
+    runtime.block_on(ended).unwrap();
+}
+
+/// Forty requests that need a tool and ten that need none; see docs/local-models.md for what was measured.
+#[test]
+fn the_built_in_model_mostly_chooses_the_right_tool() {
+    let machine = Machine::new();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let engine = engine_of(&machine);
+    // While it is held here the prompt's beginning stays read.
+    let _used = runtime.block_on(engine.ensure(&|_| {})).unwrap();
+    let (mut tools, mut chats, mut wrong) = (0, 0, Vec::new());
+    for line in PROMPTS.lines() {
+        let (expected, prompt) = line.split_once('\t').unwrap();
+        let run = machine.run(&["-m", "local", "-o", "stream-json", "--max-turns", "1", "-p", prompt]);
+        let called = run.lines().into_iter().find(|event| event["type"] == "tool_use");
+        let called = called.map_or("-".to_owned(), |event| event["tool_name"].as_str().unwrap().to_owned());
+        match (called == expected, expected) {
+            (true, "-") => chats += 1,
+            (true, _) => tools += 1,
+            (false, _) => wrong.push(format!("{prompt}: {called} instead of {expected}")),
+        }
+    }
+    assert!(tools >= TOOLS_AT_LEAST && chats >= CHATS_AT_LEAST, "{tools} and {chats}: {wrong:#?}");
+}
+
+/// The engine that the binary would use at this place.
+fn engine_of(machine: &Machine) -> Engine {
+    let cache = machine.place.path().join("cache").display().to_string();
+    let path = std::env::var("PATH").unwrap();
+    let variables = [("CHARLA_CACHE", cache.as_str()), ("PATH", path.as_str()), ("CHARLA_OFFLINE", "1")];
+    let (environment, settings) = (Environment::of(variables), Settings::default());
+    let entry = Directory::new(&settings).find(local::PROVIDER).unwrap();
+    let choice = local::choice(entry, None, &settings, &environment).unwrap();
+    choice.engine().unwrap().clone()
+}

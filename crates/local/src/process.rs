@@ -1,0 +1,145 @@
+//! The engine's process and the line that keeps it alive.
+//!
+//! Several processes may use one engine, and any of them may be killed. So nobody owns it: each user holds
+//! the writing end of a named pipe open, and a small shell script that started the engine reads the other
+//! end. When the last user is gone, however that came, the system closes the last writing end, the script
+//! reads the end of the pipe and kills its process group, the engine included. When the engine ends by
+//! itself the group goes too, and with it the pipe's reader: users notice on their next write.
+
+use std::ffi::OsString;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use rustix::fs::OFlags;
+use tokio::process::{Child, Command};
+
+const SCRIPT: &str = r#"
+trap '' HUP INT TERM
+( "$@" </dev/null; kill -KILL 0 ) &
+cat >/dev/null
+kill -KILL 0
+"#;
+
+/// How an engine is started.
+#[derive(Clone, Debug)]
+pub(crate) struct Launch {
+    pub(crate) program: PathBuf,
+    pub(crate) arguments: Vec<OsString>,
+    /// All its variables; it inherits none.
+    pub(crate) environment: Vec<(OsString, OsString)>,
+    pub(crate) directory: PathBuf,
+}
+
+/// The writing end of an engine's pipe: while it is open the engine lives.
+#[derive(Debug)]
+pub(crate) struct Line(File);
+
+impl Line {
+    /// Joins the users of an engine; fails when none reads there.
+    pub(crate) fn open(pipe: &Path) -> io::Result<Self> {
+        let flags = OFlags::NONBLOCK.bits().cast_signed();
+        Ok(Self(OpenOptions::new().write(true).custom_flags(flags).open(pipe)?))
+    }
+
+    /// False when the engine is gone.
+    pub(crate) fn is_alive(&self) -> bool {
+        match (&self.0).write_all(b".") {
+            Ok(()) => true,
+            // The pipe is full: its reader is slow, not dead.
+            Err(error) => error.kind() == io::ErrorKind::WouldBlock,
+        }
+    }
+}
+
+/// Starts an engine whose life hangs on a new pipe. Its output goes to `log`.
+pub(crate) async fn start(launch: &Launch, pipe: &Path, log: &Path) -> io::Result<(Line, Child)> {
+    make_pipe(pipe).await?;
+    let flags = OFlags::NONBLOCK.bits().cast_signed();
+    let reader = OpenOptions::new().read(true).custom_flags(flags).open(pipe)?;
+    let line = Line::open(pipe)?;
+    // Opening did not wait for a writer; reading must.
+    rustix::fs::fcntl_setfl(&reader, OFlags::empty())?;
+    let log = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(log)?;
+    let child = Command::new("/bin/sh")
+        .args(["-c", SCRIPT, "engine"])
+        .arg(&launch.program)
+        .args(&launch.arguments)
+        .env_clear()
+        .envs(launch.environment.iter().map(|(name, value)| (name, value)))
+        .current_dir(&launch.directory)
+        .stdin(Stdio::from(reader))
+        .stdout(Stdio::from(log.try_clone()?))
+        .stderr(Stdio::from(log))
+        .process_group(0)
+        .spawn()?;
+    Ok((line, child))
+}
+
+/// Makes the pipe, in place of an older one, whose users keep theirs. Nothing in the libraries we may use
+/// does this on every system, but a program does.
+async fn make_pipe(pipe: &Path) -> io::Result<()> {
+    match std::fs::remove_file(pipe) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let made = Command::new("mkfifo").args(["-m", "600"]).arg(pipe).output().await?;
+    match made.status.success() {
+        true => Ok(()),
+        false => Err(io::Error::other(String::from_utf8_lossy(&made.stderr).trim().to_owned())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn launch(script: &str) -> Launch {
+        Launch {
+            program: "/bin/sh".into(),
+            arguments: vec!["-c".into(), script.into()],
+            environment: vec![("PATH".into(), std::env::var_os("PATH").unwrap())],
+            directory: "/".into(),
+        }
+    }
+
+    #[tokio::test]
+    async fn an_engine_lives_until_its_last_user_leaves() {
+        let folder = tempfile::tempdir().unwrap();
+        let (pipe, log) = (folder.path().join("users"), folder.path().join("log"));
+        let (first, mut child) = start(&launch("sleep 1000"), &pipe, &log).await.unwrap();
+        let second = Line::open(&pipe).unwrap();
+        drop(first);
+        assert!(second.is_alive());
+        assert!(child.try_wait().unwrap().is_none());
+        drop(second);
+        child.wait().await.unwrap();
+        assert!(Line::open(&pipe).is_err());
+    }
+
+    #[tokio::test]
+    async fn users_notice_an_engine_that_ended_by_itself() {
+        let folder = tempfile::tempdir().unwrap();
+        let (pipe, log) = (folder.path().join("users"), folder.path().join("log"));
+        let (line, mut child) = start(&launch("echo broken; exit 3"), &pipe, &log).await.unwrap();
+        child.wait().await.unwrap();
+        let noticed = async {
+            while line.is_alive() {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(std::time::Duration::from_secs(10), noticed).await.unwrap();
+        assert_eq!(std::fs::read_to_string(&log).unwrap(), "broken\n");
+    }
+
+    #[tokio::test]
+    async fn an_engine_sees_no_variables_but_its_own() {
+        let folder = tempfile::tempdir().unwrap();
+        let (pipe, log) = (folder.path().join("users"), folder.path().join("log"));
+        let (_line, mut child) = start(&launch("echo ${CARGO_PKG_NAME-none}"), &pipe, &log).await.unwrap();
+        child.wait().await.unwrap();
+        assert_eq!(std::fs::read_to_string(&log).unwrap(), "none\n");
+    }
+}

