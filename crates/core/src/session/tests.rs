@@ -579,7 +579,7 @@ async fn a_model_is_told_with_the_next_prompt_what_was_undone_meanwhile() {
     run.prompt("create it").await;
     run.end().await;
     let file = RevertedFile {
-        change: FileChange { path: "/work/hello.txt".into(), before: Some("1".into()), after: None },
+        change: FileChange { path: "/w/hello.txt".into(), before: Some("1".into()), after: None },
         mode: None,
     };
     let fact = Fact::ChangesUndone(ChangesReverted { turn: 1, files: vec![file] });

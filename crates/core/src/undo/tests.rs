@@ -6,7 +6,7 @@ use super::*;
 
 fn change(path: &str, before: Option<&str>, after: Option<&str>) -> FileChange {
     let text = |hash: Option<&str>| hash.map(str::to_owned);
-    FileChange { path: Path::new("/work").join(path), before: text(before), after: text(after) }
+    FileChange { path: Path::new("/w").join(path), before: text(before), after: text(after) }
 }
 
 fn started(turn: u64) -> Fact {
@@ -33,7 +33,7 @@ fn records(facts: Vec<Fact>) -> Vec<Record> {
     let first = Fact::SessionStarted(Box::new(SessionStarted {
         version: 1,
         session: "s".into(),
-        cwd: "/work".into(),
+        cwd: "/w".into(),
         model: "m".into(),
         parent: None,
     }));
@@ -102,8 +102,8 @@ fn a_partial_undo_leaves_the_other_files_to_undo() {
     let paths = |direction| -> Vec<_> {
         turn.reversible(direction).map(|file| file.change.path.to_str().unwrap().to_owned()).collect()
     };
-    assert_eq!(paths(Direction::Undo), ["/work/b"]);
-    assert_eq!(paths(Direction::Redo), ["/work/a"]);
+    assert_eq!(paths(Direction::Undo), ["/w/b"]);
+    assert_eq!(paths(Direction::Redo), ["/w/a"]);
     assert_eq!(turn.reversible(Direction::Redo).next().unwrap().mode, Some(0o755));
 }
 
@@ -115,9 +115,9 @@ fn the_later_turn_that_is_in_the_way_is_named() {
         started(2),
         ended(2, vec![change("a", Some("1"), Some("2"))]),
     ]);
-    assert_eq!(history.later_turn(1, Path::new("/work/a"), Some("2")), Some(2));
-    assert_eq!(history.later_turn(1, Path::new("/work/a"), Some("mine")), None);
-    assert_eq!(history.later_turn(2, Path::new("/work/a"), Some("2")), None);
+    assert_eq!(history.later_turn(1, Path::new("/w/a"), Some("2")), Some(2));
+    assert_eq!(history.later_turn(1, Path::new("/w/a"), Some("mine")), None);
+    assert_eq!(history.later_turn(2, Path::new("/w/a"), Some("2")), None);
 }
 
 #[test]
