@@ -304,7 +304,7 @@ def main():
     parser.add_argument("--runs", type=int, default=1000, help="how many kills")
     parser.add_argument("--seed", type=int, default=1, help="the same seed kills at the same times")
     parser.add_argument("--workers", type=int, default=2, help="sessions at the same time")
-    parser.add_argument("--binaries", type=pathlib.Path, default=TARGET / "debug", help="where charla and charla-testkit are")
+    parser.add_argument("--binaries", type=lambda path: pathlib.Path(path).resolve(), default=TARGET / "debug", help="where charla and charla-testkit are")
     parser.add_argument("--keep", action="store_true", help="keep the folders")
     options = parser.parse_args()
     length = usual_length(options.binaries)
