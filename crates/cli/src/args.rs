@@ -264,6 +264,10 @@ pub enum AuthCommand {
         /// The provider, such as openai.
         provider: String,
     },
+    /// Log in to Google in the browser, for Vertex AI, with an OAuth client of your own (desktop app).
+    ///
+    /// The client comes from the variables `GOOGLE_OAUTH_CLIENT_ID` and `GOOGLE_OAUTH_CLIENT_SECRET`.
+    Login,
     /// Forget a kept key.
     Remove {
         /// The provider.

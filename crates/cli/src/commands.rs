@@ -14,7 +14,7 @@ use crate::keys::{KeyRing, Keys};
 use crate::policy::{self, PolicyArgs, PolicyPlace};
 use crate::printer::Printer;
 use crate::sessions::Sessions;
-use crate::{local, manual, models, replay, settings, trust, undo};
+use crate::{google, local, manual, models, replay, settings, trust, undo};
 
 /// Runs a command.
 pub fn run(command: Command, environment: &Environment, printer: &mut Printer) -> Result<(), Failure> {
@@ -90,15 +90,20 @@ fn show_settings(
 
 fn auth(command: AuthCommand, environment: &Environment, printer: &mut Printer) -> Result<(), Failure> {
     let settings = settings::load(environment, Vec::new())?.settings;
-    let (AuthCommand::Set { provider } | AuthCommand::Remove { provider }) = &command;
-    let entry = Directory::new(&settings).find(provider)?;
-    let ring = Keys::new(environment).ring().ok_or_else(|| {
-        Failure::config("there is no home directory to keep keys in").with_hint("set CHARLA_HOME")
-    })?;
+    let ring = || {
+        Keys::new(environment).ring().ok_or_else(|| {
+            Failure::config("there is no home directory to keep keys in").with_hint("set CHARLA_HOME")
+        })
+    };
     match command {
-        AuthCommand::Set { .. } => set_key(&entry.name, &ring, environment, printer),
-        AuthCommand::Remove { .. } => {
-            let known = ring.remove(&entry.name)?;
+        AuthCommand::Login => crate::runtime()?.block_on(google::login(&settings, environment, printer)),
+        AuthCommand::Set { provider } => {
+            let entry = Directory::new(&settings).find(&provider)?;
+            set_key(&entry.name, &ring()?, environment, printer)
+        }
+        AuthCommand::Remove { provider } => {
+            let entry = Directory::new(&settings).find(&provider)?;
+            let known = ring()?.remove(&entry.name)?;
             let done = if known { "forgot the key of" } else { "there was no kept key of" };
             printer.note(&format!("{done} {}", entry.name));
             Ok(())

@@ -1,19 +1,89 @@
-//! Google's application default credentials, for Vertex AI.
+//! Google's application default credentials, for Vertex AI, and logging in for them.
 
-use std::path::PathBuf;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use charla_providers::google::Credentials;
+use charla_providers::google::{Credentials, Login, LoginOptions, OAuthClient};
+use secrecy::ExposeSecret;
+use serde_json::json;
 
 use crate::environment::Environment;
 use crate::exit::Failure;
+use crate::printer::Printer;
+use crate::settings::Settings;
+use crate::{keys, wiring};
 
 const VARIABLE: &str = "GOOGLE_APPLICATION_CREDENTIALS";
+
+/// Where a login of ours is kept, in Charla's own folder.
+const KEPT: &str = "google-credentials.json";
+
+/// How long a person may take in the browser.
+const PATIENCE: Duration = Duration::from_secs(300);
+
+/// Logs a person in through the browser and keeps the permission.
+pub async fn login(
+    settings: &Settings,
+    environment: &Environment,
+    printer: &mut Printer,
+) -> Result<(), Failure> {
+    let variable = |name: &str| {
+        environment.variable(name).map(str::to_owned).ok_or_else(|| {
+            Failure::auth(format!("${name} is not set")).with_hint(
+                "make an OAuth client of the kind \"desktop app\" in the Google Cloud console and export its id and secret",
+            )
+        })
+    };
+    let oauth = OAuthClient {
+        id: variable("GOOGLE_OAUTH_CLIENT_ID")?,
+        secret: variable("GOOGLE_OAUTH_CLIENT_SECRET")?.into(),
+    };
+    let folder = environment.charla_home().ok_or_else(|| {
+        Failure::config("there is no home directory to keep the login in").with_hint("set CHARLA_HOME")
+    })?;
+    let client = wiring::client(settings, environment, true)?;
+    let failed = |error| Failure::from(&error);
+    let login = Login::start(oauth, LoginOptions::default()).await.map_err(failed)?;
+    printer.note(&format!("open this address in a browser on this machine:\n{}", login.url()));
+    let credentials = match tokio::time::timeout(PATIENCE, login.finish(&client)).await {
+        Ok(credentials) => credentials.map_err(failed)?,
+        Err(_) => return Err(Failure::auth("nobody logged in within five minutes")),
+    };
+    let path = keep(&credentials, &folder)?;
+    printer.note(&format!("logged in; kept in {}", path.display()));
+    Ok(())
+}
+
+/// Writes a login to a file only its owner can read.
+fn keep(credentials: &Credentials, folder: &Path) -> Result<PathBuf, Failure> {
+    let Credentials::AuthorizedUser { client_id, client_secret, refresh_token, token_uri } = credentials
+    else {
+        return Err(Failure::system("only a person's login is kept"));
+    };
+    let text = json!({
+        "type": "authorized_user",
+        "client_id": client_id,
+        "client_secret": client_secret.expose_secret(),
+        "refresh_token": refresh_token.expose_secret(),
+        "token_uri": token_uri,
+    });
+    let path = folder.join(KEPT);
+    let written = keys::private_folder(folder).and_then(|()| {
+        // A temporary file is private from the start and replaces an older login at once.
+        let mut file = tempfile::NamedTempFile::new_in(folder)?;
+        file.write_all(text.to_string().as_bytes())?;
+        file.persist(&path).map_err(|error| error.error)
+    });
+    written.map_err(|error| Failure::system(format!("cannot write {}: {error}", path.display())))?;
+    Ok(path)
+}
 
 /// The credentials and where they were found; `None` when there are none. A file that is named but
 /// cannot be used is a failure.
 pub fn default_credentials(environment: &Environment) -> Result<Option<(Credentials, PathBuf)>, Failure> {
     let named = environment.variable(VARIABLE).map(PathBuf::from);
-    let path = match named.clone().or_else(|| gcloud_file(environment)) {
+    let path = match named.clone().or_else(|| kept_file(environment)).or_else(|| gcloud_file(environment)) {
         Some(path) => path,
         None => return Ok(None),
     };
@@ -25,9 +95,15 @@ pub fn default_credentials(environment: &Environment) -> Result<Option<(Credenti
         Ok(credentials) => Ok(Some((credentials, path))),
         Err(error) => {
             let failure = Failure::auth(format!("{}: {}", path.display(), error.message));
-            Err(failure.with_hint("make a new one: gcloud auth application-default login"))
+            Err(failure
+                .with_hint("make a new one: `gcloud auth application-default login` or `charla auth login`"))
         }
     }
+}
+
+/// What [`login`] keeps.
+fn kept_file(environment: &Environment) -> Option<PathBuf> {
+    Some(environment.charla_home()?.join(KEPT)).filter(|path| path.exists())
 }
 
 /// What `gcloud auth application-default login` writes.
@@ -50,6 +126,20 @@ mod tests {
         let failure = default_credentials(&environment).unwrap_err();
         assert_eq!(failure.code, charla_proto::exit::AUTH);
         assert!(failure.message.starts_with("$GOOGLE_APPLICATION_CREDENTIALS: cannot read"), "{failure}");
+    }
+
+    #[test]
+    fn a_login_is_kept_privately_and_found_before_gclouds() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let home = folder.path().join("home");
+        let text = r#"{"type":"authorized_user","client_id":"i","client_secret":"s","refresh_token":"r"}"#;
+        let path = keep(&Credentials::from_json(text).unwrap(), &home).unwrap();
+        assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        let environment = Environment::of([("CHARLA_HOME", home.to_str().unwrap())]);
+        let (credentials, found) = default_credentials(&environment).unwrap().unwrap();
+        let Credentials::AuthorizedUser { refresh_token, .. } = credentials else { panic!("no user") };
+        assert_eq!((refresh_token.expose_secret(), found), ("r", path));
     }
 
     #[test]

@@ -141,7 +141,7 @@ async fn send(
                 .trim()
                 .to_owned(),
         )
-        .with_hint("log in again: `gcloud auth application-default login` or `charla auth login google`");
+        .with_hint("log in again: `gcloud auth application-default login` or `charla auth login`");
         error.detail.status = Some(status);
         return Err(error);
     }
