@@ -196,6 +196,25 @@ pub struct UsageMetadata {
 }
 
 impl UsageMetadata {
+    /// Adds the tokens of another answer: every answer of a run is paid for.
+    pub fn add(&mut self, more: &UsageMetadata) {
+        let total = self.total() + more.total();
+        let pairs = [
+            (&mut self.prompt_token_count, more.prompt_token_count),
+            (&mut self.candidates_token_count, more.candidates_token_count),
+            (&mut self.thoughts_token_count, more.thoughts_token_count),
+            (&mut self.cached_content_token_count, more.cached_content_token_count),
+            (&mut self.cache_write_token_count, more.cache_write_token_count),
+            (&mut self.tool_use_prompt_token_count, more.tool_use_prompt_token_count),
+        ];
+        for (sum, more) in pairs {
+            if let Some(more) = more {
+                *sum = Some(sum.unwrap_or(0) + more);
+            }
+        }
+        self.total_token_count = Some(total);
+    }
+
     /// All output tokens: visible and thoughts.
     pub fn output(&self) -> u64 {
         self.candidates_token_count.unwrap_or(0) + self.thoughts_token_count.unwrap_or(0)

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use charla_proto::{JournalError, Record};
+use charla_proto::JournalError;
 
 pub use blobs::Blobs;
 pub use list::{Listed, Summary};
@@ -100,13 +100,6 @@ impl Store {
         let file = OpenOptions::new().append(true).open(&path).map_err(|error| failed(&path, &error))?;
         lock(&file, &path)?;
         fs::remove_file(&path).map_err(|error| failed(&path, &error))
-    }
-
-    /// A new session that begins with the records of another, up to and including `to`.
-    pub fn fork(&self, session: &str, to: u64, first: Record) -> Result<Vec<Record>, JournalError> {
-        let read = self.read(session)?;
-        let kept = read.records.into_iter().skip(1).take_while(|record| record.seq <= to);
-        Ok(std::iter::once(first).chain(kept).collect())
     }
 }
 

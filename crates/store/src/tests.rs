@@ -1,8 +1,7 @@
 use std::fs;
 use std::sync::Arc;
 
-use charla_proto::Fact;
-use charla_proto::{Content, JOURNAL_VERSION, SessionStarted, TurnStarted};
+use charla_proto::{Content, Fact, JOURNAL_VERSION, Record, SessionStarted, TurnStarted};
 use proptest::prelude::*;
 
 use super::*;

@@ -59,7 +59,7 @@ impl Stats {
         if let Some(model) = self.finish_request()
             && let Some(usage) = usage
         {
-            add(&mut model.usage, usage);
+            model.usage.add(usage);
         }
     }
 
@@ -91,21 +91,6 @@ impl Stats {
             "tools": { "totalCalls": good + bad, "totalSuccess": good, "totalFail": bad, "byName": by_name },
         })
     }
-}
-
-/// Every answer of a run is paid for.
-fn add(sum: &mut UsageMetadata, more: &UsageMetadata) {
-    let plus = |sum: &mut Option<u64>, more: Option<u64>| {
-        if let Some(more) = more {
-            *sum = Some(sum.unwrap_or(0) + more);
-        }
-    };
-    let total = sum.total_token_count.unwrap_or(0) + more.total();
-    plus(&mut sum.prompt_token_count, more.prompt_token_count);
-    plus(&mut sum.candidates_token_count, more.candidates_token_count);
-    plus(&mut sum.thoughts_token_count, more.thoughts_token_count);
-    plus(&mut sum.cached_content_token_count, more.cached_content_token_count);
-    sum.total_token_count = Some(total);
 }
 
 impl ModelStats {

@@ -140,10 +140,21 @@ pub fn workspace_may_set(path: &KeyPath) -> bool {
     })
 }
 
+/// True for the name of a model file: loading one runs a parser of native code over whatever lies in the folder.
+fn names_model_file(value: &Value) -> bool {
+    match value {
+        Value::String(name) => name.starts_with("local/") || name.to_ascii_lowercase().ends_with(".gguf"),
+        Value::Array(names) => names.iter().any(names_model_file),
+        _ => false,
+    }
+}
+
 /// What a workspace sets that only a trusted one may.
 pub fn needing_trust(document: &Document) -> Vec<(KeyPath, Value)> {
     let all = leaves(&document.value).into_iter();
-    all.filter(|(path, _)| !workspace_may_set(path)).map(|(path, value)| (path, value.clone())).collect()
+    all.filter(|(path, value)| !workspace_may_set(path) || names_model_file(value))
+        .map(|(path, value)| (path, value.clone()))
+        .collect()
 }
 
 /// Takes out of a workspace's settings what it may not set; returns one notice for each, with the reason.

@@ -105,3 +105,17 @@ fn an_empty_workspace_has_nothing_to_trust() {
     let run = place.run(&["trust"]);
     assert_eq!((run.code, run.out.as_str()), (Some(0), "~/work has nothing to trust\n"));
 }
+
+#[test]
+fn an_untrusted_workspace_cannot_have_its_own_model_file_loaded() {
+    for settings in [
+        r#"{"model": {"name": "local/evil.gguf"}}"#,
+        r#"{"model": {"fallback": ["local/evil.gguf"]}}"#,
+        r#"{"providers": {"local": {"defaultModel": "evil.gguf"}}}"#,
+    ] {
+        let (server, place) = workspace(settings);
+        let run = place.run(&["-p", "hi"]);
+        assert_eq!((run.code, server.requests().len()), (Some(0), 1), "{settings}: {}", run.err);
+        assert!(run.err.contains("is ignored: this workspace is not trusted"), "{settings}: {}", run.err);
+    }
+}

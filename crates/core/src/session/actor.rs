@@ -288,7 +288,7 @@ impl Actor {
         let finish = response.finish_reason().cloned();
         let usage = response.usage_metadata;
         if let Some(usage) = &usage {
-            add(&mut self.spent, usage);
+            self.spent.add(usage);
         }
         let content = response.candidates.into_iter().next().and_then(|candidate| candidate.content);
         let mut content = content.unwrap_or_default();
@@ -374,18 +374,6 @@ impl Actor {
 
 fn turn_ended(turn: u64, end: TurnEnd, detail: Option<String>) -> Fact {
     Fact::TurnEnded(Box::new(TurnEnded { turn, end, detail, error: None }))
-}
-
-fn add(sum: &mut UsageMetadata, more: &UsageMetadata) {
-    let plus = |a: &mut Option<u64>, b: Option<u64>| {
-        if let Some(b) = b {
-            *a = Some(a.unwrap_or(0) + b);
-        }
-    };
-    plus(&mut sum.prompt_token_count, more.prompt_token_count);
-    plus(&mut sum.candidates_token_count, more.candidates_token_count);
-    plus(&mut sum.thoughts_token_count, more.thoughts_token_count);
-    plus(&mut sum.cached_content_token_count, more.cached_content_token_count);
 }
 
 fn cost(usage: &UsageMetadata, [input, output, cached]: [f64; 3]) -> f64 {
