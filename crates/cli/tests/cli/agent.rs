@@ -202,7 +202,12 @@ fn ctrl_c_ends_a_running_command_and_everything_it_started() {
         place.spawn(&["-m", "openai/gpt-test", "--approval-mode", "yolo", "-o", "stream-json", "-p", "wait"]);
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
     assert!(lines.by_ref().any(|line| line.contains("tool_output") && line.contains("started")));
-    assert!(runs(&seconds));
+    // The shell has said its word; its children may still be on their way to become `sleep`.
+    let said = Instant::now();
+    while !runs(&seconds) {
+        assert!(said.elapsed() < Duration::from_secs(20), "the command never ran");
+        std::thread::yield_now();
+    }
     let begin = Instant::now();
     let id = child.id().to_string();
     assert!(std::process::Command::new("kill").args(["-INT", &id]).status().unwrap().success());
