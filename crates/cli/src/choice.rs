@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use charla_local::{Engine, ServerKind, probe_window};
+use charla_local::{Engine, Model, ServerKind, probe_window};
 use charla_providers::endpoint::ModelRow;
 use charla_providers::generator::list_models;
 use charla_providers::google::Credentials;
@@ -85,6 +85,11 @@ impl Choice {
             Access::Engine(engine) => Some(engine),
             _ => None,
         }
+    }
+
+    /// True when it is the small model that comes with the engine.
+    pub fn is_built_in(&self) -> bool {
+        self.engine().is_some_and(|engine| engine.options().model == Model::BuiltIn)
     }
 
     /// `provider/model`.
