@@ -127,10 +127,11 @@ impl Actor {
 
     /// What a person can do about a conversation that does not fit.
     fn way_out(&self, best: &str) -> String {
-        let asked = "`/compress` it: the setting `compression.automatic` is off";
-        let asked = if self.settings.compression.automatic { "" } else { asked };
-        let ways = [asked, best, "use a model with a larger window (-m)"];
-        ways.into_iter().filter(|way| !way.is_empty()).collect::<Vec<_>>().join("; or ")
+        let asked = match self.settings.compression.automatic {
+            true => "",
+            false => "tell it in short with `/compress` (the setting `compression.automatic` is off), or ",
+        };
+        format!("{asked}{best}, or use a model with a larger window (-m)")
     }
 
     /// A summary that failed, or helped too little, is tried again when the conversation has grown; one that
@@ -159,7 +160,7 @@ impl Actor {
         let Some((calls, kept)) = compress::largest_outputs(&sent, share) else { return Ok(false) };
         let whole_in = self.ledger.place();
         self.ledger.commit(vec![Fact::OutputsCut(OutputsCut { calls, kept, whole_in })]).await?;
-        self.report(CompressionStatus::OutputsCut, before, CompressionTrigger::Auto, None);
+        self.tell(self.report(CompressionStatus::OutputsCut, before, CompressionTrigger::Auto));
         Ok(true)
     }
 
@@ -214,17 +215,19 @@ impl Actor {
         (trigger == CompressionTrigger::Manual || kept(&cut) < window).then_some(cut)
     }
 
+    /// What came of it, as things stand now.
     fn report(
         &self,
         status: CompressionStatus,
         before: u64,
         trigger: CompressionTrigger,
-        detail: Option<String>,
-    ) {
+    ) -> CompressionReport {
         let next = self.next_request();
-        let (after, messages) = (self.count(&next), next.contents.len());
-        let window = self.window();
-        let report = CompressionReport { status, before, after, trigger, messages, window, detail };
+        let (after, messages, window) = (self.count(&next), next.contents.len(), self.window());
+        CompressionReport { status, before, after, trigger, messages, window, usage: None, detail: None }
+    }
+
+    fn tell(&self, report: CompressionReport) {
         self.ledger.show(Delta::Compression(report));
     }
 
@@ -235,18 +238,20 @@ impl Actor {
     ) -> Result<(), JournalError> {
         let Phase::Summing(summary) = std::mem::replace(&mut self.phase, Phase::Idle) else { return Ok(()) };
         let Summary { cut, before, trigger, .. } = *summary;
+        let usage = answer.as_ref().ok().and_then(|answer| answer.usage_metadata.clone());
+        self.spend(usage.as_ref());
         let put = match answer {
-            Ok(answer) => {
-                self.spend(answer.usage_metadata.as_ref());
-                self.put(&answer, cut, before).await?
-            }
+            Ok(answer) => self.put(&answer, cut, before).await?,
             Err(error) if error.kind == LlmErrorKind::InvalidStream => {
                 Err((CompressionStatus::EmptySummary, Some(error)))
             }
             Err(error) => Err((CompressionStatus::Failed, Some(error))),
         };
         match put {
-            Ok(()) => self.report(CompressionStatus::Compressed, before, trigger, None),
+            Ok(()) => {
+                let report = self.report(CompressionStatus::Compressed, before, trigger);
+                self.tell(CompressionReport { usage, ..report });
+            }
             Err(failure) => {
                 if trigger == CompressionTrigger::Auto && self.try_again(&failure, before) {
                     return Ok(());
@@ -255,7 +260,9 @@ impl Actor {
                 let model = self.settings.template.model.clone();
                 let failed = CompressionFailed { status, tokens: before, model };
                 self.ledger.commit(vec![Fact::CompressionFailed(failed)]).await?;
-                self.report(status, before, trigger, error.map(|error| error.to_string()));
+                let detail = error.map(|error| error.to_string());
+                let report = self.report(status, before, trigger);
+                self.tell(CompressionReport { usage, detail, ..report });
             }
         }
         match trigger {
@@ -320,7 +327,7 @@ impl Actor {
         let before = self.count(&self.next_request());
         let begun = self.begin_summary(before, Duration::ZERO);
         if !begun {
-            self.report(CompressionStatus::NotNeeded, before, CompressionTrigger::Manual, None);
+            self.tell(self.report(CompressionStatus::NotNeeded, before, CompressionTrigger::Manual));
         }
         begun
     }
@@ -329,7 +336,7 @@ impl Actor {
     pub(super) fn give_up_summary(&mut self) {
         self.phase = Phase::Idle;
         let before = self.count(&self.next_request());
-        self.report(CompressionStatus::Cancelled, before, CompressionTrigger::Manual, None);
+        self.tell(self.report(CompressionStatus::Cancelled, before, CompressionTrigger::Manual));
     }
 
     /// Takes compressions back, between turns.
@@ -337,16 +344,17 @@ impl Actor {
         let trigger = CompressionTrigger::Manual;
         let before = self.count(&self.next_request());
         if !self.ledger.conversation.is_shortened() {
-            self.report(CompressionStatus::NothingToRestore, before, trigger, None);
+            self.tell(self.report(CompressionStatus::NothingToRestore, before, trigger));
             return Ok(());
         }
         // Read first: a journal that cannot be read must not leave a conversation with a hole.
         if let Err(error) = self.ledger.remember_everything().await {
-            self.report(CompressionStatus::Failed, before, trigger, Some(error.to_string()));
+            let report = self.report(CompressionStatus::Failed, before, trigger);
+            self.tell(CompressionReport { detail: Some(error.to_string()), ..report });
             return Ok(());
         }
         self.ledger.commit(vec![Fact::Restored(Restored {})]).await?;
-        self.report(CompressionStatus::Restored, before, trigger, None);
+        self.tell(self.report(CompressionStatus::Restored, before, trigger));
         Ok(())
     }
 }
