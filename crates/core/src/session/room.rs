@@ -29,6 +29,9 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 pub(super) struct Summary {
     pub(super) work: BoxFuture<'static, Result<GenerateResponse, LlmError>>,
     cut: Cut,
+    /// What the next request would have had, by whatever was known of it: decides whether to try again.
+    tokens: u64,
+    /// The same, counted in the way it is counted afterwards.
     before: u64,
     trigger: CompressionTrigger,
 }
@@ -166,7 +169,7 @@ impl Actor {
 
     /// Asks for a summary of the older part after a pause; false when there is nothing to cut off, or when no
     /// summary could help.
-    fn begin_summary(&mut self, before: u64, pause: Duration) -> bool {
+    fn begin_summary(&mut self, tokens: u64, pause: Duration) -> bool {
         let trigger = match self.ledger.conversation.turn {
             Some(_) => CompressionTrigger::Auto,
             None => CompressionTrigger::Manual,
@@ -174,13 +177,13 @@ impl Actor {
         let Some(cut) = self.choose_cut(trigger) else { return false };
         let window = self.settings.window.as_ref().map(|(window, count)| (*window, count));
         let older = Chat::new(cut.older.iter().cloned()).curated();
-        let Some(request) = compress::summary_request(&self.next_request(), &older, window) else {
-            return false;
-        };
+        let next = self.next_request();
+        let Some(request) = compress::summary_request(&next, &older, window) else { return false };
+        let before = self.count(&next);
         self.summaries += 1;
         self.ledger.show(Delta::PreCompress(PreCompress {
             trigger,
-            tokens: before,
+            tokens,
             window: self.window(),
             older: cut.older.len(),
             kept: cut.kept.len(),
@@ -190,7 +193,7 @@ impl Actor {
             tokio::time::sleep(pause).await;
             generator.generate(&request).await
         });
-        self.phase = Phase::Summing(Box::new(Summary { work, cut, before, trigger }));
+        self.phase = Phase::Summing(Box::new(Summary { work, cut, tokens, before, trigger }));
         true
     }
 
@@ -237,7 +240,7 @@ impl Actor {
         answer: Result<GenerateResponse, LlmError>,
     ) -> Result<(), JournalError> {
         let Phase::Summing(summary) = std::mem::replace(&mut self.phase, Phase::Idle) else { return Ok(()) };
-        let Summary { cut, before, trigger, .. } = *summary;
+        let Summary { cut, tokens, before, trigger, .. } = *summary;
         let usage = answer.as_ref().ok().and_then(|answer| answer.usage_metadata.clone());
         self.spend(usage.as_ref());
         let put = match answer {
@@ -253,12 +256,12 @@ impl Actor {
                 self.tell(CompressionReport { usage, ..report });
             }
             Err(failure) => {
-                if trigger == CompressionTrigger::Auto && self.try_again(&failure, before) {
+                if trigger == CompressionTrigger::Auto && self.try_again(&failure, tokens) {
                     return Ok(());
                 }
                 let (status, error) = failure;
                 let model = self.settings.template.model.clone();
-                let failed = CompressionFailed { status, tokens: before, model };
+                let failed = CompressionFailed { status, tokens, model };
                 self.ledger.commit(vec![Fact::CompressionFailed(failed)]).await?;
                 let detail = error.map(|error| error.to_string());
                 let report = self.report(status, before, trigger);
@@ -273,8 +276,8 @@ impl Actor {
 
     /// A second summary is worth its price only when nothing can be said without one, and the first failed in
     /// a way that may pass.
-    fn try_again(&mut self, (status, error): &Failure, before: u64) -> bool {
-        let must = self.window().is_some_and(|window| before >= u64::from(window));
+    fn try_again(&mut self, (status, error): &Failure, tokens: u64) -> bool {
+        let must = self.window().is_some_and(|window| tokens >= u64::from(window));
         let passing = match error {
             Some(error) => error.kind.is_retryable(),
             None => *status == CompressionStatus::EmptySummary,
@@ -285,7 +288,7 @@ impl Actor {
         }
         let named = error.as_ref().and_then(|error| error.detail.retry_after);
         let pause = if error.is_some() { named.unwrap_or(PAUSE) } else { Duration::ZERO };
-        pause <= LONGEST_PAUSE && self.begin_summary(before, pause)
+        pause <= LONGEST_PAUSE && self.begin_summary(tokens, pause)
     }
 
     /// Puts a summary in the place of the older part, if it is one and is shorter.
@@ -301,11 +304,10 @@ impl Actor {
         let (summary, acknowledgement) = compress::stand_ins(&snapshot, &cut, self.window());
         let (summary, acknowledgement) = (Arc::new(summary), Arc::new(acknowledgement));
         let mut request = self.next_request();
-        let now = self.count(&request);
         let told = [summary.clone(), acknowledgement.clone()];
         request.contents = Chat::new(told.into_iter().chain(cut.kept)).curated();
         let after = self.count(&request);
-        if after >= now {
+        if after >= before {
             return Ok(Err((CompressionStatus::WouldInflate, None)));
         }
         let Cut { kept_from, prompt, .. } = cut;
