@@ -11,6 +11,7 @@ mod engine;
 mod faults;
 mod kills;
 mod mistakes;
+mod parameters;
 mod place;
 mod policy;
 mod replays;
