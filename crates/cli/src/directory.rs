@@ -188,12 +188,12 @@ impl Entry {
                 style: facts.text_tools.style.unwrap_or_default(),
                 place: facts.text_tools.place.unwrap_or_default(),
                 preserve_context: facts.text_tools.preserve_context.unwrap_or(true),
-                parameters: parameters.with_usual(),
             },
             think: ThinkOptions {
                 start: facts.think_start.unwrap_or_default(),
                 switch: facts.think_switch.unwrap_or_default(),
             },
+            parameters: parameters.with_usual(),
         }
     }
 

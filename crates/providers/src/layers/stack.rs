@@ -5,7 +5,7 @@ use std::sync::Arc;
 use charla_proto::ContentGenerator;
 use serde::{Deserialize, Serialize};
 
-use super::{TextTools, TextToolsOptions, ThinkFilter, ThinkOptions};
+use super::{NamedParameters, ParameterMap, TextTools, TextToolsOptions, ThinkFilter, ThinkOptions};
 use crate::endpoint::Quirks;
 
 /// How a model calls tools.
@@ -44,16 +44,23 @@ pub struct StackOptions {
     pub text: TextToolsOptions,
     /// How its thoughts are found.
     pub think: ThinkOptions,
+    /// Other names it uses for parameters, in native calls and in text.
+    pub parameters: ParameterMap,
 }
 
-/// The generator with its layers: thoughts are taken out of the text before calls are looked for in it.
+/// The generator with its layers: thoughts are taken out of the text before calls are looked for in it, and
+/// calls have their parameters renamed wherever they come from.
 ///
 /// Goes below [`super::Resilient`], one stack for each link of the chain, so that an answer that holds nothing but thoughts
 /// is tried again and each model has its own mode.
 pub fn stack(generator: Arc<dyn ContentGenerator>, options: StackOptions) -> Arc<dyn ContentGenerator> {
     let filtered: Arc<dyn ContentGenerator> = Arc::new(ThinkFilter::over(generator, options.think));
-    match options.tools {
+    let calling = match options.tools {
         ToolMode::Native | ToolMode::Auto => filtered,
         ToolMode::Text => Arc::new(TextTools::over(filtered, options.text)),
+    };
+    if options.parameters.is_empty() {
+        return calling;
     }
+    Arc::new(NamedParameters::over(calling, options.parameters))
 }

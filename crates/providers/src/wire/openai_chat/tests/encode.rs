@@ -45,6 +45,27 @@ fn each_role_becomes_its_message() {
 }
 
 #[test]
+fn an_id_that_is_too_long_for_others_is_kept_for_the_server_that_made_it() {
+    let id = "call__0_list_directory_cmpl-93c7eec0-8df3-494b-be36-9128e164eeb8";
+    let target = plain();
+    let pair = |origin: &Target| {
+        let called = made_by(origin, Content::new(Role::Model, vec![call(id, "ls", json!({}))]));
+        let answered = Content::new(Role::User, vec![result(id, "ls", "main.rs")]);
+        let body = encode(&request([called, answered]), &target);
+        let sent = |value: &Value| value.as_str().unwrap().to_owned();
+        let call = sent(&body["messages"][0]["tool_calls"][0]["id"]);
+        assert_eq!(call, sent(&body["messages"][1]["tool_call_id"]));
+        call
+    };
+    assert_eq!(pair(&target), id);
+    let other =
+        Target::new(target.endpoint.clone(), ModelRow { id: "other".to_owned(), ..ModelRow::default() });
+    let short = pair(&other);
+    assert!(short.starts_with("call_") && short.len() <= 40, "{short}");
+    assert_eq!(short, pair(&other));
+}
+
+#[test]
 fn a_call_with_invalid_arguments_goes_back_as_an_empty_object() {
     let mut cut = FunctionCall::new("c1", "ls", Map::new());
     cut.set_args_text("{\"path\": \"sr");
@@ -173,6 +194,18 @@ fn thoughts_go_back_only_to_their_origin_and_only_where_the_server_wants_them() 
     assert_eq!(thought(ReasoningReplay::ToolLoop, false, true), Value::Null);
     assert_eq!(thought(ReasoningReplay::Always, false, true), "hm");
     assert_eq!(thought(ReasoningReplay::Always, true, false), Value::Null);
+    assert_eq!(thought(ReasoningReplay::ToolCalls, false, true), "hm");
+    assert_eq!(thought(ReasoningReplay::ToolCalls, true, false), "The next step is ls (c1).");
+}
+
+#[test]
+fn only_messages_with_calls_have_thoughts_where_the_server_insists_on_them() {
+    let target = target(Quirks { reasoning_replay: ReasoningReplay::ToolCalls, ..Quirks::default() });
+    let said = Content::new(Role::Model, vec![Part::thought("hm"), Part::text("Done.")]);
+    let contents = [tool_loop(&target), vec![made_by(&target, said)]].concat();
+    let body = encode(&request(contents), &target);
+    assert_eq!(body["messages"][1]["reasoning_content"], "hm");
+    assert_eq!(body["messages"][3], json!({"role": "assistant", "content": "Done."}));
 }
 
 #[test]

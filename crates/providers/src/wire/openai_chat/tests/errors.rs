@@ -1,6 +1,7 @@
 use serde_json::json;
 
 use super::*;
+use crate::endpoint::ReasoningReplay;
 
 fn error(quirks: Quirks, status: u16, body: &str) -> LlmError {
     OpenaiChat.error(&target(quirks), status, &HeaderMap::new(), body.as_bytes())
@@ -85,6 +86,40 @@ fn client_mistakes_told_as_500_are_not_retried() {
     assert_eq!(error(quirks(), 500, &body).kind, LlmErrorKind::ContextOverflow);
     let loading = json!({"error": {"message": "Loading model", "code": 503}}).to_string();
     assert_eq!(error(quirks(), 503, &loading).kind, LlmErrorKind::Overloaded);
+}
+
+#[test]
+fn a_client_mistake_told_as_500_is_known_by_the_servers_name_and_by_its_words() {
+    let broken = json!({"error": {"message": "it broke", "code": 500}}).to_string();
+    let mut headers = HeaderMap::new();
+    headers.insert("server", "llama.cpp".parse().unwrap());
+    let named = OpenaiChat.error(&plain(), 500, &headers, broken.as_bytes());
+    assert_eq!((named.kind, named.detail.status), (LlmErrorKind::InvalidRequest, Some(500)));
+    let invalid =
+        json!({"error": {"message": "7 validation errors:\n  {'type': 'string_type'}"}}).to_string();
+    assert_eq!(error(Quirks::default(), 500, &invalid).kind, LlmErrorKind::InvalidRequest);
+    assert_eq!(error(Quirks::default(), 502, &invalid).kind, LlmErrorKind::Server);
+    assert_eq!(error(Quirks::default(), 500, &broken).kind, LlmErrorKind::Server);
+}
+
+#[test]
+fn a_server_that_misses_thoughts_teaches_to_send_them() {
+    let learned = |words: &str, quirks: &Quirks| {
+        let body = json!({"error": {"message": words, "type": "invalid_request_error"}}).to_string();
+        OpenaiChat.learn(quirks, &error(Quirks::default(), 400, &body))
+    };
+    let insisting = Quirks { reasoning_replay: ReasoningReplay::ToolCalls, ..Quirks::default() };
+    for words in [
+        "Missing `reasoning_content` field in the assistant message at message index 2.",
+        "The `reasoning_content` in the thinking mode must be passed back to the API.",
+        "thinking is enabled but reasoning_content is missing in assistant tool call message at index 3",
+    ] {
+        assert_eq!(learned(words, &Quirks::default()), Some(insisting.clone()), "{words}");
+        assert_eq!(learned(words, &insisting), None, "it was sent already");
+    }
+    for words in ["property 'reasoning_content' is unsupported", "a parameter is missing"] {
+        assert_eq!(learned(words, &Quirks::default()), None, "{words}");
+    }
 }
 
 #[test]
