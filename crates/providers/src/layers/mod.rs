@@ -2,13 +2,14 @@
 //!
 //! From the outside in: [`Logging`] sees what the caller sees, retries included; [`Resilient`] tries
 //! again and falls back; under it stand the models of the chain, each a leaf generator with what it
-//! needs ([`stack`]): [`TextTools`] over [`ThinkFilter`].
+//! needs ([`stack`]): [`Reworded`] over [`TextTools`] over [`ThinkFilter`].
 
 mod logging;
 mod redact;
 mod remembered;
 mod resilient;
 mod retry;
+mod reworded;
 mod stack;
 mod text_tools;
 mod think;
@@ -17,6 +18,7 @@ pub use logging::{LogCall, LogEntry, LogError, LogEvent, LogSink, Logging};
 pub use redact::Redactor;
 pub use resilient::{Link, Resilient};
 pub use retry::{Random, RetryPolicy};
+pub use reworded::Reworded;
 pub use stack::{StackOptions, ToolMode, stack};
 pub use text_tools::{
     GuidancePlace, GuidanceStyle, ParameterMap, TextPiece, TextTools, TextToolsOptions, split_text,
