@@ -14,6 +14,8 @@
 //! }
 //! ```
 
+use std::collections::BTreeMap;
+
 use charla_proto::WireKind;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -44,6 +46,8 @@ pub struct Script {
     pub chat_thoughts: ChatThoughts,
     /// Milliseconds between the pieces of an echo.
     pub echo_pace: u64,
+    /// What is at other paths, such as a local server's `/props`.
+    pub pages: BTreeMap<String, Document>,
 }
 
 impl Default for Script {
@@ -59,6 +63,7 @@ impl Default for Script {
             extra_fields: Vec::new(),
             chat_thoughts: ChatThoughts::default(),
             echo_pace: 0,
+            pages: BTreeMap::new(),
         }
     }
 }
@@ -94,6 +99,14 @@ impl Script {
     /// The same script, wanting this key.
     pub fn with_key(mut self, key: impl Into<String>) -> Self {
         self.key = Some(key.into());
+        self
+    }
+
+    /// The same script with a JSON document at this path, whatever the method.
+    pub fn page(mut self, path: impl Into<String>, document: &Value) -> Self {
+        let body = document.to_string();
+        let document = Document { status: 200, content_type: "application/json".to_owned(), body };
+        self.pages.insert(path.into(), document);
         self
     }
 
