@@ -9,7 +9,7 @@ use crate::directory::{Directory, Entry};
 use crate::environment::Environment;
 use crate::keys::Keys;
 use crate::local;
-use crate::probe;
+use crate::servers;
 use crate::settings::{Settings, without_secrets};
 
 /// What is known of one provider.
@@ -25,7 +25,7 @@ pub struct Row {
 pub async fn survey(settings: &Settings, environment: &Environment) -> Vec<Row> {
     let directory = Directory::new(settings);
     let keys = Keys::new(environment);
-    let mut servers = probe::local_servers(&directory, &keys).await;
+    let mut servers = servers::local_servers(&directory, &keys).await;
     let rows = directory.entries().into_iter();
     rows.map(|entry| match servers.iter().position(|server| server.entry.name == entry.name) {
         Some(position) => local_row(servers.swap_remove(position)),
@@ -35,7 +35,7 @@ pub async fn survey(settings: &Settings, environment: &Environment) -> Vec<Row> 
     .collect()
 }
 
-fn local_row(server: probe::Server) -> Row {
+fn local_row(server: servers::Server) -> Row {
     let address = address(&server.entry);
     let (state, models) = match server.state {
         Ok(models) if models.is_empty() => (Err("runs, but has no model".to_owned()), models),

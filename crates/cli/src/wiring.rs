@@ -23,13 +23,17 @@ use crate::settings::{Layers, Settings, Source};
 /// How often a model may be asked in one turn when nobody says: enough for long work, an end for a runaway.
 const MAX_TURNS: u32 = 500;
 
+/// How long a local server may read a prompt before it says anything: minutes, where it computes without a graphics card.
+const LOCAL_FIRST_BYTE: Duration = Duration::from_secs(600);
+
 /// The values that hold when nobody sets them.
 pub fn put_defaults(layers: &mut Layers) {
     let network = NetworkOptions::default();
     let retry = RetryPolicy::default();
-    let values: [(&[&str], Value); 9] = [
+    let values: [(&[&str], Value); 10] = [
         (&["network", "connectTimeoutSeconds"], network.connect_timeout.as_secs().into()),
         (&["network", "firstByteTimeoutSeconds"], network.first_byte_timeout.as_secs().into()),
+        (&["network", "localFirstByteTimeoutSeconds"], LOCAL_FIRST_BYTE.as_secs().into()),
         (&["network", "idleTimeoutSeconds"], network.idle_timeout.as_secs().into()),
         (&["retry", "maxAttempts"], retry.max_attempts.into()),
         (&["retry", "initialDelaySeconds"], retry.initial_delay.as_secs().into()),
@@ -126,27 +130,45 @@ pub fn generator(
 }
 
 fn link(choice: Choice, settings: &Settings, client: &Client) -> Result<Link, Failure> {
-    let endpoint = choice.entry.endpoint()?;
-    let target = Target::new(Arc::new(endpoint.clone()), choice.row());
-    let credential = match choice.access {
-        Access::Engine(engine) => {
-            let generator = Arc::new(EngineGenerator::new(engine, endpoint, target.model, client.clone()));
-            let reference = format!("{}/{}", choice.entry.name, choice.model);
-            return Ok(Link { reference, model: choice.model, generator });
+    let reference = choice.reference();
+    let generator: Arc<dyn ContentGenerator> = match choice.engine() {
+        Some(engine) => {
+            let (endpoint, client) = (choice.entry.endpoint()?, client_for(&choice, settings, client));
+            Arc::new(EngineGenerator::new(engine.clone(), endpoint, choice.row(), client))
         }
-        Access::Open => Credential::None,
-        Access::Key(found) => Credential::Key(found.key),
+        None => stack(bare(&choice, settings, client)?, choice.layers(settings)?),
+    };
+    Ok(Link { reference, model: choice.model, generator })
+}
+
+/// A model's own generator, with nothing over its wire. Not for the engine's models.
+pub fn bare(
+    choice: &Choice,
+    settings: &Settings,
+    client: &Client,
+) -> Result<Arc<dyn ContentGenerator>, Failure> {
+    let target = Target::new(Arc::new(choice.entry.endpoint()?), choice.row());
+    let client = client_for(choice, settings, client);
+    let credential = match &choice.access {
+        Access::Open | Access::Engine(_) => Credential::None,
+        Access::Key(found) => Credential::Key(found.key.clone()),
         Access::Google(credentials, _) => {
-            Credential::Source(Arc::new(GoogleTokens::new(credentials, client.clone())))
+            Credential::Source(Arc::new(GoogleTokens::new(credentials.clone(), client.clone())))
         }
     };
-    let reference = target.reference();
-    let layers = choice.entry.layers(&choice.model, settings.model.tool_mode, &target.endpoint.quirks);
-    let generator: Arc<dyn ContentGenerator> = Arc::new(Generator::new(target, credential, client.clone()));
-    let extra = choice.entry.settings.extra_body;
-    let generator =
-        if extra.is_empty() { generator } else { Arc::new(ExtraBody { inner: generator, extra }) };
-    Ok(Link { reference, model: choice.model, generator: stack(generator, layers) })
+    let generator: Arc<dyn ContentGenerator> = Arc::new(Generator::new(target, credential, client));
+    let extra = choice.entry.settings.extra_body.clone();
+    Ok(if extra.is_empty() { generator } else { Arc::new(ExtraBody { inner: generator, extra }) })
+}
+
+/// A local server is waited for longer.
+fn client_for(choice: &Choice, settings: &Settings, client: &Client) -> Client {
+    if !choice.entry.is_local() {
+        return client.clone();
+    }
+    let mut limit = LOCAL_FIRST_BYTE;
+    set_patience(&mut limit, settings.network.local_first_byte_timeout_seconds);
+    client.with_first_byte_timeout(limit)
 }
 
 /// What every request of a session has beside the conversation.

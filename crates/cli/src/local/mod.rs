@@ -54,7 +54,7 @@ pub fn choice(
         }
     };
     let engine = Engine::new(options(model, settings, environment)?);
-    Ok(Choice { entry, model: name, access: Access::Engine(engine), window: None })
+    Ok(Choice::new(entry, name, Access::Engine(engine)))
 }
 
 /// True when the built-in model is there or may be fetched.

@@ -126,6 +126,7 @@ const WORKSPACE_MAY_SET: &[&[&str]] = &[
     &["retry"],
     &["network", "connectTimeoutSeconds"],
     &["network", "firstByteTimeoutSeconds"],
+    &["network", "localFirstByteTimeoutSeconds"],
     &["network", "idleTimeoutSeconds"],
     &["providers", "*", "models"],
     &["providers", "*", "quirks"],

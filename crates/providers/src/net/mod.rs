@@ -79,7 +79,7 @@ pub struct Client {
     inner: Arc<Inner>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Inner {
     options: NetworkOptions,
     http: reqwest::Client,
@@ -109,6 +109,13 @@ impl Client {
                 Ok(loopback.get_or_init(|| direct))
             }
         }
+    }
+
+    /// The same connections with another limit on the wait for the first byte.
+    pub fn with_first_byte_timeout(&self, limit: Duration) -> Self {
+        let mut inner = (*self.inner).clone();
+        inner.options.first_byte_timeout = limit;
+        Self { inner: Arc::new(inner) }
     }
 
     /// The options it was made with.
