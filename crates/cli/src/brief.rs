@@ -6,8 +6,12 @@ use charla_proto::FunctionDeclaration;
 use charla_proto::tool::{Tool, Toolbox};
 use serde_json::Value;
 
-/// A toolbox whose declarations have all their parameters but only the first sentence of each description. The
-/// tools themselves are the same.
+/// What a call cannot do without knowing is in the descriptions; the tools check these bounds themselves.
+const BOUNDS: [&str; 7] =
+    ["minLength", "maxLength", "minItems", "maxItems", "minimum", "maximum", "additionalProperties"];
+
+/// A toolbox whose declarations say each thing in one sentence: no bounds, and no optional parameters that are
+/// objects with fields of their own. The tools themselves are the same and take all their parameters.
 pub struct Brief<T> {
     inner: T,
     declarations: Vec<Arc<FunctionDeclaration>>,
@@ -43,18 +47,24 @@ fn shortened(full: &FunctionDeclaration) -> FunctionDeclaration {
 }
 
 fn shorten_schema(schema: &mut Value) {
-    match schema {
-        Value::Object(fields) => {
-            for (key, value) in fields.iter_mut() {
-                match value {
-                    // A parameter may itself be called `description`: then this is a schema.
-                    Value::String(text) if key == "description" => *text = first_sentence(text),
-                    value => shorten_schema(value),
-                }
+    let Value::Object(fields) = schema else { return };
+    fields.retain(|key, value| {
+        let nothing = key == "required" && value.as_array().is_some_and(Vec::is_empty);
+        !BOUNDS.contains(&key.as_str()) && !nothing
+    });
+    let required = fields.get("required").cloned().unwrap_or_default();
+    let is_required = |name: &str| required.as_array().is_some_and(|names| names.iter().any(|it| it == name));
+    for (key, value) in fields.iter_mut() {
+        match (key.as_str(), value) {
+            ("description", Value::String(text)) => *text = first_sentence(text),
+            ("properties", Value::Object(properties)) => {
+                properties.retain(|name, field| is_required(name) || field.get("properties").is_none());
+                properties.values_mut().for_each(shorten_schema);
             }
+            ("items", inner) => shorten_schema(inner),
+            ("anyOf" | "oneOf" | "allOf", Value::Array(forms)) => forms.iter_mut().for_each(shorten_schema),
+            _ => {}
         }
-        Value::Array(items) => items.iter_mut().for_each(shorten_schema),
-        _ => {}
     }
 }
 
@@ -73,17 +83,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_brief_declaration_has_every_parameter_and_one_sentence_for_each() {
+    fn a_brief_declaration_has_what_a_call_needs_in_one_sentence_each() {
         let full = FunctionDeclaration {
             name: "read_file".to_owned(),
             description: "Reads a file. Long files come in parts.\nMore.".to_owned(),
             parameters_json_schema: json!({
                 "type": "object",
                 "properties": {
-                    "file_path": {"type": "string", "description": "The file. Relative or not."},
+                    "file_path": {"type": "string", "minLength": 1, "description": "The file. Relative or not."},
                     "description": {"type": "string", "enum": ["a. b"]},
+                    "minimum": {"type": "array", "maxItems": 9, "items": {"type": "string", "minLength": 1}},
+                    "options": {"type": "object", "properties": {"a": {"type": "string"}}},
+                    "step": {"type": "object", "properties": {"b": {"type": "string"}}},
                 },
-                "required": ["file_path"],
+                "required": ["file_path", "step"],
+                "additionalProperties": false,
             }),
             ..FunctionDeclaration::default()
         };
@@ -94,8 +108,10 @@ mod tests {
             "properties": {
                 "file_path": {"type": "string", "description": "The file."},
                 "description": {"type": "string", "enum": ["a. b"]},
+                "minimum": {"type": "array", "items": {"type": "string"}},
+                "step": {"type": "object", "properties": {"b": {"type": "string"}}},
             },
-            "required": ["file_path"],
+            "required": ["file_path", "step"],
         });
         assert_eq!(short.parameters_json_schema, expected);
     }

@@ -147,7 +147,12 @@ pub fn bare(
     settings: &Settings,
     client: &Client,
 ) -> Result<Arc<dyn ContentGenerator>, Failure> {
-    let target = Target::new(Arc::new(choice.entry.endpoint()?), choice.row());
+    let mut endpoint = choice.entry.endpoint()?;
+    if choice.entry.is_local() && !choice.is_encrypted() {
+        // Local servers close connections at moments of their own; a new one costs nothing here.
+        endpoint.headers.push(("connection".to_owned(), "close".to_owned()));
+    }
+    let target = Target::new(Arc::new(endpoint), choice.row());
     let client = client_for(choice, settings, client);
     let credential = match &choice.access {
         Access::Open | Access::Engine(_) => Credential::None,
