@@ -2,7 +2,7 @@
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use charla_local::{Engine, InUse, Model};
 use charla_proto::{
@@ -12,6 +12,8 @@ use charla_proto::{
 use charla_providers::endpoint::{Endpoint, ModelRow, Target};
 use charla_providers::{Client, Credential, Generator};
 use futures_util::Stream;
+
+use super::plain::Speech;
 
 /// The built-in model repeats itself when it is allowed to go on.
 const BUILT_IN_OUTPUT: u32 = 512;
@@ -54,14 +56,16 @@ impl EngineGenerator {
         Generator::new(target, Credential::Key(used.key.clone()), self.client.clone())
     }
 
-    /// The smallest model answers best when nothing is left to chance and it is stopped in time.
-    fn tamed(&self, request: &GenerateRequest) -> GenerateRequest {
-        let mut request = request.clone();
-        if self.engine.options().model == Model::BuiltIn {
-            request.temperature = request.temperature.or(Some(0.0));
-            request.max_output_tokens = request.max_output_tokens.or(Some(BUILT_IN_OUTPUT));
+    /// The smallest model answers best when it is spoken to plainly, nothing is left to chance and it is
+    /// stopped in time.
+    fn in_its_words(&self, request: &GenerateRequest) -> (GenerateRequest, Option<Speech>) {
+        if self.engine.options().model != Model::BuiltIn {
+            return (request.clone(), None);
         }
-        request
+        let (mut request, speech) = Speech::of(request);
+        request.temperature = request.temperature.or(Some(0.0));
+        request.max_output_tokens = request.max_output_tokens.or(Some(BUILT_IN_OUTPUT));
+        (request, Some(speech))
     }
 }
 
@@ -72,15 +76,21 @@ impl ContentGenerator for EngineGenerator {
     ) -> BoxFuture<'a, Result<GenerateResponse, LlmError>> {
         Box::pin(async move {
             let (_used, generator) = self.ready().await?;
-            generator.generate(&self.tamed(request)).await
+            let (request, speech) = self.in_its_words(request);
+            let answer = generator.generate(&request).await?;
+            Ok(match speech {
+                Some(speech) => speech.restore(answer),
+                None => answer,
+            })
         })
     }
 
     fn stream<'a>(&'a self, request: &'a GenerateRequest) -> BoxFuture<'a, Result<ChunkStream, LlmError>> {
         Box::pin(async move {
             let (used, generator) = self.ready().await?;
-            let inner = generator.stream(&self.tamed(request)).await?;
-            Ok(Box::pin(Held { inner, _used: used }) as ChunkStream)
+            let (request, speech) = self.in_its_words(request);
+            let inner = generator.stream(&request).await?;
+            Ok(Box::pin(Held { inner, speech, _used: used }) as ChunkStream)
         })
     }
 
@@ -102,9 +112,10 @@ impl ContentGenerator for EngineGenerator {
     }
 }
 
-/// A stream that keeps the engine running.
+/// A stream that keeps the engine running, in our words.
 struct Held {
     inner: ChunkStream,
+    speech: Option<Speech>,
     _used: InUse,
 }
 
@@ -112,6 +123,12 @@ impl Stream for Held {
     type Item = Result<StreamEvent, LlmError>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        self.inner.as_mut().poll_next(cx)
+        let event = ready!(self.inner.as_mut().poll_next(cx));
+        Poll::Ready(match (event, &self.speech) {
+            (Some(Ok(StreamEvent::Chunk(chunk))), Some(speech)) => {
+                Some(Ok(StreamEvent::Chunk(speech.restore(chunk))))
+            }
+            (event, _) => event,
+        })
     }
 }

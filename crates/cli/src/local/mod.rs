@@ -3,6 +3,7 @@
 mod commands;
 mod compact;
 mod generator;
+mod plain;
 mod start;
 
 use std::num::NonZero;
