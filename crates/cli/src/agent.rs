@@ -141,6 +141,7 @@ impl Agent<'_> {
             somebody_to_ask: self.somebody_to_ask,
             isolation: "none: it runs with your own rights".to_owned(),
             window: mind.window.map(|window| (window, Arc::new(tokens::estimate) as Counter)),
+            compression: wiring::compression(self.settings),
             clock: now,
         };
         Ok(Assembled { setup, conversation: open.conversation, notices, processes })

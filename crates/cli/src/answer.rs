@@ -1,14 +1,14 @@
 //! The answer of a session, held to the schema that was asked for.
 
+use std::collections::VecDeque;
 use std::path::Path;
 
 use charla_core::session::{Command, Follower, SessionHandle};
-use charla_proto::{
-    CompressionReport, CompressionStatus, Content, FinishReason, LlmError, LlmErrorKind, TurnEvent,
-};
+use charla_proto::{CompressionTrigger, Content, FinishReason, LlmError, LlmErrorKind, TurnEvent};
 use serde_json::Value;
 
 use crate::approver::Approver;
+use crate::compression;
 use crate::environment::Environment;
 use crate::exit::Failure;
 use crate::headless::Events;
@@ -65,53 +65,22 @@ pub struct Answer {
     text: String,
     repairs: u32,
     /// What is still to be told before the next event is waited for.
-    pending: Option<TurnEvent>,
-}
-
-/// What a prompt that is no prompt asks of the session.
-pub fn command(prompt: &str) -> Option<Command> {
-    match prompt.trim() {
-        "/compress" => Some(Command::Compress),
-        "/uncompress" => Some(Command::Restore),
-        _ => None,
-    }
-}
-
-/// What came of a compression, in words; an error where it failed.
-fn told(report: &CompressionReport) -> Result<String, LlmError> {
-    let CompressionReport { before, after, .. } = report;
-    let failed = |why: &str| {
-        let message = format!("the conversation was not compressed, it is as it was: {why}");
-        Err(LlmError::new(LlmErrorKind::InvalidStream, message))
-    };
-    Ok(match report.status {
-        CompressionStatus::Compressed => {
-            format!("Chat history compressed from about {before} to {after} tokens.")
-        }
-        CompressionStatus::OutputsCut => {
-            format!("Large outputs were cut: about {before} tokens are now {after}.")
-        }
-        CompressionStatus::Restored => format!("The whole conversation is back: about {after} tokens."),
-        CompressionStatus::WouldInflate => {
-            "A summary would be longer than the conversation; nothing was changed.".to_owned()
-        }
-        CompressionStatus::NotNeeded => "Nothing to compress.".to_owned(),
-        CompressionStatus::Begun => "Compressing the conversation.".to_owned(),
-        CompressionStatus::EmptySummary => return failed("the model gave no summary"),
-        CompressionStatus::Failed => return failed("the model could not be asked"),
-    })
-}
-
-/// What a run is told of a compression that happened by itself.
-pub fn in_passing(report: &CompressionReport) -> String {
-    told(report).unwrap_or_else(|error| error.message)
+    pending: VecDeque<TurnEvent>,
 }
 
 impl Answer {
     /// Follows the turn that begins next. Questions go to the approver, if there is one.
     pub fn new(session: SessionHandle, schema: Option<OutputSchema>, approver: Option<Approver>) -> Self {
         let follower = Follower::new(session.subscribe());
-        Self { session, follower, schema, approver, text: String::new(), repairs: 0, pending: None }
+        Self {
+            session,
+            follower,
+            schema,
+            approver,
+            text: String::new(),
+            repairs: 0,
+            pending: VecDeque::new(),
+        }
     }
 
     /// Asks the model to mend its answer.
@@ -128,22 +97,20 @@ impl Answer {
 
 impl Events for Answer {
     async fn next(&mut self) -> Option<TurnEvent> {
-        if let Some(event) = self.pending.take() {
+        if let Some(event) = self.pending.pop_front() {
             return Some(event);
         }
         let event = self.follower.next().await?;
         match &event {
             // Asked for, it is the answer of the run; by itself, it happens beside it.
-            TurnEvent::ChatCompressed(report)
-                if report.asked && report.status != CompressionStatus::Begun =>
-            {
-                return Some(match told(report) {
-                    Ok(words) => {
-                        self.pending = Some(TurnEvent::Finished { reason: FinishReason::Stop, usage: None });
-                        TurnEvent::Content(words)
-                    }
-                    Err(error) => TurnEvent::Error(error),
-                });
+            TurnEvent::ChatCompressed(report) if report.trigger == CompressionTrigger::Manual => {
+                match compression::told(report) {
+                    Ok(words) => self.pending.extend([
+                        TurnEvent::Content(words),
+                        TurnEvent::Finished { reason: FinishReason::Stop, usage: None },
+                    ]),
+                    Err(error) => self.pending.push_back(TurnEvent::Error(error)),
+                }
             }
             TurnEvent::Content(text) => self.text.push_str(text),
             TurnEvent::WholeText(text) => self.text.clone_from(text),

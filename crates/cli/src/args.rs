@@ -20,6 +20,7 @@ Examples:
   charla --approval-mode auto_edit -p \"Fix the typo in README.md\"
   charla --resume -p \"And now add a test\"
   charla undo                        take the last turn's file changes back
+  charla --resume -p /compress       tell the older part of a conversation in short
   charla models                      which providers are ready, and why others are not
 
 Set up:
@@ -229,6 +230,8 @@ pub enum Command {
     Undo(crate::undo::UndoArgs),
     /// Take an undo back.
     Redo(crate::undo::UndoArgs),
+    /// Bring back the whole conversation of a session that was compressed.
+    Restore(crate::restore::RestoreArgs),
     /// Show what this workspace's own settings would do, and trust them.
     Trust(crate::trust::TrustArgs),
     /// Run a recorded session again, offline, against its own answers; show the first difference.

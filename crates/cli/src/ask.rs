@@ -10,7 +10,7 @@ use charla_tools::process::Processes;
 use serde_json::Value;
 
 use crate::agent::{Agent, Mind};
-use crate::answer::{self, Answer, OutputSchema};
+use crate::answer::{Answer, OutputSchema};
 use crate::approver::Approver;
 use crate::choice::{Choice, Chooser};
 use crate::environment::Environment;
@@ -21,7 +21,7 @@ use crate::log_file::LogFile;
 use crate::printer::Printer;
 use crate::sessions::{Begin, Open, Sessions};
 use crate::settings::{self, OutputFormat, Settings};
-use crate::{input, keep_alive, local, probe, wiring};
+use crate::{compression, input, keep_alive, local, probe, wiring};
 
 /// Runs a prompt to its end and returns the exit code.
 ///
@@ -77,7 +77,7 @@ impl Prepared {
         let mut events = Answer::new(self.session.clone(), self.schema, self.approver);
         self.session.send(Command::SetMode(self.mode)).await;
         let prompt = || Command::Prompt(Content::user(self.prompt.clone()));
-        self.session.send(answer::command(&self.prompt).unwrap_or_else(prompt)).await;
+        self.session.send(compression::command(&self.prompt).unwrap_or_else(prompt)).await;
         let session = self.session.clone();
         let stop = tokio::spawn(async move {
             cancel.cancelled().await;

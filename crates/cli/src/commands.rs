@@ -15,7 +15,7 @@ use crate::keys::{KeyRing, Keys};
 use crate::policy::{self, PolicyArgs, PolicyPlace};
 use crate::printer::Printer;
 use crate::sessions::Sessions;
-use crate::{google, local, manual, models, probe, replay, settings, trust, undo};
+use crate::{google, local, manual, models, probe, replay, restore, settings, trust, undo};
 
 /// Runs a command.
 pub fn run(command: Command, environment: &Environment, printer: &mut Printer) -> Result<(), Failure> {
@@ -37,6 +37,7 @@ pub fn run(command: Command, environment: &Environment, printer: &mut Printer) -
         Command::Approvals => Sessions::new(environment)?.approvals(printer),
         Command::Undo(args) => undo::run(Direction::Undo, &args, environment, printer),
         Command::Redo(args) => undo::run(Direction::Redo, &args, environment, printer),
+        Command::Restore(args) => restore::run(&args, environment, printer),
         Command::Trust(args) => trust::run(&args, environment, printer),
         Command::Replay { session, json } => replay::run(&session, json, environment, printer),
         Command::Completions { shell } => {

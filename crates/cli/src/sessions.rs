@@ -6,7 +6,7 @@ use std::time::SystemTime;
 use charla_proto::{
     BoxFuture, Conversation, Fact, JOURNAL_VERSION, Journal, JournalError, Record, SessionStarted,
 };
-use charla_store::{Opened, Store, Summary, Sync};
+use charla_store::{Opened, Resumed, Skipped, Store, Summary, Sync};
 
 use crate::environment::Environment;
 use crate::exit::Failure;
@@ -139,26 +139,28 @@ impl Sessions {
 
     fn resume(&self, which: &str) -> Result<Open, Failure> {
         let id = self.find(which)?;
-        let opened = self.lock(&id, "wait for it to end, or go on in a copy with --fork")?;
-        let notices = opened.read.skipped.iter().map(|skipped| {
-            format!("the session's journal: line {} was skipped: {}", skipped.line, skipped.reason)
-        });
-        let notices = notices.collect();
-        let conversation = Conversation::of(&opened.read.records);
-        if conversation.started.is_none() {
+        let resumed = self.resumed(&id, "wait for it to end, or go on in a copy with --fork")?;
+        let notices = about_skipped(&resumed.skipped);
+        Ok(Open { id, conversation: resumed.conversation, journal: Box::new(resumed.journal), notices })
+    }
+
+    /// Opens the session of this id to go on with it; `hint` is for when another process writes it.
+    pub fn resumed(&self, id: &str, hint: &str) -> Result<Resumed, Failure> {
+        let resumed = self.store.resume(id).map_err(|error| locked(id, &error, hint))?;
+        if resumed.conversation.started.is_none() {
             return Err(Failure::input(format!("the session {id} has no beginning")));
         }
-        Ok(Open { id, conversation, journal: Box::new(opened.journal), notices })
+        Ok(resumed)
+    }
+
+    /// What a session's records add up to, as far as it is needed to go on.
+    pub fn folded(&self, id: &str) -> Result<Conversation, Failure> {
+        self.store.fold(id).map_err(|error| unusable(&error))
     }
 
     /// Opens the session of this id for writing; `hint` is for when another process writes it.
     pub fn lock(&self, id: &str, hint: &str) -> Result<Opened, Failure> {
-        self.store.open(id).map_err(|error| match &error {
-            JournalError::Locked(_) => {
-                Failure::input(format!("the session {id} is in use by another process")).with_hint(hint)
-            }
-            _ => unusable(&error),
-        })
+        self.store.open(id).map_err(|error| locked(id, &error, hint))
     }
 
     /// The sessions of this folder, the latest first.
@@ -239,8 +241,7 @@ impl Sessions {
     pub fn approvals(&self, printer: &mut Printer) -> Result<(), Failure> {
         let mut waiting = 0;
         for session in self.list()? {
-            let read = self.store.read(&session.session).map_err(|error| unusable(&error))?;
-            for open in Conversation::of(&read.records).open_approvals() {
+            for open in self.folded(&session.session)?.open_approvals() {
                 waiting += 1;
                 let confirmation = &open.asked.confirmation;
                 let line =
@@ -259,6 +260,23 @@ impl Sessions {
 pub fn now() -> u64 {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// What a person should know about lines that were skipped.
+pub fn about_skipped(skipped: &[Skipped]) -> Vec<String> {
+    let notice = |skipped: &Skipped| {
+        format!("the session's journal: line {} was skipped: {}", skipped.line, skipped.reason)
+    };
+    skipped.iter().map(notice).collect()
+}
+
+fn locked(id: &str, error: &JournalError, hint: &str) -> Failure {
+    match error {
+        JournalError::Locked(_) => {
+            Failure::input(format!("the session {id} is in use by another process")).with_hint(hint)
+        }
+        _ => unusable(error),
+    }
 }
 
 fn unusable(error: &JournalError) -> Failure {

@@ -11,7 +11,7 @@ use clap::{Args, ValueHint};
 use crate::environment::Environment;
 use crate::exit::Failure;
 use crate::printer::Printer;
-use crate::sessions::{Sessions, now};
+use crate::sessions::{Sessions, about_skipped, now};
 
 /// How many sessions are looked at for one with changes, when the latest has none.
 const MOST_SESSIONS: usize = 20;
@@ -45,10 +45,7 @@ pub fn run(
         (sessions.read(&id)?.1, None)
     } else {
         let opened = sessions.lock(&id, "end it first; `--dry-run` works meanwhile")?;
-        for skipped in &opened.read.skipped {
-            let (line, reason) = (skipped.line, &skipped.reason);
-            printer.warning(&format!("the session's journal: line {line} was skipped: {reason}"));
-        }
+        about_skipped(&opened.read.skipped).iter().for_each(|notice| printer.warning(notice));
         (opened.read.records, Some(opened.journal))
     };
     let history = ChangeHistory::of(&records);

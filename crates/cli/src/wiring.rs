@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use charla_core::CancellationToken;
+use charla_core::compress::Compression;
 use charla_proto::{
     BoxFuture, ChunkStream, ContentGenerator, EmbedRequest, EmbedResponse, GenerateRequest, GenerateResponse,
     LlmError, Thinking, TokenCount,
@@ -30,7 +31,8 @@ const LOCAL_FIRST_BYTE: Duration = Duration::from_secs(600);
 pub fn put_defaults(layers: &mut Layers) {
     let network = NetworkOptions::default();
     let retry = RetryPolicy::default();
-    let values: [(&[&str], Value); 10] = [
+    let compression = Compression::default();
+    let values: [(&[&str], Value); 13] = [
         (&["network", "connectTimeoutSeconds"], network.connect_timeout.as_secs().into()),
         (&["network", "firstByteTimeoutSeconds"], network.first_byte_timeout.as_secs().into()),
         (&["network", "localFirstByteTimeoutSeconds"], LOCAL_FIRST_BYTE.as_secs().into()),
@@ -41,9 +43,22 @@ pub fn put_defaults(layers: &mut Layers) {
         (&["output", "format"], "text".into()),
         (&["output", "thoughts"], false.into()),
         (&["limits", "maxTurns"], MAX_TURNS.into()),
+        (&["compression", "automatic"], compression.automatic.into()),
+        (&["compression", "threshold"], compression.threshold.into()),
+        (&["compression", "keep"], compression.keep.into()),
     ];
     for (path, value) in values {
         layers.put_value(path, value, Source::BuiltIn);
+    }
+}
+
+/// When a session compresses, as the settings say.
+pub fn compression(settings: &Settings) -> Compression {
+    let (settings, default) = (&settings.compression, Compression::default());
+    Compression {
+        automatic: settings.automatic.unwrap_or(default.automatic),
+        threshold: settings.threshold.unwrap_or(default.threshold),
+        keep: settings.keep.unwrap_or(default.keep),
     }
 }
 

@@ -363,8 +363,9 @@ impl FunctionResponse {
         Self { id: Some(id.into()), name: name.into(), response, ..Self::default() }
     }
 
-    /// Keeps the beginning and the end of a long answer, `kept` characters in all, and says so.
-    pub fn cut(&mut self, kept: usize) {
+    /// Keeps the beginning and the end of a long answer, `kept` characters in all, and says so, and where
+    /// the whole is.
+    pub fn cut(&mut self, kept: usize, whole_in: Option<&str>) {
         let text = self.to_text();
         let count = text.chars().count();
         self.parts.clear();
@@ -374,7 +375,12 @@ impl FunctionResponse {
         let head: String = text.chars().take(kept / 4).collect();
         let tail: String = text.chars().skip(count - (kept - kept / 4)).collect();
         let key = if self.is_error() { "error" } else { "output" };
-        let short = format!("{head}\n[… {} characters were cut to make room …]\n{tail}", count - kept);
+        let cut = count - kept;
+        let id = self.id.as_deref().unwrap_or_default();
+        let place = whole_in.map(|place| format!("; the whole is in {place}, call {id}")).unwrap_or_default();
+        let note =
+            format!("[… {cut} characters were cut to make room{place}; call again for a part of it …]");
+        let short = format!("{head}\n{note}\n{tail}");
         self.response = Map::from_iter([(key.to_owned(), Value::String(short))]);
     }
 

@@ -70,6 +70,8 @@ pub enum TurnEvent {
         /// Tokens the step used.
         usage: Option<UsageMetadata>,
     },
+    /// The model is about to be asked for a summary of the older part.
+    PreCompress(PreCompress),
     /// The older part of the conversation was told in short, or was not, and why.
     ChatCompressed(CompressionReport),
     /// A source the model names.
@@ -109,12 +111,35 @@ pub enum TurnEvent {
     Error(LlmError),
 }
 
+/// Who wanted a compression.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CompressionTrigger {
+    /// Nobody: the window fills up.
+    Auto,
+    /// The user.
+    Manual,
+}
+
+/// A compression that is about to be tried: the last moment at which the conversation is whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PreCompress {
+    /// Who wanted it.
+    pub trigger: CompressionTrigger,
+    /// Tokens the next request would have.
+    pub tokens: u64,
+    /// The model's window, where it is known.
+    pub window: Option<u32>,
+    /// How many messages are going to be told in short.
+    pub older: usize,
+    /// How many stay as they are.
+    pub kept: usize,
+}
+
 /// What came of a compression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CompressionStatus {
-    /// It is about to be tried.
-    Begun,
     /// The older part is told in short from now on.
     Compressed,
     /// There was nothing to compress.
@@ -123,16 +148,20 @@ pub enum CompressionStatus {
     WouldInflate,
     /// The model gave no summary.
     EmptySummary,
-    /// The model failed.
+    /// The model failed, or the journal could not be read.
     Failed,
+    /// It was cancelled.
+    Cancelled,
     /// Large outputs were cut.
     OutputsCut,
-    /// A compression was taken back.
+    /// Compressions were taken back: the whole conversation is sent again.
     Restored,
+    /// There was no compression to take back.
+    NothingToRestore,
 }
 
 /// What came of a compression, with the tokens before and after.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CompressionReport {
     /// What.
     pub status: CompressionStatus,
@@ -140,8 +169,15 @@ pub struct CompressionReport {
     pub before: u64,
     /// Tokens after; the same where nothing changed.
     pub after: u64,
-    /// True when it was asked for, not done by itself.
-    pub asked: bool,
+    /// Who wanted it.
+    pub trigger: CompressionTrigger,
+    /// Messages the next request has.
+    pub messages: usize,
+    /// The model's window, where it is known.
+    pub window: Option<u32>,
+    /// What went wrong, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detail: Option<String>,
 }
 
 /// How a turn ended.

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::{
-    ApprovalMode, CallAsked, CallEnded, CallStatus, ChangesReverted, Compressed, Content, Fact, FunctionCall,
-    ModelContent, Outcome, OutputsCut, Part, PartKind, Record, Role, SessionStarted, TurnEnd, UsageMetadata,
+    ApprovalMode, CallAsked, CallEnded, CallStatus, ChangesReverted, Compressed, CompressionFailed, Content,
+    Fact, FunctionCall, ModelContent, Outcome, OutputsCut, Part, PartKind, Record, Role, SessionStarted,
+    TurnEnd, UsageMetadata,
 };
 
 /// A session as its records tell it. Folding a journal gives the same value as having been there.
@@ -13,7 +14,8 @@ use crate::{
 pub struct Conversation {
     /// The first record's facts; absent only before it.
     pub started: Option<SessionStarted>,
-    /// Everything that was said, with the record each content came with, oldest first.
+    /// What was said, with the record each content came with, oldest first: everything, unless what a summary
+    /// stands for was let go of.
     pub contents: Vec<(u64, Arc<Content>)>,
     /// The turn under way.
     pub turn: Option<OpenTurn>,
@@ -34,16 +36,21 @@ pub struct Conversation {
     pub reverted: Vec<(bool, ChangesReverted)>,
     /// What stands for the older part of the conversation when it is sent.
     pub compressed: Option<Compressed>,
+    /// The compression that failed last; none once one succeeded, or once the conversation is another.
+    pub compression_failed: Option<CompressionFailed>,
     /// Contents that are sent cut, by their record.
     trimmed: BTreeMap<u64, Arc<Content>>,
-    /// Where each turn began: its number, the record of its start, and how many contents there were.
+    /// Where each turn began: the record of its start, and how many turns there had been.
     marks: Vec<Mark>,
+    /// Contents were let go of, see [`Conversation::forget_replaced`].
+    forgetful: bool,
+    /// Contents that were let go of are needed again.
+    lacking: bool,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 struct Mark {
     seq: u64,
-    contents: usize,
     turns: u64,
 }
 
@@ -104,7 +111,7 @@ impl Conversation {
                 self.started = Some((**started).clone());
             }
             Fact::TurnStarted(started) => {
-                self.marks.push(Mark { seq: record.seq, contents: self.contents.len(), turns: self.turns });
+                self.marks.push(Mark { seq: record.seq, turns: self.turns });
                 self.turns = started.turn;
                 self.contents.push((record.seq, started.prompt.clone()));
                 self.turn = Some(OpenTurn { turn: started.turn, calls: Vec::new(), steps: 0 });
@@ -139,12 +146,13 @@ impl Conversation {
             Fact::Rewound(rewound) => self.rewind(rewound.to),
             Fact::Compressed(compressed) => {
                 self.compressed = Some((**compressed).clone());
+                self.compression_failed = None;
                 self.last_usage = None;
             }
+            Fact::CompressionFailed(failed) => self.compression_failed = Some(failed.clone()),
             Fact::Restored(_) => {
-                self.compressed = None;
                 self.trimmed.clear();
-                self.last_usage = None;
+                self.uncompress();
             }
             Fact::OutputsCut(cut) => self.cut_outputs(cut),
             Fact::ModeChanged(changed) => self.mode = changed.mode,
@@ -202,7 +210,7 @@ impl Conversation {
                     if let PartKind::FunctionResponse(response) = &mut part.kind
                         && response.id.as_ref().is_some_and(|id| cut.calls.contains(id))
                     {
-                        response.cut(cut.kept);
+                        response.cut(cut.kept, cut.whole_in.as_deref());
                     }
                 }
                 self.trimmed.insert(*seq, Arc::new(content));
@@ -214,17 +222,49 @@ impl Conversation {
     pub fn sent(&self) -> Vec<(u64, Arc<Content>)> {
         let from = self.compressed.as_ref().map_or(0, |compressed| compressed.kept_from);
         let stand_ins = self.compressed.iter().flat_map(|compressed| {
-            [(0, compressed.summary.clone()), (0, compressed.acknowledgement.clone())]
+            let told = [(0, compressed.summary.clone()), (0, compressed.acknowledgement.clone())];
+            told.into_iter().chain(compressed.prompt.clone())
         });
         let kept = self.contents.iter().filter(|(seq, _)| *seq >= from);
         let kept = kept.map(|(seq, content)| (*seq, self.trimmed.get(seq).unwrap_or(content).clone()));
         stand_ins.chain(kept).collect()
     }
 
+    /// True when less is sent than was said: a summary stands for a part, or outputs are cut.
+    pub fn is_shortened(&self) -> bool {
+        self.compressed.is_some() || !self.trimmed.is_empty()
+    }
+
+    /// Lets go of the contents a summary stands for: a conversation that is compressed again and again then
+    /// takes no more memory than what is sent. For holders of a journal to read them from again.
+    pub fn forget_replaced(&mut self) {
+        let Some(compressed) = &self.compressed else { return };
+        let from = compressed.kept_from;
+        let known = self.contents.len();
+        self.contents.retain(|(seq, _)| *seq >= from);
+        self.trimmed.retain(|seq, _| *seq >= from);
+        self.forgetful |= self.contents.len() < known;
+        self.contents.shrink_to(self.contents.len() * 2);
+    }
+
+    /// False when the last records ask for contents that were let go of. Then the journal must be folded
+    /// anew, without forgetting, before the conversation is used.
+    pub fn is_whole(&self) -> bool {
+        !self.lacking
+    }
+
+    fn uncompress(&mut self) {
+        self.compressed = None;
+        self.compression_failed = None;
+        self.last_usage = None;
+        self.lacking |= self.forgetful;
+    }
+
     fn rewind(&mut self, to: u64) {
         if self.compressed.as_ref().is_some_and(|compressed| compressed.kept_from > to) {
-            self.compressed = None;
+            self.uncompress();
         }
+        self.compression_failed = None;
         self.contents.retain(|(seq, _)| *seq <= to);
         while let Some(mark) = self.marks.last()
             && mark.seq > to

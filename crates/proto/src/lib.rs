@@ -33,18 +33,21 @@ pub use content::{
     WireKind,
 };
 pub use error::{ErrorDetail, LlmError, LlmErrorKind, exit};
-pub use event::{CompressionReport, CompressionStatus, RetryNotice, StreamEvent, TurnEnd, TurnEvent};
+pub use event::{
+    CompressionReport, CompressionStatus, CompressionTrigger, PreCompress, RetryNotice, StreamEvent, TurnEnd,
+    TurnEvent,
+};
 pub use extra::Extra;
 pub use fold::{Conversation, OpenApproval, OpenCall, OpenTurn};
-pub use journal::{Journal, JournalError};
+pub use journal::{Journal, JournalError, JournalReader};
 pub use parts::{
     append_to_last_text_part, flat_map_text_parts, part_to_string, parts_to_string, to_content, to_contents,
 };
 pub use port::{BoxFuture, ChunkStream, ContentGenerator};
 pub use record::{
-    ApprovalAnswered, CallAsked, CallEnded, CallStarted, ChangesReverted, Compressed, Fact, FileChange,
-    JOURNAL_VERSION, ModeChanged, ModelChanged, ModelContent, OutputsCut, Record, Restored, RevertedFile,
-    Rewound, SessionStarted, TurnEnded, TurnStarted,
+    ApprovalAnswered, CallAsked, CallEnded, CallStarted, ChangesReverted, Compressed, CompressionFailed,
+    Fact, FileChange, JOURNAL_VERSION, ModeChanged, ModelChanged, ModelContent, OutputsCut, Record, Restored,
+    RevertedFile, Rewound, SessionStarted, TurnEnded, TurnStarted,
 };
 pub use request::{
     EmbedRequest, FunctionCallingConfig, FunctionCallingMode, FunctionDeclaration, GenerateRequest,

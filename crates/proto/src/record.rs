@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use crate::{
-    ApprovalMode, CallStatus, Confirmation, Content, FinishReason, FunctionResponse, LlmErrorKind, Outcome,
-    TurnEnd, UsageMetadata,
+    ApprovalMode, CallStatus, CompressionStatus, Confirmation, Content, FinishReason, FunctionResponse,
+    LlmErrorKind, Outcome, TurnEnd, UsageMetadata,
 };
 
 /// The version of the journal's format, in its first record.
@@ -50,6 +50,9 @@ pub enum Fact {
     Rewound(Rewound),
     /// An older part of the conversation is told in short from now on. What was said stays in the journal.
     Compressed(Box<Compressed>),
+    /// A compression was tried and did not help. The conversation is as it was; it is written down so that the
+    /// next process does not pay for the same failure again.
+    CompressionFailed(CompressionFailed),
     /// The compression is taken back.
     Restored(Restored),
     /// Large outputs of tools are sent cut from now on.
@@ -208,8 +211,23 @@ pub struct Compressed {
     pub acknowledgement: Arc<Content>,
     /// The record of the first content that stays as it is.
     pub kept_from: u64,
+    /// The prompt of the turn under way, with its record: it stays, too, when even the first steps of its turn
+    /// are told in short.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<(u64, Arc<Content>)>,
     /// Tokens before and after, counted the same way.
     pub tokens: (u64, u64),
+}
+
+/// See [`Fact::CompressionFailed`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CompressionFailed {
+    /// Why.
+    pub status: CompressionStatus,
+    /// Tokens of the conversation then.
+    pub tokens: u64,
+    /// The model that was asked, as its provider knows it: another one may do better.
+    pub model: String,
 }
 
 /// See [`Fact::Restored`].
@@ -223,6 +241,9 @@ pub struct OutputsCut {
     pub calls: Vec<String>,
     /// How many characters are kept of each.
     pub kept: usize,
+    /// Where the whole outputs are, in the words the model is told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub whole_in: Option<String>,
 }
 
 /// See [`Fact::ModeChanged`].
@@ -273,6 +294,7 @@ impl Fact {
             Fact::TurnEnded(_) => "turn_ended",
             Fact::Rewound(_) => "rewound",
             Fact::Compressed(_) => "compressed",
+            Fact::CompressionFailed(_) => "compression_failed",
             Fact::Restored(_) => "restored",
             Fact::OutputsCut(_) => "outputs_cut",
             Fact::ModeChanged(_) => "mode_changed",
@@ -309,6 +331,7 @@ impl Record {
             "turn_ended" => Fact::TurnEnded(serde_json::from_str(line)?),
             "rewound" => Fact::Rewound(serde_json::from_str(line)?),
             "compressed" => Fact::Compressed(serde_json::from_str(line)?),
+            "compression_failed" => Fact::CompressionFailed(serde_json::from_str(line)?),
             "restored" => Fact::Restored(serde_json::from_str(line)?),
             "outputs_cut" => Fact::OutputsCut(serde_json::from_str(line)?),
             "mode_changed" => Fact::ModeChanged(serde_json::from_str(line)?),
@@ -349,6 +372,7 @@ impl Serialize for Record {
             Fact::TurnEnded(body) => Flat { seq, at, kind, body }.serialize(serializer),
             Fact::Rewound(body) => Flat { seq, at, kind, body }.serialize(serializer),
             Fact::Compressed(body) => Flat { seq, at, kind, body }.serialize(serializer),
+            Fact::CompressionFailed(body) => Flat { seq, at, kind, body }.serialize(serializer),
             Fact::Restored(body) => Flat { seq, at, kind, body }.serialize(serializer),
             Fact::OutputsCut(body) => Flat { seq, at, kind, body }.serialize(serializer),
             Fact::ModeChanged(body) => Flat { seq, at, kind, body }.serialize(serializer),

@@ -54,6 +54,10 @@ pub struct GenerateRequest {
     /// The answer's JSON Schema.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response_json_schema: Option<Arc<Value>>,
+    /// Most times the request may be sent, tries by other models included; unset leaves it to the settings.
+    /// For requests whose failure the caller can live with: it must not cost as much as an answer.
+    #[serde(skip)]
+    pub max_attempts: Option<u32>,
     /// Fields for the wire's body as they are (settings' `extraBody`).
     #[serde(flatten, skip_serializing_if = "Extra::is_empty")]
     pub extra: Extra,

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use charla_proto::JournalError;
+use charla_proto::{Conversation, JournalError};
 
 pub use blobs::Blobs;
 pub use list::{Listed, Summary};
@@ -40,6 +40,16 @@ pub struct Opened {
     pub journal: FileJournal,
     /// What was there.
     pub read: Read,
+}
+
+/// A session that was opened to go on with it.
+pub struct Resumed {
+    /// What is written goes here.
+    pub journal: FileJournal,
+    /// What was said so far, as far as it is needed to go on.
+    pub conversation: Conversation,
+    /// Lines that are no record.
+    pub skipped: Vec<Skipped>,
 }
 
 impl Store {
@@ -69,17 +79,38 @@ impl Store {
         Ok(FileJournal::new(file, path, self.sync, false))
     }
 
-    /// Opens a session to go on with it.
+    /// Opens a session for writing, with all its records.
     pub fn open(&self, session: &str) -> Result<Opened, JournalError> {
+        let (path, file) = self.locked(session)?;
+        let read = reader::read(&file).map_err(|error| failed(&path, &error))?;
+        let torn = read.torn;
+        Ok(Opened { journal: FileJournal::new(file, path, self.sync, torn), read })
+    }
+
+    /// Opens a session to go on with it. Takes memory for what is sent of it, not for all of it.
+    pub fn resume(&self, session: &str) -> Result<Resumed, JournalError> {
+        let (path, file) = self.locked(session)?;
+        let (conversation, seen) = reader::fold(&file).map_err(|error| failed(&path, &error))?;
+        let journal = FileJournal::new(file, path, self.sync, seen.torn);
+        Ok(Resumed { journal, conversation, skipped: seen.skipped })
+    }
+
+    /// A session's file, locked: what is read then stays the end of it.
+    fn locked(&self, session: &str) -> Result<(PathBuf, File), JournalError> {
         let path = self.path(session)?;
         let mut options = OpenOptions::new();
         options.read(true).append(true);
         let file = options.open(&path).map_err(|error| failed(&path, &error))?;
-        // Locked first: what is read then stays the end of the file.
         lock(&file, &path)?;
-        let read = reader::read(&file).map_err(|error| failed(&path, &error))?;
-        let torn = read.torn;
-        Ok(Opened { journal: FileJournal::new(file, path, self.sync, torn), read })
+        Ok((path, file))
+    }
+
+    /// What a session's records add up to, as far as it is needed to go on; another process may be writing it.
+    pub fn fold(&self, session: &str) -> Result<Conversation, JournalError> {
+        let path = self.path(session)?;
+        let file = File::open(&path).map_err(|error| failed(&path, &error))?;
+        let (conversation, _) = reader::fold(&file).map_err(|error| failed(&path, &error))?;
+        Ok(conversation)
     }
 
     /// Reads a session without opening it for writing; another process may be writing it.

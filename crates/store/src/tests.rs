@@ -1,7 +1,9 @@
 use std::fs;
 use std::sync::Arc;
 
-use charla_proto::{Content, Fact, JOURNAL_VERSION, Record, SessionStarted, TurnStarted};
+use charla_proto::{
+    Compressed, Content, Fact, JOURNAL_VERSION, Journal, Record, Restored, SessionStarted, TurnStarted,
+};
 use proptest::prelude::*;
 
 use super::*;
@@ -123,6 +125,51 @@ fn conversations_are_private_to_their_owner() {
     assert_eq!(fs::metadata(journal.path()).unwrap().permissions().mode() & 0o777, 0o600);
 }
 
+fn compressed(seq: u64, kept_from: u64) -> Record {
+    let fact = Compressed {
+        summary: Arc::new(Content::user("in short")),
+        acknowledgement: Arc::new(Content::model("ok")),
+        kept_from,
+        prompt: None,
+        tokens: (100, 10),
+    };
+    Record { seq, at: 7, fact: Fact::Compressed(Box::new(fact)) }
+}
+
+#[test]
+fn a_compressed_session_is_resumed_without_what_a_summary_stands_for() {
+    let (_folder, store) = store();
+    let mut journal = store.create("a").unwrap();
+    let mut records = vec![first("a")];
+    records.extend((2..100).map(|seq| prompt(seq, "words")));
+    records.push(compressed(100, 95));
+    journal.write(&records).unwrap();
+    drop(journal);
+    let mut resumed = store.resume("a").unwrap();
+    assert_eq!(resumed.conversation.contents.len(), 5);
+    assert_eq!(resumed.conversation.sent(), Conversation::of(&records).sent());
+    assert_eq!((resumed.conversation.turns, resumed.conversation.seq), (98, 100));
+    // Taken back, everything is there again.
+    let restored = Record { seq: 101, at: 8, fact: Fact::Restored(Restored {}) };
+    resumed.journal.write(&[restored]).unwrap();
+    assert_eq!(store.fold("a").unwrap().contents.len(), 98);
+    // And compressed again, it is not.
+    resumed.journal.write(&[compressed(102, 97)]).unwrap();
+    assert_eq!(store.fold("a").unwrap().contents.len(), 3);
+}
+
+#[test]
+fn a_journal_is_read_again_while_it_is_written() {
+    let (_folder, store) = store();
+    let mut journal = store.create("a").unwrap();
+    journal.write(&[first("a"), prompt(2, "one"), prompt(3, "two")]).unwrap();
+    let reader = Journal::reader(&journal).unwrap();
+    let mut seqs = Vec::new();
+    reader.read(1, &mut |record| seqs.push(record.seq)).unwrap();
+    assert_eq!(seqs, [2, 3]);
+    assert!(reader.place().ends_with("a.jsonl"));
+}
+
 proptest! {
     #[test]
     fn no_bytes_make_reading_fail(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
@@ -130,6 +177,7 @@ proptest! {
         drop(store.create("a").unwrap());
         fs::write(store.path("a").unwrap(), bytes).unwrap();
         prop_assert!(store.open("a").is_ok());
+        prop_assert!(store.resume("a").is_ok());
         prop_assert!(store.list().is_ok());
     }
 }

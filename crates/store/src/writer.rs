@@ -3,10 +3,12 @@
 use std::fs::File;
 use std::io::Write;
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use charla_proto::{BoxFuture, Fact, Journal, JournalError, Record};
+use charla_proto::{BoxFuture, Fact, Journal, JournalError, JournalReader, Record};
 
 use crate::failed;
+use crate::reader::FileReader;
 
 /// What a record survives once it is acknowledged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -77,5 +79,9 @@ fn is_border(fact: &Fact) -> bool {
 impl Journal for FileJournal {
     fn append<'a>(&'a mut self, records: &'a [Record]) -> BoxFuture<'a, Result<(), JournalError>> {
         Box::pin(std::future::ready(self.write(records)))
+    }
+
+    fn reader(&self) -> Option<Arc<dyn JournalReader>> {
+        Some(Arc::new(FileReader { path: self.path.clone() }))
     }
 }

@@ -148,3 +148,29 @@ pub(crate) fn characters(value: &Value) -> usize {
         _ => 0,
     }
 }
+
+/// Every sentence of the request that begins with `marker`, each once, in the form of a state snapshot.
+pub(crate) fn snapshot(body: &Value, marker: &str) -> String {
+    fn collect<'a>(value: &'a Value, marker: &str, found: &mut Vec<&'a str>) {
+        match value {
+            Value::String(text) => {
+                let sentences = text.match_indices(marker).filter_map(|(at, _)| text.get(at..));
+                let sentences = sentences.filter_map(|rest| rest.split(['\n', '"', '<', ';']).next());
+                for sentence in sentences.map(|rest| rest.split(". ").next().unwrap_or(rest).trim()) {
+                    if !found.contains(&sentence) {
+                        found.push(sentence);
+                    }
+                }
+            }
+            Value::Array(items) => items.iter().for_each(|item| collect(item, marker, found)),
+            Value::Object(fields) => fields.values().for_each(|field| collect(field, marker, found)),
+            _ => {}
+        }
+    }
+    let mut found = Vec::new();
+    collect(body, marker, &mut found);
+    let facts = found.join("; ");
+    format!(
+        "<state_snapshot>\n<overall_goal>what the session is about</overall_goal>\n<key_knowledge>{facts}</key_knowledge>\n</state_snapshot>"
+    )
+}

@@ -317,6 +317,9 @@ impl Reply {
 pub enum Step {
     /// Visible text.
     Text(String),
+    /// An honest summary: a `<state_snapshot>` of every sentence of the request that begins with this word, and
+    /// of nothing else. What the request does not hold cannot be in it.
+    Snapshot(String),
     /// A thought.
     Thought(String),
     /// A thought nobody may read: Anthropic's redacted block, a Responses reasoning item without summary.

@@ -28,13 +28,18 @@ impl Renderer for Json {
     }
 
     fn success(&mut self, story: &Story, printer: &mut Printer) -> Result<(), Failure> {
-        let document = json!({
+        let mut document = json!({
             "session_id": story.session_id,
             "model": story.stats.current_model(),
             "response": story.text,
             "finish_reason": story.finish_reason,
             "stats": story.stats.to_json(),
         });
+        if !story.compressions.is_empty()
+            && let Some(fields) = document.as_object_mut()
+        {
+            fields.insert("compressions".to_owned(), json!(story.compressions));
+        }
         printer.result(&format!("{document:#}\n"))
     }
 

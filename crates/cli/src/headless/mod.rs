@@ -13,11 +13,14 @@ use std::future::Future;
 use std::time::Instant;
 
 use charla_core::Turn;
-use charla_proto::{CallAsked, CallStatus, FinishReason, RetryNotice, TurnEnd, TurnEvent, exit};
+use charla_proto::{
+    CallAsked, CallStatus, CompressionReport, CompressionTrigger, FinishReason, RetryNotice, TurnEnd,
+    TurnEvent, exit,
+};
 use futures_util::future::poll_immediate;
 
 use self::stats::Stats;
-use crate::answer;
+use crate::compression;
 use crate::exit::Failure;
 use crate::printer::Printer;
 use crate::settings::OutputFormat;
@@ -33,6 +36,8 @@ struct Story {
     finish_reason: Option<FinishReason>,
     /// Calls that nobody was there to approve: what they would have done.
     unapproved: Vec<String>,
+    /// What came of compressions.
+    compressions: Vec<CompressionReport>,
     stats: Stats,
 }
 
@@ -90,6 +95,7 @@ impl View {
             text: String::new(),
             finish_reason: None,
             unapproved: Vec::new(),
+            compressions: Vec::new(),
             stats: Stats::default(),
         };
         Self { story, renderer, printer, asks: false, next_attempt: None }
@@ -207,7 +213,17 @@ impl View {
         match &event {
             TurnEvent::Content(text) => story.text.push_str(text),
             TurnEvent::WholeText(text) => story.text.clone_from(text),
-            TurnEvent::ChatCompressed(report) => self.printer.note(&answer::in_passing(report)),
+            TurnEvent::PreCompress(coming) => {
+                self.printer.fleeting(&format!("compressing {} messages", coming.older));
+            }
+            TurnEvent::ChatCompressed(report) => {
+                self.printer.clear_fleeting();
+                // What was asked for is the answer itself.
+                if report.trigger == CompressionTrigger::Auto {
+                    self.printer.note(&compression::in_passing(report));
+                }
+                story.compressions.push(report.clone());
+            }
             TurnEvent::StepEnded { usage } => {
                 story.stats.answered(usage.as_ref());
                 // Only the last step's text is the answer.

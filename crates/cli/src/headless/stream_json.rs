@@ -63,6 +63,7 @@ impl Renderer for StreamJson {
                 }
                 line(printer, "tool_result", fields)
             }
+            TurnEvent::PreCompress(coming) => line(printer, "pre_compress", json!(coming)),
             TurnEvent::ChatCompressed(report) => line(printer, "chat_compressed", json!(report)),
             TurnEvent::Citation(citation) => line(printer, "citation", json!(citation)),
             TurnEvent::Retry(notice) => {

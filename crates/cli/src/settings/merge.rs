@@ -124,6 +124,7 @@ const WORKSPACE_MAY_SET: &[&[&str]] = &[
     &["model"],
     &["output"],
     &["retry"],
+    &["compression"],
     &["network", "connectTimeoutSeconds"],
     &["network", "firstByteTimeoutSeconds"],
     &["network", "localFirstByteTimeoutSeconds"],

@@ -34,6 +34,8 @@ pub struct Settings {
     pub tools: ToolSettings,
     /// When a turn ends by itself.
     pub limits: LimitSettings,
+    /// When the older part of a conversation is told in short.
+    pub compression: CompressionSettings,
     /// The engine that runs models on this machine (`-m local`).
     pub local: LocalSettings,
 }
@@ -89,6 +91,20 @@ pub struct LimitSettings {
     /// How many US dollars one turn may cost; holds for models whose price is known.
     #[schemars(range(min = 0.0))]
     pub max_cost: Option<f64>,
+}
+
+/// When the older part of a conversation is told in short.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
+pub struct CompressionSettings {
+    /// Do it without being asked when the window fills up. Off, a conversation that no longer fits is an error.
+    pub automatic: Option<bool>,
+    /// The share of the model's window from which on it is done.
+    #[schemars(range(min = 0.1, max = 0.95))]
+    pub threshold: Option<f64>,
+    /// The share of the conversation, its newest part, that stays word for word.
+    #[schemars(range(min = 0.05, max = 0.9))]
+    pub keep: Option<f64>,
 }
 
 /// Which model answers, and how.

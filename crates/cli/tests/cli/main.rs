@@ -7,6 +7,7 @@ mod answers;
 mod approving;
 mod bad_input;
 mod commands;
+mod compressing;
 mod engine;
 mod faults;
 mod kills;

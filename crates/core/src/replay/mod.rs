@@ -20,6 +20,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc::{self, UnboundedReceiver};
 use tokio::time::timeout;
 
+use crate::compress::Compression;
 use crate::session::{Command, SessionHandle, SessionSetup};
 use parts::{Heard, RecordedModel, RecordedRules, RecordedTools, Stage, Told, Wire};
 use script::TurnScript;
@@ -130,6 +131,7 @@ fn setup(stage: &Arc<Stage>, wire: Wire) -> SessionSetup {
         isolation: stage.script.isolation(),
         // What was compressed then is folded in; nothing is compressed anew.
         window: None,
+        compression: Compression::default(),
         clock: || 0,
     }
 }

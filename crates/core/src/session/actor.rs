@@ -21,7 +21,7 @@ use super::tools::ended;
 use super::{Command, Delta, Limits};
 use crate::Turn;
 use crate::chat::NO_RESULT;
-use crate::compress::Counter;
+use crate::compress::{Compression, Counter};
 use crate::loop_guard::LoopGuard;
 use crate::scheduler::{Happening, Scheduler};
 use crate::undo::note_for_model;
@@ -40,6 +40,7 @@ pub(super) struct Settings {
     pub(super) somebody_to_ask: bool,
     pub(super) isolation: String,
     pub(super) window: Option<(u32, Counter)>,
+    pub(super) compression: Compression,
 }
 
 /// What the session waits for.
@@ -58,7 +59,7 @@ pub(super) struct Actor {
     pub(super) settings: Settings,
     pub(super) ledger: Ledger,
     commands: mpsc::Receiver<Command>,
-    waiting: VecDeque<Content>,
+    waiting: VecDeque<Waiting>,
     pub(super) phase: Phase,
     pub(super) grants: Grants,
     pub(super) guard: LoopGuard,
@@ -69,6 +70,15 @@ pub(super) struct Actor {
     spent: UsageMetadata,
     /// Summaries asked for on behalf of the current prompt.
     pub(super) summaries: u32,
+    /// How often the provider refused the current prompt as too long.
+    pub(super) refusals: u32,
+}
+
+/// What waits for the end of a turn.
+enum Waiting {
+    Prompt(Content),
+    Compress,
+    Restore,
 }
 
 /// What the loop woke up for.
@@ -94,6 +104,7 @@ impl Actor {
             abort_at: None,
             spent: UsageMetadata::default(),
             summaries: 0,
+            refusals: 0,
         }
     }
 
@@ -171,10 +182,7 @@ impl Actor {
 
     async fn command(&mut self, command: Command) -> Result<(), JournalError> {
         match command {
-            Command::Prompt(content) => {
-                self.waiting.push_back(content);
-                self.next_prompt().await
-            }
+            Command::Prompt(content) => self.wait_for_turn(Waiting::Prompt(content)).await,
             Command::Cancel => self.cancel().await,
             Command::Answer { approval, outcome, by, reply } => {
                 let answered = self.answer(&approval, outcome, by).await?;
@@ -182,9 +190,14 @@ impl Actor {
                 self.after_calls().await
             }
             Command::SetMode(mode) => self.set_mode(mode).await,
-            Command::Compress => self.compress().await,
-            Command::Restore => self.restore().await,
+            Command::Compress => self.wait_for_turn(Waiting::Compress).await,
+            Command::Restore => self.wait_for_turn(Waiting::Restore).await,
         }
+    }
+
+    async fn wait_for_turn(&mut self, waiting: Waiting) -> Result<(), JournalError> {
+        self.waiting.push_back(waiting);
+        self.next_prompt().await
     }
 
     async fn set_mode(&mut self, mode: ApprovalMode) -> Result<(), JournalError> {
@@ -198,7 +211,18 @@ impl Actor {
         if !matches!(self.phase, Phase::Idle) {
             return Ok(());
         }
-        let Some(mut prompt) = self.waiting.pop_front() else { return Ok(()) };
+        let mut prompt = loop {
+            match self.waiting.pop_front() {
+                None => return Ok(()),
+                Some(Waiting::Prompt(prompt)) => break prompt,
+                Some(Waiting::Restore) => self.restore().await?,
+                Some(Waiting::Compress) => {
+                    if self.compress() {
+                        return Ok(());
+                    }
+                }
+            }
+        };
         // The model must not go on believing in files that the user has put back.
         if let Some(note) = note_for_model(&self.ledger.conversation) {
             prompt.parts.insert(0, Part::text(note));
@@ -208,6 +232,7 @@ impl Actor {
         self.spent = UsageMetadata::default();
         self.ending = None;
         self.summaries = 0;
+        self.refusals = 0;
         let started = TurnStarted { turn, prompt: Arc::new(Content { role: Role::User, ..prompt }) };
         self.ledger.commit(vec![Fact::TurnStarted(started)]).await?;
         self.ask_model().await
@@ -237,6 +262,13 @@ impl Actor {
             request.tools.push(Tool::functions(declarations));
         }
         request
+    }
+
+    /// Counts an answer towards the turn's limits.
+    pub(super) fn spend(&mut self, usage: Option<&UsageMetadata>) {
+        if let Some(usage) = usage {
+            self.spent.add(usage);
+        }
     }
 
     fn limit_reached(&self) -> Option<(TurnEnd, String)> {
@@ -274,7 +306,8 @@ impl Actor {
             TurnEvent::ToolCallRequest(_) => {}
             TurnEvent::Finished { .. } => return self.answer_complete().await,
             TurnEvent::UserCancelled => return self.answer_cancelled().await,
-            TurnEvent::InvalidStream(error) | TurnEvent::ContextOverflow(error) | TurnEvent::Error(error) => {
+            TurnEvent::ContextOverflow(error) => return self.refused_as_too_long(error).await,
+            TurnEvent::InvalidStream(error) | TurnEvent::Error(error) => {
                 return self.fail_turn(&error).await;
             }
             _ => {}
@@ -287,9 +320,7 @@ impl Actor {
         let response = turn.response().clone();
         let finish = response.finish_reason().cloned();
         let usage = response.usage_metadata;
-        if let Some(usage) = &usage {
-            self.spent.add(usage);
-        }
+        self.spend(usage.as_ref());
         let content = response.candidates.into_iter().next().and_then(|candidate| candidate.content);
         let mut content = content.unwrap_or_default();
         content.role = Role::Model;
@@ -334,7 +365,7 @@ impl Actor {
                 self.end_turn(TurnEnd::Cancelled, None).await
             }
             Phase::Summing(_) => {
-                self.phase = Phase::Idle;
+                self.give_up_summary();
                 Ok(())
             }
         }

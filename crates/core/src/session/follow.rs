@@ -67,6 +67,7 @@ impl Follower {
             Delta::Thought(text) => TurnEvent::Thought(text),
             Delta::Retry(notice) => TurnEvent::Retry(notice),
             Delta::ModelSwitched { from, to, reason } => TurnEvent::ModelSwitched { from, to, reason },
+            Delta::PreCompress(coming) => TurnEvent::PreCompress(coming),
             Delta::Compression(report) => TurnEvent::ChatCompressed(report),
             Delta::Citation(citation) => TurnEvent::Citation(citation),
             Delta::Live { call, text } => TurnEvent::ToolCallLive { call, text },

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use charla_proto::{Conversation, Fact, Journal, JournalError, Record};
+use charla_proto::{Conversation, Fact, Journal, JournalError, JournalReader, Record};
 use tokio::sync::broadcast;
 
 use super::subscription::Recent;
@@ -28,6 +28,7 @@ impl Publisher {
 /// A session's books.
 pub(super) struct Ledger {
     journal: Box<dyn Journal>,
+    reader: Option<Arc<dyn JournalReader>>,
     pub(super) conversation: Conversation,
     pub(super) chat: Chat,
     publisher: Publisher,
@@ -38,12 +39,16 @@ pub(super) struct Ledger {
 impl Ledger {
     pub(super) fn new(
         journal: Box<dyn Journal>,
-        conversation: Conversation,
+        mut conversation: Conversation,
         publisher: Publisher,
         clock: fn() -> u64,
     ) -> Self {
+        let reader = journal.reader();
+        if reader.is_some() {
+            conversation.forget_replaced();
+        }
         let chat = Chat::new(conversation.sent().into_iter().map(|(_, content)| content));
-        Self { journal, conversation, chat, publisher, clock, broken: None }
+        Self { journal, reader, conversation, chat, publisher, clock, broken: None }
     }
 
     /// Writes facts down, then folds them in, then shows them. On an error nothing of them is true, and
@@ -65,6 +70,9 @@ impl Ledger {
             let known = self.conversation.contents.len();
             self.conversation.apply(&record);
             if changes_what_is_sent(&record.fact) {
+                if self.reader.is_some() {
+                    self.conversation.forget_replaced();
+                }
                 self.chat = Chat::new(self.conversation.sent().into_iter().map(|(_, content)| content));
             } else {
                 for (_, content) in self.conversation.contents.iter().skip(known) {
@@ -73,6 +81,27 @@ impl Ledger {
             }
             self.publisher.publish(SessionEvent::Record(Arc::new(record)));
         }
+        Ok(())
+    }
+
+    /// Where everything is written down, for those who are told only a part.
+    pub(super) fn place(&self) -> Option<String> {
+        self.reader.as_ref().map(|reader| reader.place())
+    }
+
+    /// Brings back what was let go of. On an error all is as it was.
+    pub(super) async fn remember_everything(&mut self) -> Result<(), JournalError> {
+        let Some(reader) = self.reader.clone() else { return Ok(()) };
+        let read = tokio::task::spawn_blocking(move || {
+            let mut whole = Conversation::new();
+            reader.read(0, &mut |record| whole.apply(&record)).map(|()| whole)
+        });
+        let whole = read.await.map_err(|error| JournalError::Io(error.to_string()))??;
+        if whole.seq != self.conversation.seq {
+            let (read, known) = (whole.seq, self.conversation.seq);
+            return Err(JournalError::Io(format!("it ends with record {read}, not with {known}")));
+        }
+        self.conversation = whole;
         Ok(())
     }
 

@@ -17,11 +17,11 @@ use std::sync::Arc;
 use charla_proto::tool::Toolbox;
 use charla_proto::{
     ApprovalMode, Citation, CompressionReport, Content, ContentGenerator, Conversation, GenerateRequest,
-    Journal, JournalError, LlmError, Outcome, Policy, Record, RetryNotice, ToolContext,
+    Journal, JournalError, LlmError, Outcome, Policy, PreCompress, Record, RetryNotice, ToolContext,
 };
 use tokio::sync::{broadcast, mpsc, oneshot};
 
-use crate::compress::Counter;
+use crate::compress::{Compression, Counter};
 pub use follow::Follower;
 use ledger::Ledger;
 use subscription::Recent;
@@ -57,6 +57,8 @@ pub struct SessionSetup {
     pub isolation: String,
     /// The model's window in tokens and how they are counted; without it nothing is compressed by itself.
     pub window: Option<(u32, Counter)>,
+    /// When the conversation is compressed, and how much of it stays.
+    pub compression: Compression,
     /// Milliseconds since 1970.
     pub clock: fn() -> u64,
 }
@@ -93,9 +95,9 @@ pub enum Command {
     },
     /// Change how much is allowed without asking.
     SetMode(ApprovalMode),
-    /// Tell the older part of the conversation in short.
+    /// Tell the older part of the conversation in short. While a turn runs it waits for its end.
     Compress,
-    /// Take a compression back.
+    /// Take compressions back. While a turn runs it waits for its end.
     Restore,
 }
 
@@ -148,7 +150,9 @@ pub enum Delta {
     },
     /// A source.
     Citation(Citation),
-    /// A compression begins or has ended.
+    /// The model is about to be asked for a summary.
+    PreCompress(PreCompress),
+    /// A compression has ended, or was not needed.
     Compression(CompressionReport),
     /// The turn is about to end with this error, told in full; the record keeps its kind and words.
     Failed(LlmError),
@@ -177,7 +181,7 @@ impl SessionHandle {
     pub fn start(setup: SessionSetup, conversation: Conversation) -> Self {
         let (commands, receiver) = mpsc::channel(COMMANDS);
         let (events, _) = broadcast::channel(EVENTS);
-        let recent = Recent::default();
+        let recent = Recent::new(conversation.seq, setup.journal.reader());
         let handle = Self { commands, events: events.clone(), recent: recent.clone() };
         let publisher = ledger::Publisher { events, recent };
         let ledger = Ledger::new(setup.journal, conversation, publisher, setup.clock);
@@ -191,6 +195,7 @@ impl SessionHandle {
             somebody_to_ask: setup.somebody_to_ask,
             isolation: setup.isolation,
             window: setup.window,
+            compression: setup.compression,
         };
         tokio::spawn(actor::Actor::new(settings, ledger, receiver).run());
         handle

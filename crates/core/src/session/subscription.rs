@@ -1,39 +1,101 @@
 //! A subscriber's end: every record once and in order, deltas while they keep up.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use charla_proto::Record;
+use charla_proto::{Fact, JournalReader, Record};
 use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
 
 use super::SessionEvent;
+use crate::compress::size;
 
-/// How many records are kept for subscribers that lag; one that lags more reads the journal.
+/// How many records are kept for subscribers that lag, and how many characters of them where older ones can be
+/// read from the journal: a session of any length must not grow by what was already shown.
 const KEPT: usize = 4096;
+const KEPT_CHARACTERS: usize = 4 * 1024 * 1024;
 
 /// The last records, shared by the session and its subscribers. Locked only to push or copy pointers.
-#[derive(Clone, Default)]
-pub(super) struct Recent(Arc<Mutex<VecDeque<Arc<Record>>>>);
+#[derive(Clone)]
+pub(super) struct Recent {
+    records: Arc<Mutex<Kept>>,
+    /// The last record before the session started.
+    base: u64,
+    reader: Option<Arc<dyn JournalReader>>,
+}
+
+#[derive(Default)]
+struct Kept {
+    records: VecDeque<(usize, Arc<Record>)>,
+    characters: usize,
+}
 
 impl Recent {
-    pub(super) fn push(&self, record: Arc<Record>) {
-        let mut records = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if records.len() == KEPT {
-            records.pop_front();
-        }
-        records.push_back(record);
+    pub(super) fn new(base: u64, reader: Option<Arc<dyn JournalReader>>) -> Self {
+        Self { records: Arc::default(), base, reader }
     }
 
-    fn after(&self, seq: u64) -> Vec<Arc<Record>> {
-        let records = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let from = records.partition_point(|record| record.seq <= seq);
-        records.range(from..).cloned().collect()
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.records.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn push(&self, record: Arc<Record>) {
+        let most = self.reader.as_ref().map_or(usize::MAX, |_| KEPT_CHARACTERS);
+        let mut kept = self.kept();
+        let characters = characters(&record.fact);
+        kept.characters += characters;
+        kept.records.push_back((characters, record));
+        // The newest stays, however large: its number tells where new subscribers begin.
+        while kept.records.len() > 1
+            && (kept.records.len() > KEPT || kept.characters > most)
+            && let Some((characters, _)) = kept.records.pop_front()
+        {
+            kept.characters -= characters;
+        }
+    }
+
+    /// Every record after number `seq` that is kept here, and whether some before them are not.
+    fn after(&self, seq: u64) -> (Vec<Arc<Record>>, bool) {
+        let kept = self.kept();
+        let from = kept.records.partition_point(|(_, record)| record.seq <= seq);
+        let records: Vec<_> = kept.records.range(from..).map(|(_, record)| record.clone()).collect();
+        let gap = records.first().is_some_and(|first| first.seq > seq + 1);
+        (records, gap)
+    }
+
+    /// Every record after number `seq`, from the journal where it is no longer kept.
+    async fn read_after(&self, seq: u64) -> Vec<Arc<Record>> {
+        let (kept, gap) = self.after(seq);
+        let (true, Some(reader)) = (gap, self.reader.clone()) else { return kept };
+        let before = kept.first().map_or(u64::MAX, |first| first.seq);
+        let read = tokio::task::spawn_blocking(move || {
+            let mut missing = Vec::new();
+            let read = reader.read(seq, &mut |record| {
+                if record.seq < before {
+                    missing.push(Arc::new(record));
+                }
+            });
+            read.map(|()| missing)
+        });
+        // A journal that cannot be read breaks the session at its next write, and that is told to everybody.
+        let missing = read.await.ok().and_then(Result::ok).unwrap_or_default();
+        missing.into_iter().chain(kept).collect()
     }
 
     pub(super) fn last(&self) -> u64 {
-        let records = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        records.back().map_or(0, |record| record.seq)
+        self.kept().records.back().map_or(self.base, |(_, record)| record.seq)
+    }
+}
+
+/// About how many characters a fact holds.
+fn characters(fact: &Fact) -> usize {
+    const ANY: usize = 200;
+    ANY + match fact {
+        Fact::TurnStarted(started) => size(&started.prompt),
+        Fact::ModelContent(said) => size(&said.content),
+        Fact::CallEnded(ended) => ended.response.to_text().len(),
+        Fact::Compressed(compressed) => size(&compressed.summary),
+        _ => 0,
     }
 }
 
@@ -43,12 +105,14 @@ pub struct Subscription {
     recent: Recent,
     waiting: VecDeque<SessionEvent>,
     seen: u64,
+    /// Events were lost, and the records among them are not read again yet.
+    behind: bool,
 }
 
 impl Subscription {
     pub(super) fn new(events: broadcast::Receiver<SessionEvent>, recent: Recent) -> Self {
         let seen = recent.last();
-        Self { events, recent, waiting: VecDeque::new(), seen }
+        Self { events, recent, waiting: VecDeque::new(), seen, behind: false }
     }
 
     /// The next event; `None` when the session has ended. A subscriber that was too slow is told by
@@ -58,6 +122,16 @@ impl Subscription {
             if let Some(event) = self.waiting.pop_front() {
                 return Some(event);
             }
+            if self.behind {
+                let records = self.recent.read_after(self.seen).await;
+                self.behind = false;
+                self.waiting.push_back(SessionEvent::Missed);
+                for record in records {
+                    self.seen = record.seq;
+                    self.waiting.push_back(SessionEvent::Record(record));
+                }
+                continue;
+            }
             match self.events.recv().await {
                 Ok(SessionEvent::Record(record)) if record.seq <= self.seen => {}
                 Ok(SessionEvent::Record(record)) => {
@@ -65,13 +139,7 @@ impl Subscription {
                     return Some(SessionEvent::Record(record));
                 }
                 Ok(event) => return Some(event),
-                Err(RecvError::Lagged(_)) => {
-                    self.waiting.push_back(SessionEvent::Missed);
-                    for record in self.recent.after(self.seen) {
-                        self.seen = record.seq;
-                        self.waiting.push_back(SessionEvent::Record(record));
-                    }
-                }
+                Err(RecvError::Lagged(_)) => self.behind = true,
                 Err(RecvError::Closed) => return None,
             }
         }

@@ -7,9 +7,9 @@ use charla_proto::tool::Tool as ToolTrait;
 use charla_proto::{
     Args, BoxFuture, CallStatus, Candidate, ChangesReverted, ChunkStream, ConfirmationDetail, Effect,
     EmbedRequest, EmbedResponse, Fact, FileChange, FinishReason, FunctionCall, FunctionDeclaration,
-    GenerateResponse, Invocation, Lane, LlmError, LlmErrorKind, Missing, Part, Plan, Preview, Question,
-    RevertedFile, Role, RunContext, SessionStarted, StreamEvent, TokenCount, ToolError, ToolOutput, TurnEnd,
-    Verdict,
+    GenerateResponse, Invocation, JournalReader, Lane, LlmError, LlmErrorKind, Missing, Part, Plan, Preview,
+    Question, RevertedFile, Role, RunContext, SessionStarted, StreamEvent, TokenCount, ToolError, ToolOutput,
+    TurnEnd, Verdict,
 };
 use futures_util::stream;
 use proptest::prelude::*;
@@ -17,7 +17,9 @@ use serde_json::{Map, json};
 
 use super::*;
 
+mod memory;
 mod room;
+mod summaries;
 
 /// What the model does when asked.
 #[derive(Clone, Debug)]
@@ -25,6 +27,8 @@ pub(crate) enum Reply {
     Text(&'static str),
     Calls(Vec<(&'static str, u32)>),
     Fails,
+    /// The conversation is too long for it.
+    TooLong,
     /// Says something and then nothing more.
     Hangs,
 }
@@ -39,22 +43,44 @@ pub(crate) struct World {
     /// How many more records the journal takes before the process "dies".
     room: Mutex<Option<usize>>,
     calls: Mutex<u32>,
-    /// What a summary says; `None` fails.
-    summary: Mutex<Option<String>>,
+    /// Who summarises; `None` fails.
+    summariser: Mutex<Option<Summariser>>,
     summaries: Mutex<u32>,
+}
+
+type Summariser = Arc<dyn Fn(&GenerateRequest) -> Result<GenerateResponse, LlmError> + Send + Sync>;
+
+/// An answer of these parts that ended for this reason.
+fn ended_with(parts: Vec<Part>, finish: FinishReason) -> GenerateResponse {
+    let content = Some(Content::new(Role::Model, parts));
+    let candidate = Candidate { content, finish_reason: Some(finish), ..Candidate::default() };
+    GenerateResponse { candidates: vec![candidate], ..GenerateResponse::default() }
+}
+
+impl World {
+    /// Summaries say this from now on.
+    fn summarise(&self, text: impl Into<String>) {
+        let text = text.into();
+        let answer =
+            move |_: &GenerateRequest| Ok(ended_with(vec![Part::text(text.clone())], FinishReason::Stop));
+        *self.summariser.lock().unwrap() = Some(Arc::new(answer));
+    }
 }
 
 struct Model(Arc<World>);
 
 impl ContentGenerator for Model {
-    fn generate<'a>(&'a self, _: &'a GenerateRequest) -> BoxFuture<'a, Result<GenerateResponse, LlmError>> {
+    fn generate<'a>(
+        &'a self,
+        request: &'a GenerateRequest,
+    ) -> BoxFuture<'a, Result<GenerateResponse, LlmError>> {
         *self.0.summaries.lock().unwrap() += 1;
-        let summary = self.0.summary.lock().unwrap().clone();
-        Box::pin(async move {
-            let Some(text) = summary else { return Err(LlmError::new(LlmErrorKind::Server, "fake")) };
-            let candidate = Candidate { content: Some(Content::model(text)), ..Candidate::default() };
-            Ok(GenerateResponse { candidates: vec![candidate], ..GenerateResponse::default() })
-        })
+        let summariser = self.0.summariser.lock().unwrap().clone();
+        let answer = match summariser {
+            Some(summariser) => summariser(request),
+            None => Err(LlmError::new(LlmErrorKind::Server, "fake")),
+        };
+        Box::pin(std::future::ready(answer))
     }
 
     fn stream<'a>(&'a self, request: &'a GenerateRequest) -> BoxFuture<'a, Result<ChunkStream, LlmError>> {
@@ -66,11 +92,14 @@ impl ContentGenerator for Model {
             Reply::Text(text) => vec![Part::text(*text)],
             Reply::Calls(calls) => calls.iter().map(|(name, n)| self.call(name, *n)).collect(),
             Reply::Hangs => vec![Part::text("partial")],
-            Reply::Fails => vec![],
+            Reply::Fails | Reply::TooLong => vec![],
         };
         Box::pin(async move {
             if matches!(reply, Reply::Fails) {
                 return Err(LlmError::new(LlmErrorKind::Server, "fake failure"));
+            }
+            if matches!(reply, Reply::TooLong) {
+                return Err(LlmError::new(LlmErrorKind::ContextOverflow, "too long"));
             }
             let hangs = matches!(reply, Reply::Hangs);
             let candidate = Candidate {
@@ -188,8 +217,13 @@ impl Invocation for FakeInvocation {
                     content: vec![Part::text(format!("said {}", self.answers.join(", ")))],
                     ..ToolOutput::default()
                 },
+                // A large number is the size of the result.
                 _ => ToolOutput {
-                    content: vec![Part::text(format!("result {}", self.n))],
+                    content: vec![Part::text(format!(
+                        "result {}{}",
+                        self.n,
+                        if self.n >= 1000 { "x".repeat(self.n as usize) } else { String::new() }
+                    ))],
                     ..ToolOutput::default()
                 },
             }
@@ -256,6 +290,22 @@ impl Journal for MemoryJournal {
             Ok(())
         })
     }
+
+    fn reader(&self) -> Option<Arc<dyn JournalReader>> {
+        Some(Arc::new(MemoryJournal(self.0.clone())))
+    }
+}
+
+impl JournalReader for MemoryJournal {
+    fn read(&self, after: u64, each: &mut dyn FnMut(Record)) -> Result<(), JournalError> {
+        let records = self.0.journal.lock().unwrap().clone();
+        records.into_iter().filter(|record| record.seq > after).for_each(each);
+        Ok(())
+    }
+
+    fn place(&self) -> String {
+        "the journal of the test".to_owned()
+    }
 }
 
 fn setup(world: &Arc<World>, somebody: bool) -> SessionSetup {
@@ -275,6 +325,7 @@ fn setup(world: &Arc<World>, somebody: bool) -> SessionSetup {
         somebody_to_ask: somebody,
         isolation: "none".to_owned(),
         window: None,
+        compression: Compression::default(),
         clock: || 0,
     }
 }

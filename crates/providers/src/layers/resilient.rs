@@ -176,6 +176,12 @@ impl Run {
         run
     }
 
+    /// The settings' number, unless the request asks for less.
+    fn max_attempts(&self) -> u32 {
+        let most = self.shared.policy.max_attempts;
+        self.request.max_attempts.map_or(most, |wanted| wanted.min(most))
+    }
+
     fn current(&self) -> Option<&Link> {
         self.shared.chain.get(self.link)
     }
@@ -271,7 +277,7 @@ impl Run {
         let shared = self.shared.clone();
         let next = self.next_link();
         let decision = shared.policy.decide(&error, &mut self.failures, next.is_some(), (shared.random)());
-        let used_up = self.attempts >= shared.policy.max_attempts;
+        let used_up = self.attempts >= self.max_attempts();
         match (decision, next) {
             (Decision::Again(delay), _) if !used_up => {
                 if error.kind == LlmErrorKind::InvalidStream {
@@ -310,7 +316,7 @@ impl Run {
     fn announce(&mut self, error: LlmError, delay: Duration) {
         self.pending.push_back(StreamEvent::Retry(RetryNotice {
             attempt: self.attempts,
-            max_attempts: self.shared.policy.max_attempts,
+            max_attempts: self.max_attempts(),
             delay,
             error,
             withdraws: std::mem::take(&mut self.shown),

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::fault::{Cut, Failure, LineEnds};
 use crate::opaque::Ledger;
+use crate::reading::snapshot;
 use crate::route::Form;
 use crate::script::{Call, ChatThoughts, Finish, Reply, Step, Usage};
 
@@ -253,6 +254,9 @@ impl<'a> Body<'a> {
                     encoder.text(piece, &mut events);
                     self.send(&mut events);
                 }
+            }
+            Step::Snapshot(marker) => {
+                self.step(&Step::Text(snapshot(self.asked.body, marker)), encoder);
             }
             Step::Thought(text) => {
                 self.thought += text.chars().count();

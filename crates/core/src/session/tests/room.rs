@@ -1,40 +1,44 @@
-//! Compression: what is kept, what is refused, what can be taken back.
+//! Compression: what is kept, what can be taken back, what is done when nothing helps.
 
-use charla_proto::{CompressionReport, CompressionStatus};
+use charla_proto::{CompressionReport, CompressionStatus, CompressionTrigger, PreCompress};
 
 use super::*;
+use crate::compress::Counter;
 
-/// A window of this many tokens, a token being four characters of text or result.
-fn small_window(world: &Arc<World>, window: u32) -> SessionSetup {
-    let count: crate::compress::Counter = Arc::new(|request: &GenerateRequest| {
-        let texts = request.contents.iter().map(|content| {
-            let results: usize = content.function_responses().map(|r| r.to_text().len()).sum();
-            content.text().len() + results
-        });
-        texts.sum::<usize>() as u64 / 4
-    });
-    SessionSetup { window: Some((window, count)), ..setup(world, true) }
+/// A token is four characters of text or result.
+pub(super) fn counter() -> Counter {
+    Arc::new(|request: &GenerateRequest| {
+        let system = request.system_instruction.iter();
+        let sizes = request.contents.iter().chain(system).map(|content| crate::compress::size(content));
+        sizes.sum::<usize>() as u64 / 4
+    })
 }
 
-fn start(world: &Arc<World>, window: u32) -> Run {
+pub(super) fn start_with(world: &Arc<World>, window: Option<u32>, compression: Compression) -> Run {
     let conversation = Conversation::of(&*world.journal.lock().unwrap());
-    let session = SessionHandle::start(small_window(world, window), conversation);
+    let window = window.map(|window| (window, counter()));
+    let setup = SessionSetup { window, compression, ..setup(world, true) };
+    let session = SessionHandle::start(setup, conversation);
     let events = session.subscribe();
     Run { world: world.clone(), session, events }
 }
 
-fn world() -> Arc<World> {
+pub(super) fn start(world: &Arc<World>, window: u32) -> Run {
+    start_with(world, Some(window), Compression::default())
+}
+
+pub(super) fn world() -> Arc<World> {
     let world = Arc::new(World::default());
     world.journal.lock().unwrap().push(first_record());
     world
 }
 
-const SNAPSHOT: &str = "<state_snapshot><overall_goal>Plant facts and find them again</overall_goal>\
+pub(super) const SNAPSHOT: &str = "<state_snapshot><overall_goal>Plant facts and find them again</overall_goal>\
     <key_knowledge>The build runs with make -j2; the parser lives in src/parse.rs; decision: no macros.</key_knowledge>\
     <task_state>lexer done, parser under way</task_state></state_snapshot>";
 
 /// Ten prompts, each answered at length.
-async fn talk(run: &mut Run) {
+pub(super) async fn talk(run: &mut Run) {
     for n in 0..10 {
         let long: &'static str = "Here is what I found out about it. ".repeat(20).leak();
         run.world.replies.lock().unwrap().push(Reply::Text(long));
@@ -43,27 +47,43 @@ async fn talk(run: &mut Run) {
     }
 }
 
+pub(super) fn sent(world: &World) -> Vec<(u64, Arc<Content>)> {
+    Conversation::of(&*world.journal.lock().unwrap()).sent()
+}
+
 fn last_request(run: &Run) -> String {
     let requests = run.world.requests.lock().unwrap();
     let contents = &requests.last().unwrap().contents;
     contents.iter().map(|content| content.text()).collect::<Vec<_>>().join("\n")
 }
 
-async fn compression(run: &mut Run) -> CompressionReport {
+pub(super) async fn compression(run: &mut Run) -> CompressionReport {
     loop {
-        match run.event().await {
-            SessionEvent::Delta(Delta::Compression(report)) if report.status != CompressionStatus::Begun => {
-                return report;
-            }
-            _ => {}
+        if let SessionEvent::Delta(Delta::Compression(report)) = run.event().await {
+            return report;
         }
     }
+}
+
+async fn announced(run: &mut Run) -> PreCompress {
+    loop {
+        if let SessionEvent::Delta(Delta::PreCompress(coming)) = run.event().await {
+            return coming;
+        }
+    }
+}
+
+async fn failed(run: &mut Run) -> (LlmErrorKind, String) {
+    let fact = run.until(|fact| matches!(fact, Fact::TurnEnded(_))).await;
+    let Fact::TurnEnded(ended) = fact else { unreachable!() };
+    assert_eq!(ended.end, TurnEnd::Error);
+    (ended.error.unwrap(), ended.detail.unwrap())
 }
 
 #[tokio::test(start_paused = true)]
 async fn facts_and_the_users_words_survive_and_the_request_fits() {
     let world = world();
-    *world.summary.lock().unwrap() = Some(SNAPSHOT.to_owned());
+    world.summarise(SNAPSHOT);
     let mut run = start(&world, 2_000);
     talk(&mut run).await;
     run.prompt("and now?").await;
@@ -78,57 +98,146 @@ async fn facts_and_the_users_words_survive_and_the_request_fits() {
     assert!(*world.summaries.lock().unwrap() >= 1);
     for request in world.requests.lock().unwrap().iter() {
         assert_paired(request);
+        assert!(counter()(request) < 2_000);
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn nothing_garbage_or_too_much_leaves_the_history_as_it_was() {
-    for bad in [None, Some(String::new()), Some("ok".to_owned()), Some("blah <b> blah </b> ".repeat(2000))] {
-        let world = world();
-        let mut run = start(&world, 100_000);
-        talk(&mut run).await;
-        *world.summary.lock().unwrap() = bad.clone();
-        let before = Conversation::of(&*world.journal.lock().unwrap()).sent();
-        run.session.send(Command::Compress).await;
-        let report = compression(&mut run).await;
-        let expected = match &bad {
-            None => CompressionStatus::Failed,
-            Some(text) if text.len() > 100 => CompressionStatus::WouldInflate,
-            Some(_) => CompressionStatus::EmptySummary,
-        };
-        assert_eq!((report.status, report.before), (expected, report.after), "{bad:?}");
-        assert_eq!(Conversation::of(&*world.journal.lock().unwrap()).sent(), before);
-        run.prompt("still there?").await;
-        assert_eq!(run.end().await, TurnEnd::Finished);
-    }
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_prompt_never_costs_more_than_two_summaries() {
+async fn a_compression_is_announced_before_it_is_tried() {
     let world = world();
-    // Honest but long: it shrinks the history without ever making it fit.
-    *world.summary.lock().unwrap() = Some(SNAPSHOT.replace("no macros", &"no macros ".repeat(30)));
-    let mut run = start(&world, 700);
-    for n in 0..12 {
-        let before = *world.summaries.lock().unwrap();
-        run.prompt(&format!("rule {n} {}", "words ".repeat(50))).await;
-        run.end().await;
-        assert!(*world.summaries.lock().unwrap() - before <= 2, "prompt {n}");
-    }
+    world.summarise(SNAPSHOT);
+    let mut run = start(&world, 100_000);
+    talk(&mut run).await;
+    run.session.send(Command::Compress).await;
+    let coming = announced(&mut run).await;
+    assert_eq!((coming.trigger, coming.window), (CompressionTrigger::Manual, Some(100_000)));
+    assert_eq!(coming.older + coming.kept, 20);
+    let report = compression(&mut run).await;
+    assert_eq!((report.status, report.before), (CompressionStatus::Compressed, coming.tokens));
+    assert_eq!(report.messages, coming.kept + 2);
+
+    let mut small = start(&world, 1_200);
+    small.prompt(&"more ".repeat(200)).await;
+    let coming = announced(&mut small).await;
+    assert_eq!((coming.trigger, coming.window), (CompressionTrigger::Auto, Some(1_200)));
+    assert!(coming.tokens > 840);
+    assert_eq!(small.end().await, TurnEnd::Finished);
+}
+
+#[tokio::test(start_paused = true)]
+async fn threshold_and_kept_share_are_settings() {
+    let kept = |keep: f64| async move {
+        let world = world();
+        world.summarise(SNAPSHOT);
+        let mut run = start_with(&world, Some(100_000), Compression { keep, ..Compression::default() });
+        talk(&mut run).await;
+        run.session.send(Command::Compress).await;
+        announced(&mut run).await.kept
+    };
+    assert!(kept(0.7).await > kept(0.2).await + 6);
+    let world = world();
+    world.summarise(SNAPSHOT);
+    let compression = Compression { threshold: 0.01, ..Compression::default() };
+    let mut run = start_with(&world, Some(100_000), compression);
+    talk(&mut run).await;
+    assert!(*world.summaries.lock().unwrap() > 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_not_done_by_itself_is_still_done_when_asked_for() {
+    let world = world();
+    world.summarise(SNAPSHOT);
+    let compression = Compression { automatic: false, ..Compression::default() };
+    let mut run = start_with(&world, Some(2_100), compression);
+    talk(&mut run).await;
+    assert_eq!(*world.summaries.lock().unwrap(), 0);
+    run.prompt(&"words ".repeat(500)).await;
+    let (kind, detail) = failed(&mut run).await;
+    assert_eq!((kind, *world.summaries.lock().unwrap()), (LlmErrorKind::ContextOverflow, 0));
+    assert!(detail.contains("the model's window has 2100"), "{detail}");
+    run.session.send(Command::Compress).await;
+    assert_eq!(compression_of(&mut run).await, CompressionStatus::Compressed);
+    run.prompt("now?").await;
+    assert_eq!(run.end().await, TurnEnd::Finished);
+}
+
+async fn compression_of(run: &mut Run) -> CompressionStatus {
+    compression(run).await.status
 }
 
 #[tokio::test(start_paused = true)]
 async fn what_can_never_fit_is_a_typed_error_that_names_what_fills_the_window() {
     let world = world();
-    let mut run = start(&world, 100);
+    world.summarise(SNAPSHOT);
+    let mut run = start(&world, 700);
     run.prompt(&"words ".repeat(500)).await;
-    let fact = run.until(|fact| matches!(fact, Fact::TurnEnded(_))).await;
-    let Fact::TurnEnded(ended) = fact else { unreachable!() };
-    assert_eq!((ended.end, ended.error), (TurnEnd::Error, Some(LlmErrorKind::ContextOverflow)));
-    assert!(ended.detail.unwrap().contains("a text of 3000 characters"));
+    let (kind, detail) = failed(&mut run).await;
+    assert_eq!(kind, LlmErrorKind::ContextOverflow);
+    assert!(detail.contains("your messages 750"), "{detail}");
     run.prompt("short").await;
-    // The long prompt is still there, so the window is still full: told again, not hung.
-    assert_eq!(run.end().await, TurnEnd::Error);
+    // The long prompt can be told in short now.
+    assert_eq!(run.end().await, TurnEnd::Finished);
+    assert_eq!(*world.summaries.lock().unwrap(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_instruction_that_fills_the_window_is_named_and_costs_no_summary() {
+    let world = world();
+    world.summarise(SNAPSHOT);
+    let mut setup = SessionSetup { window: Some((700, counter())), ..setup(&world, true) };
+    setup.template.system_instruction = Some(Arc::new(Content::user("rule ".repeat(1_000))));
+    let session = SessionHandle::start(setup, Conversation::of(&*world.journal.lock().unwrap()));
+    let events = session.subscribe();
+    let mut run = Run { world: world.clone(), session, events };
+    for _ in 0..3 {
+        run.prompt("hello").await;
+        let (kind, detail) = failed(&mut run).await;
+        assert_eq!(kind, LlmErrorKind::ContextOverflow);
+        assert!(detail.contains("instructions and instruction files 1250"), "{detail}");
+    }
+    assert_eq!((*world.summaries.lock().unwrap(), world.requests.lock().unwrap().len()), (0, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_huge_result_is_cut_and_the_model_is_told_where_the_whole_is() {
+    let world = world();
+    world.summarise(SNAPSHOT);
+    *world.replies.lock().unwrap() = vec![Reply::Calls(vec![("read", 1), ("read", 60_000)])];
+    let mut run = start(&world, 3_000);
+    run.prompt("read it").await;
+    let report = compression(&mut run).await;
+    assert_eq!((report.status, report.trigger), (CompressionStatus::OutputsCut, CompressionTrigger::Auto));
+    assert!(report.after < 3_000 && report.before > 15_000);
+    assert_eq!(run.end().await, TurnEnd::Finished);
+    let requests = world.requests.lock().unwrap();
+    let results: Vec<_> = requests[1].contents[2].function_responses().map(|r| r.to_text()).collect();
+    assert_eq!(results[0], "result 1");
+    assert!(results[1].contains("the whole is in the journal of the test, call call-2"), "{}", results[1]);
+    assert_eq!(*world.summaries.lock().unwrap(), 0);
+    // The journal has all of it.
+    drop(requests);
+    let journal = world.journal.lock().unwrap();
+    let whole = journal.iter().any(|record| match &record.fact {
+        Fact::CallEnded(ended) => ended.response.to_text().len() > 60_000,
+        _ => false,
+    });
+    assert!(whole);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_turn_of_many_steps_is_compressed_within_and_keeps_its_prompt() {
+    let world = world();
+    world.summarise(SNAPSHOT);
+    *world.replies.lock().unwrap() = (0..12).map(|n| Reply::Calls(vec![("read", 1_000 + n)])).collect();
+    let mut run = start(&world, 3_000);
+    run.prompt("read them all, and mind the gap").await;
+    assert_eq!(run.end().await, TurnEnd::Finished);
+    assert_eq!(*world.summaries.lock().unwrap(), 1);
+    for request in world.requests.lock().unwrap().iter() {
+        assert_paired(request);
+        assert!(counter()(request) < 3_000);
+        assert!(request.contents.iter().any(|content| content.text().contains("mind the gap")));
+    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -136,23 +245,31 @@ async fn a_compression_is_taken_back_with_one_command() {
     let world = world();
     let mut run = start(&world, 100_000);
     talk(&mut run).await;
-    *world.summary.lock().unwrap() = Some(SNAPSHOT.to_owned());
-    let before = Conversation::of(&*world.journal.lock().unwrap()).sent();
-    run.session.send(Command::Compress).await;
+    world.summarise(SNAPSHOT);
+    let before = sent(&world);
+    for _ in 0..2 {
+        run.session.send(Command::Compress).await;
+        let report = compression(&mut run).await;
+        assert_eq!(report.status, CompressionStatus::Compressed);
+        assert!(report.after < report.before);
+    }
+    run.session.send(Command::Restore).await;
     let report = compression(&mut run).await;
-    assert_eq!(report.status, CompressionStatus::Compressed);
-    assert!(report.after < report.before);
+    assert_eq!((report.status, report.messages), (CompressionStatus::Restored, 20));
+    assert_eq!(sent(&world), before);
+    run.prompt("still?").await;
+    assert_eq!(run.end().await, TurnEnd::Finished);
+    let contents = world.requests.lock().unwrap().last().unwrap().contents.clone();
+    assert_eq!(contents.len(), 21);
+    assert!(before.iter().map(|said| &said.1).zip(&contents).all(|(a, b)| a == b));
     run.session.send(Command::Restore).await;
-    assert_eq!(compression(&mut run).await.status, CompressionStatus::Restored);
-    assert_eq!(Conversation::of(&*world.journal.lock().unwrap()).sent(), before);
-    run.session.send(Command::Restore).await;
-    assert_eq!(compression(&mut run).await.status, CompressionStatus::NotNeeded);
+    assert_eq!(compression_of(&mut run).await, CompressionStatus::NothingToRestore);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_resumed_session_is_still_compressed() {
     let world = world();
-    *world.summary.lock().unwrap() = Some(SNAPSHOT.to_owned());
+    world.summarise(SNAPSHOT);
     let mut run = start(&world, 100_000);
     talk(&mut run).await;
     run.session.send(Command::Compress).await;
@@ -163,4 +280,32 @@ async fn a_resumed_session_is_still_compressed() {
     assert_eq!(again.end().await, TurnEnd::Finished);
     let sent = last_request(&again);
     assert!(sent.starts_with("The session so far") && sent.ends_with("go on"), "{sent}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_asked_for_during_a_turn_waits_for_its_end() {
+    let world = world();
+    world.summarise(SNAPSHOT);
+    let mut run = start(&world, 100_000);
+    talk(&mut run).await;
+    run.prompt("first").await;
+    run.session.send(Command::Compress).await;
+    run.session.send(Command::Restore).await;
+    run.prompt("second").await;
+    assert_eq!(run.end().await, TurnEnd::Finished);
+    assert_eq!(compression_of(&mut run).await, CompressionStatus::Compressed);
+    assert_eq!(compression_of(&mut run).await, CompressionStatus::Restored);
+    assert_eq!(run.end().await, TurnEnd::Finished);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_summary_that_was_asked_for_can_be_cancelled() {
+    let world = world();
+    let mut run = start(&world, 100_000);
+    talk(&mut run).await;
+    let before = sent(&world);
+    run.session.send(Command::Compress).await;
+    run.session.send(Command::Cancel).await;
+    assert_eq!(compression_of(&mut run).await, CompressionStatus::Cancelled);
+    assert_eq!(sent(&world), before);
 }

@@ -1,0 +1,174 @@
+//! What fills a window, and what of it can be cut.
+
+use std::cmp::Reverse;
+use std::sync::Arc;
+
+use charla_proto::{Content, GenerateRequest, PartKind, Role};
+
+use super::Counter;
+use super::size::part_size;
+
+/// How many characters stay of a tool's output that is cut: first only long ones are cut, and when there are
+/// none, shorter ones and to less.
+const OUTPUT_KEPT: [usize; 2] = [2_000, 400];
+
+/// What fills a window, in words, and what can be done about the largest part of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Filling {
+    /// Kinds with their tokens, the largest first.
+    pub told: String,
+    /// What a person can do.
+    pub way_out: &'static str,
+}
+
+/// One kind of what is sent.
+struct Kind {
+    name: &'static str,
+    way_out: &'static str,
+    tokens: u64,
+    /// The largest of several pieces, in words.
+    largest: Option<String>,
+}
+
+/// What fills a request that does not fit.
+pub fn what_fills(request: &GenerateRequest, count: &Counter) -> Filling {
+    let empty = || GenerateRequest::new(request.model.clone(), Vec::new());
+    let system = GenerateRequest { system_instruction: request.system_instruction.clone(), ..empty() };
+    let tools = GenerateRequest { tools: request.tools.clone(), ..empty() };
+    let mut kinds = vec![
+        Kind {
+            name: "instructions and instruction files",
+            way_out: "shorten the instruction files (CHARLA.md, AGENTS.md, GEMINI.md)",
+            tokens: count(&system),
+            largest: None,
+        },
+        Kind {
+            name: "descriptions of tools",
+            way_out: "offer fewer tools (the settings `tools.core` and `tools.exclude`, or --no-tools)",
+            tokens: count(&tools),
+            largest: None,
+        },
+        of_parts("your messages", "give it less at once", request, count, |role, kind| {
+            role == Role::User && !matches!(kind, PartKind::FunctionResponse(_))
+        }),
+        of_parts("the model's words and calls", "begin a new session", request, count, |role, _| {
+            role == Role::Model
+        }),
+        of_parts("results of tools", "ask for parts of large files", request, count, |role, kind| {
+            role == Role::User && matches!(kind, PartKind::FunctionResponse(_))
+        }),
+    ];
+    kinds.sort_by_key(|kind| Reverse(kind.tokens));
+    let nothing = count(&empty());
+    let told = kinds.iter().filter(|kind| kind.tokens > nothing).map(|kind| {
+        let largest = kind.largest.as_ref().map(|largest| format!(" ({largest})")).unwrap_or_default();
+        format!("{} {}{largest}", kind.name, kind.tokens)
+    });
+    let told = told.collect::<Vec<_>>().join(", ");
+    Filling { told, way_out: kinds.first().map_or("", |kind| kind.way_out) }
+}
+
+/// The parts of one kind, counted together, and the largest of them by itself.
+fn of_parts(
+    name: &'static str,
+    way_out: &'static str,
+    request: &GenerateRequest,
+    count: &Counter,
+    belongs: fn(Role, &PartKind) -> bool,
+) -> Kind {
+    let tokens = |contents: Vec<Content>| {
+        let contents = contents.into_iter().map(Arc::new).collect();
+        count(&GenerateRequest::new(request.model.clone(), contents))
+    };
+    let mut contents = Vec::new();
+    for content in &request.contents {
+        for part in content.parts.iter().filter(|part| belongs(content.role, &part.kind)) {
+            contents.push(Content::new(content.role, vec![part.clone()]));
+        }
+    }
+    let largest = contents.iter().max_by_key(|content| content.parts.iter().map(part_size).sum::<usize>());
+    let largest = largest.filter(|_| contents.len() > 1).map(|content| {
+        let what = match content.parts.first().map(|part| &part.kind) {
+            Some(PartKind::FunctionResponse(response)) => format!("the largest, of {}, ", response.name),
+            _ => "the largest ".to_owned(),
+        };
+        format!("{what}{}", tokens(vec![content.clone()]))
+    });
+    Kind { name, way_out, tokens: tokens(contents), largest }
+}
+
+/// The calls whose results are cut next, and how many characters stay of each: the largest ones, as few as
+/// bring the conversation down to `share` of its size, and never those that are short already.
+pub fn largest_outputs(contents: &[Arc<Content>], share: f64) -> Option<(Vec<String>, usize)> {
+    let total: usize = contents.iter().map(|content| super::size(content)).sum();
+    let excess = (total as f64 * (1.0 - share)).max(1.0) as usize;
+    let responses = contents.iter().flat_map(|content| content.function_responses());
+    let mut sizes: Vec<(usize, &str)> =
+        responses.filter_map(|response| Some((response.to_text().len(), response.id.as_deref()?))).collect();
+    sizes.sort_by_key(|(size, _)| Reverse(*size));
+    OUTPUT_KEPT.into_iter().find_map(|kept| {
+        let mut won = 0;
+        let mut calls = Vec::new();
+        for (size, id) in sizes.iter().take_while(|(size, _)| *size > kept * 2) {
+            if won >= excess {
+                break;
+            }
+            won += size - kept;
+            calls.push((*id).to_owned());
+        }
+        (!calls.is_empty()).then_some((calls, kept))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use charla_proto::{FunctionDeclaration, FunctionResponse, Part, Tool};
+
+    use super::*;
+
+    fn result(id: &str, size: usize) -> Arc<Content> {
+        let response = FunctionResponse::output(id, "read_file", "x".repeat(size));
+        Arc::new(Content::new(Role::User, vec![Part::function_response(response)]))
+    }
+
+    #[test]
+    fn what_fills_is_told_by_kind_with_figures() {
+        let count: Counter = Arc::new(|request| serde_json::to_string(request).unwrap().len() as u64 / 100);
+        let mut request = GenerateRequest::new(
+            "m",
+            vec![
+                Arc::new(Content::user("u".repeat(2_000))),
+                Arc::new(Content::model("m".repeat(300))),
+                result("1", 4_000),
+                result("2", 700),
+            ],
+        );
+        request.system_instruction = Some(Arc::new(Content::user("s".repeat(1_000))));
+        let declaration = FunctionDeclaration { name: "f".repeat(200), ..FunctionDeclaration::default() };
+        request.tools = vec![Tool::functions(vec![Arc::new(declaration)])];
+        let Filling { told, way_out } = what_fills(&request, &count);
+        assert_eq!(way_out, "ask for parts of large files");
+        let kinds: Vec<&str> = told.split(", ").collect();
+        assert!(told.starts_with("results of tools 4"), "{told}");
+        assert!(told.contains("the largest, of read_file, 4"), "{told}");
+        for kind in ["your messages 2", "instructions and instruction files 1", "descriptions of tools"] {
+            assert!(kinds.iter().any(|told| told.starts_with(kind)), "{kind}: {told}");
+        }
+    }
+
+    #[test]
+    fn the_largest_outputs_are_cut_first_and_no_more_than_needed() {
+        let contents = [result("small", 500), result("big", 40_000), result("middle", 20_000)];
+        assert_eq!(largest_outputs(&contents, 0.6), Some((vec!["big".to_owned()], 2_000)));
+        let both = vec!["big".to_owned(), "middle".to_owned()];
+        assert_eq!(largest_outputs(&contents, 0.1), Some((both, 2_000)));
+    }
+
+    #[test]
+    fn when_no_output_is_long_shorter_ones_are_cut_and_then_none() {
+        let contents = [result("a", 3_000), result("b", 900), result("c", 300)];
+        let (calls, kept) = largest_outputs(&contents, 0.1).unwrap();
+        assert_eq!((calls, kept), (vec!["a".to_owned(), "b".to_owned()], 400));
+        assert_eq!(largest_outputs(&[result("c", 700)], 0.1), None);
+    }
+}

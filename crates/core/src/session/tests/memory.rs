@@ -1,0 +1,112 @@
+//! A conversation of any length takes no more memory than what is sent of it.
+
+use std::sync::Weak;
+
+use super::room::{SNAPSHOT, start, world};
+use super::*;
+
+/// The contents of all prompts, to see which still live.
+type Prompts = Vec<Weak<Content>>;
+
+async fn turns(run: &mut Run, count: usize) -> Prompts {
+    let mut prompts = Prompts::new();
+    for n in 0..count {
+        *run.world.replies.lock().unwrap() = vec![Reply::Calls(vec![("read", 1_000)])];
+        run.prompt(&format!("turn {n}: read once more")).await;
+        loop {
+            let SessionEvent::Record(record) = run.event().await else { continue };
+            match &record.fact {
+                Fact::TurnStarted(started) => prompts.push(Arc::downgrade(&started.prompt)),
+                Fact::TurnEnded(ended) => {
+                    assert_eq!(ended.end, TurnEnd::Finished, "turn {n}");
+                    break;
+                }
+                _ => {}
+            }
+        }
+        // What the test's own fakes hold does not count.
+        run.world.requests.lock().unwrap().clear();
+    }
+    prompts
+}
+
+/// A journal that holds texts, as a file does.
+fn forget(world: &World) {
+    let mut journal = world.journal.lock().unwrap();
+    let lines: Vec<String> = journal.iter().map(|record| serde_json::to_string(record).unwrap()).collect();
+    *journal = lines.iter().map(|line| Record::from_json(line).unwrap()).collect();
+}
+
+#[tokio::test(start_paused = true)]
+async fn two_thousand_turns_leave_only_what_is_sent_in_memory() {
+    let world = world();
+    world.summarise(SNAPSHOT);
+    let mut run = start(&world, 4_000);
+    let prompts = turns(&mut run, 2_000).await;
+    forget(&world);
+    assert!(*world.summaries.lock().unwrap() > 100);
+    // Subscribers that lag are served from a bounded number of characters; these turns have some 1,500 each.
+    let alive = prompts.iter().filter(|prompt| prompt.strong_count() > 0).count();
+    assert!(alive < 1_500, "{alive} prompts are still held");
+
+    let folded = Conversation::of(&*world.journal.lock().unwrap());
+    let mut bounded = folded.clone();
+    bounded.forget_replaced();
+    assert_eq!(folded.contents.len(), 8_000);
+    assert!(bounded.contents.len() < 20, "{} contents", bounded.contents.len());
+    assert_eq!(bounded.sent(), folded.sent());
+
+    run.session.send(Command::Restore).await;
+    let report = super::room::compression(&mut run).await;
+    assert_eq!(report.messages, 8_000);
+}
+
+#[tokio::test(start_paused = true)]
+async fn forgetting_changes_nothing_of_what_the_records_tell() {
+    let world = world();
+    world.summarise(SNAPSHOT);
+    let mut run = start(&world, 4_000);
+    turns(&mut run, 40).await;
+    let journal = world.journal.lock().unwrap().clone();
+    let mut whole = Conversation::new();
+    let mut forgetful = Conversation::new();
+    for record in &journal {
+        whole.apply(record);
+        forgetful.apply(record);
+        forgetful.forget_replaced();
+        assert_eq!(forgetful.sent(), whole.sent(), "record {}", record.seq);
+        assert!(forgetful.is_whole());
+    }
+    assert!(forgetful.contents.len() < whole.contents.len());
+    let seq = whole.seq + 1;
+    let restored = Record { seq, at: 0, fact: Fact::Restored(charla_proto::Restored {}) };
+    let mut lacking = forgetful.clone();
+    lacking.apply(&restored);
+    assert!(!lacking.is_whole());
+    let back = charla_proto::Rewound { to: journal[4].seq };
+    forgetful.apply(&Record { seq, at: 0, fact: Fact::Rewound(back) });
+    assert!(!forgetful.is_whole());
+    whole.apply(&restored);
+    assert!(whole.is_whole());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_subscriber_that_lags_far_behind_still_gets_every_record() {
+    let world = world();
+    let mut run = start(&world, 100_000_000);
+    let mut slow = run.session.subscribe();
+    for _ in 0..60 {
+        *run.world.replies.lock().unwrap() = vec![Reply::Calls(vec![("read", 200_000)])];
+        run.prompt("read").await;
+        assert_eq!(run.end().await, TurnEnd::Finished);
+    }
+    drop(run);
+    let mut seqs = Vec::new();
+    while let Some(event) = slow.recv().await {
+        if let SessionEvent::Record(record) = event {
+            seqs.push(record.seq);
+        }
+    }
+    let last = world.journal.lock().unwrap().last().unwrap().seq;
+    assert_eq!(seqs, (2..=last).collect::<Vec<_>>());
+}
