@@ -200,12 +200,12 @@ impl Entry {
                 }),
                 place: facts.text_tools.place.unwrap_or_default(),
                 preserve_context: facts.text_tools.preserve_context.unwrap_or(true),
-                parameters: parameters.with_usual(),
             },
             think: ThinkOptions {
                 start: facts.think_start.unwrap_or_default(),
                 switch: facts.think_switch.unwrap_or_default(),
             },
+            parameters: parameters.with_usual(),
             ..StackOptions::default()
         }
     }

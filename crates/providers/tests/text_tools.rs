@@ -54,8 +54,7 @@ fn generator(server: &Server, wire: WireKind, options: StackOptions) -> Arc<dyn 
 
 fn text_mode() -> StackOptions {
     let parameters = ParameterMap::new().with("*", "dir", "path").with_usual();
-    let text = TextToolsOptions { parameters, ..TextToolsOptions::default() };
-    StackOptions { tools: ToolMode::Text, text, ..StackOptions::default() }
+    StackOptions { tools: ToolMode::Text, parameters, ..StackOptions::default() }
 }
 
 fn native() -> StackOptions {

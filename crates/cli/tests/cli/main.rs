@@ -13,6 +13,7 @@ mod faults;
 mod kills;
 mod mistakes;
 mod near;
+mod parameters;
 mod place;
 mod policy;
 mod probing;

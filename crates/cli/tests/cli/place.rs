@@ -24,8 +24,12 @@ impl Place {
 
     /// A place where every provider's address is this server's.
     pub fn with_server(server: &Server) -> Self {
-        Self::new()
-            .variable("GEMINI_API_KEY", "key-gemini-1")
+        Self::new().with_addresses(server)
+    }
+
+    /// The same place with this server's address for every provider, and keys.
+    pub fn with_addresses(self, server: &Server) -> Self {
+        self.variable("GEMINI_API_KEY", "key-gemini-1")
             .variable("OPENAI_API_KEY", "key-openai-1")
             .variable("ANTHROPIC_API_KEY", "key-anthropic-1")
             .variable("GOOGLE_GEMINI_BASE_URL", &server.url())

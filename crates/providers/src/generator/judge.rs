@@ -70,9 +70,7 @@ impl Judge {
         if let Some(reason) = &self.block {
             return Err(blocked(format!("the provider refused the prompt: {reason}")));
         }
-        let Some(finish) = &self.finish else {
-            return Err(invalid("the answer broke off: the stream ended without a finish reason"));
-        };
+        let Some(finish) = &self.finish else { return Err(self.unfinished()) };
         match finish {
             // The provider wants the content back before it goes on.
             FinishReason::Pause => Ok(()),
@@ -91,6 +89,18 @@ impl Judge {
                 None => Err(self.wordless(finish)),
             },
         }
+    }
+
+    /// An answer without an end, or without anything at all: some local servers tell no error once they have
+    /// promised success.
+    fn unfinished(&self) -> LlmError {
+        if self.visible || self.thoughts || self.broken_call.is_some() {
+            return invalid("the answer broke off: the stream ended without a finish reason");
+        }
+        invalid("the server ended its answer without having said anything").with_hint(
+            "a local server does this when the input does not fit its window or it fails inside: its log tells; \
+             else try again, or use another model with -m",
+        )
     }
 
     /// An answer that ended properly and says nothing.
@@ -181,7 +191,7 @@ mod tests {
         };
         let invalid = LlmErrorKind::InvalidStream;
         wrong(text(), None, invalid, "broke off");
-        wrong(vec![], None, invalid, "broke off");
+        wrong(vec![], None, invalid, "without having said anything");
         wrong(vec![], Some(Stop), invalid, "empty");
         wrong(vec![Part::text(" \n")], Some(Stop), invalid, "empty");
         wrong(thought(), Some(Stop), invalid, "only thoughts");

@@ -2,9 +2,10 @@
 //!
 //! From the outside in: [`Logging`] sees what the caller sees, retries included; [`Resilient`] tries
 //! again and falls back; under it stand the models of the chain, each a leaf generator with what it
-//! needs ([`stack`]): [`Reworded`] over [`TextTools`] over [`ThinkFilter`].
+//! needs ([`stack`]): [`Reworded`] over [`NamedParameters`] over [`TextTools`] over [`ThinkFilter`].
 
 mod logging;
+mod parameters;
 mod redact;
 mod remembered;
 mod resilient;
@@ -15,12 +16,11 @@ mod text_tools;
 mod think;
 
 pub use logging::{LogCall, LogEntry, LogError, LogEvent, LogSink, Logging};
+pub use parameters::{NamedParameters, ParameterMap};
 pub use redact::Redactor;
 pub use resilient::{Link, Resilient};
 pub use retry::{Random, RetryPolicy};
 pub use reworded::Reworded;
 pub use stack::{StackOptions, ToolMode, stack};
-pub use text_tools::{
-    GuidancePlace, GuidanceStyle, ParameterMap, TextPiece, TextTools, TextToolsOptions, split_text,
-};
+pub use text_tools::{GuidancePlace, GuidanceStyle, TextPiece, TextTools, TextToolsOptions, split_text};
 pub use think::{ThinkFilter, ThinkOptions, ThinkStart, ThinkSwitch};

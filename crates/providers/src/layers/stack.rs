@@ -5,7 +5,9 @@ use std::sync::Arc;
 use charla_proto::ContentGenerator;
 use serde::{Deserialize, Serialize};
 
-use super::{Reworded, TextTools, TextToolsOptions, ThinkFilter, ThinkOptions};
+use super::{
+    NamedParameters, ParameterMap, Reworded, TextTools, TextToolsOptions, ThinkFilter, ThinkOptions,
+};
 use crate::endpoint::Quirks;
 
 /// How a model calls tools.
@@ -54,25 +56,32 @@ pub struct StackOptions {
     pub text: TextToolsOptions,
     /// How its thoughts are found.
     pub think: ThinkOptions,
+    /// Other names it uses for parameters, in native calls and in text.
+    pub parameters: ParameterMap,
     /// Only the first part of the system instruction is sent as such; what follows it goes in front of the first
     /// user message. For servers that keep what they have read of a prompt: see [`Reworded`].
     pub steady_system: bool,
 }
 
-/// The generator with its layers: thoughts are taken out of the text before calls are looked for in it.
+/// The generator with its layers: thoughts are taken out of the text before calls are looked for in it, and
+/// calls have their parameters renamed wherever they come from.
 ///
 /// Goes below [`super::Resilient`], one stack for each link of the chain, so that an answer that holds nothing but thoughts
 /// is tried again and each model has its own mode.
 pub fn stack(generator: Arc<dyn ContentGenerator>, options: StackOptions) -> Arc<dyn ContentGenerator> {
     let filtered: Arc<dyn ContentGenerator> = Arc::new(ThinkFilter::over(generator, options.think));
-    let called: Arc<dyn ContentGenerator> = match options.tools {
+    let calling: Arc<dyn ContentGenerator> = match options.tools {
         ToolMode::Native | ToolMode::Auto => filtered,
         ToolMode::Text | ToolMode::None => Arc::new(TextTools::over(filtered, options.text)),
     };
+    let named: Arc<dyn ContentGenerator> = match options.parameters.is_empty() {
+        true => calling,
+        false => Arc::new(NamedParameters::over(calling, options.parameters)),
+    };
     let chat_only = options.tools == ToolMode::None;
     match (chat_only, options.steady_system) {
-        (false, false) => called,
-        (chat_only, steady_system) => Arc::new(Reworded::over(called, chat_only, steady_system)),
+        (false, false) => named,
+        (chat_only, steady_system) => Arc::new(Reworded::over(named, chat_only, steady_system)),
     }
 }
 

@@ -185,7 +185,7 @@ fn no_answers() -> Vec<Row> {
         .says("hint: check the base URL"),
         Row::stays("200 with an empty body", 3, "invalid_stream", document("application/json", "")),
         Row::stays("200 with an empty stream", 3, "invalid_stream", Reply::new().step(Step::Empty))
-            .says("broke off"),
+            .says("without having said anything"),
         Row::stays(
             "200 with words that are no JSON",
             3,

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use charla_proto::{Candidate, Content, FinishReason, FunctionCall, GenerateResponse, Part, PartKind, Role};
 use serde_json::Value;
 
-use super::ParameterMap;
 use super::dialect::{Declared, RawCall};
 use super::scan::{Piece, Scanner};
 use crate::wire::make_call_id;
@@ -17,7 +16,6 @@ use crate::wire::make_call_id;
 #[derive(Debug)]
 pub(super) struct Incoming {
     declared: Declared,
-    mapping: ParameterMap,
     keep_prose: bool,
     candidates: BTreeMap<u32, Answer>,
 }
@@ -69,8 +67,8 @@ impl Answer {
 }
 
 impl Incoming {
-    pub(super) fn new(declared: Declared, mapping: ParameterMap, keep_prose: bool) -> Self {
-        Self { declared, mapping, keep_prose, candidates: BTreeMap::new() }
+    pub(super) fn new(declared: Declared, keep_prose: bool) -> Self {
+        Self { declared, keep_prose, candidates: BTreeMap::new() }
     }
 
     /// Forgets everything: the attempt was withdrawn.
@@ -183,20 +181,18 @@ impl Incoming {
         if !visible.is_empty() {
             parts.push(Part::text(visible));
         }
-        let calls = answer.calls.iter().map(|raw| finished(raw, &self.mapping, &self.declared));
-        parts.extend(calls.map(Part::function_call));
+        parts.extend(answer.calls.iter().map(finished).map(Part::function_call));
         parts
     }
 }
 
-/// A call with an id, its parameters under their declared names.
-fn finished(raw: &RawCall, mapping: &ParameterMap, declared: &Declared) -> FunctionCall {
+/// A call with an id.
+fn finished(raw: &RawCall) -> FunctionCall {
     let mut call =
         FunctionCall { id: Some(make_call_id()), name: raw.name.clone(), ..FunctionCall::default() };
     match &raw.args {
         Ok(args) => call.args = args.clone(),
         Err(invalid) => call.invalid = Some(Box::new(invalid.clone())),
     }
-    mapping.apply(&mut call, declared);
     call
 }

@@ -3,7 +3,6 @@
 mod dialect;
 mod guidance;
 mod incoming;
-mod mapping;
 mod outgoing;
 pub(super) mod scan;
 #[cfg(test)]
@@ -21,7 +20,6 @@ use serde::{Deserialize, Serialize};
 use dialect::Declared;
 pub use guidance::GuidanceStyle;
 use incoming::Incoming;
-pub use mapping::ParameterMap;
 use outgoing::Outgoing;
 
 /// Where the guidance goes.
@@ -36,7 +34,7 @@ pub enum GuidancePlace {
 }
 
 /// How [`TextTools`] speaks to its model.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TextToolsOptions {
     /// How much is said about the tools.
     pub style: GuidanceStyle,
@@ -45,18 +43,11 @@ pub struct TextToolsOptions {
     /// Keep the words a model writes beside a call. Without, an answer is shown only when it is over, because
     /// only then is it known to have no calls.
     pub preserve_context: bool,
-    /// Other names for parameters.
-    pub parameters: ParameterMap,
 }
 
 impl Default for TextToolsOptions {
     fn default() -> Self {
-        Self {
-            style: GuidanceStyle::default(),
-            place: GuidancePlace::default(),
-            preserve_context: true,
-            parameters: ParameterMap::new(),
-        }
+        Self { style: GuidanceStyle::default(), place: GuidancePlace::default(), preserve_context: true }
     }
 }
 
@@ -82,7 +73,7 @@ impl TextTools {
         let config = request.tool_config.clone().unwrap_or_default().function_calling_config;
         let declared = Declared::new(outgoing::offered(request, &config));
         let keep_prose = self.options.preserve_context || declared.is_empty();
-        Incoming::new(declared, self.options.parameters.clone(), keep_prose)
+        Incoming::new(declared, keep_prose)
     }
 }
 

@@ -73,28 +73,3 @@ fn tools_that_may_not_be_called_are_not_offered() {
     assert_eq!(out.system_instruction.unwrap().text(), "Be brief.");
     assert_eq!(out.contents[1].role, Role::Model);
 }
-
-#[test]
-fn parameters_are_mapped_only_where_that_is_safe() {
-    let declared = Declared::new(&[declaration()]);
-    let map = ParameterMap::new()
-        .with("*", "path", "file_path")
-        .with("read_file", "lines", "limit")
-        .with("*", "limit", "file_path")
-        .with("*", "name", "title");
-    let apply = |args: serde_json::Value| {
-        let mut call = FunctionCall::new("1", "read_file", args.as_object().unwrap().clone());
-        map.apply(&mut call, &declared);
-        (serde_json::Value::Object(call.args), call.extra.get("mapped").cloned())
-    };
-    let (args, mapped) = apply(json!({"path": "a", "lines": 3}));
-    assert_eq!(args, json!({"file_path": "a", "limit": 3}));
-    assert_eq!(mapped, Some(json!({"lines": "limit", "path": "file_path"})));
-    let usual = ParameterMap::new().with("*", "file", "limit").with_usual();
-    let mut call = FunctionCall::new("1", "read_file", Map::from_iter([("path".to_owned(), json!("a"))]));
-    usual.apply(&mut call, &declared);
-    assert_eq!(serde_json::Value::Object(call.args), json!({"file_path": "a"}));
-    for untouched in [json!({"path": "a", "file_path": "b"}), json!({"limit": 3}), json!({"name": "x"})] {
-        assert_eq!(apply(untouched.clone()), (untouched, None));
-    }
-}

@@ -222,7 +222,7 @@ struct WireCall<'a> {
 
 impl<'a> WireCall<'a> {
     fn new(call: &'a FunctionCall, form: Form) -> Self {
-        // What we noted about a call that the model wrote as text is not the API's.
+        // Which parameters were renamed is a note of ours.
         let fields = call.extra.iter().filter(|(key, _)| form.made && *key != MAPPED).collect();
         let args = match call.invalid {
             Some(_) => Cow::Owned(Map::new()),

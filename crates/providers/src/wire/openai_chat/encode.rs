@@ -65,9 +65,12 @@ fn messages(request: &GenerateRequest, target: &Target, fragments: &mut Fragment
         });
     }
     let loop_start = contents.iter().rposition(|content| opens_turn(content)).map_or(0, |last| last + 1);
+    let mut own = false;
     for (n, content) in contents.iter().enumerate() {
-        let own = target.made(content);
-        let place = Place { own, replay: own && replays(target, n >= loop_start) };
+        // Results belong to whoever made the calls before them.
+        own = target.made(content) || (own && content.function_responses().next().is_some());
+        let said = own && content.role == Role::Model;
+        let place = Place { own, replay: said && replays(target, n >= loop_start) };
         let instructions = system.filter(|_| carrier == Some(n));
         list.add(|body| match instructions {
             Some(system) => write_content(content, Some(system), target, place, body),

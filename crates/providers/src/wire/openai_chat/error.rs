@@ -10,11 +10,17 @@ pub fn of_status(quirks: &Quirks, status: u16, headers: &HeaderMap, body: &[u8])
         Ok(document) => read(&document),
         Err(_) => Found { body: read_text(&String::from_utf8_lossy(body)), upstream: None },
     };
+    let ours = quirks.client_errors_as_500 || is_llama_cpp(headers) || found.is_validation();
     // Judged as the client mistake it is; the status told to people stays the server's.
-    let judged = if status == 500 && quirks.client_errors_as_500 { 400 } else { status };
+    let judged = if status == 500 && ours { 400 } else { status };
     let mut error = found.classify(judged, Some(headers));
     error.detail.status = Some(status);
     error
+}
+
+/// True when llama.cpp's server answers, whatever name it was configured under.
+fn is_llama_cpp(headers: &HeaderMap) -> bool {
+    headers.get(http::header::SERVER).is_some_and(|name| name == "llama.cpp")
 }
 
 /// The error in an event's or a document's text.
@@ -68,6 +74,12 @@ struct Found {
 }
 
 impl Found {
+    /// True when a Python server says that the request has the wrong form. Some do so with status 500
+    /// (llama-cpp-python); it would be as wrong the next time.
+    fn is_validation(&self) -> bool {
+        self.body.message.contains(" validation error")
+    }
+
     /// The upstream words help to tell the kind and are shown as the hint; the message stays the server's.
     fn classify(mut self, status: u16, headers: Option<&HeaderMap>) -> LlmError {
         self.body.kind = self.body.kind.or_else(|| known_kind(&self.body));

@@ -11,10 +11,13 @@ use super::media::{self, Piece};
 use super::*;
 use crate::endpoint::ToolIds;
 
+/// The longest id of a call that OpenAI takes.
+const LONGEST_ID: usize = 40;
+
 /// What a content's messages depend on besides the content.
 #[derive(Clone, Copy)]
 pub struct Place {
-    /// The target made it, so its data for the origin goes back.
+    /// The target made it, so its data for the origin goes back; of results, the target made their calls.
     pub own: bool,
     /// Its thoughts go back; never set where the target did not make it.
     pub replay: bool,
@@ -80,7 +83,7 @@ pub fn write_content(
 ) {
     match content.role {
         Role::Model => write_assistant(content, target, place, body),
-        Role::User => write_user(content, system, target, body),
+        Role::User => write_user(content, system, target, place, body),
     }
 }
 
@@ -88,7 +91,7 @@ fn write_assistant(content: &Content, target: &Target, place: Place, body: &mut 
     let mut message = Message { role: "assistant", ..Message::default() };
     let mut text = String::new();
     let mut thoughts = String::new();
-    let mut ids = Ids::new(target);
+    let mut ids = Ids::new(target, place);
     for part in &content.parts {
         match &part.kind {
             PartKind::Text(words) if part.thought => thoughts.push_str(words),
@@ -141,13 +144,19 @@ fn tool_call(call: &FunctionCall, part: &Part, id: &str, own: bool) -> Value {
     value
 }
 
-fn write_user(content: &Content, system: Option<&Content>, target: &Target, body: &mut Vec<u8>) {
+fn write_user(
+    content: &Content,
+    system: Option<&Content>,
+    target: &Target,
+    place: Place,
+    body: &mut Vec<u8>,
+) {
     let mut list = Separated::new(body);
     let mut pieces = Vec::new();
     if let Some(system) = system {
         pieces.push(Piece::Text { text: instructions(system) });
     }
-    let mut ids = Ids::new(target);
+    let mut ids = Ids::new(target, place);
     let several = content.function_responses().nth(1).is_some();
     for response in content.function_responses() {
         let text = result_text(response);
@@ -209,13 +218,15 @@ fn result_text(response: &FunctionResponse) -> String {
 /// The ids of one content's calls or responses, in the form the server accepts.
 struct Ids<'a> {
     style: ToolIds,
+    /// A server takes its own ids back, however long; some carry data in them.
+    own: bool,
     /// Names seen without an id: calls and responses without ids pair up by name and order.
     unnamed: Vec<&'a str>,
 }
 
 impl<'a> Ids<'a> {
-    fn new(target: &Target) -> Self {
-        Self { style: target.endpoint.quirks.tool_ids, unnamed: Vec::new() }
+    fn new(target: &Target, place: Place) -> Self {
+        Self { style: target.endpoint.quirks.tool_ids, own: place.own, unnamed: Vec::new() }
     }
 
     fn of(&mut self, id: Option<&str>, name: &'a str) -> String {
@@ -228,6 +239,7 @@ impl<'a> Ids<'a> {
             }
         };
         match self.style {
+            ToolIds::Any if !self.own && id.len() > LONGEST_ID => format!("call_{:016x}", hash(&id)),
             ToolIds::Any => id.into_owned(),
             ToolIds::Alnum9 => alnum9(&id),
         }
@@ -240,9 +252,7 @@ fn alnum9(id: &str) -> String {
         return id.to_owned();
     }
     const ALPHABET: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-    let mut hash = id.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    });
+    let mut hash = hash(id);
     (0..9)
         .map(|_| {
             let digit = (hash % 62) as usize;
@@ -250,4 +260,11 @@ fn alnum9(id: &str) -> String {
             char::from(ALPHABET[digit])
         })
         .collect()
+}
+
+/// FNV-1a: the same in every run, so that a resumed conversation keeps its ids.
+fn hash(id: &str) -> u64 {
+    id.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    })
 }

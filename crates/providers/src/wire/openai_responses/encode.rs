@@ -45,11 +45,13 @@ fn fields(request: &GenerateRequest, target: &Target, mode: Mode) -> Map<String,
     if mode == Mode::Stream {
         set("stream", Value::from(true));
     }
-    if target.model.thinking != ModelThinking::None {
+    // Models that do not think refuse the question; one that nothing is known of shows by its first answer.
+    let thinks = target.model.thinking != ModelThinking::None;
+    if thinks || input::has_reasoned(&request.contents, target) {
         set("include", json!(["reasoning.encrypted_content"]));
-        if let Some(reasoning) = request.thinking.as_ref().and_then(reasoning) {
-            set("reasoning", reasoning);
-        }
+    }
+    if let Some(reasoning) = request.thinking.as_ref().filter(|_| thinks).and_then(reasoning) {
+        set("reasoning", reasoning);
     }
     if let Some(system) = request.system_instruction.as_deref()
         && !target.endpoint.quirks.no_system

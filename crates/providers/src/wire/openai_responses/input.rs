@@ -269,7 +269,9 @@ impl<'a> ModelItems<'a, '_> {
             Some("message") => self.close_message(Some(item)),
             Some("reasoning") => {
                 self.close_message(None);
-                self.reasoning.push(item);
+                if is_whole(item) {
+                    self.reasoning.push(item);
+                }
                 if part.extra.get("final").is_some() {
                     self.release_reasoning();
                 }
@@ -319,6 +321,20 @@ impl<'a> ModelItems<'a, '_> {
         let namespace = extra("namespace");
         self.items.push(&Item::FunctionCall { id, call_id, name, arguments, namespace });
     }
+}
+
+/// False for a reasoning item that is only a reference: nothing is stored at the server, so it would be looked
+/// for in vain. Servers that do not encrypt give the reasoning itself as `content`.
+fn is_whole(item: &Value) -> bool {
+    let encrypted = item["encrypted_content"].as_str().is_some_and(|content| !content.is_empty());
+    encrypted || item["content"].as_array().is_some_and(|content| !content.is_empty())
+}
+
+/// True when the target has shown in this conversation that it reasons.
+pub(super) fn has_reasoned(contents: &[Arc<Content>], target: &Target) -> bool {
+    let is_reasoning =
+        |part: &Part| matches!(&part.kind, PartKind::Opaque(item) if item["type"] == "reasoning");
+    contents.iter().any(|content| target.made(content) && content.parts.iter().any(is_reasoning))
 }
 
 /// The id that ties a call to its output. Both sides of a pair give the same: a missing id becomes the

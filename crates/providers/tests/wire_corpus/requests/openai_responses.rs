@@ -321,6 +321,8 @@ fn say_item(item: &Value, meaning: &mut Meaning, system: &mut Vec<String>) -> Re
             meaning.push("user", Item::Result { id, text, error: false });
             rest.into_iter().for_each(|media| meaning.push("user", media));
         }
+        // It refers to what the server kept for that client; it keeps nothing for us.
+        "reasoning" if item["encrypted_content"].is_null() && item["content"].is_null() => {}
         _ => meaning.push("model", Item::Opaque(item.clone())),
     }
     Ok(())

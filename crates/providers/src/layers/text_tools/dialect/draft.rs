@@ -36,7 +36,7 @@ impl Declared {
     }
 
     /// The declared parameters of a tool.
-    pub(crate) fn properties(&self, tool: &str) -> Option<&Map<String, Value>> {
+    fn properties(&self, tool: &str) -> Option<&Map<String, Value>> {
         self.0.get(tool)?.parameters_json_schema.get("properties")?.as_object()
     }
 

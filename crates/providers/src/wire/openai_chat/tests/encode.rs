@@ -45,6 +45,27 @@ fn each_role_becomes_its_message() {
 }
 
 #[test]
+fn an_id_that_is_too_long_for_others_is_kept_for_the_server_that_made_it() {
+    let id = "call__0_list_directory_cmpl-93c7eec0-8df3-494b-be36-9128e164eeb8";
+    let target = plain();
+    let pair = |origin: &Target| {
+        let called = made_by(origin, Content::new(Role::Model, vec![call(id, "ls", json!({}))]));
+        let answered = Content::new(Role::User, vec![result(id, "ls", "main.rs")]);
+        let body = encode(&request([called, answered]), &target);
+        let sent = |value: &Value| value.as_str().unwrap().to_owned();
+        let call = sent(&body["messages"][0]["tool_calls"][0]["id"]);
+        assert_eq!(call, sent(&body["messages"][1]["tool_call_id"]));
+        call
+    };
+    assert_eq!(pair(&target), id);
+    let other =
+        Target::new(target.endpoint.clone(), ModelRow { id: "other".to_owned(), ..ModelRow::default() });
+    let short = pair(&other);
+    assert!(short.starts_with("call_") && short.len() <= 40, "{short}");
+    assert_eq!(short, pair(&other));
+}
+
+#[test]
 fn a_call_with_invalid_arguments_goes_back_as_an_empty_object() {
     let mut cut = FunctionCall::new("c1", "ls", Map::new());
     cut.set_args_text("{\"path\": \"sr");

@@ -88,6 +88,20 @@ fn client_mistakes_told_as_500_are_not_retried() {
 }
 
 #[test]
+fn a_client_mistake_told_as_500_is_known_by_the_servers_name_and_by_its_words() {
+    let broken = json!({"error": {"message": "it broke", "code": 500}}).to_string();
+    let mut headers = HeaderMap::new();
+    headers.insert("server", "llama.cpp".parse().unwrap());
+    let named = OpenaiChat.error(&plain(), 500, &headers, broken.as_bytes());
+    assert_eq!((named.kind, named.detail.status), (LlmErrorKind::InvalidRequest, Some(500)));
+    let invalid =
+        json!({"error": {"message": "7 validation errors:\n  {'type': 'string_type'}"}}).to_string();
+    assert_eq!(error(Quirks::default(), 500, &invalid).kind, LlmErrorKind::InvalidRequest);
+    assert_eq!(error(Quirks::default(), 502, &invalid).kind, LlmErrorKind::Server);
+    assert_eq!(error(Quirks::default(), 500, &broken).kind, LlmErrorKind::Server);
+}
+
+#[test]
 fn a_filter_blocks_and_a_refused_call_may_be_tried_again() {
     let kind = |code: &str| {
         let body = json!({"error": {"message": "x", "code": code}}).to_string();

@@ -163,6 +163,21 @@ fn an_item_id_goes_out_only_while_its_reasoning_does() {
 }
 
 #[test]
+fn reasoning_that_is_only_a_reference_stays_here_and_the_next_is_asked_for_whole() {
+    let unknown = target_with(|_, model| model.thinking = ModelThinking::None);
+    let reference =
+        json!({"type": "reasoning", "id": "rs_1", "summary": [{"type": "summary_text", "text": "hm"}]});
+    let body = encode_for(&unknown, &request(vec![own(vec![Part::opaque(reference), call("c1", "fc_1")])]));
+    assert_eq!(types(&body), ["function_call"]);
+    assert_eq!(body["input"][0].get("id"), None, "the item would be looked for with its reasoning");
+    assert_eq!(body["include"], json!(["reasoning.encrypted_content"]));
+    let open = json!({"type": "reasoning", "id": "rs_1", "summary": [],
+        "content": [{"type": "reasoning_text", "text": "hm"}]});
+    let body = encode(&request(vec![own(vec![Part::opaque(open.clone()), call("c1", "fc_1")])]));
+    assert_eq!(body["input"][0], open);
+}
+
+#[test]
 fn reasoning_is_never_sent_without_what_follows_it() {
     let cut = own(vec![Part::text("so"), Part::opaque(reasoning())]);
     assert_eq!(types(&encode(&request(vec![cut]))), ["message"]);
