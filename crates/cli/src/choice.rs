@@ -132,9 +132,13 @@ impl Choice {
     /// What is known of the model, with what its server told.
     pub fn row(&self) -> ModelRow {
         let mut row = self.entry.model(&self.model);
-        let set = self.entry.settings.models.get(&self.model).and_then(|facts| facts.context_window);
-        row.context_window = set.or(self.window).or(row.context_window);
+        row.context_window = self.set_window().or(self.window).or(row.context_window);
         row
+    }
+
+    /// The window that the settings name.
+    pub fn set_window(&self) -> Option<u32> {
+        self.entry.settings.models.get(&self.model)?.context_window
     }
 
     /// The engine, when it is that which answers.
@@ -196,11 +200,12 @@ impl<'a> Chooser<'a> {
         Ok(self.asked(Choice::new(entry, model, access)).await)
     }
 
-    /// The choice with what its server tells of itself, when that is near.
+    /// The choice with what its server tells of itself, when that is near. A server of the user's own whose window is set
+    /// has nothing to tell.
     async fn asked(&self, mut choice: Choice) -> Choice {
         let kind = ServerKind::of(&choice.entry.name);
         let Ok(endpoint) = choice.entry.endpoint() else { return choice };
-        if kind.is_some() || choice.entry.is_local() {
+        if kind.is_some() || (choice.entry.is_local() && choice.set_window().is_none()) {
             let key = choice.access.key().map(|key| key.expose_secret());
             choice.server = ask_server(&endpoint.base_url, kind, &choice.model, key).await;
             choice.window = choice.server.window.map(|window| window.tokens);

@@ -94,13 +94,19 @@ impl Entry {
         self.row.map_or(&self.name, |row| row.title)
     }
 
-    /// It is a local server by its name, or a server of the user's own on this machine or in its private network.
-    /// A hosted provider at another address is none: behind that is a gateway to the same models.
+    /// It is a local server by its name, or a server of the user's own on this machine or in its private network that
+    /// speaks what local servers speak. A hosted provider at another address, or a vendor's own wire, is none: behind
+    /// that is a gateway to hosted models.
     pub fn is_local(&self) -> bool {
         match self.row {
             Some(row) => row.local,
-            None => self.settings.base_url.as_deref().is_some_and(is_near),
+            None => self.speaks_chat() && self.settings.base_url.as_deref().is_some_and(is_near),
         }
+    }
+
+    /// It speaks OpenAI Chat, as every server does that runs whatever model it is given.
+    pub fn speaks_chat(&self) -> bool {
+        self.endpoint().is_ok_and(|endpoint| endpoint.wire == WireKind::OpenaiChat)
     }
 
     /// It runs on the user's machine, or needs no key for another reason.

@@ -32,10 +32,8 @@ pub fn put_defaults(layers: &mut Layers) {
     let network = NetworkOptions::default();
     let retry = RetryPolicy::default();
     let compression = Compression::default();
-    let values: [(&[&str], Value); 13] = [
+    let values: [(&[&str], Value); 11] = [
         (&["network", "connectTimeoutSeconds"], network.connect_timeout.as_secs().into()),
-        (&["network", "firstByteTimeoutSeconds"], network.first_byte_timeout.as_secs().into()),
-        (&["network", "localFirstByteTimeoutSeconds"], LOCAL_FIRST_BYTE.as_secs().into()),
         (&["network", "idleTimeoutSeconds"], network.idle_timeout.as_secs().into()),
         (&["retry", "maxAttempts"], retry.max_attempts.into()),
         (&["retry", "initialDelaySeconds"], retry.initial_delay.as_secs().into()),
@@ -181,14 +179,12 @@ pub fn bare(
     Ok(if extra.is_empty() { generator } else { Arc::new(ExtraBody { inner: generator, extra }) })
 }
 
-/// A local server is waited for longer.
+/// A local server is waited for longer, unless somebody has set how long.
 fn client_for(choice: &Choice, settings: &Settings, client: &Client) -> Client {
-    if !choice.entry.is_local() {
-        return client.clone();
+    match choice.entry.is_local() && settings.network.first_byte_timeout_seconds.is_none() {
+        true => client.with_first_byte_timeout(LOCAL_FIRST_BYTE),
+        false => client.clone(),
     }
-    let mut limit = LOCAL_FIRST_BYTE;
-    set_patience(&mut limit, settings.network.local_first_byte_timeout_seconds);
-    client.with_first_byte_timeout(limit)
 }
 
 /// What every request of a session has beside the conversation.

@@ -38,10 +38,9 @@ pub async fn ask_server(
         None => {
             let (props, version, studio, models) =
                 tokio::join!(get("/props"), get("/api/version"), get("/api/v0/models"), get("/v1/models"));
-            match kind_of(props.as_ref(), version.as_ref(), studio.as_ref(), models.as_ref()) {
-                Some(kind) => kind,
-                None => return ServerFacts::default(),
-            }
+            let known = kind_of(props.as_ref(), version.as_ref(), studio.as_ref(), models.as_ref());
+            let Some(kind) = known else { return ServerFacts::default() };
+            kind
         }
     };
     if kind == ServerKind::LlamaCpp

@@ -168,8 +168,7 @@ fn keep(
 /// The window that counts, and who says so.
 fn window(choice: &Choice) -> Option<(u32, &'static str)> {
     let tokens = choice.row().context_window?;
-    let set = choice.entry.settings.models.get(&choice.model).and_then(|facts| facts.context_window);
-    let source = match (set, choice.server.window) {
+    let source = match (choice.set_window(), choice.server.window) {
         (Some(_), _) => "settings",
         (None, Some(told)) if told.source == WindowSource::Loaded => "loaded",
         (None, Some(_)) => "expected when loaded",

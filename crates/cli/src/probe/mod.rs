@@ -1,8 +1,9 @@
 //! The first use of a model of which nothing is known: how it calls tools is found out once, and kept.
 //!
-//! Asked are models of local servers and of the user's own entries, when nobody has set how they call tools. Hosted
-//! providers of the catalog are never asked: they take function calls. Neither are fallbacks: asking would load a second
-//! model that may never be needed, so of them only what is kept already is used.
+//! Asked are models of local servers and of the user's own entries that speak OpenAI Chat, when nobody has set how they
+//! call tools. Hosted providers of the catalog and the vendors' own wires are never asked: they have function calls.
+//! Neither are fallbacks: asking would load a second model that may never be needed, so of them only what is kept
+//! already is used.
 
 mod command;
 mod kept;
@@ -12,9 +13,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use charla_proto::{LlmError, LlmErrorKind};
-use charla_providers::Client;
 use charla_providers::layers::{LogSink, Logging, Redactor, ToolMode};
 use charla_providers::probe::{self, Finding};
+use charla_providers::{Client, catalog};
 
 pub use command::run;
 pub use kept::{Findings, Kept};
@@ -32,9 +33,18 @@ const PATIENCE: Duration = Duration::from_secs(180);
 /// From here on a person wants to know what is going on.
 const SHOWN_AFTER: Duration = Duration::from_secs(1);
 
-/// True for models that the catalog says nothing about.
+/// True for models that the catalog says nothing about, at a server that may have any. What a local server has loaded under a known name, nobody knows;
+/// a gateway far away that has a model of the catalog has that model.
 fn is_uncatalogued(choice: &Choice) -> bool {
-    choice.engine().is_none() && choice.entry.row.is_none_or(|row| row.local)
+    choice.engine().is_none()
+        && choice.entry.speaks_chat()
+        && match choice.entry.row {
+            Some(row) => row.local,
+            None => {
+                let known = catalog::model(&choice.entry.name, &choice.model).context_window.is_some();
+                choice.entry.is_local() || !known
+            }
+        }
 }
 
 /// True when nobody has said how this model calls tools and it is not known either.

@@ -127,7 +127,6 @@ const WORKSPACE_MAY_SET: &[&[&str]] = &[
     &["compression"],
     &["network", "connectTimeoutSeconds"],
     &["network", "firstByteTimeoutSeconds"],
-    &["network", "localFirstByteTimeoutSeconds"],
     &["network", "idleTimeoutSeconds"],
     &["providers", "*", "models"],
     &["providers", "*", "quirks"],

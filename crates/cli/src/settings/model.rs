@@ -299,12 +299,9 @@ pub struct NetworkSettings {
     /// Seconds a connection may take to be made.
     #[schemars(range(min = 0.001))]
     pub connect_timeout_seconds: Option<f64>,
-    /// Seconds until the first byte of an answer; 0 waits for ever.
+    /// Seconds until the first byte of an answer; 0 waits for ever. Unset, local servers have 600: one that computes without a graphics card reads a long prompt for minutes.
     #[schemars(range(min = 0.0))]
     pub first_byte_timeout_seconds: Option<f64>,
-    /// The same for local servers: one that computes without a graphics card reads a long prompt for minutes.
-    #[schemars(range(min = 0.0))]
-    pub local_first_byte_timeout_seconds: Option<f64>,
     /// Seconds of silence within an answer; 0 waits for ever. There is no limit on a whole answer.
     #[schemars(range(min = 0.0))]
     pub idle_timeout_seconds: Option<f64>,

@@ -189,7 +189,6 @@ fn every_key_is_known_to_be_safe_or_unsafe_in_a_workspace() {
     providers.<name>.defaultModel
     network.connectTimeoutSeconds
     network.firstByteTimeoutSeconds
-    network.localFirstByteTimeoutSeconds
     network.idleTimeoutSeconds
     retry.maxAttempts
     retry.initialDelaySeconds

@@ -174,6 +174,7 @@ fn a_prompt_larger_than_the_window_is_refused_with_numbers() {
     let run = machine.run(&["-m", "local", "--no-tools", "-o", "json", "-p", &prompt]);
     assert_eq!((run.code, run.out.as_str()), (Some(42), ""), "{}", run.err);
     assert!(run.err.contains("\"context_overflow\"") && run.err.contains("512"), "{}", run.err);
+    assert!(run.err.contains("the conversation has about"), "the engine refused it: {}", run.err);
     machine.assert_engine_ends();
 }
 

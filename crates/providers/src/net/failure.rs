@@ -31,7 +31,7 @@ pub(super) fn went_silent(host: &str, limit: Duration, before_first_byte: bool) 
     let limit = seconds(limit);
     if before_first_byte {
         return LlmError::new(LlmErrorKind::Timeout, format!("{host} sent no answer within {limit}"))
-            .with_hint("try again, or raise `network.firstByteTimeoutSeconds`, for a local server `network.localFirstByteTimeoutSeconds`");
+            .with_hint("try again, or raise `network.firstByteTimeoutSeconds` for a slow local server");
     }
     let message = format!("{host} sent nothing for {limit} in the middle of the answer");
     let mut error = LlmError::new(LlmErrorKind::Timeout, message);

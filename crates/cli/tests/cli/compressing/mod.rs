@@ -24,7 +24,7 @@ fn place(server: &Server, wire: WireKind, window: u32) -> Place {
 
 fn place_with(server: &Server, wire: WireKind, window: u32, compression: Value) -> Place {
     let settings = json!({
-        "model": {"name": "test/m"},
+        "model": {"name": "test/m", "prompt": "full"},
         "compression": compression,
         "retry": {"initialDelaySeconds": 0.01},
         "providers": {"test": {
