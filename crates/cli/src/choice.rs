@@ -233,7 +233,7 @@ impl<'a> Chooser<'a> {
         for entry in directory.entries() {
             if let Some(model) = entry.default_model().filter(|_| self.is_configured(&entry)) {
                 let access = self.access(&entry)?;
-                return Ok((Choice::new(entry, model, access), None));
+                return Ok((self.asked(Choice::new(entry, model, access)).await, None));
             }
         }
         for server in servers::near_servers(&directory, &self.keys).await {

@@ -47,6 +47,8 @@ fn ends_within(until: &str, minutes: u32) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
     use super::*;
 
     #[test]
@@ -57,5 +59,42 @@ mod tests {
         assert!(!ends_within(&late.to_string(), 30));
         assert!(!ends_within("2318-02-09T20:31:35.123456789-08:00", 30));
         assert!(!ends_within("soon", 30));
+    }
+
+    /// An Ollama with one loaded model that says what it was asked to keep.
+    async fn ollama(expires_at: String) -> (String, tokio::task::JoinHandle<Option<String>>) {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = format!("http://{}/v1", listener.local_addr().unwrap());
+        let loaded = format!(r#"{{"models": [{{"name": "m:latest", "expires_at": "{expires_at}"}}]}}"#);
+        let asked = tokio::spawn(async move {
+            loop {
+                let (mut stream, _) = listener.accept().await.ok()?;
+                let mut request = vec![0; 4096];
+                let read = stream.read(&mut request).await.ok()?;
+                let request = String::from_utf8_lossy(&request[..read]).into_owned();
+                let body = if request.starts_with("GET /api/ps ") { loaded.as_str() } else { "{}" };
+                let answer = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len());
+                stream.write_all(answer.as_bytes()).await.ok()?;
+                if request.starts_with("POST /api/generate ") {
+                    return request.split("\r\n\r\n").nth(1).map(str::to_owned);
+                }
+            }
+        });
+        (address, asked)
+    }
+
+    #[tokio::test]
+    async fn a_loaded_model_that_would_be_gone_soon_is_asked_for_longer() {
+        let soon = jiff::Timestamp::now() + jiff::SignedDuration::from_mins(4);
+        let (address, asked) = ollama(soon.to_string()).await;
+        ensure(&address, "m", 30, None).await;
+        let body: serde_json::Value = serde_json::from_str(&asked.await.unwrap().unwrap()).unwrap();
+        assert_eq!(body, serde_json::json!({"model": "m", "keep_alive": "30m", "stream": false}));
+
+        let late = jiff::Timestamp::now() + jiff::SignedDuration::from_mins(90);
+        let (address, asked) = ollama(late.to_string()).await;
+        ensure(&address, "m", 30, None).await;
+        assert!(!asked.is_finished(), "it was asked for less than it gives");
+        asked.abort();
     }
 }

@@ -273,3 +273,28 @@ impl ContentGenerator for ExtraBody {
         self.inner.embed(request)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::directory::Directory;
+
+    #[test]
+    fn a_local_server_is_waited_for_longer_unless_somebody_says_how_long() {
+        let waits = |name: &str, network: Value| {
+            let own = json!({"near": {"baseUrl": "http://10.0.0.9/v1"}, "far": {"baseUrl": "https://x.example/v1"}});
+            let settings = json!({"providers": own, "network": network});
+            let settings: Settings = serde_json::from_value(settings).unwrap();
+            let entry = Directory::new(&settings).find(name).unwrap();
+            let choice = Choice::new(entry, "m".to_owned(), Access::Open);
+            let client = client(&settings, &Environment::default(), false).unwrap();
+            client_for(&choice, &settings, &client).options().first_byte_timeout.as_secs()
+        };
+        assert_eq!((waits("near", json!({})), waits("ollama", json!({}))), (600, 600));
+        assert_eq!((waits("far", json!({})), waits("gemini", json!({}))), (300, 300));
+        let set = json!({"firstByteTimeoutSeconds": 7});
+        assert_eq!((waits("near", set.clone()), waits("far", set)), (7, 7));
+    }
+}

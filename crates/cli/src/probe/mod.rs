@@ -172,6 +172,7 @@ fn about_undecided(choice: &Choice, error: &LlmError) -> String {
     )
 }
 
-fn seconds() -> u64 {
+/// Seconds since 1970.
+pub fn seconds() -> u64 {
     now() / 1000
 }

@@ -24,12 +24,12 @@ const TOOLS_AT_LEAST: u32 = 32;
 const CHATS_AT_LEAST: u32 = 8;
 
 /// A place with the installed engine but none running.
-struct Machine {
-    place: Place,
+pub struct Machine {
+    pub place: Place,
 }
 
 impl Machine {
-    fn new() -> Self {
+    pub fn new() -> Self {
         let installed = Path::new(CACHE);
         assert!(installed.is_dir(), "the engine is not installed: run ./test, which sets it up");
         let place = Place::new();
@@ -48,11 +48,11 @@ impl Machine {
         Self { place: place.variable("CHARLA_CACHE", &path) }
     }
 
-    fn settings(self, text: &str) -> Self {
+    pub fn settings(self, text: &str) -> Self {
         Self { place: self.place.settings(text) }
     }
 
-    fn run(&self, arguments: &[&str]) -> Run {
+    pub fn run(&self, arguments: &[&str]) -> Run {
         let mut command = self.place.command(arguments);
         command.timeout(PATIENCE);
         Run::of(command.output().unwrap(), &self.place)
@@ -65,7 +65,7 @@ impl Machine {
         command.spawn().unwrap()
     }
 
-    fn state(&self) -> Option<Value> {
+    pub fn state(&self) -> Option<Value> {
         let running = std::fs::read_dir(self.place.path().join("cache/local/running")).ok()?;
         let files: Vec<PathBuf> = running.map(|entry| entry.unwrap().path().join("engine.json")).collect();
         assert_eq!(files.len(), 1, "more than one kind of engine was started");
@@ -77,7 +77,7 @@ impl Machine {
     }
 
     /// Waits until no process of the engine's group is left.
-    fn assert_engine_ends(&self) {
+    pub fn assert_engine_ends(&self) {
         let group = format!("-{}", self.pid());
         let until = Instant::now() + Duration::from_secs(20);
         while is_alive(&group) {
@@ -219,7 +219,7 @@ fn the_built_in_model_mostly_chooses_the_right_tool() {
 }
 
 /// The engine that the binary would use at this place.
-fn engine_of(machine: &Machine) -> Engine {
+pub fn engine_of(machine: &Machine) -> Engine {
     let cache = machine.place.path().join("cache").display().to_string();
     let path = std::env::var("PATH").unwrap();
     let variables = [("CHARLA_CACHE", cache.as_str()), ("PATH", path.as_str()), ("CHARLA_OFFLINE", "1")];

@@ -2,8 +2,10 @@
 
 use charla_proto::WireKind;
 use charla_testkit::{Failure, FailureKind, Reply, Script, Server, When};
+use secrecy::ExposeSecret;
 use serde_json::{Value, json};
 
+use crate::engine::{Machine, engine_of};
 use crate::place::{Place, Run, server};
 
 /// What the probe's question holds and no other.
@@ -263,6 +265,8 @@ fn without_a_key_a_server_that_runs_here_answers_and_the_user_is_told_which() {
     assert!(run.err.starts_with("no key was found: ollama/llama3:8b answers"), "{}", run.err);
     assert_eq!(last_body(&ollama)["model"], "llama3:8b");
     assert_eq!(place.run(&["-m", "ollama", "-p", "say hi"]).err, "");
+    let listed = place.run(&["models"]).out;
+    assert!(listed.contains("llama3:8b: tools native\n"), "{listed}");
     assert_eq!(last_body(&ollama)["model"], "llama3:8b");
 
     let unloaded = server(scripted(native()).with_models(models));
@@ -283,4 +287,38 @@ fn an_own_server_that_runs_here_goes_before_the_known_ones() {
     let run = place.run(&["-p", "say hi"]);
     assert_eq!(run.code, Some(0), "{}", run.err);
     assert!(run.err.starts_with("no key was found: own/mine answers"), "{}", run.err);
+}
+
+/// The real llama.cpp server and the real small model, as a server of somebody else's.
+#[test]
+fn a_real_server_tells_its_kind_and_window_and_is_asked_once() {
+    let machine = Machine::new();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let engine = engine_of(&machine);
+    let used = runtime.block_on(engine.ensure(&|_| {})).unwrap();
+    let settings = json!({
+        "model": {"name": format!("own/{}", used.model), "temperature": 0, "maxOutputTokens": 16},
+        "providers": {"own": {"baseUrl": used.base_url, "apiKey": {"env": "KEY"}}},
+    });
+    let machine = machine.settings(&settings.to_string());
+    let place = machine.place.variable("KEY", used.key.expose_secret());
+    let machine = Machine { place };
+    let run = machine.run(&["models", "probe", "--json"]);
+    assert_eq!(run.code, Some(0), "{}", run.err);
+    let report: Value = serde_json::from_str(&run.out).unwrap();
+    assert_eq!((&report["server"], &report["kept"]), (&json!("llama.cpp"), &json!(true)), "{report}");
+    assert_eq!(report["contextWindow"], used.window);
+    assert_eq!(report["contextWindowSource"], "loaded");
+    let found = report["found"].as_str().unwrap().to_owned();
+    assert!((1..=2).contains(&report["exchanges"].as_u64().unwrap()), "{report}");
+
+    let log = machine.place.path().join("log.jsonl");
+    let run = machine.run(&["--log-file", log.to_str().unwrap(), "-p", "Say hello"]);
+    assert_eq!(run.code, Some(0), "{}", run.err);
+    let log = std::fs::read_to_string(log).unwrap();
+    assert_eq!(log.lines().count(), 1, "it was asked again: {log}");
+    let sent: Value = serde_json::from_str(&log).unwrap();
+    let offered = sent["request"]["tools"].as_array().is_some_and(|tools| !tools.is_empty());
+    assert_eq!(offered, found != "none", "{found}: {log}");
+    drop((used, engine));
 }
