@@ -175,6 +175,56 @@ def sessions(release, measure, env, home):
     return good
 
 
+def long_script():
+    """Reads a note in every turn, says a little about it, and summarises in the same few words."""
+    snapshot = "<overall_goal>Read the note again and again.</overall_goal><task_state>It says the same every time.</task_state>"
+    return {
+        "otherwise": "repeat",
+        "rules": [
+            {"when": {"text": "Write the snapshot now."}, "reply": f"<state_snapshot>{snapshot}</state_snapshot>"},
+            {"when": {"answers_tools": True}, "reply": "It says the same as before. " * 6},
+        ],
+        "replies": [[{"call": {"name": "read_file", "args": {"file_path": "note.txt"}}}]],
+    }
+
+
+def flat(name, late, early, unit, most):
+    ratio = late / early
+    good = ratio <= most
+    print(f"{name:52} {late:8.1f} {unit} / {early:8.1f} {unit}  {ratio:5.2f}x (limit {most}x)  {'ok' if good else 'OVER'}")
+    return good
+
+
+def long_conversation(release, measure, env, home):
+    """2,000 turns in one process, compressed all the way; then going on with such a session, and with a short one."""
+    folder = pathlib.Path(home) / ".charla" / "sessions"
+    folder.mkdir(parents=True, exist_ok=True)
+    for path in folder.glob("*.jsonl"):
+        path.unlink()
+    resident = {}
+    with Server(release / "charla-testkit", long_script()) as server:
+        _, _, output = cost(measure, [release / "long-conversation", server.url, folder, 2000], env)
+        for line in output.decode().splitlines():
+            _, turn, _, compressions, _, kilobytes = line.split()
+            resident[int(turn)] = (int(kilobytes) / 1024, int(compressions))
+    print(f"2,000 turns in one process: {resident[2000][1]} compressions")
+    good = flat("  memory at turn 2,000 / at turn 200", resident[2000][0], resident[200][0], "MB", 1.25)
+    whole = (folder / "long-conversation.jsonl").read_text().splitlines(keepends=True)
+    end = next(n for n, line in enumerate(whole, 1) if '"kind":"turn_ended","turn":200,' in line)
+    figures = {}
+    for name, lines in [("short", whole[:end]), ("long", whole)]:
+        for path in folder.glob("*.jsonl"):
+            path.unlink()
+        (folder / f"{name}.jsonl").write_text("".join(lines))
+        runs = [timed(measure, [release / "charla", "approvals"], env, b"") for _ in range(5)]
+        figures[name] = (min(seconds for seconds, _ in runs), max(memory for _, memory in runs) / 1024)
+    size = sum(map(len, whole)) / 1_048_576
+    good &= flat(f"  memory of resuming it ({size:.0f} MB) / one of 200 turns", figures["long"][1], figures["short"][1], "MB", 1.25)
+    good &= limit("  reading and folding it", figures["long"][0], 0.5, figures["long"][1] * 1024, 30)
+    listed = timed(measure, [release / "charla", "--list-sessions"], env, b"long")
+    return good & limit("  listing it", listed[0], 0.3, listed[1], None)
+
+
 def timed(measure, command, env, expect):
     start = time.monotonic()
     _, memory, output = cost(measure, command, env)
@@ -221,6 +271,7 @@ def main():
                 good &= row(name, ours, reference, budget, memory, limit)
         good &= tool_steps(release, measure, env, home, max(runs // 5, 3))
         good &= sessions(release, measure, env, home)
+        good &= long_conversation(release, measure, env, home)
     size = charla.stat().st_size / 1_048_576
     print(f"binary: {size:.1f} MB (budget 25 MB) {'ok' if size < 25 else 'OVER'}")
     return 0 if good and size < 25 else 1

@@ -195,6 +195,9 @@ fn every_key_is_known_to_be_safe_or_unsafe_in_a_workspace() {
     retry.maxDelaySeconds
     output.format
     output.thoughts
+    compression.automatic
+    compression.threshold
+    compression.keep
     ");
 }
 

@@ -35,7 +35,7 @@ pub fn what_fills(request: &GenerateRequest, count: &Counter) -> Filling {
     let empty = || GenerateRequest::new(request.model.clone(), Vec::new());
     let system = GenerateRequest { system_instruction: request.system_instruction.clone(), ..empty() };
     let tools = GenerateRequest { tools: request.tools.clone(), ..empty() };
-    let mut kinds = vec![
+    let mut kinds = [
         Kind {
             name: "instructions and instruction files",
             way_out: "shorten the instruction files (CHARLA.md, AGENTS.md, GEMINI.md)",

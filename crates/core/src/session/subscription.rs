@@ -13,7 +13,7 @@ use crate::compress::size;
 /// How many records are kept for subscribers that lag, and how many characters of them where older ones can be
 /// read from the journal: a session of any length must not grow by what was already shown.
 const KEPT: usize = 4096;
-const KEPT_CHARACTERS: usize = 4 * 1024 * 1024;
+const KEPT_CHARACTERS: usize = 1024 * 1024;
 
 /// The last records, shared by the session and its subscribers. Locked only to push or copy pointers.
 #[derive(Clone)]

@@ -17,21 +17,24 @@ const ASKS: &str = "Write the snapshot now.";
 const WIRES: [WireKind; 4] =
     [WireKind::Gemini, WireKind::OpenaiChat, WireKind::OpenaiResponses, WireKind::Anthropic];
 
-/// A place whose model `test/m` speaks this wire and has this window.
+/// A model whose calls must come back with their signatures where the wire is Gemini's.
+const MODEL: &str = "test/gemini-3-m";
+
+/// A place whose model speaks this wire and has this window.
 fn place(server: &Server, wire: WireKind, window: u32) -> Place {
     place_with(server, wire, window, json!({}))
 }
 
 fn place_with(server: &Server, wire: WireKind, window: u32, compression: Value) -> Place {
     let settings = json!({
-        "model": {"name": "test/m", "prompt": "full"},
+        "model": {"name": MODEL, "prompt": "full"},
         "compression": compression,
         "retry": {"initialDelaySeconds": 0.01},
         "providers": {"test": {
             "wire": wire,
             "baseUrl": server.base_url(wire),
             "apiKey": {"env": "TEST_KEY"},
-            "models": {"m": {"contextWindow": window, "tools": "native", "thinking": "levels"}},
+            "models": {"gemini-3-m": {"contextWindow": window, "tools": "native", "thinking": "levels"}},
         }},
     });
     Place::new().variable("TEST_KEY", "k").settings(&settings.to_string())
@@ -41,7 +44,7 @@ fn place_with(server: &Server, wire: WireKind, window: u32, compression: Value) 
 fn set_window(place: &Place, window: u32) {
     let file = place.home().join("settings.json");
     let mut settings: Value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
-    settings["providers"]["test"]["models"]["m"]["contextWindow"] = window.into();
+    settings["providers"]["test"]["models"]["gemini-3-m"]["contextWindow"] = window.into();
     std::fs::write(file, settings.to_string()).unwrap();
 }
 

@@ -114,6 +114,27 @@ fn what_will_not_fit_is_restored_with_a_warning_and_compressed_again_in_the_open
 }
 
 #[test]
+fn a_summary_that_does_not_come_can_be_cancelled() {
+    let script =
+        Script::always("Yes. ".repeat(300)).rule(When::text(ASKS), Reply::new().text("begun").stall());
+    let server = server(script);
+    let place = place(&server, WireKind::OpenaiChat, 1_000_000);
+    talk(&place);
+    let (_, before) = place.journals().pop().unwrap();
+    let mut child = place.spawn(&["--resume", "-o", "stream-json", "-p", "/compress"]);
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+    assert!(lines.by_ref().any(|line| line.contains("pre_compress")));
+    let interrupted = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    assert!(interrupted.unwrap().success());
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert!(lines.last().unwrap().contains("cancelled"));
+    // The conversation is as it was.
+    let (_, after) = place.journals().pop().unwrap();
+    assert_eq!(before.matches("turn_started").count(), after.matches("turn_started").count());
+    assert!(!after.contains("\"compressed\""));
+}
+
+#[test]
 fn every_form_of_output_tells_of_a_compression() {
     let server = talker();
     let place = place(&server, WireKind::OpenaiChat, 1_000_000);

@@ -83,5 +83,7 @@ fn a_turn_of_many_steps_goes_on_on_every_wire() {
             body.contains("told in short") && body.contains("mind the gap") && body.contains("File 13 says")
         );
         assert!(!body.contains("File 1 says"), "{wire:?}");
+        let replay = place.run(&["replay", "latest"]);
+        assert_eq!(replay.code, Some(0), "{wire:?}: {}{}", replay.out, replay.err);
     }
 }

@@ -128,5 +128,5 @@ fn when_nothing_is_left_to_clip_the_oldest_turns_are_left_out() {
     let texts: Vec<_> = request.contents.iter().map(|content| content.text()).collect();
     assert!(texts[0].starts_with(TOLD) && texts[2].starts_with("question "), "{texts:?}");
     assert_eq!(texts[texts.len() - 3], "question 39");
-    assert_eq!(texts[texts.len() - 1], NOW);
+    assert_eq!(texts[texts.len() - 1], format!("{NOW} Use at most 150 words."));
 }

@@ -157,6 +157,15 @@ async fn story(generator: &Resilient) -> Vec<String> {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_request_that_may_be_sent_once_is_tried_neither_again_nor_elsewhere() {
+    let (first, second) = (Scripted::new(vec![busy()]), Scripted::new(vec![]));
+    let once = GenerateRequest { max_attempts: Some(1), ..ask() };
+    let error = chain(&[&first, &second]).generate(&once).await.unwrap_err();
+    assert_eq!((error.kind, error.detail.attempts), (LlmErrorKind::RateLimit, 1));
+    assert_eq!((first.asked().len(), second.asked().len()), (1, 0));
+}
+
+#[tokio::test(start_paused = true)]
 async fn failures_that_pass_are_tried_again_after_growing_waits() {
     let model = Scripted::new(vec![
         busy(),
