@@ -90,6 +90,9 @@ pub enum ReasoningReplay {
     Never,
     /// On contents of the current tool loop (after the last user message that is not a tool result).
     ToolLoop,
+    /// On every message that calls tools: the server refuses such a message without thoughts (DeepSeek, Kimi).
+    /// Where there are none, because another model made the call, words that say so stand in for them.
+    ToolCalls,
     /// Always.
     Always,
 }

@@ -35,5 +35,7 @@ mod validate;
 
 pub use fault::{Cut, Failure, FailureKind, LineEnds};
 pub use http::Headers;
-pub use script::{Call, ChatThoughts, Document, Finish, Otherwise, Reply, Rule, Script, Step, Usage, When};
+pub use script::{
+    Call, ChatReplay, ChatThoughts, Document, Finish, Otherwise, Reply, Rule, Script, Step, Usage, When,
+};
 pub use server::{Observer, Problem, Recorded, Server};

@@ -44,6 +44,8 @@ pub struct Script {
     pub extra_fields: Vec<String>,
     /// Where OpenAI Chat answers carry thoughts.
     pub chat_thoughts: ChatThoughts,
+    /// What is asked of thoughts that come back over OpenAI Chat.
+    pub chat_replay: ChatReplay,
     /// Milliseconds between the pieces of an echo.
     pub echo_pace: u64,
     /// What is at other paths, such as a local server's `/props`.
@@ -62,6 +64,7 @@ impl Default for Script {
             signature_models: vec!["gemini-3".to_owned()],
             extra_fields: Vec::new(),
             chat_thoughts: ChatThoughts::default(),
+            chat_replay: ChatReplay::default(),
             echo_pace: 0,
             pages: BTreeMap::new(),
         }
@@ -141,6 +144,19 @@ pub enum ChatThoughts {
     Reasoning,
     /// `reasoning_details` with a signature (OpenRouter).
     ReasoningDetails,
+}
+
+/// Whether OpenAI Chat messages may, must or must not carry the model's earlier thoughts; servers do not agree.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ChatReplay {
+    /// They may.
+    #[default]
+    Allowed,
+    /// A message with calls must (DeepSeek, Kimi).
+    Required,
+    /// No message may.
+    Refused,
 }
 
 /// A reply for requests of a certain kind.

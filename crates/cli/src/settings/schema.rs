@@ -162,7 +162,7 @@ pub(super) mod names {
     }
 
     pub fn reasoning_replay(_: &mut SchemaGenerator) -> Schema {
-        one_of(&["never", "tool_loop", "always"])
+        one_of(&["never", "tool_loop", "tool_calls", "always"])
     }
 
     pub fn thinking_style(_: &mut SchemaGenerator) -> Schema {

@@ -102,7 +102,7 @@ pub(super) static PROVIDERS: &[Provider] = &[
         key_page: "https://platform.deepseek.com/api_keys",
         default_model: "deepseek-v4-flash",
         quirks: || Quirks {
-            reasoning_replay: ReasoningReplay::ToolLoop,
+            reasoning_replay: ReasoningReplay::ToolCalls,
             thinking_style: ThinkingStyle::ThinkingType,
             no_media: true,
             ..Quirks::default()

@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::{Checks, Verdict, data_url, fail, is_base64, is_name, list, object, openai, text, unknown_field};
 use crate::opaque;
+use crate::script::ChatReplay;
 
 const TOP: [&str; 37] = [
     "audio",
@@ -172,8 +173,22 @@ fn calls(place: &str, calls: &Value) -> Verdict {
     Ok(())
 }
 
-/// Thoughts come back only to the model that had them.
+/// Thoughts come back only to the model that had them, and only as the server wants them.
 fn thoughts(checks: &Checks, place: &str, message: &Value) -> Verdict {
+    let has = |field: &str| message.get(field).is_some_and(|value| !value.is_null());
+    let has_calls = list(&message["tool_calls"]).len() > 0;
+    match checks.script.chat_replay {
+        ChatReplay::Allowed => {}
+        ChatReplay::Required if has_calls && text(message, "reasoning_content").is_empty() => {
+            return fail(format!(
+                "Missing `reasoning_content` in the assistant message with calls: '{place}'"
+            ));
+        }
+        ChatReplay::Refused if has("reasoning_content") || has("reasoning") || has("reasoning_details") => {
+            return fail(format!("Unrecognized request argument supplied: '{place}.reasoning_content'"));
+        }
+        ChatReplay::Required | ChatReplay::Refused => {}
+    }
     for field in ["reasoning_content", "reasoning"] {
         let thought = text(message, field);
         if checks.ledger.is_foreign_thought(thought, WireKind::OpenaiChat, checks.model) {

@@ -70,7 +70,7 @@ fn messages(request: &GenerateRequest, target: &Target, fragments: &mut Fragment
         // Results belong to whoever made the calls before them.
         own = target.made(content) || (own && content.function_responses().next().is_some());
         let said = own && content.role == Role::Model;
-        let place = Place { own, replay: said && replays(target, n >= loop_start) };
+        let place = Place { own, replay: said && replays(target, content, n >= loop_start) };
         let instructions = system.filter(|_| carrier == Some(n));
         list.add(|body| match instructions {
             Some(system) => write_content(content, Some(system), target, place, body),
@@ -86,10 +86,11 @@ fn opens_turn(content: &charla_proto::Content) -> bool {
     content.role == Role::User && content.function_responses().next().is_none()
 }
 
-fn replays(target: &Target, in_loop: bool) -> bool {
+fn replays(target: &Target, content: &charla_proto::Content, in_loop: bool) -> bool {
     match target.endpoint.quirks.reasoning_replay {
         ReasoningReplay::Never => false,
         ReasoningReplay::ToolLoop => in_loop,
+        ReasoningReplay::ToolCalls => content.function_calls().next().is_some(),
         ReasoningReplay::Always => true,
     }
 }

@@ -9,7 +9,7 @@ use serde_json::json;
 use super::encode::{Separated, write};
 use super::media::{self, Piece};
 use super::*;
-use crate::endpoint::ToolIds;
+use crate::endpoint::{ReasoningReplay, ToolIds};
 
 /// The longest id of a call that OpenAI takes.
 const LONGEST_ID: usize = 40;
@@ -113,9 +113,13 @@ fn write_assistant(content: &Content, target: &Target, place: Place, body: &mut 
             PartKind::FunctionResponse(_) | PartKind::Opaque(_) | PartKind::Other => {}
         }
     }
-    if place.replay {
-        message.reasoning_content = &thoughts;
+    if !place.replay {
+        thoughts.clear();
     }
+    if thoughts.trim().is_empty() && wants_thoughts(target) && !message.tool_calls.is_empty() {
+        thoughts = stand_in(content);
+    }
+    message.reasoning_content = &thoughts;
     if text.is_empty()
         && message.tool_calls.is_empty()
         && message.reasoning_content.is_empty()
@@ -126,6 +130,21 @@ fn write_assistant(content: &Content, target: &Target, place: Place, body: &mut 
     // Empty rather than null or missing beside calls: some servers refuse the one, some crash on the other.
     message.content = Body::Text(text);
     write(body, &message);
+}
+
+/// True when the target refuses calls without thoughts.
+fn wants_thoughts(target: &Target) -> bool {
+    target.endpoint.quirks.reasoning_replay == ReasoningReplay::ToolCalls
+}
+
+/// Words in place of thoughts that nobody has. The ids make them differ from turn to turn: a model that reads the
+/// same words everywhere begins to write them itself.
+fn stand_in(content: &Content) -> String {
+    let calls = content.function_calls().map(|call| match &call.id {
+        Some(id) => format!("{} ({id})", call.name),
+        None => call.name.clone(),
+    });
+    format!("The next step is {}.", calls.collect::<Vec<_>>().join(", then "))
 }
 
 fn tool_call(call: &FunctionCall, part: &Part, id: &str, own: bool) -> Value {

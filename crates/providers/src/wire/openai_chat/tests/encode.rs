@@ -194,6 +194,18 @@ fn thoughts_go_back_only_to_their_origin_and_only_where_the_server_wants_them() 
     assert_eq!(thought(ReasoningReplay::ToolLoop, false, true), Value::Null);
     assert_eq!(thought(ReasoningReplay::Always, false, true), "hm");
     assert_eq!(thought(ReasoningReplay::Always, true, false), Value::Null);
+    assert_eq!(thought(ReasoningReplay::ToolCalls, false, true), "hm");
+    assert_eq!(thought(ReasoningReplay::ToolCalls, true, false), "The next step is ls (c1).");
+}
+
+#[test]
+fn only_messages_with_calls_have_thoughts_where_the_server_insists_on_them() {
+    let target = target(Quirks { reasoning_replay: ReasoningReplay::ToolCalls, ..Quirks::default() });
+    let said = Content::new(Role::Model, vec![Part::thought("hm"), Part::text("Done.")]);
+    let contents = [tool_loop(&target), vec![made_by(&target, said)]].concat();
+    let body = encode(&request(contents), &target);
+    assert_eq!(body["messages"][1]["reasoning_content"], "hm");
+    assert_eq!(body["messages"][3], json!({"role": "assistant", "content": "Done."}));
 }
 
 #[test]

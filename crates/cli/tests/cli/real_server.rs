@@ -1,0 +1,248 @@
+//! Somebody else's llama.cpp server with the real small model, as `./test` installs them: no engine of Charla's.
+
+mod host;
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::place::{Place, Run};
+use host::{LlamaServer, Tap};
+
+/// The machine may be busy, and the model reads its prompt with one thread.
+const PATIENCE: Duration = Duration::from_secs(180);
+const WINDOW: u32 = 4096;
+/// The model copies what it is shown, which makes it call in text.
+const IN_TEXT: &str = "List the files in src. Write exactly:\n\
+    ```json\n{\"tool_call\": {\"name\": \"list_directory\", \"arguments\": {\"dir_path\": \"src\"}}}\n```";
+const STORY: &str = "Tell me a very long story";
+
+/// One server for all tests, one test at a time: it has one slot.
+fn shared() -> MutexGuard<'static, LlamaServer> {
+    static SERVER: OnceLock<Mutex<LlamaServer>> = OnceLock::new();
+    let server = SERVER.get_or_init(|| Mutex::new(LlamaServer::start(WINDOW)));
+    server.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Settings in which the provider `own` is at this address, as is `endless`, which goes on until its output limit.
+fn settings(url: &str, facts: Value) -> String {
+    let own = json!({"baseUrl": format!("{url}/v1"), "models": {"tiny": facts}});
+    let mut endless = own.clone();
+    endless["extraBody"] = json!({"ignore_eos": true, "max_tokens": 3500});
+    let settings = json!({
+        "model": {"temperature": 0, "maxOutputTokens": 128},
+        "providers": {"own": own, "endless": endless},
+        "tools": {"core": ["list_directory"]},
+        "retry": {"maxAttempts": 2, "initialDelaySeconds": 0.05},
+    });
+    settings.to_string()
+}
+
+/// A place with these settings, where llama.cpp's provider is at the same address.
+fn place(url: &str, facts: Value) -> Place {
+    let place = Place::new().variable("LLAMACPP_BASE_URL", &format!("{url}/v1"));
+    let place = place.settings(&settings(url, facts));
+    for (folder, file) in [("src", "harbour.rs"), ("web", "lantern.css")] {
+        std::fs::create_dir(place.work().join(folder)).unwrap();
+        std::fs::write(place.work().join(folder).join(file), "\n").unwrap();
+    }
+    place
+}
+
+fn known_window() -> Value {
+    json!({"contextWindow": WINDOW})
+}
+
+fn run(place: &Place, arguments: &[&str]) -> Run {
+    let mut command = place.command(&[&["-o", "stream-json"], arguments].concat());
+    command.timeout(PATIENCE);
+    Run::of(command.output().unwrap(), place)
+}
+
+fn start(place: &Place, arguments: &[&str]) -> Child {
+    let mut command = place.process(&[&["-o", "stream-json"], arguments].concat());
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.spawn().unwrap()
+}
+
+fn is_word(event: &Value) -> bool {
+    event["type"] == "message" && event["role"] == "assistant"
+}
+
+/// Reads events until the model has said something.
+fn wait_for_words(child: &mut Child) {
+    let lines = BufReader::new(child.stdout.as_mut().unwrap()).lines();
+    let mut events = lines.map(|line| serde_json::from_str::<Value>(&line.unwrap()).unwrap());
+    assert!(events.any(|event| is_word(&event)), "the model said nothing");
+}
+
+/// The run listed `folder`, whose one file is `file`, and ended well.
+fn assert_listed(run: &Run, folder: &str, file: &str) {
+    assert_eq!(run.code, Some(0), "{}\n{}", run.out, run.err);
+    let events = run.lines();
+    let called = events.iter().find(|event| event["type"] == "tool_use").expect("a call");
+    assert_eq!(
+        (&called["tool_name"], &called["parameters"]),
+        (&json!("list_directory"), &json!({"dir_path": folder}))
+    );
+    let result = events.iter().find(|event| event["type"] == "tool_result").expect("a result");
+    assert_eq!((&result["status"], &result["tool_id"]), (&json!("success"), &called["tool_id"]));
+    assert!(result["output"].as_str().unwrap().contains(file), "{result}");
+    assert!(events.iter().rev().any(is_word), "the model said nothing about it: {}", run.out);
+}
+
+/// Ids of calls and of results in a request, each in order.
+fn ids(body: &Value) -> (Vec<&str>, Vec<&str>) {
+    let messages = body["messages"].as_array().unwrap();
+    let calls = messages.iter().filter_map(|message| message["tool_calls"].as_array()).flatten();
+    let results = messages.iter().filter(|message| message["role"] == "tool");
+    (
+        calls.map(|call| call["id"].as_str().unwrap()).collect(),
+        results.map(|result| result["tool_call_id"].as_str().unwrap()).collect(),
+    )
+}
+
+/// A request of text mode: nothing of it is native.
+fn assert_textual(body: &Value) {
+    assert!(body.get("tools").is_none() && body.get("tool_choice").is_none(), "{body}");
+    for message in body["messages"].as_array().unwrap() {
+        assert!(message.get("tool_calls").is_none() && message["role"] != "tool", "{message}");
+    }
+}
+
+#[test]
+fn the_model_calls_a_tool_natively_and_is_told_its_result() {
+    let server = shared();
+    let tap = Tap::before(&server);
+    for model in ["own/tiny", "llamacpp/tiny"] {
+        let place = place(&tap.url, known_window());
+        let run = run(&place, &["-m", model, "--tool-mode", "native", "-p", "List the files in src"]);
+        assert_listed(&run, "src", "harbour.rs");
+    }
+    let sent = tap.chats("List the files in src");
+    assert_eq!(sent.len(), 4, "{sent:#?}");
+    for (first, second) in [(&sent[0], &sent[1]), (&sent[2], &sent[3])] {
+        assert_eq!(first["tools"][0]["function"]["name"], "list_directory");
+        let (calls, results) = ids(second);
+        assert_eq!((calls.len(), &calls), (1, &results));
+        let result = second["messages"].as_array().unwrap().last().unwrap();
+        assert!(result["content"].as_str().unwrap().contains("harbour.rs"), "{result}");
+    }
+}
+
+#[test]
+fn the_model_calls_a_tool_in_its_text_and_is_told_its_result() {
+    let server = shared();
+    let tap = Tap::before(&server);
+    let place = place(&tap.url, known_window());
+    let run = run(&place, &["-m", "own/tiny", "--tool-mode", "text", "-p", IN_TEXT]);
+    assert_listed(&run, "src", "harbour.rs");
+    let sent = tap.chats("List the files in src");
+    assert_eq!(sent.len(), 2, "{sent:#?}");
+    sent.iter().for_each(assert_textual);
+    let result = sent[1]["messages"].as_array().unwrap().last().unwrap();
+    assert_eq!(result["role"], "user");
+    let words = result["content"].as_str().unwrap();
+    assert!(words.starts_with("Result of tool list_directory:") && words.contains("harbour.rs"), "{words}");
+}
+
+#[test]
+fn a_conversation_goes_from_native_to_text_and_back() {
+    let server = shared();
+    let tap = Tap::before(&server);
+    let place = place(&tap.url, known_window());
+    let step =
+        |mode: &str, more: &[&str]| run(&place, &[&["-m", "own/tiny", "--tool-mode", mode], more].concat());
+    assert_listed(&step("native", &["-p", "List the files in src"]), "src", "harbour.rs");
+    assert_listed(&step("text", &["--resume", "-p", "List the files in web"]), "web", "lantern.css");
+    assert_listed(&step("native", &["--resume", "-p", "List the files in src"]), "src", "harbour.rs");
+
+    let sent = tap.chats("List the files in src");
+    assert_eq!(sent.len(), 6, "{sent:#?}");
+    sent[2..4].iter().for_each(assert_textual);
+    assert!(sent[3].to_string().contains("lantern.css"));
+    let (calls, results) = ids(&sent[5]);
+    assert_eq!((calls.len(), &calls), (3, &results));
+    assert_eq!(ids(&sent[1]).0, calls[..1], "an id changed on its way");
+}
+
+#[test]
+fn an_answer_comes_in_pieces() {
+    let server = shared();
+    let place = place(&server.url, known_window());
+    let run = run(&place, &["-m", "own/tiny", "--no-tools", "-p", "Say hello"]);
+    assert_eq!(run.code, Some(0), "{}", run.err);
+    assert!(run.lines().iter().filter(|event| is_word(event)).count() > 2, "{}", run.out);
+}
+
+#[test]
+fn a_cancelled_answer_leaves_the_server_free() {
+    let server = shared();
+    let place = place(&server.url, known_window());
+    let mut child = start(&place, &["-m", "endless/tiny", "--no-tools", "-p", STORY]);
+    wait_for_words(&mut child);
+    assert_eq!(server.slot()["is_processing"], true);
+    let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(killed.success());
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+
+    let until = Instant::now() + PATIENCE;
+    let mut slot = server.slot();
+    while slot["is_processing"] == true {
+        assert!(Instant::now() < until, "the server goes on: {slot}");
+        std::thread::yield_now();
+        slot = server.slot();
+    }
+    assert_eq!(slot["next_token"][0]["has_next_token"], true, "the answer was not stopped but complete");
+    let run = run(&place, &["-m", "own/tiny", "--no-tools", "--resume", "-p", "Say hello"]);
+    assert_eq!(run.code, Some(0), "{}\n{}", run.out, run.err);
+}
+
+#[test]
+fn a_prompt_larger_than_the_servers_window_is_refused_before_it_is_sent() {
+    let server = shared();
+    let tap = Tap::before(&server);
+    let place = place(&tap.url, json!({}));
+    let prompt = "many words ".repeat(4000);
+    let run = run(&place, &["-m", "llamacpp/tiny", "--no-tools", "-p", &prompt]);
+    assert_eq!(run.code, Some(42), "{}\n{}", run.out, run.err);
+    let told = format!("{}{}", run.out, run.err);
+    assert!(told.contains("context_overflow") && told.contains(&WINDOW.to_string()), "{told}");
+    assert_eq!(tap.chats("many words"), Vec::<Value>::new());
+}
+
+#[test]
+fn an_overflow_that_only_the_server_notices_is_the_same_error() {
+    let server = shared();
+    let tap = Tap::before(&server);
+    let place = place(&tap.url, json!({"contextWindow": 1_000_000}));
+    let prompt = "many words ".repeat(4000);
+    let run = run(&place, &["-m", "own/tiny", "--no-tools", "-p", &prompt]);
+    assert_eq!(run.code, Some(42), "{}\n{}", run.out, run.err);
+    let told = format!("{}{}", run.out, run.err);
+    assert!(told.contains("context_overflow") && told.contains(&WINDOW.to_string()), "{told}");
+    assert_eq!(tap.chats("many words").len(), 1, "a request that cannot fit was tried again");
+}
+
+#[test]
+fn a_server_that_dies_in_the_middle_ends_the_run_and_not_the_session() {
+    let mut server = LlamaServer::start(WINDOW);
+    let place = place(&server.url, known_window());
+    let mut child = start(&place, &["-m", "endless/tiny", "--no-tools", "-p", STORY]);
+    wait_for_words(&mut child);
+    server.kill();
+    let output = child.wait_with_output().unwrap();
+    let told = String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{told}");
+    assert!(told.contains("\"network\""), "{told}");
+
+    let server = shared();
+    let tap = Tap::before(&server);
+    let place = place.settings(&settings(&tap.url, known_window()));
+    let run = run(&place, &["-m", "own/tiny", "--no-tools", "--resume", "-p", "Say hello"]);
+    assert_eq!(run.code, Some(0), "{}\n{}", run.out, run.err);
+    assert!(tap.chats("Say hello")[0].to_string().contains(STORY));
+}
