@@ -9,7 +9,9 @@ use charla_core::policy::{RuleBook, allowed_tools};
 use charla_core::prompt::{PromptSetting, SystemPrompt, system_prompt};
 use charla_core::session::{Limits, SessionSetup};
 use charla_proto::tool::{Tool, Toolbox};
-use charla_proto::{Content, ContentGenerator, Conversation, GenerateRequest, Part, Role, ToolContext};
+use charla_proto::{
+    ApprovalMode, Content, ContentGenerator, Conversation, GenerateRequest, Part, Role, ToolContext,
+};
 use charla_providers::tokens;
 use charla_store::Blobs;
 use charla_tools::ask_user::AskUser;
@@ -88,6 +90,8 @@ pub struct Agent<'a> {
     pub conduct: &'a Conduct,
     /// Where things are kept.
     pub sessions: &'a Sessions,
+    /// How much is allowed without asking.
+    pub mode: ApprovalMode,
     /// Somebody is there to answer questions.
     pub somebody_to_ask: bool,
 }
@@ -106,8 +110,7 @@ impl Agent<'_> {
             registry = self.registry(&processes, mind.small);
             self.discover(&mut registry, &processes, &mut notices).await;
         }
-        let mode = self.settings.tools.approval_mode.unwrap_or_default();
-        let withheld = registry.withhold(|tool| !policy.offers(tool, mode, self.somebody_to_ask));
+        let withheld = registry.withhold(|tool| !policy.offers(tool, self.mode, self.somebody_to_ask));
         let memory = self.memory(&roots);
         notices.extend(memory.notices.iter().cloned());
         let tools = registry.declarations().iter().map(|declaration| declaration.name.clone()).collect();

@@ -113,6 +113,9 @@ async fn prepare(
     chain.left_out.iter().for_each(|reason| view.warning(reason));
     chain.note.iter().for_each(|note| view.note(note));
     let mut chain = chain.models;
+    let wanted = settings.tools.approval_mode.unwrap_or_default();
+    let (mode, notice) = local::tempered(wanted, &mut chain);
+    notice.iter().for_each(|notice| view.warning(notice));
     let by_default = settings.model.name.is_none();
     let small = match chain.first_mut() {
         Some(first) => local::begin(first, by_default, view).await?,
@@ -127,7 +130,8 @@ async fn prepare(
     let (sessions, open) = open_session(&ask.begin, environment, session_id, &reference)?;
     view.in_session(&open.id);
     let somebody_to_ask = somebody_is_there(settings, environment, view);
-    let agent = Agent { settings, environment, conduct: &ask.conduct, sessions: &sessions, somebody_to_ask };
+    let conduct = &ask.conduct;
+    let agent = Agent { settings, environment, conduct, sessions: &sessions, mode, somebody_to_ask };
     let assembled = agent.assemble(open, mind, schema.as_ref().map(OutputSchema::text)).await?;
     assembled.notices.iter().for_each(|notice| view.warning(notice));
     let session = SessionHandle::start(assembled.setup, assembled.conversation);
@@ -135,7 +139,6 @@ async fn prepare(
         view.with_somebody_to_ask();
         Approver::start(session.clone(), environment, view.printer().another())
     });
-    let mode = settings.tools.approval_mode.unwrap_or_default();
     let processes = assembled.processes;
     Ok(Prepared { prompt, reference, session, mode, schema, approver, processes, _sessions: sessions })
 }

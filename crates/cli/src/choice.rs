@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use charla_local::{Engine, ServerFacts, ServerKind, ask_server};
+use charla_local::{Engine, Model, ServerFacts, ServerKind, ask_server};
 use charla_providers::endpoint::ModelRow;
 use charla_providers::generator::list_models;
 use charla_providers::google::Credentials;
@@ -147,6 +147,11 @@ impl Choice {
             Access::Engine(engine) => Some(engine),
             _ => None,
         }
+    }
+
+    /// True when it is the small model that comes with the engine.
+    pub fn is_built_in(&self) -> bool {
+        self.engine().is_some_and(|engine| engine.options().model == Model::BuiltIn)
     }
 
     /// `provider/model`.

@@ -6,14 +6,15 @@ use std::task::{Context, Poll, ready};
 
 use charla_local::{Engine, InUse, Model};
 use charla_proto::{
-    BoxFuture, ChunkStream, ContentGenerator, EmbedRequest, EmbedResponse, GenerateRequest, GenerateResponse,
-    LlmError, LlmErrorKind, StreamEvent, TokenCount,
+    BoxFuture, ChunkStream, Content, ContentGenerator, EmbedRequest, EmbedResponse, FinishReason,
+    GenerateRequest, GenerateResponse, LlmError, LlmErrorKind, StreamEvent, TokenCount,
 };
 use charla_providers::endpoint::{Endpoint, ModelRow, Target};
 use charla_providers::{Client, Credential, Generator};
 use futures_util::Stream;
 
 use super::plain::Speech;
+use super::repetition::Said;
 
 /// The built-in model repeats itself when it is allowed to go on.
 const BUILT_IN_OUTPUT: u32 = 512;
@@ -90,7 +91,8 @@ impl ContentGenerator for EngineGenerator {
             let (used, generator) = self.ready().await?;
             let (request, speech) = self.in_its_words(request);
             let inner = generator.stream(&request).await?;
-            Ok(Box::pin(Held { inner, speech, _used: used }) as ChunkStream)
+            let held = Held { inner, speech, said: Said::default(), ended: false, _used: used };
+            Ok(Box::pin(held) as ChunkStream)
         })
     }
 
@@ -112,23 +114,41 @@ impl ContentGenerator for EngineGenerator {
     }
 }
 
-/// A stream that keeps the engine running, in our words.
+/// A stream that keeps the engine running. That of the built-in model is in our words, and ends when it only
+/// repeats itself.
 struct Held {
     inner: ChunkStream,
     speech: Option<Speech>,
+    said: Said,
+    ended: bool,
     _used: InUse,
+}
+
+impl Held {
+    fn heard(&mut self, chunk: GenerateResponse) -> GenerateResponse {
+        let Some(speech) = &self.speech else { return chunk };
+        let mut chunk = speech.restore(chunk);
+        if let Some(candidate) = chunk.candidates.first_mut() {
+            let more = candidate.content.as_ref().map(Content::text).unwrap_or_default();
+            self.ended = self.said.repeats_itself(&more);
+            if self.ended {
+                candidate.finish_reason = Some(FinishReason::Stop);
+            }
+        }
+        chunk
+    }
 }
 
 impl Stream for Held {
     type Item = Result<StreamEvent, LlmError>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let event = ready!(self.inner.as_mut().poll_next(cx));
-        Poll::Ready(match (event, &self.speech) {
-            (Some(Ok(StreamEvent::Chunk(chunk))), Some(speech)) => {
-                Some(Ok(StreamEvent::Chunk(speech.restore(chunk))))
-            }
-            (event, _) => event,
+        if self.ended {
+            return Poll::Ready(None);
+        }
+        Poll::Ready(match ready!(self.inner.as_mut().poll_next(cx)) {
+            Some(Ok(StreamEvent::Chunk(chunk))) => Some(Ok(StreamEvent::Chunk(self.heard(chunk)))),
+            event => event,
         })
     }
 }

@@ -4,6 +4,7 @@ mod commands;
 mod compact;
 mod generator;
 mod plain;
+mod repetition;
 mod start;
 
 use std::num::NonZero;
@@ -11,6 +12,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use charla_local::{Engine, EngineOptions, LocalError, Model, Packages, Pip, Store, WEIGHTS_NAME};
+use charla_proto::ApprovalMode;
 use charla_tools::process::is_secret_name;
 
 pub use commands::run;
@@ -56,6 +58,27 @@ pub fn choice(
     };
     let engine = Engine::new(options(model, settings, environment)?);
     Ok(Choice::new(entry, name, Access::Engine(engine)))
+}
+
+/// The mode that holds for this chain, and what to tell about it. The built-in model calls a tool where a greeting
+/// was meant, so no mode lets it change or run anything unasked: rules that name what they allow still do. As a
+/// fallback it is left out of a run whose mode was meant for another model.
+pub fn tempered(mode: ApprovalMode, chain: &mut Vec<Choice>) -> (ApprovalMode, Option<String>) {
+    if !matches!(mode, ApprovalMode::AutoEdit | ApprovalMode::Yolo) {
+        return (mode, None);
+    }
+    let name = if mode == ApprovalMode::Yolo { "yolo" } else { "auto_edit" };
+    if chain.first().is_some_and(Choice::is_built_in) {
+        let notice = format!(
+            "the built-in model is too small for {name}: changes and commands still ask (--allowed-tools names those \
+             that need not)"
+        );
+        return (ApprovalMode::Default, Some(notice));
+    }
+    let before = chain.len();
+    chain.retain(|choice| !choice.is_built_in());
+    let notice = format!("fallback {PROVIDER} is left out: the built-in model is too small for {name}");
+    (mode, (chain.len() < before).then_some(notice))
 }
 
 /// True when the built-in model is there or may be fetched.

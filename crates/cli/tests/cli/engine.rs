@@ -3,14 +3,21 @@
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use charla_cli::choice::Choice;
 use charla_cli::directory::Directory;
 use charla_cli::environment::Environment;
-use charla_cli::local;
+use charla_cli::local::{self, EngineGenerator};
 use charla_cli::settings::Settings;
 use charla_local::Engine;
-use serde_json::Value;
+use charla_proto::{
+    Content, ContentGenerator, FunctionCall, FunctionCallingConfig, FunctionCallingMode, FunctionDeclaration,
+    GenerateRequest, Tool, ToolConfig,
+};
+use charla_providers::{Client, NetworkOptions};
+use serde_json::{Value, json};
 
 use crate::place::{Place, Run};
 
@@ -138,6 +145,89 @@ fn the_built_in_model_lists_a_folder_through_a_tool() {
 }
 
 #[test]
+fn the_built_in_model_tells_what_a_tool_returned_and_nothing_else() {
+    let machine = Machine::new();
+    let run = machine.run(&["-m", "local", "-p", "List the files in src"]);
+    assert_eq!((run.code, run.out.as_str()), (Some(0), "harbour.rs (13 bytes)\n"), "{}", run.err);
+}
+
+#[test]
+fn no_mode_lets_the_built_in_model_run_what_changes_something_but_a_rule_does() {
+    let machine = Machine::new();
+    let made = machine.place.path().join("work/made.txt");
+    let wish = ["-m", "local", "--approval-mode", "yolo", "-p", "Run touch made.txt"];
+    let run = machine.run(&wish);
+    assert!(run.err.contains("too small for yolo"), "{}", run.err);
+    assert!(!made.exists(), "{}\n{}", run.out, run.err);
+    let allowed = ["--allowed-tools", "run_shell_command(touch)"];
+    let run = machine.run(&[&wish[..], &allowed].concat());
+    assert!(made.exists(), "{}\n{}", run.out, run.err);
+}
+
+/// With this much chance in the choice of words, a model of this size writes no valid JSON of its own accord.
+#[test]
+fn a_call_that_was_begun_is_valid_for_a_declared_tool_whatever_the_model_would_say() {
+    let machine = Machine::new();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let choice = choice_at(&machine);
+    let client = Client::new(NetworkOptions::default()).unwrap();
+    let (endpoint, row) = (choice.entry.endpoint().unwrap(), choice.row());
+    let generator = EngineGenerator::new(choice.engine().unwrap().clone(), endpoint, row, client);
+    let mut calls = 0;
+    for prompt in ["List \"src\"}}", "Read the {file} a\\b.txt", "Plan a trip to Rome", "Hello"] {
+        for choice in [FunctionCallingMode::Any, FunctionCallingMode::Auto] {
+            let answer = runtime.block_on(generator.generate(&wild(prompt, choice))).unwrap();
+            for call in answer.function_calls() {
+                calls += 1;
+                assert_fits(call);
+            }
+        }
+    }
+    assert!(calls >= 4, "{calls}");
+}
+
+fn tools() -> Vec<(&'static str, Value)> {
+    let plan = json!({
+        "type": "object",
+        "properties": {
+            "kind": {"type": "string", "enum": ["short", "long"]},
+            "days": {"type": "integer"},
+            "stops": {"type": "array", "items": {"type": "string", "maxLength": 20}, "maxItems": 3},
+        },
+        "required": ["kind", "days", "stops"],
+        "additionalProperties": false,
+    });
+    let one =
+        |name: &str| json!({"type": "object", "properties": {name: {"type": "string"}}, "required": [name]});
+    vec![("list_directory", one("dir_path")), ("read_file", one("file_path")), ("plan_trip", plan)]
+}
+
+fn wild(prompt: &str, choice: FunctionCallingMode) -> GenerateRequest {
+    let declared = tools().into_iter().map(|(name, schema)| {
+        Arc::new(FunctionDeclaration {
+            name: name.to_owned(),
+            description: name.replace('_', " "),
+            parameters_json_schema: schema,
+            ..FunctionDeclaration::default()
+        })
+    });
+    let config = FunctionCallingConfig { mode: choice, ..FunctionCallingConfig::default() };
+    GenerateRequest {
+        tools: vec![Tool::functions(declared.collect())],
+        tool_config: Some(ToolConfig { function_calling_config: config, ..ToolConfig::default() }),
+        temperature: Some(2.0),
+        ..GenerateRequest::new("local", vec![Arc::new(Content::user(prompt))])
+    }
+}
+
+fn assert_fits(call: &FunctionCall) {
+    let declared = tools();
+    let (_, schema) = declared.iter().find(|(name, _)| *name == call.name).unwrap();
+    let arguments = Value::Object(call.args.clone());
+    assert!(call.invalid.is_none() && jsonschema::is_valid(schema, &arguments), "{call:?}");
+}
+
+#[test]
 fn an_answer_comes_in_pieces() {
     let machine = Machine::new();
     let run = machine.run(&["-m", "local", "--no-tools", "-o", "stream-json", "-p", "Say hello"]);
@@ -218,13 +308,16 @@ fn the_built_in_model_mostly_chooses_the_right_tool() {
     assert!(tools >= TOOLS_AT_LEAST && chats >= CHATS_AT_LEAST, "{tools} and {chats}: {wrong:#?}");
 }
 
-/// The engine that the binary would use at this place.
 pub fn engine_of(machine: &Machine) -> Engine {
+    choice_at(machine).engine().unwrap().clone()
+}
+
+/// The model that the binary would use at this place.
+fn choice_at(machine: &Machine) -> Choice {
     let cache = machine.place.path().join("cache").display().to_string();
     let path = std::env::var("PATH").unwrap();
     let variables = [("CHARLA_CACHE", cache.as_str()), ("PATH", path.as_str()), ("CHARLA_OFFLINE", "1")];
     let (environment, settings) = (Environment::of(variables), Settings::default());
     let entry = Directory::new(&settings).find(local::PROVIDER).unwrap();
-    let choice = local::choice(entry, None, &settings, &environment).unwrap();
-    choice.engine().unwrap().clone()
+    local::choice(entry, None, &settings, &environment).unwrap()
 }

@@ -2,10 +2,12 @@
 //!
 //! A model of this size understands a request by its likeness to others. So its tools have names of one plain word, it is shown
 //! examples, among them those most like what the user asks now, and what it hands to a tool must be words that it was given:
-//! the engine's grammar, made from the declarations, lets it write nothing else.
+//! the engine's grammar, made from the declarations, lets it write nothing else. When a tool has run it answers with what
+//! that returned, and the turn ends there: plans of several steps are beyond it.
 
 mod examples;
 mod spans;
+mod telling;
 
 use std::sync::Arc;
 
@@ -78,7 +80,14 @@ impl Speech {
         let asked = request.contents.iter().rposition(|content| is_asking(content));
         let since = asked.and_then(|at| request.contents.get(at..)).unwrap_or_default();
         let question = since.first().map(|content| content.text()).unwrap_or_default();
-        let given = spans::of(since);
+        let results: Vec<_> = match since.last() {
+            Some(last) => last.function_responses().collect(),
+            None => Vec::new(),
+        };
+        if let Some(told) = telling::request(request, &question, &results) {
+            return told;
+        }
+        let given = spans::of(&question);
         let examples = examples::for_request(&question, |tool| self.word(tool).is_some());
         let examples = examples.iter().flat_map(|example| self.shown(example));
         let conversation = request.contents.iter().map(|content| self.reworded(content));
@@ -188,12 +197,16 @@ mod tests {
     #[test]
     fn tools_have_plain_names_on_the_way_out_and_their_own_on_the_way_back() {
         let result = Part::function_response(FunctionResponse::output("1", "list_directory", "harbour.rs"));
-        let contents =
-            vec![Content::user("List src"), called("list_directory"), Content::new(Role::User, vec![result])];
+        let contents = vec![
+            Content::user("List src"),
+            called("list_directory"),
+            Content::new(Role::User, vec![result]),
+            Content::user("Thanks"),
+        ];
         let (plain, speech) = Speech::of(&request(&["list_directory", "web_fetch"], contents));
         let names: Vec<&str> = plain.function_declarations().map(|tool| tool.name.as_str()).collect();
         assert_eq!(names, ["list", "web_fetch"]);
-        let tail = &plain.contents[plain.contents.len() - 2..];
+        let tail = &plain.contents[plain.contents.len() - 3..];
         assert_eq!(tail[0].function_calls().next().unwrap().name, "list");
         assert_eq!(tail[1].function_responses().next().unwrap().name, "list");
         let candidate = Candidate { content: Some(called("list")), ..Candidate::default() };
@@ -201,6 +214,16 @@ mod tests {
             speech.restore(GenerateResponse { candidates: vec![candidate], ..GenerateResponse::default() });
         let content = answer.candidates[0].content.as_ref().unwrap();
         assert_eq!(content.function_calls().next().unwrap().name, "list_directory");
+    }
+
+    #[test]
+    fn after_a_tool_its_result_is_told_and_no_tool_is_offered() {
+        let result = Part::function_response(FunctionResponse::output("1", "list_directory", "harbour.rs"));
+        let contents =
+            vec![Content::user("List src"), called("list_directory"), Content::new(Role::User, vec![result])];
+        let (plain, _) = Speech::of(&request(&["list_directory"], contents));
+        assert!(plain.tools.is_empty() && plain.extra.get("grammar").is_some());
+        assert_eq!(plain.contents.last().unwrap().text(), "List src\n\nResult:\nharbour.rs");
     }
 
     #[test]

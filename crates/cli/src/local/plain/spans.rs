@@ -1,8 +1,4 @@
-//! The words that an argument may be made of.
-
-use std::sync::Arc;
-
-use charla_proto::Content;
+//! What an argument may be: words of the request.
 
 use super::examples;
 
@@ -13,32 +9,21 @@ const SHORT: usize = 40;
 /// The grammar must stay small: the engine tries each value at each step.
 const MOST: usize = 400;
 
-/// What was said since the user last asked: runs of the request's words, and the words of tools' results.
-/// Empty when there is nothing to choose from; then anything may be written.
-pub(super) fn of(contents: &[Arc<Content>]) -> Vec<String> {
+/// Runs of the request's words. Empty when there is nothing to choose from; then anything may be written.
+pub(super) fn of(request: &str) -> Vec<String> {
     let mut spans = Vec::new();
-    if let Some(question) = contents.first() {
-        runs(&question.text(), &mut spans);
-    }
-    let results = contents.iter().flat_map(|content| content.function_responses());
-    for result in results.map(charla_proto::FunctionResponse::to_text) {
-        result.split_whitespace().for_each(|word| add(bare(word), &mut spans));
-    }
-    spans
-}
-
-fn runs(text: &str, spans: &mut Vec<String>) {
-    let words: Vec<&str> = text.split_whitespace().collect();
+    let words: Vec<&str> = request.split_whitespace().collect();
     let longest = if words.len() <= SHORT { WORDS } else { 1 };
     // "List", "cat": what to do, not what to do it with.
     let first = usize::from(words.first().is_some_and(|word| examples::begin_with(word)));
     for start in first..words.len() {
         for run in (1..=longest).map_while(|length| words.get(start..start + length)) {
             let run = run.join(" ");
-            add(bare(&run), spans);
-            add(run.trim_end_matches(['?', '!', '.', ',', ':', ';']), spans);
+            add(bare(&run), &mut spans);
+            add(run.trim_end_matches(['?', '!', '.', ',', ':', ';']), &mut spans);
         }
     }
+    spans
 }
 
 /// Without what belongs to the sentence.
@@ -54,18 +39,11 @@ fn add(span: &str, spans: &mut Vec<String>) {
 
 #[cfg(test)]
 mod tests {
-    use charla_proto::{FunctionResponse, Part, Role};
-
     use super::*;
-
-    fn of_texts(question: &str, result: &str) -> Vec<String> {
-        let result = Part::function_response(FunctionResponse::output("1", "list_directory", result));
-        of(&[Arc::new(Content::user(question)), Arc::new(Content::new(Role::User, vec![result]))])
-    }
 
     #[test]
     fn runs_of_words_are_offered_without_the_signs_around_them() {
-        let spans = of_texts("Find \"access denied\" in src/api, please!", "");
+        let spans = of("Find \"access denied\" in src/api, please!");
         for span in ["access denied", "src/api", "please", "in src/api"] {
             assert!(spans.iter().any(|known| known == span), "{span} in {spans:?}");
         }
@@ -73,16 +51,11 @@ mod tests {
     }
 
     #[test]
-    fn what_a_tool_returned_may_be_used_next() {
-        assert!(of_texts("Read the first file", "a.rs\nb.rs").contains(&"b.rs".to_owned()));
-    }
-
-    #[test]
     fn a_long_text_gives_few_choices_and_an_empty_one_none() {
         let long: Vec<String> = (0..10_000).map(|number| format!("word{number}")).collect();
-        let spans = of_texts(&long.join(" "), "");
+        let spans = of(&long.join(" "));
         assert_eq!(spans.len(), MOST);
         assert!(!spans.iter().any(|span| span.contains(' ')));
-        assert!(of_texts("", "").is_empty());
+        assert!(of("").is_empty() && of("List").is_empty());
     }
 }
