@@ -19,6 +19,9 @@ use crate::{google, local, servers, wiring};
 
 /// Models whose window is smaller get the short system prompt.
 const SMALL_WINDOW: u32 = 16_000;
+/// Models whose window is smaller are told of tools in one line each, when they are told in words. Others do better
+/// with more words.
+const TINY_WINDOW: u32 = 4_000;
 
 /// A model, its provider and the key to it.
 #[derive(Clone, Debug)]
@@ -106,8 +109,8 @@ impl Choice {
     /// What it needs over its wire.
     pub fn layers(&self, settings: &Settings) -> Result<StackOptions, Failure> {
         let quirks = self.entry.endpoint()?.quirks;
-        let compact = self.is_compact(settings);
-        let mut layers = self.entry.layers(&self.model, compact);
+        let tiny = self.row().context_window.is_some_and(|window| window < TINY_WINDOW);
+        let mut layers = self.entry.layers(&self.model, tiny);
         layers.tools = self.tool_mode(settings).decide(&quirks, self.probed);
         layers.steady_system = self.is_steady();
         Ok(layers)

@@ -186,8 +186,9 @@ impl Entry {
         }
     }
 
-    /// What the settings say that one of its models needs over its wire. How tools are called is for the caller to decide.
-    pub fn layers(&self, id: &str, compact: bool) -> StackOptions {
+    /// What the settings say that one of its models needs over its wire. How tools are called is for the caller to decide;
+    /// `tiny` is true for a window with no room for words about them.
+    pub fn layers(&self, id: &str, tiny: bool) -> StackOptions {
         let facts = self.settings.models.get(id).cloned().unwrap_or_default();
         let mut parameters = ParameterMap::new();
         for aliases in [&facts.parameters, &self.settings.parameters] {
@@ -199,10 +200,9 @@ impl Entry {
         }
         StackOptions {
             text: TextToolsOptions {
-                style: facts.text_tools.style.unwrap_or(if compact {
-                    GuidanceStyle::Compact
-                } else {
-                    GuidanceStyle::Full
+                style: facts.text_tools.style.unwrap_or(match tiny {
+                    true => GuidanceStyle::Compact,
+                    false => GuidanceStyle::Full,
                 }),
                 place: facts.text_tools.place.unwrap_or_default(),
                 preserve_context: facts.text_tools.preserve_context.unwrap_or(true),

@@ -87,7 +87,7 @@ fn a_model_that_writes_its_calls_gets_tools_in_words() {
         assert_eq!(asked(&server), (1, 2));
         let body = last_body(&server);
         assert!(body.get("tools").is_none(), "{body}");
-        assert!(body["messages"][0]["content"].as_str().unwrap().contains("- read_file("), "{body}");
+        assert!(body["messages"][0]["content"].as_str().unwrap().contains("## read_file\n"), "{body}");
     }
 }
 

@@ -7,18 +7,29 @@ use charla_proto::{
     GenerateResponse, LlmError, Part, PartKind, Role, TokenCount,
 };
 
+use super::remembered::Remembered;
+
+/// How requests are put differently.
+///
+/// A local server keeps what it has read of a prompt as long as the next one begins with the same words. So what
+/// differs from run to run, which is all of a system instruction but its first part, must come after the tools.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rewording {
+    /// Without tools, whatever the session has: in a chain each model has its own mode.
+    WithoutTools,
+    /// What differs goes in front of the first user message: templates put tools behind the system message.
+    PassingToFirstUser,
+    /// What differs goes behind the last part of the system instruction, which tells of the tools. For the requests that
+    /// [`super::TextTools`] makes.
+    PassingToEnd,
+}
+
 /// A generator whose requests are put differently.
-///
-/// A model that only chats is offered no tools, whatever the session has: in a chain each model has its own mode.
-///
-/// A local server keeps what it has read of a prompt as long as the next one begins with the same words. Its
-/// templates put tools behind the system message, so that a folder or a date in that message makes it read all
-/// tools again. What differs from run to run therefore goes in front of the first user message.
 pub struct Reworded {
     inner: Arc<dyn ContentGenerator>,
-    chat_only: bool,
-    steady_system: bool,
+    how: Rewording,
     last: Mutex<Option<Split>>,
+    moved: Mutex<Remembered>,
 }
 
 /// A system instruction and a first message as they came, and what was made of them. The same contents give the
@@ -33,23 +44,36 @@ struct Split {
 
 impl Reworded {
     /// Over this generator.
-    pub fn over(inner: Arc<dyn ContentGenerator>, chat_only: bool, steady_system: bool) -> Self {
-        Self { inner, chat_only, steady_system, last: Mutex::default() }
+    pub fn over(inner: Arc<dyn ContentGenerator>, how: Rewording) -> Self {
+        Self { inner, how, last: Mutex::default(), moved: Mutex::default() }
     }
 
     fn reworded(&self, request: &GenerateRequest) -> GenerateRequest {
         let mut request = request.clone();
-        if self.chat_only {
-            request.tools.clear();
-            request.tool_config = None;
-        }
-        if self.steady_system {
-            self.steady(&mut request);
+        match self.how {
+            Rewording::WithoutTools => {
+                request.tools.clear();
+                request.tool_config = None;
+            }
+            Rewording::PassingToFirstUser => self.to_first_user(&mut request),
+            Rewording::PassingToEnd => self.to_end(&mut request),
         }
         request
     }
 
-    fn steady(&self, request: &mut GenerateRequest) {
+    fn to_end(&self, request: &mut GenerateRequest) {
+        let system = request.system_instruction.as_mut().filter(|system| system.parts.len() > 2);
+        let Some(system) = system else { return };
+        let mut moved = self.moved.lock().unwrap_or_else(PoisonError::into_inner);
+        *system = moved.get(system, |system| {
+            let mut parts = system.parts.clone();
+            // The last one becomes the second.
+            parts.get_mut(1..).unwrap_or_default().rotate_right(1);
+            Content { parts, ..system.clone() }
+        });
+    }
+
+    fn to_first_user(&self, request: &mut GenerateRequest) {
         let opens = |content: &Arc<Content>| {
             content.role == Role::User && content.function_responses().next().is_none()
         };
@@ -152,7 +176,7 @@ mod tests {
 
     #[test]
     fn what_changes_goes_in_front_of_the_first_message_and_stays_there() {
-        let layer = Reworded::over(Arc::new(Nobody), false, true);
+        let layer = Reworded::over(Arc::new(Nobody), Rewording::PassingToFirstUser);
         let said = Arc::new(Content::user("hi"));
         let mut step = request("Folder: /a", vec![said.clone()]);
         let first = layer.reworded(&step);
@@ -167,8 +191,28 @@ mod tests {
     }
 
     #[test]
+    fn what_changes_goes_behind_what_is_said_of_tools() {
+        let layer = Reworded::over(Arc::new(Nobody), Rewording::PassingToEnd);
+        let mut asked = request("Folder: /a", vec![Arc::new(Content::user("hi"))]);
+        assert_eq!(layer.reworded(&asked), asked);
+        let mut system = asked.system_instruction.as_deref().unwrap().clone();
+        system.parts.push(Part::text("Tools."));
+        asked.system_instruction = Some(Arc::new(system));
+        let sent = layer.reworded(&asked);
+        let texts = |request: &GenerateRequest| -> Vec<String> {
+            let system = request.system_instruction.as_ref().unwrap();
+            system.parts.iter().map(|part| part.as_text().unwrap().to_owned()).collect()
+        };
+        assert_eq!(texts(&sent), ["Be brief.", "Tools.", "Folder: /a"]);
+        assert_eq!(sent.contents, asked.contents);
+        let again = layer.reworded(&asked);
+        let both = [&sent, &again].map(|request| request.system_instruction.clone().unwrap());
+        assert!(Arc::ptr_eq(&both[0], &both[1]), "it is made anew at every step");
+    }
+
+    #[test]
     fn a_model_that_only_chats_is_offered_nothing() {
-        let layer = Reworded::over(Arc::new(Nobody), true, false);
+        let layer = Reworded::over(Arc::new(Nobody), Rewording::WithoutTools);
         let sent = layer.reworded(&request("x", vec![Arc::new(Content::user("hi"))]));
         assert!(sent.tools.is_empty());
         assert_eq!(sent.contents[0].text(), "hi");

@@ -6,7 +6,8 @@ use charla_proto::ContentGenerator;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    NamedParameters, ParameterMap, Reworded, TextTools, TextToolsOptions, ThinkFilter, ThinkOptions,
+    NamedParameters, ParameterMap, Reworded, Rewording, TextTools, TextToolsOptions, ThinkFilter,
+    ThinkOptions,
 };
 use crate::endpoint::Quirks;
 
@@ -58,8 +59,8 @@ pub struct StackOptions {
     pub think: ThinkOptions,
     /// Other names it uses for parameters, in native calls and in text.
     pub parameters: ParameterMap,
-    /// Only the first part of the system instruction is sent as such; what follows it goes in front of the first
-    /// user message. For servers that keep what they have read of a prompt: see [`Reworded`].
+    /// All of the system instruction but its first part is sent behind the tools. For servers that keep what they have
+    /// read of a prompt: see [`Rewording`].
     pub steady_system: bool,
 }
 
@@ -70,18 +71,23 @@ pub struct StackOptions {
 /// is tried again and each model has its own mode.
 pub fn stack(generator: Arc<dyn ContentGenerator>, options: StackOptions) -> Arc<dyn ContentGenerator> {
     let filtered: Arc<dyn ContentGenerator> = Arc::new(ThinkFilter::over(generator, options.think));
-    let calling: Arc<dyn ContentGenerator> = match options.tools {
-        ToolMode::Native | ToolMode::Auto => filtered,
-        ToolMode::Text | ToolMode::None => Arc::new(TextTools::over(filtered, options.text)),
+    let reworded = |inner, how| Arc::new(Reworded::over(inner, how)) as Arc<dyn ContentGenerator>;
+    let calling: Arc<dyn ContentGenerator> = match (options.tools, options.steady_system) {
+        (ToolMode::Native | ToolMode::Auto, false) => filtered,
+        (ToolMode::Native | ToolMode::Auto, true) => reworded(filtered, Rewording::PassingToFirstUser),
+        (ToolMode::Text, true) => {
+            Arc::new(TextTools::over(reworded(filtered, Rewording::PassingToEnd), options.text))
+        }
+        (ToolMode::Text, false) => Arc::new(TextTools::over(filtered, options.text)),
+        // Earlier calls of other models are told in words.
+        (ToolMode::None, _) => {
+            let textual = Arc::new(TextTools::over(filtered, options.text));
+            return reworded(textual, Rewording::WithoutTools);
+        }
     };
-    let named: Arc<dyn ContentGenerator> = match options.parameters.is_empty() {
+    match options.parameters.is_empty() {
         true => calling,
         false => Arc::new(NamedParameters::over(calling, options.parameters)),
-    };
-    let chat_only = options.tools == ToolMode::None;
-    match (chat_only, options.steady_system) {
-        (false, false) => named,
-        (chat_only, steady_system) => Arc::new(Reworded::over(named, chat_only, steady_system)),
     }
 }
 
