@@ -6,10 +6,12 @@ use std::time::Duration;
 
 use charla_core::compress::Counter;
 use charla_core::policy::{RuleBook, allowed_tools};
-use charla_core::prompt::{PromptSetting, system_prompt};
+use charla_core::prompt::{PromptSetting, SystemPrompt, system_prompt};
 use charla_core::session::{Limits, SessionSetup};
 use charla_proto::tool::{Tool, Toolbox};
-use charla_proto::{ApprovalMode, Content, ContentGenerator, Conversation, GenerateRequest, ToolContext};
+use charla_proto::{
+    ApprovalMode, Content, ContentGenerator, Conversation, GenerateRequest, Part, Role, ToolContext,
+};
 use charla_providers::tokens;
 use charla_store::Blobs;
 use charla_tools::ask_user::AskUser;
@@ -19,6 +21,7 @@ use charla_tools::process::{self, ProcessSettings, Processes, SpillFolder};
 use charla_tools::web_fetch::WebFetch;
 use charla_tools::{Registry, Selection, Source};
 
+use crate::brief::Brief;
 use crate::environment::Environment;
 use crate::exit::Failure;
 use crate::local::{self, Compact};
@@ -29,8 +32,6 @@ use crate::wiring;
 
 /// How long the command that announces tools may take: nothing else happens until it is done.
 const DISCOVERY: Duration = Duration::from_secs(30);
-/// Models whose window is smaller get the short system prompt.
-const SMALL_WINDOW: u32 = 16_000;
 
 /// What a run says about its tools and limits beside the settings.
 #[derive(Clone, Debug, Default)]
@@ -59,6 +60,12 @@ pub struct Mind {
     pub window: Option<u32>,
     /// It understands little: it gets a short prompt, and few tools with few parameters.
     pub small: bool,
+    /// It reads slowly or has little room: it gets a short prompt, and all tools in few words.
+    pub compact: bool,
+    /// It calls no tools: it is offered none.
+    pub chat_only: bool,
+    /// What differs from run to run is kept apart in its system instruction.
+    pub steady: bool,
 }
 
 /// A session ready to start.
@@ -97,17 +104,24 @@ impl Agent<'_> {
         let policy = self.rules(&roots)?;
         notices.extend(policy.notices().iter().cloned());
         let processes = self.processes(&open.id);
-        let mut registry = self.registry(&processes, mind.small);
-        self.discover(&mut registry, &processes, &mut notices).await;
+        let offers_tools = !self.conduct.no_tools && !mind.chat_only;
+        let mut registry = Registry::default();
+        if offers_tools {
+            registry = self.registry(&processes, mind.small);
+            self.discover(&mut registry, &processes, &mut notices).await;
+        }
         let withheld = registry.withhold(|tool| !policy.offers(tool, self.mode, self.somebody_to_ask));
         let memory = self.memory(&roots);
         notices.extend(memory.notices.iter().cloned());
         let tools = registry.declarations().iter().map(|declaration| declaration.name.clone()).collect();
-        let compact = mind.small || mind.window.is_some_and(|window| window < SMALL_WINDOW);
-        let toolbox: Arc<dyn Toolbox> =
-            if mind.small { Arc::new(Compact::new(registry)) } else { Arc::new(registry) };
-        let prompt = self.prompt(&roots, tools, memory.text, compact);
-        let prompt = [prompt, about_withheld(&withheld), about_schema(schema)].concat();
+        let toolbox: Arc<dyn Toolbox> = match (mind.small, mind.compact) {
+            (true, _) => Arc::new(Compact::new(registry)),
+            (false, true) => Arc::new(Brief::new(registry)),
+            (false, false) => Arc::new(registry),
+        };
+        let mut prompt = self.prompt(&roots, tools, memory.text, mind.small || mind.compact);
+        prompt.passing.push_str(&about_withheld(&withheld));
+        prompt.passing.push_str(&about_schema(schema));
         let setup = SessionSetup {
             generator: mind.generator,
             toolbox,
@@ -119,7 +133,7 @@ impl Agent<'_> {
                 home: self.environment.home.clone(),
             },
             template: GenerateRequest {
-                system_instruction: Some(Arc::new(Content::user(prompt))),
+                system_instruction: Some(Arc::new(instruction(prompt, mind.steady))),
                 ..mind.template
             },
             limits: Limits {
@@ -155,9 +169,6 @@ impl Agent<'_> {
     }
 
     fn registry(&self, processes: &Processes, small: bool) -> Registry {
-        if self.conduct.no_tools {
-            return Registry::default();
-        }
         let tools = &self.settings.tools;
         let core = if small { Some(local::tools(self.settings)) } else { tools.core.clone() };
         let mut registry = Registry::new(Selection { core, excluded: tools.exclude.clone() });
@@ -198,9 +209,6 @@ impl Agent<'_> {
             }
             return;
         };
-        if self.conduct.no_tools {
-            return;
-        }
         let runner = Arc::new(processes.clone());
         let cwd = self.environment.directory.clone();
         let found = charla_tools::discover(runner, discovery, call, cwd);
@@ -250,7 +258,7 @@ impl Agent<'_> {
         Ok(book.with(rules))
     }
 
-    fn prompt(&self, roots: &[PathBuf], tools: Vec<String>, memory: String, compact: bool) -> String {
+    fn prompt(&self, roots: &[PathBuf], tools: Vec<String>, memory: String, compact: bool) -> SystemPrompt {
         system_prompt(&PromptSetting {
             cwd: self.environment.directory.clone(),
             roots: roots.to_vec(),
@@ -263,6 +271,14 @@ impl Agent<'_> {
             compact,
             replacement: None,
         })
+    }
+}
+
+/// The prompt as an instruction: in two parts for models whose requests begin with the same bytes in every run.
+fn instruction(prompt: SystemPrompt, steady: bool) -> Content {
+    match steady {
+        true => Content::new(Role::User, vec![Part::text(prompt.steady), Part::text(prompt.passing)]),
+        false => Content::user(prompt.whole()),
     }
 }
 

@@ -122,7 +122,7 @@ pub struct AskArgs {
     #[arg(long, help_heading = "Tools")]
     pub no_tools: bool,
 
-    /// How the model calls tools: native, text (for models without function calls) or auto.
+    /// How the model calls tools: native, text (for models without function calls), none or auto.
     #[arg(long, value_name = "MODE", value_enum, hide_possible_values = true, help_heading = "Tools")]
     pub tool_mode: Option<ToolCalls>,
 
@@ -180,7 +180,9 @@ pub enum ToolCalls {
     Native,
     /// In its text.
     Text,
-    /// By what is known of the server.
+    /// Not at all.
+    None,
+    /// By what is known or found out.
     Auto,
 }
 
@@ -190,6 +192,7 @@ impl ToolCalls {
         match self {
             ToolCalls::Native => "native",
             ToolCalls::Text => "text",
+            ToolCalls::None => "none",
             ToolCalls::Auto => "auto",
         }
     }
@@ -203,9 +206,9 @@ pub enum Command {
         /// Print JSON.
         #[arg(long)]
         json: bool,
-        /// Look after the built-in model instead.
+        /// Look at one model, or after the built-in one, instead.
         #[command(subcommand)]
-        command: Option<ModelsCommand>,
+        command: Option<ModelsWork>,
     },
     /// Keep or remove API keys.
     Auth {
@@ -246,6 +249,23 @@ pub enum Command {
     },
     /// Print the manual page.
     Man,
+}
+
+/// What can be done with models.
+#[derive(Clone, Debug, Subcommand)]
+pub enum ModelsWork {
+    /// Ask a model how it calls tools and its server how large its window is.
+    Probe {
+        /// The model: provider/model. Without, the one that a run would ask.
+        #[arg(short, long, value_name = "MODEL")]
+        model: Option<String>,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// The built-in model.
+    #[command(flatten)]
+    BuiltIn(ModelsCommand),
 }
 
 /// What can be done with the built-in model.

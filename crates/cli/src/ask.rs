@@ -5,7 +5,7 @@ use std::sync::Arc;
 use charla_core::CancellationToken;
 use charla_core::session::{Command, SessionHandle};
 use charla_proto::{ApprovalMode, Content};
-use charla_providers::layers::LogSink;
+use charla_providers::layers::{LogSink, ToolMode};
 use charla_tools::process::Processes;
 use serde_json::Value;
 
@@ -21,7 +21,7 @@ use crate::log_file::LogFile;
 use crate::printer::Printer;
 use crate::sessions::{Begin, Open, Sessions};
 use crate::settings::{self, OutputFormat, Settings};
-use crate::{compression, input, local, wiring};
+use crate::{compression, input, keep_alive, local, probe, wiring};
 
 /// Runs a prompt to its end and returns the exit code.
 ///
@@ -109,8 +109,10 @@ async fn prepare(
     let waiting = "waiting for standard input to end (use </dev/null if there is none)";
     let prompt = input::gather(ask.prompt, environment, || view.warning(waiting)).await?;
     let schema = OutputSchema::read(ask.conduct.schema.as_deref(), environment)?;
-    let (mut chain, left_out) = Chooser::new(settings, environment).chain().await?;
-    left_out.iter().for_each(|reason| view.warning(reason));
+    let chain = Chooser::new(settings, environment).chain().await?;
+    chain.left_out.iter().for_each(|reason| view.warning(reason));
+    chain.note.iter().for_each(|note| view.note(note));
+    let mut chain = chain.models;
     let wanted = settings.tools.approval_mode.unwrap_or_default();
     let (mode, notice) = local::tempered(wanted, &mut chain);
     notice.iter().for_each(|notice| view.warning(notice));
@@ -120,6 +122,9 @@ async fn prepare(
         None => false,
     };
     let log = open_log(settings, environment, session_id)?;
+    let offers_tools = !ask.conduct.no_tools;
+    probe::first_use(&mut chain, offers_tools, settings, environment, log.clone(), view).await;
+    chain.first().into_iter().for_each(keep_alive::begin);
     let reference = chain.first().map(Choice::reference).unwrap_or_default();
     let mind = mind(chain, small, settings, environment, log)?;
     let (sessions, open) = open_session(&ask.begin, environment, session_id, &reference)?;
@@ -148,6 +153,9 @@ fn mind(
 ) -> Result<Mind, Failure> {
     let model = chain.first().map(|choice| choice.model.clone()).unwrap_or_default();
     let row = chain.first().map(Choice::row);
+    let tools = chain.first().map(|first| first.layers(settings)).transpose()?.map(|layers| layers.tools);
+    let (compact, steady) =
+        chain.first().map_or((false, false), |first| (first.is_compact(settings), first.is_steady()));
     let client = wiring::client(settings, environment, chain.iter().any(Choice::is_encrypted))?;
     tracing::debug!(%model, fallbacks = chain.len().saturating_sub(1), "asking");
     Ok(Mind {
@@ -156,6 +164,9 @@ fn mind(
         price: row.as_ref().and_then(|row| row.price),
         window: row.as_ref().and_then(|row| row.context_window),
         small,
+        compact,
+        chat_only: tools == Some(ToolMode::None),
+        steady,
     })
 }
 

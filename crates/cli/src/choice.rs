@@ -1,20 +1,27 @@
-//! Which model answers: the one that was named, else the first provider there is a key for.
+//! Which model answers: the one that was named, else the first provider there is a key for, else a server that runs
+//! here, else the built-in model.
 
 use std::path::PathBuf;
 
-use charla_local::{Engine, Model, ServerKind, probe_window};
+use charla_local::{Engine, Model, ServerFacts, ServerKind, ask_server};
 use charla_providers::endpoint::ModelRow;
 use charla_providers::generator::list_models;
 use charla_providers::google::Credentials;
+use charla_providers::layers::{StackOptions, ToolMode};
 use secrecy::{ExposeSecret, SecretString};
 
 use crate::directory::{Directory, Entry};
 use crate::environment::Environment;
 use crate::exit::Failure;
 use crate::keys::{Found, Keys};
-use crate::probe;
-use crate::settings::Settings;
-use crate::{google, local, wiring};
+use crate::settings::{PromptLength, Settings, without_secrets};
+use crate::{google, local, servers, wiring};
+
+/// Models whose window is smaller get the short system prompt.
+const SMALL_WINDOW: u32 = 16_000;
+/// Models whose window is smaller are told of tools in one line each, when they are told in words. Others do better
+/// with more words.
+const TINY_WINDOW: u32 = 4_000;
 
 /// A model, its provider and the key to it.
 #[derive(Clone, Debug)]
@@ -27,6 +34,21 @@ pub struct Choice {
     pub access: Access,
     /// The window that the server itself told, where it was asked.
     pub window: Option<u32>,
+    /// What else it told of itself.
+    pub server: ServerFacts,
+    /// How the model was found to call tools.
+    pub probed: Option<ToolMode>,
+}
+
+/// The models of a run.
+#[derive(Debug)]
+pub struct Chain {
+    /// The model asked for and those that take over.
+    pub models: Vec<Choice>,
+    /// What a person should know: fallbacks that cannot be used.
+    pub left_out: Vec<String>,
+    /// Which model was chosen when nobody named one, where that needs telling.
+    pub note: Option<String>,
 }
 
 /// How a provider is persuaded to answer.
@@ -67,6 +89,44 @@ impl Access {
 }
 
 impl Choice {
+    /// A model of which nothing was asked yet.
+    pub fn new(entry: Entry, model: String, access: Access) -> Self {
+        Self { entry, model, access, window: None, server: ServerFacts::default(), probed: None }
+    }
+
+    /// True when it is spoken to in few words: it runs near, where reading costs time, or its window is small. The
+    /// engine's models are judged when it has started.
+    pub fn is_compact(&self, settings: &Settings) -> bool {
+        match settings.model.prompt {
+            Some(length) => length == PromptLength::Compact,
+            None => {
+                (self.engine().is_none() && self.entry.is_local())
+                    || self.row().context_window.is_some_and(|window| window < SMALL_WINDOW)
+            }
+        }
+    }
+
+    /// What it needs over its wire.
+    pub fn layers(&self, settings: &Settings) -> Result<StackOptions, Failure> {
+        let quirks = self.entry.endpoint()?.quirks;
+        let tiny = self.row().context_window.is_some_and(|window| window < TINY_WINDOW);
+        let mut layers = self.entry.layers(&self.model, tiny);
+        layers.tools = self.tool_mode(settings).decide(&quirks, self.probed);
+        layers.steady_system = self.is_steady();
+        Ok(layers)
+    }
+
+    /// How it is set to call tools: for this run, else for the model.
+    pub fn tool_mode(&self, settings: &Settings) -> ToolMode {
+        let own = self.entry.settings.models.get(&self.model).and_then(|facts| facts.tools);
+        settings.model.tool_mode.or(own).unwrap_or_default()
+    }
+
+    /// True when its requests are to begin with the same bytes in every run, because its server keeps what it has read.
+    pub fn is_steady(&self) -> bool {
+        self.engine().is_none() && self.entry.is_local()
+    }
+
     /// True when it is reached over TLS.
     pub fn is_encrypted(&self) -> bool {
         self.entry.endpoint().is_ok_and(|endpoint| endpoint.base_url.starts_with("https:"))
@@ -75,8 +135,13 @@ impl Choice {
     /// What is known of the model, with what its server told.
     pub fn row(&self) -> ModelRow {
         let mut row = self.entry.model(&self.model);
-        row.context_window = row.context_window.or(self.window);
+        row.context_window = self.set_window().or(self.window).or(row.context_window);
         row
+    }
+
+    /// The window that the settings name.
+    pub fn set_window(&self) -> Option<u32> {
+        self.entry.settings.models.get(&self.model)?.context_window
     }
 
     /// The engine, when it is that which answers.
@@ -111,22 +176,23 @@ impl<'a> Chooser<'a> {
         Self { settings, environment, keys: Keys::new(environment) }
     }
 
-    /// The chain: the model asked for and its fallbacks. A fallback that cannot be used is left out and
-    /// named in the second list: it must not stop a run that does not need it.
-    pub async fn chain(&self) -> Result<(Vec<Choice>, Vec<String>), Failure> {
-        let first = match &self.settings.model.name {
-            Some(reference) => self.named(reference).await?,
-            None => self.first_with_key().await?,
+    /// The chain: the model asked for and its fallbacks. A fallback that cannot be used is left out: it must not stop a
+    /// run that does not need it.
+    pub async fn chain(&self) -> Result<Chain, Failure> {
+        let (first, note) = match &self.settings.model.name {
+            Some(reference) => (self.named(reference).await?, None),
+            None => self.unnamed().await?,
         };
-        let mut chain = vec![first];
-        let mut left_out = Vec::new();
+        let mut chain = Chain { models: vec![first], left_out: Vec::new(), note };
         for reference in &self.settings.model.fallback {
             match self.named(reference).await {
-                Ok(choice) => chain.push(choice),
-                Err(failure) => left_out.push(format!("fallback {reference} is left out: {failure}")),
+                Ok(choice) => chain.models.push(choice),
+                Err(failure) => {
+                    chain.left_out.push(format!("fallback {reference} is left out: {failure}"));
+                }
             }
         }
-        Ok((chain, left_out))
+        Ok(chain)
     }
 
     async fn named(&self, reference: &str) -> Result<Choice, Failure> {
@@ -139,48 +205,68 @@ impl<'a> Chooser<'a> {
             Some(model) => model,
             None => self.loaded_model(&entry, access.key()).await?,
         };
-        let window = self.window(&entry, &model, access.key()).await;
-        Ok(Choice { entry, model, access, window })
+        Ok(self.asked(Choice::new(entry, model, access)).await)
     }
 
-    /// What a local server loaded the model with; nothing else tells.
-    async fn window(&self, entry: &Entry, model: &str, key: Option<&SecretString>) -> Option<u32> {
-        let kind = ServerKind::of(&entry.name)?;
-        let endpoint = entry.endpoint().ok()?;
-        let key = key.map(|key| key.expose_secret());
-        Some(probe_window(&endpoint.base_url, kind, model, key).await?.tokens)
+    /// The choice with what its server tells of itself, when that is near. A server of the user's own whose window is set
+    /// has nothing to tell.
+    async fn asked(&self, mut choice: Choice) -> Choice {
+        let kind = ServerKind::of(&choice.entry.name);
+        let Ok(endpoint) = choice.entry.endpoint() else { return choice };
+        if kind.is_some() || (choice.entry.is_local() && choice.set_window().is_none()) {
+            let key = choice.access.key().map(|key| key.expose_secret());
+            choice.server = ask_server(&endpoint.base_url, kind, &choice.model, key).await;
+            choice.window = choice.server.window.map(|window| window.tokens);
+        }
+        choice
     }
 
     fn access(&self, entry: &Entry) -> Result<Access, Failure> {
         Access::find(entry, &self.keys, self.environment)?.ok_or_else(|| no_key(entry))
     }
 
-    /// A server that was named without a model: the first one it has.
+    /// A server that was named without a model: the one it has loaded, else its first.
     async fn loaded_model(&self, entry: &Entry, key: Option<&SecretString>) -> Result<String, Failure> {
         let client = wiring::client(self.settings, self.environment, true)?;
         let models = list_models(&client, &entry.endpoint()?, key).await;
         let models = models.map_err(|error| Failure::from(&error))?;
-        models.into_iter().next().ok_or_else(|| {
-            Failure::input(format!("{} runs but has no model", entry.title()))
+        servers::preferred_model(entry, &models, key).await.ok_or_else(|| {
+            Failure::input(format!("{} runs but has no model that chats", entry.title()))
                 .with_hint(format!("load one there, then name it: -m {}/MODEL", entry.name))
         })
     }
 
-    async fn first_with_key(&self) -> Result<Choice, Failure> {
+    async fn unnamed(&self) -> Result<(Choice, Option<String>), Failure> {
         let directory = Directory::new(self.settings);
         for entry in directory.entries() {
             if let Some(model) = entry.default_model().filter(|_| self.is_configured(&entry)) {
                 let access = self.access(&entry)?;
-                return Ok(Choice { entry, model, access, window: None });
+                return Ok((self.asked(Choice::new(entry, model, access)).await, None));
             }
         }
-        let servers = probe::local_servers(&directory, &self.keys).await;
-        let runs = servers.iter().any(|server| server.state.as_ref().is_ok_and(|models| !models.is_empty()));
-        if !runs && local::is_available(self.settings, self.environment) {
-            let entry = directory.find(local::PROVIDER)?;
-            return local::choice(entry, None, self.settings, self.environment);
+        for server in servers::near_servers(&directory, &self.keys).await {
+            if let Some(choice) = self.running(server).await {
+                let choice = self.asked(choice).await;
+                let note = about_running(&choice);
+                return Ok((choice, Some(note)));
+            }
         }
-        Err(nothing_configured(&servers))
+        if local::is_available(self.settings, self.environment) {
+            let entry = directory.find(local::PROVIDER)?;
+            return Ok((local::choice(entry, None, self.settings, self.environment)?, None));
+        }
+        Err(nothing_configured())
+    }
+
+    /// A model of a server that was found, when it has one that chats.
+    async fn running(&self, server: servers::Server) -> Option<Choice> {
+        let models = server.state.ok()?;
+        let access = Access::find(&server.entry, &self.keys, self.environment).ok()??;
+        let model = match server.entry.default_model() {
+            Some(model) => model,
+            None => servers::preferred_model(&server.entry, &models, access.key()).await?,
+        };
+        Some(Choice::new(server.entry, model, access))
     }
 
     /// A hosted provider somebody has set up. Runs no key command.
@@ -212,21 +298,23 @@ fn no_key(entry: &Entry) -> Failure {
     Failure::auth(format!("there is no key for {}", entry.title())).with_hint(ways.join("\n"))
 }
 
-/// Neither a model nor a key, and the built-in model may not be downloaded: says exactly what to do.
-fn nothing_configured(servers: &[probe::Server]) -> Failure {
-    let running = servers.iter().find_map(|server| {
-        let models = server.state.as_ref().ok()?;
-        Some(format!("{}/{}", server.entry.name, models.first()?))
-    });
-    let local = match running {
-        Some(reference) => format!("use the server that runs here: charla -m {reference} -p \"…\""),
-        None => "run a model here, such as Ollama:  ollama run qwen3, then charla -m ollama -p \"…\"".into(),
-    };
+/// Somebody who named nothing is told what answers.
+fn about_running(choice: &Choice) -> String {
+    let address = choice.entry.endpoint().map(|endpoint| without_secrets(&endpoint.base_url));
+    format!(
+        "no key was found: {} answers, which runs at {}; -m PROVIDER/MODEL chooses another, `charla models` lists them",
+        choice.reference(),
+        address.unwrap_or_default(),
+    )
+}
+
+/// Neither a model nor a key nor a server, and the built-in model may not be downloaded: says exactly what to do.
+fn nothing_configured() -> Failure {
     let hint = [
         "one of these is enough:",
         "1. export a key:  GEMINI_API_KEY, ANTHROPIC_API_KEY, OPENAI_API_KEY, OPENROUTER_API_KEY, …",
         "   (a free one: https://aistudio.google.com/apikey), or keep it: charla auth set gemini",
-        &format!("2. {local}"),
+        "2. run a model here, such as Ollama:  ollama run qwen3, then charla -m ollama -p \"…\"",
         "3. name a server in ~/.charla/settings.json:",
         "   {\"model\": {\"name\": \"own/MODEL\"}, \"providers\": {\"own\": {\"baseUrl\": \"http://HOST:PORT/v1\"}}}",
         "4. set the built-in small model up, where downloads are allowed: charla models pull",

@@ -5,8 +5,9 @@ use std::io::{BufRead, Read};
 use charla_core::undo::Direction;
 use clap::CommandFactory;
 use secrecy::SecretString;
+use serde_json::json;
 
-use crate::args::{AuthCommand, Command, SettingsCommand, Typed};
+use crate::args::{AuthCommand, Command, ModelsWork, SettingsCommand, Typed};
 use crate::directory::Directory;
 use crate::environment::Environment;
 use crate::exit::Failure;
@@ -14,13 +15,19 @@ use crate::keys::{KeyRing, Keys};
 use crate::policy::{self, PolicyArgs, PolicyPlace};
 use crate::printer::Printer;
 use crate::sessions::Sessions;
-use crate::{google, local, manual, models, replay, restore, settings, trust, undo};
+use crate::{google, local, manual, models, probe, replay, restore, settings, trust, undo};
 
 /// Runs a command.
 pub fn run(command: Command, environment: &Environment, printer: &mut Printer) -> Result<(), Failure> {
     match command {
         Command::Models { json, command: None } => list_models(json, environment, printer),
-        Command::Models { command: Some(command), .. } => {
+        Command::Models { command: Some(ModelsWork::Probe { model, json: own }), json } => {
+            let flag = model.map(|model| (&["model", "name"][..], json!(model), "--model"));
+            let effective = settings::load(environment, flag.into_iter().collect())?;
+            effective.notices.iter().for_each(|notice| printer.warning(notice));
+            crate::runtime()?.block_on(probe::run(own || json, &effective.settings, environment, printer))
+        }
+        Command::Models { command: Some(ModelsWork::BuiltIn(command)), .. } => {
             let settings = settings::load(environment, Vec::new())?.settings;
             crate::runtime()?.block_on(local::run(command, &settings, environment, printer))
         }

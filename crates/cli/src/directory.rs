@@ -3,11 +3,11 @@
 use charla_proto::WireKind;
 use charla_providers::catalog::{self, Provider, ReferenceError};
 use charla_providers::endpoint::{AuthStyle, Endpoint, ModelRow, ModelThinking, Quirks};
-use charla_providers::layers::{ParameterMap, StackOptions, TextToolsOptions, ThinkOptions, ToolMode};
+use charla_providers::layers::{GuidanceStyle, ParameterMap, StackOptions, TextToolsOptions, ThinkOptions};
 
 use crate::exit::Failure;
 use crate::nearest::nearest;
-use crate::settings::{ModelFacts, ProviderSettings, QuirkSettings, Settings, ThinkingSwitch};
+use crate::settings::{ModelFacts, ProviderSettings, QuirkSettings, Settings, ThinkingSwitch, is_near};
 
 /// More bytes than any provider's longest name has; what is longer is a file that was taken for a name.
 const LONGEST_REFERENCE: usize = 500;
@@ -94,6 +94,21 @@ impl Entry {
         self.row.map_or(&self.name, |row| row.title)
     }
 
+    /// It is a local server by its name, or a server of the user's own on this machine or in its private network that
+    /// speaks what local servers speak. A hosted provider at another address, or a vendor's own wire, is none: behind
+    /// that is a gateway to hosted models.
+    pub fn is_local(&self) -> bool {
+        match self.row {
+            Some(row) => row.local,
+            None => self.speaks_chat() && self.settings.base_url.as_deref().is_some_and(is_near),
+        }
+    }
+
+    /// It speaks OpenAI Chat, as every server does that runs whatever model it is given.
+    pub fn speaks_chat(&self) -> bool {
+        self.endpoint().is_ok_and(|endpoint| endpoint.wire == WireKind::OpenaiChat)
+    }
+
     /// It runs on the user's machine, or needs no key for another reason.
     pub fn needs_no_key(&self) -> bool {
         match self.row {
@@ -171,8 +186,9 @@ impl Entry {
         }
     }
 
-    /// What one of its models needs over its wire. `mode` is set for this run and goes before the model's own.
-    pub fn layers(&self, id: &str, mode: Option<ToolMode>, quirks: &Quirks) -> StackOptions {
+    /// What the settings say that one of its models needs over its wire. How tools are called is for the caller to decide;
+    /// `tiny` is true for a window with no room for words about them.
+    pub fn layers(&self, id: &str, tiny: bool) -> StackOptions {
         let facts = self.settings.models.get(id).cloned().unwrap_or_default();
         let mut parameters = ParameterMap::new();
         for aliases in [&facts.parameters, &self.settings.parameters] {
@@ -183,9 +199,11 @@ impl Entry {
             }
         }
         StackOptions {
-            tools: mode.or(facts.tools).unwrap_or_default().decide(quirks, None),
             text: TextToolsOptions {
-                style: facts.text_tools.style.unwrap_or_default(),
+                style: facts.text_tools.style.unwrap_or(match tiny {
+                    true => GuidanceStyle::Compact,
+                    false => GuidanceStyle::Full,
+                }),
                 place: facts.text_tools.place.unwrap_or_default(),
                 preserve_context: facts.text_tools.preserve_context.unwrap_or(true),
             },
@@ -194,6 +212,7 @@ impl Entry {
                 switch: facts.think_switch.unwrap_or_default(),
             },
             parameters: parameters.with_usual(),
+            ..StackOptions::default()
         }
     }
 

@@ -4,12 +4,13 @@ use charla_local::WEIGHTS_NAME;
 use charla_providers::catalog;
 use serde_json::{Value, json};
 
-use crate::choice::Access;
+use crate::choice::{Access, Choice};
 use crate::directory::{Directory, Entry};
 use crate::environment::Environment;
 use crate::keys::Keys;
 use crate::local;
-use crate::probe;
+use crate::probe::{self, Findings, Kept};
+use crate::servers;
 use crate::settings::{Settings, without_secrets};
 
 /// What is known of one provider.
@@ -19,30 +20,35 @@ pub struct Row {
     /// Where the key was found, or which server answers; else why it cannot be used.
     state: Result<String, String>,
     models: Vec<String>,
+    /// What earlier runs found out about these models.
+    known: Vec<Kept>,
 }
 
 /// Looks at every provider: keys of hosted ones, servers of local ones. Asks no hosted provider.
 pub async fn survey(settings: &Settings, environment: &Environment) -> Vec<Row> {
     let directory = Directory::new(settings);
     let keys = Keys::new(environment);
-    let mut servers = probe::local_servers(&directory, &keys).await;
+    let mut servers = servers::local_servers(&directory, &keys).await;
     let rows = directory.entries().into_iter();
     rows.map(|entry| match servers.iter().position(|server| server.entry.name == entry.name) {
-        Some(position) => local_row(servers.swap_remove(position)),
+        Some(position) => local_row(servers.swap_remove(position), environment),
         None if entry.name == local::PROVIDER => engine_row(entry, settings, environment),
         None => hosted_row(entry, &keys, environment),
     })
     .collect()
 }
 
-fn local_row(server: probe::Server) -> Row {
+fn local_row(server: servers::Server, environment: &Environment) -> Row {
     let address = address(&server.entry);
     let (state, models) = match server.state {
         Ok(models) if models.is_empty() => (Err("runs, but has no model".to_owned()), models),
         Ok(models) => (Ok("runs".to_owned()), models),
         Err(reason) => (Err(reason), Vec::new()),
     };
-    Row { entry: server.entry, address, state, models }
+    let findings = Findings::of(environment);
+    let choices = models.iter().map(|model| Choice::new(server.entry.clone(), model.clone(), Access::Open));
+    let known = choices.filter_map(|choice| findings.find(&choice, probe::seconds()).ok()?).collect();
+    Row { entry: server.entry, address, state, models, known }
 }
 
 fn engine_row(entry: Entry, settings: &Settings, environment: &Environment) -> Row {
@@ -52,6 +58,7 @@ fn engine_row(entry: Entry, settings: &Settings, environment: &Environment) -> R
         address: "started when it is needed".to_owned(),
         state,
         models: vec![WEIGHTS_NAME.to_owned()],
+        known: Vec::new(),
     }
 }
 
@@ -76,7 +83,7 @@ fn hosted_row(entry: Entry, keys: &Keys, environment: &Environment) -> Row {
     models
         .extend(entry.settings.models.keys().filter(|id| !models.contains(id)).cloned().collect::<Vec<_>>());
     let address = address(&entry);
-    Row { entry, address, state, models }
+    Row { entry, address, state, models, known: Vec::new() }
 }
 
 fn address(entry: &Entry) -> String {
@@ -99,6 +106,9 @@ pub fn to_text(rows: &[Row]) -> String {
             text.push_str(&format!("{indent}{}\n", row.address));
             for models in row.models.chunks(4) {
                 text.push_str(&format!("{indent}{}\n", models.join("  ")));
+            }
+            for known in &row.known {
+                text.push_str(&format!("{indent}{}: tools {}\n", known.model, known.tools.name()));
             }
         }
     }
@@ -123,6 +133,12 @@ pub fn to_json(rows: &[Row]) -> Value {
             "baseUrl": row.address,
             "defaultModel": row.entry.default_model(),
             "models": row.models,
+            "known": row.known.iter().map(|known| json!({
+                "model": known.model,
+                "toolMode": known.tools.name(),
+                "reason": known.reason,
+                "thinking": known.thoughts,
+            })).collect::<Vec<_>>(),
             "keyVariables": row.entry.key_variables(),
         })
     });

@@ -24,14 +24,16 @@ use crate::settings::{Layers, Settings, Source};
 /// How often a model may be asked in one turn when nobody says: enough for long work, an end for a runaway.
 const MAX_TURNS: u32 = 500;
 
+/// How long a local server may read a prompt before it says anything: minutes, where it computes without a graphics card.
+const LOCAL_FIRST_BYTE: Duration = Duration::from_secs(600);
+
 /// The values that hold when nobody sets them.
 pub fn put_defaults(layers: &mut Layers) {
     let network = NetworkOptions::default();
     let retry = RetryPolicy::default();
     let compression = Compression::default();
-    let values: [(&[&str], Value); 12] = [
+    let values: [(&[&str], Value); 11] = [
         (&["network", "connectTimeoutSeconds"], network.connect_timeout.as_secs().into()),
-        (&["network", "firstByteTimeoutSeconds"], network.first_byte_timeout.as_secs().into()),
         (&["network", "idleTimeoutSeconds"], network.idle_timeout.as_secs().into()),
         (&["retry", "maxAttempts"], retry.max_attempts.into()),
         (&["retry", "initialDelaySeconds"], retry.initial_delay.as_secs().into()),
@@ -141,27 +143,48 @@ pub fn generator(
 }
 
 fn link(choice: Choice, settings: &Settings, client: &Client) -> Result<Link, Failure> {
-    let endpoint = choice.entry.endpoint()?;
-    let target = Target::new(Arc::new(endpoint.clone()), choice.row());
-    let credential = match choice.access {
-        Access::Engine(engine) => {
-            let generator = Arc::new(EngineGenerator::new(engine, endpoint, target.model, client.clone()));
-            let reference = format!("{}/{}", choice.entry.name, choice.model);
-            return Ok(Link { reference, model: choice.model, generator });
+    let reference = choice.reference();
+    let generator: Arc<dyn ContentGenerator> = match choice.engine() {
+        Some(engine) => {
+            let (endpoint, client) = (choice.entry.endpoint()?, client_for(&choice, settings, client));
+            Arc::new(EngineGenerator::new(engine.clone(), endpoint, choice.row(), client))
         }
-        Access::Open => Credential::None,
-        Access::Key(found) => Credential::Key(found.key),
+        None => stack(bare(&choice, settings, client)?, choice.layers(settings)?),
+    };
+    Ok(Link { reference, model: choice.model, generator })
+}
+
+/// A model's own generator, with nothing over its wire. Not for the engine's models.
+pub fn bare(
+    choice: &Choice,
+    settings: &Settings,
+    client: &Client,
+) -> Result<Arc<dyn ContentGenerator>, Failure> {
+    let mut endpoint = choice.entry.endpoint()?;
+    if choice.entry.is_local() && !choice.is_encrypted() {
+        // Local servers close connections at moments of their own; a new one costs nothing here.
+        endpoint.headers.push(("connection".to_owned(), "close".to_owned()));
+    }
+    let target = Target::new(Arc::new(endpoint), choice.row());
+    let client = client_for(choice, settings, client);
+    let credential = match &choice.access {
+        Access::Open | Access::Engine(_) => Credential::None,
+        Access::Key(found) => Credential::Key(found.key.clone()),
         Access::Google(credentials, _) => {
-            Credential::Source(Arc::new(GoogleTokens::new(credentials, client.clone())))
+            Credential::Source(Arc::new(GoogleTokens::new(credentials.clone(), client.clone())))
         }
     };
-    let reference = target.reference();
-    let layers = choice.entry.layers(&choice.model, settings.model.tool_mode, &target.endpoint.quirks);
-    let generator: Arc<dyn ContentGenerator> = Arc::new(Generator::new(target, credential, client.clone()));
-    let extra = choice.entry.settings.extra_body;
-    let generator =
-        if extra.is_empty() { generator } else { Arc::new(ExtraBody { inner: generator, extra }) };
-    Ok(Link { reference, model: choice.model, generator: stack(generator, layers) })
+    let generator: Arc<dyn ContentGenerator> = Arc::new(Generator::new(target, credential, client));
+    let extra = choice.entry.settings.extra_body.clone();
+    Ok(if extra.is_empty() { generator } else { Arc::new(ExtraBody { inner: generator, extra }) })
+}
+
+/// A local server is waited for longer, unless somebody has set how long.
+fn client_for(choice: &Choice, settings: &Settings, client: &Client) -> Client {
+    match choice.entry.is_local() && settings.network.first_byte_timeout_seconds.is_none() {
+        true => client.with_first_byte_timeout(LOCAL_FIRST_BYTE),
+        false => client.clone(),
+    }
 }
 
 /// What every request of a session has beside the conversation.
@@ -248,5 +271,30 @@ impl ContentGenerator for ExtraBody {
 
     fn embed<'a>(&'a self, request: &'a EmbedRequest) -> BoxFuture<'a, Result<EmbedResponse, LlmError>> {
         self.inner.embed(request)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::directory::Directory;
+
+    #[test]
+    fn a_local_server_is_waited_for_longer_unless_somebody_says_how_long() {
+        let waits = |name: &str, network: Value| {
+            let own = json!({"near": {"baseUrl": "http://10.0.0.9/v1"}, "far": {"baseUrl": "https://x.example/v1"}});
+            let settings = json!({"providers": own, "network": network});
+            let settings: Settings = serde_json::from_value(settings).unwrap();
+            let entry = Directory::new(&settings).find(name).unwrap();
+            let choice = Choice::new(entry, "m".to_owned(), Access::Open);
+            let client = client(&settings, &Environment::default(), false).unwrap();
+            client_for(&choice, &settings, &client).options().first_byte_timeout.as_secs()
+        };
+        assert_eq!((waits("near", json!({})), waits("ollama", json!({}))), (600, 600));
+        assert_eq!((waits("far", json!({})), waits("gemini", json!({}))), (300, 300));
+        let set = json!({"firstByteTimeoutSeconds": 7});
+        assert_eq!((waits("near", set.clone()), waits("far", set)), (7, 7));
     }
 }

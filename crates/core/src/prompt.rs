@@ -1,7 +1,8 @@
 //! The system prompt: who the model is here, where it works, and what it must keep to.
 //!
 //! The text is stable: the same setting gives the same bytes, so that providers' caches and local servers'
-//! prefixes hold. What changes during a session (the date, the state of files) is not in it.
+//! prefixes hold. What changes during a session (the date, the state of files) is not in it, and what differs from
+//! one session to the next (the folder, the day, the memory) stands behind all that does not.
 
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -31,19 +32,35 @@ pub struct PromptSetting {
     pub replacement: Option<String>,
 }
 
+/// The system prompt in two pieces.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SystemPrompt {
+    /// The same in every folder and on every day.
+    pub steady: String,
+    /// What holds for this session only. Goes behind the steady piece.
+    pub passing: String,
+}
+
+impl SystemPrompt {
+    /// Both pieces as one text.
+    pub fn whole(&self) -> String {
+        format!("{}\n\n{}", self.steady, self.passing)
+    }
+}
+
 /// Writes the system prompt.
-pub fn system_prompt(setting: &PromptSetting) -> String {
-    let mut prompt = match &setting.replacement {
+pub fn system_prompt(setting: &PromptSetting) -> SystemPrompt {
+    let steady = match &setting.replacement {
         Some(text) => text.trim_end().to_owned(),
         None if setting.compact => compact(setting),
         None => full(setting),
     };
-    environment(setting, &mut prompt);
+    let mut passing = environment(setting);
     if !setting.memory.trim().is_empty() {
         let _ =
-            write!(prompt, "\n\n# Instructions from the user and the project\n\n{}", setting.memory.trim());
+            write!(passing, "\n\n# Instructions from the user and the project\n\n{}", setting.memory.trim());
     }
-    prompt
+    SystemPrompt { steady, passing }
 }
 
 fn has(setting: &PromptSetting, tool: &str) -> bool {
@@ -88,9 +105,6 @@ fn full(setting: &PromptSetting) -> String {
             "Say in one line what a command does before running one that changes something; prefer commands that end by themselves and ask nothing.",
         );
     }
-    if setting.git {
-        rules.push("Do not commit, push or rewrite history unless asked to.");
-    }
     if !setting.interactive {
         rules.push("Nobody can answer questions during this run: decide sensibly and say what you decided.");
     }
@@ -103,15 +117,19 @@ fn full(setting: &PromptSetting) -> String {
     prompt
 }
 
-fn environment(setting: &PromptSetting, prompt: &mut String) {
-    let _ = write!(prompt, "\n\n# Environment\n\n- Folder: {}", setting.cwd.display());
+fn environment(setting: &PromptSetting) -> String {
+    let mut text = format!("# Environment\n\n- Folder: {}", setting.cwd.display());
     for root in setting.roots.iter().filter(|root| **root != setting.cwd) {
-        let _ = write!(prompt, "\n- Further folder: {}", root.display());
+        let _ = write!(text, "\n- Further folder: {}", root.display());
     }
-    let _ = write!(prompt, "\n- System: {}\n- The session began on {}", setting.system, setting.date);
+    let _ = write!(text, "\n- System: {}\n- The session began on {}", setting.system, setting.date);
     if setting.git {
-        prompt.push_str("\n- The folder is a git repository");
+        text.push_str("\n- The folder is a git repository");
+        if !setting.compact && setting.replacement.is_none() {
+            text.push_str(": do not commit, push or rewrite history unless asked to");
+        }
     }
+    text
 }
 
 #[cfg(test)]
@@ -137,27 +155,46 @@ mod tests {
     }
 
     #[test]
+    fn the_steady_piece_is_the_same_in_every_folder_and_on_every_day() {
+        for compact in [false, true] {
+            let here = PromptSetting { compact, ..setting() };
+            let elsewhere = PromptSetting {
+                cwd: "/other".into(),
+                roots: vec!["/further".into()],
+                date: "2027-12-31".to_owned(),
+                git: false,
+                memory: "Use spaces.".to_owned(),
+                ..here.clone()
+            };
+            let (here, elsewhere) = (system_prompt(&here), system_prompt(&elsewhere));
+            assert_eq!(here.steady, elsewhere.steady);
+            assert!(here.whole().starts_with(&here.steady) && here.passing != elsewhere.passing);
+        }
+    }
+
+    #[test]
     fn memory_and_environment_are_always_there() {
         for compact in [false, true] {
-            let prompt = system_prompt(&PromptSetting { compact, ..setting() });
+            let prompt = system_prompt(&PromptSetting { compact, ..setting() }).whole();
             assert!(prompt.contains("Use tabs.") && prompt.contains("/project"), "{prompt}");
         }
-        let own = system_prompt(&PromptSetting { replacement: Some("Be a pirate.".to_owned()), ..setting() });
+        let own = PromptSetting { replacement: Some("Be a pirate.".to_owned()), ..setting() };
+        let own = system_prompt(&own).whole();
         assert!(own.starts_with("Be a pirate.\n") && own.contains("Use tabs."));
     }
 
     #[test]
     fn the_compact_prompt_is_short_and_speaks_of_tools_only_when_there_are_some() {
-        let with = system_prompt(&PromptSetting { compact: true, ..setting() });
-        let without = system_prompt(&PromptSetting { compact: true, tools: vec![], ..setting() });
+        let with = system_prompt(&PromptSetting { compact: true, ..setting() }).whole();
+        let without = system_prompt(&PromptSetting { compact: true, tools: vec![], ..setting() }).whole();
         assert!(with.len() < 800, "{}", with.len());
         assert!(with.contains("tool") && !without.contains("tool"));
     }
 
     #[test]
     fn rules_follow_what_is_offered() {
-        let prompt =
-            system_prompt(&PromptSetting { tools: vec![], git: false, interactive: false, ..setting() });
+        let setting = PromptSetting { tools: vec![], git: false, interactive: false, ..setting() };
+        let prompt = system_prompt(&setting).whole();
         assert!(!prompt.contains("commit") && !prompt.contains("old text"));
         assert!(prompt.contains("Nobody can answer"));
     }

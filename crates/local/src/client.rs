@@ -29,6 +29,16 @@ impl Answer {
 
 /// Asks `http://HOST[:PORT]/…`; with a body it is a POST of JSON.
 pub(crate) async fn ask(url: &str, key: Option<&str>, body: Option<&Value>) -> io::Result<Answer> {
+    ask_patiently(url, key, body, LIMIT).await
+}
+
+/// The same for a question whose answer may take as long as `limit`.
+pub(crate) async fn ask_patiently(
+    url: &str,
+    key: Option<&str>,
+    body: Option<&Value>,
+    limit: Duration,
+) -> io::Result<Answer> {
     let (host, path) = split(url).ok_or_else(|| io::Error::other("not a plain http address"))?;
     let authorization = key.map(|key| format!("Authorization: Bearer {key}\r\n")).unwrap_or_default();
     let (method, content) = match body {
@@ -45,7 +55,7 @@ pub(crate) async fn ask(url: &str, key: Option<&str>, body: Option<&Value>) -> i
         stream.write_all(request.as_bytes()).await?;
         read(stream).await
     };
-    tokio::time::timeout(LIMIT, exchange).await.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?
+    tokio::time::timeout(limit, exchange).await.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?
 }
 
 /// Reads until the answer is whole: some servers keep the connection open although asked not to.

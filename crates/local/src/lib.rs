@@ -5,7 +5,7 @@
 //! and the window. Nothing outlives its users: the engine ends when the last process that uses it ends,
 //! however that comes, and a process that has not asked for a while counts as gone.
 //!
-//! [`probe_window`] asks servers that somebody else runs how large a window they really have.
+//! [`ask_server`] asks servers that somebody else runs what they are and how large a window they really have.
 //!
 //! The crate touches the folder it is given, one child process and plain HTTP. It reads no environment
 //! and no settings. The engine needs a Unix-like system.
@@ -15,6 +15,7 @@ mod engine;
 mod error;
 mod packages;
 mod process;
+mod server;
 mod shared;
 mod store;
 mod window;
@@ -22,5 +23,6 @@ mod window;
 pub use engine::{Endpoint, Engine, EngineOptions, InUse, Model};
 pub use error::LocalError;
 pub use packages::{File, Package, Packages, WEIGHTS_NAME};
+pub use server::{ServerFacts, ask_server, keep, kept_until, loaded_models};
 pub use store::{Installed, Pip, Progress, Store};
-pub use window::{ServerKind, Window, WindowSource, probe_window};
+pub use window::{ServerKind, Window, WindowSource};

@@ -34,6 +34,26 @@ impl ServerKind {
             _ => None,
         }
     }
+
+    /// The name of the provider that it is.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ollama => "ollama",
+            Self::LlamaCpp => "llamacpp",
+            Self::Vllm => "vllm",
+            Self::LmStudio => "lmstudio",
+        }
+    }
+
+    /// Its name for people.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Ollama => "Ollama",
+            Self::LlamaCpp => "llama.cpp",
+            Self::Vllm => "vLLM",
+            Self::LmStudio => "LM Studio",
+        }
+    }
 }
 
 /// A window and how sure it is.
@@ -57,7 +77,7 @@ pub enum WindowSource {
 /// Asks a server for the window of one of its models. `None` when it does not answer or does not say.
 ///
 /// `base_url` is the address with or without `/v1`. Takes at most a few seconds.
-pub async fn probe_window(
+pub(crate) async fn probe_window(
     base_url: &str,
     kind: ServerKind,
     model: &str,
@@ -67,7 +87,10 @@ pub async fn probe_window(
     let root = root.strip_suffix("/v1").unwrap_or(root);
     let get = async |path: &str| ask(&format!("{root}{path}"), key, None).await.ok()?.json();
     match kind {
-        ServerKind::LlamaCpp => llama_cpp(&get("/props").await?),
+        ServerKind::LlamaCpp => match get("/props").await.and_then(|props| llama_cpp(&props)) {
+            Some(window) => Some(window),
+            None => llama_cpp_listed(&get("/v1/models").await?, model),
+        },
         ServerKind::Vllm => vllm(&get("/v1/models").await?, model),
         ServerKind::LmStudio => lm_studio(&get("/api/v0/models").await?, model),
         ServerKind::Ollama => {
@@ -86,6 +109,12 @@ pub(crate) fn llama_cpp(answer: &Value) -> Option<Window> {
     let tokens =
         settings.and_then(|settings| number(settings, "n_ctx")).or_else(|| number(answer, "n_ctx"))?;
     Some(loaded(tokens))
+}
+
+/// The list of models has the window, too; a proxy may let nothing else through.
+fn llama_cpp_listed(answer: &Value, model: &str) -> Option<Window> {
+    let row = rows(answer, "data").find(|row| text(row, "id") == Some(model))?;
+    number(row.get("meta")?, "n_ctx").map(loaded)
 }
 
 fn vllm(answer: &Value, model: &str) -> Option<Window> {
@@ -118,7 +147,7 @@ fn ollama_shown(answer: &Value) -> Option<Window> {
 }
 
 /// Ollama's names have a tag; without one `latest` is meant.
-fn tagged(name: &str) -> String {
+pub(crate) fn tagged(name: &str) -> String {
     if name.contains(':') { name.to_owned() } else { format!("{name}:latest") }
 }
 
@@ -130,27 +159,27 @@ fn expected(tokens: u32) -> Window {
     Window { tokens, source: WindowSource::Expected }
 }
 
-fn rows<'a>(answer: &'a Value, field: &str) -> impl Iterator<Item = &'a Value> {
+pub(crate) fn rows<'a>(answer: &'a Value, field: &str) -> impl Iterator<Item = &'a Value> {
     answer.get(field).and_then(Value::as_array).into_iter().flatten()
 }
 
-fn text<'a>(row: &'a Value, field: &str) -> Option<&'a str> {
+pub(crate) fn text<'a>(row: &'a Value, field: &str) -> Option<&'a str> {
     row.get(field)?.as_str()
 }
 
-fn number(row: &Value, field: &str) -> Option<u32> {
+pub(crate) fn number(row: &Value, field: &str) -> Option<u32> {
     u32::try_from(row.get(field)?.as_u64()?).ok().filter(|tokens| *tokens > 0)
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     use tokio::net::TcpListener;
 
     use super::*;
 
     /// A server with one answer for each path; everything else is not found.
-    async fn server(answers: &[(&'static str, &'static str)]) -> String {
+    pub(crate) async fn server(answers: &[(&'static str, &'static str)]) -> String {
         let answers = answers.to_vec();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();

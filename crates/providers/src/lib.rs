@@ -14,6 +14,7 @@ pub mod google;
 pub mod history;
 pub mod layers;
 pub mod net;
+pub mod probe;
 pub mod sse;
 pub mod tokens;
 pub mod wire;

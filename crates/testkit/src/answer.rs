@@ -25,6 +25,10 @@ pub(crate) struct State {
     pub problems: Vec<Problem>,
 }
 
+/// What kinds of local server are told apart by. Asking a server that is none of them is no mistake.
+const LOCAL_QUESTIONS: [&str; 6] =
+    ["/props", "/api/version", "/api/v0/models", "/api/ps", "/api/show", "/api/generate"];
+
 /// Why a request gets no answer of the script.
 enum Refusal {
     /// The script wants it so: a wrong key, an unknown model.
@@ -67,6 +71,13 @@ impl State {
     /// The answer, what to remember of the request, and what is wrong with it.
     pub(crate) fn answer(&mut self, request: &Request) -> (Response, Option<Recorded>, Option<Problem>) {
         let parsed = serde_json::from_slice::<Value>(&request.body);
+        if let Some(page) = self.script.pages.get(&request.path) {
+            let response = Response::document(page.status, &page.content_type, page.body.as_str());
+            return (response, None, None);
+        }
+        if LOCAL_QUESTIONS.contains(&request.path.as_str()) {
+            return (Response::document(404, "text/plain", "not found"), None, None);
+        }
         let streaming = parsed.as_ref().is_ok_and(|body| body["stream"] == true);
         let Some(route) = Route::of(request, streaming) else {
             let message = format!("no such path: {} {}", request.method, request.path);

@@ -14,6 +14,8 @@
 //! }
 //! ```
 
+use std::collections::BTreeMap;
+
 use charla_proto::WireKind;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -46,6 +48,8 @@ pub struct Script {
     pub chat_replay: ChatReplay,
     /// Milliseconds between the pieces of an echo.
     pub echo_pace: u64,
+    /// What is at other paths, such as a local server's `/props`.
+    pub pages: BTreeMap<String, Document>,
 }
 
 impl Default for Script {
@@ -62,6 +66,7 @@ impl Default for Script {
             chat_thoughts: ChatThoughts::default(),
             chat_replay: ChatReplay::default(),
             echo_pace: 0,
+            pages: BTreeMap::new(),
         }
     }
 }
@@ -97,6 +102,14 @@ impl Script {
     /// The same script, wanting this key.
     pub fn with_key(mut self, key: impl Into<String>) -> Self {
         self.key = Some(key.into());
+        self
+    }
+
+    /// The same script with a JSON document at this path, whatever the method.
+    pub fn page(mut self, path: impl Into<String>, document: &Value) -> Self {
+        let body = document.to_string();
+        let document = Document { status: 200, content_type: "application/json".to_owned(), body };
+        self.pages.insert(path.into(), document);
         self
     }
 

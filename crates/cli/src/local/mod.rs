@@ -57,7 +57,7 @@ pub fn choice(
         }
     };
     let engine = Engine::new(options(model, settings, environment)?);
-    Ok(Choice { entry, model: name, access: Access::Engine(engine), window: None })
+    Ok(Choice::new(entry, name, Access::Engine(engine)))
 }
 
 /// The mode that holds for this chain, and what to tell about it. The built-in model calls a tool where a greeting

@@ -1,5 +1,7 @@
 //! Addresses from the environment, in the form that endpoints want.
 
+use std::net::IpAddr;
+
 /// A base URL as people export it, made into one that a wire's paths can be added to.
 ///
 /// Vendors' own tools add a version to the address themselves, each in its own way; `suffix` is what the
@@ -45,6 +47,32 @@ pub fn without_secrets(url: &str) -> String {
     format!("{before}{user}{host}{path}")
 }
 
+/// True for an address on this machine or in its private network: there runs a server of one's own.
+pub fn is_near(url: &str) -> bool {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let host = authority.rsplit('@').next().unwrap_or_default().to_ascii_lowercase();
+    let bare = match host.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        Some((address, _)) => address,
+        None => host.split(':').next().unwrap_or_default(),
+    };
+    match bare.parse::<IpAddr>() {
+        Ok(IpAddr::V4(address)) => {
+            address.is_loopback()
+                || address.is_private()
+                || address.is_link_local()
+                || address.is_unspecified()
+        }
+        Ok(IpAddr::V6(address)) => {
+            address.is_loopback() || address.is_unique_local() || address.is_unicast_link_local()
+        }
+        Err(_) => {
+            let private = [".localhost", ".local", ".lan", ".internal", ".home.arpa"];
+            !bare.is_empty() && (!bare.contains('.') || private.iter().any(|end| bare.ends_with(end)))
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -82,5 +110,24 @@ mod tests {
     fn an_address_is_shown_without_its_secrets() {
         assert_eq!(without_secrets("http://ada:pw@proxy:3128/x?key=1"), "http://…@proxy:3128/x");
         assert_eq!(without_secrets("https://api.example/v1"), "https://api.example/v1");
+    }
+
+    #[test]
+    fn addresses_of_this_machine_and_its_network_are_near() {
+        let near = [
+            "http://127.0.0.1:8080/v1",
+            "http://localhost/v1",
+            "http://user:pw@10.0.0.7:1/v1",
+            "http://192.168.1.2",
+            "http://[::1]:8000/v1",
+            "http://[fd00::1]/v1",
+            "http://gpu:8000/v1",
+            "http://gpu.lan/v1",
+            "https://host.docker.internal:1/v1",
+        ];
+        near.into_iter().for_each(|url| assert!(is_near(url), "{url}"));
+        let far =
+            ["https://api.example.com/v1", "http://8.8.8.8/v1", "http://[2001:db8::1]/v1", "https:///v1"];
+        far.into_iter().for_each(|url| assert!(!is_near(url), "{url}"));
     }
 }

@@ -123,9 +123,22 @@ pub struct ModelSettings {
     pub max_output_tokens: Option<u32>,
     /// How much the model thinks before it answers.
     pub thinking: ThinkingSettings,
-    /// How tools are called, whatever is set for single models: `native`, `text` or `auto`. Also `--tool-mode`.
+    /// How tools are called, whatever is set for single models: `native`, `text`, `none` or `auto`. Also `--tool-mode`.
     #[schemars(schema_with = "names::tool_mode")]
     pub tool_mode: Option<ToolMode>,
+    /// How much the system prompt and the tools' descriptions say. Unset, local servers and small windows get `compact`.
+    #[schemars(schema_with = "names::prompt_length")]
+    pub prompt: Option<PromptLength>,
+}
+
+/// How much the system prompt and the tools' descriptions say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PromptLength {
+    /// Everything.
+    Full,
+    /// The least that works.
+    Compact,
 }
 
 /// How much the model thinks before it answers.
@@ -166,6 +179,9 @@ pub struct ProviderSettings {
     pub parameters: BTreeMap<String, BTreeMap<String, String>>,
     /// Fields put into every request body as they are.
     pub extra_body: Map<String, Value>,
+    /// Minutes that Ollama keeps a model in memory after a request, unless it keeps it longer anyway; 0 leaves that to Ollama.
+    #[schemars(range(max = 100_000))]
+    pub keep_alive_minutes: Option<u32>,
 }
 
 /// Where an API key comes from.
@@ -197,7 +213,7 @@ pub struct ModelFacts {
     /// The kind of thinking switch it has.
     #[schemars(schema_with = "names::thinking_switch")]
     pub thinking: Option<ThinkingSwitch>,
-    /// How it calls tools: by its wire (`native`), in its text (`text`), or by what is known of the server (`auto`).
+    /// How it calls tools: by its wire (`native`), in its text (`text`), not at all (`none`), or by what is known or found out (`auto`).
     #[schemars(schema_with = "names::tool_mode")]
     pub tools: Option<ToolMode>,
     /// How it is spoken to about tools in its text.
@@ -283,7 +299,7 @@ pub struct NetworkSettings {
     /// Seconds a connection may take to be made.
     #[schemars(range(min = 0.001))]
     pub connect_timeout_seconds: Option<f64>,
-    /// Seconds until the first byte of an answer; 0 waits for ever. A local server that reads a long prompt needs minutes.
+    /// Seconds until the first byte of an answer; 0 waits for ever. Unset, local servers have 600: one that computes without a graphics card reads a long prompt for minutes.
     #[schemars(range(min = 0.0))]
     pub first_byte_timeout_seconds: Option<f64>,
     /// Seconds of silence within an answer; 0 waits for ever. There is no limit on a whole answer.

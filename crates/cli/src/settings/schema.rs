@@ -134,7 +134,11 @@ pub(super) mod names {
     }
 
     pub fn tool_mode(_: &mut SchemaGenerator) -> Schema {
-        one_of(&["native", "text", "auto"])
+        one_of(&["native", "text", "none", "auto"])
+    }
+
+    pub fn prompt_length(_: &mut SchemaGenerator) -> Schema {
+        one_of(&["full", "compact"])
     }
 
     pub fn think_start(_: &mut SchemaGenerator) -> Schema {

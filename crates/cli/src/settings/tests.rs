@@ -173,6 +173,7 @@ fn every_key_is_known_to_be_safe_or_unsafe_in_a_workspace() {
     model.thinking.level
     model.thinking.budget
     model.toolMode
+    model.prompt
     providers.<name>.models.<id>.contextWindow
     providers.<name>.models.<id>.maxOutput
     providers.<name>.models.<id>.images

@@ -31,12 +31,12 @@ const TOOLS_AT_LEAST: u32 = 32;
 const CHATS_AT_LEAST: u32 = 8;
 
 /// A place with the installed engine but none running.
-struct Machine {
-    place: Place,
+pub struct Machine {
+    pub place: Place,
 }
 
 impl Machine {
-    fn new() -> Self {
+    pub fn new() -> Self {
         let installed = Path::new(CACHE);
         assert!(installed.is_dir(), "the engine is not installed: run ./test, which sets it up");
         let place = Place::new();
@@ -55,11 +55,11 @@ impl Machine {
         Self { place: place.variable("CHARLA_CACHE", &path) }
     }
 
-    fn settings(self, text: &str) -> Self {
+    pub fn settings(self, text: &str) -> Self {
         Self { place: self.place.settings(text) }
     }
 
-    fn run(&self, arguments: &[&str]) -> Run {
+    pub fn run(&self, arguments: &[&str]) -> Run {
         let mut command = self.place.command(arguments);
         command.timeout(PATIENCE);
         Run::of(command.output().unwrap(), &self.place)
@@ -72,7 +72,7 @@ impl Machine {
         command.spawn().unwrap()
     }
 
-    fn state(&self) -> Option<Value> {
+    pub fn state(&self) -> Option<Value> {
         let running = std::fs::read_dir(self.place.path().join("cache/local/running")).ok()?;
         let files: Vec<PathBuf> = running.map(|entry| entry.unwrap().path().join("engine.json")).collect();
         assert_eq!(files.len(), 1, "more than one kind of engine was started");
@@ -84,7 +84,7 @@ impl Machine {
     }
 
     /// Waits until no process of the engine's group is left.
-    fn assert_engine_ends(&self) {
+    pub fn assert_engine_ends(&self) {
         let group = format!("-{}", self.pid());
         let until = Instant::now() + Duration::from_secs(20);
         while is_alive(&group) {
@@ -264,6 +264,7 @@ fn a_prompt_larger_than_the_window_is_refused_with_numbers() {
     let run = machine.run(&["-m", "local", "--no-tools", "-o", "json", "-p", &prompt]);
     assert_eq!((run.code, run.out.as_str()), (Some(42), ""), "{}", run.err);
     assert!(run.err.contains("\"context_overflow\"") && run.err.contains("512"), "{}", run.err);
+    assert!(run.err.contains("the conversation has about"), "the engine refused it: {}", run.err);
     machine.assert_engine_ends();
 }
 
@@ -307,7 +308,7 @@ fn the_built_in_model_mostly_chooses_the_right_tool() {
     assert!(tools >= TOOLS_AT_LEAST && chats >= CHATS_AT_LEAST, "{tools} and {chats}: {wrong:#?}");
 }
 
-fn engine_of(machine: &Machine) -> Engine {
+pub fn engine_of(machine: &Machine) -> Engine {
     choice_at(machine).engine().unwrap().clone()
 }
 

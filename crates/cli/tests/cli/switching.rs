@@ -54,7 +54,11 @@ fn place(server: &Server) -> Place {
     let settings = json!({
         "model": {"thinking": {"budget": 2048}},
         "providers": {
-            "insistent": {"baseUrl": base_url, "quirks": {"reasoningReplay": "tool_calls"}},
+            "insistent": {
+                "baseUrl": base_url,
+                "quirks": {"reasoningReplay": "tool_calls"},
+                "models": {"thinker": {"contextWindow": 100_000}},
+            },
             "responses": {"baseUrl": base_url, "wire": "openai-responses"},
         },
     });

@@ -21,6 +21,9 @@ const REFUSALS: u32 = 3;
 /// The share of the window by which a conversation must have grown before it is compressed again when the
 /// last time did not help: otherwise every prompt would pay for the same failure.
 const GROWTH: f64 = 0.1;
+/// How far above the window a count must be before a request is refused unsent: counts are estimates, and what is no
+/// further above may still fit. The server judges that.
+const DOUBT: f64 = 1.1;
 /// How long to wait before a summary is asked for again when the server names no time, and at the most.
 const PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
@@ -82,7 +85,7 @@ impl Actor {
             if automatic && self.may_summarise(&full) && self.begin_summary(full.tokens, Duration::ZERO) {
                 return Ok(false);
             }
-            if full.tokens < full.window {
+            if (full.tokens as f64) < full.window as f64 * DOUBT {
                 break;
             }
             let share = full.window as f64 * self.settings.compression.threshold / full.tokens as f64;

@@ -2,7 +2,7 @@
 //!
 //! From the outside in: [`Logging`] sees what the caller sees, retries included; [`Resilient`] tries
 //! again and falls back; under it stand the models of the chain, each a leaf generator with what it
-//! needs ([`stack`]): [`NamedParameters`] over [`TextTools`] over [`ThinkFilter`].
+//! needs ([`stack`]): [`NamedParameters`] over [`TextTools`] over [`Reworded`] over [`ThinkFilter`].
 
 mod logging;
 mod parameters;
@@ -10,6 +10,7 @@ mod redact;
 mod remembered;
 mod resilient;
 mod retry;
+mod reworded;
 mod stack;
 mod text_tools;
 mod think;
@@ -19,6 +20,7 @@ pub use parameters::{NamedParameters, ParameterMap};
 pub use redact::Redactor;
 pub use resilient::{Link, Resilient};
 pub use retry::{Random, RetryPolicy};
+pub use reworded::{Reworded, Rewording};
 pub use stack::{StackOptions, ToolMode, stack};
 pub use text_tools::{GuidancePlace, GuidanceStyle, TextPiece, TextTools, TextToolsOptions, split_text};
 pub use think::{ThinkFilter, ThinkOptions, ThinkStart, ThinkSwitch};

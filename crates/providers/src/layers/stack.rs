@@ -5,7 +5,10 @@ use std::sync::Arc;
 use charla_proto::ContentGenerator;
 use serde::{Deserialize, Serialize};
 
-use super::{NamedParameters, ParameterMap, TextTools, TextToolsOptions, ThinkFilter, ThinkOptions};
+use super::{
+    NamedParameters, ParameterMap, Reworded, Rewording, TextTools, TextToolsOptions, ThinkFilter,
+    ThinkOptions,
+};
 use crate::endpoint::Quirks;
 
 /// How a model calls tools.
@@ -16,21 +19,31 @@ pub enum ToolMode {
     Native,
     /// In its text.
     Text,
-    /// By what is known: in its text where the server refuses tools, else by its wire.
+    /// Not at all: it only answers in words.
+    None,
+    /// By what is known: what a probe found, in its text where the server refuses tools, else by its wire.
     #[default]
     Auto,
 }
 
 impl ToolMode {
-    /// The mode with `Auto` decided: by what a probe found (`native` tells whether function calls work), else by the
-    /// server's known peculiarities.
-    pub fn decide(self, quirks: &Quirks, native: Option<bool>) -> ToolMode {
-        match (self, native) {
-            (ToolMode::Auto, Some(true)) => ToolMode::Native,
-            (ToolMode::Auto, Some(false)) => ToolMode::Text,
-            (ToolMode::Auto, None) if quirks.no_tools => ToolMode::Text,
-            (ToolMode::Auto, None) => ToolMode::Native,
+    /// The mode with `Auto` decided: by what a probe found, else by the server's known peculiarities.
+    pub fn decide(self, quirks: &Quirks, probed: Option<ToolMode>) -> ToolMode {
+        match (self, probed) {
+            (ToolMode::Auto, Some(ToolMode::Auto) | None) if quirks.no_tools => ToolMode::Text,
+            (ToolMode::Auto, Some(ToolMode::Auto) | None) => ToolMode::Native,
+            (ToolMode::Auto, Some(found)) => found,
             (decided, _) => decided,
+        }
+    }
+
+    /// The name in settings.
+    pub fn name(self) -> &'static str {
+        match self {
+            ToolMode::Native => "native",
+            ToolMode::Text => "text",
+            ToolMode::None => "none",
+            ToolMode::Auto => "auto",
         }
     }
 }
@@ -46,6 +59,9 @@ pub struct StackOptions {
     pub think: ThinkOptions,
     /// Other names it uses for parameters, in native calls and in text.
     pub parameters: ParameterMap,
+    /// All of the system instruction but its first part is sent behind the tools. For servers that keep what they have
+    /// read of a prompt: see [`Rewording`].
+    pub steady_system: bool,
 }
 
 /// The generator with its layers: thoughts are taken out of the text before calls are looked for in it, and
@@ -55,12 +71,38 @@ pub struct StackOptions {
 /// is tried again and each model has its own mode.
 pub fn stack(generator: Arc<dyn ContentGenerator>, options: StackOptions) -> Arc<dyn ContentGenerator> {
     let filtered: Arc<dyn ContentGenerator> = Arc::new(ThinkFilter::over(generator, options.think));
-    let calling = match options.tools {
-        ToolMode::Native | ToolMode::Auto => filtered,
-        ToolMode::Text => Arc::new(TextTools::over(filtered, options.text)),
+    let reworded = |inner, how| Arc::new(Reworded::over(inner, how)) as Arc<dyn ContentGenerator>;
+    let calling: Arc<dyn ContentGenerator> = match (options.tools, options.steady_system) {
+        (ToolMode::Native | ToolMode::Auto, false) => filtered,
+        (ToolMode::Native | ToolMode::Auto, true) => reworded(filtered, Rewording::PassingToFirstUser),
+        (ToolMode::Text, true) => {
+            Arc::new(TextTools::over(reworded(filtered, Rewording::PassingToEnd), options.text))
+        }
+        (ToolMode::Text, false) => Arc::new(TextTools::over(filtered, options.text)),
+        // Earlier calls of other models are told in words.
+        (ToolMode::None, _) => {
+            let textual = Arc::new(TextTools::over(filtered, options.text));
+            return reworded(textual, Rewording::WithoutTools);
+        }
     };
-    if options.parameters.is_empty() {
-        return calling;
+    match options.parameters.is_empty() {
+        true => calling,
+        false => Arc::new(NamedParameters::over(calling, options.parameters)),
     }
-    Arc::new(NamedParameters::over(calling, options.parameters))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_set_wins_over_a_probe_and_a_probe_over_what_is_known() {
+        let plain = Quirks::default();
+        let refusing = Quirks { no_tools: true, ..Quirks::default() };
+        assert_eq!(ToolMode::Native.decide(&refusing, Some(ToolMode::None)), ToolMode::Native);
+        assert_eq!(ToolMode::Auto.decide(&refusing, Some(ToolMode::Native)), ToolMode::Native);
+        assert_eq!(ToolMode::Auto.decide(&plain, Some(ToolMode::None)), ToolMode::None);
+        assert_eq!(ToolMode::Auto.decide(&refusing, None), ToolMode::Text);
+        assert_eq!(ToolMode::Auto.decide(&plain, None), ToolMode::Native);
+    }
 }

@@ -79,7 +79,7 @@ pub struct Client {
     inner: Arc<Inner>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Inner {
     options: NetworkOptions,
     http: reqwest::Client,
@@ -109,6 +109,13 @@ impl Client {
                 Ok(loopback.get_or_init(|| direct))
             }
         }
+    }
+
+    /// The same connections with another limit on the wait for the first byte.
+    pub fn with_first_byte_timeout(&self, limit: Duration) -> Self {
+        let mut inner = (*self.inner).clone();
+        inner.options.first_byte_timeout = limit;
+        Self { inner: Arc::new(inner) }
     }
 
     /// The options it was made with.
@@ -157,6 +164,10 @@ pub(crate) struct Reply {
 const IDLE_CONNECTION: Duration = Duration::from_secs(50);
 const IDLE_LOOPBACK_CONNECTION: Duration = Duration::from_secs(4);
 
+/// How often the system asks over a silent connection whether the other side is still there. A server that reads
+/// a long prompt says nothing for minutes, and routers forget connections that carry nothing.
+const PROBES: Duration = Duration::from_secs(30);
+
 /// The beginning of a client for other uses than asking models: the same trust and the same name. Where it
 /// goes, and through what, is the caller's to say.
 pub fn client_builder(options: &NetworkOptions) -> Result<reqwest::ClientBuilder, LlmError> {
@@ -168,8 +179,10 @@ pub fn client_builder(options: &NetworkOptions) -> Result<reqwest::ClientBuilder
 }
 
 fn build(options: &NetworkOptions, proxy: &Proxy, idle: Duration) -> Result<reqwest::Client, LlmError> {
-    let builder =
-        client_builder(options)?.pool_idle_timeout(idle).redirect(reqwest::redirect::Policy::none());
+    let builder = client_builder(options)?
+        .pool_idle_timeout(idle)
+        .tcp_keepalive(PROBES)
+        .redirect(reqwest::redirect::Policy::none());
     let builder = match proxy {
         Proxy::System => builder,
         Proxy::None => builder.no_proxy(),

@@ -27,7 +27,7 @@ fn place(server: &Server, wire: WireKind, window: u32) -> Place {
 
 fn place_with(server: &Server, wire: WireKind, window: u32, compression: Value) -> Place {
     let settings = json!({
-        "model": {"name": MODEL},
+        "model": {"name": MODEL, "prompt": "full"},
         "compression": compression,
         "retry": {"initialDelaySeconds": 0.01},
         "providers": {"test": {

@@ -1,0 +1,118 @@
+//! Tools told in few words, for small windows and for machines that read slowly.
+
+use std::sync::Arc;
+
+use charla_proto::FunctionDeclaration;
+use charla_proto::tool::{Tool, Toolbox};
+use serde_json::Value;
+
+/// What a call cannot do without knowing is in the descriptions; the tools check these bounds themselves.
+const BOUNDS: [&str; 7] =
+    ["minLength", "maxLength", "minItems", "maxItems", "minimum", "maximum", "additionalProperties"];
+
+/// A toolbox whose declarations say each thing in one sentence: no bounds, and no optional parameters that are
+/// objects with fields of their own. The tools themselves are the same and take all their parameters.
+pub struct Brief<T> {
+    inner: T,
+    declarations: Vec<Arc<FunctionDeclaration>>,
+}
+
+impl<T: Toolbox> Brief<T> {
+    /// Over this toolbox.
+    pub fn new(inner: T) -> Self {
+        let declarations = inner.declarations().iter().map(|full| Arc::new(shortened(full))).collect();
+        Self { inner, declarations }
+    }
+}
+
+impl<T: Toolbox> Toolbox for Brief<T> {
+    fn get(&self, name: &str) -> Option<Arc<dyn Tool>> {
+        self.inner.get(name)
+    }
+
+    fn declarations(&self) -> Vec<Arc<FunctionDeclaration>> {
+        self.declarations.clone()
+    }
+
+    fn nearest(&self, name: &str) -> Option<String> {
+        self.inner.nearest(name)
+    }
+}
+
+fn shortened(full: &FunctionDeclaration) -> FunctionDeclaration {
+    let mut short = full.clone();
+    short.description = first_sentence(&full.description);
+    shorten_schema(&mut short.parameters_json_schema);
+    short
+}
+
+fn shorten_schema(schema: &mut Value) {
+    let Value::Object(fields) = schema else { return };
+    fields.retain(|key, value| {
+        let nothing = key == "required" && value.as_array().is_some_and(Vec::is_empty);
+        !BOUNDS.contains(&key.as_str()) && !nothing
+    });
+    let required = fields.get("required").cloned().unwrap_or_default();
+    let is_required = |name: &str| required.as_array().is_some_and(|names| names.iter().any(|it| it == name));
+    for (key, value) in fields.iter_mut() {
+        match (key.as_str(), value) {
+            ("description", Value::String(text)) => *text = first_sentence(text),
+            ("properties", Value::Object(properties)) => {
+                properties.retain(|name, field| is_required(name) || field.get("properties").is_none());
+                properties.values_mut().for_each(shorten_schema);
+            }
+            ("items", inner) => shorten_schema(inner),
+            ("anyOf" | "oneOf" | "allOf", Value::Array(forms)) => forms.iter_mut().for_each(shorten_schema),
+            _ => {}
+        }
+    }
+}
+
+fn first_sentence(text: &str) -> String {
+    let line = text.trim().lines().next().unwrap_or_default();
+    match line.split_once(". ") {
+        Some((first, _)) => format!("{first}."),
+        None => line.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_brief_declaration_has_what_a_call_needs_in_one_sentence_each() {
+        let full = FunctionDeclaration {
+            name: "read_file".to_owned(),
+            description: "Reads a file. Long files come in parts.\nMore.".to_owned(),
+            parameters_json_schema: json!({
+                "type": "object",
+                "properties": {
+                    "file_path": {"type": "string", "minLength": 1, "description": "The file. Relative or not."},
+                    "description": {"type": "string", "enum": ["a. b"]},
+                    "minimum": {"type": "array", "maxItems": 9, "items": {"type": "string", "minLength": 1}},
+                    "options": {"type": "object", "properties": {"a": {"type": "string"}}},
+                    "step": {"type": "object", "properties": {"b": {"type": "string"}}},
+                },
+                "required": ["file_path", "step"],
+                "additionalProperties": false,
+            }),
+            ..FunctionDeclaration::default()
+        };
+        let short = shortened(&full);
+        assert_eq!(short.description, "Reads a file.");
+        let expected = json!({
+            "type": "object",
+            "properties": {
+                "file_path": {"type": "string", "description": "The file."},
+                "description": {"type": "string", "enum": ["a. b"]},
+                "minimum": {"type": "array", "items": {"type": "string"}},
+                "step": {"type": "object", "properties": {"b": {"type": "string"}}},
+            },
+            "required": ["file_path", "step"],
+        });
+        assert_eq!(short.parameters_json_schema, expected);
+    }
+}

@@ -1,0 +1,110 @@
+//! Looks for model servers on this machine and in its network.
+
+use std::time::Duration;
+
+use charla_local::{ServerKind, loaded_models};
+use charla_proto::{LlmError, LlmErrorKind};
+use charla_providers::generator::list_models;
+use charla_providers::{Client, NetworkOptions, Proxy};
+use futures_util::future::join_all;
+use secrecy::{ExposeSecret, SecretString};
+
+use crate::directory::{Directory, Entry};
+use crate::keys::Keys;
+use crate::local;
+
+/// A local server is there at once or not at all.
+const CONNECT_LIMIT: Duration = Duration::from_millis(300);
+const ANSWER_LIMIT: Duration = Duration::from_secs(2);
+/// What models that do not chat have in their names; servers list them among the others.
+const NO_CHAT: [&str; 9] =
+    ["embed", "rerank", "bge-", "minilm", "gte-", "e5-", "whisper", "stable-diffusion", "clip-"];
+
+/// A server that was looked for.
+pub struct Server {
+    /// Which.
+    pub entry: Entry,
+    /// The models it has, or why it cannot be used, in words.
+    pub state: Result<Vec<String>, String>,
+}
+
+/// Looks for all servers of the catalog that run locally, at the same time.
+pub async fn local_servers(directory: &Directory<'_>, keys: &Keys<'_>) -> Vec<Server> {
+    let known = |entry: &Entry| entry.row.is_some_and(|row| row.local) && entry.name != local::PROVIDER;
+    look_for(directory.entries().into_iter().filter(known), keys).await
+}
+
+/// The same with the user's own entries that are near, and those first.
+pub async fn near_servers(directory: &Directory<'_>, keys: &Keys<'_>) -> Vec<Server> {
+    let near = |entry: &Entry| entry.is_local() && entry.name != local::PROVIDER;
+    let mut entries: Vec<Entry> = directory.entries().into_iter().filter(near).collect();
+    entries.sort_by_key(|entry| entry.row.is_some());
+    look_for(entries.into_iter(), keys).await
+}
+
+async fn look_for(entries: impl Iterator<Item = Entry>, keys: &Keys<'_>) -> Vec<Server> {
+    join_all(entries.map(|entry| async move {
+        let state = look(&entry, keys).await;
+        Server { entry, state }
+    }))
+    .await
+}
+
+async fn look(entry: &Entry, keys: &Keys<'_>) -> Result<Vec<String>, String> {
+    let endpoint = entry.endpoint().map_err(|failure| failure.message)?;
+    let source = entry.settings.api_key.as_ref();
+    let key = keys.find(&entry.name, source, entry.key_variables()).map_err(|failure| failure.message)?;
+    let options = NetworkOptions {
+        connect_timeout: CONNECT_LIMIT,
+        first_byte_timeout: ANSWER_LIMIT,
+        proxy: Proxy::None,
+        ..NetworkOptions::default()
+    };
+    let client = Client::new(options).map_err(|error| error.message)?;
+    let listed = list_models(&client, &endpoint, key.as_ref().map(|found| &found.key)).await;
+    listed.map_err(|error| in_short(&error))
+}
+
+fn in_short(error: &LlmError) -> String {
+    match error.kind {
+        LlmErrorKind::Network | LlmErrorKind::Timeout => "nothing answers there".to_owned(),
+        _ => error.to_string(),
+    }
+}
+
+/// The model to use of those that a server has: one that is in memory already, else its first that chats.
+pub async fn preferred_model(entry: &Entry, models: &[String], key: Option<&SecretString>) -> Option<String> {
+    let chats: Vec<&String> = models.iter().filter(|name| chats(name)).collect();
+    if let (Some(kind), Ok(endpoint)) = (ServerKind::of(&entry.name), entry.endpoint())
+        && chats.len() > 1
+    {
+        let key = key.map(|key| key.expose_secret());
+        let loaded = loaded_models(&endpoint.base_url, kind, key).await;
+        if let Some(name) = loaded.iter().find(|name| chats.contains(name)) {
+            return Some(name.clone());
+        }
+    }
+    chats.first().map(|name| (*name).clone())
+}
+
+fn chats(name: &str) -> bool {
+    let name = name.to_lowercase();
+    !NO_CHAT.iter().any(|word| name.contains(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn models_that_only_embed_are_not_taken_for_a_chat() {
+        for name in
+            ["nomic-embed-text:latest", "text-embedding-bge-m3", "all-minilm:33m", "Qwen3-Reranker-4B"]
+        {
+            assert!(!chats(name), "{name}");
+        }
+        for name in ["qwen3:4b", "llama3.2", "gemma-3-27b-it", "gpt-oss:20b"] {
+            assert!(chats(name), "{name}");
+        }
+    }
+}

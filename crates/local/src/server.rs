@@ -1,0 +1,196 @@
+//! Questions to a model server that somebody else runs: what it is, what it has loaded, and how long it keeps it.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::client::{ask, ask_patiently};
+use crate::window::{self, ServerKind, Window, number, rows, tagged, text};
+
+/// Loading a model of many gigabytes from a slow disk.
+const LOAD_LIMIT: Duration = Duration::from_secs(600);
+
+/// What a server tells of itself and of one of its models.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ServerFacts {
+    /// What kind of server it is, where that could be told.
+    pub kind: Option<ServerKind>,
+    /// The model's window.
+    pub window: Option<Window>,
+    /// Which file answers, where the server answers to every name with the same one.
+    pub file: Option<String>,
+}
+
+/// Asks a server what it is and how large a window its model has. What it does not tell is `None`.
+///
+/// `kind` is asked only where it is not known: then all kinds of question are put at the same time. `base_url` is the
+/// address with or without `/v1`. Takes at most a few seconds.
+pub async fn ask_server(
+    base_url: &str,
+    kind: Option<ServerKind>,
+    model: &str,
+    key: Option<&str>,
+) -> ServerFacts {
+    let root = root(base_url);
+    let get = async |path: &str| ask(&format!("{root}{path}"), key, None).await.ok()?.json();
+    let kind = match kind {
+        Some(kind) => kind,
+        None => {
+            let (props, version, studio, models) =
+                tokio::join!(get("/props"), get("/api/version"), get("/api/v0/models"), get("/v1/models"));
+            let known = kind_of(props.as_ref(), version.as_ref(), studio.as_ref(), models.as_ref());
+            let Some(kind) = known else { return ServerFacts::default() };
+            kind
+        }
+    };
+    if kind == ServerKind::LlamaCpp
+        && let Some(props) = get("/props").await
+        && let Some(window) = window::llama_cpp(&props)
+    {
+        let file = text(&props, "model_path").map(str::to_owned);
+        return ServerFacts { kind: Some(kind), window: Some(window), file };
+    }
+    let window = window::probe_window(base_url, kind, model, key).await;
+    ServerFacts { kind: Some(kind), window, file: None }
+}
+
+/// Each kind has a path or a field that no other has.
+fn kind_of(
+    props: Option<&Value>,
+    version: Option<&Value>,
+    studio: Option<&Value>,
+    models: Option<&Value>,
+) -> Option<ServerKind> {
+    let any = |answer: Option<&Value>, test: &dyn Fn(&Value) -> bool| {
+        answer.is_some_and(|answer| rows(answer, "data").any(test))
+    };
+    if props.is_some_and(|props| props.get("default_generation_settings").is_some())
+        || any(models, &|row| text(row, "owned_by") == Some("llamacpp"))
+    {
+        return Some(ServerKind::LlamaCpp);
+    }
+    if version.is_some_and(|version| text(version, "version").is_some()) {
+        return Some(ServerKind::Ollama);
+    }
+    if any(studio, &|row| number(row, "max_context_length").is_some()) {
+        return Some(ServerKind::LmStudio);
+    }
+    any(models, &|row| number(row, "max_model_len").is_some()).then_some(ServerKind::Vllm)
+}
+
+/// The models that are in memory now, the latest used first where the server tells. Empty where it does not.
+pub async fn loaded_models(base_url: &str, kind: ServerKind, key: Option<&str>) -> Vec<String> {
+    let root = root(base_url);
+    let get = async |path: &str| ask(&format!("{root}{path}"), key, None).await.ok()?.json();
+    let names = |rows: Vec<&Value>, field: &str| -> Vec<String> {
+        rows.into_iter().filter_map(|row| Some(text(row, field)?.to_owned())).collect()
+    };
+    match kind {
+        ServerKind::Ollama => {
+            let answer = get("/api/ps").await.unwrap_or_default();
+            names(rows(&answer, "models").collect(), "name")
+        }
+        ServerKind::LmStudio => {
+            let answer = get("/api/v0/models").await.unwrap_or_default();
+            names(rows(&answer, "data").filter(|row| text(row, "state") == Some("loaded")).collect(), "id")
+        }
+        ServerKind::LlamaCpp | ServerKind::Vllm => Vec::new(),
+    }
+}
+
+/// Until when Ollama keeps a model in memory, as it writes times; `None` when the model is not loaded.
+pub async fn kept_until(base_url: &str, model: &str, key: Option<&str>) -> Option<String> {
+    let answer = ask(&format!("{}/api/ps", root(base_url)), key, None).await.ok()?.json()?;
+    let row = rows(&answer, "models").find(|row| text(row, "name").map(tagged) == Some(tagged(model)))?;
+    Some(text(row, "expires_at")?.to_owned())
+}
+
+/// Asks Ollama to keep a model in memory for so many minutes after each request; false when it does not. Its OpenAI
+/// wire has no field for that, but what its own wire was told holds for both.
+pub async fn keep(base_url: &str, model: &str, minutes: u32, key: Option<&str>) -> bool {
+    let question = json!({"model": model, "keep_alive": format!("{minutes}m"), "stream": false});
+    let address = format!("{}/api/generate", root(base_url));
+    ask_patiently(&address, key, Some(&question), LOAD_LIMIT).await.is_ok_and(|answer| answer.status == 200)
+}
+
+fn root(base_url: &str) -> &str {
+    let root = base_url.trim_end_matches('/');
+    root.strip_suffix("/v1").unwrap_or(root)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::window::tests::server;
+
+    const PROPS: (&str, &str) =
+        ("/props", r#"{"default_generation_settings": {"n_ctx": 4096}, "model_path": "/models/a.gguf"}"#);
+
+    async fn facts(answers: &[(&'static str, &'static str)]) -> ServerFacts {
+        ask_server(&server(answers).await, None, "m", None).await
+    }
+
+    #[tokio::test]
+    async fn every_kind_of_server_is_told_by_what_only_it_says() {
+        let found = facts(&[PROPS]).await;
+        assert_eq!(found.kind, Some(ServerKind::LlamaCpp));
+        assert_eq!(found.window.map(|window| window.tokens), Some(4096));
+        assert_eq!(found.file.as_deref(), Some("/models/a.gguf"));
+        let models = r#"{"data": [{"id": "m", "owned_by": "llamacpp", "meta": {"n_ctx": 2048}}]}"#;
+        let found = facts(&[("/v1/models", models)]).await;
+        assert_eq!(
+            (found.kind, found.window.map(|window| window.tokens)),
+            (Some(ServerKind::LlamaCpp), Some(2048))
+        );
+        let loaded = r#"{"models": [{"name": "m:latest", "context_length": 8192}]}"#;
+        let found = facts(&[("/api/version", r#"{"version": "0.12.0"}"#), ("/api/ps", loaded)]).await;
+        assert_eq!(
+            (found.kind, found.window.map(|window| window.tokens)),
+            (Some(ServerKind::Ollama), Some(8192))
+        );
+        let studio =
+            r#"{"data": [{"id": "m", "max_context_length": 131072, "loaded_context_length": 4096}]}"#;
+        let found = facts(&[("/api/v0/models", studio)]).await;
+        assert_eq!(
+            (found.kind, found.window.map(|window| window.tokens)),
+            (Some(ServerKind::LmStudio), Some(4096))
+        );
+        let models = r#"{"data": [{"id": "m", "max_model_len": 32768}]}"#;
+        let found = facts(&[("/v1/models", models)]).await;
+        assert_eq!(
+            (found.kind, found.window.map(|window| window.tokens)),
+            (Some(ServerKind::Vllm), Some(32768))
+        );
+    }
+
+    #[tokio::test]
+    async fn a_server_that_says_nothing_of_itself_stays_unknown() {
+        assert_eq!(facts(&[]).await, ServerFacts::default());
+        let plain = r#"{"data": [{"id": "m", "owned_by": "me"}]}"#;
+        let odd =
+            &[("/v1/models", plain), ("/props", "[]"), ("/api/version", "\"1\""), ("/api/v0/models", "{}")];
+        assert_eq!(facts(odd).await, ServerFacts::default());
+    }
+
+    #[tokio::test]
+    async fn loaded_models_are_told_by_those_that_load_several() {
+        let ps = r#"{"models": [{"name": "qwen3:4b"}, {"name": "nomic-embed-text:latest"}]}"#;
+        let address = server(&[("/api/ps", ps)]).await;
+        let loaded = loaded_models(&address, ServerKind::Ollama, None).await;
+        assert_eq!(loaded, ["qwen3:4b", "nomic-embed-text:latest"]);
+        let studio = r#"{"data": [{"id": "a", "state": "not-loaded"}, {"id": "b", "state": "loaded"}]}"#;
+        let address = server(&[("/api/v0/models", studio)]).await;
+        assert_eq!(loaded_models(&address, ServerKind::LmStudio, None).await, ["b"]);
+    }
+
+    #[tokio::test]
+    async fn ollama_tells_until_when_a_model_is_kept_and_takes_a_longer_time() {
+        let ps = r#"{"models": [{"name": "m:latest", "expires_at": "2026-01-02T03:04:05Z"}]}"#;
+        let address = server(&[("/api/ps", ps), ("/api/generate", "{}")]).await;
+        assert_eq!(kept_until(&address, "m", None).await.as_deref(), Some("2026-01-02T03:04:05Z"));
+        assert_eq!(kept_until(&address, "n", None).await, None);
+        assert!(keep(&address, "m", 30, None).await);
+        let without = server(&[]).await;
+        assert!(!keep(&without, "m", 30, None).await);
+    }
+}
