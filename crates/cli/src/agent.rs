@@ -58,14 +58,25 @@ pub struct Mind {
     pub price: Option<[f64; 3]>,
     /// Tokens it can read and write together.
     pub window: Option<u32>,
-    /// It understands little: it gets a short prompt, and few tools with few parameters.
-    pub small: bool,
-    /// It reads slowly or has little room: it gets a short prompt, and all tools in few words.
-    pub compact: bool,
+    /// How much it is told.
+    pub manner: Manner,
     /// It calls no tools: it is offered none.
     pub chat_only: bool,
     /// What differs from run to run is kept apart in its system instruction.
     pub steady: bool,
+}
+
+/// How much a model is told, from all to little.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Manner {
+    /// Everything.
+    Full,
+    /// It reads slowly or has little room: a short prompt, and all tools in few words.
+    Brief,
+    /// It has very little room: a short prompt, and few tools with few parameters.
+    Few,
+    /// It understands hardly anything: who it is, and few tools.
+    Least,
 }
 
 /// A session ready to start.
@@ -107,19 +118,19 @@ impl Agent<'_> {
         let offers_tools = !self.conduct.no_tools && !mind.chat_only;
         let mut registry = Registry::default();
         if offers_tools {
-            registry = self.registry(&processes, mind.small);
+            registry = self.registry(&processes, mind.manner >= Manner::Few);
             self.discover(&mut registry, &processes, &mut notices).await;
         }
         let withheld = registry.withhold(|tool| !policy.offers(tool, self.mode, self.somebody_to_ask));
         let memory = self.memory(&roots);
         notices.extend(memory.notices.iter().cloned());
         let tools = registry.declarations().iter().map(|declaration| declaration.name.clone()).collect();
-        let toolbox: Arc<dyn Toolbox> = match (mind.small, mind.compact) {
-            (true, _) => Arc::new(Compact::new(registry)),
-            (false, true) => Arc::new(Brief::new(registry)),
-            (false, false) => Arc::new(registry),
+        let toolbox: Arc<dyn Toolbox> = match mind.manner {
+            Manner::Full => Arc::new(registry),
+            Manner::Brief => Arc::new(Brief::new(registry)),
+            Manner::Few | Manner::Least => Arc::new(Compact::new(registry)),
         };
-        let mut prompt = self.prompt(&roots, tools, memory.text, mind.small || mind.compact);
+        let mut prompt = self.prompt(&roots, tools, memory.text, mind.manner);
         prompt.passing.push_str(&about_withheld(&withheld));
         prompt.passing.push_str(&about_schema(schema));
         let setup = SessionSetup {
@@ -168,9 +179,9 @@ impl Agent<'_> {
         Processes::new(ProcessSettings::new(environment, spills))
     }
 
-    fn registry(&self, processes: &Processes, small: bool) -> Registry {
+    fn registry(&self, processes: &Processes, few: bool) -> Registry {
         let tools = &self.settings.tools;
-        let core = if small { Some(local::tools(self.settings)) } else { tools.core.clone() };
+        let core = if few { Some(local::tools(self.settings)) } else { tools.core.clone() };
         let mut registry = Registry::new(Selection { core, excluded: tools.exclude.clone() });
         let blobs = Arc::new(Blobs::new(self.sessions.blobs()));
         let memory = self.environment.charla_home().map(|home| home.join("CHARLA.md"));
@@ -258,7 +269,7 @@ impl Agent<'_> {
         Ok(book.with(rules))
     }
 
-    fn prompt(&self, roots: &[PathBuf], tools: Vec<String>, memory: String, compact: bool) -> SystemPrompt {
+    fn prompt(&self, roots: &[PathBuf], tools: Vec<String>, memory: String, manner: Manner) -> SystemPrompt {
         system_prompt(&PromptSetting {
             cwd: self.environment.directory.clone(),
             roots: roots.to_vec(),
@@ -268,7 +279,8 @@ impl Agent<'_> {
             tools,
             memory,
             interactive: self.somebody_to_ask,
-            compact,
+            compact: manner >= Manner::Brief,
+            least: manner == Manner::Least,
             replacement: None,
         })
     }

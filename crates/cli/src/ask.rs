@@ -9,7 +9,7 @@ use charla_providers::layers::{LogSink, ToolMode};
 use charla_tools::process::Processes;
 use serde_json::Value;
 
-use crate::agent::{Agent, Mind};
+use crate::agent::{Agent, Manner, Mind};
 use crate::answer::{Answer, OutputSchema};
 use crate::approver::Approver;
 use crate::choice::{Choice, Chooser};
@@ -154,8 +154,13 @@ fn mind(
     let model = chain.first().map(|choice| choice.model.clone()).unwrap_or_default();
     let row = chain.first().map(Choice::row);
     let tools = chain.first().map(|first| first.layers(settings)).transpose()?.map(|layers| layers.tools);
-    let (compact, steady) =
-        chain.first().map_or((false, false), |first| (first.is_compact(settings), first.is_steady()));
+    let manner = match chain.first() {
+        Some(first) if first.is_built_in() => Manner::Least,
+        Some(_) if small => Manner::Few,
+        Some(first) if first.is_compact(settings) => Manner::Brief,
+        _ => Manner::Full,
+    };
+    let steady = chain.first().is_some_and(Choice::is_steady);
     let client = wiring::client(settings, environment, chain.iter().any(Choice::is_encrypted))?;
     tracing::debug!(%model, fallbacks = chain.len().saturating_sub(1), "asking");
     Ok(Mind {
@@ -163,8 +168,7 @@ fn mind(
         template: wiring::request(&model, settings),
         price: row.as_ref().and_then(|row| row.price),
         window: row.as_ref().and_then(|row| row.context_window),
-        small,
-        compact,
+        manner,
         chat_only: tools == Some(ToolMode::None),
         steady,
     })

@@ -143,30 +143,26 @@ pub fn generator(
 }
 
 fn link(choice: Choice, settings: &Settings, client: &Client) -> Result<Link, Failure> {
-    let reference = choice.reference();
-    let generator: Arc<dyn ContentGenerator> = match choice.engine() {
-        Some(engine) => {
-            let (endpoint, client) = (choice.entry.endpoint()?, client_for(&choice, settings, client));
-            Arc::new(EngineGenerator::new(engine.clone(), endpoint, choice.row(), client))
-        }
-        None => stack(bare(&choice, settings, client)?, choice.layers(settings)?),
-    };
-    Ok(Link { reference, model: choice.model, generator })
+    let generator = stack(bare(&choice, settings, client)?, choice.layers(settings)?);
+    Ok(Link { reference: choice.reference(), model: choice.model, generator })
 }
 
-/// A model's own generator, with nothing over its wire. Not for the engine's models.
+/// A model's own generator, with nothing over its wire.
 pub fn bare(
     choice: &Choice,
     settings: &Settings,
     client: &Client,
 ) -> Result<Arc<dyn ContentGenerator>, Failure> {
     let mut endpoint = choice.entry.endpoint()?;
+    let client = client_for(choice, settings, client);
+    if let Some(engine) = choice.engine() {
+        return Ok(Arc::new(EngineGenerator::new(engine.clone(), endpoint, choice.row(), client)));
+    }
     if choice.entry.is_local() && !choice.is_encrypted() {
         // Local servers close connections at moments of their own; a new one costs nothing here.
         endpoint.headers.push(("connection".to_owned(), "close".to_owned()));
     }
     let target = Target::new(Arc::new(endpoint), choice.row());
-    let client = client_for(choice, settings, client);
     let credential = match &choice.access {
         Access::Open | Access::Engine(_) => Credential::None,
         Access::Key(found) => Credential::Key(found.key.clone()),

@@ -28,6 +28,8 @@ pub struct PromptSetting {
     pub interactive: bool,
     /// For small models and small windows: the least that works.
     pub compact: bool,
+    /// For the smallest model, which understands no rules: who it is, and the user's instructions.
+    pub least: bool,
     /// A text of the user's own in place of the built-in rules.
     pub replacement: Option<String>,
 }
@@ -44,23 +46,28 @@ pub struct SystemPrompt {
 impl SystemPrompt {
     /// Both pieces as one text.
     pub fn whole(&self) -> String {
-        format!("{}\n\n{}", self.steady, self.passing)
+        match self.passing.is_empty() {
+            true => self.steady.clone(),
+            false => format!("{}\n\n{}", self.steady, self.passing),
+        }
     }
 }
+
+const WHO: &str = "You are Charla, an assistant that works in the user's folder. Answer briefly.";
 
 /// Writes the system prompt.
 pub fn system_prompt(setting: &PromptSetting) -> SystemPrompt {
     let steady = match &setting.replacement {
         Some(text) => text.trim_end().to_owned(),
+        None if setting.least => WHO.to_owned(),
         None if setting.compact => compact(setting),
         None => full(setting),
     };
-    let mut passing = environment(setting);
-    if !setting.memory.trim().is_empty() {
-        let _ =
-            write!(passing, "\n\n# Instructions from the user and the project\n\n{}", setting.memory.trim());
-    }
-    SystemPrompt { steady, passing }
+    let environment = (!setting.least).then(|| environment(setting));
+    let memory = Some(setting.memory.trim()).filter(|memory| !memory.is_empty());
+    let memory = memory.map(|memory| format!("# Instructions from the user and the project\n\n{memory}"));
+    let passing: Vec<String> = environment.into_iter().chain(memory).collect();
+    SystemPrompt { steady, passing: passing.join("\n\n") }
 }
 
 fn has(setting: &PromptSetting, tool: &str) -> bool {
@@ -68,8 +75,7 @@ fn has(setting: &PromptSetting, tool: &str) -> bool {
 }
 
 fn compact(setting: &PromptSetting) -> String {
-    let mut prompt =
-        "You are Charla, an assistant that works in the user's folder. Answer briefly.".to_owned();
+    let mut prompt = WHO.to_owned();
     if !setting.tools.is_empty() {
         prompt.push_str(
             " Use a tool when the answer depends on files or commands; do not guess what a file says. \
@@ -189,6 +195,17 @@ mod tests {
         let without = system_prompt(&PromptSetting { compact: true, tools: vec![], ..setting() }).whole();
         assert!(with.len() < 800, "{}", with.len());
         assert!(with.contains("tool") && !without.contains("tool"));
+    }
+
+    #[test]
+    fn the_least_prompt_is_the_same_in_every_folder_and_keeps_the_users_words() {
+        let least = system_prompt(&PromptSetting { least: true, ..setting() });
+        assert_eq!(
+            least.whole(),
+            format!("{WHO}\n\n# Instructions from the user and the project\n\nUse tabs.")
+        );
+        let alone = system_prompt(&PromptSetting { least: true, memory: String::new(), ..setting() });
+        assert_eq!(alone.whole(), WHO);
     }
 
     #[test]

@@ -9,9 +9,11 @@ mod start;
 
 use std::num::NonZero;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, UNIX_EPOCH};
 
-use charla_local::{Engine, EngineOptions, LocalError, Model, Packages, Pip, Store, WEIGHTS_NAME};
+use charla_local::{
+    Engine, EngineOptions, LocalError, Model, Packages, Pip, ServerFacts, ServerKind, Store, WEIGHTS_NAME,
+};
 use charla_proto::ApprovalMode;
 use charla_tools::process::is_secret_name;
 
@@ -56,8 +58,17 @@ pub fn choice(
             ));
         }
     };
+    let server = ServerFacts { kind: Some(ServerKind::LlamaCpp), window: None, file: identity(&model) };
     let engine = Engine::new(options(model, settings, environment)?);
-    Ok(Choice::new(entry, name, Access::Engine(engine)))
+    Ok(Choice { server, ..Choice::new(entry, name, Access::Engine(engine)) })
+}
+
+/// What tells a model file from another that was put in its place.
+fn identity(model: &Model) -> Option<String> {
+    let Model::File(path) = model else { return None };
+    let facts = path.metadata().ok()?;
+    let changed = facts.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
+    Some(format!("{} bytes, changed {}", facts.len(), changed.as_secs()))
 }
 
 /// The mode that holds for this chain, and what to tell about it. The built-in model calls a tool where a greeting

@@ -13,6 +13,9 @@ use crate::printer::Printer;
 use crate::settings::{Settings, without_secrets};
 use crate::wiring;
 
+/// The address of the engine.
+const STARTED: &str = "started when it is needed";
+
 /// Asks the model that the settings name, or that a run would choose, whatever is kept about it.
 pub async fn run(
     json: bool,
@@ -25,9 +28,9 @@ pub async fn run(
         printer.note(note);
     }
     let Some(choice) = chain.models.into_iter().next() else { return Ok(()) };
-    let report = match choice.engine() {
-        Some(_) => Report::of_engine(&choice, settings),
-        None => Report::of_server(choice, settings, environment, printer).await?,
+    let report = match choice.is_built_in() {
+        true => Report::of_built_in(&choice, settings),
+        false => Report::of_server(choice, settings, environment, printer).await?,
     };
     match json {
         true => printer.result(&format!("{:#}\n", report.to_json())),
@@ -51,13 +54,13 @@ struct Report {
 }
 
 impl Report {
-    /// Nothing has to be found out about the engine: it is made for this.
-    fn of_engine(choice: &Choice, settings: &Settings) -> Self {
+    /// Nothing has to be found out about the built-in model: the engine is set up for it.
+    fn of_built_in(choice: &Choice, settings: &Settings) -> Self {
         let options = choice.engine().map(|engine| engine.options().window);
         let source = if settings.local.context_window.is_some() { "settings" } else { "built in" };
         Self {
             reference: choice.reference(),
-            address: "started when it is needed".to_owned(),
+            address: STARTED.to_owned(),
             wire: "openai-chat",
             server: Some("llama.cpp"),
             window: options.map(|window| (window, source)),
@@ -91,7 +94,10 @@ impl Report {
         };
         Ok(Self {
             reference: choice.reference(),
-            address: without_secrets(&endpoint.base_url),
+            address: match choice.engine() {
+                Some(_) => STARTED.to_owned(),
+                None => without_secrets(&endpoint.base_url),
+            },
             wire: endpoint.wire.name(),
             server: choice.server.kind.map(|kind| kind.title()),
             window: window(&choice),

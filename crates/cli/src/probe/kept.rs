@@ -7,7 +7,7 @@
 use std::io::{ErrorKind, Write};
 use std::path::PathBuf;
 
-use charla_local::ServerKind;
+use charla_local::{Model, ServerKind};
 use charla_providers::layers::ToolMode;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -65,7 +65,11 @@ impl Kept {
     }
 }
 
+/// Where the model is. The engine is at another address each time; its model is a file.
 fn address(choice: &Choice) -> String {
+    if let Some(Model::File(path)) = choice.engine().map(|engine| &engine.options().model) {
+        return format!("file {}", path.display());
+    }
     let endpoint = choice.entry.endpoint();
     endpoint
         .map(|endpoint| format!("{} {}", endpoint.wire.name(), without_secrets(&endpoint.base_url)))

@@ -1,7 +1,7 @@
 //! The first use of a model of which nothing is known: how it calls tools is found out once, and kept.
 //!
-//! Asked are models of local servers and of the user's own entries that speak OpenAI Chat, when nobody has set how they
-//! call tools. Hosted providers of the catalog and the vendors' own wires are never asked: they have function calls.
+//! Asked are models of local servers, model files that the engine runs, and models of the user's own entries that speak
+//! OpenAI Chat, when nobody has set how they call tools. Hosted providers of the catalog and the vendors' own wires are never asked: they have function calls.
 //! Neither are fallbacks: asking would load a second model that may never be needed, so of them only what is kept
 //! already is used.
 
@@ -36,7 +36,7 @@ const SHOWN_AFTER: Duration = Duration::from_secs(1);
 /// True for models that the catalog says nothing about, at a server that may have any. What a local server has loaded under a known name, nobody knows;
 /// a gateway far away that has a model of the catalog has that model.
 fn is_uncatalogued(choice: &Choice) -> bool {
-    choice.engine().is_none()
+    !choice.is_built_in()
         && choice.entry.speaks_chat()
         && match choice.entry.row {
             Some(row) => row.local,

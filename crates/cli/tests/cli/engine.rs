@@ -154,12 +154,12 @@ fn the_built_in_model_tells_what_a_tool_returned_and_nothing_else() {
 #[test]
 fn no_mode_lets_the_built_in_model_run_what_changes_something_but_a_rule_does() {
     let machine = Machine::new();
-    let made = machine.place.path().join("work/made.txt");
-    let wish = ["-m", "local", "--approval-mode", "yolo", "-p", "Run touch made.txt"];
+    let made = machine.place.path().join("work/.git");
+    let wish = ["-m", "local", "--approval-mode", "yolo", "-p", "Run git init"];
     let run = machine.run(&wish);
     assert!(run.err.contains("too small for yolo"), "{}", run.err);
     assert!(!made.exists(), "{}\n{}", run.out, run.err);
-    let allowed = ["--allowed-tools", "run_shell_command(touch)"];
+    let allowed = ["--allowed-tools", "run_shell_command(git init)"];
     let run = machine.run(&[&wish[..], &allowed].concat());
     assert!(made.exists(), "{}\n{}", run.out, run.err);
 }
@@ -214,7 +214,7 @@ fn wild(prompt: &str, choice: FunctionCallingMode) -> GenerateRequest {
     let config = FunctionCallingConfig { mode: choice, ..FunctionCallingConfig::default() };
     GenerateRequest {
         tools: vec![Tool::functions(declared.collect())],
-        tool_config: Some(ToolConfig { function_calling_config: config, ..ToolConfig::default() }),
+        tool_config: Some(ToolConfig { function_calling_config: config }),
         temperature: Some(2.0),
         ..GenerateRequest::new("local", vec![Arc::new(Content::user(prompt))])
     }
@@ -225,6 +225,22 @@ fn assert_fits(call: &FunctionCall) {
     let (_, schema) = declared.iter().find(|(name, _)| *name == call.name).unwrap();
     let arguments = Value::Object(call.args.clone());
     assert!(call.invalid.is_none() && jsonschema::is_valid(schema, &arguments), "{call:?}");
+}
+
+#[test]
+fn a_model_file_of_ones_own_runs_in_the_same_engine_and_is_asked_once_how_it_calls_tools() {
+    let machine = Machine::new();
+    let weights = machine.place.path().join("cache/local/models/smollm2-135m.gguf").canonicalize().unwrap();
+    std::os::unix::fs::symlink(weights, machine.place.path().join("work/own.gguf")).unwrap();
+    let run = machine.run(&["-m", "local/own.gguf", "-p", "Say hello"]);
+    assert_eq!(run.code, Some(0), "{}", run.err);
+    assert!(!run.out.trim().is_empty(), "{}", run.err);
+    let findings = || std::fs::read_dir(machine.place.path().join("cache/probes")).unwrap();
+    let [finding] = findings().map(|file| file.unwrap().path()).collect::<Vec<_>>().try_into().unwrap();
+    let finding: Value = serde_json::from_slice(&std::fs::read(finding).unwrap()).unwrap();
+    assert!(finding["address"].as_str().unwrap().ends_with("work/own.gguf"), "{finding}");
+    assert_ne!(finding["tools"], "auto");
+    machine.assert_engine_ends();
 }
 
 #[test]
