@@ -15,12 +15,10 @@ use host::{LlamaServer, Tap};
 /// The machine may be busy, and the model reads its prompt with one thread.
 const PATIENCE: Duration = Duration::from_secs(180);
 const WINDOW: u32 = 4096;
-/// The model copies what it is shown, which makes it call in text.
-const IN_TEXT: &str = "List the files in src. Write exactly:\n\
-    ```json\n{\"tool_call\": {\"name\": \"list_directory\", \"arguments\": {\"dir_path\": \"src\"}}}\n```";
 /// The folders of every place, each with its one file.
 const SRC: (&str, &str) = ("src", "harbour.rs");
 const WEB: (&str, &str) = ("web", "lantern.css");
+const LIST: &str = "List the files in src";
 const STORY: &str = "Tell me a very long story";
 
 /// One server for all tests, one test at a time: it has one slot.
@@ -55,8 +53,9 @@ fn place(url: &str, facts: Value) -> Place {
     place
 }
 
-fn known_window() -> Value {
-    json!({"contextWindow": WINDOW})
+/// What is known of the model: its window, and that it understands most when it is told most.
+fn facts() -> Value {
+    json!({"contextWindow": WINDOW, "textTools": {"style": "full"}})
 }
 
 fn run(place: &Place, arguments: &[&str]) -> Run {
@@ -101,15 +100,18 @@ fn assert_listed(run: &Run, (folder, file): (&str, &str)) {
     assert!(events.iter().rev().any(is_word), "the model said nothing about it: {}", run.out);
 }
 
-/// Plays a scene in which every run calls a tool. The model is the smallest there is, and what it says depends on the
+fn calls_of(run: &Run) -> usize {
+    run.lines().iter().filter(|event| event["type"] == "tool_use").count()
+}
+
+/// Plays a scene in which every run calls a tool and then answers. The model is the smallest there is, and what it says depends on the
 /// folder's name and on the processor's rounding, so it may miss; then the scene is played in another folder.
 fn play(server: &LlamaServer, scene: impl Fn(&Place) -> Vec<Run>) -> (Tap, Vec<Run>) {
     let mut last = None;
     for _ in 0..3 {
         let tap = Tap::before(server);
-        let runs = scene(&place(&tap.url, known_window()));
-        let called = |run: &Run| run.lines().iter().any(|event| event["type"] == "tool_use");
-        if runs.iter().all(called) {
+        let runs = scene(&place(&tap.url, facts()));
+        if runs.iter().all(|run| run.code == Some(0) && calls_of(run) > 0) {
             return (tap, runs);
         }
         last = Some((tap, runs));
@@ -140,12 +142,11 @@ fn assert_textual(body: &Value) {
 fn the_model_calls_a_tool_natively_and_is_told_its_result() {
     let server = shared();
     for model in ["own/tiny", "llamacpp/tiny"] {
-        let prompt = "List the files in src";
         let (tap, runs) =
-            play(&server, |place| vec![run(place, &["-m", model, "--tool-mode", "native", "-p", prompt])]);
+            play(&server, |place| vec![run(place, &["-m", model, "--tool-mode", "native", "-p", LIST])]);
         assert_listed(&runs[0], SRC);
-        let sent = tap.chats(prompt);
-        assert_eq!(sent.len(), 2, "{sent:#?}");
+        let sent = tap.chats(LIST);
+        assert_eq!(sent.len(), calls_of(&runs[0]) + 1, "{sent:#?}");
         assert_eq!(sent[0]["tools"][0]["function"]["name"], "list_directory");
         let (calls, results) = ids(&sent[1]);
         assert_eq!((calls.len(), &calls), (1, &results));
@@ -158,10 +159,10 @@ fn the_model_calls_a_tool_natively_and_is_told_its_result() {
 fn the_model_calls_a_tool_in_its_text_and_is_told_its_result() {
     let server = shared();
     let (tap, runs) =
-        play(&server, |place| vec![run(place, &["-m", "own/tiny", "--tool-mode", "text", "-p", IN_TEXT])]);
+        play(&server, |place| vec![run(place, &["-m", "own/tiny", "--tool-mode", "text", "-p", LIST])]);
     assert_listed(&runs[0], SRC);
-    let sent = tap.chats("List the files in src");
-    assert_eq!(sent.len(), 2, "{sent:#?}");
+    let sent = tap.chats(LIST);
+    assert_eq!(sent.len(), calls_of(&runs[0]) + 1, "{sent:#?}");
     sent.iter().for_each(assert_textual);
     let result = sent[1]["messages"].as_array().unwrap().last().unwrap();
     assert_eq!(result["role"], "user");
@@ -177,27 +178,29 @@ fn a_conversation_goes_from_native_to_text_and_back() {
             run(place, &[&["-m", "own/tiny", "--tool-mode", mode], more].concat())
         };
         vec![
-            step("native", &["-p", "List the files in src"]),
+            step("native", &["-p", LIST]),
             step("text", &["--resume", "-p", "List the files in web"]),
-            step("native", &["--resume", "-p", "List the files in src"]),
+            step("native", &["--resume", "-p", LIST]),
         ]
     });
     for (run, folder) in runs.iter().zip([SRC, WEB, SRC]) {
         assert_listed(run, folder);
     }
-    let sent = tap.chats("List the files in src");
-    assert_eq!(sent.len(), 6, "{sent:#?}");
-    sent[2..4].iter().for_each(assert_textual);
-    assert!(sent[3].to_string().contains("lantern.css"));
-    let (calls, results) = ids(&sent[5]);
-    assert_eq!((calls.len(), &calls), (3, &results));
+    let sent = tap.chats(LIST);
+    let requests: Vec<usize> = runs.iter().map(|run| calls_of(run) + 1).collect();
+    assert_eq!(sent.len(), requests.iter().sum::<usize>(), "{sent:#?}");
+    let textual = &sent[requests[0]..requests[0] + requests[1]];
+    textual.iter().for_each(assert_textual);
+    assert!(textual[1].to_string().contains("lantern.css"));
+    let (calls, results) = ids(sent.last().unwrap());
+    assert_eq!((calls.len(), &calls), (runs.iter().map(calls_of).sum(), &results));
     assert_eq!(ids(&sent[1]).0, calls[..1], "an id changed on its way");
 }
 
 #[test]
 fn an_answer_comes_in_pieces() {
     let server = shared();
-    let place = place(&server.url, known_window());
+    let place = place(&server.url, facts());
     let run = run(&place, &["-m", "own/tiny", "--no-tools", "-p", "Say hello"]);
     assert_eq!(run.code, Some(0), "{}", run.err);
     assert!(run.lines().iter().filter(|event| is_word(event)).count() > 2, "{}", run.out);
@@ -206,7 +209,7 @@ fn an_answer_comes_in_pieces() {
 #[test]
 fn a_cancelled_answer_leaves_the_server_free() {
     let server = shared();
-    let place = place(&server.url, known_window());
+    let place = place(&server.url, facts());
     let mut child = start(&place, &["-m", "endless/tiny", "--no-tools", "-p", STORY]);
     wait_for_words(&mut child);
     assert_eq!(server.slot()["is_processing"], true);
@@ -255,7 +258,7 @@ fn an_overflow_that_only_the_server_notices_is_the_same_error() {
 #[test]
 fn a_server_that_dies_in_the_middle_ends_the_run_and_not_the_session() {
     let mut server = LlamaServer::start(WINDOW);
-    let place = place(&server.url, known_window());
+    let place = place(&server.url, facts());
     let mut child = start(&place, &["-m", "endless/tiny", "--no-tools", "-p", STORY]);
     wait_for_words(&mut child);
     server.kill();
@@ -266,7 +269,7 @@ fn a_server_that_dies_in_the_middle_ends_the_run_and_not_the_session() {
 
     let server = shared();
     let tap = Tap::before(&server);
-    let place = place.settings(&settings(&tap.url, known_window()));
+    let place = place.settings(&settings(&tap.url, facts()));
     let run = run(&place, &["-m", "own/tiny", "--no-tools", "--resume", "-p", "Say hello"]);
     assert_eq!(run.code, Some(0), "{}\n{}", run.out, run.err);
     assert!(tap.chats("Say hello")[0].to_string().contains(STORY));
