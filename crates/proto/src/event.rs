@@ -161,7 +161,7 @@ pub enum CompressionStatus {
 }
 
 /// What came of a compression, with the tokens before and after.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CompressionReport {
     /// What.
     pub status: CompressionStatus,
@@ -175,6 +175,9 @@ pub struct CompressionReport {
     pub messages: usize,
     /// The model's window, where it is known.
     pub window: Option<u32>,
+    /// What the summary cost, where one came.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<UsageMetadata>,
     /// What went wrong, in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,

@@ -14,8 +14,8 @@ use std::time::Instant;
 
 use charla_core::Turn;
 use charla_proto::{
-    CallAsked, CallStatus, CompressionReport, CompressionTrigger, FinishReason, RetryNotice, TurnEnd,
-    TurnEvent, exit,
+    CallAsked, CallStatus, CompressionReport, CompressionStatus, CompressionTrigger, FinishReason,
+    RetryNotice, TurnEnd, TurnEvent, exit,
 };
 use futures_util::future::poll_immediate;
 
@@ -38,7 +38,34 @@ struct Story {
     unapproved: Vec<String>,
     /// What came of compressions.
     compressions: Vec<CompressionReport>,
+    /// A summary is on its way.
+    summing: bool,
     stats: Stats,
+}
+
+impl Story {
+    fn summary_begins(&mut self) {
+        // Another one began before this one was told to have ended: this one failed.
+        if std::mem::replace(&mut self.summing, true) {
+            self.stats.failed();
+        }
+    }
+
+    /// A summary is a request like any other; what else a report tells of cost nothing.
+    fn summary_ended(&mut self, report: &CompressionReport) {
+        if std::mem::take(&mut self.summing) {
+            match report.status {
+                CompressionStatus::Failed | CompressionStatus::Cancelled => self.stats.failed(),
+                _ => self.stats.answered(report.usage.as_ref()),
+            }
+        }
+        self.compressions.push(report.clone());
+    }
+
+    /// The run was asked to compress or restore: no model is asked for an answer.
+    fn is_about_compression(&self) -> bool {
+        self.compressions.last().is_some_and(|report| report.trigger == CompressionTrigger::Manual)
+    }
 }
 
 /// Where a turn's events come from.
@@ -96,6 +123,7 @@ impl View {
             finish_reason: None,
             unapproved: Vec::new(),
             compressions: Vec::new(),
+            summing: false,
             stats: Stats::default(),
         };
         Self { story, renderer, printer, asks: false, next_attempt: None }
@@ -214,6 +242,7 @@ impl View {
             TurnEvent::Content(text) => story.text.push_str(text),
             TurnEvent::WholeText(text) => story.text.clone_from(text),
             TurnEvent::PreCompress(coming) => {
+                story.summary_begins();
                 self.printer.fleeting(&format!("compressing {} messages", coming.older));
             }
             TurnEvent::ChatCompressed(report) => {
@@ -222,7 +251,7 @@ impl View {
                 if report.trigger == CompressionTrigger::Auto {
                     self.printer.note(&compression::in_passing(report));
                 }
-                story.compressions.push(report.clone());
+                story.summary_ended(report);
             }
             TurnEvent::StepEnded { usage } => {
                 story.stats.answered(usage.as_ref());
@@ -263,7 +292,9 @@ impl View {
                 self.printer.note(&format!("{from} gave up ({reason}); {to} goes on"));
             }
             TurnEvent::Finished { reason, usage } => {
-                story.stats.answered(usage.as_ref());
+                if !story.is_about_compression() {
+                    story.stats.answered(usage.as_ref());
+                }
                 story.finish_reason = Some(reason.clone());
                 return Ok(Some(self.verdict()));
             }
@@ -272,7 +303,9 @@ impl View {
                 return Ok(Some(Err(Failure::cancelled())));
             }
             TurnEvent::InvalidStream(error) | TurnEvent::ContextOverflow(error) | TurnEvent::Error(error) => {
-                story.stats.failed();
+                if !story.is_about_compression() {
+                    story.stats.failed();
+                }
                 story.text.clear();
                 return Ok(Some(Err(Failure::from(error))));
             }

@@ -12,13 +12,22 @@ use super::size::part_size;
 /// none, shorter ones and to less.
 const OUTPUT_KEPT: [usize; 2] = [2_000, 400];
 
+/// What can always be done.
+const SHORTEN: &str = "shorten the input";
+
 /// What fills a window, in words, and what can be done about the largest part of it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Filling {
     /// Kinds with their tokens, the largest first.
     pub told: String,
     /// What a person can do.
     pub way_out: &'static str,
+}
+
+impl Default for Filling {
+    fn default() -> Self {
+        Self { told: String::new(), way_out: SHORTEN }
+    }
 }
 
 /// One kind of what is sent.
@@ -48,7 +57,7 @@ pub fn what_fills(request: &GenerateRequest, count: &Counter) -> Filling {
             tokens: count(&tools),
             largest: None,
         },
-        of_parts("your messages", "give it less at once", request, count, |role, kind| {
+        of_parts("your messages", SHORTEN, request, count, |role, kind| {
             role == Role::User && !matches!(kind, PartKind::FunctionResponse(_))
         }),
         of_parts("the model's words and calls", "begin a new session", request, count, |role, _| {
@@ -65,7 +74,7 @@ pub fn what_fills(request: &GenerateRequest, count: &Counter) -> Filling {
         format!("{} {}{largest}", kind.name, kind.tokens)
     });
     let told = told.collect::<Vec<_>>().join(", ");
-    Filling { told, way_out: kinds.first().map_or("", |kind| kind.way_out) }
+    Filling { told, way_out: kinds.first().map_or(SHORTEN, |kind| kind.way_out) }
 }
 
 /// The parts of one kind, counted together, and the largest of them by itself.

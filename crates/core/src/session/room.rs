@@ -32,6 +32,9 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 pub(super) struct Summary {
     pub(super) work: BoxFuture<'static, Result<GenerateResponse, LlmError>>,
     cut: Cut,
+    /// What the next request would have had, by whatever was known of it: decides whether to try again.
+    tokens: u64,
+    /// The same, counted in the way it is counted afterwards.
     before: u64,
     trigger: CompressionTrigger,
 }
@@ -130,10 +133,11 @@ impl Actor {
 
     /// What a person can do about a conversation that does not fit.
     fn way_out(&self, best: &str) -> String {
-        let asked = "`/compress` it: the setting `compression.automatic` is off";
-        let asked = if self.settings.compression.automatic { "" } else { asked };
-        let ways = [asked, best, "use a model with a larger window (-m)"];
-        ways.into_iter().filter(|way| !way.is_empty()).collect::<Vec<_>>().join("; or ")
+        let asked = match self.settings.compression.automatic {
+            true => "",
+            false => "tell it in short with `/compress` (the setting `compression.automatic` is off), or ",
+        };
+        format!("{asked}{best}, or use a model with a larger window (-m)")
     }
 
     /// A summary that failed, or helped too little, is tried again when the conversation has grown; one that
@@ -162,13 +166,13 @@ impl Actor {
         let Some((calls, kept)) = compress::largest_outputs(&sent, share) else { return Ok(false) };
         let whole_in = self.ledger.place();
         self.ledger.commit(vec![Fact::OutputsCut(OutputsCut { calls, kept, whole_in })]).await?;
-        self.report(CompressionStatus::OutputsCut, before, CompressionTrigger::Auto, None);
+        self.tell(self.report(CompressionStatus::OutputsCut, before, CompressionTrigger::Auto));
         Ok(true)
     }
 
     /// Asks for a summary of the older part after a pause; false when there is nothing to cut off, or when no
     /// summary could help.
-    fn begin_summary(&mut self, before: u64, pause: Duration) -> bool {
+    fn begin_summary(&mut self, tokens: u64, pause: Duration) -> bool {
         let trigger = match self.ledger.conversation.turn {
             Some(_) => CompressionTrigger::Auto,
             None => CompressionTrigger::Manual,
@@ -176,13 +180,13 @@ impl Actor {
         let Some(cut) = self.choose_cut(trigger) else { return false };
         let window = self.settings.window.as_ref().map(|(window, count)| (*window, count));
         let older = Chat::new(cut.older.iter().cloned()).curated();
-        let Some(request) = compress::summary_request(&self.next_request(), &older, window) else {
-            return false;
-        };
+        let next = self.next_request();
+        let Some(request) = compress::summary_request(&next, &older, window) else { return false };
+        let before = self.count(&next);
         self.summaries += 1;
         self.ledger.show(Delta::PreCompress(PreCompress {
             trigger,
-            tokens: before,
+            tokens,
             window: self.window(),
             older: cut.older.len(),
             kept: cut.kept.len(),
@@ -192,7 +196,7 @@ impl Actor {
             tokio::time::sleep(pause).await;
             generator.generate(&request).await
         });
-        self.phase = Phase::Summing(Box::new(Summary { work, cut, before, trigger }));
+        self.phase = Phase::Summing(Box::new(Summary { work, cut, tokens, before, trigger }));
         true
     }
 
@@ -217,17 +221,19 @@ impl Actor {
         (trigger == CompressionTrigger::Manual || kept(&cut) < window).then_some(cut)
     }
 
+    /// What came of it, as things stand now.
     fn report(
         &self,
         status: CompressionStatus,
         before: u64,
         trigger: CompressionTrigger,
-        detail: Option<String>,
-    ) {
+    ) -> CompressionReport {
         let next = self.next_request();
-        let (after, messages) = (self.count(&next), next.contents.len());
-        let window = self.window();
-        let report = CompressionReport { status, before, after, trigger, messages, window, detail };
+        let (after, messages, window) = (self.count(&next), next.contents.len(), self.window());
+        CompressionReport { status, before, after, trigger, messages, window, usage: None, detail: None }
+    }
+
+    fn tell(&self, report: CompressionReport) {
         self.ledger.show(Delta::Compression(report));
     }
 
@@ -237,28 +243,32 @@ impl Actor {
         answer: Result<GenerateResponse, LlmError>,
     ) -> Result<(), JournalError> {
         let Phase::Summing(summary) = std::mem::replace(&mut self.phase, Phase::Idle) else { return Ok(()) };
-        let Summary { cut, before, trigger, .. } = *summary;
+        let Summary { cut, tokens, before, trigger, .. } = *summary;
+        let usage = answer.as_ref().ok().and_then(|answer| answer.usage_metadata.clone());
+        self.spend(usage.as_ref());
         let put = match answer {
-            Ok(answer) => {
-                self.spend(answer.usage_metadata.as_ref());
-                self.put(&answer, cut, before).await?
-            }
+            Ok(answer) => self.put(&answer, cut, before).await?,
             Err(error) if error.kind == LlmErrorKind::InvalidStream => {
                 Err((CompressionStatus::EmptySummary, Some(error)))
             }
             Err(error) => Err((CompressionStatus::Failed, Some(error))),
         };
         match put {
-            Ok(()) => self.report(CompressionStatus::Compressed, before, trigger, None),
+            Ok(()) => {
+                let report = self.report(CompressionStatus::Compressed, before, trigger);
+                self.tell(CompressionReport { usage, ..report });
+            }
             Err(failure) => {
-                if trigger == CompressionTrigger::Auto && self.try_again(&failure, before) {
+                if trigger == CompressionTrigger::Auto && self.try_again(&failure, tokens) {
                     return Ok(());
                 }
                 let (status, error) = failure;
                 let model = self.settings.template.model.clone();
-                let failed = CompressionFailed { status, tokens: before, model };
+                let failed = CompressionFailed { status, tokens, model };
                 self.ledger.commit(vec![Fact::CompressionFailed(failed)]).await?;
-                self.report(status, before, trigger, error.map(|error| error.to_string()));
+                let detail = error.map(|error| error.to_string());
+                let report = self.report(status, before, trigger);
+                self.tell(CompressionReport { usage, detail, ..report });
             }
         }
         match trigger {
@@ -269,8 +279,8 @@ impl Actor {
 
     /// A second summary is worth its price only when nothing can be said without one, and the first failed in
     /// a way that may pass.
-    fn try_again(&mut self, (status, error): &Failure, before: u64) -> bool {
-        let must = self.window().is_some_and(|window| before >= u64::from(window));
+    fn try_again(&mut self, (status, error): &Failure, tokens: u64) -> bool {
+        let must = self.window().is_some_and(|window| tokens >= u64::from(window));
         let passing = match error {
             Some(error) => error.kind.is_retryable(),
             None => *status == CompressionStatus::EmptySummary,
@@ -281,7 +291,7 @@ impl Actor {
         }
         let named = error.as_ref().and_then(|error| error.detail.retry_after);
         let pause = if error.is_some() { named.unwrap_or(PAUSE) } else { Duration::ZERO };
-        pause <= LONGEST_PAUSE && self.begin_summary(before, pause)
+        pause <= LONGEST_PAUSE && self.begin_summary(tokens, pause)
     }
 
     /// Puts a summary in the place of the older part, if it is one and is shorter.
@@ -297,11 +307,10 @@ impl Actor {
         let (summary, acknowledgement) = compress::stand_ins(&snapshot, &cut, self.window());
         let (summary, acknowledgement) = (Arc::new(summary), Arc::new(acknowledgement));
         let mut request = self.next_request();
-        let now = self.count(&request);
         let told = [summary.clone(), acknowledgement.clone()];
         request.contents = Chat::new(told.into_iter().chain(cut.kept)).curated();
         let after = self.count(&request);
-        if after >= now {
+        if after >= before {
             return Ok(Err((CompressionStatus::WouldInflate, None)));
         }
         let Cut { kept_from, prompt, .. } = cut;
@@ -323,7 +332,7 @@ impl Actor {
         let before = self.count(&self.next_request());
         let begun = self.begin_summary(before, Duration::ZERO);
         if !begun {
-            self.report(CompressionStatus::NotNeeded, before, CompressionTrigger::Manual, None);
+            self.tell(self.report(CompressionStatus::NotNeeded, before, CompressionTrigger::Manual));
         }
         begun
     }
@@ -332,7 +341,7 @@ impl Actor {
     pub(super) fn give_up_summary(&mut self) {
         self.phase = Phase::Idle;
         let before = self.count(&self.next_request());
-        self.report(CompressionStatus::Cancelled, before, CompressionTrigger::Manual, None);
+        self.tell(self.report(CompressionStatus::Cancelled, before, CompressionTrigger::Manual));
     }
 
     /// Takes compressions back, between turns.
@@ -340,16 +349,17 @@ impl Actor {
         let trigger = CompressionTrigger::Manual;
         let before = self.count(&self.next_request());
         if !self.ledger.conversation.is_shortened() {
-            self.report(CompressionStatus::NothingToRestore, before, trigger, None);
+            self.tell(self.report(CompressionStatus::NothingToRestore, before, trigger));
             return Ok(());
         }
         // Read first: a journal that cannot be read must not leave a conversation with a hole.
         if let Err(error) = self.ledger.remember_everything().await {
-            self.report(CompressionStatus::Failed, before, trigger, Some(error.to_string()));
+            let report = self.report(CompressionStatus::Failed, before, trigger);
+            self.tell(CompressionReport { detail: Some(error.to_string()), ..report });
             return Ok(());
         }
         self.ledger.commit(vec![Fact::Restored(Restored {})]).await?;
-        self.report(CompressionStatus::Restored, before, trigger, None);
+        self.tell(self.report(CompressionStatus::Restored, before, trigger));
         Ok(())
     }
 }

@@ -17,6 +17,7 @@ use serde_json::{Map, json};
 
 use super::*;
 
+mod any_compression;
 mod memory;
 mod room;
 mod summaries;

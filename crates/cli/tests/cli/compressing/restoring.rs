@@ -153,6 +153,11 @@ fn every_form_of_output_tells_of_a_compression() {
     let json: serde_json::Value = serde_json::from_str(&copy(&["-o", "json"]).out).unwrap();
     assert_eq!(json["compressions"][0]["status"], "compressed");
     assert_eq!(json["compressions"][0]["trigger"], "auto");
+    // What the summary cost is part of what the run cost.
+    let model = &json["stats"]["models"]["test/gemini-3-m"];
+    assert_eq!(model["api"]["totalRequests"], 2);
+    let summary = json["compressions"][0]["usage"]["promptTokenCount"].as_u64().unwrap();
+    assert!(model["tokens"]["prompt"].as_u64().unwrap() > summary && summary > 0);
 
     let lines = copy(&["-o", "stream-json"]).lines();
     let at = |kind: &str| lines.iter().position(|line| line["type"] == kind).unwrap();
@@ -165,6 +170,9 @@ fn every_form_of_output_tells_of_a_compression() {
     let manual = place.run(&["--fork", &id, "-o", "stream-json", "-p", "/compress"]);
     let kinds = manual.kinds();
     assert_eq!(kinds, ["init", "message", "pre_compress", "chat_compressed", "message", "result"]);
+    let lines = manual.lines();
+    let stats = &lines.last().unwrap()["stats"]["models"]["test/gemini-3-m"];
+    assert_eq!(stats["api"]["totalRequests"], 1);
 }
 
 #[test]

@@ -1,0 +1,127 @@
+//! Whatever is said, summarised, refused, cancelled, restored and resumed: what is sent fits and is whole.
+
+use super::room::{SNAPSHOT, counter, start, world};
+use super::*;
+
+const WINDOW: u32 = 2_500;
+
+#[derive(Clone, Debug)]
+enum Step {
+    /// A prompt of so many words, answered by steps with results of these sizes.
+    Prompt(usize, Vec<u32>),
+    /// The provider refuses the next request as too long.
+    TooLong,
+    Compress,
+    Restore,
+    Cancel,
+    /// Another process goes on.
+    Resume,
+    /// Summaries are of this kind from now on.
+    Summaries(Kind),
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    Good,
+    Long,
+    Empty,
+    Broken,
+    Busy,
+}
+
+fn any_step() -> impl Strategy<Value = Step> {
+    let results = prop::collection::vec(prop_oneof![1u32..10, 1_000u32..4_000, Just(30_000)], 0..5);
+    let kind = prop_oneof![
+        3 => Just(Kind::Good),
+        1 => Just(Kind::Long),
+        1 => Just(Kind::Empty),
+        1 => Just(Kind::Broken),
+        1 => Just(Kind::Busy),
+    ];
+    prop_oneof![
+        8 => (prop_oneof![9 => 1usize..200, 1 => Just(3_000)], results).prop_map(|(words, sizes)| Step::Prompt(words, sizes)),
+        1 => Just(Step::TooLong),
+        2 => Just(Step::Compress),
+        2 => Just(Step::Restore),
+        1 => Just(Step::Cancel),
+        2 => Just(Step::Resume),
+        2 => kind.prop_map(Step::Summaries),
+    ]
+}
+
+fn summariser(kind: Kind) -> Summariser {
+    let text = |text: String| Ok(ended_with(vec![Part::text(text)], FinishReason::Stop));
+    Arc::new(move |_: &GenerateRequest| match kind {
+        Kind::Good => text(SNAPSHOT.to_owned()),
+        Kind::Long => text(SNAPSHOT.replace("no macros", &"no macros ".repeat(300))),
+        Kind::Empty => text(String::new()),
+        Kind::Broken => Err(LlmError::new(LlmErrorKind::Network, "cut")),
+        Kind::Busy => Err(LlmError::new(LlmErrorKind::Overloaded, "busy")),
+    })
+}
+
+async fn play(steps: Vec<Step>) {
+    let world = world();
+    *world.summariser.lock().unwrap() = Some(summariser(Kind::Good));
+    let mut run = start(&world, WINDOW);
+    let mut prompts = 0;
+    for step in steps {
+        let before = *world.summaries.lock().unwrap();
+        let mut most = 0;
+        match step {
+            Step::Prompt(words, sizes) => {
+                let calls = sizes.into_iter().map(|size| Reply::Calls(vec![("read", size), ("read", 1)]));
+                world.replies.lock().unwrap().extend(calls);
+                run.prompt(&format!("prompt {prompts}. {}", "words ".repeat(words))).await;
+                prompts += 1;
+                most = 2;
+            }
+            Step::TooLong => world.replies.lock().unwrap().push(Reply::TooLong),
+            Step::Compress => {
+                run.session.send(Command::Compress).await;
+                most = 1;
+            }
+            Step::Restore => drop(run.session.send(Command::Restore).await),
+            Step::Cancel => drop(run.session.send(Command::Cancel).await),
+            Step::Resume => run = start(&world, WINDOW),
+            Step::Summaries(kind) => *world.summariser.lock().unwrap() = Some(summariser(kind)),
+        }
+        // Waits out pauses between summaries, too.
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        let asked = *world.summaries.lock().unwrap() - before;
+        assert!(asked <= most, "{asked} summaries");
+        check(&world);
+    }
+    run.session.send(Command::Restore).await;
+    settle().await;
+    let said = Conversation::of(&*world.journal.lock().unwrap()).sent();
+    let told = said.iter().filter(|(_, content)| content.text().starts_with("prompt ")).count();
+    assert_eq!(told, prompts, "every prompt is back");
+}
+
+fn check(world: &World) {
+    for request in world.requests.lock().unwrap().drain(..) {
+        assert_paired(&request);
+        assert_eq!(request.contents[0].role, Role::User);
+        assert!(counter()(&request) < u64::from(WINDOW), "sent although it does not fit");
+    }
+    let journal = world.journal.lock().unwrap();
+    let whole = Conversation::of(&*journal);
+    let mut forgetful = Conversation::new();
+    for record in &*journal {
+        forgetful.apply(record);
+        forgetful.forget_replaced();
+    }
+    if forgetful.is_whole() {
+        assert_eq!(forgetful.sent(), whole.sent());
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
+    #[test]
+    fn what_is_sent_fits_and_nothing_is_lost(steps in prop::collection::vec(any_step(), 1..25)) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
+        runtime.block_on(play(steps));
+    }
+}
