@@ -296,18 +296,41 @@ async fn a_server_that_insists_on_thoughts_takes_over_anybodys_calls() {
     }
 }
 
+/// Nothing is known of the server: it says by refusing that it insists, once.
+#[tokio::test]
+async fn a_server_teaches_that_it_insists_on_thoughts() {
+    let unknown = Kind { replay: ReasoningReplay::Never, ..INSISTENT };
+    let replies = vec![
+        unknown.reply(FIRST, "", true),
+        unknown.reply(SECOND, "", true),
+        unknown.reply("Hm.", "Done.", false),
+    ];
+    let server = Server::start(unknown.script(replies)).expect("a server");
+    let generator = unknown.generator(&server);
+    let mut history = vec![Arc::new(Content::user("What is in src?"))];
+    for _ in 0..2 {
+        ask(unknown, &generator, &mut history).await;
+        answer_calls(&mut history);
+    }
+    ask(unknown, &generator, &mut history).await;
+    let problems = server.problems();
+    assert_eq!(problems.len(), 1, "{problems:?}");
+    assert!(problems[0].message.contains("reasoning_content"), "{problems:?}");
+    let statuses: Vec<u16> = server.requests().iter().map(|request| request.status).collect();
+    assert_eq!(statuses, [200, 400, 200, 200]);
+    assert_eq!(told(server.requests().last().expect("requests")), (true, true));
+}
+
 /// The rows above are only as good as the server's strictness.
 #[tokio::test]
-async fn the_server_refuses_missing_and_unwanted_thoughts() {
-    for (kind, wrong) in [(INSISTENT, ReasoningReplay::Never), (CHAT, ReasoningReplay::Always)] {
-        let server = Server::start(kind.script(vec![kind.reply(FIRST, "I look.", true)])).expect("a server");
-        let generator = Kind { replay: wrong, ..kind }.generator(&server);
-        let mut history = vec![Arc::new(Content::user("What is in src?"))];
-        ask(kind, &generator, &mut history).await;
-        answer_calls(&mut history);
-        let request = GenerateRequest::new(kind.model(), history);
-        assert!(generator.stream(&request).await.is_err());
-        let problem = server.problems().pop().expect("a problem");
-        assert!(problem.message.contains("reasoning_content"), "{}", problem.message);
-    }
+async fn the_server_refuses_unwanted_thoughts() {
+    let server = Server::start(CHAT.script(vec![CHAT.reply(FIRST, "I look.", true)])).expect("a server");
+    let generator = Kind { replay: ReasoningReplay::Always, ..CHAT }.generator(&server);
+    let mut history = vec![Arc::new(Content::user("What is in src?"))];
+    ask(CHAT, &generator, &mut history).await;
+    answer_calls(&mut history);
+    let request = GenerateRequest::new(CHAT.model(), history);
+    assert!(generator.stream(&request).await.is_err());
+    let problem = server.problems().pop().expect("a problem");
+    assert!(problem.message.contains("reasoning_content"), "{}", problem.message);
 }

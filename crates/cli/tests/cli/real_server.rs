@@ -18,6 +18,9 @@ const WINDOW: u32 = 4096;
 /// The model copies what it is shown, which makes it call in text.
 const IN_TEXT: &str = "List the files in src. Write exactly:\n\
     ```json\n{\"tool_call\": {\"name\": \"list_directory\", \"arguments\": {\"dir_path\": \"src\"}}}\n```";
+/// The folders of every place, each with its one file.
+const SRC: (&str, &str) = ("src", "harbour.rs");
+const WEB: (&str, &str) = ("web", "lantern.css");
 const STORY: &str = "Tell me a very long story";
 
 /// One server for all tests, one test at a time: it has one slot.
@@ -45,7 +48,7 @@ fn settings(url: &str, facts: Value) -> String {
 fn place(url: &str, facts: Value) -> Place {
     let place = Place::new().variable("LLAMACPP_BASE_URL", &format!("{url}/v1"));
     let place = place.settings(&settings(url, facts));
-    for (folder, file) in [("src", "harbour.rs"), ("web", "lantern.css")] {
+    for (folder, file) in [SRC, WEB] {
         std::fs::create_dir(place.work().join(folder)).unwrap();
         std::fs::write(place.work().join(folder).join(file), "\n").unwrap();
     }
@@ -79,19 +82,39 @@ fn wait_for_words(child: &mut Child) {
     assert!(events.any(|event| is_word(&event)), "the model said nothing");
 }
 
-/// The run listed `folder`, whose one file is `file`, and ended well.
-fn assert_listed(run: &Run, folder: &str, file: &str) {
+/// The run listed this folder and ended well.
+fn assert_listed(run: &Run, (folder, file): (&str, &str)) {
     assert_eq!(run.code, Some(0), "{}\n{}", run.out, run.err);
     let events = run.lines();
-    let called = events.iter().find(|event| event["type"] == "tool_use").expect("a call");
+    let find = |kind: &str| match events.iter().find(|event| event["type"] == kind) {
+        Some(event) => event,
+        None => panic!("there is no {kind}: {}", run.out),
+    };
+    let called = find("tool_use");
     assert_eq!(
         (&called["tool_name"], &called["parameters"]),
         (&json!("list_directory"), &json!({"dir_path": folder}))
     );
-    let result = events.iter().find(|event| event["type"] == "tool_result").expect("a result");
+    let result = find("tool_result");
     assert_eq!((&result["status"], &result["tool_id"]), (&json!("success"), &called["tool_id"]));
     assert!(result["output"].as_str().unwrap().contains(file), "{result}");
     assert!(events.iter().rev().any(is_word), "the model said nothing about it: {}", run.out);
+}
+
+/// Plays a scene in which every run calls a tool. The model is the smallest there is, and what it says depends on the
+/// folder's name and on the processor's rounding, so it may miss; then the scene is played in another folder.
+fn play(server: &LlamaServer, scene: impl Fn(&Place) -> Vec<Run>) -> (Tap, Vec<Run>) {
+    let mut last = None;
+    for _ in 0..3 {
+        let tap = Tap::before(server);
+        let runs = scene(&place(&tap.url, known_window()));
+        let called = |run: &Run| run.lines().iter().any(|event| event["type"] == "tool_use");
+        if runs.iter().all(called) {
+            return (tap, runs);
+        }
+        last = Some((tap, runs));
+    }
+    last.unwrap()
 }
 
 /// Ids of calls and of results in a request, each in order.
@@ -116,19 +139,17 @@ fn assert_textual(body: &Value) {
 #[test]
 fn the_model_calls_a_tool_natively_and_is_told_its_result() {
     let server = shared();
-    let tap = Tap::before(&server);
     for model in ["own/tiny", "llamacpp/tiny"] {
-        let place = place(&tap.url, known_window());
-        let run = run(&place, &["-m", model, "--tool-mode", "native", "-p", "List the files in src"]);
-        assert_listed(&run, "src", "harbour.rs");
-    }
-    let sent = tap.chats("List the files in src");
-    assert_eq!(sent.len(), 4, "{sent:#?}");
-    for (first, second) in [(&sent[0], &sent[1]), (&sent[2], &sent[3])] {
-        assert_eq!(first["tools"][0]["function"]["name"], "list_directory");
-        let (calls, results) = ids(second);
+        let prompt = "List the files in src";
+        let (tap, runs) =
+            play(&server, |place| vec![run(place, &["-m", model, "--tool-mode", "native", "-p", prompt])]);
+        assert_listed(&runs[0], SRC);
+        let sent = tap.chats(prompt);
+        assert_eq!(sent.len(), 2, "{sent:#?}");
+        assert_eq!(sent[0]["tools"][0]["function"]["name"], "list_directory");
+        let (calls, results) = ids(&sent[1]);
         assert_eq!((calls.len(), &calls), (1, &results));
-        let result = second["messages"].as_array().unwrap().last().unwrap();
+        let result = sent[1]["messages"].as_array().unwrap().last().unwrap();
         assert!(result["content"].as_str().unwrap().contains("harbour.rs"), "{result}");
     }
 }
@@ -136,10 +157,9 @@ fn the_model_calls_a_tool_natively_and_is_told_its_result() {
 #[test]
 fn the_model_calls_a_tool_in_its_text_and_is_told_its_result() {
     let server = shared();
-    let tap = Tap::before(&server);
-    let place = place(&tap.url, known_window());
-    let run = run(&place, &["-m", "own/tiny", "--tool-mode", "text", "-p", IN_TEXT]);
-    assert_listed(&run, "src", "harbour.rs");
+    let (tap, runs) =
+        play(&server, |place| vec![run(place, &["-m", "own/tiny", "--tool-mode", "text", "-p", IN_TEXT])]);
+    assert_listed(&runs[0], SRC);
     let sent = tap.chats("List the files in src");
     assert_eq!(sent.len(), 2, "{sent:#?}");
     sent.iter().for_each(assert_textual);
@@ -152,14 +172,19 @@ fn the_model_calls_a_tool_in_its_text_and_is_told_its_result() {
 #[test]
 fn a_conversation_goes_from_native_to_text_and_back() {
     let server = shared();
-    let tap = Tap::before(&server);
-    let place = place(&tap.url, known_window());
-    let step =
-        |mode: &str, more: &[&str]| run(&place, &[&["-m", "own/tiny", "--tool-mode", mode], more].concat());
-    assert_listed(&step("native", &["-p", "List the files in src"]), "src", "harbour.rs");
-    assert_listed(&step("text", &["--resume", "-p", "List the files in web"]), "web", "lantern.css");
-    assert_listed(&step("native", &["--resume", "-p", "List the files in src"]), "src", "harbour.rs");
-
+    let (tap, runs) = play(&server, |place| {
+        let step = |mode: &str, more: &[&str]| {
+            run(place, &[&["-m", "own/tiny", "--tool-mode", mode], more].concat())
+        };
+        vec![
+            step("native", &["-p", "List the files in src"]),
+            step("text", &["--resume", "-p", "List the files in web"]),
+            step("native", &["--resume", "-p", "List the files in src"]),
+        ]
+    });
+    for (run, folder) in runs.iter().zip([SRC, WEB, SRC]) {
+        assert_listed(run, folder);
+    }
     let sent = tap.chats("List the files in src");
     assert_eq!(sent.len(), 6, "{sent:#?}");
     sent[2..4].iter().for_each(assert_textual);

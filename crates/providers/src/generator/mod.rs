@@ -2,7 +2,7 @@
 //! again is [`crate::layers`]' business.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use charla_proto::{
@@ -13,7 +13,7 @@ use futures_util::stream;
 use http::Method;
 use secrecy::SecretString;
 
-use crate::endpoint::Target;
+use crate::endpoint::{Endpoint, Target};
 use crate::net::{Client, Reply};
 use crate::wire::{self, BodyDecoder, Fragments, Mode, Wire, WireRequest};
 use crate::{history, tokens};
@@ -66,6 +66,8 @@ pub trait TokenSource: Send + Sync {
 /// One model at one endpoint.
 pub struct Generator {
     target: Target,
+    /// The target with a peculiarity that its server told by refusing a request.
+    learned: OnceLock<Target>,
     reference: Arc<str>,
     credential: Credential,
     client: Client,
@@ -79,7 +81,8 @@ impl Generator {
     pub fn new(target: Target, credential: Credential, client: Client) -> Self {
         let wire = wire::of(target.endpoint.wire);
         let reference = target.reference().into();
-        Self { target, reference, credential, client, wire, fragments: Mutex::default() }
+        let learned = OnceLock::new();
+        Self { target, learned, reference, credential, client, wire, fragments: Mutex::default() }
     }
 
     /// The same with a codec of one's own instead of the built-in one of the endpoint's wire.
@@ -95,7 +98,25 @@ impl Generator {
     fn encode(&self, request: &GenerateRequest, mode: Mode) -> Result<WireRequest, LlmError> {
         let request = self.prepare(request);
         let mut fragments = self.fragments.lock().unwrap_or_else(PoisonError::into_inner);
-        self.wire.encode(&request, &self.target, mode, &mut fragments)
+        self.wire.encode(&request, self.known(), mode, &mut fragments)
+    }
+
+    /// The target with what was learned of it.
+    fn known(&self) -> &Target {
+        self.learned.get().unwrap_or(&self.target)
+    }
+
+    /// True when the error to a request that was written for `used` tells how it would be taken.
+    fn learn(&self, used: &Target, error: &LlmError) -> bool {
+        let Some(quirks) = self.wire.learn(&used.endpoint.quirks, error) else { return false };
+        self.learned.get_or_init(|| {
+            tracing::debug!(model = %self.reference, %error, "the server wants it otherwise");
+            // What is remembered was written for the old peculiarities.
+            *self.fragments.lock().unwrap_or_else(PoisonError::into_inner) = Fragments::default();
+            let endpoint = Endpoint { quirks, ..(*self.target.endpoint).clone() };
+            Target { endpoint: Arc::new(endpoint), ..self.target.clone() }
+        });
+        true
     }
 
     /// The request with a history this target takes.
@@ -179,8 +200,11 @@ impl Generator {
     }
 
     async fn open(&self, request: &GenerateRequest, mode: Mode) -> Result<Answer, LlmError> {
-        let encoded = self.encode(request, mode)?;
-        let reply = self.send(encoded, mode).await?;
+        let used = self.known();
+        let reply = match self.send(self.encode(request, mode)?, mode).await {
+            Err(error) if self.learn(used, &error) => self.send(self.encode(request, mode)?, mode).await?,
+            sent => sent?,
+        };
         let max_event = self.client.options().max_event;
         let decoder = BodyDecoder::new(self.wire.decoder(&self.target), max_event);
         Ok(Answer::new(reply.body, decoder, self.target.origin.clone(), self.reference.clone()))

@@ -14,7 +14,7 @@ use charla_proto::{
 use http::HeaderMap;
 use serde_json::Value;
 
-use crate::endpoint::Target;
+use crate::endpoint::{Quirks, Target};
 use crate::sse::{Frame, Framer};
 
 mod anthropic;
@@ -97,6 +97,12 @@ pub trait Wire: Send + Sync {
 
     /// Reads the body of a status that is no success, with the wire's own error form.
     fn error(&self, target: &Target, status: u16, headers: &HeaderMap, body: &[u8]) -> LlmError;
+
+    /// The quirks under which the server would have taken a request, when its error tells; `None` when it tells
+    /// nothing, or nothing new.
+    fn learn(&self, _quirks: &Quirks, _error: &LlmError) -> Option<Quirks> {
+        None
+    }
 
     /// A token-counting request, where the wire has one.
     fn encode_count(

@@ -193,7 +193,6 @@ fn tool_config(choice: &Value) -> Option<ToolConfig> {
         }
         _ => return None,
     };
-    let function_calling_config =
-        FunctionCallingConfig { mode, allowed_function_names: names, ..FunctionCallingConfig::default() };
-    Some(ToolConfig { function_calling_config, ..ToolConfig::default() })
+    let function_calling_config = FunctionCallingConfig { mode, allowed_function_names: names };
+    Some(ToolConfig { function_calling_config })
 }

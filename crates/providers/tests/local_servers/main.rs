@@ -19,7 +19,7 @@ use charla_proto::{
 use charla_providers::endpoint::{AuthStyle, Endpoint, ModelRow, Quirks, Target};
 use charla_providers::generator::list_models;
 use charla_providers::layers::{
-    Link, Logging, ParameterMap, Redactor, Resilient, RetryPolicy, StackOptions, stack,
+    Link, Logging, ParameterMap, Redactor, Resilient, RetryPolicy, StackOptions, ToolMode, stack,
 };
 use charla_providers::{Client, Credential, Generator, NetworkOptions};
 use futures_util::StreamExt;
@@ -40,12 +40,13 @@ fn endpoint(replay: &Replay) -> Endpoint {
 }
 
 /// The layers as the binary stacks them, without waits.
-fn layers(replay: &Replay, model: &str) -> Arc<dyn ContentGenerator> {
+fn layers(replay: &Replay, model: &str, tools: ToolMode) -> Arc<dyn ContentGenerator> {
     let row = ModelRow { id: model.to_owned(), ..ModelRow::default() };
     let client = Client::new(NetworkOptions::default()).expect("a client");
     let target = Target::new(Arc::new(endpoint(replay)), row);
     let generator = Arc::new(Generator::new(target, Credential::None, client));
-    let options = StackOptions { parameters: ParameterMap::new().with_usual(), ..StackOptions::default() };
+    let parameters = ParameterMap::new().with_usual();
+    let options = StackOptions { tools, parameters, ..StackOptions::default() };
     let link = Link {
         reference: format!("own/{model}"),
         model: model.to_owned(),
@@ -64,11 +65,15 @@ struct Outcome {
 }
 
 async fn ask(exchange: &Exchange, pieces: Pieces) -> Outcome {
+    ask_in(ToolMode::Native, exchange, pieces).await
+}
+
+async fn ask_in(mode: ToolMode, exchange: &Exchange, pieces: Pieces) -> Outcome {
     let replay = Replay::start(exchange, pieces).await;
     let question = exchange.question().unwrap_or_else(|| {
         GenerateRequest::new(exchange.model(), vec![Arc::new(charla_proto::Content::user("Say hello."))])
     });
-    let generator = layers(&replay, exchange.model());
+    let generator = layers(&replay, exchange.model(), mode);
     let answer = if exchange.wants_stream() {
         streamed(&generator, &question).await
     } else {
@@ -203,6 +208,19 @@ async fn a_stream_that_ends_too_early_is_never_an_answer() {
             }
         }
     }
+}
+
+/// What a small model says about tools is not what calls one.
+#[tokio::test]
+async fn in_text_mode_no_recorded_prose_is_taken_for_a_call() {
+    let mut texts = 0;
+    for exchange in exchanges() {
+        let Some(text) = exchange.expected["text"].as_str().filter(|text| !text.is_empty()) else { continue };
+        let answer = ask_in(ToolMode::Text, &exchange, Pieces::Whole).await.answer.expect(&exchange.name);
+        assert_eq!((answer.text().as_str(), answer.function_calls().count()), (text.trim_end(), 0));
+        texts += 1;
+    }
+    assert!(texts > 20, "{texts}");
 }
 
 #[tokio::test]

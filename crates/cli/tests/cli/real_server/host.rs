@@ -68,15 +68,20 @@ impl Drop for LlamaServer {
 fn installed(is_it: impl Fn(&str) -> bool, folder: &Path) -> PathBuf {
     let entries = std::fs::read_dir(folder).into_iter().flatten().map(|entry| entry.unwrap());
     let mut found = entries.filter(|entry| entry.file_name().to_str().is_some_and(&is_it));
-    let found = found.next().expect("the engine is not installed: run ./test, which sets it up");
+    let Some(found) = found.next() else {
+        panic!("the engine is not installed: run ./test, which sets it up");
+    };
     found.path().canonicalize().unwrap()
 }
+
+/// What a client said on one connection.
+type Heard = Arc<Mutex<Vec<u8>>>;
 
 /// Passes everything on to a server and back, unchanged, and keeps what was asked.
 pub struct Tap {
     /// `http://127.0.0.1:PORT`.
     pub url: String,
-    heard: Arc<Mutex<Vec<Arc<Mutex<Vec<u8>>>>>>,
+    heard: Arc<Mutex<Vec<Heard>>>,
 }
 
 impl Tap {
@@ -84,13 +89,13 @@ impl Tap {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let upstream = server.url.trim_start_matches("http://").to_owned();
-        let heard: Arc<Mutex<Vec<Arc<Mutex<Vec<u8>>>>>> = Arc::default();
+        let heard: Arc<Mutex<Vec<Heard>>> = Arc::default();
         let tapped = heard.clone();
         // Ends with the test's process; until then it holds nothing but a port.
         std::thread::spawn(move || {
             for client in listener.incoming().map_while(Result::ok) {
                 let Ok(server) = TcpStream::connect(&upstream) else { continue };
-                let bytes = Arc::<Mutex<Vec<u8>>>::default();
+                let bytes = Heard::default();
                 tapped.lock().unwrap().push(bytes.clone());
                 let (from, to) = (client.try_clone().unwrap(), server.try_clone().unwrap());
                 std::thread::spawn(move || pass(from, to, |piece| bytes.lock().unwrap().extend(piece)));

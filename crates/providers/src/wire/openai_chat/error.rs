@@ -1,7 +1,6 @@
 //! Error answers in all the forms that compatible servers have.
 
 use super::*;
-use crate::endpoint::Quirks;
 use crate::wire::error::shortened;
 
 /// The error of a status that is no success.
@@ -48,6 +47,15 @@ pub fn in_stream(document: &Value) -> LlmError {
     error.detail.status = None;
     error.detail.in_stream = true;
     error
+}
+
+/// True when the server refuses calls that come back without the thoughts before them (DeepSeek, Kimi, and gateways
+/// to them).
+pub fn misses_thoughts(error: &LlmError) -> bool {
+    let words = error.message.to_lowercase();
+    error.kind == LlmErrorKind::InvalidRequest
+        && words.contains("reasoning_content")
+        && (words.contains("missing") || words.contains("must be passed back"))
 }
 
 /// True for a document that is an error rather than an answer.

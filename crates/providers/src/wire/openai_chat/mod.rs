@@ -4,6 +4,7 @@
 //! odd type (`lenient`), and what differs when sending is data in [`crate::endpoint::Quirks`].
 
 use super::*;
+use crate::endpoint::ReasoningReplay;
 
 mod calls;
 mod choice;
@@ -47,6 +48,11 @@ impl Wire for OpenaiChat {
 
     fn error(&self, target: &Target, status: u16, headers: &HeaderMap, body: &[u8]) -> LlmError {
         error::of_status(&target.endpoint.quirks, status, headers, body)
+    }
+
+    fn learn(&self, quirks: &Quirks, error: &LlmError) -> Option<Quirks> {
+        let new = quirks.reasoning_replay != ReasoningReplay::ToolCalls && error::misses_thoughts(error);
+        new.then(|| Quirks { reasoning_replay: ReasoningReplay::ToolCalls, ..quirks.clone() })
     }
 
     fn encode_embed(&self, request: &EmbedRequest, _: &Target) -> Option<Result<WireRequest, LlmError>> {

@@ -1,6 +1,7 @@
 use serde_json::json;
 
 use super::*;
+use crate::endpoint::ReasoningReplay;
 
 fn error(quirks: Quirks, status: u16, body: &str) -> LlmError {
     OpenaiChat.error(&target(quirks), status, &HeaderMap::new(), body.as_bytes())
@@ -99,6 +100,26 @@ fn a_client_mistake_told_as_500_is_known_by_the_servers_name_and_by_its_words() 
     assert_eq!(error(Quirks::default(), 500, &invalid).kind, LlmErrorKind::InvalidRequest);
     assert_eq!(error(Quirks::default(), 502, &invalid).kind, LlmErrorKind::Server);
     assert_eq!(error(Quirks::default(), 500, &broken).kind, LlmErrorKind::Server);
+}
+
+#[test]
+fn a_server_that_misses_thoughts_teaches_to_send_them() {
+    let learned = |words: &str, quirks: &Quirks| {
+        let body = json!({"error": {"message": words, "type": "invalid_request_error"}}).to_string();
+        OpenaiChat.learn(quirks, &error(Quirks::default(), 400, &body))
+    };
+    let insisting = Quirks { reasoning_replay: ReasoningReplay::ToolCalls, ..Quirks::default() };
+    for words in [
+        "Missing `reasoning_content` field in the assistant message at message index 2.",
+        "The `reasoning_content` in the thinking mode must be passed back to the API.",
+        "thinking is enabled but reasoning_content is missing in assistant tool call message at index 3",
+    ] {
+        assert_eq!(learned(words, &Quirks::default()), Some(insisting.clone()), "{words}");
+        assert_eq!(learned(words, &insisting), None, "it was sent already");
+    }
+    for words in ["property 'reasoning_content' is unsupported", "a parameter is missing"] {
+        assert_eq!(learned(words, &Quirks::default()), None, "{words}");
+    }
 }
 
 #[test]
