@@ -215,6 +215,27 @@ mod tests {
         assert_eq!(findings.find(&choice, NOW), Ok(Some(kept)));
     }
 
+    #[test]
+    fn processes_that_find_out_at_the_same_time_never_read_half_a_finding() {
+        let folder = tempfile::tempdir().unwrap();
+        let findings = findings(&folder);
+        let choice = choice("http://127.0.0.1:1/v1", "a");
+        findings.keep(&choice, &Kept::new(&choice, &finding(), NOW)).unwrap();
+        std::thread::scope(|scope| {
+            for writer in 0..4 {
+                let (findings, choice) = (&findings, &choice);
+                scope.spawn(move || {
+                    let reason = "seen ".repeat(1 + writer * 5_000);
+                    let kept = Kept::new(choice, &Finding { reason, ..finding() }, NOW);
+                    for _ in 0..50 {
+                        findings.keep(choice, &kept).unwrap();
+                        assert!(matches!(findings.find(choice, NOW), Ok(Some(_))));
+                    }
+                });
+            }
+        });
+    }
+
     #[cfg(unix)]
     #[test]
     fn only_the_owner_reads_it_and_nothing_is_left_beside_it() {

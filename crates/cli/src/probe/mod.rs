@@ -28,8 +28,9 @@ use crate::sessions::now;
 use crate::settings::Settings;
 use crate::wiring;
 
-/// Longer than this nobody waits for a short answer; the real question follows anyway.
-const PATIENCE: Duration = Duration::from_secs(180);
+/// Longer than this nobody waits for a short answer. A model that was still being loaded is loaded for the real question
+/// all the same, and the next run finds out.
+const PATIENCE: Duration = Duration::from_secs(90);
 /// From here on a person wants to know what is going on.
 const SHOWN_AFTER: Duration = Duration::from_secs(1);
 
