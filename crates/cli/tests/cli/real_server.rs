@@ -19,9 +19,11 @@ const WINDOW: u32 = 4096;
 const SRC: (&str, &str) = ("src", "harbour.rs");
 const WEB: (&str, &str) = ("web", "lantern.css");
 const LIST: &str = "List the files in src";
-/// The same where nothing but words tells of tools: shown once more what to write, the model does not miss.
-const LIST_IN_TEXT: &str = "List the files in src. Write exactly:\n\
-    ```json\n{\"tool_call\": {\"name\": \"list_directory\", \"arguments\": {\"dir_path\": \"src\"}}}\n```";
+/// What the model may say where nothing but words tells of tools: it is too small to hold to a form by itself, but which
+/// of the two it says, and about what, is its own choice.
+const FORMS: &str = r#"root ::= call | told
+call ::= "```json\n{\"tool_call\":{\"name\":\"list_directory\",\"arguments\":{\"dir_path\":\"" ("src" | "web") "\"}}}\n```"
+told ::= "There is one file: " [a-z]+ "." [a-z]+"#;
 const STORY: &str = "Tell me a very long story";
 
 /// One server for all tests, one test at a time: it has one slot.
@@ -31,14 +33,17 @@ fn shared() -> MutexGuard<'static, LlamaServer> {
     server.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Settings in which the provider `own` is at this address, as is `endless`, which goes on until its output limit.
+/// Settings in which the provider `own` is at this address, as are `endless`, which goes on until its output limit, and
+/// `formal`, which keeps to the forms.
 fn settings(url: &str, facts: Value) -> String {
     let own = json!({"baseUrl": format!("{url}/v1"), "models": {"tiny": facts}});
     let mut endless = own.clone();
     endless["extraBody"] = json!({"ignore_eos": true, "max_tokens": 3500});
+    let mut formal = own.clone();
+    formal["extraBody"] = json!({"grammar": FORMS});
     let settings = json!({
         "model": {"temperature": 0, "maxOutputTokens": 128},
-        "providers": {"own": own, "endless": endless},
+        "providers": {"own": own, "endless": endless, "formal": formal},
         "tools": {"core": ["list_directory"]},
         "retry": {"maxAttempts": 2, "initialDelaySeconds": 0.05},
     });
@@ -169,9 +174,8 @@ fn the_model_calls_a_tool_natively_and_is_told_its_result() {
 #[test]
 fn the_model_calls_a_tool_in_its_text_and_is_told_its_result() {
     let server = shared();
-    let (tap, runs) = play(&server, |place| {
-        vec![run(place, &["-m", "own/tiny", "--tool-mode", "text", "-p", LIST_IN_TEXT])]
-    });
+    let (tap, runs) =
+        play(&server, |place| vec![run(place, &["-m", "formal/tiny", "--tool-mode", "text", "-p", LIST])]);
     assert_listed(&runs[0], SRC);
     let sent = tap.chats(LIST);
     assert_eq!(sent.len(), calls_of(&runs[0]) + 1, "{sent:#?}");
@@ -186,13 +190,13 @@ fn the_model_calls_a_tool_in_its_text_and_is_told_its_result() {
 fn a_conversation_goes_from_native_to_text_and_back() {
     let server = shared();
     let (tap, runs) = play(&server, |place| {
-        let step = |mode: &str, more: &[&str]| {
-            run(place, &[&["-m", "own/tiny", "--tool-mode", mode], more].concat())
+        let step = |model: &str, mode: &str, more: &[&str]| {
+            run(place, &[&["-m", model, "--tool-mode", mode], more].concat())
         };
         vec![
-            step("native", &["-p", LIST]),
-            step("text", &["--resume", "-p", "List the files in web"]),
-            step("native", &["--resume", "-p", LIST]),
+            step("own/tiny", "native", &["-p", LIST]),
+            step("formal/tiny", "text", &["--resume", "-p", "List the files in web"]),
+            step("own/tiny", "native", &["--resume", "-p", LIST]),
         ]
     });
     for (run, folder) in runs.iter().zip([SRC, WEB, SRC]) {
