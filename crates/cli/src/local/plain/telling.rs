@@ -9,12 +9,13 @@ use std::sync::Arc;
 use charla_proto::{Content, FunctionResponse, GenerateRequest};
 use serde_json::Value;
 
-/// Lines to choose from. A longer result is told by its beginning.
-const LINES: usize = 60;
+/// Lines to choose from, and their bytes: about as much as the model may say. A longer result is told by its beginning.
+const LINES: usize = 40;
+const BYTES: usize = 1500;
 /// Bytes of a line.
 const WIDTH: usize = 400;
-/// At how many of the first lines the answer may begin.
-const BEGINNINGS: usize = 20;
+/// At how many of the first lines the answer may begin: behind a title, but not in the middle.
+const BEGINNINGS: usize = 3;
 
 /// A question, what a tool returned, and the lines of it that are the answer.
 struct Told {
@@ -84,9 +85,20 @@ pub(super) fn request(
 ) -> Option<GenerateRequest> {
     let told: Vec<String> = results.iter().map(|result| result.to_text()).collect();
     let told = told.join("\n");
-    let lines: Vec<&str> = told.trim().lines().take(LINES).map(|line| cut(line.trim_end())).collect();
     let tellable = |line: &&str| line.chars().all(|c| c == '\t' || !c.is_control());
-    let lines: Vec<&str> = lines.into_iter().filter(tellable).collect();
+    let all: Vec<&str> =
+        told.trim_matches('\n').lines().map(|line| cut(line.trim_end())).filter(tellable).collect();
+    let mut room = BYTES;
+    let fits = |line: &&&str| {
+        let left = room.checked_sub(line.len());
+        room = left.unwrap_or(room);
+        left.is_some()
+    };
+    let mut lines: Vec<&str> = all.iter().take(LINES).take_while(fits).copied().collect();
+    let rest = format!("({} more lines)", all.len() - lines.len());
+    if lines.len() < all.len() {
+        lines.push(&rest);
+    }
     if lines.iter().all(|line| line.is_empty()) {
         return None;
     }
@@ -157,7 +169,9 @@ mod tests {
     fn the_grammar_of_a_long_result_stays_small() {
         let long: String = (0..100_000).map(|number| format!("line {number}\n")).collect();
         let plain = told(&long).unwrap();
-        assert!(plain.extra.get("grammar").unwrap().as_str().unwrap().len() < 20_000);
+        let grammar = plain.extra.get("grammar").unwrap().as_str().unwrap();
+        assert!(grammar.len() < 20_000);
+        assert!(grammar.ends_with("::= \"(99960 more lines)\""), "{grammar}");
     }
 
     #[test]
