@@ -166,8 +166,9 @@ impl Actor {
     async fn cut_outputs(&mut self, before: u64, share: f64) -> Result<bool, JournalError> {
         let sent = self.ledger.conversation.sent();
         let sent: Vec<Arc<Content>> = sent.into_iter().map(|said| said.1).collect();
-        let Some((calls, kept)) = compress::largest_outputs(&sent, share) else { return Ok(false) };
         let whole_in = self.ledger.place();
+        let next = compress::largest_outputs(&sent, share, whole_in.as_deref());
+        let Some((calls, kept)) = next else { return Ok(false) };
         self.ledger.commit(vec![Fact::OutputsCut(OutputsCut { calls, kept, whole_in })]).await?;
         self.tell(self.report(CompressionStatus::OutputsCut, before, CompressionTrigger::Auto));
         Ok(true)
