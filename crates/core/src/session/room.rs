@@ -71,7 +71,8 @@ impl Actor {
         let contents = &self.ledger.conversation.contents;
         let new = contents.iter().rev().take_while(|(_, content)| content.role == Role::User);
         let new: Vec<Arc<Content>> = new.map(|(_, content)| content.clone()).collect();
-        Some(usage.prompt_token_count? + usage.output() + count(&GenerateRequest::new("", new)))
+        let known = usage.prompt_token_count?.saturating_add(usage.output());
+        Some(known.saturating_add(count(&GenerateRequest::new("", new))))
     }
 
     fn window(&self) -> Option<u32> {
