@@ -232,6 +232,20 @@ async fn a_huge_result_is_cut_and_the_model_is_told_where_the_whole_is() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_cut_result_that_is_rewound_leaves_nothing_to_restore() {
+    let world = world();
+    *world.replies.lock().unwrap() = vec![Reply::Calls(vec![("read", 60_000)])];
+    let mut run = start(&world, 3_000);
+    run.prompt("read it").await;
+    assert_eq!(run.end().await, TurnEnd::Finished);
+    let mut conversation = Conversation::of(&*world.journal.lock().unwrap());
+    assert!(conversation.is_shortened());
+    let rewound = charla_proto::Rewound { to: conversation.turn_starts().next().unwrap() };
+    conversation.apply(&Record { seq: conversation.seq + 1, at: 0, fact: Fact::Rewound(rewound) });
+    assert!(!conversation.is_shortened());
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_turn_of_many_steps_is_compressed_within_and_keeps_its_prompt() {
     let world = world();
     world.summarise(SNAPSHOT);
