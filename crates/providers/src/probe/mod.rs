@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use charla_proto::{
     Assembler, Content, ContentGenerator, FunctionCallingConfig, FunctionCallingMode, FunctionDeclaration,
-    GenerateRequest, GenerateResponse, LlmError, LlmErrorKind, PartKind, StreamEvent, Tool, ToolConfig,
+    GenerateRequest, GenerateResponse, LlmError, LlmErrorKind, Part, PartKind, StreamEvent, Tool, ToolConfig,
 };
 use futures_util::StreamExt;
 use serde_json::json;
@@ -20,6 +20,8 @@ use crate::layers::{StackOptions, TextPiece, ToolMode, split_text, stack};
 const MOST_TOKENS: u32 = 1024;
 /// Words that come without a call: one that has said so much does not mean to call any more.
 const MOST_WORDS: usize = 800;
+/// Bytes of thoughts: several times what the tokens asked for can hold, for servers that heed no limit.
+const MOST_THOUGHTS: usize = 32 * 1024;
 const TOOL: &str = "look_up_word";
 const PROMPT: &str = "What does the word \"harbour\" mean? Do not answer from memory: call the tool look_up_word with that word.";
 
@@ -129,25 +131,26 @@ fn request(template: &GenerateRequest, window: Option<u32>) -> GenerateRequest {
     }
 }
 
-/// Listens until the model has called, has talked enough, or is done. An answer that is none (only thoughts, a call
+/// Listens until the model has called, has talked or thought enough, or is done. An answer that is none (only thoughts, a call
 /// that cannot be read) counts by what came of it.
 async fn listen(generator: &Arc<dyn ContentGenerator>, request: &GenerateRequest) -> Result<Heard, LlmError> {
     let mut stream = generator.stream(request).await?;
     let mut whole = Assembler::new();
     let mut call = false;
-    let mut said = 0;
+    let (mut said, mut thought) = (0, 0);
     while let Some(event) = stream.next().await {
         match event {
             Ok(StreamEvent::Chunk(chunk)) => {
                 call = call || has_call(&chunk);
                 said += chunk.text().len();
+                thought += thoughts_in(&chunk);
                 whole.push(chunk);
             }
             Ok(_) => {}
             Err(error) if error.kind == LlmErrorKind::InvalidStream => break,
             Err(error) => return Err(error),
         }
-        if call || said > MOST_WORDS {
+        if call || said > MOST_WORDS || thought > MOST_THOUGHTS {
             break;
         }
     }
@@ -156,9 +159,18 @@ async fn listen(generator: &Arc<dyn ContentGenerator>, request: &GenerateRequest
     Ok(Heard { call, thoughts, text: whole.text() })
 }
 
+fn parts(chunk: &GenerateResponse) -> impl Iterator<Item = &Part> {
+    let contents = chunk.candidates.iter().filter_map(|candidate| candidate.content.as_ref());
+    contents.flat_map(|content| &content.parts)
+}
+
 fn has_call(chunk: &GenerateResponse) -> bool {
-    let parts = chunk.candidates.iter().filter_map(|candidate| candidate.content.as_ref());
-    parts.flat_map(|content| &content.parts).any(|part| matches!(part.kind, PartKind::FunctionCall(_)))
+    parts(chunk).any(|part| matches!(part.kind, PartKind::FunctionCall(_)))
+}
+
+fn thoughts_in(chunk: &GenerateResponse) -> usize {
+    let thoughts = parts(chunk).filter(|part| part.thought);
+    thoughts.filter_map(|part| part.as_text()).map(str::len).sum()
 }
 
 /// Calls in the text of a model that was offered tools by its wire.
