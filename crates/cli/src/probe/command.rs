@@ -34,7 +34,7 @@ pub async fn run(
     };
     match json {
         true => printer.result(&format!("{:#}\n", report.to_json())),
-        false => printer.result(&report.to_text()),
+        false => printer.words(&report.to_text()),
     }
 }
 
