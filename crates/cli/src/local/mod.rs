@@ -1,7 +1,6 @@
 //! The built-in engine: from settings to a running model.
 
 mod commands;
-mod compact;
 mod generator;
 mod plain;
 mod repetition;
@@ -18,7 +17,6 @@ use charla_proto::ApprovalMode;
 use charla_tools::process::is_secret_name;
 
 pub use commands::run;
-pub use compact::Compact;
 pub use generator::EngineGenerator;
 pub use start::begin;
 
