@@ -1,4 +1,5 @@
-//! Tools told in few words, for small windows, for machines that read slowly and for models that understand little.
+//! Tools told in few words, for small windows, for machines that read slowly and for models that understand
+//! little.
 
 use std::sync::Arc;
 
@@ -10,8 +11,8 @@ use serde_json::Value;
 const BOUNDS: [&str; 7] =
     ["minLength", "maxLength", "minItems", "maxItems", "minimum", "maximum", "additionalProperties"];
 
-/// A toolbox whose declarations say each thing in one sentence. The tools themselves are the same and take all their
-/// parameters.
+/// A toolbox whose declarations say each thing in one sentence. The tools themselves are the same and take
+/// all their parameters.
 pub struct Brief<T> {
     inner: T,
     declarations: Vec<Arc<FunctionDeclaration>>,

@@ -1,4 +1,5 @@
-//! Questions to a model server that somebody else runs: what it is, what it has loaded, and how long it keeps it.
+//! Questions to a model server that somebody else runs: what it is, what it has loaded, and how long it keeps
+//! it.
 
 use std::time::Duration;
 
@@ -105,8 +106,8 @@ pub async fn kept_until(base_url: &str, model: &str, key: Option<&str>) -> Optio
     Some(text(row, "expires_at")?.to_owned())
 }
 
-/// Asks Ollama to keep a model in memory for so many minutes after each request; false when it does not. Its OpenAI
-/// wire has no field for that, but what its own wire was told holds for both.
+/// Asks Ollama to keep a model in memory for so many minutes after each request; false when it does not. Its
+/// OpenAI wire has no field for that, but what its own wire was told holds for both.
 pub async fn keep(base_url: &str, model: &str, minutes: u32, key: Option<&str>) -> bool {
     let question = json!({"model": model, "keep_alive": format!("{minutes}m"), "stream": false});
     let address = format!("{}/api/generate", root(base_url));

@@ -123,8 +123,8 @@ impl Report {
             Err(reason) => reason,
         };
         format!(
-            "{}\n  endpoint  {} ({})\n  server    {}\n  window    {window}\n  tools     {}: {why}\n  thinking  {thinking}\n  \
-             kept      {kept}\n",
+            "{}\n  endpoint  {} ({})\n  server    {}\n  window    {window}\n  tools     {}: {why}\n  \
+             thinking  {thinking}\n  kept      {kept}\n",
             self.reference,
             self.address,
             self.wire,

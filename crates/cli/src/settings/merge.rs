@@ -141,7 +141,8 @@ pub fn workspace_may_set(path: &KeyPath) -> bool {
     })
 }
 
-/// True for the name of a model file: loading one runs a parser of native code over whatever lies in the folder.
+/// True for the name of a model file: loading one runs a parser of native code over whatever lies in the
+/// folder.
 fn names_model_file(value: &Value) -> bool {
     match value {
         Value::String(name) => name.starts_with("local/") || name.to_ascii_lowercase().ends_with(".gguf"),

@@ -21,8 +21,8 @@ const REFUSALS: u32 = 3;
 /// The share of the window by which a conversation must have grown before it is compressed again when the
 /// last time did not help: otherwise every prompt would pay for the same failure.
 const GROWTH: f64 = 0.1;
-/// How far above the window a count must be before a request that cannot be made smaller is refused unsent: counts are
-/// estimates, and what is no further above may still fit. The server judges that.
+/// How far above the window a count must be before a request that cannot be made smaller is refused unsent:
+/// counts are estimates, and what is no further above may still fit. The server judges that.
 const DOUBT: f64 = 1.1;
 /// How long to wait before a summary is asked for again when the server names no time, and at the most.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -97,7 +97,8 @@ impl Actor {
                 }
                 let Filling { told, way_out } = self.what_fills();
                 let message = format!(
-                    "the conversation has about {tokens} tokens and the model's window has {window}; it is filled by: {told}"
+                    "the conversation has about {tokens} tokens and the model's window has {window}; it is filled by: \
+                     {told}"
                 );
                 let error = LlmError::new(LlmErrorKind::ContextOverflow, message);
                 let error = error.with_hint(self.way_out(way_out));

@@ -1,9 +1,9 @@
-//! Finds out how a model of which nothing is known calls tools: one short exchange, and a second one only when the
-//! first proves nothing.
+//! Finds out how a model of which nothing is known calls tools: one short exchange, and a second one only
+//! when the first proves nothing.
 //!
-//! The exchanges go the way that real requests go: streamed, the model free to call or not, thoughts filtered out. A
-//! forced call would prove less, because some servers can force a call that their models never make by themselves,
-//! and others refuse to force one although their models call well.
+//! The exchanges go the way that real requests go: streamed, the model free to call or not, thoughts filtered
+//! out. A forced call would prove less, because some servers can force a call that their models never make by
+//! themselves, and others refuse to force one although their models call well.
 
 use std::sync::Arc;
 
@@ -23,7 +23,8 @@ const MOST_WORDS: usize = 800;
 /// Bytes of thoughts: several times what the tokens asked for can hold, for servers that heed no limit.
 const MOST_THOUGHTS: usize = 32 * 1024;
 const TOOL: &str = "look_up_word";
-const PROMPT: &str = "What does the word \"harbour\" mean? Do not answer from memory: call the tool look_up_word with that word.";
+const PROMPT: &str = "What does the word \"harbour\" mean? Do not answer from memory: call the tool look_up_word with \
+                      that word.";
 
 /// What was found out about a model.
 #[derive(Clone, Debug, PartialEq)]
@@ -51,9 +52,9 @@ struct Heard {
 /// Asks a model to call a tool and sees what it does.
 ///
 /// `generator` is the model's own, without layers; `options` say how its thoughts are found and how it is spoken to about
-/// tools; `template` has the model's name and sampling. Takes as long as the model needs for at most two short answers, so
-/// callers set a limit of their own. An error means that nothing was found out: the server cannot be reached, refuses
-/// the key, knows no such model, or breaks off.
+/// tools; `template` has the model's name and sampling. Takes as long as the model needs for at most two
+/// short answers, so callers set a limit of their own. An error means that nothing was found out: the server
+/// cannot be reached, refuses the key, knows no such model, or breaks off.
 pub async fn probe(
     generator: Arc<dyn ContentGenerator>,
     options: &StackOptions,
@@ -131,8 +132,8 @@ fn request(template: &GenerateRequest, window: Option<u32>) -> GenerateRequest {
     }
 }
 
-/// Listens until the model has called, has talked or thought enough, or is done. An answer that is none (only thoughts, a call
-/// that cannot be read) counts by what came of it.
+/// Listens until the model has called, has talked or thought enough, or is done. An answer that is none (only
+/// thoughts, a call that cannot be read) counts by what came of it.
 async fn listen(generator: &Arc<dyn ContentGenerator>, request: &GenerateRequest) -> Result<Heard, LlmError> {
     let mut stream = generator.stream(request).await?;
     let mut whole = Assembler::new();

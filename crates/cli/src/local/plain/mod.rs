@@ -1,9 +1,10 @@
 //! How the built-in model is spoken to.
 //!
-//! A model of this size understands a request by its likeness to others. So its tools have names of one plain word, it is shown
-//! examples, among them those most like what the user asks now, and what it hands to a tool must be words that it was given:
-//! the engine's grammar, made from the declarations, lets it write nothing else. When a tool has run it answers with what
-//! that returned, and the turn ends there: plans of several steps are beyond it.
+//! A model of this size understands a request by its likeness to others. So its tools have names of one plain
+//! word, it is shown examples, among them those most like what the user asks now, and what it hands to a tool
+//! must be words that it was given: the engine's grammar, made from the declarations, lets it write nothing
+//! else. When a tool has run it answers with what that returned, and the turn ends there: plans of several
+//! steps are beyond it.
 
 mod examples;
 mod spans;
