@@ -49,7 +49,7 @@ pub(super) fn ended_with(parts: Vec<Part>, finish: FinishReason) -> GenerateResp
 
 impl World {
     /// Summaries say this from now on.
-    pub(super) fn summarise(&self, text: impl Into<String>) {
+    pub(crate) fn summarise(&self, text: impl Into<String>) {
         let text = text.into();
         let answer =
             move |_: &GenerateRequest| Ok(ended_with(vec![Part::text(text.clone())], FinishReason::Stop));
