@@ -145,7 +145,11 @@ pub fn workspace_may_set(path: &KeyPath) -> bool {
 /// folder.
 fn names_model_file(value: &Value) -> bool {
     match value {
-        Value::String(name) => name.starts_with("local/") || name.to_ascii_lowercase().ends_with(".gguf"),
+        Value::String(name) => {
+            // As names are read: without the blanks around them.
+            let name = name.trim();
+            name.starts_with("local/") || name.to_ascii_lowercase().ends_with(".gguf")
+        }
         Value::Array(names) => names.iter().any(names_model_file),
         _ => false,
     }
