@@ -91,7 +91,9 @@ impl Actor {
             }
             let share = full.window as f64 * self.settings.compression.threshold / full.tokens as f64;
             if !(automatic && self.cut_outputs(full.tokens, share).await?) {
-                let (tokens, window) = (full.tokens, full.window);
+                // By our own count: a server that answers requests beyond its window has figures, or a window, that
+                // are not what they seem.
+                let (tokens, window) = (self.count(&self.next_request()), full.window);
                 if (tokens as f64) < window as f64 * DOUBT {
                     break;
                 }
