@@ -8,8 +8,7 @@ use charla_proto::tool::{Tool, Toolbox};
 use serde_json::Value;
 
 /// What a call cannot do without knowing is in the descriptions; the tools check these bounds themselves.
-const BOUNDS: [&str; 7] =
-    ["minLength", "maxLength", "minItems", "maxItems", "minimum", "maximum", "additionalProperties"];
+const BOUNDS: [&str; 6] = ["minLength", "maxLength", "minItems", "maxItems", "minimum", "maximum"];
 
 /// A toolbox whose declarations say each thing in one sentence. The tools themselves are the same and take
 /// all their parameters.
@@ -72,7 +71,11 @@ fn names(required: &Value, parameter: &str) -> bool {
 fn shorten_schema(schema: &mut Value) {
     let Value::Object(fields) = schema else { return };
     fields.retain(|key, value| {
-        let nothing = key == "required" && value.as_array().is_some_and(Vec::is_empty);
+        let nothing = match key.as_str() {
+            "required" => value.as_array().is_some_and(Vec::is_empty),
+            "additionalProperties" => *value == false,
+            _ => false,
+        };
         !BOUNDS.contains(&key.as_str()) && !nothing
     });
     let required = fields.get("required").cloned().unwrap_or_default();
@@ -116,7 +119,7 @@ mod tests {
                     "description": {"type": "string", "enum": ["a. b"]},
                     "minimum": {"type": "array", "maxItems": 9, "items": {"type": "string", "minLength": 1}},
                     "options": {"type": "object", "properties": {"a": {"type": "string"}}},
-                    "step": {"type": "object", "properties": {"b": {"type": "string"}}},
+                    "step": {"type": "object", "properties": {"b": {"type": "string"}}, "additionalProperties": true},
                 },
                 "required": ["file_path", "step"],
                 "additionalProperties": false,
@@ -131,7 +134,7 @@ mod tests {
                 "file_path": {"type": "string", "description": "The file."},
                 "description": {"type": "string", "enum": ["a. b"]},
                 "minimum": {"type": "array", "items": {"type": "string"}},
-                "step": {"type": "object", "properties": {"b": {"type": "string"}}},
+                "step": {"type": "object", "properties": {"b": {"type": "string"}}, "additionalProperties": true},
             },
             "required": ["file_path", "step"],
         });
