@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::client::{ask, ask_patiently};
-use crate::window::{self, ServerKind, Window, number, rows, tagged, text};
+use crate::window::{self, ServerKind, Window, number, root, rows, tagged, text};
 
 /// Loading a model of many gigabytes from a slow disk.
 const LOAD_LIMIT: Duration = Duration::from_secs(600);
@@ -112,11 +112,6 @@ pub async fn keep(base_url: &str, model: &str, minutes: u32, key: Option<&str>) 
     let question = json!({"model": model, "keep_alive": format!("{minutes}m"), "stream": false});
     let address = format!("{}/api/generate", root(base_url));
     ask_patiently(&address, key, Some(&question), LOAD_LIMIT).await.is_ok_and(|answer| answer.status == 200)
-}
-
-fn root(base_url: &str) -> &str {
-    let root = base_url.trim_end_matches('/');
-    root.strip_suffix("/v1").unwrap_or(root)
 }
 
 #[cfg(test)]
