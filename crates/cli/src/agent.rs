@@ -24,7 +24,7 @@ use charla_tools::{Registry, Selection, Source};
 use crate::brief::Brief;
 use crate::environment::Environment;
 use crate::exit::Failure;
-use crate::local::{self, Compact};
+use crate::local;
 use crate::policy::{self, PolicyPlace};
 use crate::sessions::{Open, Sessions, now};
 use crate::settings::Settings;
@@ -128,7 +128,7 @@ impl Agent<'_> {
         let toolbox: Arc<dyn Toolbox> = match mind.manner {
             Manner::Full => Arc::new(registry),
             Manner::Brief => Arc::new(Brief::new(registry)),
-            Manner::Few | Manner::Least => Arc::new(Compact::new(registry)),
+            Manner::Few | Manner::Least => Arc::new(Brief::least(registry)),
         };
         let mut prompt = self.prompt(&roots, tools, memory.text, mind.manner);
         prompt.passing.push_str(&about_withheld(&withheld));

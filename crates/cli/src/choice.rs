@@ -1,5 +1,5 @@
-//! Which model answers: the one that was named, else the first provider there is a key for, else a server that runs
-//! here, else the built-in model.
+//! Which model answers: the one that was named, else the first provider there is a key for, else a server
+//! that runs here, else the built-in model.
 
 use std::path::PathBuf;
 
@@ -19,8 +19,8 @@ use crate::{google, local, servers, wiring};
 
 /// Models whose window is smaller get the short system prompt.
 const SMALL_WINDOW: u32 = 16_000;
-/// Models whose window is smaller are told of tools in one line each, when they are told in words. Others do better
-/// with more words.
+/// Models whose window is smaller are told of tools in one line each, when they are told in words. Others do
+/// better with more words.
 const TINY_WINDOW: u32 = 4_000;
 
 /// A model, its provider and the key to it.
@@ -94,8 +94,8 @@ impl Choice {
         Self { entry, model, access, window: None, server: ServerFacts::default(), probed: None }
     }
 
-    /// True when it is spoken to in few words: it runs near, where reading costs time, or its window is small. The
-    /// engine's models are judged when it has started.
+    /// True when it is spoken to in few words: it runs near, where reading costs time, or its window is
+    /// small. The engine's models are judged when it has started.
     pub fn is_compact(&self, settings: &Settings) -> bool {
         match settings.model.prompt {
             Some(length) => length == PromptLength::Compact,
@@ -122,7 +122,8 @@ impl Choice {
         settings.model.tool_mode.or(own).unwrap_or_default()
     }
 
-    /// True when its requests are to begin with the same bytes in every run, because its server keeps what it has read.
+    /// True when its requests are to begin with the same bytes in every run, because its server keeps what it
+    /// has read.
     pub fn is_steady(&self) -> bool {
         self.engine().is_none() && self.entry.is_local()
     }
@@ -176,8 +177,8 @@ impl<'a> Chooser<'a> {
         Self { settings, environment, keys: Keys::new(environment) }
     }
 
-    /// The chain: the model asked for and its fallbacks. A fallback that cannot be used is left out: it must not stop a
-    /// run that does not need it.
+    /// The chain: the model asked for and its fallbacks. A fallback that cannot be used is left out: it must
+    /// not stop a run that does not need it.
     pub async fn chain(&self) -> Result<Chain, Failure> {
         let (first, note) = match &self.settings.model.name {
             Some(reference) => (self.named(reference).await?, None),
@@ -208,8 +209,8 @@ impl<'a> Chooser<'a> {
         Ok(self.asked(Choice::new(entry, model, access)).await)
     }
 
-    /// The choice with what its server tells of itself, when that is near. A server of the user's own whose window is set
-    /// has nothing to tell.
+    /// The choice with what its server tells of itself, when that is near. A server of the user's own whose
+    /// window is set has nothing to tell.
     async fn asked(&self, mut choice: Choice) -> Choice {
         let kind = ServerKind::of(&choice.entry.name);
         let Ok(endpoint) = choice.entry.endpoint() else { return choice };
@@ -308,7 +309,8 @@ fn about_running(choice: &Choice) -> String {
     )
 }
 
-/// Neither a model nor a key nor a server, and the built-in model may not be downloaded: says exactly what to do.
+/// Neither a model nor a key nor a server, and the built-in model may not be downloaded: says exactly what to
+/// do.
 fn nothing_configured() -> Failure {
     let hint = [
         "one of these is enough:",

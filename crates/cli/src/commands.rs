@@ -66,7 +66,7 @@ fn list_models(json: bool, environment: &Environment, printer: &mut Printer) -> 
     let rows = crate::runtime()?.block_on(models::survey(&effective.settings, environment));
     match json {
         true => printer.result(&format!("{:#}\n", models::to_json(&rows))),
-        false => printer.result(&models::to_text(&rows)),
+        false => printer.words(&models::to_text(&rows)),
     }
 }
 
@@ -90,7 +90,7 @@ fn show_settings(
             effective.notices.iter().for_each(|notice| printer.warning(notice));
             match json {
                 true => printer.result(&format!("{:#}\n", settings::show_json(&effective))),
-                false => printer.result(&settings::show_text(&effective)),
+                false => printer.words(&settings::show_text(&effective)),
             }
         }
     }

@@ -56,7 +56,7 @@ pub fn too_much(tokens: u64, window: u32) -> Option<String> {
 
 fn failed(report: &CompressionReport, why: &str) -> LlmError {
     let why = report.detail.as_deref().unwrap_or(why);
-    let message = format!("the conversation was not compressed and is as it was: {why}");
+    let message = format!("nothing was changed, the conversation is as it was: {why}");
     error(LlmErrorKind::InvalidStream, message)
 }
 

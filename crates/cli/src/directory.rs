@@ -94,9 +94,9 @@ impl Entry {
         self.row.map_or(&self.name, |row| row.title)
     }
 
-    /// It is a local server by its name, or a server of the user's own on this machine or in its private network that
-    /// speaks what local servers speak. A hosted provider at another address, or a vendor's own wire, is none: behind
-    /// that is a gateway to hosted models.
+    /// It is a local server by its name, or a server of the user's own on this machine or in its private
+    /// network that speaks what local servers speak. A hosted provider at another address, or a vendor's own
+    /// wire, is none: behind that is a gateway to hosted models.
     pub fn is_local(&self) -> bool {
         match self.row {
             Some(row) => row.local,
@@ -186,7 +186,8 @@ impl Entry {
         }
     }
 
-    /// What the settings say that one of its models needs over its wire. How tools are called is for the caller to decide;
+    /// What the settings say that one of its models needs over its wire. How tools are called is for the
+    /// caller to decide;
     /// `tiny` is true for a window with no room for words about them.
     pub fn layers(&self, id: &str, tiny: bool) -> StackOptions {
         let facts = self.settings.models.get(id).cloned().unwrap_or_default();

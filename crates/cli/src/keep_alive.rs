@@ -7,7 +7,8 @@ use secrecy::{ExposeSecret, SecretString};
 
 use crate::choice::Choice;
 
-/// How long, when nobody says. Ollama's own five minutes are over before a person has read an answer and tried it out.
+/// How long, when nobody says. Ollama's own five minutes are over before a person has read an answer and
+/// tried it out.
 const MINUTES: u32 = 30;
 /// The first request loads the model; nothing can be asked for one that is not loaded without loading it.
 const LOOK_AGAIN: Duration = Duration::from_secs(3);

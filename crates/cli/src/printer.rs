@@ -61,8 +61,8 @@ impl Printer {
         self.settle(written)
     }
 
-    /// Words of a model for a person at a terminal: control sequences, which could redraw the screen or
-    /// type for the user, are left out.
+    /// Words of a model, a server or a workspace for a person at a terminal: control sequences, which could
+    /// redraw the screen or type for the user, are left out.
     pub fn words(&mut self, text: &str) -> Result<(), Failure> {
         if self.out_terminal { self.result(&without_controls(text)) } else { self.result(text) }
     }

@@ -19,7 +19,7 @@ pub fn run(which: &str, json: bool, environment: &Environment, printer: &mut Pri
     let replayed = crate::runtime()?.block_on(replay(&records));
     match json {
         true => printer.result(&format!("{:#}\n", to_json(&session, &replayed)))?,
-        false => printer.result(&to_text(&replayed))?,
+        false => printer.words(&to_text(&replayed))?,
     }
     match replayed.difference {
         None => Ok(()),

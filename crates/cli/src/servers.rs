@@ -16,6 +16,7 @@ use crate::local;
 /// A local server is there at once or not at all.
 const CONNECT_LIMIT: Duration = Duration::from_millis(300);
 const ANSWER_LIMIT: Duration = Duration::from_secs(2);
+const SILENT: &str = "nothing answers there";
 /// What models that do not chat have in their names; servers list them among the others.
 const NO_CHAT: [&str; 9] =
     ["embed", "rerank", "bge-", "minilm", "gte-", "e5-", "whisper", "stable-diffusion", "clip-"];
@@ -44,30 +45,35 @@ pub async fn near_servers(directory: &Directory<'_>, keys: &Keys<'_>) -> Vec<Ser
 
 async fn look_for(entries: impl Iterator<Item = Entry>, keys: &Keys<'_>) -> Vec<Server> {
     join_all(entries.map(|entry| async move {
-        let state = look(&entry, keys).await;
+        let state = look(&entry, keys, ANSWER_LIMIT).await;
         Server { entry, state }
     }))
     .await
 }
 
-async fn look(entry: &Entry, keys: &Keys<'_>) -> Result<Vec<String>, String> {
+/// The models of a server whose whole list comes within `limit`: one that stalls in the middle must not hold up a run
+/// that may not even need it.
+async fn look(entry: &Entry, keys: &Keys<'_>, limit: Duration) -> Result<Vec<String>, String> {
     let endpoint = entry.endpoint().map_err(|failure| failure.message)?;
     let source = entry.settings.api_key.as_ref();
     let key = keys.find(&entry.name, source, entry.key_variables()).map_err(|failure| failure.message)?;
     let options = NetworkOptions {
         connect_timeout: CONNECT_LIMIT,
-        first_byte_timeout: ANSWER_LIMIT,
+        first_byte_timeout: limit,
         proxy: Proxy::None,
         ..NetworkOptions::default()
     };
     let client = Client::new(options).map_err(|error| error.message)?;
-    let listed = list_models(&client, &endpoint, key.as_ref().map(|found| &found.key)).await;
-    listed.map_err(|error| in_short(&error))
+    let listed = list_models(&client, &endpoint, key.as_ref().map(|found| &found.key));
+    match tokio::time::timeout(CONNECT_LIMIT + limit, listed).await {
+        Ok(listed) => listed.map_err(|error| in_short(&error)),
+        Err(_) => Err(SILENT.to_owned()),
+    }
 }
 
 fn in_short(error: &LlmError) -> String {
     match error.kind {
-        LlmErrorKind::Network | LlmErrorKind::Timeout => "nothing answers there".to_owned(),
+        LlmErrorKind::Network | LlmErrorKind::Timeout => SILENT.to_owned(),
         _ => error.to_string(),
     }
 }
@@ -94,7 +100,28 @@ fn chats(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
     use super::*;
+    use crate::environment::Environment;
+
+    #[tokio::test]
+    async fn a_server_that_stalls_in_its_list_is_not_waited_for() {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = format!("http://{}/v1", listener.local_addr().unwrap());
+        tokio::spawn(async move {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            stream.read(&mut [0; 4096]).await.unwrap();
+            stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{\"data\": [").await.unwrap();
+            std::future::pending::<()>().await;
+        });
+        let settings = serde_json::json!({"providers": {"own": {"baseUrl": address}}});
+        let settings = serde_json::from_value(settings).unwrap();
+        let entry = Directory::new(&settings).find("own").unwrap();
+        let environment = Environment::default();
+        let listed = look(&entry, &Keys::new(&environment), Duration::from_millis(50)).await;
+        assert_eq!(listed, Err(SILENT.to_owned()));
+    }
 
     #[test]
     fn models_that_only_embed_are_not_taken_for_a_chat() {

@@ -215,7 +215,7 @@ impl Sessions {
         for session in &listed.sessions {
             let age = SystemTime::now().duration_since(session.modified).unwrap_or_default();
             let here = if session.started.cwd == self.directory { "*" } else { " " };
-            printer.result(&format!(
+            printer.words(&format!(
                 "{} {here} {:>8}  {}  {}\n",
                 session.session,
                 in_words(age.as_secs()),
@@ -246,7 +246,7 @@ impl Sessions {
                 let confirmation = &open.asked.confirmation;
                 let line =
                     format!("{}  {}  {}\n", open.asked.approval, confirmation.tool, confirmation.title);
-                printer.result(&line)?;
+                printer.words(&line)?;
             }
         }
         if waiting == 0 {

@@ -24,7 +24,8 @@ use crate::settings::{Layers, Settings, Source};
 /// How often a model may be asked in one turn when nobody says: enough for long work, an end for a runaway.
 const MAX_TURNS: u32 = 500;
 
-/// How long a local server may read a prompt before it says anything: minutes, where it computes without a graphics card.
+/// How long a local server may read a prompt before it says anything: minutes, where it computes without a
+/// graphics card.
 const LOCAL_FIRST_BYTE: Duration = Duration::from_secs(600);
 
 /// The values that hold when nobody sets them.

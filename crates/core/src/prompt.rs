@@ -1,8 +1,8 @@
 //! The system prompt: who the model is here, where it works, and what it must keep to.
 //!
 //! The text is stable: the same setting gives the same bytes, so that providers' caches and local servers'
-//! prefixes hold. What changes during a session (the date, the state of files) is not in it, and what differs from
-//! one session to the next (the folder, the day, the memory) stands behind all that does not.
+//! prefixes hold. What changes during a session (the date, the state of files) is not in it, and what differs
+//! from one session to the next (the folder, the day, the memory) stands behind all that does not.
 
 use std::fmt::Write;
 use std::path::PathBuf;

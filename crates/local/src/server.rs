@@ -1,11 +1,12 @@
-//! Questions to a model server that somebody else runs: what it is, what it has loaded, and how long it keeps it.
+//! Questions to a model server that somebody else runs: what it is, what it has loaded, and how long it keeps
+//! it.
 
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use crate::client::{ask, ask_patiently};
-use crate::window::{self, ServerKind, Window, number, rows, tagged, text};
+use crate::window::{self, ServerKind, Window, number, root, rows, tagged, text};
 
 /// Loading a model of many gigabytes from a slow disk.
 const LOAD_LIMIT: Duration = Duration::from_secs(600);
@@ -105,17 +106,12 @@ pub async fn kept_until(base_url: &str, model: &str, key: Option<&str>) -> Optio
     Some(text(row, "expires_at")?.to_owned())
 }
 
-/// Asks Ollama to keep a model in memory for so many minutes after each request; false when it does not. Its OpenAI
-/// wire has no field for that, but what its own wire was told holds for both.
+/// Asks Ollama to keep a model in memory for so many minutes after each request; false when it does not. Its
+/// OpenAI wire has no field for that, but what its own wire was told holds for both.
 pub async fn keep(base_url: &str, model: &str, minutes: u32, key: Option<&str>) -> bool {
     let question = json!({"model": model, "keep_alive": format!("{minutes}m"), "stream": false});
     let address = format!("{}/api/generate", root(base_url));
     ask_patiently(&address, key, Some(&question), LOAD_LIMIT).await.is_ok_and(|answer| answer.status == 200)
-}
-
-fn root(base_url: &str) -> &str {
-    let root = base_url.trim_end_matches('/');
-    root.strip_suffix("/v1").unwrap_or(root)
 }
 
 #[cfg(test)]

@@ -83,8 +83,7 @@ pub(crate) async fn probe_window(
     model: &str,
     key: Option<&str>,
 ) -> Option<Window> {
-    let root = base_url.trim_end_matches('/');
-    let root = root.strip_suffix("/v1").unwrap_or(root);
+    let root = root(base_url);
     let get = async |path: &str| ask(&format!("{root}{path}"), key, None).await.ok()?.json();
     match kind {
         ServerKind::LlamaCpp => match get("/props").await.and_then(|props| llama_cpp(&props)) {
@@ -102,6 +101,12 @@ pub(crate) async fn probe_window(
             ollama_shown(&answer.json()?)
         }
     }
+}
+
+/// The address without the version of the OpenAI wire: where servers have their own paths.
+pub(crate) fn root(base_url: &str) -> &str {
+    let root = base_url.trim_end_matches('/');
+    root.strip_suffix("/v1").unwrap_or(root)
 }
 
 pub(crate) fn llama_cpp(answer: &Value) -> Option<Window> {
@@ -138,12 +143,12 @@ fn ollama_loaded(answer: &Value, model: &str) -> Option<Window> {
 fn ollama_shown(answer: &Value) -> Option<Window> {
     let parameters = text(answer, "parameters").unwrap_or_default();
     let asked = parameters.lines().find_map(|line| line.trim().strip_prefix("num_ctx")?.trim().parse().ok());
-    if let Some(tokens) = asked {
+    if let Some(tokens) = asked.filter(|tokens| *tokens > 0) {
         return Some(expected(tokens));
     }
     let facts = answer.get("model_info")?.as_object()?;
-    let (_, trained) = facts.iter().find(|(name, _)| name.ends_with(".context_length"))?;
-    Some(expected(u32::try_from(trained.as_u64()?).ok()?.min(OLLAMA_DEFAULT)))
+    let (name, _) = facts.iter().find(|(name, _)| name.ends_with(".context_length"))?;
+    Some(expected(number(answer.get("model_info")?, name)?.min(OLLAMA_DEFAULT)))
 }
 
 /// Ollama's names have a tag; without one `latest` is meant.
@@ -228,6 +233,16 @@ pub(crate) mod tests {
         let trained = r#"{"model_info": {"qwen.context_length": 40960}}"#;
         let unnamed = window(ServerKind::Ollama, &[("/api/ps", none), ("/api/show", trained)]).await;
         assert_eq!(unnamed, Some(expected(OLLAMA_DEFAULT)));
+    }
+
+    #[tokio::test]
+    async fn a_window_of_nothing_is_no_window() {
+        let shown = async |shown| window(ServerKind::Ollama, &[("/api/show", shown)]).await;
+        let zero = r#"{"parameters": "num_ctx 0", "model_info": {"qwen.context_length": 2048}}"#;
+        assert_eq!(shown(zero).await, Some(expected(2048)));
+        assert_eq!(shown(r#"{"model_info": {"qwen.context_length": 0}}"#).await, None);
+        let props = r#"{"default_generation_settings": {"n_ctx": 0}}"#;
+        assert_eq!(window(ServerKind::LlamaCpp, &[("/props", props)]).await, None);
     }
 
     #[tokio::test]

@@ -266,6 +266,7 @@ impl Conversation {
         }
         self.compression_failed = None;
         self.contents.retain(|(seq, _)| *seq <= to);
+        self.trimmed.retain(|seq, _| *seq <= to);
         while let Some(mark) = self.marks.last()
             && mark.seq > to
         {

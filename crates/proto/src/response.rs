@@ -195,10 +195,11 @@ pub struct UsageMetadata {
     pub total_token_count: Option<u64>,
 }
 
+/// Sums stop at the largest number: figures are a server's word, and no word of a server may end a run.
 impl UsageMetadata {
     /// Adds the tokens of another answer: every answer of a run is paid for.
     pub fn add(&mut self, more: &UsageMetadata) {
-        let total = self.total() + more.total();
+        let total = self.total().saturating_add(more.total());
         let pairs = [
             (&mut self.prompt_token_count, more.prompt_token_count),
             (&mut self.candidates_token_count, more.candidates_token_count),
@@ -209,7 +210,7 @@ impl UsageMetadata {
         ];
         for (sum, more) in pairs {
             if let Some(more) = more {
-                *sum = Some(sum.unwrap_or(0) + more);
+                *sum = Some(sum.unwrap_or(0).saturating_add(more));
             }
         }
         self.total_token_count = Some(total);
@@ -217,15 +218,14 @@ impl UsageMetadata {
 
     /// All output tokens: visible and thoughts.
     pub fn output(&self) -> u64 {
-        self.candidates_token_count.unwrap_or(0) + self.thoughts_token_count.unwrap_or(0)
+        self.candidates_token_count.unwrap_or(0).saturating_add(self.thoughts_token_count.unwrap_or(0))
     }
 
     /// The total, summed up where the server gives none.
     pub fn total(&self) -> u64 {
         self.total_token_count.unwrap_or_else(|| {
-            self.prompt_token_count.unwrap_or(0)
-                + self.tool_use_prompt_token_count.unwrap_or(0)
-                + self.output()
+            let prompt = self.prompt_token_count.unwrap_or(0);
+            prompt.saturating_add(self.tool_use_prompt_token_count.unwrap_or(0)).saturating_add(self.output())
         })
     }
 }
@@ -264,4 +264,22 @@ pub struct EmbedResponse {
     /// Tokens used, where the server tells.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage_metadata: Option<UsageMetadata>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn absurd_figures_of_a_server_end_no_run() {
+        let absurd = UsageMetadata {
+            prompt_token_count: Some(u64::MAX),
+            candidates_token_count: Some(u64::MAX),
+            thoughts_token_count: Some(1),
+            ..UsageMetadata::default()
+        };
+        let mut sum = absurd.clone();
+        sum.add(&absurd);
+        assert_eq!((sum.total(), sum.output(), sum.prompt_token_count), (u64::MAX, u64::MAX, Some(u64::MAX)));
+    }
 }

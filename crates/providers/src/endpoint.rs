@@ -12,8 +12,8 @@ pub struct Endpoint {
     pub name: String,
     /// The wire it speaks.
     pub wire: WireKind,
-    /// Where it is, up to the part that the wire's paths are added to
-    /// (`https://api.openai.com/v1`, `https://generativelanguage.googleapis.com/v1beta`, `https://api.anthropic.com/v1`).
+    /// Where it is, up to the part that the wire's paths are added to (`https://api.openai.com/v1`,
+    /// `https://generativelanguage.googleapis.com/v1beta`, `https://api.anthropic.com/v1`).
     pub base_url: String,
     /// How the key is sent.
     pub auth: AuthStyle,

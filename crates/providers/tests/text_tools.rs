@@ -1,4 +1,5 @@
-//! A model without function calls uses tools, over a real socket, against a server that refuses what real ones do.
+//! A model without function calls uses tools, over a real socket, against a server that refuses what real
+//! ones do.
 
 #![expect(clippy::expect_used, reason = "a test may end where it stands")]
 

@@ -1,7 +1,7 @@
 //! Thoughts go back to models that require them, never to models that refuse them, and never as words.
 //!
-//! Every row is the same conversation: the model thinks and calls, is told the result, thinks and answers, and is
-//! asked something else. The server refuses what the real one would.
+//! Every row is the same conversation: the model thinks and calls, is told the result, thinks and answers,
+//! and is asked something else. The server refuses what the real one would.
 
 #![expect(clippy::expect_used, reason = "a test may end where it stands")]
 
@@ -272,8 +272,8 @@ async fn in_text_mode_the_thoughts_before_a_call_stay_here() {
     }
 }
 
-/// A model that insists on thoughts takes over calls that another one made: it gets neither a foreign thought nor
-/// none at all.
+/// A model that insists on thoughts takes over calls that another one made: it gets neither a foreign thought
+/// nor none at all.
 #[tokio::test]
 async fn a_server_that_insists_on_thoughts_takes_over_anybodys_calls() {
     let textual = Kind { mode: ToolMode::Text, ..CHAT };

@@ -134,8 +134,8 @@ impl Store {
     }
 }
 
-/// Takes the lock. A process that was killed while it started a tool leaves a child that holds the lock until it
-/// has become the tool: so a lock that is held is tried again for a moment before it is believed.
+/// Takes the lock. A process that was killed while it started a tool leaves a child that holds the lock until
+/// it has become the tool: so a lock that is held is tried again for a moment before it is believed.
 fn lock(file: &File, path: &Path) -> Result<(), JournalError> {
     let start = Instant::now();
     loop {

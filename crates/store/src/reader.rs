@@ -65,7 +65,7 @@ fn scan(mut file: &File, mut each: impl FnMut(Record)) -> io::Result<Seen> {
     file.rewind()?;
     let mut reader = BufReader::with_capacity(256 * 1024, file);
     let mut seen = Seen::default();
-    let mut last = 0;
+    let mut last = None;
     let mut line = Vec::new();
     for number in 1.. {
         line.clear();
@@ -79,12 +79,12 @@ fn scan(mut file: &File, mut each: impl FnMut(Record)) -> io::Result<Seen> {
         }
         match parse(text) {
             // A sequence that goes back is a copy of what is known, or a stranger's: not history.
-            Ok(record) if last > 0 && last >= record.seq => {
+            Ok(record) if last >= Some(record.seq) => {
                 let reason = format!("record {} is out of order", record.seq);
                 seen.skipped.push(Skipped { line: number, reason });
             }
             Ok(record) => {
-                last = record.seq;
+                last = Some(record.seq);
                 each(record);
             }
             Err(reason) => seen.skipped.push(Skipped { line: number, reason }),

@@ -80,6 +80,17 @@ fn a_torn_last_line_is_skipped_with_a_notice_and_writing_goes_on() {
 }
 
 #[test]
+fn a_record_that_comes_twice_is_read_once_even_the_first() {
+    let (_folder, store) = store();
+    let mut journal = store.create("a").unwrap();
+    let zero = Record { seq: 0, ..first("a") };
+    journal.write(&[zero.clone(), zero.clone(), prompt(1, "hello"), prompt(1, "hello")]).unwrap();
+    drop(journal);
+    let read = store.open("a").unwrap().read;
+    assert_eq!((read.records, read.skipped.len()), (vec![zero, prompt(1, "hello")], 2));
+}
+
+#[test]
 fn unknown_kinds_are_kept() {
     let (_folder, store) = store();
     drop(store.create("a").unwrap());

@@ -1,7 +1,6 @@
 //! The built-in engine: from settings to a running model.
 
 mod commands;
-mod compact;
 mod generator;
 mod plain;
 mod repetition;
@@ -18,7 +17,6 @@ use charla_proto::ApprovalMode;
 use charla_tools::process::is_secret_name;
 
 pub use commands::run;
-pub use compact::Compact;
 pub use generator::EngineGenerator;
 pub use start::begin;
 
@@ -71,9 +69,9 @@ fn identity(model: &Model) -> Option<String> {
     Some(format!("{} bytes, changed {}", facts.len(), changed.as_secs()))
 }
 
-/// The mode that holds for this chain, and what to tell about it. The built-in model calls a tool where a greeting
-/// was meant, so no mode lets it change or run anything unasked: rules that name what they allow still do. As a
-/// fallback it is left out of a run whose mode was meant for another model.
+/// The mode that holds for this chain, and what to tell about it. The built-in model calls a tool where a
+/// greeting was meant, so no mode lets it change or run anything unasked: rules that name what they allow
+/// still do. As a fallback it is left out of a run whose mode was meant for another model.
 pub fn tempered(mode: ApprovalMode, chain: &mut Vec<Choice>) -> (ApprovalMode, Option<String>) {
     if !matches!(mode, ApprovalMode::AutoEdit | ApprovalMode::Yolo) {
         return (mode, None);

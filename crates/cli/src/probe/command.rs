@@ -34,7 +34,7 @@ pub async fn run(
     };
     match json {
         true => printer.result(&format!("{:#}\n", report.to_json())),
-        false => printer.result(&report.to_text()),
+        false => printer.words(&report.to_text()),
     }
 }
 
@@ -123,8 +123,8 @@ impl Report {
             Err(reason) => reason,
         };
         format!(
-            "{}\n  endpoint  {} ({})\n  server    {}\n  window    {window}\n  tools     {}: {why}\n  thinking  {thinking}\n  \
-             kept      {kept}\n",
+            "{}\n  endpoint  {} ({})\n  server    {}\n  window    {window}\n  tools     {}: {why}\n  \
+             thinking  {thinking}\n  kept      {kept}\n",
             self.reference,
             self.address,
             self.wire,

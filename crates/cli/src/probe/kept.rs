@@ -1,8 +1,8 @@
 //! What was found out about models, kept for the next run.
 //!
-//! One file for each address and model, so that processes which find out about different models at the same time
-//! never write the same file, and of two that find out about the same one the last wins whole. The folder is in the
-//! cache: everything in it can be found out again.
+//! One file for each address and model, so that processes which find out about different models at the same
+//! time never write the same file, and of two that find out about the same one the last wins whole. The
+//! folder is in the cache: everything in it can be found out again.
 
 use std::io::{ErrorKind, Write};
 use std::path::PathBuf;
@@ -94,8 +94,8 @@ impl Findings {
         Some(self.folder.as_ref()?.join(format!("{name}.json")))
     }
 
-    /// What is kept about a choice and still holds. A file that cannot be used is told in words: it is replaced by the
-    /// next finding.
+    /// What is kept about a choice and still holds. A file that cannot be used is told in words: it is
+    /// replaced by the next finding.
     pub fn find(&self, choice: &Choice, now: u64) -> Result<Option<Kept>, String> {
         let Some(path) = self.path(choice) else { return Ok(None) };
         let damaged = |reason: String| format!("{} cannot be used: {reason}", path.display());
@@ -119,7 +119,8 @@ impl Findings {
         Ok((fresh && same).then_some(kept))
     }
 
-    /// Keeps a finding, readable by its owner only. Written beside and renamed over, so that nobody reads half of it.
+    /// Keeps a finding, readable by its owner only. Written beside and renamed over, so that nobody reads
+    /// half of it.
     pub fn keep(&self, choice: &Choice, kept: &Kept) -> std::io::Result<()> {
         let Some(path) = self.path(choice) else { return Ok(()) };
         if let Some(folder) = path.parent() {

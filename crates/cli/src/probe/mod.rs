@@ -1,9 +1,9 @@
 //! The first use of a model of which nothing is known: how it calls tools is found out once, and kept.
 //!
-//! Asked are models of local servers, model files that the engine runs, and models of the user's own entries that speak
-//! OpenAI Chat, when nobody has set how they call tools. Hosted providers of the catalog and the vendors' own wires are never asked: they have function calls.
-//! Neither are fallbacks: asking would load a second model that may never be needed, so of them only what is kept
-//! already is used.
+//! Asked are models of local servers, model files that the engine runs, and models of the user's own entries
+//! that speak OpenAI Chat, when nobody has set how they call tools. Hosted providers of the catalog and the
+//! vendors' own wires are never asked: they have function calls. Neither are fallbacks: asking would load a
+//! second model that may never be needed, so of them only what is kept already is used.
 
 mod command;
 mod kept;
@@ -28,14 +28,15 @@ use crate::sessions::now;
 use crate::settings::Settings;
 use crate::wiring;
 
-/// Longer than this nobody waits for a short answer. A model that was still being loaded is loaded for the real question
-/// all the same, and the next run finds out.
+/// Longer than this nobody waits for a short answer. A model that was still being loaded is loaded for the
+/// real question all the same, and the next run finds out.
 const PATIENCE: Duration = Duration::from_secs(90);
 /// From here on a person wants to know what is going on.
 const SHOWN_AFTER: Duration = Duration::from_secs(1);
 
-/// True for models that the catalog says nothing about, at a server that may have any. What a local server has loaded under a known name, nobody knows;
-/// a gateway far away that has a model of the catalog has that model.
+/// True for models that the catalog says nothing about, at a server that may have any. What a local server
+/// has loaded under a known name, nobody knows; a gateway far away that has a model of the catalog has that
+/// model.
 fn is_uncatalogued(choice: &Choice) -> bool {
     !choice.is_built_in()
         && choice.entry.speaks_chat()
@@ -55,9 +56,9 @@ fn is_unknown(choice: &Choice, settings: &Settings) -> bool {
         && choice.entry.endpoint().is_ok_and(|endpoint| !endpoint.quirks.no_tools)
 }
 
-/// Sees to it that the models of a run are known as well as they can be. `offers_tools` is false when the run has no tools:
-/// then nobody is asked. Nothing here fails a run: where nothing can be
-/// found out, the default holds, and whatever is wrong with the server shows with the real request.
+/// Sees to it that the models of a run are known as well as they can be. `offers_tools` is false when the run
+/// has no tools: then nobody is asked. Nothing here fails a run: where nothing can be found out, the default
+/// holds, and whatever is wrong with the server shows with the real request.
 pub async fn first_use(
     chain: &mut [Choice],
     offers_tools: bool,
@@ -160,15 +161,16 @@ async fn with_notice<T>(work: impl Future<Output = T>, tell: impl FnOnce()) -> T
 
 fn about_chat_only(choice: &Choice) -> String {
     format!(
-        "{} called no tool when it was asked to, so it is offered none; --tool-mode native or text offers them all the same, \
-         `charla models probe` asks it again",
+        "{} called no tool when it was asked to, so it is offered none; --tool-mode native or text offers them all \
+         the same, `charla models probe` asks it again",
         choice.reference()
     )
 }
 
 fn about_undecided(choice: &Choice, error: &LlmError) -> String {
     format!(
-        "it could not be found out how {} calls tools ({error}); function calls are tried, --tool-mode text writes them as text",
+        "it could not be found out how {} calls tools ({error}); function calls are tried, --tool-mode text writes \
+         them as text",
         choice.reference()
     )
 }

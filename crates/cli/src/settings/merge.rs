@@ -141,10 +141,15 @@ pub fn workspace_may_set(path: &KeyPath) -> bool {
     })
 }
 
-/// True for the name of a model file: loading one runs a parser of native code over whatever lies in the folder.
+/// True for the name of a model file: loading one runs a parser of native code over whatever lies in the
+/// folder.
 fn names_model_file(value: &Value) -> bool {
     match value {
-        Value::String(name) => name.starts_with("local/") || name.to_ascii_lowercase().ends_with(".gguf"),
+        Value::String(name) => {
+            // As names are read: without the blanks around them.
+            let name = name.trim();
+            name.starts_with("local/") || name.to_ascii_lowercase().ends_with(".gguf")
+        }
         Value::Array(names) => names.iter().any(names_model_file),
         _ => false,
     }

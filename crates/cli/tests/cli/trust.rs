@@ -110,6 +110,7 @@ fn an_empty_workspace_has_nothing_to_trust() {
 fn an_untrusted_workspace_cannot_have_its_own_model_file_loaded() {
     for settings in [
         r#"{"model": {"name": "local/evil.gguf"}}"#,
+        r#"{"model": {"name": " local/evil.gguf "}}"#,
         r#"{"model": {"fallback": ["local/evil.gguf"]}}"#,
         r#"{"providers": {"local": {"defaultModel": "evil.gguf"}}}"#,
     ] {

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-use charla_proto::{Content, GenerateRequest, PartKind, Role};
+use charla_proto::{Content, FunctionResponse, GenerateRequest, PartKind, Role};
 
 use super::Counter;
 use super::size::part_size;
@@ -107,31 +107,46 @@ fn of_parts(
 }
 
 /// The calls whose results are cut next, and how many characters stay of each: the largest ones, as few as
-/// bring the conversation down to `share` of its size, and never those that are short already.
-pub fn largest_outputs(contents: &[Arc<Content>], share: f64) -> Option<(Vec<String>, usize)> {
+/// bring the conversation down to `share` of its size. Never those that a cut makes hardly shorter: callers
+/// cut until nothing is left to cut. `whole_in` goes into what stays, see [`FunctionResponse::cut`].
+pub fn largest_outputs(
+    contents: &[Arc<Content>],
+    share: f64,
+    whole_in: Option<&str>,
+) -> Option<(Vec<String>, usize)> {
     let total: usize = contents.iter().map(|content| super::size(content)).sum();
     let excess = (total as f64 * (1.0 - share)).max(1.0) as usize;
-    let responses = contents.iter().flat_map(|content| content.function_responses());
-    let mut sizes: Vec<(usize, &str)> =
-        responses.filter_map(|response| Some((response.to_text().len(), response.id.as_deref()?))).collect();
-    sizes.sort_by_key(|(size, _)| Reverse(*size));
     OUTPUT_KEPT.into_iter().find_map(|kept| {
-        let mut won = 0;
-        let mut calls = Vec::new();
-        for (size, id) in sizes.iter().take_while(|(size, _)| *size > kept * 2) {
-            if won >= excess {
-                break;
-            }
-            won += size - kept;
-            calls.push((*id).to_owned());
-        }
+        let responses = contents.iter().flat_map(|content| content.function_responses());
+        let won =
+            responses.filter_map(|response| Some((won(response, kept, whole_in), response.id.as_ref()?)));
+        let mut won: Vec<(usize, &String)> = won.filter(|(won, _)| *won >= kept).collect();
+        won.sort_by_key(|(won, _)| Reverse(*won));
+        let mut sum = 0;
+        let needed = won.into_iter().take_while(|(won, _)| {
+            let needed = sum < excess;
+            sum += won;
+            needed
+        });
+        let calls: Vec<String> = needed.map(|(_, id)| id.clone()).collect();
         (!calls.is_empty()).then_some((calls, kept))
     })
 }
 
+/// By how much an output gets shorter when it is cut.
+fn won(response: &FunctionResponse, kept: usize, whole_in: Option<&str>) -> usize {
+    let long = response.to_text().len();
+    if long <= kept {
+        return 0;
+    }
+    let mut short = response.clone();
+    short.cut(kept, whole_in);
+    long.saturating_sub(short.to_text().len())
+}
+
 #[cfg(test)]
 mod tests {
-    use charla_proto::{FunctionDeclaration, FunctionResponse, Part, Tool};
+    use charla_proto::{FunctionDeclaration, Part, Tool};
 
     use super::*;
 
@@ -168,16 +183,37 @@ mod tests {
     #[test]
     fn the_largest_outputs_are_cut_first_and_no_more_than_needed() {
         let contents = [result("small", 500), result("big", 40_000), result("middle", 20_000)];
-        assert_eq!(largest_outputs(&contents, 0.6), Some((vec!["big".to_owned()], 2_000)));
+        assert_eq!(largest_outputs(&contents, 0.6, None), Some((vec!["big".to_owned()], 2_000)));
         let both = vec!["big".to_owned(), "middle".to_owned()];
-        assert_eq!(largest_outputs(&contents, 0.1), Some((both, 2_000)));
+        assert_eq!(largest_outputs(&contents, 0.1, None), Some((both, 2_000)));
     }
 
     #[test]
     fn when_no_output_is_long_shorter_ones_are_cut_and_then_none() {
         let contents = [result("a", 3_000), result("b", 900), result("c", 300)];
-        let (calls, kept) = largest_outputs(&contents, 0.1).unwrap();
+        let (calls, kept) = largest_outputs(&contents, 0.1, None).unwrap();
         assert_eq!((calls, kept), (vec!["a".to_owned(), "b".to_owned()], 400));
-        assert_eq!(largest_outputs(&[result("c", 700)], 0.1), None);
+        assert_eq!(largest_outputs(&[result("c", 700)], 0.1, None), None);
+    }
+
+    #[test]
+    fn cutting_comes_to_an_end_whatever_the_alphabet_and_however_long_the_place_is() {
+        let long_place = "folder/".repeat(200);
+        for (letter, place) in
+            [("ж", None), ("海", None), ("x", Some(long_place.as_str())), ("海", Some("here"))]
+        {
+            let response = FunctionResponse::output("1", "read_file", letter.repeat(30_000));
+            let mut content = Content::new(Role::User, vec![Part::function_response(response)]);
+            let mut cuts = 0;
+            while let Some((_, kept)) = largest_outputs(&[Arc::new(content.clone())], 0.001, place) {
+                for part in &mut content.parts {
+                    let PartKind::FunctionResponse(response) = &mut part.kind else { unreachable!() };
+                    response.cut(kept, place);
+                }
+                cuts += 1;
+                assert!(cuts <= 2, "{letter} is cut again and again");
+            }
+            assert!(cuts > 0, "{letter} is never cut");
+        }
     }
 }

@@ -60,6 +60,8 @@ const MOST_WORDS: u32 = 3_000;
 const NOW: &str = "Write the snapshot now.";
 /// What a stand-in begins with.
 const TOLD: &str = "The session so far, told in short:\n\n";
+/// What a snapshot is between.
+const SNAPSHOT: (&str, &str) = ("<state_snapshot>", "</state_snapshot>");
 /// What comes before the user's own words.
 const OWN_WORDS: &str = "\n\nMy own words so far, oldest first:\n";
 const ACKNOWLEDGEMENT: &str = "Understood. I go on from this state.";
@@ -165,8 +167,8 @@ fn clip(text: &str, kept: usize) -> String {
 /// The snapshot in an answer; `None` when there is none, or not a whole one.
 pub fn snapshot(answer: &GenerateResponse) -> Option<String> {
     let text = answer.text();
-    let (_, inner) = text.split_once("<state_snapshot>")?;
-    let inner = match inner.rsplit_once("</state_snapshot>") {
+    let (_, inner) = text.split_once(SNAPSHOT.0)?;
+    let inner = match inner.rsplit_once(SNAPSHOT.1) {
         Some((inner, _)) => inner,
         // Some models end without the last tag; what was cut off ends otherwise.
         None if answer.finish_reason() == Some(&FinishReason::Stop) => inner,
@@ -174,8 +176,7 @@ pub fn snapshot(answer: &GenerateResponse) -> Option<String> {
     };
     let words = inner.split(['<', '>']).filter(|word| !word.trim().is_empty()).count();
     let inner = inner.trim();
-    (inner.chars().count() >= 40 && words > 2)
-        .then(|| format!("<state_snapshot>\n{inner}\n</state_snapshot>"))
+    (inner.chars().count() >= 40 && words > 2).then(|| format!("{}\n{inner}\n{}", SNAPSHOT.0, SNAPSHOT.1))
 }
 
 /// The two contents that stand for the older part: the snapshot with the user's own words, and the model's
@@ -194,10 +195,12 @@ pub fn stand_ins(snapshot: &str, cut: &Cut, window: Option<u32>) -> (Content, Co
 /// what is then still too long the newest stay. A prompt that stays in the conversation is not repeated.
 fn users_words(cut: &Cut, room: usize) -> String {
     let prompt = cut.prompt.as_ref().map(|(_, prompt)| prompt);
+    // With the snapshot's end: a model that is to carry everything over may repeat the heading before it.
+    let heading = format!("{}{OWN_WORDS}", SNAPSHOT.1);
     let mut messages: Vec<String> = Vec::new();
     for content in cut.older.iter().filter(|content| content.role == Role::User && Some(*content) != prompt) {
         let text = content.text();
-        match text.strip_prefix(TOLD).and_then(|told| told.split_once(OWN_WORDS)) {
+        match text.strip_prefix(TOLD).and_then(|told| told.split_once(&heading)) {
             // An earlier stand-in's list is taken over; its snapshot was summarised again.
             Some((_, words)) => messages.extend(words.split("\n- ").map(without_mark)),
             None if text.trim().is_empty() || text.starts_with(TOLD) => {}

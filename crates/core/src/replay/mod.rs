@@ -131,7 +131,7 @@ fn setup(stage: &Arc<Stage>, wire: Wire) -> SessionSetup {
         isolation: stage.script.isolation(),
         // What was compressed then is folded in; nothing is compressed anew.
         window: None,
-        compression: Compression::default(),
+        compression: Compression { automatic: false, ..Compression::default() },
         clock: || 0,
     }
 }

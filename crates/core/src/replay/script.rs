@@ -250,7 +250,7 @@ impl TurnScript {
             Fact::ModelContent(said) => said.usage.as_ref().map(all_tokens),
             _ => None,
         });
-        let tokens: u64 = used.sum();
+        let tokens = used.fold(0, u64::saturating_add);
         // A little more, so that rounding cannot leave the sum just below the limit.
         let price = most * 1e6 / (tokens.max(1) as f64) * (1.0 + 1e-9);
         (most, [price; 3])
@@ -258,7 +258,7 @@ impl TurnScript {
 }
 
 fn all_tokens(usage: &UsageMetadata) -> u64 {
-    usage.prompt_token_count.unwrap_or(0) + usage.output()
+    usage.prompt_token_count.unwrap_or(0).saturating_add(usage.output())
 }
 
 fn calls(said: &ModelContent) -> Vec<Call> {

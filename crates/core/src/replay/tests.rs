@@ -124,3 +124,34 @@ async fn what_nobody_could_allow_is_refused_again() {
     assert_eq!(run.end().await, TurnEnd::Finished);
     replays(&run).await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_conversation_that_was_refused_as_too_long_replays_without_compressing_anew() {
+    let mut run =
+        Run::new(vec![Reply::Text("one"), Reply::Text("two"), Reply::TooLong, Reply::TooLong], true);
+    for end in [TurnEnd::Finished, TurnEnd::Finished, TurnEnd::Error] {
+        run.prompt("go on").await;
+        assert_eq!(run.end().await, end);
+    }
+    replays(&run).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_session_that_was_compressed_and_restored_replays_without_a_difference() {
+    let long: &'static str = "Here is what I found out about it. ".repeat(40).leak();
+    let replies = vec![Reply::Text(long), Reply::Text(long), Reply::TooLong, Reply::Text("three")];
+    let mut run = Run::new(replies, true);
+    run.world
+        .summarise(format!("<state_snapshot>{}</state_snapshot>", "<goal>find the key</goal>".repeat(3)));
+    for _ in 0..3 {
+        run.prompt("say more about it").await;
+        assert_eq!(run.end().await, TurnEnd::Finished);
+    }
+    run.session.send(Command::Restore).await;
+    run.prompt("and now?").await;
+    assert_eq!(run.end().await, TurnEnd::Finished);
+    let journal = run.world.journal.lock().unwrap().clone();
+    let kinds: Vec<&str> = journal.iter().map(|record| record.fact.kind()).collect();
+    assert!(kinds.contains(&"compressed") && kinds.contains(&"restored"), "{kinds:?}");
+    replays(&run).await;
+}

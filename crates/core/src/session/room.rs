@@ -21,8 +21,8 @@ const REFUSALS: u32 = 3;
 /// The share of the window by which a conversation must have grown before it is compressed again when the
 /// last time did not help: otherwise every prompt would pay for the same failure.
 const GROWTH: f64 = 0.1;
-/// How far above the window a count must be before a request that cannot be made smaller is refused unsent: counts are
-/// estimates, and what is no further above may still fit. The server judges that.
+/// How far above the window a count must be before a request that cannot be made smaller is refused unsent:
+/// counts are estimates, and what is no further above may still fit. The server judges that.
 const DOUBT: f64 = 1.1;
 /// How long to wait before a summary is asked for again when the server names no time, and at the most.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -71,7 +71,8 @@ impl Actor {
         let contents = &self.ledger.conversation.contents;
         let new = contents.iter().rev().take_while(|(_, content)| content.role == Role::User);
         let new: Vec<Arc<Content>> = new.map(|(_, content)| content.clone()).collect();
-        Some(usage.prompt_token_count? + usage.output() + count(&GenerateRequest::new("", new)))
+        let known = usage.prompt_token_count?.saturating_add(usage.output());
+        Some(known.saturating_add(count(&GenerateRequest::new("", new))))
     }
 
     fn window(&self) -> Option<u32> {
@@ -90,13 +91,16 @@ impl Actor {
             }
             let share = full.window as f64 * self.settings.compression.threshold / full.tokens as f64;
             if !(automatic && self.cut_outputs(full.tokens, share).await?) {
-                let (tokens, window) = (full.tokens, full.window);
+                // By our own count: a server that answers requests beyond its window has figures, or a window, that
+                // are not what they seem.
+                let (tokens, window) = (self.count(&self.next_request()), full.window);
                 if (tokens as f64) < window as f64 * DOUBT {
                     break;
                 }
                 let Filling { told, way_out } = self.what_fills();
                 let message = format!(
-                    "the conversation has about {tokens} tokens and the model's window has {window}; it is filled by: {told}"
+                    "the conversation has about {tokens} tokens and the model's window has {window}; it is filled by: \
+                     {told}"
                 );
                 let error = LlmError::new(LlmErrorKind::ContextOverflow, message);
                 let error = error.with_hint(self.way_out(way_out));
@@ -166,8 +170,9 @@ impl Actor {
     async fn cut_outputs(&mut self, before: u64, share: f64) -> Result<bool, JournalError> {
         let sent = self.ledger.conversation.sent();
         let sent: Vec<Arc<Content>> = sent.into_iter().map(|said| said.1).collect();
-        let Some((calls, kept)) = compress::largest_outputs(&sent, share) else { return Ok(false) };
         let whole_in = self.ledger.place();
+        let next = compress::largest_outputs(&sent, share, whole_in.as_deref());
+        let Some((calls, kept)) = next else { return Ok(false) };
         self.ledger.commit(vec![Fact::OutputsCut(OutputsCut { calls, kept, whole_in })]).await?;
         self.tell(self.report(CompressionStatus::OutputsCut, before, CompressionTrigger::Auto));
         Ok(true)

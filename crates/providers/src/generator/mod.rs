@@ -109,10 +109,12 @@ impl Generator {
     /// True when the error to a request that was written for `used` tells how it would be taken.
     fn learn(&self, used: &Target, error: &LlmError) -> bool {
         let Some(quirks) = self.wire.learn(&used.endpoint.quirks, error) else { return false };
+        // What is remembered was written for the old peculiarities. Locked until the new ones hold: a request that
+        // is encoded at the same time must not remember more of it.
+        let mut fragments = self.fragments.lock().unwrap_or_else(PoisonError::into_inner);
         self.learned.get_or_init(|| {
             tracing::debug!(model = %self.reference, %error, "the server wants it otherwise");
-            // What is remembered was written for the old peculiarities.
-            *self.fragments.lock().unwrap_or_else(PoisonError::into_inner) = Fragments::default();
+            *fragments = Fragments::default();
             let endpoint = Endpoint { quirks, ..(*self.target.endpoint).clone() };
             Target { endpoint: Arc::new(endpoint), ..self.target.clone() }
         });

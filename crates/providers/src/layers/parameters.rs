@@ -32,8 +32,8 @@ const USUAL: [(&str, &str); 11] = [
 
 /// Other names for parameters, by tool.
 ///
-/// An alias is used only where the target is declared and missing and the alias itself is not declared, so a map
-/// made for one set of tools does no harm to another.
+/// An alias is used only where the target is declared and missing and the alias itself is not declared, so a
+/// map made for one set of tools does no harm to another.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ParameterMap {
     tools: BTreeMap<String, Vec<(String, String)>>,

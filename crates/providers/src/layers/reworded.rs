@@ -11,16 +11,17 @@ use super::remembered::Remembered;
 
 /// How requests are put differently.
 ///
-/// A local server keeps what it has read of a prompt as long as the next one begins with the same words. So what
-/// differs from run to run, which is all of a system instruction but its first part, must come after the tools.
+/// A local server keeps what it has read of a prompt as long as the next one begins with the same words. So
+/// what differs from run to run, which is all of a system instruction but its first part, must come after the
+/// tools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rewording {
     /// Without tools, whatever the session has: in a chain each model has its own mode.
     WithoutTools,
     /// What differs goes in front of the first user message: templates put tools behind the system message.
     PassingToFirstUser,
-    /// What differs goes behind the last part of the system instruction, which tells of the tools. For the requests that
-    /// [`super::TextTools`] makes.
+    /// What differs goes behind the last part of the system instruction, which tells of the tools. For the
+    /// requests that [`super::TextTools`] makes.
     PassingToEnd,
 }
 

@@ -59,16 +59,16 @@ pub struct StackOptions {
     pub think: ThinkOptions,
     /// Other names it uses for parameters, in native calls and in text.
     pub parameters: ParameterMap,
-    /// All of the system instruction but its first part is sent behind the tools. For servers that keep what they have
-    /// read of a prompt: see [`Rewording`].
+    /// All of the system instruction but its first part is sent behind the tools. For servers that keep what
+    /// they have read of a prompt: see [`Rewording`].
     pub steady_system: bool,
 }
 
 /// The generator with its layers: thoughts are taken out of the text before calls are looked for in it, and
 /// calls have their parameters renamed wherever they come from.
 ///
-/// Goes below [`super::Resilient`], one stack for each link of the chain, so that an answer that holds nothing but thoughts
-/// is tried again and each model has its own mode.
+/// Goes below [`super::Resilient`], one stack for each link of the chain, so that an answer that holds
+/// nothing but thoughts is tried again and each model has its own mode.
 pub fn stack(generator: Arc<dyn ContentGenerator>, options: StackOptions) -> Arc<dyn ContentGenerator> {
     let filtered: Arc<dyn ContentGenerator> = Arc::new(ThinkFilter::over(generator, options.think));
     let reworded = |inner, how| Arc::new(Reworded::over(inner, how)) as Arc<dyn ContentGenerator>;

@@ -164,8 +164,8 @@ pub(crate) struct Reply {
 const IDLE_CONNECTION: Duration = Duration::from_secs(50);
 const IDLE_LOOPBACK_CONNECTION: Duration = Duration::from_secs(4);
 
-/// How often the system asks over a silent connection whether the other side is still there. A server that reads
-/// a long prompt says nothing for minutes, and routers forget connections that carry nothing.
+/// How often the system asks over a silent connection whether the other side is still there. A server that
+/// reads a long prompt says nothing for minutes, and routers forget connections that carry nothing.
 const PROBES: Duration = Duration::from_secs(30);
 
 /// The beginning of a client for other uses than asking models: the same trust and the same name. Where it

@@ -1,15 +1,15 @@
-//! Finds out how a model of which nothing is known calls tools: one short exchange, and a second one only when the
-//! first proves nothing.
+//! Finds out how a model of which nothing is known calls tools: one short exchange, and a second one only
+//! when the first proves nothing.
 //!
-//! The exchanges go the way that real requests go: streamed, the model free to call or not, thoughts filtered out. A
-//! forced call would prove less, because some servers can force a call that their models never make by themselves,
-//! and others refuse to force one although their models call well.
+//! The exchanges go the way that real requests go: streamed, the model free to call or not, thoughts filtered
+//! out. A forced call would prove less, because some servers can force a call that their models never make by
+//! themselves, and others refuse to force one although their models call well.
 
 use std::sync::Arc;
 
 use charla_proto::{
     Assembler, Content, ContentGenerator, FunctionCallingConfig, FunctionCallingMode, FunctionDeclaration,
-    GenerateRequest, GenerateResponse, LlmError, LlmErrorKind, PartKind, StreamEvent, Tool, ToolConfig,
+    GenerateRequest, GenerateResponse, LlmError, LlmErrorKind, Part, PartKind, StreamEvent, Tool, ToolConfig,
 };
 use futures_util::StreamExt;
 use serde_json::json;
@@ -20,8 +20,11 @@ use crate::layers::{StackOptions, TextPiece, ToolMode, split_text, stack};
 const MOST_TOKENS: u32 = 1024;
 /// Words that come without a call: one that has said so much does not mean to call any more.
 const MOST_WORDS: usize = 800;
+/// Bytes of thoughts: several times what the tokens asked for can hold, for servers that heed no limit.
+const MOST_THOUGHTS: usize = 32 * 1024;
 const TOOL: &str = "look_up_word";
-const PROMPT: &str = "What does the word \"harbour\" mean? Do not answer from memory: call the tool look_up_word with that word.";
+const PROMPT: &str = "What does the word \"harbour\" mean? Do not answer from memory: call the tool look_up_word with \
+                      that word.";
 
 /// What was found out about a model.
 #[derive(Clone, Debug, PartialEq)]
@@ -49,9 +52,9 @@ struct Heard {
 /// Asks a model to call a tool and sees what it does.
 ///
 /// `generator` is the model's own, without layers; `options` say how its thoughts are found and how it is spoken to about
-/// tools; `template` has the model's name and sampling. Takes as long as the model needs for at most two short answers, so
-/// callers set a limit of their own. An error means that nothing was found out: the server cannot be reached, refuses
-/// the key, knows no such model, or breaks off.
+/// tools; `template` has the model's name and sampling. Takes as long as the model needs for at most two
+/// short answers, so callers set a limit of their own. An error means that nothing was found out: the server
+/// cannot be reached, refuses the key, knows no such model, or breaks off.
 pub async fn probe(
     generator: Arc<dyn ContentGenerator>,
     options: &StackOptions,
@@ -129,25 +132,26 @@ fn request(template: &GenerateRequest, window: Option<u32>) -> GenerateRequest {
     }
 }
 
-/// Listens until the model has called, has talked enough, or is done. An answer that is none (only thoughts, a call
-/// that cannot be read) counts by what came of it.
+/// Listens until the model has called, has talked or thought enough, or is done. An answer that is none (only
+/// thoughts, a call that cannot be read) counts by what came of it.
 async fn listen(generator: &Arc<dyn ContentGenerator>, request: &GenerateRequest) -> Result<Heard, LlmError> {
     let mut stream = generator.stream(request).await?;
     let mut whole = Assembler::new();
     let mut call = false;
-    let mut said = 0;
+    let (mut said, mut thought) = (0, 0);
     while let Some(event) = stream.next().await {
         match event {
             Ok(StreamEvent::Chunk(chunk)) => {
                 call = call || has_call(&chunk);
                 said += chunk.text().len();
+                thought += thoughts_in(&chunk);
                 whole.push(chunk);
             }
             Ok(_) => {}
             Err(error) if error.kind == LlmErrorKind::InvalidStream => break,
             Err(error) => return Err(error),
         }
-        if call || said > MOST_WORDS {
+        if call || said > MOST_WORDS || thought > MOST_THOUGHTS {
             break;
         }
     }
@@ -156,9 +160,18 @@ async fn listen(generator: &Arc<dyn ContentGenerator>, request: &GenerateRequest
     Ok(Heard { call, thoughts, text: whole.text() })
 }
 
+fn parts(chunk: &GenerateResponse) -> impl Iterator<Item = &Part> {
+    let contents = chunk.candidates.iter().filter_map(|candidate| candidate.content.as_ref());
+    contents.flat_map(|content| &content.parts)
+}
+
 fn has_call(chunk: &GenerateResponse) -> bool {
-    let parts = chunk.candidates.iter().filter_map(|candidate| candidate.content.as_ref());
-    parts.flat_map(|content| &content.parts).any(|part| matches!(part.kind, PartKind::FunctionCall(_)))
+    parts(chunk).any(|part| matches!(part.kind, PartKind::FunctionCall(_)))
+}
+
+fn thoughts_in(chunk: &GenerateResponse) -> usize {
+    let thoughts = parts(chunk).filter(|part| part.thought);
+    thoughts.filter_map(|part| part.as_text()).map(str::len).sum()
 }
 
 /// Calls in the text of a model that was offered tools by its wire.

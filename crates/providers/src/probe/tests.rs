@@ -123,3 +123,11 @@ async fn a_model_that_talks_on_is_not_listened_to_for_ever() {
     let talk = || Reply::new().chunk(40).text("ships and quays ".repeat(200)).stall();
     assert_eq!(found(Script::new([talk(), talk()])).await, (ToolMode::None, 2, false));
 }
+
+#[tokio::test]
+async fn a_model_that_thinks_on_is_not_listened_to_for_ever() {
+    let think = || Reply::new().chunk(400).thought("hm, ships ".repeat(4_000)).stall();
+    let (finding, server) = probed(Script::new([think(), think()])).await;
+    assert_eq!(finding.unwrap_err().kind, LlmErrorKind::InvalidStream);
+    assert_eq!(server.requests().len(), 2);
+}

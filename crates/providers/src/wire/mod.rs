@@ -48,7 +48,8 @@ pub fn of(kind: WireKind) -> &'static dyn Wire {
 /// What the ids begin with that we make up.
 pub(crate) const CALL_ID_PREFIX: &str = "charla_";
 
-/// Where [`charla_proto::FunctionCall::extra`] says which parameters we renamed: a note for people that no server gets.
+/// Where [`charla_proto::FunctionCall::extra`] says which parameters we renamed: a note for people that no
+/// server gets.
 pub(crate) const MAPPED: &str = "mapped";
 
 /// An id for a call that came without one. The prefix tells ours from a server's.

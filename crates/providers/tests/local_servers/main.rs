@@ -1,7 +1,7 @@
 //! Recorded exchanges with local servers, each through everything that stands between a session and a socket.
 //!
-//! See `recorded/PROVENANCE.md` for what they are. `expected.json` beside them was made by another reader than the
-//! one that is tested here.
+//! See `recorded/PROVENANCE.md` for what they are. `expected.json` beside them was made by another reader
+//! than the one that is tested here.
 
 #![expect(clippy::expect_used, reason = "a test may end where it stands")]
 
@@ -172,8 +172,8 @@ async fn what_is_sent_is_what_these_servers_were_asked() {
     }
 }
 
-/// llama-cpp-python answers a missing content beside calls with nothing and a null with status 500; what we send for
-/// both is what it was seen to take.
+/// llama-cpp-python answers a missing content beside calls with nothing and a null with status 500; what we
+/// send for both is what it was seen to take.
 #[tokio::test]
 async fn a_turn_with_calls_is_sent_as_the_strictest_server_takes_it() {
     let all = exchanges();

@@ -80,8 +80,8 @@ async fn request(stream: &mut TcpStream) -> Option<Value> {
     }
 }
 
-/// The recorded head and body. The recordings were made by a client that had already undone the transfer coding,
-/// so the framing is made anew.
+/// The recorded head and body. The recordings were made by a client that had already undone the transfer
+/// coding, so the framing is made anew.
 fn response(exchange: &Exchange, pieces: Pieces) -> Vec<u8> {
     let framing = ["content-length:", "transfer-encoding:", "connection:", "keep-alive:"];
     let is_framing = |line: &str| framing.iter().any(|name| line.to_ascii_lowercase().starts_with(name));

@@ -8,6 +8,7 @@ mod omission;
 mod read_file;
 mod read_many;
 mod replace;
+mod target;
 pub(crate) mod whole;
 mod write_file;
 

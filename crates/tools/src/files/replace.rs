@@ -3,18 +3,17 @@
 use std::sync::Arc;
 
 use charla_proto::tool::Tool;
-use charla_proto::{
-    Args, BoxFuture, Effect, FunctionDeclaration, Invocation, Plan, ToolContext, ToolError, ToolOutput,
-};
+use charla_proto::{Args, BoxFuture, FunctionDeclaration, Invocation, ToolContext, ToolError, ToolOutput};
 use serde::Deserialize;
 use serde_json::json;
 
-use super::change::{self, Current, Workbench, encode, look, preview, stale};
+use super::change::{Current, Workbench, encode, stale};
+use super::target::{self, Begun, Target};
 use super::write_file::refuse_omission;
 use crate::args::Schema;
 use crate::edit::{self, Edit, Edited, Found};
-use crate::invocation::{Prepared, change, changing, check, failure, said};
-use crate::paths::{Place, missing, printable};
+use crate::invocation::failure;
+use crate::paths::{missing, printable};
 use crate::text::Encoding;
 use crate::truncate;
 
@@ -65,37 +64,24 @@ impl Tool for Replace {
         args: Args,
         cx: &'a ToolContext,
     ) -> BoxFuture<'a, Result<Box<dyn Invocation>, ToolError>> {
-        Box::pin(async move {
-            let wanted: Wanted = self.schema.read(args)?;
-            let (context, bench) = (cx.clone(), self.bench.clone());
-            let (plan, replacement) = check(move || Replacement::prepare(wanted, &context, bench)).await?;
-            Ok(Prepared::boxed(plan, move |_| change(move || replacement.run())))
-        })
+        target::prepare((&self.schema, &self.bench), args, cx, Replacement::begin, Replacement::run)
     }
 }
 
 struct Replacement {
-    place: Place,
+    target: Target,
     wanted: Wanted,
-    then: Option<Current>,
-    bench: Arc<Workbench>,
 }
 
 impl Replacement {
-    fn prepare(wanted: Wanted, cx: &ToolContext, bench: Arc<Workbench>) -> Result<(Plan, Self), ToolError> {
-        let place = Place::resolve(&wanted.file_path, cx)?;
+    fn begin(wanted: Wanted, cx: &ToolContext, bench: Arc<Workbench>) -> Begun<Self> {
+        let target = Target::find(&wanted.file_path, cx, bench)?;
         refuse_omission(&wanted.new_string, &wanted.old_string)?;
-        let replacement = Self { then: look(&place)?, place, wanted, bench };
-        let edited = replacement.edit(replacement.then.as_ref())?;
-        let then = replacement.then.as_ref();
-        encode(&edited.text, encoding(then), &replacement.place.path)?;
-        let verb = if then.is_some() { "Edit" } else { "Create" };
-        let plan = changing(
-            "replace",
-            format!("{verb} {}", replacement.place.title(cx)),
-            vec![Effect::Write { path: replacement.place.real.clone() }],
-            preview(&replacement.place, then.map(|then| then.decoded.text.as_str()), &edited.text),
-        );
+        let replacement = Self { target, wanted };
+        let target = &replacement.target;
+        let edited = replacement.edit(target.then.as_ref())?;
+        encode(&edited.text, encoding(target.then.as_ref()), &target.place.path)?;
+        let plan = target.plan("replace", "Edit", &edited.text, cx);
         Ok((plan, replacement))
     }
 
@@ -105,39 +91,37 @@ impl Replacement {
         let text = current.map(|current| current.decoded.text.as_str());
         match text {
             None if old.is_empty() => Ok(Edited { text: new.clone(), places: 1, how: Found::Exactly }),
-            None => Err(missing(&self.place.path)),
+            None => Err(missing(&self.target.place.path)),
             Some("") if old.is_empty() => Ok(Edited { text: new.clone(), places: 1, how: Found::Exactly }),
-            Some(text) => edit::replace(text, Edit { old, new, all: *all })
-                .map_err(|error| failure(kind(&error), format!("{}: {error}.", self.place.path.display()))),
+            Some(text) => edit::replace(text, Edit { old, new, all: *all }).map_err(|error| {
+                failure(kind(&error), format!("{}: {error}.", self.target.place.path.display()))
+            }),
         }
     }
 
     fn run(&self) -> Result<ToolOutput, ToolError> {
-        self.place.again()?;
-        let now = look(&self.place)?;
-        let edited = self.edit_again(now.as_ref())?;
-        let bytes = encode(&edited.text, encoding(now.as_ref()), &self.place.path)?;
-        let changed = self.bench.write(&self.place, now.as_ref().map(|now| now.bytes.as_slice()), &bytes)?;
-        let diff =
-            change::diff(&self.place.path, now.as_ref().map(|now| now.decoded.text.as_str()), &edited.text);
-        let mut output = said(self.in_words(now.is_some(), &edited, &diff), diff);
-        output.changes.push(changed);
-        Ok(output)
+        let now = self.target.now()?;
+        let now = now.as_ref();
+        let edited = self.edit_again(now)?;
+        let bytes = encode(&edited.text, encoding(now), &self.target.place.path)?;
+        self.target.write(now, (&edited.text, &bytes), |diff| self.in_words(now.is_some(), &edited, diff))
     }
 
     /// The edit in the file as it is now. Where somebody else has changed it, only an exact match counts:
     /// a near one was approved for another text.
     fn edit_again(&self, now: Option<&Current>) -> Result<Edited, ToolError> {
-        let expected = self.bench.is_expected(&self.place, self.then.as_ref(), now);
+        let expected = self.target.is_expected(now);
         match self.edit(now) {
-            Ok(edited) if expected || (edited.how == Found::Exactly && self.then.is_some()) => Ok(edited),
+            Ok(edited) if expected || (edited.how == Found::Exactly && self.target.then.is_some()) => {
+                Ok(edited)
+            }
             Err(error) if expected => Err(error),
-            Ok(_) | Err(_) => Err(stale(&self.place.path)),
+            Ok(_) | Err(_) => Err(stale(&self.target.place.path)),
         }
     }
 
     fn in_words(&self, existed: bool, edited: &Edited, diff: &str) -> String {
-        let name = printable(&self.place.path);
+        let name = printable(&self.target.place.path);
         if !existed {
             return format!("Created {name}.");
         }

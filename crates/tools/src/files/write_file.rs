@@ -3,16 +3,15 @@
 use std::sync::Arc;
 
 use charla_proto::tool::Tool;
-use charla_proto::{
-    Args, BoxFuture, Effect, FunctionDeclaration, Invocation, Plan, ToolContext, ToolError, ToolOutput,
-};
+use charla_proto::{Args, BoxFuture, FunctionDeclaration, Invocation, ToolContext, ToolError, ToolOutput};
 use serde::Deserialize;
 use serde_json::json;
 
-use super::change::{self, Current, Workbench, encode, look, preview, stale};
+use super::change::{Current, Workbench, encode, stale};
 use super::omission;
+use super::target::{self, Begun, Target};
 use crate::args::Schema;
-use crate::invocation::{Prepared, change, changing, check, failure, said};
+use crate::invocation::{failure, said};
 use crate::paths::{Place, printable};
 use crate::text::{self, Encoding};
 
@@ -54,63 +53,42 @@ impl Tool for WriteFile {
         args: Args,
         cx: &'a ToolContext,
     ) -> BoxFuture<'a, Result<Box<dyn Invocation>, ToolError>> {
-        Box::pin(async move {
-            let wanted: Wanted = self.schema.read(args)?;
-            let (context, bench) = (cx.clone(), self.bench.clone());
-            let (plan, write) = check(move || Write::prepare(wanted, &context, bench)).await?;
-            Ok(Prepared::boxed(plan, move |_| change(move || write.run())))
-        })
+        target::prepare((&self.schema, &self.bench), args, cx, Write::begin, Write::run)
     }
 }
 
 struct Write {
-    place: Place,
+    target: Target,
     content: String,
-    then: Option<Current>,
-    bench: Arc<Workbench>,
 }
 
 impl Write {
-    fn prepare(wanted: Wanted, cx: &ToolContext, bench: Arc<Workbench>) -> Result<(Plan, Self), ToolError> {
-        let place = Place::resolve(&wanted.file_path, cx)?;
-        let then = look(&place)?;
-        let before = then.as_ref().map(|then| then.decoded.text.as_str());
-        refuse_omission(&wanted.content, before.unwrap_or_default())?;
-        let (after, _) = compose(&wanted.content, then.as_ref(), &place)?;
-        let verb = if then.is_some() { "Overwrite" } else { "Create" };
-        let plan = changing(
-            "write_file",
-            format!("{verb} {}", place.title(cx)),
-            vec![Effect::Write { path: place.real.clone() }],
-            preview(&place, before, &after),
-        );
-        Ok((plan, Self { place, content: wanted.content, then, bench }))
+    fn begin(wanted: Wanted, cx: &ToolContext, bench: Arc<Workbench>) -> Begun<Self> {
+        let target = Target::find(&wanted.file_path, cx, bench)?;
+        let then = target.then.as_ref();
+        refuse_omission(&wanted.content, then.map_or("", |then| then.decoded.text.as_str()))?;
+        let (after, _) = compose(&wanted.content, then, &target.place)?;
+        let plan = target.plan("write_file", "Overwrite", &after, cx);
+        Ok((plan, Self { target, content: wanted.content }))
     }
 
     fn run(&self) -> Result<ToolOutput, ToolError> {
-        self.place.again()?;
-        let now = look(&self.place)?;
-        if !self.bench.is_expected(&self.place, self.then.as_ref(), now.as_ref()) {
-            return Err(stale(&self.place.path));
+        let place = &self.target.place;
+        let now = self.target.now()?;
+        let now = now.as_ref();
+        if !self.target.is_expected(now) {
+            return Err(stale(&place.path));
         }
-        let (after, bytes) = compose(&self.content, now.as_ref(), &self.place)?;
-        let name = printable(&self.place.path);
-        let before = now.as_ref().map(|now| now.bytes.as_slice());
-        if before == Some(bytes.as_slice()) {
+        let (after, bytes) = compose(&self.content, now, place)?;
+        let name = printable(&place.path);
+        if now.is_some_and(|now| now.bytes == bytes) {
             return Ok(said(
                 format!("{name} already has exactly this content."),
                 format!("No change of {name}"),
             ));
         }
-        let changed = self.bench.write(&self.place, before, &bytes)?;
-        let before = now.as_ref().map(|now| now.decoded.text.as_str());
-        let done = match before {
-            Some(_) => format!("Overwrote {name}."),
-            None => format!("Created {name}."),
-        };
-        let mut output = said(done, change::diff(&self.place.path, before, &after));
-        output.changes.push(changed);
-        Ok(output)
+        let did = if now.is_some() { "Overwrote" } else { "Created" };
+        self.target.write(now, (&after, &bytes), |_| format!("{did} {name}."))
     }
 }
 

@@ -13,10 +13,10 @@ use globset::GlobSet;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{Filter, patterns, walk};
+use super::{Filter, LIMIT, patterns, place, shown, walk};
 use crate::args::Schema;
 use crate::files::expect_folder;
-use crate::invocation::{Prepared, Stop, check, failure, read_within, reading, said};
+use crate::invocation::{Prepared, Stop, failure, read_within, reading, said};
 use crate::paths::{Place, printable};
 
 /// How many paths are shown.
@@ -25,7 +25,6 @@ const MOST_PATHS: usize = 1000;
 const MOST_FOUND: usize = 100_000;
 /// Files changed within this time come first, the last changed at the top.
 const RECENT: Duration = Duration::from_secs(24 * 60 * 60);
-const LIMIT: Duration = Duration::from_secs(30);
 
 /// Finds files by a pattern of their path.
 pub struct Glob {
@@ -72,9 +71,7 @@ impl Tool for Glob {
     ) -> BoxFuture<'a, Result<Box<dyn Invocation>, ToolError>> {
         Box::pin(async move {
             let mut wanted: Wanted = self.schema.read(args)?;
-            let folder = wanted.dir_path.take().filter(|path| !path.is_empty());
-            let context = cx.clone();
-            let place = check(move || Place::resolve(folder.as_deref().unwrap_or("."), &context)).await?;
+            let place = place(wanted.dir_path.take(), cx).await?;
             let search = Search::new(&wanted, place)?;
             let effects = vec![Effect::Read { path: search.place.real.clone() }];
             let title = format!("Find {} in {}", shown(&wanted.pattern), search.place.title(cx));
@@ -84,11 +81,6 @@ impl Tool for Glob {
             }))
         })
     }
-}
-
-fn shown(pattern: &str) -> String {
-    let short: String = pattern.chars().filter(|c| !c.is_control()).take(200).collect();
-    format!("'{short}'")
 }
 
 struct Search {

@@ -3,7 +3,6 @@
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 use charla_proto::tool::Tool;
 use charla_proto::{
@@ -20,9 +19,9 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::report::{FileMatches, Line, Report};
-use super::{Filter, LONGEST_PATTERN, name_patterns, walk};
+use super::{Filter, LIMIT, LONGEST_PATTERN, name_patterns, place, shown, walk};
 use crate::args::Schema;
-use crate::invocation::{Prepared, Stop, check, failure, read_within, reading};
+use crate::invocation::{Prepared, Stop, failure, read_within, reading};
 use crate::paths::{Kind, Place, missing, open_regular, special};
 
 /// How many matches are shown unless told otherwise.
@@ -33,7 +32,6 @@ const MOST_MATCHES: usize = 20_000;
 const MOST_CONTEXT: usize = 200;
 /// Files with longer lines than this are left out.
 const MOST_LINE_BYTES: usize = 32 << 20;
-pub(super) const LIMIT: Duration = Duration::from_secs(30);
 
 /// Finds text in files by a regular expression.
 pub struct GrepSearch {
@@ -100,12 +98,10 @@ impl Tool for GrepSearch {
     ) -> BoxFuture<'a, Result<Box<dyn Invocation>, ToolError>> {
         Box::pin(async move {
             let mut wanted: Wanted = self.schema.read(args)?;
-            let folder = wanted.dir_path.take().filter(|path| !path.is_empty());
-            let context = cx.clone();
-            let place = check(move || Place::resolve(folder.as_deref().unwrap_or("."), &context)).await?;
+            let place = place(wanted.dir_path.take(), cx).await?;
             let search = Search::new(wanted, place)?;
             let effects = vec![Effect::Read { path: search.place.real.clone() }];
-            let title = format!("Search {} for {}", search.place.title(cx), search.shown_pattern());
+            let title = format!("Search {} for {}", search.place.title(cx), shown(&search.wanted.pattern));
             let plan = reading("grep_search", title, effects);
             Ok(Prepared::boxed(plan, move |cx| {
                 read_within(LIMIT, cx.cancelled, move |stop| search.run(stop))
@@ -132,11 +128,6 @@ impl Search {
         Ok(Self { place, wanted, matcher, excluded, included })
     }
 
-    fn shown_pattern(&self) -> String {
-        let short: String = self.wanted.pattern.chars().filter(|c| !c.is_control()).take(200).collect();
-        format!("'{short}'")
-    }
-
     fn run(&self, stop: &Stop) -> Result<ToolOutput, ToolError> {
         self.place.again()?;
         let (before, after) = self.context();
@@ -154,7 +145,7 @@ impl Search {
             self.widen(&mut report, stop);
         }
         report.late = stop.is_late();
-        Ok(report.in_words(&self.place, &self.shown_pattern(), self.wanted.names_only))
+        Ok(report.in_words(&self.place, &shown(&self.wanted.pattern), self.wanted.names_only))
     }
 
     /// Lines before and after each match.

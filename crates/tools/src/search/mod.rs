@@ -5,20 +5,37 @@ mod grep;
 mod report;
 
 use std::path::Path;
+use std::time::Duration;
 
-use charla_proto::ToolError;
+use charla_proto::{ToolContext, ToolError};
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use ignore::WalkBuilder;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::invocation::failure;
+use crate::invocation::{check, failure};
+use crate::paths::Place;
 
 pub use glob::Glob;
 pub use grep::GrepSearch;
 
 /// Longer patterns are no patterns anybody means.
 const LONGEST_PATTERN: usize = 10_000;
+/// How long a search may take.
+const LIMIT: Duration = Duration::from_secs(30);
+
+/// The folder that a call names; the working folder when it names none.
+async fn place(given: Option<String>, cx: &ToolContext) -> Result<Place, ToolError> {
+    let given = given.filter(|path| !path.is_empty());
+    let context = cx.clone();
+    check(move || Place::resolve(given.as_deref().unwrap_or("."), &context)).await
+}
+
+/// A pattern as a person is shown it.
+fn shown(pattern: &str) -> String {
+    let short: String = pattern.chars().filter(|c| !c.is_control()).take(200).collect();
+    format!("'{short}'")
+}
 
 /// Which ignore files count.
 #[derive(Clone, Copy, Debug, Deserialize)]

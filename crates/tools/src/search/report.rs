@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use charla_proto::ToolOutput;
 
-use super::grep::LIMIT;
+use super::LIMIT;
 use crate::files::MOST_LINE_CHARS;
 use crate::invocation::said;
 use crate::paths::{Place, printable};

@@ -1,9 +1,10 @@
 //! How the built-in model is spoken to.
 //!
-//! A model of this size understands a request by its likeness to others. So its tools have names of one plain word, it is shown
-//! examples, among them those most like what the user asks now, and what it hands to a tool must be words that it was given:
-//! the engine's grammar, made from the declarations, lets it write nothing else. When a tool has run it answers with what
-//! that returned, and the turn ends there: plans of several steps are beyond it.
+//! A model of this size understands a request by its likeness to others. So its tools have names of one plain
+//! word, it is shown examples, among them those most like what the user asks now, and what it hands to a tool
+//! must be words that it was given: the engine's grammar, made from the declarations, lets it write nothing
+//! else. When a tool has run it answers with what that returned, and the turn ends there: plans of several
+//! steps are beyond it.
 
 mod examples;
 mod spans;
@@ -12,7 +13,8 @@ mod telling;
 use std::sync::Arc;
 
 use charla_proto::{
-    Content, FunctionDeclaration, GenerateRequest, GenerateResponse, Part, PartKind, Role, Tool,
+    Content, FunctionCallingMode, FunctionDeclaration, GenerateRequest, GenerateResponse, Part, PartKind,
+    Role, Tool,
 };
 use serde_json::json;
 
@@ -52,13 +54,11 @@ pub struct Speech {
 impl Speech {
     /// The request as the model understands it best, and the words it was put in.
     pub fn of(request: &GenerateRequest) -> (GenerateRequest, Self) {
-        let declared: Vec<&str> = request.function_declarations().map(|tool| tool.name.as_str()).collect();
-        let speech = Self {
-            words: WORDS
-                .iter()
-                .filter(|word| declared.contains(&word.tool) && !declared.contains(&word.name))
-                .collect(),
-        };
+        // A request that forbids calls (for a summary) only needs the tools of earlier ones declared.
+        let offered = request.function_declarations().filter(|_| !forbids_calls(request));
+        let offered: Vec<&str> = offered.map(|tool| tool.name.as_str()).collect();
+        let words = WORDS.iter().filter(|word| offered.contains(&word.tool) && !offered.contains(&word.name));
+        let speech = Self { words: words.collect() };
         let plain = if speech.words.is_empty() { request.clone() } else { speech.put(request) };
         (plain, speech)
     }
@@ -159,6 +159,11 @@ impl Speech {
     }
 }
 
+fn forbids_calls(request: &GenerateRequest) -> bool {
+    let config = request.tool_config.as_ref().map(|config| &config.function_calling_config);
+    config.is_some_and(|config| config.mode == FunctionCallingMode::None)
+}
+
 /// True for what the user said, as opposed to what a tool returned.
 fn is_asking(content: &Content) -> bool {
     content.role == Role::User
@@ -168,7 +173,7 @@ fn is_asking(content: &Content) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use charla_proto::{Candidate, FunctionCall, FunctionResponse};
+    use charla_proto::{Candidate, FunctionCall, FunctionCallingConfig, FunctionResponse, ToolConfig};
     use serde_json::{Map, Value};
 
     use super::*;
@@ -255,6 +260,16 @@ mod tests {
     fn without_tools_nothing_is_changed() {
         let plain = request(&[], vec![Content::user("Sum this up")]);
         assert_eq!(Speech::of(&plain).0.contents, plain.contents);
+    }
+
+    #[test]
+    fn a_request_that_forbids_calls_is_left_as_it_is() {
+        let contents = vec![Content::user("List src"), called("list_directory"), Content::user("Sum it up")];
+        let mut asked = request(&["list_directory"], contents);
+        let mode = FunctionCallingMode::None;
+        let function_calling_config = FunctionCallingConfig { mode, ..FunctionCallingConfig::default() };
+        asked.tool_config = Some(ToolConfig { function_calling_config });
+        assert_eq!(Speech::of(&asked).0, asked);
     }
 
     #[test]

@@ -8,6 +8,8 @@ const WORDS: usize = 8;
 const SHORT: usize = 40;
 /// The grammar must stay small: the engine tries each value at each step.
 const MOST: usize = 400;
+/// Bytes of a value. What is longer is pasted, and neither a name nor a command.
+const LONGEST: usize = 300;
 
 /// Runs of the request's words. Empty when there is nothing to choose from; then anything may be written.
 pub(super) fn of(request: &str) -> Vec<String> {
@@ -32,7 +34,8 @@ fn bare(run: &str) -> &str {
 }
 
 fn add(span: &str, spans: &mut Vec<String>) {
-    if !span.is_empty() && spans.len() < MOST && !spans.iter().any(|known| known == span) {
+    let fits = !span.is_empty() && span.len() <= LONGEST && spans.len() < MOST;
+    if fits && !spans.iter().any(|known| known == span) {
         spans.push(span.to_owned());
     }
 }
@@ -57,5 +60,12 @@ mod tests {
         assert_eq!(spans.len(), MOST);
         assert!(!spans.iter().any(|span| span.contains(' ')));
         assert!(of("").is_empty() && of("List").is_empty());
+    }
+
+    #[test]
+    fn pasted_text_without_blanks_is_not_offered() {
+        let pasted = "x".repeat(20_000);
+        assert_eq!(of(&format!("Explain {pasted} please")), ["Explain", "please"]);
+        assert!(of(&pasted).is_empty());
     }
 }

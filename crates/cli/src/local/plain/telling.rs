@@ -1,7 +1,7 @@
 //! What the model says after a tool has run.
 //!
-//! In words of its own a model of this size says what is not so. It answers with lines of the result instead: a grammar
-//! lets it choose where to begin and where to end.
+//! In words of its own a model of this size says what is not so. It answers with lines of the result instead:
+//! a grammar lets it choose where to begin and where to end.
 
 use std::fmt::Write;
 use std::sync::Arc;

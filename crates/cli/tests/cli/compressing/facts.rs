@@ -76,14 +76,10 @@ fn planted(server: &Server, wire: WireKind, window: u32) -> Place {
         place = place.file(&format!("notes-{n}.txt"), &file(facts, [0, 15, 28][n]));
     }
     for (n, fact) in WORDS.iter().enumerate() {
-        let run = place.run(
-            &[&["-p"][..], &[&format!("step-{n} of the work. {fact}. Go on.")]]
-                .concat()
-                .iter()
-                .copied()
-                .chain((n > 0).then_some("--resume"))
-                .collect::<Vec<_>>(),
-        );
+        let prompt = format!("step-{n} of the work. {fact}. Go on.");
+        let mut arguments = vec!["-p", &prompt];
+        arguments.extend((n > 0).then_some("--resume"));
+        let run = place.run(&arguments);
         assert_eq!(run.code, Some(0), "{}", run.err);
     }
     place
@@ -105,9 +101,14 @@ fn twenty_planted_facts_are_all_in_the_next_request() {
         assert_eq!(go_on(&place, "/compress").out.matches("Compressed the conversation").count(), 1);
         go_on(&place, "and now?");
         check(&server, wire, "asked for");
-        // The facts are in the snapshot, not only in what was kept.
-        let told = last_request(&server);
-        assert!(told.contains("The session so far, told in short") && summaries(&server) == 1);
+        // The older ones are in the snapshot, not only in what was kept.
+        let sent = last_request(&server);
+        let (_, told) = sent.split_once("The session so far, told in short").unwrap();
+        let (snapshot, _) = told.split_once("</state_snapshot>").unwrap();
+        for fact in [WORDS[0], ANSWERS[0], FILES[0], FILES[1]] {
+            assert!(snapshot.contains(fact), "{wire:?}: {fact} is not in {snapshot}");
+        }
+        assert_eq!(summaries(&server), 1);
     }
 }
 

@@ -2,7 +2,9 @@
 
 use std::sync::Weak;
 
-use super::room::{SNAPSHOT, start, world};
+use charla_proto::CompressionStatus;
+
+use super::room::{SNAPSHOT, compression, sent, start, talk, world};
 use super::*;
 
 /// The contents of all prompts, to see which still live.
@@ -57,7 +59,7 @@ async fn two_thousand_turns_leave_only_what_is_sent_in_memory() {
     assert_eq!(bounded.sent(), folded.sent());
 
     run.session.send(Command::Restore).await;
-    let report = super::room::compression(&mut run).await;
+    let report = compression(&mut run).await;
     assert_eq!(report.messages, 8_000);
 }
 
@@ -109,4 +111,41 @@ async fn a_subscriber_that_lags_far_behind_still_gets_every_record() {
     }
     let last = world.journal.lock().unwrap().last().unwrap().seq;
     assert_eq!(seqs, (2..=last).collect::<Vec<_>>());
+}
+
+/// The session says that its journal failed, and does nothing more.
+async fn broken(run: &mut Run) {
+    while !matches!(run.event().await, SessionEvent::Broken(_)) {}
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_process_that_dies_while_it_compresses_or_restores_leaves_the_conversation_as_it_was() {
+    let world = world();
+    world.summarise(SNAPSHOT);
+    let mut run = start(&world, 100_000);
+    talk(&mut run).await;
+    let whole = sent(&world);
+    *world.room.lock().unwrap() = Some(0);
+    run.session.send(Command::Compress).await;
+    broken(&mut run).await;
+    assert_eq!(sent(&world), whole);
+
+    *world.room.lock().unwrap() = None;
+    let mut run = start(&world, 100_000);
+    run.session.send(Command::Compress).await;
+    assert_eq!(compression(&mut run).await.status, CompressionStatus::Compressed);
+    let short = sent(&world);
+    *world.room.lock().unwrap() = Some(0);
+    run.session.send(Command::Restore).await;
+    broken(&mut run).await;
+    assert_eq!(sent(&world), short);
+
+    *world.room.lock().unwrap() = None;
+    let mut run = start(&world, 100_000);
+    run.session.send(Command::Restore).await;
+    assert_eq!(compression(&mut run).await.status, CompressionStatus::Restored);
+    assert_eq!(sent(&world), whole);
+    run.prompt("and now?").await;
+    assert_eq!(run.end().await, TurnEnd::Finished);
+    assert_eq!(world.requests.lock().unwrap().last().unwrap().contents.len(), whole.len() + 1);
 }

@@ -1,6 +1,9 @@
 //! Compression: what is kept, what can be taken back, what is done when nothing helps.
 
-use charla_proto::{CompressionReport, CompressionStatus, CompressionTrigger, PreCompress};
+use charla_proto::{
+    CompressionReport, CompressionStatus, CompressionTrigger, ModelContent, PreCompress, TurnEnded,
+    TurnStarted, UsageMetadata,
+};
 
 use super::*;
 use crate::compress::Counter;
@@ -188,6 +191,27 @@ async fn what_may_fit_by_a_better_count_is_left_to_the_server() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn absurd_figures_of_a_server_do_not_stop_a_short_conversation() {
+    let world = world();
+    let usage = UsageMetadata { prompt_token_count: Some(u64::MAX), ..UsageMetadata::default() };
+    let said = Arc::new(Content::model("Hello."));
+    let said = ModelContent { turn: 1, content: said, finish: Some(FinishReason::Stop), usage: Some(usage) };
+    let prompt = Arc::new(Content::user("hi"));
+    let ended = TurnEnded { turn: 1, end: TurnEnd::Finished, detail: None, error: None };
+    let facts = [
+        Fact::TurnStarted(TurnStarted { turn: 1, prompt }),
+        Fact::ModelContent(Box::new(said)),
+        Fact::TurnEnded(Box::new(ended)),
+    ];
+    let records = facts.into_iter().zip(2..).map(|(fact, seq)| Record { seq, at: 0, fact });
+    world.journal.lock().unwrap().extend(records);
+    let mut run = start(&world, 2_000);
+    run.prompt("and now?").await;
+    assert_eq!(run.end().await, TurnEnd::Finished);
+    assert_eq!(last_request(&run), "hi\nHello.\nand now?");
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_instruction_that_fills_the_window_is_named_and_costs_no_summary() {
     let world = world();
     world.summarise(SNAPSHOT);
@@ -229,6 +253,20 @@ async fn a_huge_result_is_cut_and_the_model_is_told_where_the_whole_is() {
         _ => false,
     });
     assert!(whole);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cut_result_that_is_rewound_leaves_nothing_to_restore() {
+    let world = world();
+    *world.replies.lock().unwrap() = vec![Reply::Calls(vec![("read", 60_000)])];
+    let mut run = start(&world, 3_000);
+    run.prompt("read it").await;
+    assert_eq!(run.end().await, TurnEnd::Finished);
+    let mut conversation = Conversation::of(&*world.journal.lock().unwrap());
+    assert!(conversation.is_shortened());
+    let rewound = charla_proto::Rewound { to: conversation.turn_starts().next().unwrap() };
+    conversation.apply(&Record { seq: conversation.seq + 1, at: 0, fact: Fact::Rewound(rewound) });
+    assert!(!conversation.is_shortened());
 }
 
 #[tokio::test(start_paused = true)]

@@ -111,7 +111,8 @@ async fn a_failure_is_not_paid_for_again_until_the_conversation_has_grown() {
             assert_eq!(run.end().await, TurnEnd::Finished, "{name}");
             run = start(&world, 4_000);
         }
-        // Eight prompts above the threshold would be eight summaries: it has grown by a tenth of the window twice.
+        // Eight prompts above the threshold would be eight summaries: it has grown by a tenth of the window
+        // twice.
         let asked = *world.summaries.lock().unwrap();
         assert!((1..=2).contains(&asked), "{name}: {asked}");
     }

@@ -53,10 +53,10 @@ impl Default for TextToolsOptions {
 
 /// A generator that lets any model use tools, on any wire.
 ///
-/// What goes out has no tools: they are explained in words, earlier calls and results stand in the conversation as
-/// text. What comes in is read as it comes: prose passes, calls are held back, and only calls of tools the request
-/// declares count. A conversation may change between this layer and native tools at any time, because both leave
-/// the same function calls and responses in it.
+/// What goes out has no tools: they are explained in words, earlier calls and results stand in the
+/// conversation as text. What comes in is read as it comes: prose passes, calls are held back, and only calls
+/// of tools the request declares count. A conversation may change between this layer and native tools at any
+/// time, because both leave the same function calls and responses in it.
 pub struct TextTools {
     inner: Arc<dyn ContentGenerator>,
     options: TextToolsOptions,
@@ -135,8 +135,9 @@ impl Reading {
     }
 }
 
-/// Splits a whole text, given in these pieces, into what is shown and the names and arguments of the calls in it, with
-/// the text they were written in. For tools that look at answers outside a conversation, and for tests.
+/// Splits a whole text, given in these pieces, into what is shown and the names and arguments of the calls in
+/// it, with the text they were written in. For tools that look at answers outside a conversation, and for
+/// tests.
 pub fn split_text<'a>(
     tools: &[Arc<charla_proto::FunctionDeclaration>],
     pieces: impl IntoIterator<Item = &'a str>,

@@ -49,8 +49,8 @@ pub fn in_stream(document: &Value) -> LlmError {
     error
 }
 
-/// True when the server refuses calls that come back without the thoughts before them (DeepSeek, Kimi, and gateways
-/// to them).
+/// True when the server refuses calls that come back without the thoughts before them (DeepSeek, Kimi, and
+/// gateways to them).
 pub fn misses_thoughts(error: &LlmError) -> bool {
     let words = error.message.to_lowercase();
     error.kind == LlmErrorKind::InvalidRequest

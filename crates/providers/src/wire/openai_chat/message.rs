@@ -137,8 +137,8 @@ fn wants_thoughts(target: &Target) -> bool {
     target.endpoint.quirks.reasoning_replay == ReasoningReplay::ToolCalls
 }
 
-/// Words in place of thoughts that nobody has. The ids make them differ from turn to turn: a model that reads the
-/// same words everywhere begins to write them itself.
+/// Words in place of thoughts that nobody has. The ids make them differ from turn to turn: a model that reads
+/// the same words everywhere begins to write them itself.
 fn stand_in(content: &Content) -> String {
     let calls = content.function_calls().map(|call| match &call.id {
         Some(id) => format!("{} ({id})", call.name),

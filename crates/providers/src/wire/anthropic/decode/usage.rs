@@ -32,9 +32,9 @@ impl Usage {
         if self.input.is_none() && self.output.is_none() {
             return None;
         }
-        let cached = self.cache_read.unwrap_or(0) + self.cache_write.unwrap_or(0);
+        let cached = self.cache_read.unwrap_or(0).saturating_add(self.cache_write.unwrap_or(0));
         Some(UsageMetadata {
-            prompt_token_count: self.input.map(|input| input + cached),
+            prompt_token_count: self.input.map(|input| input.saturating_add(cached)),
             candidates_token_count: self
                 .output
                 .map(|output| output.saturating_sub(self.thinking.unwrap_or(0))),

@@ -1,0 +1,140 @@
+//! Questions put to a person, and what comes of the answers.
+
+use charla_proto::ConfirmationDetail;
+
+use super::*;
+
+#[tokio::test(start_paused = true)]
+async fn the_first_answer_wins_and_a_late_one_is_told_who_won() {
+    let mut run = Run::new(vec![Reply::Calls(vec![("hang", 1), ("write", 2)])], true);
+    run.prompt("go").await;
+    let (first, _second) = (run.asked().await, run.asked().await);
+    assert_eq!(run.session.answer(&first, Outcome::ProceedOnce, "anna").await, Answered::Accepted);
+    let late = run.session.answer(&first, Outcome::Cancel { reason: None }, "bob").await;
+    assert_eq!(late, Answered::Late { outcome: Outcome::ProceedOnce, by: "anna".to_owned() });
+    assert_eq!(run.session.answer("nothing", Outcome::ProceedOnce, "bob").await, Answered::Unknown);
+}
+
+#[tokio::test(start_paused = true)]
+async fn with_nobody_to_ask_the_answer_is_a_recorded_no() {
+    let mut run = Run::new(vec![Reply::Calls(vec![("write", 1)]), Reply::Text("sorry")], false);
+    run.prompt("go").await;
+    assert_eq!(run.end().await, TurnEnd::Finished);
+    assert!(run.world.ran.lock().unwrap().is_empty());
+    let journal = run.world.journal.lock().unwrap();
+    let by: Vec<_> = journal
+        .iter()
+        .filter_map(|record| match &record.fact {
+            Fact::ApprovalAnswered(answered) => Some(answered.by.clone()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(by, ["nobody"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_denied_unknown_failing_or_panicking_call_still_gets_a_response() {
+    let calls = vec![("write", 7), ("nonsense", 1), ("fail", 1), ("panic", 1), ("read", 99)];
+    let mut run = Run::new(vec![Reply::Calls(calls), Reply::Text("ok")], true);
+    run.session.send(Command::SetMode(ApprovalMode::Yolo)).await;
+    run.prompt("go").await;
+    assert_eq!(run.end().await, TurnEnd::Finished);
+    assert_eq!(run.statuses(), [CallStatus::Error; 5]);
+    let requests = run.world.requests.lock().unwrap();
+    assert_paired(&requests[1]);
+    let text: Vec<_> = requests[1].contents[2].function_responses().map(|r| r.to_text()).collect();
+    assert!(text[0].contains("denied by policy"), "{text:?}");
+    assert!(text[1].contains("Did you mean `read`?"), "{text:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_no_with_a_reason_goes_on_and_a_plain_no_ends_the_turn() {
+    let mut run = Run::new(vec![Reply::Calls(vec![("write", 1)]), Reply::Text("ok")], true);
+    run.prompt("go").await;
+    let approval = run.asked().await;
+    let reason = Some("use another file".to_owned());
+    run.session.answer(&approval, Outcome::Cancel { reason }, "me").await;
+    assert_eq!(run.end().await, TurnEnd::Finished);
+    let told =
+        run.world.requests.lock().unwrap()[1].contents[2].function_responses().next().unwrap().to_text();
+    assert!(told.contains("use another file"));
+    run.world.replies.lock().unwrap().push(Reply::Calls(vec![("write", 1), ("read", 1)]));
+    run.prompt("again").await;
+    let approval = run.asked().await;
+    run.session.answer(&approval, Outcome::Cancel { reason: None }, "me").await;
+    assert_eq!(run.end().await, TurnEnd::Cancelled);
+}
+
+#[tokio::test(start_paused = true)]
+async fn always_answers_the_same_question_that_is_open_already() {
+    let calls = vec![("write", 1), ("write", 1), ("write", 2)];
+    let mut run = Run::new(vec![Reply::Calls(calls)], true);
+    run.prompt("go").await;
+    let first = run.asked().await;
+    let (second, third) = (run.asked().await, run.asked().await);
+    run.session.answer(&first, Outcome::ProceedAlways, "me").await;
+    let late = run.session.answer(&second, Outcome::Cancel { reason: None }, "me").await;
+    assert!(matches!(late, Answered::Late { outcome: Outcome::ProceedOnce, .. }), "{late:?}");
+    run.session.answer(&third, Outcome::ProceedOnce, "me").await;
+    assert_eq!(run.end().await, TurnEnd::Finished);
+    assert_eq!(*run.world.ran.lock().unwrap(), ["write 1", "write 1", "write 2"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_always_that_was_not_offered_is_a_once() {
+    let step = || Reply::Calls(vec![("write", 9)]);
+    let mut run = Run::new(vec![step(), step()], true);
+    run.prompt("go").await;
+    for _ in 0..2 {
+        let approval = run.asked().await;
+        run.session.answer(&approval, Outcome::ProceedAlways, "me").await;
+    }
+    assert_eq!(run.end().await, TurnEnd::Finished);
+}
+
+#[tokio::test(start_paused = true)]
+async fn always_is_remembered_for_what_it_named() {
+    let step = || Reply::Calls(vec![("write", 1)]);
+    let mut run = Run::new(vec![step(), step(), Reply::Calls(vec![("write", 2)])], true);
+    run.prompt("go").await;
+    let approval = run.asked().await;
+    run.session.answer(&approval, Outcome::ProceedAlways, "me").await;
+    // The second `write 1` runs unasked; `write 2` asks.
+    let approval = run.asked().await;
+    assert_eq!(*run.world.ran.lock().unwrap(), ["write 1", "write 1"]);
+    run.session.answer(&approval, Outcome::Cancel { reason: None }, "me").await;
+    assert_eq!(run.end().await, TurnEnd::Cancelled);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_question_reaches_the_person_even_when_everything_is_allowed() {
+    let replies = vec![Reply::Calls(vec![("question", 1)]), Reply::Text("thanks")];
+    let mut run = Run::new(replies, true);
+    run.session.send(Command::SetMode(ApprovalMode::Yolo)).await;
+    run.prompt("go").await;
+    let asked = match run.until(|fact| matches!(fact, Fact::CallAsked(_))).await {
+        Fact::CallAsked(asked) => asked,
+        _ => unreachable!(),
+    };
+    assert!(matches!(asked.confirmation.detail, ConfirmationDetail::AskUser { .. }));
+    assert_eq!(asked.confirmation.always, None);
+    let answers = Outcome::Answers { answers: vec!["blue".to_owned()] };
+    assert_eq!(run.session.answer(&asked.approval, answers, "me").await, Answered::Accepted);
+    let ended = match run.until(|fact| matches!(fact, Fact::CallEnded(_))).await {
+        Fact::CallEnded(ended) => ended,
+        _ => unreachable!(),
+    };
+    assert_eq!(ended.response.response["output"], "said blue");
+    assert_eq!(run.end().await, TurnEnd::Finished);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_question_is_refused_when_nobody_is_there() {
+    let replies = vec![Reply::Calls(vec![("question", 1)]), Reply::Text("well then")];
+    let mut run = Run::new(replies, false);
+    run.session.send(Command::SetMode(ApprovalMode::Yolo)).await;
+    run.prompt("go").await;
+    assert_eq!(run.end().await, TurnEnd::Finished);
+    assert_eq!(run.statuses(), [CallStatus::Error]);
+    assert!(run.world.ran.lock().unwrap().is_empty());
+}

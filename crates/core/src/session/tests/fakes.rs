@@ -1,0 +1,321 @@
+//! A model, tools, rules and a journal that do as the test says.
+
+use charla_proto::tool::Tool as ToolTrait;
+use charla_proto::{
+    Args, BoxFuture, Candidate, ChunkStream, Effect, EmbedRequest, EmbedResponse, FunctionDeclaration,
+    Invocation, JournalReader, Lane, Missing, Plan, Preview, Question, RunContext, StreamEvent, TokenCount,
+    ToolError, ToolOutput, Verdict,
+};
+use futures_util::stream;
+
+use super::*;
+
+/// What the model does when asked.
+#[derive(Clone, Debug)]
+pub(crate) enum Reply {
+    Text(&'static str),
+    Calls(Vec<(&'static str, u32)>),
+    Fails,
+    /// The conversation is too long for it.
+    TooLong,
+    /// Says something and then nothing more.
+    Hangs,
+}
+
+/// Everything the fakes share with the test.
+#[derive(Default)]
+pub(crate) struct World {
+    pub(super) replies: Mutex<Vec<Reply>>,
+    pub(super) requests: Mutex<Vec<GenerateRequest>>,
+    pub(crate) journal: Mutex<Vec<Record>>,
+    pub(super) ran: Mutex<Vec<String>>,
+    /// How many more records the journal takes before the process "dies".
+    pub(super) room: Mutex<Option<usize>>,
+    pub(super) calls: Mutex<u32>,
+    /// Who summarises; `None` fails.
+    pub(super) summariser: Mutex<Option<Summariser>>,
+    pub(super) summaries: Mutex<u32>,
+}
+
+pub(super) type Summariser =
+    Arc<dyn Fn(&GenerateRequest) -> Result<GenerateResponse, LlmError> + Send + Sync>;
+
+/// An answer of these parts that ended for this reason.
+pub(super) fn ended_with(parts: Vec<Part>, finish: FinishReason) -> GenerateResponse {
+    let content = Some(Content::new(Role::Model, parts));
+    let candidate = Candidate { content, finish_reason: Some(finish), ..Candidate::default() };
+    GenerateResponse { candidates: vec![candidate], ..GenerateResponse::default() }
+}
+
+impl World {
+    /// Summaries say this from now on.
+    pub(crate) fn summarise(&self, text: impl Into<String>) {
+        let text = text.into();
+        let answer =
+            move |_: &GenerateRequest| Ok(ended_with(vec![Part::text(text.clone())], FinishReason::Stop));
+        *self.summariser.lock().unwrap() = Some(Arc::new(answer));
+    }
+}
+
+struct Model(Arc<World>);
+
+impl ContentGenerator for Model {
+    fn generate<'a>(
+        &'a self,
+        request: &'a GenerateRequest,
+    ) -> BoxFuture<'a, Result<GenerateResponse, LlmError>> {
+        *self.0.summaries.lock().unwrap() += 1;
+        let summariser = self.0.summariser.lock().unwrap().clone();
+        let answer = match summariser {
+            Some(summariser) => summariser(request),
+            None => Err(LlmError::new(LlmErrorKind::Server, "fake")),
+        };
+        Box::pin(std::future::ready(answer))
+    }
+
+    fn stream<'a>(&'a self, request: &'a GenerateRequest) -> BoxFuture<'a, Result<ChunkStream, LlmError>> {
+        self.0.requests.lock().unwrap().push(request.clone());
+        let mut replies = self.0.replies.lock().unwrap();
+        let reply = if replies.is_empty() { Reply::Text("done") } else { replies.remove(0) };
+        drop(replies);
+        let parts = match &reply {
+            Reply::Text(text) => vec![Part::text(*text)],
+            Reply::Calls(calls) => calls.iter().map(|(name, n)| self.call(name, *n)).collect(),
+            Reply::Hangs => vec![Part::text("partial")],
+            Reply::Fails | Reply::TooLong => vec![],
+        };
+        Box::pin(async move {
+            if matches!(reply, Reply::Fails) {
+                return Err(LlmError::new(LlmErrorKind::Server, "fake failure"));
+            }
+            if matches!(reply, Reply::TooLong) {
+                return Err(LlmError::new(LlmErrorKind::ContextOverflow, "too long"));
+            }
+            let hangs = matches!(reply, Reply::Hangs);
+            let candidate = Candidate {
+                content: Some(Content::new(Role::Model, parts)),
+                finish_reason: (!hangs).then_some(FinishReason::Stop),
+                ..Candidate::default()
+            };
+            let chunk = GenerateResponse { candidates: vec![candidate], ..GenerateResponse::default() };
+            let stream = stream::iter([Ok(StreamEvent::Chunk(chunk))]);
+            let tail = stream::once(async move {
+                if hangs {
+                    std::future::pending::<()>().await;
+                }
+                Err(LlmError::new(LlmErrorKind::Server, "never reached"))
+            });
+            if hangs {
+                return Ok(Box::pin(futures_util::StreamExt::chain(stream, tail)) as ChunkStream);
+            }
+            Ok(Box::pin(stream) as ChunkStream)
+        })
+    }
+
+    fn count_tokens<'a>(&'a self, _: &'a GenerateRequest) -> BoxFuture<'a, Result<TokenCount, LlmError>> {
+        Box::pin(async { Err(LlmError::new(LlmErrorKind::NotSupported, "fake")) })
+    }
+
+    fn embed<'a>(&'a self, _: &'a EmbedRequest) -> BoxFuture<'a, Result<EmbedResponse, LlmError>> {
+        Box::pin(async { Err(LlmError::new(LlmErrorKind::NotSupported, "fake")) })
+    }
+}
+
+impl Model {
+    fn call(&self, name: &str, n: u32) -> Part {
+        let mut calls = self.0.calls.lock().unwrap();
+        *calls += 1;
+        let args = Map::from_iter([("n".to_owned(), json!(n))]);
+        Part::function_call(FunctionCall::new(format!("call-{calls}"), name, args))
+    }
+}
+
+/// `read` and `write` succeed, `fail` fails, `panic` panics, `hang` waits for its cancellation, `question` asks
+/// the person and gives back what was said.
+struct FakeTool {
+    name: &'static str,
+    world: Arc<World>,
+    declaration: Arc<FunctionDeclaration>,
+}
+
+struct FakeInvocation {
+    plan: Plan,
+    n: u64,
+    world: Arc<World>,
+    answers: Vec<String>,
+}
+
+impl ToolTrait for FakeTool {
+    fn declaration(&self) -> &Arc<FunctionDeclaration> {
+        &self.declaration
+    }
+
+    fn prepare<'a>(
+        &'a self,
+        args: Args,
+        _: &'a ToolContext,
+    ) -> BoxFuture<'a, Result<Box<dyn Invocation>, ToolError>> {
+        Box::pin(async move {
+            let n = args.get("n").and_then(serde_json::Value::as_u64).unwrap_or_default();
+            if n == 99 {
+                return Err(ToolError { kind: "invalid_args".to_owned(), message: "n is 99".to_owned() });
+            }
+            let path = PathBuf::from(format!("/w/{n}"));
+            let reads = self.name == "read";
+            let plan = Plan {
+                tool: self.name.to_owned(),
+                args: Args::new(),
+                title: format!("{} {n}", self.name),
+                effects: vec![if reads { Effect::Read { path } } else { Effect::Write { path } }],
+                preview: match self.name {
+                    "question" => Preview::Questions { questions: vec![Question::default()] },
+                    _ => Preview::None,
+                },
+                lane: if reads { Lane::Shared } else { Lane::Exclusive },
+            };
+            let (world, answers) = (self.world.clone(), Vec::new());
+            Ok(Box::new(FakeInvocation { plan, n, world, answers }) as Box<dyn Invocation>)
+        })
+    }
+}
+
+impl Invocation for FakeInvocation {
+    fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    fn answered(&mut self, answers: Vec<String>) {
+        self.answers = answers;
+    }
+
+    fn run(self: Box<Self>, cx: RunContext) -> BoxFuture<'static, ToolOutput> {
+        Box::pin(async move {
+            self.world.ran.lock().unwrap().push(self.plan.title.clone());
+            (cx.live)("working");
+            let error = |kind: &str| ToolOutput {
+                error: Some(ToolError { kind: kind.to_owned(), message: kind.to_owned() }),
+                ..ToolOutput::default()
+            };
+            match self.plan.tool.as_str() {
+                "fail" => error("failed"),
+                "panic" => panic!("the tool panics"),
+                "hang" => {
+                    cx.cancelled.await;
+                    error("cancelled")
+                }
+                "question" => ToolOutput {
+                    content: vec![Part::text(format!("said {}", self.answers.join(", ")))],
+                    ..ToolOutput::default()
+                },
+                // A large number is the size of the result.
+                _ => ToolOutput {
+                    content: vec![Part::text(format!(
+                        "result {}{}",
+                        self.n,
+                        if self.n >= 1000 { "x".repeat(self.n as usize) } else { String::new() }
+                    ))],
+                    ..ToolOutput::default()
+                },
+            }
+        })
+    }
+}
+
+struct FakeToolbox(HashMap<&'static str, Arc<FakeTool>>);
+
+impl Toolbox for FakeToolbox {
+    fn get(&self, name: &str) -> Option<Arc<dyn ToolTrait>> {
+        self.0.get(name).map(|tool| tool.clone() as Arc<dyn ToolTrait>)
+    }
+
+    fn declarations(&self) -> Vec<Arc<FunctionDeclaration>> {
+        self.0.values().map(|tool| tool.declaration.clone()).collect()
+    }
+
+    fn nearest(&self, _: &str) -> Option<String> {
+        Some("read".to_owned())
+    }
+}
+
+/// Reading is free, `write 7` is denied, everything else asks; yolo allows all but the denied. A rule is the
+/// title of a call that is allowed.
+#[derive(Clone, Default)]
+struct Rules(Vec<String>);
+
+impl Policy for Rules {
+    fn judge(&self, plan: &Plan, mode: ApprovalMode) -> Verdict {
+        let rule = "test".to_owned();
+        if plan.title.ends_with(" 7") {
+            return Verdict::Deny { rule, reason: "seven".to_owned() };
+        }
+        let named = self.0.contains(&plan.title);
+        if plan.tool == "read" || mode == ApprovalMode::Yolo || named {
+            return Verdict::Allow { rule };
+        }
+        // `write 9` may never be allowed for good.
+        let always = (!plan.title.ends_with(" 9")).then(|| plan.title.clone());
+        let missing = Missing { what: plan.title.clone(), reason: "test".to_owned(), always };
+        Verdict::Ask { rule, missing: vec![missing] }
+    }
+
+    fn with_rules(&self, rules: &str) -> Result<Arc<dyn Policy>, String> {
+        let added = rules.lines().map(str::to_owned);
+        Ok(Arc::new(Rules(self.0.iter().cloned().chain(added).collect())))
+    }
+}
+
+struct MemoryJournal(Arc<World>);
+
+impl Journal for MemoryJournal {
+    fn append<'a>(&'a mut self, records: &'a [Record]) -> BoxFuture<'a, Result<(), JournalError>> {
+        Box::pin(async move {
+            let mut room = self.0.room.lock().unwrap();
+            if let Some(left) = &mut *room {
+                if *left < records.len() {
+                    return Err(JournalError::Io("the process died".to_owned()));
+                }
+                *left -= records.len();
+            }
+            self.0.journal.lock().unwrap().extend(records.iter().cloned());
+            Ok(())
+        })
+    }
+
+    fn reader(&self) -> Option<Arc<dyn JournalReader>> {
+        Some(Arc::new(MemoryJournal(self.0.clone())))
+    }
+}
+
+impl JournalReader for MemoryJournal {
+    fn read(&self, after: u64, each: &mut dyn FnMut(Record)) -> Result<(), JournalError> {
+        let records = self.0.journal.lock().unwrap().clone();
+        records.into_iter().filter(|record| record.seq > after).for_each(each);
+        Ok(())
+    }
+
+    fn place(&self) -> String {
+        "the journal of the test".to_owned()
+    }
+}
+
+pub(super) fn setup(world: &Arc<World>, somebody: bool) -> SessionSetup {
+    let tools = ["read", "write", "fail", "panic", "hang", "question"].map(|name| {
+        let declaration = FunctionDeclaration { name: name.to_owned(), ..FunctionDeclaration::default() };
+        let tool = FakeTool { name, world: world.clone(), declaration: Arc::new(declaration) };
+        (name, Arc::new(tool))
+    });
+    SessionSetup {
+        generator: Arc::new(Model(world.clone())),
+        toolbox: Arc::new(FakeToolbox(HashMap::from(tools))),
+        policy: Arc::new(Rules::default()),
+        journal: Box::new(MemoryJournal(world.clone())),
+        tool_context: ToolContext::default(),
+        template: GenerateRequest::new("m", vec![]),
+        limits: Limits { steps: Some(20), ..Limits::default() },
+        somebody_to_ask: somebody,
+        isolation: "none".to_owned(),
+        window: None,
+        compression: Compression::default(),
+        clock: || 0,
+    }
+}
