@@ -58,10 +58,7 @@ fn a_plain_no_ends_the_turn() {
 fn the_editor_decides_what_is_written() {
     let server = server(Script::new([write("Hello.\n"), "Done.".into()]));
     let place = place(&server);
-    let editor = place.path().join("editor.sh");
-    // Read by the shell and not run: what a process that was just forked still holds open for writing does not run.
-    std::fs::write(&editor, "printf 'Mine.\\n' > \"$2\"\n").unwrap();
-    let place = place.variable("VISUAL", &format!("sh '{}' --wait", editor.display()));
+    let place = place.variable("VISUAL", r#"sh -c 'printf "Mine.\n" > "$2"' editor --wait"#);
     let run = ask(&place, &[("e edit", "e\n")]);
     assert_eq!(run.code, Some(0), "{}", run.out);
     assert_eq!(place.read("hello.txt").as_deref(), Some("Mine.\n"));
