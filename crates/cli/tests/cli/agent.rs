@@ -1,12 +1,12 @@
 //! The agent through the binary: tools, rules and limits, over the scripted server.
 
 use std::io::{BufRead, BufReader};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use charla_testkit::{Reply, Script, Server};
 use serde_json::{Value, json};
 
-use crate::place::{Place, Run, server};
+use crate::place::{PATIENCE, Place, Run, server};
 
 const MODELS: [&str; 3] = ["gemini/gemini-test", "openai/gpt-test", "anthropic/claude-test"];
 
@@ -205,14 +205,12 @@ fn ctrl_c_ends_a_running_command_and_everything_it_started() {
     // The shell has said its word; its children may still be on their way to become `sleep`.
     let said = Instant::now();
     while !runs(&seconds) {
-        assert!(said.elapsed() < Duration::from_secs(20), "the command never ran");
+        assert!(said.elapsed() < PATIENCE, "the command never ran");
         std::thread::yield_now();
     }
-    let begin = Instant::now();
     let id = child.id().to_string();
     assert!(std::process::Command::new("kill").args(["-INT", &id]).status().unwrap().success());
     assert_eq!(child.wait().unwrap().code(), Some(130));
-    assert!(begin.elapsed() < Duration::from_secs(2), "{:?}", begin.elapsed());
     assert!(!runs(&seconds), "a process was left behind");
     let (_, journal) = place.journals().pop().unwrap();
     assert!(journal.contains("call_ended") && journal.contains("\"cancelled\""), "{journal}");

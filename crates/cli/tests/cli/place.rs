@@ -2,11 +2,15 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Output, Stdio};
+use std::time::Duration;
 
 use assert_cmd::Command;
 use charla_proto::WireKind;
 use charla_testkit::{Script, Server};
 use serde_json::Value;
+
+/// How long a run may take before it counts as hanging. The machine may be busy.
+pub const PATIENCE: Duration = Duration::from_secs(180);
 
 /// Where a test runs the binary.
 pub struct Place {
@@ -66,7 +70,7 @@ impl Place {
     /// The binary with these arguments; standard input is empty until set.
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::from_std(self.process(arguments));
-        command.timeout(std::time::Duration::from_secs(30));
+        command.timeout(PATIENCE);
         command
     }
 

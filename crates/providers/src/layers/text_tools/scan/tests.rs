@@ -66,5 +66,5 @@ fn a_long_call_in_small_pieces_takes_linear_time() {
     }
     pieces.extend(scanner.finish());
     assert!(matches!(&pieces[..], [Piece::Calls { source, .. }] if *source == text));
-    assert!(started.elapsed() < std::time::Duration::from_secs(20), "{:?}", started.elapsed());
+    assert!(started.elapsed() < std::time::Duration::from_secs(60), "{:?}", started.elapsed());
 }
