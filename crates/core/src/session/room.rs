@@ -89,7 +89,8 @@ impl Actor {
                 break;
             }
             let share = full.window as f64 * self.settings.compression.threshold / full.tokens as f64;
-            if !(automatic && self.cut_outputs(full.tokens, share).await?) {
+            let may_cut = automatic && self.outputs_matter(full.window);
+            if !(may_cut && self.cut_outputs(full.tokens, share).await?) {
                 let (tokens, window) = (full.tokens, full.window);
                 if (tokens as f64) < window as f64 * DOUBT {
                     break;
@@ -159,6 +160,14 @@ impl Actor {
     fn last_failure(&self) -> Option<u64> {
         let failed = self.ledger.conversation.compression_failed.as_ref();
         failed.filter(|failed| failed.model == self.settings.template.model).map(|failed| failed.tokens)
+    }
+
+    /// False when the rest of the conversation is too much by itself: then cutting what tools returned would lose it for
+    /// nothing.
+    fn outputs_matter(&self, window: u64) -> bool {
+        let mut request = self.next_request();
+        request.contents.retain(|content| content.function_responses().next().is_none());
+        (self.count(&request) as f64) < window as f64 * DOUBT
     }
 
     /// Sends large outputs cut from now on, the largest first, to come down to `share` of what there is; false
