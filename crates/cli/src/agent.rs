@@ -12,7 +12,6 @@ use charla_proto::tool::{Tool, Toolbox};
 use charla_proto::{
     ApprovalMode, Content, ContentGenerator, Conversation, GenerateRequest, Part, Role, ToolContext,
 };
-use charla_providers::tokens;
 use charla_store::Blobs;
 use charla_tools::ask_user::AskUser;
 use charla_tools::command::{ListBackgroundProcesses, ReadBackgroundOutput, RunShellCommand};
@@ -58,6 +57,8 @@ pub struct Mind {
     pub price: Option<[f64; 3]>,
     /// Tokens it can read and write together.
     pub window: Option<u32>,
+    /// Counts the tokens that a request takes of them.
+    pub count: Counter,
     /// How much it is told.
     pub manner: Manner,
     /// It calls no tools: it is offered none.
@@ -120,6 +121,7 @@ impl Agent<'_> {
         if offers_tools {
             registry = self.registry(&processes, mind.manner >= Manner::Few);
             self.discover(&mut registry, &processes, &mut notices).await;
+            notices.extend(self.unknown_tools(&registry, mind.manner >= Manner::Few));
         }
         let withheld = registry.withhold(|tool| !policy.offers(tool, self.mode, self.somebody_to_ask));
         let memory = self.memory(&roots);
@@ -154,7 +156,7 @@ impl Agent<'_> {
             },
             somebody_to_ask: self.somebody_to_ask,
             isolation: "none: it runs with your own rights".to_owned(),
-            window: mind.window.map(|window| (window, Arc::new(tokens::estimate) as Counter)),
+            window: mind.window.map(|window| (window, mind.count)),
             compression: wiring::compression(self.settings),
             clock: now,
         };
@@ -199,6 +201,21 @@ impl Agent<'_> {
             registry.register(Source::BuiltIn, tool);
         }
         registry
+    }
+
+    /// Tools that the settings ask for by a name that nothing has.
+    fn unknown_tools(&self, registry: &Registry, few: bool) -> Vec<String> {
+        let tools = &self.settings.tools;
+        let (key, wanted) = match few {
+            true => ("local.tools", self.settings.local.tools.as_ref()),
+            false => ("tools.core", tools.core.as_ref()),
+        };
+        // Offered only when somebody is there to be asked.
+        let absent: Vec<&str> = tools.exclude.iter().map(String::as_str).chain(["ask_user"]).collect();
+        let is_unknown = |name: &&str| registry.get(name).is_none() && !absent.contains(name);
+        let names = wanted.into_iter().flatten().filter_map(|entry| entry.split('(').next().map(str::trim));
+        let unknown = names.filter(is_unknown);
+        unknown.map(|name| format!("`{key}` names `{name}`, and there is no such tool")).collect()
     }
 
     fn web_fetch(&self) -> WebFetch {

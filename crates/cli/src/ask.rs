@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use charla_core::CancellationToken;
+use charla_core::compress::Counter;
 use charla_core::session::{Command, SessionHandle};
 use charla_proto::{ApprovalMode, Content};
 use charla_providers::layers::{LogSink, ToolMode};
+use charla_providers::tokens;
 use charla_tools::process::Processes;
 use serde_json::Value;
 
@@ -161,6 +163,10 @@ fn mind(
         _ => Manner::Full,
     };
     let steady = chain.first().is_some_and(Choice::is_steady);
+    let count: Counter = match (manner, tools) {
+        (Manner::Least, Some(ToolMode::Native)) => Arc::new(local::tokens),
+        _ => Arc::new(tokens::estimate),
+    };
     let client = wiring::client(settings, environment, chain.iter().any(Choice::is_encrypted))?;
     tracing::debug!(%model, fallbacks = chain.len().saturating_sub(1), "asking");
     Ok(Mind {
@@ -168,6 +174,7 @@ fn mind(
         template: wiring::request(&model, settings),
         price: row.as_ref().and_then(|row| row.price),
         window: row.as_ref().and_then(|row| row.context_window),
+        count,
         manner,
         chat_only: tools == Some(ToolMode::None),
         steady,

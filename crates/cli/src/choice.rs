@@ -256,7 +256,8 @@ impl<'a> Chooser<'a> {
             let entry = directory.find(local::PROVIDER)?;
             return Ok((local::choice(entry, None, self.settings, self.environment)?, None));
         }
-        Err(nothing_configured())
+        let state = local::state(self.settings, self.environment);
+        Err(nothing_configured(&state.unwrap_or_else(|why| why)))
     }
 
     /// A model of a server that was found, when it has one that chats.
@@ -311,7 +312,7 @@ fn about_running(choice: &Choice) -> String {
 
 /// Neither a model nor a key nor a server, and the built-in model may not be downloaded: says exactly what to
 /// do.
-fn nothing_configured() -> Failure {
+fn nothing_configured(built_in: &str) -> Failure {
     let hint = [
         "one of these is enough:",
         "1. export a key:  GEMINI_API_KEY, ANTHROPIC_API_KEY, OPENAI_API_KEY, OPENROUTER_API_KEY, …",
@@ -319,7 +320,7 @@ fn nothing_configured() -> Failure {
         "2. run a model here, such as Ollama:  ollama run qwen3, then charla -m ollama -p \"…\"",
         "3. name a server in ~/.charla/settings.json:",
         "   {\"model\": {\"name\": \"own/MODEL\"}, \"providers\": {\"own\": {\"baseUrl\": \"http://HOST:PORT/v1\"}}}",
-        "4. set the built-in small model up, where downloads are allowed: charla models pull",
+        &format!("4. set the built-in small model up: charla models pull; now it is {built_in}"),
         "`charla models` shows what was looked for and where",
     ];
     Failure::auth("no model is configured: there is no API key and no model was named")

@@ -1,6 +1,8 @@
 //! The engine as its users see it.
 
 use std::ffi::OsString;
+use std::fs::File;
+use std::io::Read;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex as StdMutex, MutexGuard, PoisonError, Weak};
@@ -167,7 +169,7 @@ impl Engine {
         let shared = Shared::new(options.store.running().join(self.kind(&program, &weights)), START_LIMIT);
         progress(Progress::Starting);
         let launch = |place: &Place| self.launch(&program, &weights, place);
-        shared.join_or_start(launch, &|| progress(Progress::Waiting)).await
+        shared.join_or_start(launch).await
     }
 
     /// Engines that may be shared have the same kind.
@@ -265,9 +267,8 @@ async fn leave_when_idle(inner: Weak<Inner>) {
 fn checked(path: &Path) -> Result<PathBuf, LocalError> {
     let not_a_model = |detail: String| LocalError::NotAModel { path: path.to_owned(), detail };
     let real = path.canonicalize().map_err(|error| not_a_model(error.to_string()))?;
-    let mut start = [0; MAGIC.len()];
-    let read =
-        std::fs::File::open(&real).and_then(|mut file| std::io::Read::read_exact(&mut file, &mut start));
+    let mut start = Vec::new();
+    let read = File::open(&real).and_then(|file| file.take(MAGIC.len() as u64).read_to_end(&mut start));
     read.map_err(|error| not_a_model(error.to_string()))?;
     if start != MAGIC {
         return Err(not_a_model("it is no GGUF file".to_owned()));

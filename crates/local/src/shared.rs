@@ -26,6 +26,8 @@ const LOOK_AGAIN: Duration = Duration::from_millis(50);
 const MOST_PORTS: u32 = 5;
 /// How much of the engine's last words is shown.
 const LAST_LINES: usize = 5;
+/// How many of its complaints are shown instead.
+const COMPLAINTS: usize = 2;
 
 /// Where an engine listens.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -80,10 +82,10 @@ impl Shared {
     pub(crate) async fn join_or_start(
         &self,
         launch: impl Fn(&Place) -> Launch,
-        waiting: &(dyn Fn() + Sync),
     ) -> Result<Membership, LocalError> {
         private_folder(&self.folder)?;
-        let _lock = lock(&self.folder.join("lock"), waiting).await?;
+        // Whether this process or another starts it makes no difference to the one who waits.
+        let _lock = lock(&self.folder.join("lock"), &|| {}).await?;
         match self.join().await {
             Some(membership) => Ok(membership),
             None => self.start(launch).await,
@@ -196,10 +198,62 @@ fn is_taken(port: u16) -> bool {
     TcpListener::bind(("127.0.0.1", port)).is_err()
 }
 
+/// What the engine complained of; when it did not, how its log ends.
 fn last_words(log: &Path) -> String {
     let text = std::fs::read(log).unwrap_or_default();
     let text = String::from_utf8_lossy(&text);
-    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
-    let last = lines.iter().skip(lines.len().saturating_sub(LAST_LINES)).copied().collect::<Vec<_>>();
-    format!("{} (all of it is in {})", last.join(" | "), log.display())
+    let mut complaints: Vec<&str> = text.lines().filter_map(complaint).collect();
+    complaints.dedup();
+    // The first is the cause, the others follow from it.
+    complaints.truncate(COMPLAINTS);
+    let words = match complaints.is_empty() {
+        false => complaints,
+        true => {
+            let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+            lines.iter().skip(lines.len().saturating_sub(LAST_LINES)).copied().collect()
+        }
+    };
+    format!("{} (all of it is in {})", words.join(" | "), log.display())
+}
+
+/// The text of a line that llama.cpp marked as an error: a time, the mark, the text.
+fn complaint(line: &str) -> Option<&str> {
+    let (time, rest) = line.split_once(' ')?;
+    let is_time = time.starts_with(|c: char| c.is_ascii_digit());
+    rest.strip_prefix("E ").filter(|_| is_time).map(str::trim)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words_of(log: &str) -> String {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("log");
+        std::fs::write(&path, log).unwrap();
+        let words = last_words(&path);
+        words.split(" (all of it").next().unwrap().to_owned()
+    }
+
+    #[test]
+    fn an_engine_that_ends_is_quoted_by_what_it_complained_of() {
+        let log = "0.00.003 I srv load_model: loading model 'cut.gguf'\n\
+                   0.00.022 E gguf_init_from_reader: failed to read key-value pairs\n\
+                   0.00.028 E llama_model_load: error loading model: cut.gguf\n\
+                   0.00.051 E srv load_model: failed to load model\n\
+                   Traceback (most recent call last):\n  File \"<string>\", line 41, in <module>\n\
+                   RuntimeError: Failed to init server\n";
+        assert_eq!(
+            words_of(log),
+            "gguf_init_from_reader: failed to read key-value pairs | llama_model_load: error loading model: cut.gguf"
+        );
+    }
+
+    #[test]
+    fn one_that_did_not_complain_is_quoted_by_its_last_lines() {
+        assert_eq!(
+            words_of("one\n\ntwo\nModuleNotFoundError: xllamacpp\n"),
+            "one | two | ModuleNotFoundError: xllamacpp"
+        );
+    }
 }

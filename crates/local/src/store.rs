@@ -330,12 +330,27 @@ impl Store {
     }
 }
 
-/// The last thing that was complained about.
+/// The last thing that was complained about. pip tells a network that cannot be reached by a warning, and then only that it
+/// found nothing.
 fn complaint(stderr: &[u8]) -> String {
     let text = String::from_utf8_lossy(stderr);
     let errors = text.lines().rev().find(|line| line.starts_with("ERROR:"));
     let last = errors.or_else(|| text.lines().rev().find(|line| !line.trim().is_empty()));
-    last.unwrap_or("it said nothing").trim_start_matches("ERROR:").trim().to_owned()
+    let last = last.unwrap_or("it said nothing").trim_start_matches("ERROR:").trim();
+    let unreachable = text.lines().find(|line| line.starts_with("WARNING:") && line.contains("connection"));
+    match unreachable {
+        Some(_) if last.contains("No matching distribution") => {
+            format!("the package index cannot be reached{}", reason(&text))
+        }
+        _ => last.to_owned(),
+    }
+}
+
+/// What the system said of the connection, as pip quotes it: `[Errno 111] Connection refused`.
+fn reason(text: &str) -> String {
+    let quoted = text.split_once("[Errno ").and_then(|(_, rest)| rest.split_once("] "));
+    let words = quoted.and_then(|(_, rest)| rest.split(['\'', ')', '\n']).next());
+    words.map(|words| format!(" ({words})")).unwrap_or_default()
 }
 
 fn move_into_place(from: &Path, to: &Path) -> Result<(), LocalError> {

@@ -5,9 +5,12 @@ use std::sync::Arc;
 
 use crate::{
     ApprovalMode, CallAsked, CallEnded, CallStatus, ChangesReverted, Compressed, CompressionFailed, Content,
-    Fact, FunctionCall, ModelContent, Outcome, OutputsCut, Part, PartKind, Record, Role, SessionStarted,
-    TurnEnd, UsageMetadata,
+    Fact, FunctionCall, LlmErrorKind, ModelContent, Outcome, OutputsCut, Part, PartKind, Record, Role,
+    SessionStarted, TurnEnd, UsageMetadata,
 };
+
+/// Characters that are kept of each text of a prompt that did not fit the window.
+const REFUSED_PROMPT: usize = 1000;
 
 /// A session as its records tell it. Folding a journal gives the same value as having been there.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -140,6 +143,9 @@ impl Conversation {
             }
             Fact::CallEnded(ended) => self.call_ended(record.seq, ended),
             Fact::TurnEnded(ended) => {
+                if ended.error == Some(LlmErrorKind::ContextOverflow) {
+                    self.cut_refused_prompt();
+                }
                 self.turn = None;
                 self.last_end = Some(ended.end);
             }
@@ -218,6 +224,28 @@ impl Conversation {
         }
     }
 
+    /// A prompt that was too long for the window is sent by its beginning from now on. It was refused and got no answer;
+    /// whole, it would stand in the way of every later prompt.
+    fn cut_refused_prompt(&mut self) {
+        let unanswered = self.turn.as_ref().is_some_and(|turn| turn.steps == 0);
+        let Some((seq, prompt)) = self.contents.last().filter(|_| unanswered) else { return };
+        let mut prompt = Content::clone(prompt);
+        let mut is_cut = false;
+        for part in &mut prompt.parts {
+            if let PartKind::Text(text) = &mut part.kind
+                && let Some((end, _)) = text.char_indices().nth(REFUSED_PROMPT)
+            {
+                text.truncate(end);
+                text.push_str("\n[… the rest did not fit the window and was left out …]");
+                is_cut = true;
+            }
+        }
+        if is_cut {
+            self.trimmed.insert(*seq, Arc::new(prompt));
+            self.last_usage = None;
+        }
+    }
+
     /// What is sent: the conversation, with what stands for its older part where it was compressed.
     pub fn sent(&self) -> Vec<(u64, Arc<Content>)> {
         let from = self.compressed.as_ref().map_or(0, |compressed| compressed.kept_from);
@@ -230,7 +258,7 @@ impl Conversation {
         stand_ins.chain(kept).collect()
     }
 
-    /// True when less is sent than was said: a summary stands for a part, or outputs are cut.
+    /// True when less is sent than was said: a summary stands for a part, or outputs or a refused prompt are cut.
     pub fn is_shortened(&self) -> bool {
         self.compressed.is_some() || !self.trimmed.is_empty()
     }

@@ -5,6 +5,7 @@
 //! Whatever happens, a renderer is told of exactly one ending.
 
 mod json;
+mod patience;
 mod stats;
 mod stream_json;
 mod text;
@@ -19,6 +20,7 @@ use charla_proto::{
 };
 use futures_util::future::poll_immediate;
 
+use self::patience::Patience;
 use self::stats::Stats;
 use crate::compression;
 use crate::exit::Failure;
@@ -106,6 +108,7 @@ pub struct View {
     asks: bool,
     /// When the next attempt begins, while a person at a terminal sees the wait passing.
     next_attempt: Option<Instant>,
+    patience: Patience,
 }
 
 impl View {
@@ -126,7 +129,14 @@ impl View {
             summing: false,
             stats: Stats::default(),
         };
-        Self { story, renderer, printer, asks: false, next_attempt: None }
+        Self {
+            story,
+            renderer,
+            printer,
+            asks: false,
+            next_attempt: None,
+            patience: Patience::new(Instant::now()),
+        }
     }
 
     /// The same view in another format. Only before anything was shown.
@@ -202,6 +212,7 @@ impl View {
     fn begin(&mut self, model: &str, prompt: &str) -> Result<(), Failure> {
         self.story.model = model.to_owned();
         self.story.stats.attempt(model, Instant::now());
+        self.patience = Patience::new(Instant::now());
         self.renderer.begin(&self.story, prompt, &mut self.printer)
     }
 
@@ -213,8 +224,7 @@ impl View {
             return Ok(event);
         }
         self.printer.flush()?;
-        loop {
-            let Some(when) = self.next_attempt else { return Ok(next.await) };
+        while let Some(when) = self.next_attempt {
             let left = when.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 self.next_attempt = None;
@@ -233,10 +243,27 @@ impl View {
                 () = tokio::time::sleep(std::time::Duration::from_secs_f64(tick.max(0.01))) => {}
             }
         }
+        if !(self.is_watched() && self.patience.is_for_model()) {
+            return Ok(next.await);
+        }
+        loop {
+            tokio::select! {
+                event = next.as_mut() => {
+                    self.printer.clear_fleeting();
+                    return Ok(event);
+                }
+                () = tokio::time::sleep(std::time::Duration::from_secs(1)) => {}
+            }
+            let model = self.story.stats.current_model().unwrap_or(&self.story.model);
+            if let Some(line) = self.patience.line(model, Instant::now()) {
+                self.printer.fleeting(&line);
+            }
+        }
     }
 
     /// Takes one event in; `Some` when it was the last.
     fn event(&mut self, event: TurnEvent) -> Result<Option<Result<(), Failure>>, Failure> {
+        self.patience.note(&event, Instant::now());
         let story = &mut self.story;
         match &event {
             TurnEvent::Content(text) => story.text.push_str(text),

@@ -22,7 +22,10 @@ pub async fn run(
         ModelsCommand::List => list(settings, environment, printer),
         ModelsCommand::Rm => {
             let freed = store(settings, environment)?.remove().await.map_err(|error| failure(&error))?;
-            printer.note(&format!("removed the built-in model: {} MB", freed / 1_000_000));
+            printer.note(&match freed {
+                0 => "nothing is installed, so nothing was removed".to_owned(),
+                _ => format!("removed the built-in model: {} MB", freed / 1_000_000),
+            });
             Ok(())
         }
     }

@@ -130,7 +130,7 @@ impl Held {
         let mut chunk = speech.restore(chunk);
         if let Some(candidate) = chunk.candidates.first_mut() {
             let more = candidate.content.as_ref().map(Content::text).unwrap_or_default();
-            self.ended = self.said.repeats_itself(&more);
+            self.ended = !speech.quotes && self.said.repeats_itself(&more);
             if self.ended {
                 candidate.finish_reason = Some(FinishReason::Stop);
             }

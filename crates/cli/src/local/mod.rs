@@ -13,7 +13,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use charla_local::{
     Engine, EngineOptions, LocalError, Model, Packages, Pip, ServerFacts, ServerKind, Store, WEIGHTS_NAME,
 };
-use charla_proto::ApprovalMode;
+use charla_proto::{ApprovalMode, GenerateRequest};
 use charla_tools::process::is_secret_name;
 
 pub use commands::run;
@@ -33,6 +33,16 @@ const WINDOW: u32 = 8192;
 const IDLE: Duration = Duration::from_secs(600);
 /// What a small model can be trusted to tell apart.
 const TOOLS: [&str; 4] = ["list_directory", "read_file", "grep_search", "run_shell_command"];
+
+/// The tokens of what the built-in model is told of this request: of a long conversation that is little. Results that are
+/// counted by themselves count as what is told of them.
+pub fn tokens(request: &GenerateRequest) -> u64 {
+    let told = match plain::told(&request.contents) {
+        Some(results) => results,
+        None => plain::Speech::of(request).0,
+    };
+    charla_providers::tokens::estimate(&told)
+}
 
 /// The names of the tools that a small model is offered.
 pub fn tools(settings: &Settings) -> Vec<String> {
@@ -152,7 +162,8 @@ fn failure(error: &LocalError) -> Failure {
         LocalError::Corrupt { .. } => "try again; if it stays so, the package index or a proxy changes files",
         LocalError::NotAModel { .. } => "name a GGUF file: -m local/PATH.gguf",
         LocalError::Start(_) => {
-            "a smaller `local.contextWindow` needs less memory; `charla models rm`, then `pull`, installs anew"
+            "a model file may be incomplete, or of a kind this engine does not know; a smaller `local.contextWindow` needs \
+             less memory; `charla models rm`, then `pull`, installs the engine anew"
         }
         LocalError::File { .. } => "CHARLA_CACHE names another folder",
     };

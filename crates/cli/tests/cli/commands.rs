@@ -133,7 +133,8 @@ fn the_built_in_model_is_not_downloaded_when_that_is_forbidden() {
         );
         assert!(run.err.contains("export a key"), "{}", run.err);
     }
-    assert_eq!(place.run(&["models", "rm"]).code, Some(0));
+    let run = place.run(&["models", "rm"]);
+    assert_eq!((run.code, run.err.as_str()), (Some(0), "nothing is installed, so nothing was removed\n"));
     let place = Place::new().variable("CHARLA_OFFLINE", "0").settings(r#"{"local": {"download": false}}"#);
     let run = place.run(&["models", "pull"]);
     assert!(run.err.contains("`local.download` is false"), "{}", run.err);

@@ -18,7 +18,7 @@ fn with_nothing_configured_and_no_downloads_the_ways_out_are_named() {
           2. run a model here, such as Ollama:  ollama run qwen3, then charla -m ollama -p "…"
           3. name a server in ~/.charla/settings.json:
              {"model": {"name": "own/MODEL"}, "providers": {"own": {"baseUrl": "http://HOST:PORT/v1"}}}
-          4. set the built-in small model up, where downloads are allowed: charla models pull
+          4. set the built-in small model up: charla models pull; now it is not installed, and downloads are forbidden (CHARLA_OFFLINE is set)
           `charla models` shows what was looked for and where
     "#);
 }

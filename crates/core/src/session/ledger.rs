@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use charla_proto::{Conversation, Fact, Journal, JournalError, JournalReader, Record};
+use charla_proto::{Conversation, Fact, Journal, JournalError, JournalReader, LlmErrorKind, Record};
 use tokio::sync::broadcast;
 
 use super::subscription::Recent;
@@ -113,5 +113,9 @@ impl Ledger {
 
 /// True for facts after which earlier contents are sent in another form, or not at all.
 fn changes_what_is_sent(fact: &Fact) -> bool {
-    matches!(fact, Fact::Rewound(_) | Fact::Compressed(_) | Fact::Restored(_) | Fact::OutputsCut(_))
+    match fact {
+        Fact::Rewound(_) | Fact::Compressed(_) | Fact::Restored(_) | Fact::OutputsCut(_) => true,
+        Fact::TurnEnded(ended) => ended.error == Some(LlmErrorKind::ContextOverflow),
+        _ => false,
+    }
 }

@@ -90,7 +90,8 @@ impl Actor {
                 break;
             }
             let share = full.window as f64 * self.settings.compression.threshold / full.tokens as f64;
-            if !(automatic && self.cut_outputs(full.tokens, share).await?) {
+            let may_cut = automatic && self.outputs_matter(full.window);
+            if !(may_cut && self.cut_outputs(full.tokens, share).await?) {
                 // By our own count: a server that answers requests beyond its window has figures, or a window, that
                 // are not what they seem.
                 let (tokens, window) = (self.count(&self.next_request()), full.window);
@@ -163,6 +164,14 @@ impl Actor {
     fn last_failure(&self) -> Option<u64> {
         let failed = self.ledger.conversation.compression_failed.as_ref();
         failed.filter(|failed| failed.model == self.settings.template.model).map(|failed| failed.tokens)
+    }
+
+    /// False when the rest of the conversation is too much by itself: then cutting what tools returned would lose it for
+    /// nothing.
+    fn outputs_matter(&self, window: u64) -> bool {
+        let mut request = self.next_request();
+        request.contents.retain(|content| content.function_responses().next().is_none());
+        (self.count(&request) as f64) < window as f64 * DOUBT
     }
 
     /// Sends large outputs cut from now on, the largest first, to come down to `share` of what there is; false

@@ -187,9 +187,11 @@ async fn an_engine_that_cannot_start_says_why() {
 #[tokio::test]
 async fn a_file_that_is_no_model_is_refused_before_anything_starts() {
     let machine = Machine::new();
-    std::fs::write(machine.path("own.gguf"), "text").unwrap();
-    let error = machine.engine().ensure(&|_| {}).await.unwrap_err();
-    assert!(error.to_string().contains("it is no GGUF file"), "{error}");
+    for content in ["some text", "", "GG"] {
+        std::fs::write(machine.path("own.gguf"), content).unwrap();
+        let error = machine.engine().ensure(&|_| {}).await.unwrap_err();
+        assert!(error.to_string().contains("it is no GGUF file"), "{error}");
+    }
     std::fs::remove_file(machine.path("own.gguf")).unwrap();
     let error = machine.engine().ensure(&|_| {}).await.unwrap_err();
     assert!(matches!(error, LocalError::NotAModel { .. }), "{error}");

@@ -219,6 +219,18 @@ async fn a_missing_package_is_told_in_the_words_of_pip() {
     assert!(error.to_string().contains("tiny-engine 9.9"), "{error}");
 }
 
+#[test]
+fn an_index_that_cannot_be_reached_is_not_told_as_a_missing_package() {
+    let retry = "WARNING: Retrying (Retry(total=0)) after connection broken by 'NewConnectionError('<HTTPConnection>: \
+                 Failed to establish a new connection: [Errno 111] Connection refused')': /simple/tiny-model/\n";
+    let missing = "ERROR: Could not find a version that satisfies the requirement tiny-model==1.0 (from versions: none)\n\
+                   ERROR: No matching distribution found for tiny-model==1.0\n";
+    let told = complaint(format!("{retry}{missing}").as_bytes());
+    assert_eq!(told, "the package index cannot be reached (Connection refused)");
+    assert_eq!(complaint(missing.as_bytes()), "No matching distribution found for tiny-model==1.0");
+    assert_eq!(complaint(b""), "it said nothing");
+}
+
 #[tokio::test]
 async fn nothing_is_downloaded_when_that_is_forbidden_but_what_is_there_is_used() {
     let setting = Setting::new();

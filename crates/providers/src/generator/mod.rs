@@ -166,8 +166,8 @@ impl Generator {
             status => {
                 let body = reply.body.read_some(ERROR_BODY, ERROR_PATIENCE).await;
                 let error = self.wire.error(&self.target, status, &reply.headers, &body);
-                // A model that is not there is told in JSON; a page means that the address is wrong.
-                let misled = status == 404 && is_web_page(&reply);
+                // A server that lacks a model speaks of it; any other 404 means that the address is wrong.
+                let misled = status == 404 && (is_web_page(&reply) || !self.speaks_of_model(&error));
                 Err(if misled { error.with_hint(self.address_hint()) } else { error })
             }
         }
@@ -194,6 +194,10 @@ impl Generator {
         error
     }
 
+    fn speaks_of_model(&self, error: &LlmError) -> bool {
+        error.message.to_lowercase().contains("model") || error.message.contains(&self.target.model.id)
+    }
+
     fn address_hint(&self) -> String {
         format!(
             "check the base URL {}: it may lack a path such as /v1, or a login page stands before it",
@@ -201,12 +205,23 @@ impl Generator {
         )
     }
 
+    /// An error that its server gives because it was told of tools comes with the way around.
+    fn about_tools(error: LlmError, request: &GenerateRequest) -> LlmError {
+        let refused = matches!(error.kind, LlmErrorKind::InvalidRequest | LlmErrorKind::NotSupported);
+        let told = request.function_declarations().next().is_some() && crate::probe::speaks_of_tools(&error);
+        if !(refused && told) {
+            return error;
+        }
+        error.with_hint("--tool-mode text lets a model without function calls call tools in its text; --no-tools offers none")
+    }
+
     async fn open(&self, request: &GenerateRequest, mode: Mode) -> Result<Answer, LlmError> {
         let used = self.known();
         let reply = match self.send(self.encode(request, mode)?, mode).await {
-            Err(error) if self.learn(used, &error) => self.send(self.encode(request, mode)?, mode).await?,
-            sent => sent?,
+            Err(error) if self.learn(used, &error) => self.send(self.encode(request, mode)?, mode).await,
+            sent => sent,
         };
+        let reply = reply.map_err(|error| Self::about_tools(error, request))?;
         let max_event = self.client.options().max_event;
         let decoder = BodyDecoder::new(self.wire.decoder(&self.target), max_event);
         Ok(Answer::new(reply.body, decoder, self.target.origin.clone(), self.reference.clone()))

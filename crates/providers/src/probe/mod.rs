@@ -190,7 +190,8 @@ fn may_be_about_tools(error: &LlmError) -> bool {
     }
 }
 
-fn speaks_of_tools(error: &LlmError) -> bool {
+/// True when the words are about tools, whatever they say of them.
+pub(crate) fn speaks_of_tools(error: &LlmError) -> bool {
     let words = error.message.to_lowercase();
     words.contains("tool") || words.contains("function")
 }

@@ -6,6 +6,7 @@
 //! else. When a tool has run it answers with what that returned, and the turn ends there: plans of several
 //! steps are beyond it.
 
+mod earlier;
 mod examples;
 mod spans;
 mod telling;
@@ -46,9 +47,29 @@ const WORDS: [Word; 4] = [
     Word { tool: "run_shell_command", name: "run", description: "Runs a command", argument: "command" },
 ];
 
+impl Word {
+    /// A call as the model writes it.
+    fn call(&self, argument: &str) -> String {
+        let (name, key, argument) = (self.name, self.argument, json!(argument));
+        format!(
+            "<tool_call>\n{{\"name\": \"{name}\", \"arguments\": {{\"{key}\": {argument}}}}}\n</tool_call>"
+        )
+    }
+}
+
+/// What the model is told when nothing but these results is new; `None` when they are something else.
+pub fn told(contents: &[Arc<Content>]) -> Option<GenerateRequest> {
+    let parts = || contents.iter().flat_map(|content| &content.parts);
+    let results: Vec<_> = parts().filter_map(Part::as_function_response).collect();
+    let only_results = !results.is_empty() && results.len() == parts().count();
+    only_results.then(|| telling::request(&GenerateRequest::default(), "", &results))?
+}
+
 /// The words that hold in one request, to be taken back in its answer.
 pub struct Speech {
     words: Vec<&'static Word>,
+    /// The answer is lines of a result: a grammar ends it, and what stands there often is no fault.
+    pub quotes: bool,
 }
 
 impl Speech {
@@ -58,7 +79,7 @@ impl Speech {
         let offered = request.function_declarations().filter(|_| !forbids_calls(request));
         let offered: Vec<&str> = offered.map(|tool| tool.name.as_str()).collect();
         let words = WORDS.iter().filter(|word| offered.contains(&word.tool) && !offered.contains(&word.name));
-        let speech = Self { words: words.collect() };
+        let mut speech = Self { words: words.collect(), quotes: false };
         let plain = if speech.words.is_empty() { request.clone() } else { speech.put(request) };
         (plain, speech)
     }
@@ -76,24 +97,32 @@ impl Speech {
         answer
     }
 
-    fn put(&self, request: &GenerateRequest) -> GenerateRequest {
+    fn put(&mut self, request: &GenerateRequest) -> GenerateRequest {
         let asked = request.contents.iter().rposition(|content| is_asking(content));
         let since = asked.and_then(|at| request.contents.get(at..)).unwrap_or_default();
-        let question = since.first().map(|content| content.text()).unwrap_or_default();
+        let question = since.first().map(|content| question(content)).unwrap_or_default();
         let results: Vec<_> = match since.last() {
             Some(last) => last.function_responses().collect(),
             None => Vec::new(),
         };
         if let Some(told) = telling::request(request, &question, &results) {
+            self.quotes = true;
             return told;
+        }
+        let asked_now = Arc::new(Content::user(question.clone()));
+        if !is_readable(&question) {
+            return GenerateRequest { contents: vec![asked_now], tools: Vec::new(), ..request.clone() };
         }
         let given = spans::of(&question);
         let examples = examples::for_request(&question, |tool| self.word(tool).is_some());
         let examples = examples.iter().flat_map(|example| self.shown(example));
-        let conversation = request.contents.iter().map(|content| self.reworded(content));
+        let earlier =
+            earlier::told(self, asked.and_then(|at| request.contents.get(..at)).unwrap_or_default());
+        let conversation = since.iter().skip(1).map(|content| self.reworded(content));
+        let conversation = (!since.is_empty()).then_some(asked_now).into_iter().chain(conversation);
         let declarations = request.function_declarations().map(|tool| self.declared(tool, &given));
         GenerateRequest {
-            contents: examples.chain(conversation).collect(),
+            contents: examples.chain(earlier).chain(conversation).collect(),
             tools: vec![Tool::functions(declarations.collect())],
             ..request.clone()
         }
@@ -108,13 +137,7 @@ impl Speech {
     fn shown(&self, example: &Example) -> [Arc<Content>; 2] {
         let answer = match self.word(example.tool) {
             None => example.answer.to_owned(),
-            Some(word) => {
-                let argument = json!(example.answer);
-                let (name, key) = (word.name, word.argument);
-                format!(
-                    "<tool_call>\n{{\"name\": \"{name}\", \"arguments\": {{\"{key}\": {argument}}}}}\n</tool_call>"
-                )
-            }
+            Some(word) => word.call(example.answer),
         };
         [Arc::new(Content::user(example.request)), Arc::new(Content::model(answer))]
     }
@@ -164,6 +187,17 @@ fn forbids_calls(request: &GenerateRequest) -> bool {
     config.is_some_and(|config| config.mode == FunctionCallingMode::None)
 }
 
+/// What the user wants now. Parts before it are requests that got no answer, and notes.
+fn question(content: &Content) -> String {
+    let mut texts = content.parts.iter().rev().filter(|part| !part.thought).filter_map(Part::as_text);
+    texts.find(|text| !text.trim().is_empty()).unwrap_or_default().to_owned()
+}
+
+/// False for a request in a script that the model has not learned: it would call a tool with whatever stands there.
+fn is_readable(question: &str) -> bool {
+    question.is_empty() || question.contains(|c: char| c.is_ascii_alphanumeric())
+}
+
 /// True for what the user said, as opposed to what a tool returned.
 fn is_asking(content: &Content) -> bool {
     content.role == Role::User
@@ -201,17 +235,13 @@ mod tests {
 
     #[test]
     fn tools_have_plain_names_on_the_way_out_and_their_own_on_the_way_back() {
-        let result = Part::function_response(FunctionResponse::output("1", "list_directory", "harbour.rs"));
-        let contents = vec![
-            Content::user("List src"),
-            called("list_directory"),
-            Content::new(Role::User, vec![result]),
-            Content::user("Thanks"),
-        ];
+        let result = Part::function_response(FunctionResponse::output("1", "list_directory", ""));
+        let contents =
+            vec![Content::user("List src"), called("list_directory"), Content::new(Role::User, vec![result])];
         let (plain, speech) = Speech::of(&request(&["list_directory", "web_fetch"], contents));
         let names: Vec<&str> = plain.function_declarations().map(|tool| tool.name.as_str()).collect();
         assert_eq!(names, ["list", "web_fetch"]);
-        let tail = &plain.contents[plain.contents.len() - 3..];
+        let tail = &plain.contents[plain.contents.len() - 2..];
         assert_eq!(tail[0].function_calls().next().unwrap().name, "list");
         assert_eq!(tail[1].function_responses().next().unwrap().name, "list");
         let candidate = Candidate { content: Some(called("list")), ..Candidate::default() };
@@ -229,6 +259,18 @@ mod tests {
         let (plain, _) = Speech::of(&request(&["list_directory"], contents));
         assert!(plain.tools.is_empty() && plain.extra.get("grammar").is_some());
         assert_eq!(plain.contents.last().unwrap().text(), "List src\n\nResult:\nharbour.rs");
+    }
+
+    #[test]
+    fn a_result_counts_as_much_as_is_told_of_it() {
+        let result = |text: &str| {
+            let part = Part::function_response(FunctionResponse::output("1", "list_directory", text));
+            GenerateRequest::new("", vec![Arc::new(Content::new(Role::User, vec![part]))])
+        };
+        assert!(crate::local::tokens(&result(&"harbour.rs (33 bytes)\n".repeat(5000))) < 2000);
+        let mut with_words = result(&"harbour.rs (33 bytes)\n".repeat(5000));
+        with_words.contents.push(Arc::new(Content::user("Sum it up")));
+        assert!(crate::local::tokens(&with_words) > 20_000);
     }
 
     #[test]
@@ -254,6 +296,24 @@ mod tests {
         );
         assert_eq!(texts[texts.len() - 3], "Where is Session used?");
         assert_eq!(texts[texts.len() - 1], "Where is Token used?");
+    }
+
+    #[test]
+    fn a_request_that_got_no_answer_is_not_mixed_into_the_next() {
+        let parts = vec![Part::text("A pasted text. ".repeat(100)), Part::text("Show README.md")];
+        let (plain, _) = Speech::of(&request(&["read_file"], vec![Content::new(Role::User, parts)]));
+        assert_eq!(plain.contents.last().unwrap().text(), "Show README.md");
+    }
+
+    #[test]
+    fn a_request_in_a_script_it_cannot_read_is_answered_without_tools() {
+        let contents =
+            vec![Content::user("Hello"), Content::model("Hello!"), Content::user("你好，你是谁？")];
+        let (plain, _) = Speech::of(&request(&["list_directory"], contents));
+        assert!(plain.tools.is_empty());
+        assert_eq!(plain.contents.len(), 1);
+        let (plain, _) = Speech::of(&request(&["list_directory"], vec![Content::user("列出 src")]));
+        assert!(!plain.tools.is_empty());
     }
 
     #[test]

@@ -177,10 +177,48 @@ async fn what_can_never_fit_is_a_typed_error_that_names_what_fills_the_window() 
     let (kind, detail) = failed(&mut run).await;
     assert_eq!(kind, LlmErrorKind::ContextOverflow);
     assert!(detail.contains("your messages 750"), "{detail}");
-    run.prompt("short").await;
-    // The long prompt can be told in short now.
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_prompt_that_was_refused_does_not_stand_in_the_way_of_the_next() {
+    for automatic in [true, false] {
+        let world = world();
+        world.summarise("no snapshot");
+        let compression = Compression { automatic, ..Compression::default() };
+        let mut run = start_with(&world, Some(2_000), compression);
+        run.prompt(&"words ".repeat(5_000)).await;
+        assert_eq!(failed(&mut run).await.0, LlmErrorKind::ContextOverflow);
+        run.prompt("short").await;
+        let fact = run.until(|fact| matches!(fact, Fact::TurnEnded(_))).await;
+        let Fact::TurnEnded(ended) = fact else { unreachable!() };
+        assert_eq!(ended.end, TurnEnd::Finished, "{:?}", ended.detail);
+        assert_eq!(*world.summaries.lock().unwrap(), 0);
+        {
+            let requests = world.requests.lock().unwrap();
+            let told = requests[0].contents[0].text();
+            assert!(told.starts_with("words words"), "{told}");
+            assert!(
+                told.contains("the rest did not fit the window and was left out") && told.ends_with("short")
+            );
+        }
+        // Nothing is lost: whoever has a larger window brings it back.
+        run.session.send(Command::Restore).await;
+        assert_eq!(compression_of(&mut run).await, CompressionStatus::Restored);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn outputs_are_not_cut_for_a_prompt_that_cannot_fit_without_them() {
+    let world = world();
+    world.summarise("no snapshot");
+    *world.replies.lock().unwrap() = vec![Reply::Calls(vec![("read", 4_000)])];
+    let mut run = start(&world, 3_000);
+    run.prompt("read it").await;
     assert_eq!(run.end().await, TurnEnd::Finished);
-    assert_eq!(*world.summaries.lock().unwrap(), 1);
+    run.prompt(&"words ".repeat(5_000)).await;
+    assert_eq!(failed(&mut run).await.0, LlmErrorKind::ContextOverflow);
+    let journal = world.journal.lock().unwrap();
+    assert!(!journal.iter().any(|record| matches!(record.fact, Fact::OutputsCut(_))));
 }
 
 #[tokio::test(start_paused = true)]

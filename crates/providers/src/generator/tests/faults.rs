@@ -94,6 +94,19 @@ async fn a_giant_event_is_refused() {
 }
 
 #[tokio::test]
+async fn a_404_that_speaks_of_no_model_is_about_the_address() {
+    for body in ["404 page not found", r#"{"detail":"Not Found"}"#] {
+        let length = body.len();
+        let error = after(&format!("HTTP/1.1 404 Not Found\r\ncontent-length: {length}\r\n\r\n{body}")).await;
+        assert!(error.hint().unwrap().contains("it may lack a path such as /v1"), "{error:?}");
+    }
+    let body = r#"{"error":{"message":"no such model"}}"#;
+    let length = body.len();
+    let error = after(&format!("HTTP/1.1 404 Not Found\r\ncontent-length: {length}\r\n\r\n{body}")).await;
+    assert!(error.hint().unwrap().starts_with("check the model's name"), "{error:?}");
+}
+
+#[tokio::test]
 async fn a_web_page_is_no_answer() {
     let reply = "HTTP/1.1 200 OK\r\ncontent-type: text/html; charset=utf-8\r\n\r\n<!doctype html>";
     let error = after(reply).await;
