@@ -111,7 +111,7 @@ mod tests {
         let address = format!("http://{}/v1", listener.local_addr().unwrap());
         tokio::spawn(async move {
             let (mut stream, _) = listener.accept().await.unwrap();
-            stream.read(&mut [0; 4096]).await.unwrap();
+            assert!(stream.read(&mut [0; 4096]).await.unwrap() > 0);
             stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{\"data\": [").await.unwrap();
             std::future::pending::<()>().await;
         });
