@@ -224,8 +224,7 @@ impl View {
             return Ok(event);
         }
         self.printer.flush()?;
-        loop {
-            let Some(when) = self.next_attempt else { break };
+        while let Some(when) = self.next_attempt {
             let left = when.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 self.next_attempt = None;
