@@ -66,7 +66,7 @@ pub struct Typed {
 /// What a prompt run takes.
 #[derive(Debug, Default, Args)]
 pub struct AskArgs {
-    /// The prompt.
+    /// The prompt; `/compress` tells the conversation so far in short, `/uncompress` brings it back.
     #[arg(short, long = "prompt", value_name = "TEXT", allow_hyphen_values = true, conflicts_with = "words")]
     pub prompt: Option<String>,
 
