@@ -275,9 +275,16 @@ impl Run {
     fn failed(&mut self, error: LlmError) -> Result<Duration, LlmError> {
         self.attempts += 1;
         let shared = self.shared.clone();
-        let next = self.next_link();
-        let decision = shared.policy.decide(&error, &mut self.failures, next.is_some(), (shared.random)());
-        let used_up = self.attempts >= self.max_attempts();
+        let others = self.usable_links();
+        let next = others.first().copied();
+        let mut decision =
+            shared.policy.decide(&error, &mut self.failures, next.is_some(), (shared.random)());
+        let left = self.max_attempts().saturating_sub(self.attempts);
+        let used_up = left == 0;
+        // The last attempts are kept for the models that have not had one.
+        if matches!(decision, Decision::Again(_)) && !others.is_empty() && left as usize <= others.len() {
+            decision = Decision::GiveUpLink;
+        }
         match (decision, next) {
             (Decision::Again(delay), _) if !used_up => {
                 if error.kind == LlmErrorKind::InvalidStream {
@@ -303,14 +310,15 @@ impl Run {
         }
     }
 
-    /// The first link that is neither resting nor already given up by this request.
-    fn next_link(&self) -> Option<usize> {
+    /// The other links that are neither resting nor already given up by this request.
+    fn usable_links(&self) -> Vec<usize> {
         let resting = self.shared.resting();
-        (0..self.shared.chain.len()).find(|index| {
+        let usable = |index: &usize| {
             let rests = resting.get(*index).is_some_and(Option::is_some);
             let given_up = self.given_up.get(*index).copied().unwrap_or(true);
             *index != self.link && !given_up && !rests
-        })
+        };
+        (0..self.shared.chain.len()).filter(usable).collect()
     }
 
     fn announce(&mut self, error: LlmError, delay: Duration) {

@@ -231,6 +231,15 @@ async fn attempts_are_counted_over_the_whole_chain() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn with_few_attempts_every_model_still_gets_one() {
+    let models = [(); 3].map(|()| Scripted::new(vec![busy(); 10]));
+    let few = GenerateRequest { max_attempts: Some(4), ..ask() };
+    let error = chain(&[&models[0], &models[1], &models[2]]).generate(&few).await.unwrap_err();
+    assert_eq!(models.each_ref().map(|model| model.asked().len()), [2, 1, 1]);
+    assert_eq!(error.detail.attempts, 4);
+}
+
+#[tokio::test(start_paused = true)]
 async fn wrong_requests_and_refusals_end_at_once_and_never_go_elsewhere() {
     use LlmErrorKind::*;
     for kind in [InvalidRequest, Auth, Permission, NotFound, Blocked, ContextOverflow, Config] {
