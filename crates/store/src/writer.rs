@@ -65,14 +65,12 @@ impl FileJournal {
     }
 }
 
+/// What must survive the machine. The start of a session does with its first turn; before that there is nothing
+/// to lose.
 fn is_border(fact: &Fact) -> bool {
     matches!(
         fact,
-        Fact::SessionStarted(_)
-            | Fact::TurnStarted(_)
-            | Fact::TurnEnded(_)
-            | Fact::ChangesUndone(_)
-            | Fact::ChangesRedone(_)
+        Fact::TurnStarted(_) | Fact::TurnEnded(_) | Fact::ChangesUndone(_) | Fact::ChangesRedone(_)
     )
 }
 
