@@ -5,15 +5,14 @@ use std::time::Duration;
 
 use charla_core::CancellationToken;
 use charla_core::compress::Compression;
-use charla_proto::{
-    BoxFuture, ChunkStream, ContentGenerator, EmbedRequest, EmbedResponse, GenerateRequest, GenerateResponse,
-    LlmError, Thinking, TokenCount,
-};
+use charla_proto::{ContentGenerator, GenerateRequest, Thinking};
 use charla_providers::endpoint::Target;
 use charla_providers::google::GoogleTokens;
-use charla_providers::layers::{Link, LogSink, Logging, Redactor, Resilient, RetryPolicy, stack};
+use charla_providers::layers::{
+    Link, LogSink, Logging, Redactor, Resilient, RetryPolicy, Reworded, Rewording, stack,
+};
 use charla_providers::{Client, Credential, Generator, NetworkOptions, Proxy};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::choice::{Access, Choice};
 use crate::environment::Environment;
@@ -157,7 +156,8 @@ pub fn bare(
     let mut endpoint = choice.entry.endpoint()?;
     let client = client_for(choice, settings, client);
     if let Some(engine) = choice.engine() {
-        return Ok(Arc::new(EngineGenerator::new(engine.clone(), endpoint, choice.row(), client)));
+        let generator = EngineGenerator::new(engine.clone(), endpoint, choice.row(), client);
+        return Ok(with_fields(Arc::new(generator), choice));
     }
     if choice.entry.is_local() && !choice.is_encrypted() {
         // Local servers close connections at moments of their own; a new one costs nothing here.
@@ -172,8 +172,16 @@ pub fn bare(
         }
     };
     let generator: Arc<dyn ContentGenerator> = Arc::new(Generator::new(target, credential, client));
-    let extra = choice.entry.settings.extra_body.clone();
-    Ok(if extra.is_empty() { generator } else { Arc::new(ExtraBody { inner: generator, extra }) })
+    Ok(with_fields(generator, choice))
+}
+
+/// With the provider's `extraBody`: in a chain each provider has other fields.
+fn with_fields(generator: Arc<dyn ContentGenerator>, choice: &Choice) -> Arc<dyn ContentGenerator> {
+    let fields = choice.entry.settings.extra_body.clone();
+    match fields.is_empty() {
+        true => generator,
+        false => Arc::new(Reworded::over(generator, Rewording::WithFields(fields))),
+    }
 }
 
 /// A local server is waited for longer, unless somebody has set how long.
@@ -228,47 +236,6 @@ async fn signalled() -> bool {
 #[cfg(not(unix))]
 async fn signalled() -> bool {
     tokio::signal::ctrl_c().await.is_ok()
-}
-
-/// Adds a provider's `extraBody` to every request. A layer of its own, because in a fallback chain each
-/// provider has other fields.
-struct ExtraBody {
-    inner: Arc<dyn ContentGenerator>,
-    extra: Map<String, Value>,
-}
-
-impl ExtraBody {
-    fn extended(&self, request: &GenerateRequest) -> GenerateRequest {
-        let mut request = request.clone();
-        for (field, value) in &self.extra {
-            request.extra.insert(field, value.clone());
-        }
-        request
-    }
-}
-
-impl ContentGenerator for ExtraBody {
-    fn generate<'a>(
-        &'a self,
-        request: &'a GenerateRequest,
-    ) -> BoxFuture<'a, Result<GenerateResponse, LlmError>> {
-        Box::pin(async move { self.inner.generate(&self.extended(request)).await })
-    }
-
-    fn stream<'a>(&'a self, request: &'a GenerateRequest) -> BoxFuture<'a, Result<ChunkStream, LlmError>> {
-        Box::pin(async move { self.inner.stream(&self.extended(request)).await })
-    }
-
-    fn count_tokens<'a>(
-        &'a self,
-        request: &'a GenerateRequest,
-    ) -> BoxFuture<'a, Result<TokenCount, LlmError>> {
-        Box::pin(async move { self.inner.count_tokens(&self.extended(request)).await })
-    }
-
-    fn embed<'a>(&'a self, request: &'a EmbedRequest) -> BoxFuture<'a, Result<EmbedResponse, LlmError>> {
-        self.inner.embed(request)
-    }
 }
 
 #[cfg(test)]

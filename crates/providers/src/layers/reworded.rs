@@ -1,4 +1,5 @@
-//! Requests put differently for one model of a chain: without tools, or with a beginning that never changes.
+//! Requests put differently for one model of a chain: without tools, with a beginning that never changes, or with fields
+//! of its provider's.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -7,6 +8,8 @@ use charla_proto::{
     GenerateResponse, LlmError, Part, PartKind, Role, TokenCount,
 };
 
+use serde_json::{Map, Value};
+
 use super::remembered::Remembered;
 
 /// How requests are put differently.
@@ -14,7 +17,7 @@ use super::remembered::Remembered;
 /// A local server keeps what it has read of a prompt as long as the next one begins with the same words. So
 /// what differs from run to run, which is all of a system instruction but its first part, must come after the
 /// tools.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Rewording {
     /// Without tools, whatever the session has: in a chain each model has its own mode.
     WithoutTools,
@@ -23,6 +26,8 @@ pub enum Rewording {
     /// What differs goes behind the last part of the system instruction, which tells of the tools. For the
     /// requests that [`super::TextTools`] makes.
     PassingToEnd,
+    /// With these fields in the body, as the settings name them (`extraBody`).
+    WithFields(Map<String, Value>),
 }
 
 /// A generator whose requests are put differently.
@@ -51,13 +56,18 @@ impl Reworded {
 
     fn reworded(&self, request: &GenerateRequest) -> GenerateRequest {
         let mut request = request.clone();
-        match self.how {
+        match &self.how {
             Rewording::WithoutTools => {
                 request.tools.clear();
                 request.tool_config = None;
             }
             Rewording::PassingToFirstUser => self.to_first_user(&mut request),
             Rewording::PassingToEnd => self.to_end(&mut request),
+            Rewording::WithFields(fields) => {
+                for (field, value) in fields {
+                    request.extra.insert(field, value.clone());
+                }
+            }
         }
         request
     }
