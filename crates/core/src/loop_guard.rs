@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use charla_proto::{FunctionCall, FunctionResponse};
+use charla_proto::{Content, FunctionCall, FunctionResponse, Role};
 
 /// After this many equal results the model is told.
 pub const TELL: u32 = 3;
@@ -35,6 +35,25 @@ struct Seen {
 }
 
 impl LoopGuard {
+    /// A guard that has seen the calls and results of these contents.
+    pub fn of<'a>(contents: impl IntoIterator<Item = &'a Content>) -> Self {
+        let mut guard = Self::default();
+        let mut calls: Vec<&FunctionCall> = Vec::new();
+        for content in contents {
+            for response in content.function_responses() {
+                if let Some(call) = calls.iter().find(|call| call.id == response.id) {
+                    let (id, name) = (call.id.clone().unwrap_or_default(), call.name.clone());
+                    let text = response.to_text();
+                    guard.count(call, &FunctionResponse::output(id, name, Self::without_note(&text)));
+                }
+            }
+            if content.role == Role::Model {
+                calls = content.function_calls().collect();
+            }
+        }
+        guard
+    }
+
     /// Whether this call may run.
     pub fn advise(&self, call: &FunctionCall) -> Advice {
         match self.seen.get(&call_hash(call)) {

@@ -21,8 +21,8 @@ use tokio_util::sync::CancellationToken;
 /// How many pieces of live output may wait to be shown; more are dropped.
 const LIVE_QUEUE: usize = 256;
 
-/// Something that happened to a call.
-pub enum Happening {
+/// What happens to a call.
+pub enum CallEvent {
     /// Its arguments are good and its plan is known; or they are not.
     Prepared {
         /// Which call.
@@ -79,8 +79,8 @@ pub struct Scheduler {
 }
 
 impl Scheduler {
-    /// Begins to check these calls.
-    pub fn new(calls: Vec<FunctionCall>, toolbox: &Arc<dyn Toolbox>, cx: &Arc<ToolContext>) -> Self {
+    /// Begins to check these calls. Those that ended or began before are only counted.
+    pub fn new(calls: Vec<OpenCall>, toolbox: &Arc<dyn Toolbox>, cx: &Arc<ToolContext>) -> Self {
         let (live_sender, live) = mpsc::channel(LIVE_QUEUE);
         let mut scheduler = Self {
             calls: Vec::with_capacity(calls.len()),
@@ -91,17 +91,29 @@ impl Scheduler {
             live_sender,
             cancel: CancellationToken::new(),
         };
-        for call in calls {
+        for OpenCall { call, status, .. } in calls {
             let index = scheduler.calls.len();
-            scheduler.preparing.push(prepare(index, call.clone(), toolbox, cx));
-            scheduler.calls.push(ScheduledCall {
-                call,
-                status: CallStatus::Validating,
-                invocation: None,
-                plan: None,
-            });
+            let begun = status.is_final() || status == CallStatus::Executing;
+            if !begun {
+                scheduler.preparing.push(prepare(index, call.clone(), toolbox, cx));
+            }
+            let status = if begun { status } else { CallStatus::Validating };
+            scheduler.calls.push(ScheduledCall { call, status, invocation: None, plan: None });
         }
         scheduler
+    }
+
+    /// True when nothing happens any more unless somebody answers a question.
+    pub fn waits_for_people(&self) -> bool {
+        let is_still = |call: &ScheduledCall| {
+            !matches!(call.status, CallStatus::Validating | CallStatus::Executing)
+        };
+        self.calls.iter().all(is_still) && self.ready().is_empty()
+    }
+
+    /// The arguments with which a call gives its file this content, where it has such.
+    pub fn args_for(&self, index: usize, content: &str) -> Option<Args> {
+        self.calls.get(index)?.invocation.as_ref()?.args_for_content(content)
     }
 
     /// The calls, in the order the model made them.
@@ -115,11 +127,11 @@ impl Scheduler {
     }
 
     /// The next thing that happens; waits forever when nothing is under way. Safe to drop and call again.
-    pub async fn next(&mut self) -> Happening {
+    pub async fn next(&mut self) -> CallEvent {
         tokio::select! {
             // What a call showed comes before its end.
             biased;
-            Some((index, text)) = self.live.recv() => Happening::Live { index, text },
+            Some((index, text)) = self.live.recv() => CallEvent::Live { index, text },
             Some((index, prepared)) = self.preparing.next(), if !self.preparing.is_empty() => {
                 let problem = match prepared {
                     Ok(invocation) => {
@@ -130,12 +142,12 @@ impl Scheduler {
                     }
                     Err(problem) => Some(problem),
                 };
-                Happening::Prepared { index, problem }
+                CallEvent::Prepared { index, problem }
             }
             Some(finished) = self.running.join_next_with_id(), if !self.running.is_empty() => {
                 let (id, output) = finished.unwrap_or_else(|error| (error.id(), died(&error)));
                 let index = self.tasks.remove(&id).unwrap_or_default();
-                Happening::Finished { index, output }
+                CallEvent::Finished { index, output }
             }
             else => std::future::pending().await,
         }

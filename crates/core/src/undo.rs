@@ -5,7 +5,7 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use charla_proto::{ChangesReverted, Content, Conversation, Fact, FileChange, Part, Record, RevertedFile};
+use charla_proto::{ChangesReverted, Content, Conversation, Fact, FileChange, Part, Record, RevertedFile, Rewound};
 
 /// What a note to the model begins with.
 const NOTE: &str = "[Note: ";
@@ -50,6 +50,8 @@ pub struct NetChange {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ChangeHistory {
     turns: Vec<TurnChanges>,
+    /// Every single change, with its record and turn.
+    single: Vec<(u64, u64, FileChange)>,
     /// Turns of the undos that still hold, oldest first.
     undone: Vec<u64>,
 }
@@ -59,27 +61,70 @@ impl ChangeHistory {
     pub fn of<'a>(records: impl IntoIterator<Item = &'a Record>) -> Self {
         let mut history = Self::default();
         for record in records {
-            match &record.fact {
-                Fact::TurnStarted(started) => history.turns.push(TurnChanges {
-                    turn: started.turn,
-                    prompt: own_words(&started.prompt),
-                    files: Vec::new(),
-                }),
-                Fact::CallEnded(ended) => {
-                    if let Some(turn) = history.turn_mut(ended.turn) {
-                        ended.changes.iter().for_each(|change| turn.add(change));
-                    }
-                }
-                Fact::ChangesUndone(reverted) => history.revert(reverted, true),
-                Fact::ChangesRedone(reverted) => history.revert(reverted, false),
-                _ => {}
-            }
+            history.apply(record);
         }
-        for turn in &mut history.turns {
+        history.settled()
+    }
+
+    /// Takes in one more record; [`Self::settled`] after the last.
+    pub fn apply(&mut self, record: &Record) {
+        match &record.fact {
+            Fact::TurnStarted(started) => self.turns.push(TurnChanges {
+                turn: started.turn,
+                prompt: own_words(&started.prompt),
+                files: Vec::new(),
+            }),
+            Fact::CallEnded(ended) => {
+                for change in &ended.changes {
+                    self.single.push((record.seq, ended.turn, change.clone()));
+                }
+                if let Some(turn) = self.turn_mut(ended.turn) {
+                    ended.changes.iter().for_each(|change| turn.add(change));
+                }
+            }
+            Fact::ChangesUndone(reverted) => self.revert(reverted, true),
+            Fact::ChangesRedone(reverted) => self.revert(reverted, false),
+            Fact::Rewound(rewound) => self.rewound(rewound),
+            _ => {}
+        }
+    }
+
+    /// The history once all records are in.
+    pub fn settled(mut self) -> Self {
+        for turn in &mut self.turns {
             // Changed and changed back: nothing is left to undo.
             turn.files.retain(|file| file.change.before != file.change.after);
         }
-        history
+        self
+    }
+
+    /// What was changed after record `seq` and still holds, each file once, from its first content before to its
+    /// last one after.
+    pub fn changes_after(&self, seq: u64) -> Vec<NetChange> {
+        let mut net = TurnChanges { turn: 0, prompt: String::new(), files: Vec::new() };
+        for (at, turn, change) in &self.single {
+            let holds = |file: &&NetChange| file.change.path == change.path && !file.undone;
+            if *at > seq && self.turn(*turn).is_some_and(|turn| turn.files.iter().find(holds).is_some()) {
+                net.add(change);
+            }
+        }
+        net.files.retain(|file| file.change.before != file.change.after);
+        net.files
+    }
+
+    /// Files that were put back with a rewind hold no change of any turn any more.
+    fn rewound(&mut self, rewound: &Rewound) {
+        let is_back = |path: &Path| rewound.files.iter().any(|file| file.change.path == path);
+        self.single.retain(|(seq, _, change)| *seq <= rewound.to || !is_back(&change.path));
+        let single = std::mem::take(&mut self.single);
+        for turn in &mut self.turns {
+            if turn.files.iter().any(|file| is_back(&file.change.path)) {
+                turn.files.retain(|file| !is_back(&file.change.path));
+                let kept = single.iter().filter(|(_, of, change)| *of == turn.turn && is_back(&change.path));
+                kept.for_each(|(_, _, change)| turn.add(change));
+            }
+        }
+        self.single = single;
     }
 
     /// The turn of this number. After a rewind numbers come again: then it is the later one.

@@ -201,7 +201,12 @@ pub enum Outcome {
     ProceedAlwaysServer,
     /// This and its like, in every session.
     ProceedAlwaysAndSave,
-    /// This once, with other content in place of the model's.
+    /// This once, with other arguments in place of the model's.
+    Modify {
+        /// The arguments, all of them.
+        args: Map<String, Value>,
+    },
+    /// This once, with other content for the whole file in place of the model's.
     ModifyWithEditor {
         /// The content.
         new_content: String,
@@ -217,6 +222,13 @@ pub enum Outcome {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
     },
+}
+
+impl Outcome {
+    /// True when the call may run.
+    pub fn allows(&self) -> bool {
+        !matches!(self, Outcome::Cancel { .. })
+    }
 }
 
 #[cfg(test)]

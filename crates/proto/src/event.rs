@@ -1,12 +1,14 @@
 //! Events: what a stream tells its caller, and what a turn tells the front ends.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    CallAsked, CallEnded, Citation, FinishReason, FunctionCall, GenerateResponse, LlmError, UsageMetadata,
+    Args, CallEnded, CallStatus, Citation, Confirmation, Display, FinishReason, GenerateResponse, LlmError,
+    LlmErrorKind, Outcome, Record, ToolErrorKind, UsageMetadata,
 };
 
 /// One item of a model's stream.
@@ -17,24 +19,29 @@ pub enum StreamEvent {
     /// The attempt failed and another follows after a wait: withdraw everything shown of it.
     Retry(RetryNotice),
     /// Another model of the fallback chain takes over.
-    ModelSwitched {
-        /// `provider/model` that failed.
-        from: String,
-        /// `provider/model` that goes on.
-        to: String,
-        /// Why.
-        reason: String,
-    },
+    ModelSwitched(ModelSwitch),
+}
+
+/// Another model of the fallback chain takes over.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ModelSwitch {
+    /// `provider/model` that failed.
+    pub from: String,
+    /// `provider/model` that goes on.
+    pub to: String,
+    /// Why.
+    pub reason: String,
 }
 
 /// Why and when a request is tried again.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RetryNotice {
     /// The attempt that failed, from 1.
     pub attempt: u32,
     /// How many there may be in all.
     pub max_attempts: u32,
     /// The wait before the next one.
+    #[serde(rename = "delay_ms", with = "milliseconds")]
     pub delay: Duration,
     /// What went wrong.
     pub error: LlmError,
@@ -42,61 +49,145 @@ pub struct RetryNotice {
     pub withdraws: bool,
 }
 
-/// What a turn tells the front ends.
-#[derive(Clone, Debug, PartialEq)]
+mod milliseconds {
+    use std::time::Duration;
+
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(delay: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_u64(u64::try_from(delay.as_millis()).unwrap_or(u64::MAX))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
+        Ok(Duration::from_millis(u64::deserialize(deserializer)?))
+    }
+}
+
+/// The role of a [`TurnEvent::Content`] in JSON, which Gemini CLI's readers look for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Assistant {
+    /// The model speaks.
+    #[default]
+    Assistant,
+}
+
+/// What a turn tells the front ends: the one vocabulary of headless output, event streams and screens.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum TurnEvent {
     /// Visible text.
-    Content(String),
-    /// All the visible text of this step: what was told before was not whole.
-    WholeText(String),
+    #[serde(rename = "message")]
+    Content {
+        /// Always the assistant.
+        role: Assistant,
+        /// The text.
+        content: String,
+        /// True for a piece that follows those before; false for all the text of this step, which replaces
+        /// what was told of it.
+        delta: bool,
+    },
     /// Thinking.
-    Thought(String),
+    Thought {
+        /// What it thinks.
+        content: String,
+        /// What it thinks about, once that is known: the bold words a thought begins with.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        subject: Option<String>,
+        /// As for [`TurnEvent::Content`].
+        delta: bool,
+    },
     /// The model asks for a tool.
-    ToolCallRequest(FunctionCall),
+    #[serde(rename = "tool_use")]
+    ToolCallRequest {
+        /// The tool.
+        #[serde(rename = "tool_name")]
+        name: String,
+        /// The call.
+        #[serde(rename = "tool_id")]
+        call: String,
+        /// Its arguments.
+        parameters: Args,
+    },
     /// A call waits for a person.
-    ToolCallConfirmation(Arc<CallAsked>),
-    /// A call has its response.
-    ToolCallResponse(Arc<CallEnded>),
+    #[serde(rename = "tool_confirmation")]
+    ToolCallConfirmation {
+        /// The call.
+        #[serde(rename = "tool_id")]
+        call: String,
+        /// The question's id.
+        approval: String,
+        /// What the person is shown.
+        confirmation: Arc<Confirmation>,
+    },
+    /// A question has its answer.
+    #[serde(rename = "tool_answer")]
+    ToolCallAnswered {
+        /// The question's id.
+        approval: String,
+        /// The answer.
+        answer: Outcome,
+        /// Whose.
+        by: String,
+    },
     /// A running tool shows something.
+    #[serde(rename = "tool_output")]
     ToolCallLive {
         /// The call.
+        #[serde(rename = "tool_id")]
         call: String,
         /// What.
-        text: String,
+        content: String,
+        /// Always true: it follows what was shown before.
+        delta: bool,
     },
-    /// The model is asked again, with what its calls brought: what it said so far was not its last word.
+    /// A call has its response.
+    #[serde(rename = "tool_result")]
+    ToolCallResponse(ToolResult),
+    /// The model is asked again: what it said so far was not its last word.
     StepEnded {
         /// Tokens the step used.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         usage: Option<UsageMetadata>,
+    },
+    /// Somebody's words join the running turn.
+    PromptJoined {
+        /// The prompt's id.
+        prompt: String,
+        /// Who said it.
+        by: String,
+        /// The words.
+        content: String,
     },
     /// The model is about to be asked for a summary of the older part.
     PreCompress(PreCompress),
-    /// The older part of the conversation was told in short, or was not, and why.
+    /// The older part of the conversation is summarized, or is not, and why.
     ChatCompressed(CompressionReport),
     /// A source the model names.
     Citation(Citation),
     /// The attempt failed: withdraw its text and thoughts; another follows.
     Retry(RetryNotice),
     /// Another model goes on.
-    ModelSwitched {
-        /// Who failed.
-        from: String,
-        /// Who goes on.
-        to: String,
-        /// Why.
-        reason: String,
+    ModelSwitched(ModelSwitch),
+    /// Something a person should know that ends nothing.
+    Notice {
+        /// In words.
+        message: String,
     },
     /// The answer is complete.
     Finished {
-        /// Why it ended.
+        /// Why the model stopped.
         reason: FinishReason,
-        /// Tokens used.
+        /// How the turn ended.
+        end: TurnEnd,
+        /// Tokens used by the last step.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         usage: Option<UsageMetadata>,
     },
     /// The user cancelled; what was shown stands.
     UserCancelled,
-    /// The turn ended by itself: a limit, or a model that went in circles.
+    /// The turn ended by itself: a limit, a filter, a form that was not met, or a model that went in circles.
     Stopped {
         /// Which.
         end: TurnEnd,
@@ -104,11 +195,104 @@ pub enum TurnEvent {
         detail: String,
     },
     /// Every attempt gave an empty, cut or malformed answer.
-    InvalidStream(LlmError),
+    InvalidStream {
+        /// The last failure.
+        error: LlmError,
+    },
     /// The conversation does not fit the window.
-    ContextOverflow(LlmError),
+    ContextOverflow {
+        /// The failure.
+        error: LlmError,
+    },
     /// Any other failure.
-    Error(LlmError),
+    Error {
+        /// The failure.
+        error: LlmError,
+    },
+}
+
+/// A call's response, as front ends are told it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ToolResult {
+    /// The call.
+    #[serde(rename = "tool_id")]
+    pub call: String,
+    /// The tool.
+    #[serde(rename = "tool_name")]
+    pub name: String,
+    /// A final status.
+    pub status: CallStatus,
+    /// What the model is told.
+    pub output: String,
+    /// What kind of failure it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<ToolFailure>,
+    /// What the person is shown, where it differs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub display: Option<Display>,
+    /// Where the whole output is, when it was cut.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub whole_output: Option<PathBuf>,
+}
+
+/// Why a call has no result.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ToolFailure {
+    /// The kind.
+    #[serde(rename = "type")]
+    pub kind: ToolErrorKind,
+    /// In words.
+    pub message: String,
+}
+
+impl TurnEvent {
+    /// A piece of visible text.
+    pub fn content(text: impl Into<String>) -> Self {
+        TurnEvent::Content { role: Assistant::Assistant, content: text.into(), delta: true }
+    }
+
+    /// All the visible text of this step.
+    pub fn whole_content(text: impl Into<String>) -> Self {
+        TurnEvent::Content { role: Assistant::Assistant, content: text.into(), delta: false }
+    }
+
+    /// The event of a turn that fails.
+    pub fn failure(error: LlmError) -> Self {
+        match error.kind {
+            LlmErrorKind::InvalidStream => TurnEvent::InvalidStream { error },
+            LlmErrorKind::ContextOverflow => TurnEvent::ContextOverflow { error },
+            _ => TurnEvent::Error { error },
+        }
+    }
+
+    /// The event of a call's end.
+    pub fn tool_result(ended: &CallEnded) -> Self {
+        let output = ended.response.to_text();
+        let error = ended.error.map(|kind| ToolFailure { kind, message: output.clone() });
+        TurnEvent::ToolCallResponse(ToolResult {
+            call: ended.call.clone(),
+            name: ended.response.name.clone(),
+            status: ended.status,
+            output,
+            error,
+            display: ended.display.clone(),
+            whole_output: ended.whole_output.clone(),
+        })
+    }
+}
+
+/// Something a subscriber of a session is told. Records are never lost; events may be.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "event", content = "data", rename_all = "snake_case")]
+pub enum SessionEvent {
+    /// A durable fact.
+    Record(Arc<Record>),
+    /// Something passing: it is not told again.
+    Turn(TurnEvent),
+    /// This subscriber was too slow: passing events are lost.
+    Missed,
+    /// The journal cannot be written: the session takes nothing more.
+    Broken(String),
 }
 
 /// Who wanted a compression.
@@ -204,4 +388,24 @@ pub enum TurnEnd {
     CostLimit,
     /// The same call with the same result, over and over.
     Loop,
+    /// The provider's filter stopped the answer.
+    Blocked,
+    /// The answer was cut at the output limit; what came stands.
+    Truncated,
+    /// The answer does not fit the schema it was asked for in.
+    SchemaMismatch,
+    /// The user cancelled before anything was answered: the prompt is no part of the conversation.
+    Withdrawn,
+}
+
+impl TurnEnd {
+    /// True when the model had its last word, whole or cut.
+    pub fn is_answer(self) -> bool {
+        matches!(self, TurnEnd::Finished | TurnEnd::Truncated)
+    }
+
+    /// True when a person ended it.
+    pub fn is_cancelled(self) -> bool {
+        matches!(self, TurnEnd::Cancelled | TurnEnd::Withdrawn)
+    }
 }

@@ -1,16 +1,17 @@
 //! The fold: what a session's records add up to.
 
-use std::collections::BTreeMap;
+mod shortening;
+
 use std::sync::Arc;
 
-use crate::{
-    ApprovalMode, CallAsked, CallEnded, CallStatus, ChangesReverted, Compressed, CompressionFailed, Content,
-    Fact, FunctionCall, LlmErrorKind, ModelContent, Outcome, OutputsCut, Part, PartKind, Record, Role,
-    SessionStarted, TurnEnd, UsageMetadata,
-};
+use serde::{Deserialize, Serialize};
 
-/// Characters that are kept of each text of a prompt that did not fit the window.
-const REFUSED_PROMPT: usize = 1000;
+use crate::{
+    ApprovalAnswered, ApprovalMode, Args, CallAsked, CallEnded, CallStatus, ChangesReverted,
+    ConfirmationDetail, Content, Delivery, Fact, FunctionCall, LlmErrorKind, ModelContent, Outcome, Part,
+    PromptJoined, PromptQueued, Record, Role, SessionStarted, TurnEnd, TurnEnded, TurnStarted, UsageMetadata,
+};
+pub use shortening::Shortening;
 
 /// A session as its records tell it. Folding a journal gives the same value as having been there.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -22,10 +23,8 @@ pub struct Conversation {
     pub contents: Vec<(u64, Arc<Content>)>,
     /// The turn under way.
     pub turn: Option<OpenTurn>,
-    /// How the last finished turn ended.
-    pub last_end: Option<TurnEnd>,
-    /// Turns begun so far.
-    pub turns: u64,
+    /// The turns so far.
+    pub past: PastTurns,
     /// The last record folded in.
     pub seq: u64,
     /// `provider/model` that answers.
@@ -34,31 +33,30 @@ pub struct Conversation {
     pub mode: ApprovalMode,
     /// What the last answer cost; the prompt's size is the conversation's.
     pub last_usage: Option<UsageMetadata>,
+    /// Prompts that wait, in their order.
+    pub queue: Vec<QueuedPrompt>,
+    /// What "always" answers have allowed, in their order.
+    pub grants: Vec<Grant>,
     /// What the user took back, or brought back, since the last prompt: the model does not know it yet.
     /// True stands for an undo.
     pub reverted: Vec<(bool, ChangesReverted)>,
-    /// What stands for the older part of the conversation when it is sent.
-    pub compressed: Option<Compressed>,
-    /// The compression that failed last; none once one succeeded, or once the conversation is another.
-    pub compression_failed: Option<CompressionFailed>,
-    /// Contents that are sent cut, by their record.
-    trimmed: BTreeMap<u64, Arc<Content>>,
-    /// Where each turn began: the record of its start, and how many turns there had been.
-    marks: Vec<Mark>,
-    /// Contents were let go of, see [`Conversation::forget_replaced`].
-    forgetful: bool,
-    /// Contents that were let go of are needed again.
-    lacking: bool,
+    /// Where less is sent than was said.
+    pub shortening: Shortening,
 }
 
-#[derive(Clone, Debug, PartialEq)]
-struct Mark {
-    seq: u64,
-    turns: u64,
+/// The turns of a session so far.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PastTurns {
+    /// Turns begun.
+    pub count: u64,
+    /// How the last finished one ended.
+    pub last_end: Option<TurnEnd>,
+    /// Where each began: the record of its start, and how many there had been.
+    marks: Vec<(u64, u64)>,
 }
 
 /// A turn under way.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct OpenTurn {
     /// Its number.
     pub turn: u64,
@@ -66,28 +64,90 @@ pub struct OpenTurn {
     pub calls: Vec<OpenCall>,
     /// How often the model was asked in this turn.
     pub steps: u32,
+    /// What the turn has cost so far, summaries included.
+    pub spent: UsageMetadata,
+    /// The records of what the user said in it.
+    pub prompts: Vec<u64>,
 }
 
 /// A call that may still need its response.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OpenCall {
-    /// The call, with its id.
+    /// The call, with its id and the arguments that hold now.
     pub call: FunctionCall,
     /// Where it stands.
     pub status: CallStatus,
     /// The question it waits for, or waited for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approval: Option<OpenApproval>,
+    /// The model's own arguments, where a person gave others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub original: Option<Args>,
     /// Its response, once it ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response: Option<Part>,
 }
 
 /// A question put to a person.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OpenApproval {
     /// The question.
     pub asked: Arc<CallAsked>,
     /// The first answer, and whose.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<(Outcome, String)>,
+}
+
+/// A prompt that waits.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct QueuedPrompt {
+    /// Its id.
+    pub id: String,
+    /// What will be said.
+    pub content: Arc<Content>,
+    /// What it waits for.
+    pub delivery: Delivery,
+    /// Who says it.
+    pub by: String,
+}
+
+/// What an "always" has allowed for the rest of the session.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "grant", rename_all = "snake_case")]
+pub enum Grant {
+    /// The rules the question has shown, as TOML.
+    Rules {
+        /// The rules.
+        rules: String,
+    },
+    /// A tool, where nothing but its own rule asks.
+    Tool {
+        /// The tool.
+        tool: String,
+    },
+    /// All tools of an MCP server.
+    Server {
+        /// The server.
+        server: String,
+    },
+}
+
+impl Grant {
+    /// What an answer to a question allows beyond its own call.
+    pub fn of(outcome: &Outcome, asked: &CallAsked) -> Option<Grant> {
+        let confirmation = &asked.confirmation;
+        match outcome {
+            Outcome::ProceedAlways | Outcome::ProceedAlwaysAndSave => {
+                confirmation.always.clone().map(|rules| Grant::Rules { rules })
+            }
+            Outcome::ProceedAlwaysTool => Some(Grant::Tool { tool: confirmation.tool.clone() }),
+            Outcome::ProceedAlwaysServer => match &confirmation.detail {
+                ConfirmationDetail::Mcp { server, .. } => Some(Grant::Server { server: server.clone() }),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
 }
 
 impl Conversation {
@@ -108,92 +168,130 @@ impl Conversation {
     /// Folds one more record in. Facts that do not fit (a response to a call nobody made) change nothing:
     /// a journal written by a newer version, or by hand, must never stop an older one.
     pub fn apply(&mut self, record: &Record) {
+        let seq = record.seq;
         match &record.fact {
             Fact::SessionStarted(started) => {
                 self.model.clone_from(&started.model);
                 self.started = Some((**started).clone());
             }
-            Fact::TurnStarted(started) => {
-                self.marks.push(Mark { seq: record.seq, turns: self.turns });
-                self.turns = started.turn;
-                self.contents.push((record.seq, started.prompt.clone()));
-                self.turn = Some(OpenTurn { turn: started.turn, calls: Vec::new(), steps: 0 });
-                self.reverted.clear();
-            }
-            Fact::ModelContent(said) => self.model_content(record.seq, said),
+            Fact::PromptQueued(queued) => self.prompt_queued(queued),
+            Fact::PromptWithdrawn(withdrawn) => self.queue.retain(|queued| queued.id != withdrawn.prompt),
+            Fact::PromptJoined(joined) => self.prompt_joined(seq, joined),
+            Fact::TurnStarted(started) => self.turn_started(seq, started),
+            Fact::ModelContent(said) => self.model_content(seq, said),
             Fact::CallAsked(asked) => {
                 if let Some(call) = self.open_call(&asked.call) {
                     call.status = CallStatus::AwaitingApproval;
                     call.approval = Some(OpenApproval { asked: Arc::new((**asked).clone()), answer: None });
                 }
             }
-            Fact::ApprovalAnswered(answered) => {
-                let approvals = self.turn.iter_mut().flat_map(|turn| &mut turn.calls);
-                let mut approvals = approvals.filter_map(|call| call.approval.as_mut());
-                if let Some(approval) = approvals.find(|open| open.asked.approval == answered.approval)
-                    && approval.answer.is_none()
-                {
-                    approval.answer = Some((answered.outcome.clone(), answered.by.clone()));
-                }
-            }
+            Fact::ApprovalAnswered(answered) => self.approval_answered(answered),
             Fact::CallStarted(started) => {
                 if let Some(call) = self.open_call(&started.call) {
                     call.status = CallStatus::Executing;
                 }
             }
-            Fact::CallEnded(ended) => self.call_ended(record.seq, ended),
-            Fact::TurnEnded(ended) => {
-                if ended.error == Some(LlmErrorKind::ContextOverflow) {
-                    self.cut_refused_prompt();
-                }
-                self.turn = None;
-                self.last_end = Some(ended.end);
-            }
+            Fact::CallEnded(ended) => self.call_ended(seq, ended),
+            Fact::TurnEnded(ended) => self.turn_ended(ended),
             Fact::Rewound(rewound) => self.rewind(rewound.to),
             Fact::Compressed(compressed) => {
-                self.compressed = Some((**compressed).clone());
-                self.compression_failed = None;
+                self.spend(compressed.usage.as_ref());
                 self.last_usage = None;
+                self.shortening.compress((**compressed).clone());
             }
-            Fact::CompressionFailed(failed) => self.compression_failed = Some(failed.clone()),
+            Fact::CompressionFailed(failed) => {
+                self.spend(failed.usage.as_ref());
+                self.shortening.failed = Some(failed.clone());
+            }
             Fact::Restored(_) => {
-                self.trimmed.clear();
-                self.uncompress();
+                self.last_usage = None;
+                self.shortening.restore();
             }
-            Fact::OutputsCut(cut) => self.cut_outputs(cut),
+            Fact::OutputsCut(cut) => {
+                self.last_usage = None;
+                self.shortening.cut_outputs(cut, &self.contents);
+            }
             Fact::ModeChanged(changed) => self.mode = changed.mode,
             Fact::ModelChanged(changed) => self.model.clone_from(&changed.model),
             Fact::ChangesUndone(reverted) => self.reverted.push((true, reverted.clone())),
             Fact::ChangesRedone(reverted) => self.reverted.push((false, reverted.clone())),
-            Fact::Unknown { .. } => {}
+            Fact::TurnResumed(_) | Fact::RulesSaved(_) | Fact::Unknown { .. } => {}
         }
-        self.seq = record.seq;
+        self.seq = seq;
+    }
+
+    fn prompt_queued(&mut self, queued: &PromptQueued) {
+        self.queue.push(QueuedPrompt {
+            id: queued.prompt.clone(),
+            content: queued.content.clone(),
+            delivery: queued.delivery,
+            by: queued.by.clone(),
+        });
+    }
+
+    fn prompt_joined(&mut self, seq: u64, joined: &PromptJoined) {
+        self.queue.retain(|queued| queued.id != joined.prompt);
+        self.contents.push((seq, joined.content.clone()));
+        if let Some(turn) = &mut self.turn {
+            turn.prompts.push(seq);
+        }
+    }
+
+    fn turn_started(&mut self, seq: u64, started: &TurnStarted) {
+        self.queue.retain(|queued| started.id.is_empty() || queued.id != started.id);
+        self.past.marks.push((seq, self.past.count));
+        self.past.count = started.turn;
+        self.contents.push((seq, started.prompt.clone()));
+        self.turn = Some(OpenTurn { turn: started.turn, prompts: vec![seq], ..OpenTurn::default() });
+        self.reverted.clear();
+    }
+
+    fn spend(&mut self, usage: Option<&UsageMetadata>) {
+        if let (Some(turn), Some(usage)) = (&mut self.turn, usage) {
+            turn.spent.add(usage);
+        }
     }
 
     fn model_content(&mut self, seq: u64, said: &ModelContent) {
         if said.usage.is_some() {
             self.last_usage.clone_from(&said.usage);
         }
+        self.spend(said.usage.as_ref());
         self.contents.push((seq, said.content.clone()));
         let Some(turn) = &mut self.turn else { return };
         turn.steps += 1;
-        turn.calls = said
-            .content
-            .function_calls()
-            .map(|call| OpenCall {
-                call: call.clone(),
-                status: CallStatus::Validating,
-                approval: None,
-                response: None,
-            })
-            .collect();
+        let open = |call: &FunctionCall| OpenCall {
+            call: call.clone(),
+            status: CallStatus::Validating,
+            approval: None,
+            original: None,
+            response: None,
+        };
+        turn.calls = said.content.function_calls().map(open).collect();
+    }
+
+    fn approval_answered(&mut self, answered: &ApprovalAnswered) {
+        let calls = self.turn.iter_mut().flat_map(|turn| &mut turn.calls);
+        let mut asked = calls.filter(|call| call.response.is_none());
+        let is_it = |call: &&mut OpenCall| {
+            call.approval.as_ref().is_some_and(|open| open.asked.approval == answered.approval)
+        };
+        let Some(call) = asked.find(is_it) else { return };
+        let Some(approval) = call.approval.as_mut().filter(|open| open.answer.is_none()) else { return };
+        approval.answer = Some((answered.outcome.clone(), answered.by.clone()));
+        let grant = Grant::of(&answered.outcome, &approval.asked);
+        if let Some(args) = &answered.args {
+            let before = std::mem::replace(&mut call.call.args, args.clone());
+            call.original.get_or_insert(before);
+        }
+        if answered.outcome.allows() {
+            call.status = CallStatus::Scheduled;
+        }
+        self.grants.extend(grant);
     }
 
     fn call_ended(&mut self, seq: u64, ended: &CallEnded) {
         let Some(call) = self.open_call(&ended.call) else { return };
-        if call.response.is_some() {
-            return;
-        }
         call.status = ended.status;
         call.response = Some(Part::function_response(ended.response.clone()));
         let Some(turn) = &mut self.turn else { return };
@@ -204,110 +302,55 @@ impl Conversation {
         }
     }
 
-    fn cut_outputs(&mut self, cut: &OutputsCut) {
-        self.last_usage = None;
-        for (seq, content) in &self.contents {
-            let touched = content
-                .function_responses()
-                .any(|response| response.id.as_ref().is_some_and(|id| cut.calls.contains(id)));
-            if touched {
-                let mut content = (**self.trimmed.get(seq).unwrap_or(content)).clone();
-                for part in &mut content.parts {
-                    if let PartKind::FunctionResponse(response) = &mut part.kind
-                        && response.id.as_ref().is_some_and(|id| cut.calls.contains(id))
-                    {
-                        response.cut(cut.kept, cut.whole_in.as_deref());
-                    }
-                }
-                self.trimmed.insert(*seq, Arc::new(content));
-            }
-        }
-    }
-
-    /// A prompt that was too long for the window is sent by its beginning from now on. It was refused and got no answer;
-    /// whole, it would stand in the way of every later prompt.
-    fn cut_refused_prompt(&mut self) {
-        let unanswered = self.turn.as_ref().is_some_and(|turn| turn.steps == 0);
-        let Some((seq, prompt)) = self.contents.last().filter(|_| unanswered) else { return };
-        let mut prompt = Content::clone(prompt);
-        let mut is_cut = false;
-        for part in &mut prompt.parts {
-            if let PartKind::Text(text) = &mut part.kind
-                && let Some((end, _)) = text.char_indices().nth(REFUSED_PROMPT)
-            {
-                text.truncate(end);
-                text.push_str("\n[… the rest did not fit the window and was left out …]");
-                is_cut = true;
-            }
-        }
-        if is_cut {
-            self.trimmed.insert(*seq, Arc::new(prompt));
+    fn turn_ended(&mut self, ended: &TurnEnded) {
+        let Some(turn) = self.turn.take() else { return };
+        self.past.last_end = Some(ended.end);
+        let unanswered = turn.steps == 0;
+        if ended.error == Some(LlmErrorKind::ContextOverflow)
+            && unanswered
+            && self.shortening.cut_refused_prompt(&self.contents)
+        {
             self.last_usage = None;
         }
-    }
-
-    /// What is sent: the conversation, with what stands for its older part where it was compressed.
-    pub fn sent(&self) -> Vec<(u64, Arc<Content>)> {
-        let from = self.compressed.as_ref().map_or(0, |compressed| compressed.kept_from);
-        let stand_ins = self.compressed.iter().flat_map(|compressed| {
-            let told = [(0, compressed.summary.clone()), (0, compressed.acknowledgement.clone())];
-            told.into_iter().chain(compressed.prompt.clone())
-        });
-        let kept = self.contents.iter().filter(|(seq, _)| *seq >= from);
-        let kept = kept.map(|(seq, content)| (*seq, self.trimmed.get(seq).unwrap_or(content).clone()));
-        stand_ins.chain(kept).collect()
-    }
-
-    /// True when less is sent than was said: a summary stands for a part, or outputs or a refused prompt are cut.
-    pub fn is_shortened(&self) -> bool {
-        self.compressed.is_some() || !self.trimmed.is_empty()
-    }
-
-    /// Lets go of the contents a summary stands for: a conversation that is compressed again and again then
-    /// takes no more memory than what is sent. For holders of a journal to read them from again.
-    pub fn forget_replaced(&mut self) {
-        let Some(compressed) = &self.compressed else { return };
-        let from = compressed.kept_from;
-        let known = self.contents.len();
-        self.contents.retain(|(seq, _)| *seq >= from);
-        self.trimmed.retain(|seq, _| *seq >= from);
-        self.forgetful |= self.contents.len() < known;
-        self.contents.shrink_to(self.contents.len() * 2);
-    }
-
-    /// False when the last records ask for contents that were let go of. Then the journal must be folded
-    /// anew, without forgetting, before the conversation is used.
-    pub fn is_whole(&self) -> bool {
-        !self.lacking
-    }
-
-    fn uncompress(&mut self) {
-        self.compressed = None;
-        self.compression_failed = None;
-        self.last_usage = None;
-        self.lacking |= self.forgetful;
+        if ended.end == TurnEnd::Withdrawn && unanswered {
+            self.shortening.left_out.extend(turn.prompts);
+        }
     }
 
     fn rewind(&mut self, to: u64) {
-        if self.compressed.as_ref().is_some_and(|compressed| compressed.kept_from > to) {
-            self.uncompress();
-        }
-        self.compression_failed = None;
+        self.shortening.rewind(to);
         self.contents.retain(|(seq, _)| *seq <= to);
-        self.trimmed.retain(|seq, _| *seq <= to);
-        while let Some(mark) = self.marks.last()
-            && mark.seq > to
+        while let Some((seq, before)) = self.past.marks.last()
+            && *seq > to
         {
-            self.turns = mark.turns;
-            self.marks.pop();
+            self.past.count = *before;
+            self.past.marks.pop();
         }
         self.turn = None;
         self.last_usage = None;
     }
 
+    /// A call of the last step that has no response yet. Of two with one id the first is meant.
     fn open_call(&mut self, id: &str) -> Option<&mut OpenCall> {
         let calls = &mut self.turn.as_mut()?.calls;
-        calls.iter_mut().find(|open| open.call.id.as_deref() == Some(id))
+        calls.iter_mut().find(|open| open.response.is_none() && open.call.id.as_deref() == Some(id))
+    }
+
+    /// What is sent: the conversation, with what stands for its older part where it was compressed.
+    pub fn sent(&self) -> Vec<(u64, Arc<Content>)> {
+        self.shortening.sent(&self.contents)
+    }
+
+    /// Lets go of the contents a summary stands for: a conversation that is compressed again and again then
+    /// takes no more memory than what is sent. For holders of a journal to read them from again.
+    pub fn forget_replaced(&mut self) {
+        self.shortening.forget_replaced(&mut self.contents);
+    }
+
+    /// False when the last records ask for contents that were let go of. Then the journal must be folded
+    /// anew, without forgetting, before the conversation is used.
+    pub fn is_whole(&self) -> bool {
+        self.shortening.is_whole()
     }
 
     /// Calls that still need a response, in order.
@@ -317,12 +360,10 @@ impl Conversation {
 
     /// Questions nobody has answered yet.
     pub fn open_approvals(&self) -> impl Iterator<Item = &OpenApproval> {
-        let calls = self.turn.iter().flat_map(|turn| &turn.calls);
-        calls.filter_map(|call| call.approval.as_ref()).filter(|approval| approval.answer.is_none())
-    }
-
-    /// The records at which turns began, oldest first: points to rewind to (just before).
-    pub fn turn_starts(&self) -> impl Iterator<Item = u64> {
-        self.marks.iter().map(|mark| mark.seq)
+        let calls = self.unanswered().filter_map(|call| call.approval.as_ref());
+        calls.filter(|approval| approval.answer.is_none())
     }
 }
+
+#[cfg(test)]
+mod tests;

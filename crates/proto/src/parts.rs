@@ -29,6 +29,13 @@ pub fn part_to_string(part: &Part, verbose: bool) -> String {
     }
 }
 
+/// What a thought is about: the words between the first pair of `**`, as thinking models mark them.
+pub fn thought_subject(thought: &str) -> Option<&str> {
+    let (_, rest) = thought.split_once("**")?;
+    let (subject, _) = rest.split_once("**")?;
+    Some(subject.trim()).filter(|subject| !subject.is_empty() && !subject.contains('\n'))
+}
+
 /// Several parts as one text, see [`part_to_string`].
 pub fn parts_to_string(parts: &[Part], verbose: bool) -> String {
     parts.iter().map(|part| part_to_string(part, verbose)).collect()

@@ -118,12 +118,12 @@ async fn run_all(scheduler: &mut Scheduler) -> (Vec<usize>, Vec<usize>) {
     let (mut started, mut ended) = (Vec::new(), Vec::new());
     while !scheduler.is_done() {
         match scheduler.next().await {
-            Happening::Prepared { index, .. } => scheduler.advance(index, CallStatus::Scheduled).unwrap(),
-            Happening::Finished { index, .. } => {
+            CallEvent::Prepared { index, .. } => scheduler.advance(index, CallStatus::Scheduled).unwrap(),
+            CallEvent::Finished { index, .. } => {
                 scheduler.advance(index, CallStatus::Success).unwrap();
                 ended.push(index);
             }
-            Happening::Live { .. } => {}
+            CallEvent::Live { .. } => {}
         }
         for index in scheduler.ready() {
             scheduler.advance(index, CallStatus::Executing).unwrap();
@@ -175,9 +175,9 @@ async fn a_slow_call_holds_neither_the_output_nor_the_end_of_others() {
     let mut seen = Vec::new();
     while !scheduler.is_done() {
         match scheduler.next().await {
-            Happening::Prepared { index, .. } => scheduler.advance(index, CallStatus::Scheduled).unwrap(),
-            Happening::Live { index, text } => seen.push(format!("{index} says {text}")),
-            Happening::Finished { index, .. } => {
+            CallEvent::Prepared { index, .. } => scheduler.advance(index, CallStatus::Scheduled).unwrap(),
+            CallEvent::Live { index, text } => seen.push(format!("{index} says {text}")),
+            CallEvent::Finished { index, .. } => {
                 scheduler.advance(index, CallStatus::Success).unwrap();
                 seen.push(format!("{index} ended"));
                 if index == 1 {
@@ -200,7 +200,7 @@ async fn a_call_with_cut_arguments_is_refused_with_the_reason() {
     call.set_args_text("{\"path\": \"a");
     let toolbox: Arc<dyn Toolbox> = Arc::new(Tools(HashMap::new()));
     let mut scheduler = Scheduler::new(vec![call], &toolbox, &Arc::new(ToolContext::default()));
-    let Happening::Prepared { problem: Some(problem), .. } = scheduler.next().await else {
+    let CallEvent::Prepared { problem: Some(problem), .. } = scheduler.next().await else {
         panic!("it was not refused");
     };
     assert!(problem.message.contains("split the work"), "{problem}");

@@ -1,229 +1,120 @@
-//! Questions to people: what is shown, what an answer means, and what it allows from then on.
+//! Questions to people: what is shown, which answers fit, and what an answer allows from then on.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use charla_proto::{
-    ApprovalAnswered, CallAsked, CallStatus, Confirmation, ConfirmationDetail, Effect, Fact, FunctionCall,
-    JournalError, Missing, Outcome, Plan, Policy, Preview, ToolError, ToolOutput, Verdict,
+    ApprovalMode, CallAsked, Confirmation, ConfirmationDetail, Effect, FunctionCall, Grant, Missing, Outcome,
+    Plan, Policy, Preview, Verdict,
 };
-use serde_json::Value;
 
-use super::actor::{Actor, Phase};
-use super::{Answered, NOBODY};
-
-/// What a person has allowed for the rest of the session, beside the rules "always" has added to the policy.
-#[derive(Debug, Default)]
-pub(super) struct Grants {
-    servers: Vec<String>,
-    /// Calls that a person has approved with other content: their new plan needs no second question.
-    calls: Vec<String>,
+/// The rules of a session with what people have allowed for the rest of it.
+pub(super) struct Approvals {
+    policy: Arc<dyn Policy>,
+    servers: HashSet<String>,
 }
 
-impl Grants {
-    pub(super) fn cover(&self, plan: &Plan, call: &FunctionCall) -> bool {
-        if matches!(plan.preview, Preview::Questions { .. }) {
-            return false;
-        }
-        call.id.as_ref().is_some_and(|id| self.calls.contains(id))
-            || plan.effects.iter().any(|effect| match effect {
-                Effect::Mcp { server, .. } => self.servers.contains(server),
-                _ => false,
-            })
+impl Approvals {
+    /// The rules, with what earlier answers allowed.
+    pub(super) fn new(policy: Arc<dyn Policy>, grants: &[Grant]) -> Self {
+        let mut approvals = Self { policy, servers: HashSet::new() };
+        grants.iter().for_each(|grant| approvals.take(grant));
+        approvals
     }
-}
 
-impl Actor {
-    pub(super) async fn ask(
-        &mut self,
-        index: usize,
-        call: &FunctionCall,
-        plan: &Plan,
-        rule: String,
-        missing: &[Missing],
-    ) -> Result<(), JournalError> {
-        let session = self.ledger.conversation.started.as_ref().map(|started| started.session.clone());
-        let approval = format!("{}:{}", session.unwrap_or_default(), self.ledger.conversation.seq + 1);
-        let asked = CallAsked {
-            turn: self.ledger.conversation.turns,
-            call: call.id.clone().unwrap_or_default(),
-            approval: approval.clone(),
-            confirmation: self.confirmation(plan, call, rule, missing),
+    /// Takes in what an answer allows beyond its own call: exactly what it said.
+    pub(super) fn take(&mut self, grant: &Grant) {
+        let rules = match grant {
+            Grant::Rules { rules } => rules.clone(),
+            Grant::Tool { tool } => rule_for_tool(tool),
+            Grant::Server { server } => {
+                self.servers.insert(server.clone());
+                return;
+            }
         };
-        let mut facts = vec![Fact::CallAsked(Box::new(asked))];
-        if !self.settings.somebody_to_ask {
-            let outcome = Outcome::Cancel { reason: None };
-            facts.push(answered(approval, outcome, NOBODY));
+        // Rules that are not understood allow nothing.
+        if let Ok(policy) = self.policy.with_rules(&rules) {
+            self.policy = policy;
         }
-        self.ledger.commit(facts).await?;
-        self.advance(index, CallStatus::AwaitingApproval);
-        if !self.settings.somebody_to_ask {
-            let message = format!(
-                "Not run: it needs approval ({}) and nobody is there to give it. Do without it, or say what should be allowed.",
-                plan.title
-            );
-            self.refuse(index, ToolError { kind: "denied".to_owned(), message }).await?;
-        }
-        Ok(())
     }
 
-    fn confirmation(
+    /// What the rules say to a plan. A question to the person cannot be allowed away: somebody has to answer it.
+    pub(super) fn judge(&self, plan: &Plan, mode: ApprovalMode) -> Verdict {
+        match self.policy.judge(plan, mode) {
+            Verdict::Allow { rule } if is_question(plan) => Verdict::Ask { rule, missing: Vec::new() },
+            Verdict::Ask { .. } if self.is_of_allowed_server(plan) => {
+                Verdict::Allow { rule: "an earlier answer".to_owned() }
+            }
+            verdict => verdict,
+        }
+    }
+
+    fn is_of_allowed_server(&self, plan: &Plan) -> bool {
+        let allowed = |effect: &Effect| match effect {
+            Effect::Mcp { server, .. } => self.servers.contains(server),
+            _ => false,
+        };
+        !is_question(plan) && !plan.effects.is_empty() && plan.effects.iter().all(allowed)
+    }
+
+    /// What a person is shown about a call.
+    pub(super) fn confirmation(
         &self,
         plan: &Plan,
         call: &FunctionCall,
         rule: String,
         missing: &[Missing],
+        (isolation, mode): (&str, ApprovalMode),
     ) -> Confirmation {
         Confirmation {
             tool: plan.tool.clone(),
             title: plan.title.clone(),
             detail: detail(plan, call),
             rule,
-            isolation: self.settings.isolation.clone(),
-            always: self.always(plan, missing),
+            isolation: isolation.to_owned(),
+            always: self.always(plan, missing, mode),
             reasons: missing.iter().map(|part| format!("{}: {}", part.what, part.reason)).collect(),
         }
     }
 
-    /// Somebody answers a question.
-    pub(super) async fn answer(
-        &mut self,
-        approval: &str,
-        outcome: Outcome,
-        by: String,
-    ) -> Result<Answered, JournalError> {
-        let calls = self.ledger.conversation.turn.iter().flat_map(|turn| &turn.calls);
-        let mut questions = calls.filter_map(|open| Some((open, open.approval.as_ref()?)));
-        let found = questions.find(|(_, open)| open.asked.approval == approval);
-        let Some((open, question)) = found else { return Ok(Answered::Unknown) };
-        if let Some((outcome, by)) = &question.answer {
-            return Ok(Answered::Late { outcome: outcome.clone(), by: by.clone() });
-        }
-        let id = open.call.id.clone();
-        let always = question.asked.confirmation.always.clone();
-        self.ledger.commit(vec![answered(approval.to_owned(), outcome.clone(), &by)]).await?;
-        let Phase::Calls(scheduler) = &self.phase else { return Ok(Answered::Accepted) };
-        if let Some(index) = scheduler.calls().iter().position(|call| call.call.id == id) {
-            self.grant(index, &outcome, always);
-            self.act_on(index, outcome).await?;
-            self.answer_granted().await?;
-        }
-        Ok(Answered::Accepted)
-    }
-
-    /// Takes in what an answer allows beyond its own call: exactly the rules the question has shown.
-    fn grant(&mut self, index: usize, outcome: &Outcome, always: Option<String>) {
-        let Some(plan) = self.plan(index) else { return };
-        let rules = match outcome {
-            Outcome::ProceedAlways | Outcome::ProceedAlwaysAndSave => always,
-            Outcome::ProceedAlwaysTool => Some(rule_for_tool(&plan.tool)),
-            Outcome::ProceedAlwaysServer => {
-                self.grants.servers.extend(plan.effects.iter().filter_map(|effect| match effect {
-                    Effect::Mcp { server, .. } => Some(server.clone()),
-                    _ => None,
-                }));
-                None
-            }
-            Outcome::ProceedOnce
-            | Outcome::ModifyWithEditor { .. }
-            | Outcome::Answers { .. }
-            | Outcome::Cancel { .. } => None,
-        };
-        if let Some(policy) = rules.and_then(|rules| self.settings.policy.with_rules(&rules).ok()) {
-            self.settings.policy = policy;
-        }
-    }
-
-    /// Answers the questions that an "always" has answered too: nobody is asked twice for the same.
-    async fn answer_granted(&mut self) -> Result<(), JournalError> {
-        let Phase::Calls(scheduler) = &self.phase else { return Ok(()) };
-        let waiting = scheduler.calls().iter().enumerate();
-        let waiting = waiting.filter(|(_, call)| call.status == CallStatus::AwaitingApproval);
-        let granted: Vec<usize> = waiting
-            .filter(|(_, call)| {
-                call.plan.as_ref().is_some_and(|plan| self.allows(&self.settings.policy, plan))
-            })
-            .map(|(index, _)| index)
-            .collect();
-        for index in granted {
-            let id = self.call(index).and_then(|call| call.id);
-            let mut calls = self.ledger.conversation.turn.iter().flat_map(|turn| &turn.calls);
-            let question = calls.find(|open| open.call.id == id).and_then(|open| open.approval.as_ref());
-            let Some(approval) = question.map(|question| question.asked.approval.clone()) else { continue };
-            self.ledger.commit(vec![answered(approval, Outcome::ProceedOnce, "an earlier answer")]).await?;
-            self.advance(index, CallStatus::Scheduled);
-        }
-        self.start_ready().await
-    }
-
-    fn allows(&self, policy: &Arc<dyn Policy>, plan: &Plan) -> bool {
-        let asks = matches!(plan.preview, Preview::Questions { .. });
-        !asks && matches!(policy.judge(plan, self.ledger.conversation.mode), Verdict::Allow { .. })
-    }
-
     /// What "always" would allow: the rules for the parts that no rule allows yet. Nothing when one of them
     /// may not be allowed for good, or when the rules would not be enough: another rule asks all the same.
-    fn always(&self, plan: &Plan, missing: &[Missing]) -> Option<String> {
+    fn always(&self, plan: &Plan, missing: &[Missing], mode: ApprovalMode) -> Option<String> {
         let rules: Option<Vec<&str>> = missing.iter().map(|part| part.always.as_deref()).collect();
         let mut rules = rules.filter(|rules| !rules.is_empty())?;
-        let mut seen = std::collections::HashSet::new();
+        let mut seen = HashSet::new();
         rules.retain(|rule| seen.insert(*rule));
         let rules = rules.join("\n");
-        let policy = self.settings.policy.with_rules(&rules).ok()?;
-        self.allows(&policy, plan).then_some(rules)
+        let policy = self.policy.with_rules(&rules).ok()?;
+        let enough = matches!(policy.judge(plan, mode), Verdict::Allow { .. });
+        (enough && !is_question(plan)).then_some(rules)
     }
+}
 
-    async fn act_on(&mut self, index: usize, outcome: Outcome) -> Result<(), JournalError> {
-        match outcome {
-            Outcome::Cancel { reason } => {
-                let go_on = reason.is_some();
-                let message = match reason {
-                    Some(reason) => format!("The user did not allow this call: {reason}"),
-                    None => "The user did not allow this call.".to_owned(),
-                };
-                let error = ToolError { kind: "cancelled".to_owned(), message };
-                let output = ToolOutput { error: Some(error), ..ToolOutput::default() };
-                self.end_call(index, CallStatus::Cancelled, output).await?;
-                // A plain no means: give me back the word. A reason means: go on, but differently.
-                if !go_on {
-                    self.cancel_calls().await?;
-                }
-            }
-            Outcome::ModifyWithEditor { new_content } => {
-                let Some(mut call) = self.call(index) else { return Ok(()) };
-                let before = self.plan(index).map(|plan| plan.preview);
-                give_content(&mut call, before, new_content);
-                self.grants.calls.extend(call.id.clone());
-                if let Phase::Calls(scheduler) = &mut self.phase {
-                    scheduler.change(index, call, &self.settings.toolbox, &self.settings.tool_context);
-                }
-            }
-            Outcome::Answers { answers } => {
-                if let Phase::Calls(scheduler) = &mut self.phase {
-                    scheduler.answered(index, answers);
-                }
-                self.advance(index, CallStatus::Scheduled);
-            }
-            _ => self.advance(index, CallStatus::Scheduled),
+/// Why an answer is none to this question.
+pub(super) fn misfit(outcome: &Outcome, asked: &CallAsked) -> Option<&'static str> {
+    let confirmation = &asked.confirmation;
+    let is_question = matches!(confirmation.detail, ConfirmationDetail::AskUser { .. });
+    match outcome {
+        Outcome::Cancel { .. } => None,
+        Outcome::Answers { .. } if is_question => None,
+        Outcome::Answers { .. } => Some("nothing was asked of the person but whether it may run"),
+        _ if is_question => Some("the model asks for words, not for permission"),
+        Outcome::ProceedAlways | Outcome::ProceedAlwaysAndSave if confirmation.always.is_none() => {
+            Some("no rule may allow it for good")
         }
-        self.start_ready().await
+        Outcome::ProceedAlwaysServer if !matches!(confirmation.detail, ConfirmationDetail::Mcp { .. }) => {
+            Some("it is no tool of a server")
+        }
+        Outcome::ModifyWithEditor { .. } if !matches!(confirmation.detail, ConfirmationDetail::Edit { .. }) => {
+            Some("it writes no file")
+        }
+        _ => None,
     }
 }
 
-/// Puts the content a person gave for the whole file in place of what the call would have made of it. A call
-/// that replaces a part is given the whole of the text it was to change.
-fn give_content(call: &mut FunctionCall, preview: Option<Preview>, content: String) {
-    if !call.args.contains_key("old_string") {
-        call.args.insert("content".to_owned(), Value::String(content));
-        return;
-    }
-    if let Some(Preview::Diff { before, .. }) = preview {
-        call.args.insert("old_string".to_owned(), Value::String(before.unwrap_or_default()));
-    }
-    call.args.insert("new_string".to_owned(), Value::String(content));
-}
-
-fn answered(approval: String, outcome: Outcome, by: &str) -> Fact {
-    Fact::ApprovalAnswered(Box::new(ApprovalAnswered { approval, outcome, by: by.to_owned() }))
+fn is_question(plan: &Plan) -> bool {
+    matches!(plan.preview, Preview::Questions { .. })
 }
 
 /// The rule of "always this tool". Plan mode keeps its word whatever was allowed before.
@@ -232,7 +123,8 @@ fn rule_for_tool(tool: &str) -> String {
     format!("[[rule]]\ntool = {tool}\nmodes = [\"default\", \"auto_edit\", \"yolo\"]\ndecision = \"allow\"\n")
 }
 
-fn detail(plan: &Plan, call: &FunctionCall) -> ConfirmationDetail {
+/// What would happen, as the person is shown it.
+pub(super) fn detail(plan: &Plan, call: &FunctionCall) -> ConfirmationDetail {
     let mcp = plan.effects.iter().find_map(|effect| match effect {
         Effect::Mcp { server, tool } => Some((server.clone(), tool.clone())),
         _ => None,
@@ -260,29 +152,4 @@ fn hosts(plan: &Plan) -> Vec<String> {
         _ => None,
     });
     hosts.collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn content_given_by_a_person_replaces_the_whole_file() {
-        let diff = Preview::Diff {
-            path: "a".into(),
-            before: Some("one\ntwo\n".to_owned()),
-            after: "one\n2\n".to_owned(),
-            diff: String::new(),
-        };
-        let text = |args: &serde_json::Map<String, Value>, key: &str| args[key].as_str().unwrap().to_owned();
-        let args = [("old_string", "two"), ("new_string", "2")];
-        let args = args.into_iter().map(|(key, value)| (key.to_owned(), value.into())).collect();
-        let mut call = FunctionCall::new("1", "replace", args);
-        give_content(&mut call, Some(diff.clone()), "mine\n".to_owned());
-        assert_eq!(text(&call.args, "old_string"), "one\ntwo\n");
-        assert_eq!(text(&call.args, "new_string"), "mine\n");
-        let mut call = FunctionCall::new("1", "write_file", serde_json::Map::new());
-        give_content(&mut call, Some(diff), "mine\n".to_owned());
-        assert_eq!(text(&call.args, "content"), "mine\n");
-    }
 }

@@ -4,35 +4,52 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use charla_proto::{
-    Fact, FinishReason, LlmError, LlmErrorKind, Record, TurnEnd, TurnEnded, TurnEvent, UsageMetadata,
+    CallAsked, Fact, FinishReason, LlmError, LlmErrorKind, ModelContent, Record, SessionEvent, TurnEnd,
+    TurnEnded, TurnEvent, UsageMetadata,
 };
 
-use super::{Delta, SessionEvent, Subscription};
+use super::Subscription;
 
-/// Follows a session from one prompt to the end of its turn.
+/// Follows a session to the end of a turn.
 pub struct Follower {
     events: Subscription,
     pending: VecDeque<TurnEvent>,
-    finish: Option<FinishReason>,
-    usage: Option<UsageMetadata>,
+    /// The prompt whose turn is followed; without one it is the turn that ends next.
+    prompt: Option<String>,
+    step: Step,
     failure: Option<LlmError>,
     /// Text of the current step was lost on the way.
     missed: bool,
     ended: bool,
 }
 
+/// What the last answer came with.
+#[derive(Default)]
+struct Step {
+    finish: Option<FinishReason>,
+    usage: Option<UsageMetadata>,
+    /// It was told that another request follows.
+    told: bool,
+}
+
 impl Follower {
-    /// Follows the turn that begins next. Subscribe before prompting.
+    /// Follows the turn that ends next. Subscribe before prompting.
     pub fn new(events: Subscription) -> Self {
         Self {
             events,
-            missed: false,
             pending: VecDeque::new(),
-            finish: None,
-            usage: None,
+            prompt: None,
+            step: Step { told: true, ..Step::default() },
             failure: None,
+            missed: false,
             ended: false,
         }
+    }
+
+    /// Follows until the end of the turn in which this prompt is answered.
+    pub fn of_prompt(mut self, prompt: String) -> Self {
+        self.prompt = Some(prompt);
+        self
     }
 
     /// The next event; `None` after the last one.
@@ -45,11 +62,11 @@ impl Follower {
                 return None;
             }
             match self.events.recv().await {
-                Some(SessionEvent::Delta(delta)) => self.delta(delta),
+                Some(SessionEvent::Turn(event)) => self.passing(event),
                 Some(SessionEvent::Record(record)) => self.record(&record),
                 Some(SessionEvent::Missed) => self.missed = true,
                 Some(SessionEvent::Broken(error)) => {
-                    self.end(TurnEvent::Error(LlmError::new(LlmErrorKind::Journal, error.to_string())));
+                    self.end(TurnEvent::failure(LlmError::new(LlmErrorKind::Journal, error)));
                 }
                 None => self.ended = true,
             }
@@ -61,69 +78,103 @@ impl Follower {
         self.ended = true;
     }
 
-    fn delta(&mut self, delta: Delta) {
-        self.pending.push_back(match delta {
-            Delta::Content(text) => TurnEvent::Content(text),
-            Delta::Thought(text) => TurnEvent::Thought(text),
-            Delta::Retry(notice) => TurnEvent::Retry(notice),
-            Delta::ModelSwitched { from, to, reason } => TurnEvent::ModelSwitched { from, to, reason },
-            Delta::PreCompress(coming) => TurnEvent::PreCompress(coming),
-            Delta::Compression(report) => TurnEvent::ChatCompressed(report),
-            Delta::Citation(citation) => TurnEvent::Citation(citation),
-            Delta::Live { call, text } => TurnEvent::ToolCallLive { call, text },
-            Delta::Failed(error) => {
-                self.failure = Some(error);
-                return;
-            }
-        });
+    fn passing(&mut self, event: TurnEvent) {
+        match event {
+            // The turn's end tells of it.
+            TurnEvent::Error { error }
+            | TurnEvent::InvalidStream { error }
+            | TurnEvent::ContextOverflow { error } => self.failure = Some(error),
+            event => self.pending.push_back(event),
+        }
     }
 
     fn record(&mut self, record: &Record) {
         match &record.fact {
-            Fact::ModelContent(said) => {
-                if std::mem::take(&mut self.missed) {
-                    self.pending.push_back(TurnEvent::WholeText(said.content.text()));
-                }
-                self.finish.clone_from(&said.finish);
-                self.usage.clone_from(&said.usage);
-                let calls: Vec<_> = said.content.function_calls().cloned().collect();
-                if !calls.is_empty() {
-                    let usage = self.usage.take();
-                    self.pending.push_back(TurnEvent::StepEnded { usage });
-                }
-                self.pending.extend(calls.into_iter().map(TurnEvent::ToolCallRequest));
+            Fact::TurnStarted(started) => self.said(&started.id),
+            Fact::PromptJoined(joined) => {
+                self.said(&joined.prompt);
+                self.step_ended();
+                self.pending.push_back(TurnEvent::PromptJoined {
+                    prompt: joined.prompt.clone(),
+                    by: joined.by.clone(),
+                    content: joined.content.text(),
+                });
             }
-            Fact::CallAsked(asked) => {
-                self.pending.push_back(TurnEvent::ToolCallConfirmation(Arc::new((**asked).clone())));
+            Fact::PromptWithdrawn(withdrawn) if self.prompt.as_ref() == Some(&withdrawn.prompt) => {
+                self.end(TurnEvent::UserCancelled);
             }
-            Fact::CallEnded(ended) => {
-                self.pending.push_back(TurnEvent::ToolCallResponse(Arc::new((**ended).clone())));
-            }
-            // The last process's turn, closed on resuming, is not the one that is followed.
-            Fact::TurnEnded(ended) if ended.end != TurnEnd::Interrupted => self.turn_ended(ended),
+            Fact::ModelContent(said) => self.model_content(said),
+            Fact::CallAsked(asked) => self.pending.push_back(confirmation(asked)),
+            Fact::ApprovalAnswered(answered) => self.pending.push_back(TurnEvent::ToolCallAnswered {
+                approval: answered.approval.clone(),
+                answer: answered.outcome.clone(),
+                by: answered.by.clone(),
+            }),
+            Fact::CallEnded(ended) => self.pending.push_back(TurnEvent::tool_result(ended)),
+            Fact::TurnEnded(ended) => self.turn_ended(ended),
             _ => {}
         }
     }
 
+    /// The prompt that is waited for is part of a turn now: that turn's end is the end.
+    fn said(&mut self, prompt: &str) {
+        if self.prompt.as_deref() == Some(prompt) {
+            self.prompt = None;
+        }
+    }
+
+    fn model_content(&mut self, said: &ModelContent) {
+        self.step_ended();
+        if std::mem::take(&mut self.missed) {
+            self.pending.push_back(TurnEvent::whole_content(said.content.text()));
+        }
+        self.step = Step { finish: said.finish.clone(), usage: said.usage.clone(), told: false };
+        let mut calls = said.content.function_calls().peekable();
+        if calls.peek().is_some() {
+            self.step_ended();
+        }
+        self.pending.extend(calls.map(|call| TurnEvent::ToolCallRequest {
+            name: call.name.clone(),
+            call: call.id.clone().unwrap_or_default(),
+            parameters: call.args.clone(),
+        }));
+    }
+
+    /// Tells, once, that the last answer was not the last word.
+    fn step_ended(&mut self) {
+        if !std::mem::replace(&mut self.step.told, true) {
+            let usage = self.step.usage.take();
+            self.pending.push_back(TurnEvent::StepEnded { usage });
+        }
+    }
+
     fn turn_ended(&mut self, ended: &TurnEnded) {
+        let failure = self.failure.take();
+        if self.prompt.is_some() {
+            return;
+        }
         let detail = ended.detail.clone().unwrap_or_default();
         let event = match ended.end {
-            TurnEnd::Finished => TurnEvent::Finished {
-                reason: self.finish.take().unwrap_or(FinishReason::Stop),
-                usage: self.usage.take(),
+            end if end.is_answer() => TurnEvent::Finished {
+                reason: self.step.finish.take().unwrap_or(FinishReason::Stop),
+                end,
+                usage: self.step.usage.take(),
             },
-            TurnEnd::Cancelled => TurnEvent::UserCancelled,
+            end if end.is_cancelled() => TurnEvent::UserCancelled,
             TurnEnd::Error => {
                 let kind = ended.error.unwrap_or(LlmErrorKind::Server);
-                let error = self.failure.take().unwrap_or_else(|| LlmError::new(kind, detail));
-                match kind {
-                    LlmErrorKind::InvalidStream => TurnEvent::InvalidStream(error),
-                    LlmErrorKind::ContextOverflow => TurnEvent::ContextOverflow(error),
-                    _ => TurnEvent::Error(error),
-                }
+                TurnEvent::failure(failure.unwrap_or_else(|| LlmError::new(kind, detail)))
             }
             end => TurnEvent::Stopped { end, detail },
         };
         self.end(event);
+    }
+}
+
+fn confirmation(asked: &CallAsked) -> TurnEvent {
+    TurnEvent::ToolCallConfirmation {
+        call: asked.call.clone(),
+        approval: asked.approval.clone(),
+        confirmation: Arc::new(asked.confirmation.clone()),
     }
 }

@@ -1,13 +1,12 @@
-//! A subscriber's end: every record once and in order, deltas while they keep up.
+//! A subscriber's end: every record once and in order, passing events while they keep up.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use charla_proto::{Fact, JournalReader, Record};
+use charla_proto::{Fact, JournalReader, Record, SessionEvent, SessionSnapshot, TurnEvent};
 use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
 
-use super::SessionEvent;
 use crate::compress::size;
 
 /// How many records are kept for subscribers that lag, and how many characters of them where older ones can be
@@ -105,20 +104,56 @@ pub struct Subscription {
     recent: Recent,
     waiting: VecDeque<SessionEvent>,
     seen: u64,
+    /// Records up to this one are read before anything else is told.
+    catch_up: u64,
     /// Events were lost, and the records among them are not read again yet.
     behind: bool,
+    /// What the running step had shown when the subscription began, for after the records before it.
+    running: Vec<TurnEvent>,
 }
 
 impl Subscription {
     pub(super) fn new(events: broadcast::Receiver<SessionEvent>, recent: Recent) -> Self {
         let seen = recent.last();
-        Self { events, recent, waiting: VecDeque::new(), seen, behind: false }
+        Self { events, recent, waiting: VecDeque::new(), seen, catch_up: 0, behind: false, running: Vec::new() }
+    }
+
+    /// The same subscription, from record `seq` on: what came after it is told first.
+    pub(super) fn from(mut self, seq: u64, snapshot: &SessionSnapshot) -> Self {
+        self.seen = seq.min(snapshot.seq);
+        let step = &snapshot.running;
+        if !step.thoughts.is_empty() {
+            let content = step.thoughts.clone();
+            self.running.push(TurnEvent::Thought { content, subject: None, delta: false });
+        }
+        if !step.text.is_empty() {
+            self.running.push(TurnEvent::whole_content(step.text.as_str()));
+        }
+        for (call, tail) in &step.live {
+            let (call, content) = (call.clone(), tail.clone());
+            self.running.push(TurnEvent::ToolCallLive { call, content, delta: true });
+        }
+        self.catch_up = snapshot.seq;
+        self
     }
 
     /// The next event; `None` when the session has ended. A subscriber that was too slow is told by
     /// [`SessionEvent::Missed`] that deltas are lost; records are not. Safe to drop and call again.
     pub async fn recv(&mut self) -> Option<SessionEvent> {
         loop {
+            if let Some(event) = self.waiting.pop_front() {
+                return Some(event);
+            }
+            if self.seen < self.catch_up {
+                let records = self.recent.read_after(self.seen).await;
+                // Newer ones come by themselves.
+                let before = records.into_iter().filter(|record| record.seq <= self.catch_up);
+                self.waiting.extend(before.map(SessionEvent::Record));
+                self.seen = self.catch_up;
+            }
+            if !self.running.is_empty() {
+                self.waiting.extend(self.running.drain(..).map(SessionEvent::Turn));
+            }
             if let Some(event) = self.waiting.pop_front() {
                 return Some(event);
             }

@@ -1,0 +1,483 @@
+//! The calls of one step: checked, judged, asked about, run and answered.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use charla_proto::{
+    ApprovalAnswered, Args, CallAsked, CallEnded, CallStarted, CallStatus, Fact, FunctionCall, Grant,
+    Missing, OpenApproval, OpenCall, Outcome, Part, Plan, Refusal, Reply, ToolError,
+    ToolErrorKind, ToolOutput, TurnEnd, TurnEvent, Verdict,
+};
+use tokio::time::Instant;
+
+use super::approvals::{detail, misfit};
+use super::requests::{Answer, Requests, Signal};
+use super::ending::{Ending, Stop};
+use super::turn::Session;
+use super::{NOBODY, SESSION};
+use crate::loop_guard::{Advice, LoopGuard, STOP};
+use crate::scheduler::{CallEvent, Scheduler, to_response};
+
+/// How long a cancelled tool may take to stop before it is ended.
+const GRACE: Duration = Duration::from_millis(400);
+/// How much of the arguments a person gave is told to the model.
+const CHANGED: usize = 2000;
+
+/// What a call is told that was running when its process ended.
+const INTERRUPTED: &str = "This call was running when the program ended. It may or may not have taken effect; check before repeating it.";
+const NEVER_APPROVED: &str = "Not run: the turn was cancelled before anybody had approved it.";
+const NOT_BEGUN: &str = "Not run: it was approved, but the turn was cancelled before it began.";
+const CANCELLED: &str = "Cancelled by the user.";
+const ANOTHER_NOW: &str = "what it would do is no longer what was asked about";
+
+/// The calls of one step. Borrows the session until every call has its response.
+pub(super) struct Calls<'a> {
+    session: &'a mut Session,
+    scheduler: Scheduler,
+    /// Rules that allowed calls, by call.
+    rules: HashMap<usize, String>,
+    /// Why the turn ends once the calls are done.
+    ending: Option<Ending>,
+    /// When cancelled tools are ended by force.
+    abort_at: Option<Instant>,
+}
+
+/// What is known of a question about a call from before its plan was made.
+enum Known {
+    Nothing,
+    Waits,
+    Allowed(Outcome),
+    Refused(Option<String>),
+    /// There was one, but what would happen now is something else.
+    Outdated {
+        open: Option<String>,
+    },
+}
+
+impl<'a> Calls<'a> {
+    /// The open calls of the step under way: new ones, or those an earlier process left.
+    pub(super) fn new(session: &'a mut Session) -> Self {
+        let open = session.ledger.conversation.turn.as_ref().map(|turn| turn.calls.clone());
+        let open = open.unwrap_or_default();
+        let toolbox = session.toolbox();
+        let scheduler = Scheduler::new(open, &toolbox, &session.options.tool_context);
+        Self { session, scheduler, rules: HashMap::new(), ending: None, abort_at: None }
+    }
+
+    /// Runs them until each has its response. Comes back with how the turn ends, if it does.
+    pub(super) async fn run(mut self) -> Result<Option<Ending>, Stop> {
+        self.end_interrupted().await?;
+        loop {
+            self.start_ready().await?;
+            if self.scheduler.is_done() {
+                return Ok(self.ending);
+            }
+            // Nobody can answer any more in this process: the questions stay for another one.
+            if self.session.inbox.is_closed() && self.scheduler.waits_for_people() {
+                return Err(Stop::Abandoned);
+            }
+            let abort_at = self.abort_at;
+            tokio::select! {
+                biased;
+                message = self.session.inbox.recv() => {
+                    match self.session.message(message).await? {
+                        Signal::Cancel { by } => self.cancel(&by).await?,
+                        Signal::Answer(answer) => self.answer(answer).await?,
+                        Signal::Nothing => {}
+                    }
+                }
+                () = self.session.inbox.clients_changed() => self.refuse_when_alone().await?,
+                () = until(abort_at) => {
+                    self.abort_at = None;
+                    self.scheduler.abort();
+                }
+                event = self.scheduler.next() => self.event(event).await?,
+            }
+        }
+    }
+
+    async fn event(&mut self, event: CallEvent) -> Result<(), Stop> {
+        match event {
+            CallEvent::Live { index, text } => {
+                let call = self.call(index).id.unwrap_or_default();
+                let event = TurnEvent::ToolCallLive { call, content: text, delta: true };
+                self.session.ledger.show(event);
+                Ok(())
+            }
+            CallEvent::Prepared { index, problem: Some(problem) } => self.refuse(index, problem).await,
+            CallEvent::Prepared { index, problem: None } => self.judge(index).await,
+            CallEvent::Finished { index, output } => {
+                let status = match &output.error {
+                    None => CallStatus::Success,
+                    Some(error) if error.kind == ToolErrorKind::Cancelled => CallStatus::Cancelled,
+                    Some(_) => CallStatus::Error,
+                };
+                self.end(index, status, output).await
+            }
+        }
+    }
+
+    fn call(&self, index: usize) -> FunctionCall {
+        self.scheduler.calls()[index].call.clone()
+    }
+
+    fn open(&self, index: usize) -> Option<&OpenCall> {
+        self.session.ledger.conversation.turn.as_ref()?.calls.get(index)
+    }
+
+    /// A call's plan is known: allowed, denied, or a question.
+    async fn judge(&mut self, index: usize) -> Result<(), Stop> {
+        let call = self.call(index);
+        let Some(plan) = self.scheduler.calls()[index].plan.clone() else { return Ok(()) };
+        if self.session.guard.advise(&call) == Advice::Refuse {
+            let message = LoopGuard::refusal(&call);
+            return self.refuse(index, ToolError::new(ToolErrorKind::Loop, message)).await;
+        }
+        let mode = self.session.ledger.conversation.mode;
+        let verdict = self.session.approvals.judge(&plan, mode);
+        if let Verdict::Deny { rule, reason } = verdict {
+            let message = format!("Tool execution denied by policy: {reason} (rule: {rule})");
+            return self.refuse(index, ToolError::new(ToolErrorKind::DeniedByRule, message)).await;
+        }
+        match (self.known(index, &plan), verdict) {
+            (Known::Waits, _) => {
+                self.advance(index, CallStatus::AwaitingApproval);
+                self.refuse_when_alone().await
+            }
+            (Known::Allowed(outcome), _) => {
+                self.allow(index, outcome);
+                Ok(())
+            }
+            (Known::Refused(reason), _) => self.refused_by_person(index, reason, SESSION).await,
+            (Known::Nothing, Verdict::Allow { rule }) => {
+                self.rules.insert(index, rule);
+                self.advance(index, CallStatus::Scheduled);
+                Ok(())
+            }
+            (Known::Nothing, verdict) => self.ask(index, &plan, verdict, None).await,
+            (Known::Outdated { open }, verdict) => self.ask(index, &plan, verdict, open).await,
+        }
+    }
+
+    /// What an earlier question about this call has come to. An approval holds for what was shown.
+    fn known(&self, index: usize, plan: &Plan) -> Known {
+        let Some(open) = self.open(index) else { return Known::Nothing };
+        let Some(OpenApproval { asked, answer }) = &open.approval else { return Known::Nothing };
+        let is_the_same = open.original.is_some() || asked.confirmation.detail == detail(plan, &open.call);
+        match answer {
+            Some((Outcome::Cancel { reason }, _)) => Known::Refused(reason.clone()),
+            Some((outcome, _)) if is_the_same => Known::Allowed(outcome.clone()),
+            None if is_the_same => Known::Waits,
+            Some(_) => Known::Outdated { open: None },
+            None => Known::Outdated { open: Some(asked.approval.clone()) },
+        }
+    }
+
+    /// Puts a question to whoever is there; with nobody the answer is no. A question that is `outdated` is closed.
+    async fn ask(
+        &mut self,
+        index: usize,
+        plan: &Plan,
+        verdict: Verdict,
+        outdated: Option<String>,
+    ) -> Result<(), Stop> {
+        let rule = verdict.rule().to_owned();
+        let missing: Vec<Missing> = match verdict {
+            Verdict::Ask { missing, .. } => missing,
+            _ => Vec::new(),
+        };
+        let session = &mut *self.session;
+        let conversation = &session.ledger.conversation;
+        let mut facts = Vec::new();
+        if let Some(approval) = outdated {
+            let outcome = Outcome::Cancel { reason: Some(ANOTHER_NOW.to_owned()) };
+            facts.push(answered(approval, outcome, SESSION, None));
+        }
+        let id = conversation.started.as_ref().map(|started| started.session.as_str()).unwrap_or_default();
+        let approval = format!("{id}:{}", conversation.seq + 1 + facts.len() as u64);
+        let call = self.scheduler.calls()[index].call.clone();
+        let shown = (session.options.isolation.as_str(), conversation.mode);
+        facts.push(Fact::CallAsked(Box::new(CallAsked {
+            turn: conversation.past.count,
+            call: call.id.clone().unwrap_or_default(),
+            approval: approval.clone(),
+            confirmation: session.approvals.confirmation(plan, &call, rule, &missing, shown),
+        })));
+        let somebody = session.inbox.somebody();
+        if !somebody {
+            facts.push(answered(approval, Outcome::Cancel { reason: None }, NOBODY, None));
+        }
+        session.ledger.commit(facts).await?;
+        self.advance(index, CallStatus::AwaitingApproval);
+        if !somebody {
+            return self.refuse(index, nobody_to_ask(plan)).await;
+        }
+        Ok(())
+    }
+
+    /// With nobody left to answer, the answer to every open question is no.
+    async fn refuse_when_alone(&mut self) -> Result<(), Stop> {
+        if self.session.inbox.somebody() {
+            return Ok(());
+        }
+        for index in self.waiting() {
+            let (Some(approval), Some(plan)) = (self.question(index), self.plan(index)) else { continue };
+            let fact = answered(approval, Outcome::Cancel { reason: None }, NOBODY, None);
+            self.session.ledger.commit_one(fact).await?;
+            self.refuse(index, nobody_to_ask(&plan)).await?;
+        }
+        Ok(())
+    }
+
+    fn plan(&self, index: usize) -> Option<Plan> {
+        self.scheduler.calls()[index].plan.clone()
+    }
+
+    /// The open question of a call.
+    fn question(&self, index: usize) -> Option<String> {
+        let approval = self.open(index)?.approval.as_ref()?;
+        approval.answer.is_none().then(|| approval.asked.approval.clone())
+    }
+
+    /// The calls that wait for a person.
+    fn waiting(&self) -> Vec<usize> {
+        let calls = self.scheduler.calls().iter().enumerate();
+        let waiting = calls.filter(|(_, call)| call.status == CallStatus::AwaitingApproval);
+        waiting.map(|(index, _)| index).collect()
+    }
+
+    /// Somebody answers a question. The first answer that fits counts.
+    async fn answer(&mut self, answer: Answer) -> Result<(), Stop> {
+        let Answer { approval, outcome, by, reply } = answer;
+        let asked = Requests(self.session).question(&approval).await?;
+        let index = self.waiting().into_iter().find(|index| self.question(*index).as_ref() == Some(&approval));
+        let (asked, index) = match (asked, index) {
+            (Ok(asked), Some(index)) => (asked, index),
+            (Ok(_), None) => return refused(reply, unknown(&approval)),
+            (Err(refusal), _) => return refused(reply, refusal),
+        };
+        if let Some(why) = misfit(&outcome, &asked) {
+            return refused(reply, Refusal::DoesNotFit { why: why.to_owned() });
+        }
+        let args = match &outcome {
+            Outcome::Modify { args } => Some(args.clone()),
+            Outcome::ModifyWithEditor { new_content } => match self.scheduler.args_for(index, new_content) {
+                Some(args) => Some(args),
+                None => {
+                    let why = "this tool does not say how its arguments make a file's content".to_owned();
+                    return refused(reply, Refusal::DoesNotFit { why });
+                }
+            },
+            _ => None,
+        };
+        let fact = answered(approval, outcome.clone(), &by, args.clone());
+        self.session.ledger.commit_one(fact).await?;
+        let _ = reply.send(Reply::Done);
+        self.act_on(index, outcome, args, &asked, &by).await
+    }
+
+    async fn act_on(
+        &mut self,
+        index: usize,
+        outcome: Outcome,
+        args: Option<Args>,
+        asked: &CallAsked,
+        by: &str,
+    ) -> Result<(), Stop> {
+        if let Some(grant) = Grant::of(&outcome, asked) {
+            self.session.approvals.take(&grant);
+        }
+        if let (Outcome::ProceedAlwaysAndSave, Some(rules)) = (&outcome, &asked.confirmation.always) {
+            let _ = Requests(self.session).save_rules(rules, by).await?;
+        }
+        match (outcome, args) {
+            (Outcome::Cancel { reason }, _) => self.refused_by_person(index, reason, by).await?,
+            (_, Some(args)) => {
+                let call = FunctionCall { args, ..self.call(index) };
+                let toolbox = self.session.toolbox();
+                self.scheduler.change(index, call, &toolbox, &self.session.options.tool_context);
+            }
+            (outcome, None) => self.allow(index, outcome),
+        }
+        self.answer_granted().await
+    }
+
+    fn allow(&mut self, index: usize, outcome: Outcome) {
+        if let Outcome::Answers { answers } = outcome {
+            self.scheduler.answered(index, answers);
+        }
+        self.advance(index, CallStatus::Scheduled);
+    }
+
+    /// A plain no means: give me back the word. A reason means: go on, but differently.
+    async fn refused_by_person(&mut self, index: usize, reason: Option<String>, by: &str) -> Result<(), Stop> {
+        let message = match &reason {
+            Some(reason) => format!("The user did not allow this call: {reason}"),
+            None => "The user did not allow this call.".to_owned(),
+        };
+        self.cancelled(index, ToolErrorKind::RefusedByPerson, &message).await?;
+        match reason {
+            Some(_) => Ok(()),
+            None => self.cancel(by).await,
+        }
+    }
+
+    /// Answers the questions that an "always" has answered too: nobody is asked twice for the same.
+    async fn answer_granted(&mut self) -> Result<(), Stop> {
+        let mode = self.session.ledger.conversation.mode;
+        for index in self.waiting() {
+            let (Some(approval), Some(plan)) = (self.question(index), self.plan(index)) else { continue };
+            if matches!(self.session.approvals.judge(&plan, mode), Verdict::Allow { .. }) {
+                let fact = answered(approval, Outcome::ProceedOnce, "an earlier answer", None);
+                self.session.ledger.commit_one(fact).await?;
+                self.advance(index, CallStatus::Scheduled);
+            }
+        }
+        Ok(())
+    }
+
+    fn advance(&mut self, index: usize, to: CallStatus) {
+        // The moves made here are all legal; one that were not is dropped rather than made.
+        let _ = self.scheduler.advance(index, to);
+    }
+
+    /// Starts whatever may start. A call is marked as running, durably, before it runs.
+    async fn start_ready(&mut self) -> Result<(), Stop> {
+        while let Some(index) = self.scheduler.ready().into_iter().next() {
+            let call = self.call(index).id.unwrap_or_default();
+            let turn = self.session.ledger.conversation.past.count;
+            let rule = self.rules.remove(&index);
+            self.session.ledger.commit_one(Fact::CallStarted(CallStarted { turn, call, rule })).await?;
+            self.advance(index, CallStatus::Executing);
+            self.scheduler.run(index);
+        }
+        Ok(())
+    }
+
+    /// Stops the calls of this step: what has not begun is cancelled now, what runs is told to stop.
+    async fn cancel(&mut self, by: &str) -> Result<(), Stop> {
+        self.scheduler.cancel();
+        self.ending.get_or_insert_with(|| Ending { by: Some(by.to_owned()), ..TurnEnd::Cancelled.into() });
+        self.abort_at = Some(Instant::now() + GRACE);
+        for index in 0..self.scheduler.calls().len() {
+            let status = self.scheduler.calls()[index].status;
+            if status.is_final() || status == CallStatus::Executing {
+                continue;
+            }
+            if let Some(approval) = self.question(index) {
+                let fact = answered(approval, Outcome::Cancel { reason: None }, by, None);
+                self.session.ledger.commit_one(fact).await?;
+                self.cancelled(index, ToolErrorKind::NotApproved, NEVER_APPROVED).await?;
+            } else if self.open(index).is_some_and(|open| open.approval.is_some()) {
+                self.cancelled(index, ToolErrorKind::Cancelled, NOT_BEGUN).await?;
+            } else {
+                self.cancelled(index, ToolErrorKind::Cancelled, CANCELLED).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Cancels the calls of a turn that nobody goes on with.
+    pub(super) async fn cancel_all(mut self, by: &str) -> Result<Ending, Stop> {
+        self.end_interrupted().await?;
+        self.cancel(by).await?;
+        Ok(self.session.cancelled(by.to_owned()))
+    }
+
+    /// Calls that another process had begun are never run again by themselves.
+    async fn end_interrupted(&mut self) -> Result<(), Stop> {
+        for index in 0..self.scheduler.calls().len() {
+            if self.scheduler.calls()[index].status == CallStatus::Executing {
+                let error = ToolError::new(ToolErrorKind::Interrupted, INTERRUPTED);
+                let output = ToolOutput { error: Some(error), ..ToolOutput::default() };
+                self.end(index, CallStatus::Error, output).await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn refuse(&mut self, index: usize, problem: ToolError) -> Result<(), Stop> {
+        let output = ToolOutput { error: Some(problem), ..ToolOutput::default() };
+        self.end(index, CallStatus::Error, output).await
+    }
+
+    async fn cancelled(&mut self, index: usize, kind: ToolErrorKind, words: &str) -> Result<(), Stop> {
+        let output = ToolOutput { error: Some(ToolError::new(kind, words)), ..ToolOutput::default() };
+        self.end(index, CallStatus::Cancelled, output).await
+    }
+
+    /// Gives a call its one response.
+    async fn end(&mut self, index: usize, status: CallStatus, mut output: ToolOutput) -> Result<(), Stop> {
+        let call = self.call(index);
+        if status != CallStatus::Cancelled {
+            self.count(&call, &mut output);
+        }
+        if status == CallStatus::Success && self.open(index).is_some_and(|open| open.original.is_some()) {
+            output.content.push(Part::text(about_change(&call.args)));
+        }
+        let fact = CallEnded {
+            turn: self.session.ledger.conversation.past.count,
+            call: call.id.clone().unwrap_or_default(),
+            status,
+            response: to_response(&call, &output),
+            error: output.error.map(|error| error.kind),
+            display: output.display,
+            whole_output: output.whole_output,
+            changes: output.changes,
+        };
+        self.session.ledger.commit_one(Fact::CallEnded(Box::new(fact))).await?;
+        self.advance(index, status);
+        Ok(())
+    }
+
+    /// Counts a result; tells the model, or ends the turn, when it is always the same.
+    fn count(&mut self, call: &FunctionCall, output: &mut ToolOutput) {
+        let count = self.session.guard.count(call, &to_response(call, output));
+        if count >= STOP {
+            let detail = format!("`{}` was called {count} times with the same result", call.name);
+            self.ending = Some(Ending { detail: Some(detail), ..TurnEnd::Loop.into() });
+        }
+        if let Some(note) = LoopGuard::note(count) {
+            match &mut output.error {
+                Some(error) => error.message = format!("{}\n{note}", error.message),
+                None => output.content.push(Part::text(note)),
+            }
+        }
+    }
+}
+
+async fn until(at: Option<Instant>) {
+    match at {
+        Some(at) => tokio::time::sleep_until(at).await,
+        None => std::future::pending().await,
+    }
+}
+
+fn refused(reply: tokio::sync::oneshot::Sender<Reply>, refusal: Refusal) -> Result<(), Stop> {
+    let _ = reply.send(Reply::Refused(refusal));
+    Ok(())
+}
+
+fn unknown(approval: &str) -> Refusal {
+    Refusal::Unknown { what: format!("open question `{approval}`") }
+}
+
+fn nobody_to_ask(plan: &Plan) -> ToolError {
+    let message = format!(
+        "Not run: it needs approval ({}) and nobody is there to give it. Do without it, or say what should be allowed.",
+        plan.title
+    );
+    ToolError::new(ToolErrorKind::NobodyToAsk, message)
+}
+
+pub(super) fn answered(approval: String, outcome: Outcome, by: &str, args: Option<Args>) -> Fact {
+    Fact::ApprovalAnswered(Box::new(ApprovalAnswered { approval, outcome, by: by.to_owned(), args }))
+}
+
+/// The model must know that what ran is not what it had asked for.
+fn about_change(args: &Args) -> String {
+    let text = serde_json::to_string(args).unwrap_or_default();
+    let cut = text.char_indices().nth(CHANGED).and_then(|(end, _)| text.get(..end));
+    let (text, rest) = cut.map_or((text.as_str(), ""), |cut| (cut, " … (cut)"));
+    format!("[Note: the user changed this call before it ran. It ran with these arguments: {text}{rest}]")
+}

@@ -1,0 +1,84 @@
+//! Forking: a new session that begins with what an earlier one said.
+
+use charla_proto::{
+    ApprovalAnswered, CallEnded, CallStatus, Conversation, Fact, FunctionResponse, Outcome, PromptWithdrawn,
+    Record, SessionStarted, ToolErrorKind, TurnEnd, TurnEnded,
+};
+
+use super::SESSION;
+
+/// What a call of the other session is told.
+const ELSEWHERE: &str =
+    "The conversation was forked here. This call belongs to the session it was forked from and has no result in this one.";
+
+/// The records of a new session that has everything `records` have up to message `at` (all without one). A turn
+/// that is open there is closed here: its calls belong to the other session and run, if at all, there.
+///
+/// Records keep their numbers, so that what refers to them still does, and their unknown fields.
+pub fn fork(records: &[Record], at: Option<u64>, started: SessionStarted, now: u64) -> Vec<Record> {
+    let at = at.map_or(u64::MAX, |at| with_results(records, at));
+    let copied = records.iter().skip(1).take_while(|record| record.seq <= at).cloned();
+    let first = Record::new(1, now, Fact::SessionStarted(Box::new(started)));
+    let mut forked: Vec<Record> = std::iter::once(first).chain(copied).collect();
+    let conversation = Conversation::of(&forked);
+    let mut next = conversation.seq;
+    for fact in closing(&conversation) {
+        next += 1;
+        forked.push(Record::new(next, now, fact));
+    }
+    forked
+}
+
+/// A message with calls is taken over with their results.
+fn with_results(records: &[Record], at: u64) -> u64 {
+    let before: Vec<Record> = records.iter().take_while(|record| record.seq <= at).cloned().collect();
+    let mut conversation = Conversation::of(&before);
+    if !matches!(before.last().map(|record| &record.fact), Some(Fact::ModelContent(_))) {
+        return at;
+    }
+    for record in records.iter().skip(before.len()) {
+        let is_of_step =
+            matches!(record.fact, Fact::CallAsked(_) | Fact::ApprovalAnswered(_) | Fact::CallStarted(_) | Fact::CallEnded(_));
+        if conversation.unanswered().next().is_none() || !is_of_step {
+            break;
+        }
+        conversation.apply(record);
+    }
+    conversation.seq
+}
+
+fn closing(conversation: &Conversation) -> Vec<Fact> {
+    let mut facts = Vec::new();
+    for approval in conversation.open_approvals() {
+        facts.push(Fact::ApprovalAnswered(Box::new(ApprovalAnswered {
+            approval: approval.asked.approval.clone(),
+            outcome: Outcome::Cancel { reason: Some(ELSEWHERE.to_owned()) },
+            by: SESSION.to_owned(),
+            args: None,
+        })));
+    }
+    let turn = conversation.past.count;
+    for open in conversation.unanswered() {
+        let id = open.call.id.clone().unwrap_or_default();
+        facts.push(Fact::CallEnded(Box::new(CallEnded {
+            turn,
+            call: id.clone(),
+            status: CallStatus::Error,
+            response: FunctionResponse::error(id, open.call.name.clone(), ELSEWHERE),
+            error: Some(ToolErrorKind::Interrupted),
+            display: None,
+            whole_output: None,
+            changes: Vec::new(),
+        })));
+    }
+    if conversation.turn.is_some() {
+        let detail = Some("the session was forked here".to_owned());
+        let by = Some(SESSION.to_owned());
+        let ended = TurnEnded { turn, end: TurnEnd::Interrupted, detail, error: None, by };
+        facts.push(Fact::TurnEnded(Box::new(ended)));
+    }
+    facts.extend(conversation.queue.iter().map(|queued| {
+        Fact::PromptWithdrawn(PromptWithdrawn { prompt: queued.id.clone(), by: SESSION.to_owned() })
+    }));
+    facts
+}

@@ -1,0 +1,162 @@
+//! What a session gets from the program that runs it.
+
+use std::sync::Arc;
+
+use charla_proto::tool::Toolbox;
+use charla_proto::{
+    ApprovalMode, BoxFuture, Content, ContentGenerator, FileChange, FileConflict, GenerateRequest,
+    RevertedFile, UsageMetadata,
+};
+
+use crate::compress::{Counter, size};
+
+/// A model, ready to be asked, with what is known of it.
+#[derive(Clone)]
+pub struct BoundModel {
+    /// `provider/model`.
+    pub reference: String,
+    /// Asks it.
+    pub generator: Arc<dyn ContentGenerator>,
+    /// What every request has beside the conversation, the instruction and the tools: name and sampling.
+    pub template: GenerateRequest,
+    /// Tokens it can read and write together; unknown, nothing is compressed by itself.
+    pub window: Option<u32>,
+    /// Counts the tokens of a request.
+    pub count: Counter,
+    /// What it costs.
+    pub price: Option<Price>,
+}
+
+/// Dollars for a million tokens.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Price {
+    /// Input.
+    pub input: f64,
+    /// Output.
+    pub output: f64,
+    /// Input that was read from a cache.
+    pub cached: f64,
+}
+
+impl Price {
+    /// What these tokens cost.
+    pub fn of(&self, usage: &UsageMetadata) -> f64 {
+        let read = usage.cached_content_token_count.unwrap_or(0);
+        let fresh = usage.prompt_token_count.unwrap_or(0).saturating_sub(read);
+        let output = usage.output() as f64 * self.output;
+        (fresh as f64 * self.input + read as f64 * self.cached + output) / 1e6
+    }
+}
+
+impl BoundModel {
+    /// A model of which nothing more is known than how to ask it.
+    pub fn new(reference: impl Into<String>, generator: Arc<dyn ContentGenerator>) -> Self {
+        let reference = reference.into();
+        let name = reference.split_once('/').map_or(reference.as_str(), |(_, name)| name).to_owned();
+        let template = GenerateRequest::new(name, Vec::new());
+        Self { reference, generator, template, window: None, count: by_characters(), price: None }
+    }
+}
+
+/// Counts tokens as a quarter of the characters: enough to compare one request with another.
+pub fn by_characters() -> Counter {
+    Arc::new(|request| request.contents.iter().map(|content| size(content) as u64).sum::<u64>() / 4)
+}
+
+/// What the model is given for the moment: its tools, and the instruction that goes with them.
+#[derive(Clone)]
+pub struct Equipment {
+    /// The tools.
+    pub toolbox: Arc<dyn Toolbox>,
+    /// The system instruction.
+    pub instruction: Option<Arc<Content>>,
+}
+
+/// What tools and instruction depend on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Situation {
+    /// `provider/model` that answers.
+    pub model: String,
+    /// How much is allowed without asking.
+    pub mode: ApprovalMode,
+    /// Somebody can be asked.
+    pub somebody: bool,
+}
+
+/// A change of one file that takes an earlier one back, or brings it back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RevertStep {
+    /// The file; `before` is what it should hold now, `after` what it shall hold.
+    pub change: FileChange,
+    /// Permissions for a file that comes back, where they are known.
+    pub mode: Option<u32>,
+}
+
+/// Why files were not put back. Nothing was changed.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RevertProblem {
+    /// These files are not as they were left.
+    Conflicts(Vec<FileConflict>),
+    /// It failed, in words.
+    Failed(String),
+}
+
+/// Files that were put back.
+pub trait Reverted: Send {
+    /// Each file, with what it held and holds.
+    fn files(&self) -> Vec<RevertedFile>;
+
+    /// Takes it back, for when it could not be recorded.
+    fn withdraw(self: Box<Self>) -> Result<(), String>;
+}
+
+/// What a session gets from the program that runs it: models by name, tools and instructions for the
+/// moment, files put back, rules kept. Nothing in it is global: each session may have a host of its own.
+pub trait Host: Send + Sync {
+    /// A model by the name somebody gave. May take long (a first use is probed); the session goes on meanwhile.
+    fn bind<'a>(&'a self, model: &'a str) -> BoxFuture<'a, Result<BoundModel, String>>;
+
+    /// Tools and instruction for a situation. Called whenever it changes, and after [`Self::refresh`].
+    fn equip(&self, situation: &Situation) -> Equipment;
+
+    /// Looks at memory files and tools again, before the next [`Self::equip`].
+    fn refresh<'a>(&'a self) -> BoxFuture<'a, ()> {
+        Box::pin(std::future::ready(()))
+    }
+
+    /// Puts files back: all of them or none.
+    fn revert<'a>(
+        &'a self,
+        _steps: Vec<RevertStep>,
+    ) -> BoxFuture<'a, Result<Box<dyn Reverted>, RevertProblem>> {
+        let problem = RevertProblem::Failed("this program keeps no contents of files".to_owned());
+        Box::pin(std::future::ready(Err(problem)))
+    }
+
+    /// Keeps rules (TOML) for every session; says where.
+    fn save_rules<'a>(&'a self, _rules: &'a str) -> BoxFuture<'a, Result<String, String>> {
+        Box::pin(std::future::ready(Err("this program keeps no rules".to_owned())))
+    }
+}
+
+/// A host with one model and the same tools and instruction in every situation.
+pub struct FixedHost {
+    /// The model.
+    pub model: BoundModel,
+    /// The tools and the instruction.
+    pub equipment: Equipment,
+}
+
+impl Host for FixedHost {
+    fn bind<'a>(&'a self, model: &'a str) -> BoxFuture<'a, Result<BoundModel, String>> {
+        let bound = match model == self.model.reference {
+            true => Ok(self.model.clone()),
+            false => Err(format!("there is no model `{model}` here")),
+        };
+        Box::pin(std::future::ready(bound))
+    }
+
+    fn equip(&self, _: &Situation) -> Equipment {
+        self.equipment.clone()
+    }
+}

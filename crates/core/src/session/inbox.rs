@@ -1,0 +1,124 @@
+//! What reaches a session: requests, views, models that were bound, and who is there.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use charla_proto::{Reply, Request, SessionSnapshot};
+use tokio::sync::{mpsc, oneshot, watch};
+
+use super::Subscription;
+use super::host::BoundModel;
+
+/// How many messages may wait; a sender waits when there are more.
+pub(super) const MESSAGES: usize = 64;
+
+/// Something for the session's task.
+pub(super) enum Message {
+    /// Somebody asks something.
+    Request(Asked),
+    /// Somebody wants to see the session as it is, and what comes.
+    View(oneshot::Sender<(SessionSnapshot, Subscription)>),
+    /// A model somebody asked for is ready, or cannot be had.
+    Bound { wish: u64, bound: Result<BoundModel, String>, asked: Asked },
+}
+
+/// A request, and where its reply goes.
+pub(super) struct Asked {
+    pub(super) request: Request,
+    pub(super) reply: oneshot::Sender<Reply>,
+}
+
+impl Asked {
+    /// Nobody waiting for a reply any more is fine.
+    pub(super) fn reply(self, reply: Reply) {
+        let _ = self.reply.send(reply);
+    }
+}
+
+/// The session's end of its channels.
+pub(super) struct Inbox {
+    messages: mpsc::Receiver<Message>,
+    /// For the session's own tasks; it keeps no session alive.
+    pub(super) sender: mpsc::WeakSender<Message>,
+    /// Requests for the time between turns.
+    pub(super) later: VecDeque<Asked>,
+    clients: Clients,
+    seen: watch::Receiver<usize>,
+    closed: bool,
+}
+
+impl Inbox {
+    pub(super) fn new(clients: Clients) -> (Self, mpsc::Sender<Message>) {
+        let (sender, messages) = mpsc::channel(MESSAGES);
+        let seen = clients.0.subscribe();
+        let weak = sender.downgrade();
+        let inbox = Self { messages, sender: weak, later: VecDeque::new(), clients, seen, closed: false };
+        (inbox, sender)
+    }
+
+    /// The next message; nothing, once, when every handle is gone, and then it waits for ever. Safe to drop
+    /// and call again.
+    pub(super) async fn recv(&mut self) -> Option<Message> {
+        if self.closed {
+            std::future::pending::<()>().await;
+        }
+        let message = self.messages.recv().await;
+        self.closed = message.is_none();
+        message
+    }
+
+    /// True when nobody can send anything any more.
+    pub(super) fn is_closed(&self) -> bool {
+        self.closed
+    }
+
+    /// True when somebody can be asked.
+    pub(super) fn somebody(&self) -> bool {
+        self.clients.somebody()
+    }
+
+    /// Resolves when clients have come or gone.
+    pub(super) async fn clients_changed(&mut self) {
+        if self.seen.changed().await.is_err() {
+            std::future::pending().await
+        }
+    }
+}
+
+/// Who is there to be asked: the clients attached to a session.
+#[derive(Clone, Debug)]
+pub struct Clients(Arc<watch::Sender<usize>>, bool);
+
+/// A client that is there. Dropped, it is gone.
+#[derive(Debug)]
+pub struct Attached(Arc<watch::Sender<usize>>);
+
+impl Default for Clients {
+    fn default() -> Self {
+        Self(Arc::new(watch::Sender::new(0)), false)
+    }
+}
+
+impl Clients {
+    /// Questions wait although nobody is there: somebody will come. For servers.
+    pub fn expected() -> Self {
+        Self(Arc::new(watch::Sender::new(0)), true)
+    }
+
+    /// One more client that can be asked.
+    pub fn attach(&self) -> Attached {
+        self.0.send_modify(|count| *count += 1);
+        Attached(self.0.clone())
+    }
+
+    /// True when somebody can be asked.
+    pub fn somebody(&self) -> bool {
+        self.1 || *self.0.borrow() > 0
+    }
+}
+
+impl Drop for Attached {
+    fn drop(&mut self) {
+        self.0.send_modify(|count| *count = count.saturating_sub(1));
+    }
+}

@@ -1,0 +1,337 @@
+//! The loop: the only place where a conversation goes on.
+//!
+//! Read it from the top: a session waits for a prompt ([`Session::run`]), a turn is steps until there is an
+//! ending ([`Session::steps`]), a step is one exchange with the model ([`Session::ask`]) and the calls that come
+//! of it ([`Calls`]). Whatever the session waits for, it hears its inbox meanwhile; what it decides runs to
+//! completion, so that a cancelled future never leaves half a commit.
+
+use std::sync::Arc;
+
+use charla_proto::{
+    Content, Delivery, Fact, FinishReason, GenerateRequest, Hint, JournalError, LlmError, LlmErrorKind,
+    ModelChanged, ModelContent, Part, PartKind, Phase, PromptJoined, QueuedPrompt, Role, Tool, TurnEnd,
+    TurnEnded, TurnEvent, TurnResumed, TurnStarted,
+};
+
+use super::approvals::Approvals;
+use super::binding::Binding;
+use super::calls::Calls;
+use super::compaction::Compaction;
+use super::ending::{Ending, Stop};
+use super::inbox::{Inbox, Message};
+use super::ledger::Ledger;
+use super::requests::{Requests, Signal};
+use super::{SESSION, SessionOptions};
+use crate::exchange::{Exchange, Progress};
+use crate::loop_guard::LoopGuard;
+use crate::undo::note_for_model;
+
+/// How often in a row a provider may pause one answer.
+const PAUSES: u32 = 8;
+/// How often the model may mend an answer that does not fit its schema.
+const REPAIRS: u32 = 2;
+
+/// One conversation, and the task that owns it.
+pub(super) struct Session {
+    pub(super) ledger: Ledger,
+    pub(super) inbox: Inbox,
+    pub(super) binding: Binding,
+    pub(super) approvals: Approvals,
+    pub(super) options: SessionOptions,
+    pub(super) guard: LoopGuard,
+    pub(super) efforts: Efforts,
+    pub(super) phase: Phase,
+    pub(super) next: Next,
+}
+
+/// What a session does when it has nothing to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Next {
+    /// Waits, even with a turn or prompts that an earlier process left.
+    Wait,
+    /// Goes on with those.
+    GoOn,
+    /// A turn has just begun.
+    Turn,
+}
+
+/// What was tried on behalf of one turn.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Efforts {
+    /// Summaries asked for.
+    pub(super) summaries: u32,
+    /// How often the provider refused the conversation as too long.
+    pub(super) refusals: u32,
+    repairs: u32,
+    pauses: u32,
+}
+
+/// What came of asking the model.
+enum Answered {
+    /// Calls, recorded and open.
+    Calls,
+    /// Words only, recorded.
+    Words(FinishReason, String),
+    TooLong(LlmError),
+    Ended(Ending),
+}
+
+impl Session {
+    pub(super) async fn run(mut self) {
+        while let Ok(true) = self.next_turn().await {
+            if self.turn().await.is_err() {
+                return;
+            }
+        }
+    }
+
+    /// Waits until a turn is to be gone on with; false when nobody can ask for one any more.
+    async fn next_turn(&mut self) -> Result<bool, Stop> {
+        loop {
+            let conversation = &self.ledger.conversation;
+            self.phase = if conversation.turn.is_some() { Phase::Open } else { Phase::Idle };
+            match self.next {
+                Next::Turn => {
+                    self.next = Next::GoOn;
+                    return Ok(true);
+                }
+                Next::GoOn if conversation.turn.is_some() => {
+                    self.resume_turn().await?;
+                    return Ok(true);
+                }
+                Next::GoOn if !conversation.queue.is_empty() => {
+                    let prompt = conversation.queue[0].clone();
+                    self.start_turn(prompt).await?;
+                    continue;
+                }
+                Next::GoOn | Next::Wait => {}
+            }
+            if let Some(asked) = self.inbox.later.pop_front() {
+                Requests(self).between_turns(asked).await?;
+                continue;
+            }
+            if self.inbox.is_closed() {
+                return Ok(false);
+            }
+            let message = self.inbox.recv().await;
+            match self.message(message).await? {
+                Signal::Answer(answer) => Requests(self).answer_outside_calls(answer).await?,
+                Signal::Cancel { by } if self.ledger.conversation.turn.is_some() => {
+                    let ending = Calls::new(self).cancel_all(&by).await?;
+                    self.end_turn(ending).await?;
+                }
+                Signal::Cancel { .. } | Signal::Nothing => {}
+            }
+        }
+    }
+
+    /// Records the start of a turn.
+    pub(super) async fn start_turn(&mut self, prompt: QueuedPrompt) -> Result<(), Stop> {
+        let QueuedPrompt { id, content, by, .. } = prompt;
+        let mut content = Content { role: Role::User, ..Content::clone(&content) };
+        // The model must not go on believing in files that the user has put back.
+        if let Some(note) = note_for_model(&self.ledger.conversation) {
+            content.parts.insert(0, Part::text(note));
+        }
+        let turn = self.ledger.conversation.past.count + 1;
+        let mut facts = Vec::with_capacity(2);
+        facts.extend(self.model_change(&by));
+        facts.push(Fact::TurnStarted(TurnStarted { turn, prompt: Arc::new(content), id, by }));
+        self.ledger.commit(facts).await?;
+        self.guard = LoopGuard::default();
+        self.efforts = Efforts::default();
+        self.next = Next::Turn;
+        Ok(())
+    }
+
+    /// Goes on with a turn that an earlier process left open.
+    async fn resume_turn(&mut self) -> Result<(), Stop> {
+        let conversation = &self.ledger.conversation;
+        let turn = conversation.past.count;
+        let first = conversation.turn.iter().flat_map(|turn| turn.prompts.first().copied()).next();
+        let said = conversation.contents.iter().filter(|(seq, _)| Some(*seq) >= first);
+        self.guard = LoopGuard::of(said.map(|(_, content)| content.as_ref()));
+        self.efforts = Efforts::default();
+        let mut facts = Vec::with_capacity(2);
+        facts.extend(self.model_change(SESSION));
+        facts.push(Fact::TurnResumed(TurnResumed { turn, somebody: self.inbox.somebody() }));
+        Ok(self.ledger.commit(facts).await?)
+    }
+
+    fn model_change(&self, by: &str) -> Option<Fact> {
+        let model = &self.binding.model.reference;
+        let is_other = *model != self.ledger.conversation.model;
+        is_other.then(|| Fact::ModelChanged(ModelChanged { model: model.clone(), by: Some(by.to_owned()) }))
+    }
+
+    async fn turn(&mut self) -> Result<(), Stop> {
+        let ending = self.steps().await?;
+        self.end_turn(ending).await
+    }
+
+    /// Asks the model, runs the calls it makes, and asks again, until there is an ending.
+    async fn steps(&mut self) -> Result<Ending, Stop> {
+        loop {
+            if self.ledger.conversation.unanswered().next().is_some() {
+                self.phase = Phase::Calling;
+                if let Some(ending) = Calls::new(self).run().await? {
+                    return Ok(ending);
+                }
+            }
+            self.join_prompts().await?;
+            if let Some(ending) = self.options.limits.reached(&self.ledger.conversation, self.binding.model.price) {
+                return Ok(ending);
+            }
+            if let Some(ending) = Compaction::new(self).make_room().await? {
+                return Ok(ending);
+            }
+            let ending = match self.ask().await? {
+                Answered::Calls => None,
+                Answered::Words(finish, text) => self.last_word(finish, &text).await?,
+                Answered::TooLong(error) => Compaction::new(self).after_refusal(error).await?,
+                Answered::Ended(ending) => Some(ending),
+            };
+            if let Some(ending) = ending {
+                return Ok(ending);
+            }
+        }
+    }
+
+    /// Prompts that were given while the turn ran are part of its next request.
+    async fn join_prompts(&mut self) -> Result<(), Stop> {
+        let conversation = &self.ledger.conversation;
+        let turn = conversation.past.count;
+        let joining = conversation.queue.iter().filter(|queued| queued.delivery == Delivery::Join);
+        let joined = joining.map(|queued| PromptJoined {
+            turn,
+            prompt: queued.id.clone(),
+            content: queued.content.clone(),
+            by: queued.by.clone(),
+        });
+        let note = note_for_model(conversation).map(|note| self.own_words(note));
+        let facts: Vec<Fact> = note.into_iter().chain(joined).map(Fact::PromptJoined).collect();
+        match facts.is_empty() {
+            true => Ok(()),
+            false => Ok(self.ledger.commit(facts).await?),
+        }
+    }
+
+    /// Something the session itself says to the model in the running turn.
+    fn own_words(&self, text: String) -> PromptJoined {
+        let (turn, prompt) = (self.ledger.conversation.past.count, self.ledger.next_id("p"));
+        PromptJoined { turn, prompt, content: Arc::new(Content::user(text)), by: SESSION.to_owned() }
+    }
+
+    /// One exchange with the model.
+    async fn ask(&mut self) -> Result<Answered, Stop> {
+        self.phase = Phase::Asking;
+        let request = self.request();
+        let mut exchange = Exchange::new(self.binding.model.generator.clone(), request);
+        loop {
+            tokio::select! {
+                biased;
+                message = self.inbox.recv() => match self.message(message).await? {
+                    Signal::Cancel { by } => return self.keep_partial(&exchange, by).await,
+                    Signal::Answer(answer) => Requests(self).answer_outside_calls(answer).await?,
+                    Signal::Nothing => {}
+                },
+                progress = exchange.next() => match progress {
+                    Progress::Event(event) => self.ledger.show(event),
+                    Progress::Complete => return self.record(&exchange).await,
+                    Progress::Failed(error) => match error.kind {
+                        LlmErrorKind::ContextOverflow => return Ok(Answered::TooLong(error)),
+                        LlmErrorKind::Cancelled => return self.keep_partial(&exchange, SESSION.to_owned()).await,
+                        _ => return Ok(Answered::Ended(error.into())),
+                    },
+                },
+            }
+        }
+    }
+
+    /// The tools as they fit the situation.
+    pub(super) fn toolbox(&mut self) -> Arc<dyn Toolbox> {
+        let (mode, somebody) = (self.ledger.conversation.mode, self.inbox.somebody());
+        self.binding.equipment(mode, somebody).toolbox
+    }
+
+    /// The request that would be sent now.
+    pub(super) fn request(&mut self) -> GenerateRequest {
+        let (mode, somebody) = (self.ledger.conversation.mode, self.inbox.somebody());
+        self.binding.request(self.ledger.chat.curated(), mode, somebody)
+    }
+
+    async fn record(&mut self, exchange: &Exchange) -> Result<Answered, Stop> {
+        let said = exchange.said(self.ledger.conversation.past.count);
+        let (calls, text) = (said.content.function_calls().next().is_some(), said.content.text());
+        let finish = said.finish.clone().unwrap_or(FinishReason::Stop);
+        self.ledger.commit_one(Fact::ModelContent(Box::new(said))).await?;
+        Ok(if calls { Answered::Calls } else { Answered::Words(finish, text) })
+    }
+
+    /// What was shown before a cancellation stays in the conversation. A prompt that got no word of an answer is
+    /// taken back.
+    async fn keep_partial(&mut self, exchange: &Exchange, by: String) -> Result<Answered, Stop> {
+        if let Some(said) = exchange.partial(self.ledger.conversation.past.count) {
+            self.ledger.commit_one(Fact::ModelContent(Box::new(said))).await?;
+        }
+        Ok(Answered::Ended(self.cancelled(by)))
+    }
+
+    /// The ending of a turn that somebody cancels now.
+    pub(super) fn cancelled(&self, by: String) -> Ending {
+        let answered = self.ledger.conversation.turn.as_ref().is_some_and(|turn| turn.steps > 0);
+        let end = if answered { TurnEnd::Cancelled } else { TurnEnd::Withdrawn };
+        Ending { by: Some(by), ..end.into() }
+    }
+
+    /// The model has said something and calls nothing: the turn ends, unless more is to be said.
+    async fn last_word(&mut self, finish: FinishReason, text: &str) -> Result<Option<Ending>, Stop> {
+        if self.ledger.conversation.queue.iter().any(|queued| queued.delivery == Delivery::Join) {
+            return Ok(None);
+        }
+        if finish == FinishReason::Pause && self.efforts.pauses < PAUSES {
+            self.efforts.pauses += 1;
+            return Ok(None);
+        }
+        if let Some(ending) = Ending::of_answer(&finish, text) {
+            return Ok(Some(ending));
+        }
+        let Some(problem) = self.options.answer_check.as_ref().and_then(|check| check(text)) else {
+            let end = if finish == FinishReason::MaxTokens { TurnEnd::Truncated } else { TurnEnd::Finished };
+            return Ok(Some(end.into()));
+        };
+        if self.efforts.repairs == REPAIRS {
+            let detail = Some(format!("the answer does not fit the schema: {problem}"));
+            return Ok(Some(Ending { detail, ..TurnEnd::SchemaMismatch.into() }));
+        }
+        self.efforts.repairs += 1;
+        let words = format!(
+            "Your answer does not fit the JSON Schema: {problem}. Answer again with the corrected JSON value and nothing else."
+        );
+        let fact = Fact::PromptJoined(self.own_words(words));
+        self.ledger.commit_one(fact).await?;
+        Ok(None)
+    }
+
+    pub(super) async fn end_turn(&mut self, ending: Ending) -> Result<(), Stop> {
+        let Ending { end, detail, error, by } = ending;
+        let ended = TurnEnded {
+            turn: self.ledger.conversation.past.count,
+            end,
+            detail: detail.or_else(|| error.as_ref().map(LlmError::to_string)),
+            error: error.as_ref().map(|error| error.kind),
+            by,
+        };
+        if let Some(error) = error {
+            self.ledger.show(TurnEvent::failure(error));
+        }
+        Ok(self.ledger.commit_one(Fact::TurnEnded(Box::new(ended))).await?)
+    }
+
+    pub(super) async fn message(&mut self, message: Option<Message>) -> Result<Signal, Stop> {
+        match message {
+            Some(message) => Requests(self).take(message).await,
+            None => Ok(Signal::Nothing),
+        }
+    }
+}

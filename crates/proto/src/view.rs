@@ -1,0 +1,98 @@
+//! A session as it is at one moment: all that a front end needs to begin with.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{ApprovalMode, CallAsked, Content, OpenCall, QueuedPrompt, UsageMetadata};
+
+/// A session as it is right after record `seq`, with what its running step has shown so far.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionSnapshot {
+    /// The last record.
+    pub seq: u64,
+    /// The session's id.
+    pub session: String,
+    /// The folder it works in.
+    pub cwd: PathBuf,
+    /// What is set: model and mode.
+    #[serde(flatten)]
+    pub choices: Choices,
+    /// What it does.
+    pub phase: Phase,
+    /// The conversation, oldest first; what a summary stands for may be missing.
+    pub contents: Vec<Said>,
+    /// The turn under way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn: Option<u64>,
+    /// The calls of the step under way, in order, with the questions they wait for.
+    pub calls: Vec<OpenCall>,
+    /// Prompts that wait.
+    pub queue: Vec<QueuedPrompt>,
+    /// What the running step has shown.
+    pub running: RunningStep,
+    /// Tokens of the last answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<UsageMetadata>,
+}
+
+/// What somebody chose for a session.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Choices {
+    /// `provider/model` that answers.
+    pub model: String,
+    /// How much is allowed without asking.
+    pub mode: ApprovalMode,
+}
+
+/// A content with the record it came with.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Said {
+    /// The record.
+    pub seq: u64,
+    /// The content.
+    pub content: Arc<Content>,
+}
+
+/// What a session does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Phase {
+    /// It waits for a prompt.
+    #[default]
+    Idle,
+    /// A turn is open and waits to be gone on with: its process ended.
+    Open,
+    /// The model is asked.
+    Asking,
+    /// Calls are checked, asked about and run.
+    Calling,
+    /// The model is asked for a summary.
+    Summarizing,
+}
+
+/// What the step under way has shown so far.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunningStep {
+    /// Visible text.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub text: String,
+    /// Thoughts.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub thoughts: String,
+    /// The end of what each running tool has shown, by call.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub live: BTreeMap<String, String>,
+}
+
+impl SessionSnapshot {
+    /// Questions that wait for an answer, in the order of their calls.
+    pub fn questions(&self) -> impl Iterator<Item = &Arc<CallAsked>> {
+        let open = self.calls.iter().filter(|call| call.response.is_none());
+        let open = open.filter_map(|call| call.approval.as_ref());
+        open.filter(|approval| approval.answer.is_none()).map(|approval| &approval.asked)
+    }
+}
