@@ -8,7 +8,7 @@ use charla_proto::tool::Toolbox;
 use charla_proto::{
     ApprovalMode, CallStatus, Content, ContentGenerator, Fact, FunctionResponse, GenerateRequest,
     GenerateResponse, JournalError, LlmError, ModeChanged, ModelContent, Part, PartKind, Policy, Role, Tool,
-    ToolContext, TurnEnd, TurnEnded, TurnEvent, TurnStarted, UsageMetadata,
+    ToolContext, ToolErrorKind, TurnEnd, TurnEnded, TurnEvent, TurnStarted, UsageMetadata,
 };
 use tokio::sync::mpsc;
 use tokio::time::Instant;
@@ -173,7 +173,14 @@ impl Actor {
             .map(|open| {
                 let id = open.call.id.clone().unwrap_or_default();
                 let response = FunctionResponse::error(id, open.call.name.clone(), NO_RESULT);
-                ended(number, &open.call, CallStatus::Error, response)
+                let mut fact = ended(number, &open.call, CallStatus::Error, response);
+                if let Fact::CallEnded(ended) = &mut fact {
+                    ended.error = Some(match open.status {
+                        CallStatus::AwaitingApproval => ToolErrorKind::NotApproved,
+                        _ => ToolErrorKind::Interrupted,
+                    });
+                }
+                fact
             })
             .collect();
         facts.push(turn_ended(number, TurnEnd::Interrupted, None));

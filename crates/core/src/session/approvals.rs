@@ -4,9 +4,8 @@ use std::sync::Arc;
 
 use charla_proto::{
     ApprovalAnswered, CallAsked, CallStatus, Confirmation, ConfirmationDetail, Effect, Fact, FunctionCall,
-    JournalError, Missing, Outcome, Plan, Policy, Preview, ToolError, ToolOutput, Verdict,
+    JournalError, Missing, Outcome, Plan, Policy, Preview, ToolError, ToolErrorKind, ToolOutput, Verdict,
 };
-use serde_json::Value;
 
 use super::actor::{Actor, Phase};
 use super::{Answered, NOBODY};
@@ -61,7 +60,7 @@ impl Actor {
                 "Not run: it needs approval ({}) and nobody is there to give it. Do without it, or say what should be allowed.",
                 plan.title
             );
-            self.refuse(index, ToolError { kind: "denied".to_owned(), message }).await?;
+            self.refuse(index, ToolError::new(ToolErrorKind::NobodyToAsk, message)).await?;
         }
         Ok(())
     }
@@ -180,22 +179,24 @@ impl Actor {
                     Some(reason) => format!("The user did not allow this call: {reason}"),
                     None => "The user did not allow this call.".to_owned(),
                 };
-                let error = ToolError { kind: "cancelled".to_owned(), message };
-                let output = ToolOutput { error: Some(error), ..ToolOutput::default() };
-                self.end_call(index, CallStatus::Cancelled, output).await?;
+                let error = ToolError::new(ToolErrorKind::RefusedByPerson, message);
+                self.end_call(index, CallStatus::Cancelled, ToolOutput::failed(error)).await?;
                 // A plain no means: give me back the word. A reason means: go on, but differently.
                 if !go_on {
                     self.cancel_calls().await?;
                 }
             }
             Outcome::ModifyWithEditor { new_content } => {
-                let Some(mut call) = self.call(index) else { return Ok(()) };
-                let before = self.plan(index).map(|plan| plan.preview);
-                give_content(&mut call, before, new_content);
+                let (Some(mut call), Phase::Calls(scheduler)) = (self.call(index), &mut self.phase) else {
+                    return Ok(());
+                };
+                let Some(args) = scheduler.args_for_content(index, &new_content) else {
+                    let message = "Not run: the user gave it the content of a file, and it writes none.";
+                    return self.refuse(index, ToolError::new(ToolErrorKind::InvalidArgs, message)).await;
+                };
+                call.args = args;
                 self.grants.calls.extend(call.id.clone());
-                if let Phase::Calls(scheduler) = &mut self.phase {
-                    scheduler.change(index, call, &self.settings.toolbox, &self.settings.tool_context);
-                }
+                scheduler.change(index, call, &self.settings.toolbox, &self.settings.tool_context);
             }
             Outcome::Answers { answers } => {
                 if let Phase::Calls(scheduler) = &mut self.phase {
@@ -207,19 +208,6 @@ impl Actor {
         }
         self.start_ready().await
     }
-}
-
-/// Puts the content a person gave for the whole file in place of what the call would have made of it. A call
-/// that replaces a part is given the whole of the text it was to change.
-fn give_content(call: &mut FunctionCall, preview: Option<Preview>, content: String) {
-    if !call.args.contains_key("old_string") {
-        call.args.insert("content".to_owned(), Value::String(content));
-        return;
-    }
-    if let Some(Preview::Diff { before, .. }) = preview {
-        call.args.insert("old_string".to_owned(), Value::String(before.unwrap_or_default()));
-    }
-    call.args.insert("new_string".to_owned(), Value::String(content));
 }
 
 fn answered(approval: String, outcome: Outcome, by: &str) -> Fact {
@@ -260,29 +248,4 @@ fn hosts(plan: &Plan) -> Vec<String> {
         _ => None,
     });
     hosts.collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn content_given_by_a_person_replaces_the_whole_file() {
-        let diff = Preview::Diff {
-            path: "a".into(),
-            before: Some("one\ntwo\n".to_owned()),
-            after: "one\n2\n".to_owned(),
-            diff: String::new(),
-        };
-        let text = |args: &serde_json::Map<String, Value>, key: &str| args[key].as_str().unwrap().to_owned();
-        let args = [("old_string", "two"), ("new_string", "2")];
-        let args = args.into_iter().map(|(key, value)| (key.to_owned(), value.into())).collect();
-        let mut call = FunctionCall::new("1", "replace", args);
-        give_content(&mut call, Some(diff.clone()), "mine\n".to_owned());
-        assert_eq!(text(&call.args, "old_string"), "one\ntwo\n");
-        assert_eq!(text(&call.args, "new_string"), "mine\n");
-        let mut call = FunctionCall::new("1", "write_file", serde_json::Map::new());
-        give_content(&mut call, Some(diff), "mine\n".to_owned());
-        assert_eq!(text(&call.args, "content"), "mine\n");
-    }
 }

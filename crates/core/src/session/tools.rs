@@ -2,7 +2,7 @@
 
 use charla_proto::{
     CallEnded, CallStarted, CallStatus, Fact, FunctionCall, FunctionResponse, JournalError, Part, Plan,
-    Preview, ToolError, ToolOutput, TurnEnd, Verdict,
+    Preview, ToolError, ToolErrorKind, ToolOutput, TurnEnd, Verdict,
 };
 use tokio::time::Instant;
 
@@ -19,6 +19,8 @@ pub(super) fn ended(turn: u64, call: &FunctionCall, status: CallStatus, response
         status,
         response,
         display: None,
+        error: None,
+        whole_output: None,
         changes: Vec::new(),
     }))
 }
@@ -63,8 +65,7 @@ impl Actor {
 
     /// Ends a call without running it.
     pub(super) async fn refuse(&mut self, index: usize, problem: ToolError) -> Result<(), JournalError> {
-        let output = ToolOutput { error: Some(problem), ..ToolOutput::default() };
-        self.end_call(index, CallStatus::Error, output).await
+        self.end_call(index, CallStatus::Error, ToolOutput::failed(problem)).await
     }
 
     pub(super) async fn end_call(
@@ -79,6 +80,8 @@ impl Actor {
         let mut fact = ended(self.ledger.conversation.turns, &call, status, response);
         if let Fact::CallEnded(ended) = &mut fact {
             ended.display = output.display;
+            ended.error = output.error.map(|error| error.kind);
+            ended.whole_output = output.whole_output;
             ended.changes = output.changes;
         }
         self.ledger.commit(vec![fact]).await?;
@@ -110,7 +113,7 @@ impl Actor {
         let (Some(call), Some(plan)) = (self.call(index), self.plan(index)) else { return Ok(()) };
         if self.guard.advise(&call) == Advice::Refuse {
             let message = LoopGuard::refusal(&call);
-            return self.refuse(index, ToolError { kind: "loop".to_owned(), message }).await;
+            return self.refuse(index, ToolError::new(ToolErrorKind::Loop, message)).await;
         }
         match self.settings.policy.judge(&plan, self.ledger.conversation.mode) {
             // A question to the person cannot be allowed away: somebody has to answer it.
@@ -120,7 +123,7 @@ impl Actor {
             Verdict::Allow { .. } => self.advance(index, CallStatus::Scheduled),
             Verdict::Deny { rule, reason } => {
                 let message = format!("Tool execution denied by policy: {reason} (rule: {rule})");
-                self.refuse(index, ToolError { kind: "denied".to_owned(), message }).await?;
+                self.refuse(index, ToolError::new(ToolErrorKind::DeniedByRule, message)).await?;
             }
             Verdict::Ask { .. } if self.grants.cover(&plan, &call) => {
                 self.advance(index, CallStatus::Scheduled)
@@ -149,7 +152,7 @@ impl Actor {
     async fn finish(&mut self, index: usize, output: ToolOutput) -> Result<(), JournalError> {
         let status = match &output.error {
             None => CallStatus::Success,
-            Some(error) if error.kind == "cancelled" => CallStatus::Cancelled,
+            Some(error) if error.kind == ToolErrorKind::Cancelled => CallStatus::Cancelled,
             Some(_) => CallStatus::Error,
         };
         self.end_call(index, status, output).await
@@ -169,10 +172,8 @@ impl Actor {
         self.ending.get_or_insert((TurnEnd::Cancelled, None));
         self.abort_at = Some(Instant::now() + GRACE);
         for index in open {
-            let error =
-                ToolError { kind: "cancelled".to_owned(), message: "Cancelled by the user.".to_owned() };
-            let output = ToolOutput { error: Some(error), ..ToolOutput::default() };
-            self.end_call(index, CallStatus::Cancelled, output).await?;
+            let error = ToolError::new(ToolErrorKind::Cancelled, "Cancelled by the user.");
+            self.end_call(index, CallStatus::Cancelled, ToolOutput::failed(error)).await?;
         }
         Box::pin(self.after_calls()).await
     }
