@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use charla_proto::tool::Toolbox;
 use charla_proto::{
-    CallStatus, FunctionCall, FunctionResponse, Invocation, Lane, Part, Plan, RunContext, ToolContext,
-    ToolError, ToolOutput,
+    Args, CallStatus, FunctionCall, FunctionResponse, Invocation, Lane, Part, Plan, RunContext, ToolContext,
+    ToolError, ToolErrorKind, ToolOutput,
 };
 use futures_util::future::BoxFuture;
 use futures_util::stream::{FuturesUnordered, StreamExt};
@@ -176,6 +176,11 @@ impl Scheduler {
         *slot = ScheduledCall { call, status: CallStatus::Validating, invocation: None, plan: None };
     }
 
+    /// The arguments with which a call would write this content, if it writes a file.
+    pub fn args_for_content(&self, index: usize, content: &str) -> Option<Args> {
+        self.calls.get(index)?.invocation.as_ref()?.args_for_content(content)
+    }
+
     /// Hands a call what the person said to its questions.
     pub fn answered(&mut self, index: usize, answers: Vec<String>) {
         if let Some(invocation) = &mut self.calls[index].invocation {
@@ -234,12 +239,11 @@ impl Scheduler {
 /// The output of a tool that panicked, or was ended because it did not heed the cancellation.
 fn died(error: &task::JoinError) -> ToolOutput {
     let (kind, message) = if error.is_cancelled() {
-        ("cancelled", "The tool was ended.")
+        (ToolErrorKind::Cancelled, "The tool was ended.")
     } else {
-        ("internal", "The tool failed inside; this is a bug in the tool.")
+        (ToolErrorKind::Internal, "The tool failed inside; this is a bug in the tool.")
     };
-    let error = ToolError { kind: kind.to_owned(), message: message.to_owned() };
-    ToolOutput { error: Some(error), ..ToolOutput::default() }
+    ToolOutput::failed(ToolError::new(kind, message))
 }
 
 fn prepare(
@@ -255,13 +259,13 @@ fn prepare(
                 "The call was not run: {}. If the output limit cut it, split the work into smaller calls.",
                 invalid.reason
             );
-            return (index, Err(ToolError { kind: "invalid_args".to_owned(), message }));
+            return (index, Err(ToolError::new(ToolErrorKind::InvalidArgs, message)));
         }
         let Some(tool) = toolbox.get(&call.name) else {
             let nearest = toolbox.nearest(&call.name);
             let hint = nearest.map(|name| format!(" Did you mean `{name}`?")).unwrap_or_default();
             let message = format!("Tool \"{}\" not found.{hint}", call.name);
-            return (index, Err(ToolError { kind: "not_found".to_owned(), message }));
+            return (index, Err(ToolError::new(ToolErrorKind::UnknownTool, message)));
         };
         (index, tool.prepare(call.args, &cx).await)
     })

@@ -15,6 +15,7 @@ mod event;
 mod extra;
 mod fold;
 mod journal;
+mod output;
 mod parts;
 mod port;
 mod record;
@@ -40,6 +41,7 @@ pub use event::{
 pub use extra::Extra;
 pub use fold::{Conversation, OpenApproval, OpenCall, OpenTurn};
 pub use journal::{Journal, JournalError, JournalReader};
+pub use output::{Display, FileLines, Todo, TodoStatus, ToolError, ToolErrorKind, ToolOutput};
 pub use parts::{
     append_to_last_text_part, flat_map_text_parts, part_to_string, parts_to_string, to_content, to_contents,
 };
@@ -61,5 +63,5 @@ pub use secret::looks_secret;
 pub use snapshot::{SnapshotError, Snapshots};
 pub use tool::{
     Args, Effect, Invocation, Lane, Plan, Preview, Question, QuestionKind, QuestionOption, RunContext,
-    ToolContext, ToolError, ToolOutput, Word, WordKind,
+    ToolContext, Word, WordKind,
 };

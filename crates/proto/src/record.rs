@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use crate::{
-    ApprovalMode, CallStatus, CompressionStatus, Confirmation, Content, FinishReason, FunctionResponse,
-    LlmErrorKind, Outcome, TurnEnd, UsageMetadata,
+    ApprovalMode, CallStatus, CompressionStatus, Confirmation, Content, Display, FinishReason,
+    FunctionResponse, LlmErrorKind, Outcome, ToolErrorKind, TurnEnd, UsageMetadata,
 };
 
 /// The version of the journal's format, in its first record.
@@ -160,7 +160,13 @@ pub struct CallEnded {
     pub response: FunctionResponse,
     /// What the person is shown, when it differs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub display: Option<String>,
+    pub display: Option<Display>,
+    /// The kind of error, when it failed or was not run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<ToolErrorKind>,
+    /// The file that holds the whole output, when the response was cut.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub whole_output: Option<PathBuf>,
     /// Files it changed, for undo.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<FileChange>,

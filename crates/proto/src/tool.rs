@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{BoxFuture, FileChange, FunctionDeclaration, Part};
+use crate::{BoxFuture, FunctionDeclaration, ToolError, ToolOutput};
 
 /// A tool's arguments, as the model gave them.
 pub type Args = Map<String, Value>;
@@ -44,6 +44,12 @@ pub trait Invocation: Send + Sync {
     /// Takes what the person said to the questions of [`Preview::Questions`]. Called before [`Self::run`],
     /// and only for such a plan: answers never come through the arguments, where a model could make them up.
     fn answered(&mut self, _answers: Vec<String>) {}
+
+    /// The arguments with which the same call would give its file exactly this content; `None` for calls that
+    /// write no file. A person who edits what a call would write approves a call with these.
+    fn args_for_content(&self, _content: &str) -> Option<Args> {
+        None
+    }
 
     /// Does it. Always comes back with an output, cancelled or not.
     fn run(self: Box<Self>, cx: RunContext) -> BoxFuture<'static, ToolOutput>;
@@ -283,27 +289,4 @@ pub enum Lane {
     /// Alone.
     #[default]
     Exclusive,
-}
-
-/// What came of a call: content for the model, display for the person.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct ToolOutput {
-    /// For the model.
-    pub content: Vec<Part>,
-    /// For the person; the content's text when absent.
-    pub display: Option<String>,
-    /// Set when it failed.
-    pub error: Option<ToolError>,
-    /// Files it changed, for undo.
-    pub changes: Vec<FileChange>,
-}
-
-/// Why a call was refused or failed, in words a model can act on.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{message}")]
-pub struct ToolError {
-    /// A word a program can act on (`invalid_args`, `not_found`, `cancelled`, …).
-    pub kind: String,
-    /// What happened, why, and what to do instead.
-    pub message: String,
 }

@@ -2,12 +2,11 @@
 
 use std::sync::{Arc, LazyLock, OnceLock};
 
-use charla_proto::{Args, FunctionDeclaration, ToolError};
+use charla_proto::{Args, FunctionDeclaration, ToolError, ToolErrorKind};
 use jsonschema::error::{TypeKind, ValidationErrorKind};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use crate::invocation::failure;
 use crate::spelling;
 
 /// How many problems of one call are told at once.
@@ -20,7 +19,7 @@ const IGNORED: &[&str] = &["wait_for_previous"];
 
 /// Arguments that fit the schema and still cannot be used, and why.
 pub(crate) fn invalid(message: impl std::fmt::Display) -> ToolError {
-    failure("invalid_args", format!("Invalid arguments: {message}."))
+    ToolError::new(ToolErrorKind::InvalidArgs, format!("Invalid arguments: {message}."))
 }
 
 /// A tool's declaration with its compiled schema.
@@ -101,7 +100,7 @@ impl Schema {
             problems.join("; "),
             if self.required().is_empty() { "none".to_owned() } else { self.required().join(", ") },
         );
-        failure("invalid_args", message)
+        ToolError::new(ToolErrorKind::InvalidArgs, message)
     }
 
     fn properties(&self) -> &Map<String, Value> {
@@ -246,7 +245,7 @@ mod tests {
 
     fn problem(args: Value) -> String {
         let error = schema().check(args.as_object().unwrap().clone()).unwrap_err();
-        assert_eq!(error.kind, "invalid_args");
+        assert_eq!(error.kind, ToolErrorKind::InvalidArgs);
         error.message
     }
 

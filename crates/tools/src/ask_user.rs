@@ -8,14 +8,13 @@ use std::sync::Arc;
 
 use charla_proto::tool::Tool;
 use charla_proto::{
-    Args, BoxFuture, FunctionDeclaration, Invocation, Lane, Part, Plan, Preview, Question, QuestionKind,
-    RunContext, ToolContext, ToolError, ToolOutput,
+    Args, BoxFuture, Display, FunctionDeclaration, Invocation, Lane, Part, Plan, Preview, Question,
+    QuestionKind, RunContext, ToolContext, ToolError, ToolErrorKind, ToolOutput,
 };
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::args::{Schema, invalid};
-use crate::invocation::failure;
 
 const MOST_QUESTIONS: usize = 4;
 const OPTIONS: std::ops::RangeInclusive<usize> = 2..=4;
@@ -150,7 +149,7 @@ impl Invocation for Asking {
             None => {
                 let message =
                     "The person did not answer. Go on with what you think best, or ask in your reply.";
-                ToolOutput { error: Some(failure("unanswered", message)), ..ToolOutput::default() }
+                ToolOutput::failed(ToolError::new(ToolErrorKind::Unanswered, message))
             }
             Some(answers) => told(&questions, &answers),
         };
@@ -174,7 +173,11 @@ fn told(questions: &[Question], answers: &[String]) -> ToolOutput {
     let map: Map<String, Value> =
         pairs.into_iter().map(|(question, answer)| (question, Value::String(answer))).collect();
     let text = json!({ "answers": map }).to_string();
-    ToolOutput { content: vec![Part::text(text)], display: Some(display), ..ToolOutput::default() }
+    ToolOutput {
+        content: vec![Part::text(text)],
+        display: Some(Display::text(display)),
+        ..ToolOutput::default()
+    }
 }
 
 #[cfg(test)]
@@ -215,9 +218,9 @@ mod tests {
     #[tokio::test]
     async fn a_model_cannot_answer_its_own_question() {
         let args = json!({ "questions": [color()], "answers": ["red"] });
-        assert_eq!(prepare(args).await.err().unwrap().kind, "invalid_args");
+        assert_eq!(prepare(args).await.err().unwrap().kind, ToolErrorKind::InvalidArgs);
         let unanswered = prepare(json!({ "questions": [color()] })).await.ok().unwrap();
-        assert_eq!(unanswered.run(quiet()).await.error.unwrap().kind, "unanswered");
+        assert_eq!(unanswered.run(quiet()).await.error.unwrap().kind, ToolErrorKind::Unanswered);
     }
 
     #[tokio::test]
@@ -242,7 +245,7 @@ mod tests {
         for (args, said) in cases {
             let error = prepare(args).await.err().unwrap();
             assert!(
-                error.kind == "invalid_args" && error.message.contains(said),
+                error.kind == ToolErrorKind::InvalidArgs && error.message.contains(said),
                 "{} / {said}",
                 error.message
             );

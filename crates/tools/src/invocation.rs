@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use charla_proto::{
-    Args, BoxFuture, Effect, Invocation, Lane, Part, Plan, Preview, RunContext, ToolError, ToolOutput,
+    Args, BoxFuture, Display, Effect, Invocation, Lane, Part, Plan, Preview, RunContext, ToolError,
+    ToolErrorKind, ToolOutput,
 };
 
 /// How long after its limit a task that does not look at its [`Stop`] is waited for.
@@ -13,10 +14,13 @@ const GRACE: Duration = Duration::from_secs(2);
 
 type Work = Box<dyn FnOnce(RunContext) -> BoxFuture<'static, ToolOutput> + Send + Sync>;
 
+type ArgsForContent = Box<dyn Fn(&str) -> Args + Send + Sync>;
+
 /// A checked call: its plan and the work it stands for.
 pub(crate) struct Prepared {
     plan: Plan,
     work: Work,
+    args_for_content: Option<ArgsForContent>,
 }
 
 impl Prepared {
@@ -27,13 +31,32 @@ impl Prepared {
     where
         F: Future<Output = ToolOutput> + Send + 'static,
     {
-        Box::new(Self { plan, work: Box::new(|cx| Box::pin(work(cx))) })
+        Box::new(Self::new(plan, work))
+    }
+
+    pub(crate) fn new<F>(plan: Plan, work: impl FnOnce(RunContext) -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output = ToolOutput> + Send + 'static,
+    {
+        Self { plan, work: Box::new(|cx| Box::pin(work(cx))), args_for_content: None }
+    }
+
+    /// A call that writes a file: see [`Invocation::args_for_content`].
+    pub(crate) fn with_args_for_content(
+        self,
+        args_for_content: impl Fn(&str) -> Args + Send + Sync + 'static,
+    ) -> Self {
+        Self { args_for_content: Some(Box::new(args_for_content)), ..self }
     }
 }
 
 impl Invocation for Prepared {
     fn plan(&self) -> &Plan {
         &self.plan
+    }
+
+    fn args_for_content(&self, content: &str) -> Option<Args> {
+        self.args_for_content.as_ref().map(|args| args(content))
     }
 
     fn run(self: Box<Self>, cx: RunContext) -> BoxFuture<'static, ToolOutput> {
@@ -58,23 +81,12 @@ pub(crate) fn changing(tool: &str, title: String, effects: Vec<Effect>, preview:
     Plan { tool: tool.to_owned(), args: Args::new(), title, effects, preview, lane: Lane::Exclusive }
 }
 
-/// An error of a kind with its words.
-pub(crate) fn failure(kind: &str, message: impl Into<String>) -> ToolError {
-    ToolError { kind: kind.to_owned(), message: message.into() }
-}
-
-/// The output of a call that failed.
-pub(crate) fn failed(error: ToolError) -> ToolOutput {
-    ToolOutput { error: Some(error), ..ToolOutput::default() }
-}
-
 /// Words for the model, and others for the person.
 pub(crate) fn said(text: impl Into<String>, display: impl Into<String>) -> ToolOutput {
     ToolOutput {
         content: vec![Part::text(text)],
-        display: Some(display.into()),
-        error: None,
-        changes: Vec::new(),
+        display: Some(Display::text(display)),
+        ..ToolOutput::default()
     }
 }
 
@@ -126,9 +138,9 @@ pub(crate) async fn read_within(
     let task = tokio::task::spawn_blocking(move || work(&seen));
     tokio::select! {
         done = task => flatten(done),
-        () = cancelled => failed(failure("cancelled", "Cancelled by the user.")),
-        () = tokio::time::sleep(limit + GRACE) => failed(failure(
-            "timeout",
+        () = cancelled => ToolOutput::failed(ToolError::new(ToolErrorKind::Cancelled, "Cancelled by the user.")),
+        () = tokio::time::sleep(limit + GRACE) => ToolOutput::failed(ToolError::new(
+            ToolErrorKind::TimedOut,
             format!("Given up after {} seconds: the file system does not answer.", limit.as_secs()),
         )),
     }
@@ -152,13 +164,13 @@ pub(crate) async fn check<T: Send + 'static>(
 fn flatten(done: Result<Result<ToolOutput, ToolError>, tokio::task::JoinError>) -> ToolOutput {
     match done {
         Ok(Ok(output)) => output,
-        Ok(Err(error)) => failed(error),
-        Err(_) => failed(bug()),
+        Ok(Err(error)) => ToolOutput::failed(error),
+        Err(_) => ToolOutput::failed(bug()),
     }
 }
 
 fn bug() -> ToolError {
-    failure("internal", "The tool failed inside; this is a bug in the tool.")
+    ToolError::new(ToolErrorKind::Internal, "The tool failed inside; this is a bug in the tool.")
 }
 
 #[cfg(test)]
@@ -196,6 +208,6 @@ mod tests {
     #[tokio::test]
     async fn work_that_panics_is_an_error() {
         let output = change(|| panic!("a bug")).await;
-        assert_eq!(output.error.unwrap().kind, "internal");
+        assert_eq!(output.error.unwrap().kind, ToolErrorKind::Internal);
     }
 }

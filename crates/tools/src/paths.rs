@@ -9,9 +9,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
 
-use charla_proto::{ToolContext, ToolError, looks_secret};
-
-use crate::invocation::failure;
+use charla_proto::{ToolContext, ToolError, ToolErrorKind, looks_secret};
 
 /// Longer paths are refused by every system we run on.
 const LONGEST_PATH: usize = 4096;
@@ -64,8 +62,8 @@ impl Place {
         if real_path(&self.path)? == self.real {
             return Ok(());
         }
-        Err(failure(
-            "stale",
+        Err(ToolError::new(
+            ToolErrorKind::Conflict,
             format!(
                 "{} leads elsewhere than when this call was approved: a link in it was changed. Nothing was done.",
                 self.path.display()
@@ -87,8 +85,8 @@ impl Place {
         let existing =
             self.real.ancestors().skip(1).find_map(|above| Some((above, fs::metadata(above).ok()?)));
         match existing {
-            Some((above, data)) if !data.is_dir() => Err(failure(
-                "not_a_directory",
+            Some((above, data)) if !data.is_dir() => Err(ToolError::new(
+                ToolErrorKind::NotADirectory,
                 format!("{} is a file, so there can be no {}.", above.display(), self.path.display()),
             )),
             _ => Ok(()),
@@ -138,21 +136,24 @@ pub(crate) fn printable(path: &Path) -> String {
 
 fn well_formed(given: &str) -> Result<(), ToolError> {
     if given.trim().is_empty() {
-        return Err(failure("invalid_args", "The path is empty."));
+        return Err(ToolError::new(ToolErrorKind::InvalidArgs, "The path is empty."));
     }
     if given.contains('\0') {
-        return Err(failure("invalid_args", "The path has a NUL character in it, which no path can have."));
+        return Err(ToolError::new(
+            ToolErrorKind::InvalidArgs,
+            "The path has a NUL character in it, which no path can have.",
+        ));
     }
     let long_name = given.split('/').any(|name| name.len() > LONGEST_NAME);
     if given.len() > LONGEST_PATH || long_name {
-        return Err(failure(
-            "invalid_args",
+        return Err(ToolError::new(
+            ToolErrorKind::InvalidArgs,
             format!("The path is too long ({} bytes): no file can have it.", given.len()),
         ));
     }
     if given == "~" || given.starts_with("~/") {
-        return Err(failure(
-            "invalid_args",
+        return Err(ToolError::new(
+            ToolErrorKind::InvalidArgs,
             "`~` is not expanded here. Give the absolute path, or one relative to the working folder.",
         ));
     }
@@ -174,8 +175,8 @@ fn real_path(path: &Path) -> Result<PathBuf, ToolError> {
             Ok(target) => {
                 links += 1;
                 if links > MOST_LINKS {
-                    return Err(failure(
-                        "not_found",
+                    return Err(ToolError::new(
+                        ToolErrorKind::NotFound,
                         format!("{} goes through too many links: they form a loop.", path.display()),
                     ));
                 }
@@ -254,10 +255,11 @@ pub(crate) fn io_failure(path: &Path, error: &io::Error) -> ToolError {
     let path = path.display();
     match error.kind() {
         io::ErrorKind::NotFound => missing(Path::new(&path.to_string())),
-        io::ErrorKind::PermissionDenied => {
-            failure("permission_denied", format!("{path}: no permission. The user would have to grant it."))
-        }
-        _ => failure("io", format!("{path}: {error}")),
+        io::ErrorKind::PermissionDenied => ToolError::new(
+            ToolErrorKind::PermissionDenied,
+            format!("{path}: no permission. The user would have to grant it."),
+        ),
+        _ => ToolError::new(ToolErrorKind::Io, format!("{path}: {error}")),
     }
 }
 
@@ -266,23 +268,26 @@ pub(crate) fn missing(path: &Path) -> ToolError {
         "There is no file {}. Look with list_directory or glob what is there, and mind that relative paths start in the working folder.",
         path.display()
     );
-    failure("not_found", message)
+    ToolError::new(ToolErrorKind::NotFound, message)
 }
 
 pub(crate) fn is_directory(path: &Path) -> ToolError {
-    failure(
-        "is_directory",
+    ToolError::new(
+        ToolErrorKind::IsADirectory,
         format!("{} is a directory, not a file. Use list_directory to see what is in it.", path.display()),
     )
 }
 
 pub(crate) fn special(path: &Path, what: &str) -> ToolError {
-    failure("special_file", format!("{} is {what} and is not opened by this tool.", path.display()))
+    ToolError::new(
+        ToolErrorKind::SpecialFile,
+        format!("{} is {what} and is not opened by this tool.", path.display()),
+    )
 }
 
 fn too_large(path: &Path, size: u64, limit: u64) -> ToolError {
-    failure(
-        "too_large",
+    ToolError::new(
+        ToolErrorKind::TooLarge,
         format!(
             "{} has {size} bytes, more than the {} MB this tool takes. Use grep_search to find what you need in it.",
             path.display(),

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use charla_proto::tool::Tool;
-use charla_proto::{Args, BoxFuture, FunctionDeclaration, Invocation, ToolContext, ToolError};
+use charla_proto::{Args, BoxFuture, FunctionDeclaration, Invocation, ToolContext, ToolError, ToolErrorKind};
 use serde::Deserialize;
 use serde_json::json;
 
 use crate::args::Schema;
-use crate::invocation::{Prepared, failure, reading, said};
+use crate::invocation::{Prepared, reading, said};
 
 /// Keeps a list of what is to be done. The list lives in the conversation; nothing else is touched.
 pub struct WriteTodos {
@@ -79,7 +79,7 @@ impl Tool for WriteTodos {
                 let message = format!(
                     "{current} steps are in_progress. At most one may be; make the others pending or completed."
                 );
-                return Err(failure("invalid_args", message));
+                return Err(ToolError::new(ToolErrorKind::InvalidArgs, message));
             }
             let plan = reading("write_todos", format!("Set {} todo(s)", wanted.todos.len()), Vec::new());
             let (words, list) = (in_words(&wanted.todos), render(&wanted.todos));

@@ -16,7 +16,7 @@ use std::time::Instant;
 use charla_core::Turn;
 use charla_proto::{
     CallAsked, CallStatus, CompressionReport, CompressionStatus, CompressionTrigger, FinishReason,
-    RetryNotice, TurnEnd, TurnEvent, exit,
+    RetryNotice, ToolErrorKind, TurnEnd, TurnEvent, exit,
 };
 use futures_util::future::poll_immediate;
 
@@ -296,7 +296,7 @@ impl View {
                 let response = ended.response.clone();
                 let refused = match self.asks {
                     true => ended.status == CallStatus::Cancelled,
-                    false => response.to_text().starts_with("Not run: it needs"),
+                    false => ended.error == Some(ToolErrorKind::NobodyToAsk),
                 };
                 if ended.status != CallStatus::Success && !refused {
                     let words: String = response.to_text().chars().take(400).collect();

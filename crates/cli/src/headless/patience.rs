@@ -86,6 +86,8 @@ mod tests {
             status: CallStatus::Success,
             response: FunctionResponse::output("1", "list", "harbour.rs"),
             display: None,
+            error: None,
+            whole_output: None,
             changes: Vec::new(),
         };
         patience.note(&TurnEvent::ToolCallResponse(Arc::new(ended)), at(10));

@@ -59,7 +59,8 @@ impl Renderer for StreamJson {
                     "output": text,
                 });
                 if !success && let Some(object) = fields.as_object_mut() {
-                    object.insert("error".to_owned(), json!({ "type": ended.status, "message": text }));
+                    let kind = ended.error.map_or_else(|| json!(ended.status), |kind| json!(kind));
+                    object.insert("error".to_owned(), json!({ "type": kind, "message": text }));
                 }
                 line(printer, "tool_result", fields)
             }

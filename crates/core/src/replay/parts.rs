@@ -9,7 +9,7 @@ use charla_proto::{
     ConfirmationDetail, Content, ContentGenerator, Conversation, Effect, EmbedRequest, EmbedResponse, Fact,
     FunctionDeclaration, GenerateRequest, GenerateResponse, Invocation, Journal, JournalError, Lane,
     LlmError, LlmErrorKind, Missing, ModelContent, Outcome, Part, Plan, Policy, Preview, Record, RunContext,
-    StreamEvent, TokenCount, ToolContext, ToolError, ToolOutput, Verdict,
+    StreamEvent, TokenCount, ToolContext, ToolError, ToolErrorKind, ToolOutput, Verdict,
 };
 use futures_util::{StreamExt, stream};
 use serde_json::{Value, json};
@@ -283,10 +283,7 @@ impl Tool for RecordedTool {
                 Some(Fate::Runs(call)) => Ok(call as Box<dyn Invocation>),
                 Some(Fate::Refused(problem)) => Err(problem),
                 Some(Fate::NeverJudged) => std::future::pending().await,
-                None => Err(ToolError {
-                    kind: "not_recorded".to_owned(),
-                    message: "this call is not recorded".to_owned(),
-                }),
+                None => Err(ToolError::new(ToolErrorKind::Internal, "this call is not recorded")),
             }
         })
     }
@@ -296,10 +293,9 @@ fn first_part(script: &TurnScript, call: &Call, shared: bool) -> Fate {
     let output = call.ended.as_ref().map(|(_, ended)| output(ended));
     let modified = matches!(call.outcome, Some(Outcome::ModifyWithEditor { .. }));
     if call.started.is_none() && (call.asked.is_none() || modified) {
+        let cancelled = call.ended.as_ref().is_some_and(|(_, ended)| ended.status == CallStatus::Cancelled);
         return match output {
-            Some(ToolOutput { error: Some(problem), .. }) if problem.kind != "cancelled" => {
-                Fate::Refused(problem)
-            }
+            Some(ToolOutput { error: Some(problem), .. }) if !cancelled => Fate::Refused(problem),
             // Its turn ended, or its process died, before anything became of it.
             _ => Fate::NeverJudged,
         };
@@ -351,6 +347,11 @@ impl Invocation for RecordedCall {
         &self.plan
     }
 
+    /// What the person changed is not known here, only that the call came back with it.
+    fn args_for_content(&self, content: &str) -> Option<Args> {
+        Some(Args::from_iter([("content".to_owned(), content.into())]))
+    }
+
     fn run(self: Box<Self>, cx: RunContext) -> BoxFuture<'static, ToolOutput> {
         Box::pin(async move {
             if self.waits_for_cancel {
@@ -371,14 +372,18 @@ fn output(ended: &CallEnded) -> ToolOutput {
     let mut output = ToolOutput {
         display: ended.display.clone(),
         changes: ended.changes.clone(),
+        whole_output: ended.whole_output.clone(),
         ..ToolOutput::default()
     };
     if ended.status == CallStatus::Success {
         output.content.extend((!text.is_empty()).then(|| Part::text(text)));
         output.content.extend(ended.response.parts.iter().cloned());
     } else {
-        let kind = if ended.status == CallStatus::Cancelled { "cancelled" } else { "recorded" };
-        output.error = Some(ToolError { kind: kind.to_owned(), message: text.to_owned() });
+        let kind = match ended.status {
+            CallStatus::Cancelled => ToolErrorKind::Cancelled,
+            _ => ended.error.unwrap_or(ToolErrorKind::Other),
+        };
+        output.error = Some(ToolError::new(kind, text));
     }
     output
 }

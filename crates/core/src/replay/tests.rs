@@ -1,4 +1,4 @@
-use charla_proto::{ApprovalMode, Outcome, Part, TurnEnd};
+use charla_proto::{ApprovalMode, Outcome, Part, ToolErrorKind, TurnEnd};
 
 use super::*;
 use crate::session::tests::{Reply, Run};
@@ -27,6 +27,17 @@ async fn replays(run: &Run) {
 async fn a_session_replays_without_a_difference() {
     let replayed = replay(&recorded().await).await;
     assert_eq!(replayed, Replayed { turns: 2, requests: 4, difference: None });
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_journal_from_before_errors_had_kinds_replays_too() {
+    let mut records = recorded().await;
+    let ended = records.iter_mut().filter_map(|record| match &mut record.fact {
+        Fact::CallEnded(ended) => ended.error.take(),
+        _ => None,
+    });
+    assert_eq!(ended.collect::<Vec<_>>(), [ToolErrorKind::DeniedByRule]);
+    assert_eq!(replay(&records).await.difference, None);
 }
 
 #[tokio::test(start_paused = true)]

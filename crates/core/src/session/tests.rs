@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use charla_proto::{
     CallStatus, Fact, FinishReason, FunctionCall, GenerateResponse, LlmError, LlmErrorKind, Part, Role,
-    SessionStarted, TurnEnd,
+    SessionStarted, ToolErrorKind, TurnEnd,
 };
 use proptest::prelude::*;
 use serde_json::{Map, json};
@@ -93,6 +93,16 @@ impl Run {
         let journal = self.world.journal.lock().unwrap();
         let ended = journal.iter().filter_map(|record| match &record.fact {
             Fact::CallEnded(ended) => Some(ended.status),
+            _ => None,
+        });
+        ended.collect()
+    }
+
+    /// The kinds of errors that are recorded, in the order the calls ended.
+    fn errors(&self) -> Vec<ToolErrorKind> {
+        let journal = self.world.journal.lock().unwrap();
+        let ended = journal.iter().filter_map(|record| match &record.fact {
+            Fact::CallEnded(ended) => ended.error,
             _ => None,
         });
         ended.collect()

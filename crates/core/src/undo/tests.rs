@@ -20,6 +20,8 @@ fn ended(turn: u64, changes: Vec<FileChange>) -> Fact {
         status: CallStatus::Success,
         response: FunctionResponse::output("c", "write_file", "ok"),
         display: None,
+        error: None,
+        whole_output: None,
         changes,
     }))
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use charla_proto::tool::Tool;
 use charla_proto::{
     Args, BoxFuture, FunctionDeclaration, Invocation, Lane, Part, Plan, Preview, RunContext, ToolContext,
-    ToolError, ToolOutput,
+    ToolError, ToolErrorKind, ToolOutput,
 };
 use serde::Deserialize;
 use serde_json::json;
@@ -14,7 +14,6 @@ use tokio::time::sleep;
 
 use super::{LONGEST_DELAY_MS, report};
 use crate::args::{Schema, invalid};
-use crate::invocation::failure;
 use crate::process::{Job, Processes};
 
 /// How many lines are shown unless told.
@@ -99,8 +98,8 @@ impl ReadBackgroundOutput {
             return Err(invalid(format_args!("`delay_ms` may be at most {LONGEST_DELAY_MS}")));
         }
         let job = self.processes.find(wanted.pid).ok_or_else(|| {
-            failure(
-                "not_found",
+            ToolError::new(
+                ToolErrorKind::NotFound,
                 format!(
                     "No background process of this session has the id {}. list_background_processes shows them.",
                     wanted.pid
@@ -158,8 +157,8 @@ impl Invocation for Look {
             tokio::select! {
                 () = sleep(self.delay) => {}
                 () = cx.cancelled => {
-                    let error = failure("cancelled", "Cancelled by the user.");
-                    return ToolOutput { error: Some(error), ..ToolOutput::default() };
+                    let error = ToolError::new(ToolErrorKind::Cancelled, "Cancelled by the user.");
+                    return ToolOutput::failed(error);
                 }
             }
             let text = match &self.at {

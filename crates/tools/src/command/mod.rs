@@ -11,7 +11,7 @@ use std::time::Duration;
 use charla_proto::tool::Tool;
 use charla_proto::{
     Args, BoxFuture, Effect, FunctionDeclaration, Invocation, Lane, Part, Plan, Preview, RunContext,
-    ToolContext, ToolError, ToolOutput,
+    ToolContext, ToolError, ToolErrorKind, ToolOutput,
 };
 use serde::Deserialize;
 use serde_json::json;
@@ -20,7 +20,6 @@ use tokio::time::{Instant, sleep, sleep_until};
 pub use background::{ListBackgroundProcesses, ReadBackgroundOutput};
 
 use crate::args::{Schema, invalid};
-use crate::invocation::failure;
 use crate::process::clean::Cleaner;
 use crate::process::{Ending, Foreground, Job, Launch, Processes};
 use crate::shell::{self, Place};
@@ -202,7 +201,7 @@ impl Invocation for ShellCall {
                 None => self.run_to_its_end(cx).await,
                 Some(delay) => self.leave_running(delay, cx).await,
             };
-            outcome.unwrap_or_else(|error| ToolOutput { error: Some(error), ..ToolOutput::default() })
+            outcome.unwrap_or_else(ToolOutput::failed)
         })
     }
 }
@@ -218,7 +217,8 @@ impl ShellCall {
             self.processes.remember(job.clone());
         }
         let silence = self.processes.settings().silence;
-        report::ended(&job.text(), job.id, &ending, silence)
+        let output = report::ended(&job.text(), job.id, &ending, silence).unwrap_or_else(ToolOutput::failed);
+        Ok(ToolOutput { whole_output: job.whole_output(), ..output })
     }
 
     async fn leave_running(self, delay: Duration, cx: RunContext) -> Result<ToolOutput, ToolError> {
@@ -233,7 +233,7 @@ impl ShellCall {
                 job.stop();
                 job.over().await;
                 let message = "Cancelled by the user. The background command was ended.";
-                return Err(failure("cancelled", message));
+                return Err(ToolError::new(ToolErrorKind::Cancelled, message));
             }
         }
         foreground.release();
@@ -244,7 +244,10 @@ impl ShellCall {
 }
 
 fn not_started(error: &crate::process::LaunchError, cwd: &Path) -> ToolError {
-    failure("spawn_failed", format!("The command could not be started in {}: {error}", cwd.display()))
+    ToolError::new(
+        ToolErrorKind::SpawnFailed,
+        format!("The command could not be started in {}: {error}", cwd.display()),
+    )
 }
 
 /// Shows what a job says while it runs, and ends it when the user cancels.

@@ -3,9 +3,8 @@
 use std::fmt::Write;
 use std::time::Duration;
 
-use charla_proto::{Part, ToolError, ToolOutput};
+use charla_proto::{Display, Part, ToolError, ToolErrorKind, ToolOutput};
 
-use crate::invocation::failure;
 use crate::process::{Ending, Stop};
 
 /// A command that ended. A failing command is no failing tool: the model reads its exit code.
@@ -22,12 +21,12 @@ pub(super) fn ended(
             let display = if display.is_empty() { text.clone() } else { display.to_owned() };
             Ok(ToolOutput {
                 content: vec![Part::text(text)],
-                display: Some(display),
+                display: Some(Display::text(display)),
                 ..ToolOutput::default()
             })
         }
-        Some(Stop::Asked) => Err(failure(
-            "cancelled",
+        Some(Stop::Asked) => Err(ToolError::new(
+            ToolErrorKind::Cancelled,
             so_far("The command was cancelled by the user before it ended.", output),
         )),
         Some(Stop::Silent) => {
@@ -36,7 +35,7 @@ pub(super) fn ended(
                  advance with flags; if it is a server, run it with is_background.",
                 silence.as_secs()
             );
-            Err(failure("timeout", so_far(&said, output)))
+            Err(ToolError::new(ToolErrorKind::TimedOut, so_far(&said, output)))
         }
     }
 }

@@ -36,7 +36,7 @@ impl Bench {
     async fn call(&self, tool: &dyn Tool, value: Value) -> ToolOutput {
         match tool.prepare(args(value), &self.cx).await {
             Ok(invocation) => invocation.run(quiet()).await,
-            Err(error) => ToolOutput { error: Some(error), ..ToolOutput::default() },
+            Err(error) => ToolOutput::failed(error),
         }
     }
 
@@ -109,17 +109,20 @@ async fn hostile_arguments_are_refused_in_words() {
     ];
     for (wanted, said) in cases {
         let error = bench.run(wanted).await.error.unwrap();
-        assert_eq!(error.kind, "invalid_args");
+        assert_eq!(error.kind, ToolErrorKind::InvalidArgs);
         assert!(error.message.contains(said), "{} lacks {said}", error.message);
     }
     let read = ReadBackgroundOutput::new(bench.processes.clone());
     for wanted in [json!({}), json!({ "pid": "1" }), json!({ "pid": 1, "lines": 0 }), json!({ "pid": 1e300 })]
     {
         let error = bench.call(&read, wanted).await.error.unwrap();
-        assert_eq!(error.kind, "invalid_args", "{}", error.message);
+        assert_eq!(error.kind, ToolErrorKind::InvalidArgs, "{}", error.message);
     }
     for pid in [1, -1, 0, i32::MAX] {
-        assert_eq!(bench.call(&read, json!({ "pid": pid })).await.error.unwrap().kind, "not_found");
+        assert_eq!(
+            bench.call(&read, json!({ "pid": pid })).await.error.unwrap().kind,
+            ToolErrorKind::NotFound
+        );
     }
 }
 
@@ -142,7 +145,7 @@ async fn live_output_comes_while_it_runs_and_cancel_ends_it_with_what_it_said() 
     };
     let output = tokio::time::timeout(PATIENCE, invocation.run(cx)).await.expect("it goes on");
     let error = output.error.unwrap();
-    assert_eq!(error.kind, "cancelled");
+    assert_eq!(error.kind, ToolErrorKind::Cancelled);
     assert!(error.message.ends_with("Its output until then:\nfirst"), "{}", error.message);
 }
 
@@ -167,7 +170,7 @@ async fn live_output_of_a_storm_comes_in_few_pieces() {
 async fn a_silent_command_is_a_timeout_that_says_what_to_do() {
     let bench = bench();
     let error = bench.run(json!({ "command": "exec sleep 1000" })).await.error.unwrap();
-    assert_eq!(error.kind, "timeout");
+    assert_eq!(error.kind, ToolErrorKind::TimedOut);
     assert!(error.message.contains("wrote nothing for 300 seconds"), "{}", error.message);
 }
 

@@ -7,13 +7,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use charla_proto::{FileChange, Preview, Snapshots, ToolError};
+use charla_proto::{FileChange, Preview, Snapshots, ToolError, ToolErrorKind};
 use sha2::{Digest, Sha256};
 use similar::TextDiff;
 
 use super::read_file::{MOST_BYTES, binary};
 use super::whole::{create, overwrite};
-use crate::invocation::failure;
 use crate::paths::{Kind, Place, io_failure, is_directory, printable, special};
 use crate::text::{self, Decoded, Encoding};
 
@@ -79,7 +78,7 @@ impl Workbench {
         self.snapshots.keep(bytes).map_err(|error| {
             let message =
                 format!("Nothing was changed: what is needed to undo it could not be kept ({error}).");
-            failure("io", message)
+            ToolError::new(ToolErrorKind::Io, message)
         })
     }
 }
@@ -100,7 +99,7 @@ pub(super) fn look(place: &Place) -> Result<Option<Current>, ToolError> {
     if data.permissions().readonly() {
         let message =
             format!("{} is read-only. The user would have to make it writable.", place.path.display());
-        return Err(failure("permission_denied", message));
+        return Err(ToolError::new(ToolErrorKind::PermissionDenied, message));
     }
     let bytes = place.read(MOST_BYTES)?;
     let decoded = text::decode(&bytes).map_err(|_| binary(&place.path, bytes.len()))?;
@@ -115,10 +114,13 @@ pub(super) fn encode(text: &str, encoding: Encoding, path: &Path) -> Result<Vec<
             path.display(),
             encoding.name()
         );
-        failure("encoding", message)
+        ToolError::new(ToolErrorKind::Encoding, message)
     })?;
     if bytes.len() as u64 > MOST_BYTES {
-        return Err(failure("too_large", format!("{} would have {} bytes.", path.display(), bytes.len())));
+        return Err(ToolError::new(
+            ToolErrorKind::TooLarge,
+            format!("{} would have {} bytes.", path.display(), bytes.len()),
+        ));
     }
     Ok(bytes)
 }
@@ -152,5 +154,5 @@ pub(super) fn stale(path: &Path) -> ToolError {
         "{} was changed by somebody else after this call was prepared. Nothing was written. Read it again and repeat the change.",
         path.display()
     );
-    failure("stale", message)
+    ToolError::new(ToolErrorKind::Conflict, message)
 }

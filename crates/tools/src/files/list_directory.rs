@@ -5,14 +5,15 @@ use std::sync::Arc;
 
 use charla_proto::tool::Tool;
 use charla_proto::{
-    Args, BoxFuture, Effect, FunctionDeclaration, Invocation, ToolContext, ToolError, ToolOutput,
+    Args, BoxFuture, Effect, FunctionDeclaration, Invocation, ToolContext, ToolError, ToolErrorKind,
+    ToolOutput,
 };
 use serde::Deserialize;
 use serde_json::json;
 
 use super::read_file::LIMIT;
 use crate::args::Schema;
-use crate::invocation::{Prepared, Stop, check, failure, read_within, reading, said};
+use crate::invocation::{Prepared, Stop, check, read_within, reading, said};
 use crate::paths::{Kind, Place, io_failure, printable, special};
 use crate::search::{Filter, filter_schema, patterns, walk};
 
@@ -148,9 +149,12 @@ fn in_words(place: &Place, entries: &[Entry], left_out: usize) -> ToolOutput {
 pub(crate) fn expect_folder(place: &Place) -> Result<(), ToolError> {
     match place.kind()? {
         Kind::Directory => Ok(()),
-        Kind::Missing => Err(failure("not_found", format!("There is no folder {}.", place.path.display()))),
-        Kind::File { .. } => Err(failure(
-            "not_a_directory",
+        Kind::Missing => Err(ToolError::new(
+            ToolErrorKind::NotFound,
+            format!("There is no folder {}.", place.path.display()),
+        )),
+        Kind::File { .. } => Err(ToolError::new(
+            ToolErrorKind::NotADirectory,
             format!("{} is a file, not a folder. Use read_file to read it.", place.path.display()),
         )),
         Kind::Special(what) => Err(special(&place.path, what)),

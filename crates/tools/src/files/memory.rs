@@ -5,14 +5,15 @@ use std::sync::Arc;
 
 use charla_proto::tool::Tool;
 use charla_proto::{
-    Args, BoxFuture, Effect, FunctionDeclaration, Invocation, Plan, ToolContext, ToolError, ToolOutput,
+    Args, BoxFuture, Effect, FunctionDeclaration, Invocation, Plan, ToolContext, ToolError, ToolErrorKind,
+    ToolOutput,
 };
 use serde::Deserialize;
 use serde_json::json;
 
 use super::change::{self, Current, Workbench, encode, look, preview};
 use crate::args::Schema;
-use crate::invocation::{Prepared, change, changing, check, failure, said};
+use crate::invocation::{Prepared, change, changing, check, said};
 use crate::paths::{Place, printable};
 use crate::text;
 
@@ -114,11 +115,11 @@ fn one_line(fact: &str) -> Result<String, ToolError> {
     let line = words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
     let line = line.trim_start_matches(['-', '*', '#', ' ']).to_owned();
     match line.chars().count() {
-        0 => Err(failure("invalid_args", "The fact is empty.")),
+        0 => Err(ToolError::new(ToolErrorKind::InvalidArgs, "The fact is empty.")),
         count if count > MOST_CHARS => {
             let message =
                 format!("The fact has {count} characters; at most {MOST_CHARS} are kept. Shorten it.");
-            Err(failure("invalid_args", message))
+            Err(ToolError::new(ToolErrorKind::InvalidArgs, message))
         }
         _ => Ok(line),
     }

@@ -7,14 +7,15 @@ use std::time::Duration;
 use base64::Engine;
 use charla_proto::tool::Tool;
 use charla_proto::{
-    Args, BoxFuture, Effect, FunctionDeclaration, Invocation, Part, ToolContext, ToolError, ToolOutput,
+    Args, BoxFuture, Display, Effect, FunctionDeclaration, Invocation, Part, ToolContext, ToolError,
+    ToolErrorKind, ToolOutput,
 };
 use serde::Deserialize;
 use serde_json::json;
 
 use super::media;
 use crate::args::Schema;
-use crate::invocation::{Prepared, check, failure, read_within, reading, said};
+use crate::invocation::{Prepared, check, read_within, reading, said};
 use crate::paths::Place;
 use crate::text::{self, Encoding};
 use crate::truncate;
@@ -100,7 +101,7 @@ impl Wanted {
             && first > last
         {
             let message = format!("start_line ({first}) must not be greater than end_line ({last}).");
-            return Err(failure("invalid_args", message));
+            return Err(ToolError::new(ToolErrorKind::InvalidArgs, message));
         }
         Ok(LineRange { first: self.start_line, last: self.end_line })
     }
@@ -170,7 +171,7 @@ fn page(text: &str, lines: &LineRange, path: &Path, total: usize) -> Result<Page
     let first = lines.first.unwrap_or(1);
     if first > total.max(1) {
         let message = format!("start_line is {first}, but {} has {total} lines.", path.display());
-        return Err(failure("invalid_args", message));
+        return Err(ToolError::new(ToolErrorKind::InvalidArgs, message));
     }
     let wanted_last = lines.last.unwrap_or(usize::MAX);
     let last_allowed = wanted_last.min(first.saturating_add(MOST_LINES - 1));
@@ -206,15 +207,14 @@ fn show(place: &Place, bytes: &[u8], mime: &'static str) -> Result<ToolOutput, T
             bytes.len(),
             MOST_MEDIA_BYTES / 1_000_000
         );
-        return Err(failure("too_large", message));
+        return Err(ToolError::new(ToolErrorKind::TooLarge, message));
     }
     let data = base64::engine::general_purpose::STANDARD.encode(bytes);
     let display = format!("Read {} ({mime}, {} bytes)", crate::paths::printable(&place.path), bytes.len());
     Ok(ToolOutput {
         content: vec![Part::inline_data(mime, data)],
-        display: Some(display),
-        error: None,
-        changes: Vec::new(),
+        display: Some(Display::text(display)),
+        ..ToolOutput::default()
     })
 }
 
@@ -223,5 +223,5 @@ pub(super) fn binary(path: &Path, size: usize) -> ToolError {
         "{} is a binary file ({size} bytes) and cannot be shown or edited as text. Use run_shell_command with a program that understands it.",
         path.display()
     );
-    failure("binary_file", message)
+    ToolError::new(ToolErrorKind::BinaryFile, message)
 }

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use charla_proto::tool::Tool;
 use charla_proto::{
-    Args, BoxFuture, Effect, FunctionDeclaration, Invocation, Part, Plan, ToolContext, ToolError, ToolOutput,
-    looks_secret,
+    Args, BoxFuture, Display, Effect, FunctionDeclaration, Invocation, Part, Plan, ToolContext, ToolError,
+    ToolErrorKind, ToolOutput, looks_secret,
 };
 use globset::GlobSet;
 use serde::Deserialize;
@@ -16,7 +16,7 @@ use serde_json::json;
 
 use super::read_file::{LIMIT, LineRange, read};
 use crate::args::Schema;
-use crate::invocation::{Prepared, Stop, check, failure, read_within, reading};
+use crate::invocation::{Prepared, Stop, check, read_within, reading};
 use crate::paths::{Kind, Place, printable};
 use crate::search::{Filter, filter_schema, patterns, walk};
 
@@ -231,7 +231,7 @@ fn relative(pattern: &str, cx: &ToolContext) -> Result<String, ToolError> {
     };
     if pattern.starts_with('/') || pattern.split('/').any(|part| part == "..") || pattern.contains('\0') {
         let message = "A pattern leads out of the working folder. Name files elsewhere by their full paths.";
-        return Err(failure("invalid_args", message));
+        return Err(ToolError::new(ToolErrorKind::InvalidArgs, message));
     }
     Ok(pattern)
 }
@@ -297,12 +297,12 @@ impl Bundle {
         }
         if self.files == 0 {
             let message = format!("No file was read: nothing matches that can be shown. {notes}");
-            return Err(failure("not_found", message.trim_end()));
+            return Err(ToolError::new(ToolErrorKind::NotFound, message.trim_end()));
         }
         self.text.push_str(&notes);
         let mut content = vec![Part::text(self.text)];
         content.append(&mut self.media);
-        let display = Some(format!("Read {} file(s)", self.files));
-        Ok(ToolOutput { content, display, error: None, changes: Vec::new() })
+        let display = Some(Display::text(format!("Read {} file(s)", self.files)));
+        Ok(ToolOutput { content, display, ..ToolOutput::default() })
     }
 }

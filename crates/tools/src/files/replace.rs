@@ -3,16 +3,17 @@
 use std::sync::Arc;
 
 use charla_proto::tool::Tool;
-use charla_proto::{Args, BoxFuture, FunctionDeclaration, Invocation, ToolContext, ToolError, ToolOutput};
+use charla_proto::{
+    Args, BoxFuture, FunctionDeclaration, Invocation, ToolContext, ToolError, ToolErrorKind, ToolOutput,
+};
 use serde::Deserialize;
 use serde_json::json;
 
 use super::change::{Current, Workbench, encode, stale};
-use super::target::{self, Begun, Target};
+use super::target::{self, Begun, Target, Texts};
 use super::write_file::refuse_omission;
 use crate::args::Schema;
 use crate::edit::{self, Edit, Edited, Found};
-use crate::invocation::failure;
 use crate::paths::{missing, printable};
 use crate::text::Encoding;
 use crate::truncate;
@@ -64,7 +65,8 @@ impl Tool for Replace {
         args: Args,
         cx: &'a ToolContext,
     ) -> BoxFuture<'a, Result<Box<dyn Invocation>, ToolError>> {
-        target::prepare((&self.schema, &self.bench), args, cx, Replacement::begin, Replacement::run)
+        let tool = (&self.schema, &self.bench);
+        target::prepare(tool, args, cx, Replacement::begin, Replacement::run, Replacement::texts)
     }
 }
 
@@ -94,9 +96,15 @@ impl Replacement {
             None => Err(missing(&self.target.place.path)),
             Some("") if old.is_empty() => Ok(Edited { text: new.clone(), places: 1, how: Found::Exactly }),
             Some(text) => edit::replace(text, Edit { old, new, all: *all }).map_err(|error| {
-                failure(kind(&error), format!("{}: {error}.", self.target.place.path.display()))
+                ToolError::new(kind(&error), format!("{}: {error}.", self.target.place.path.display()))
             }),
         }
+    }
+
+    /// The whole text that is there, and the one that shall be.
+    fn texts(&self, content: &str) -> Texts {
+        let then = self.target.then.as_ref().map_or("", |then| then.decoded.text.as_str());
+        vec![("old_string", then.to_owned()), ("new_string", content.to_owned())]
     }
 
     fn run(&self) -> Result<ToolOutput, ToolError> {
@@ -146,10 +154,10 @@ fn encoding(current: Option<&Current>) -> Encoding {
     current.map(|current| current.decoded.encoding).unwrap_or_default()
 }
 
-fn kind(error: &edit::EditError) -> &'static str {
+fn kind(error: &edit::EditError) -> ToolErrorKind {
     match error {
-        edit::EditError::Empty | edit::EditError::Same => "invalid_args",
-        edit::EditError::NotFound { .. } => "edit_not_found",
-        edit::EditError::Ambiguous { .. } => "edit_ambiguous",
+        edit::EditError::Empty | edit::EditError::Same => ToolErrorKind::InvalidArgs,
+        edit::EditError::NotFound { .. } => ToolErrorKind::NoMatch,
+        edit::EditError::Ambiguous { .. } => ToolErrorKind::AmbiguousMatch,
     }
 }

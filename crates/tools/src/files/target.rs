@@ -66,23 +66,36 @@ impl Target {
 /// What would be done, for a person and for the one who does it.
 pub(super) type Begun<Work> = Result<(Plan, Work), ToolError>;
 
-/// Prepares the call of a tool that changes a file: `begin` finds out what would be done, `run` does it. Both
-/// block.
+/// Texts by the names of the arguments they belong to.
+pub(super) type Texts = Vec<(&'static str, String)>;
+
+/// Prepares the call of a tool that changes a file: `begin` finds out what would be done, `run` does it; both
+/// block. `texts` are the arguments that would give the file another content.
 pub(super) fn prepare<'a, Wanted, Work>(
     (schema, bench): (&'a Schema, &'a Arc<Workbench>),
     args: Args,
     cx: &'a ToolContext,
     begin: fn(Wanted, &ToolContext, Arc<Workbench>) -> Begun<Work>,
     run: fn(&Work) -> Result<ToolOutput, ToolError>,
+    texts: fn(&Work, &str) -> Texts,
 ) -> BoxFuture<'a, Result<Box<dyn Invocation>, ToolError>>
 where
     Wanted: DeserializeOwned + Send + 'static,
     Work: Send + Sync + 'static,
 {
     Box::pin(async move {
-        let wanted = schema.read(args)?;
+        let wanted = schema.read(args.clone())?;
         let (context, bench) = (cx.clone(), bench.clone());
         let (plan, work) = check(move || begin(wanted, &context, bench)).await?;
-        Ok(Prepared::boxed(plan, move |_| change(move || run(&work))))
+        let work = Arc::new(work);
+        let then = work.clone();
+        let prepared = Prepared::new(plan, move |_| change(move || run(&work)));
+        let prepared = prepared.with_args_for_content(move |content| {
+            let mut args = args.clone();
+            let texts = texts(&then, content).into_iter();
+            args.extend(texts.map(|(name, text)| (name.to_owned(), text.into())));
+            args
+        });
+        Ok(Box::new(prepared) as Box<dyn Invocation>)
     })
 }

@@ -3,15 +3,17 @@
 use std::sync::Arc;
 
 use charla_proto::tool::Tool;
-use charla_proto::{Args, BoxFuture, FunctionDeclaration, Invocation, ToolContext, ToolError, ToolOutput};
+use charla_proto::{
+    Args, BoxFuture, FunctionDeclaration, Invocation, ToolContext, ToolError, ToolErrorKind, ToolOutput,
+};
 use serde::Deserialize;
 use serde_json::json;
 
 use super::change::{Current, Workbench, encode, stale};
 use super::omission;
-use super::target::{self, Begun, Target};
+use super::target::{self, Begun, Target, Texts};
 use crate::args::Schema;
-use crate::invocation::{failure, said};
+use crate::invocation::said;
 use crate::paths::{Place, printable};
 use crate::text::{self, Encoding};
 
@@ -53,7 +55,7 @@ impl Tool for WriteFile {
         args: Args,
         cx: &'a ToolContext,
     ) -> BoxFuture<'a, Result<Box<dyn Invocation>, ToolError>> {
-        target::prepare((&self.schema, &self.bench), args, cx, Write::begin, Write::run)
+        target::prepare((&self.schema, &self.bench), args, cx, Write::begin, Write::run, Write::texts)
     }
 }
 
@@ -70,6 +72,10 @@ impl Write {
         let (after, _) = compose(&wanted.content, then, &target.place)?;
         let plan = target.plan("write_file", "Overwrite", &after, cx);
         Ok((plan, Self { target, content: wanted.content }))
+    }
+
+    fn texts(&self, content: &str) -> Texts {
+        vec![("content", content.to_owned())]
     }
 
     fn run(&self) -> Result<ToolOutput, ToolError> {
@@ -121,5 +127,5 @@ pub(super) fn refuse_omission(text: &str, before: &str) -> Result<(), ToolError>
     let message = format!(
         "Nothing was written: the line `{line}` stands for text that was left out and would be written as it is. Give the complete text, or use replace for the part that changes."
     );
-    Err(failure("omission", message))
+    Err(ToolError::new(ToolErrorKind::Omission, message))
 }

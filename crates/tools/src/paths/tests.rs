@@ -58,7 +58,7 @@ fn a_link_that_is_changed_after_the_check_is_noticed() {
     place.again().unwrap();
     fs::remove_file(&link).unwrap();
     symlink("../outside.txt", &link).unwrap();
-    assert_eq!(place.again().unwrap_err().kind, "stale");
+    assert_eq!(place.again().unwrap_err().kind, ToolErrorKind::Conflict);
 }
 
 #[test]
@@ -80,12 +80,15 @@ fn malformed_paths_loops_and_special_files_are_refused() {
     }
     for path in ["/dev/zero", "/proc/kmsg", "/proc/self/mem", "/dev/stdin"] {
         let error = Place::resolve(path, &cx).and_then(|place| place.read(1000)).unwrap_err();
-        assert!(["special_file", "not_found"].contains(&&*error.kind), "{path}: {error:?}");
+        assert!(
+            [ToolErrorKind::SpecialFile, ToolErrorKind::NotFound].contains(&error.kind),
+            "{path}: {error:?}"
+        );
     }
     let read = |path: &str| Place::resolve(path, &cx).unwrap().read(1000).unwrap_err().kind;
-    assert_eq!(read("sub"), "is_directory");
-    assert_eq!(read("none"), "not_found");
-    assert_eq!(read("a.txt/none"), "not_found");
+    assert_eq!(read("sub"), ToolErrorKind::IsADirectory);
+    assert_eq!(read("none"), ToolErrorKind::NotFound);
+    assert_eq!(read("a.txt/none"), ToolErrorKind::NotFound);
 }
 
 #[test]
@@ -93,6 +96,6 @@ fn a_file_over_the_limit_is_not_read() {
     let (_folder, cx) = workspace();
     fs::write(cx.cwd.join("big"), vec![b'x'; 101]).unwrap();
     let place = Place::resolve("big", &cx).unwrap();
-    assert_eq!(place.read(100).unwrap_err().kind, "too_large");
+    assert_eq!(place.read(100).unwrap_err().kind, ToolErrorKind::TooLarge);
     assert_eq!(place.read(101).unwrap().len(), 101);
 }

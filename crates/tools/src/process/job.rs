@@ -121,6 +121,12 @@ impl Job {
         self.transcript().text(spilled.as_ref())
     }
 
+    /// The file that holds all it said, when [`Self::text`] does not.
+    pub(crate) fn whole_output(&self) -> Option<PathBuf> {
+        let spilled = self.spilled.lock().unwrap_or_else(PoisonError::into_inner).clone()?;
+        (self.transcript().is_cut() && spilled.failed.is_none()).then_some(spilled.path)
+    }
+
     /// The last lines of what it said.
     pub(crate) fn last_lines(&self, lines: usize) -> String {
         self.transcript().last_lines(lines)

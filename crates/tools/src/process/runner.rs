@@ -3,11 +3,10 @@
 use std::ffi::OsString;
 use std::os::unix::process::ExitStatusExt;
 
-use charla_proto::{BoxFuture, ToolError};
+use charla_proto::{BoxFuture, ToolError, ToolErrorKind};
 
 use super::capture::{Capture, capture};
 use super::processes::Processes;
-use crate::invocation::failure;
 use crate::registry::{CommandOutput, CommandRunner, ToolCommand};
 
 /// How much each output may hold.
@@ -31,11 +30,11 @@ impl CommandRunner for Processes {
             let answer = tokio::select! {
                 answer = capture(&processes, ask) => answer,
                 () = command.cancelled => {
-                    return Err(failure("cancelled", "Cancelled by the user. The command was ended."));
+                    return Err(ToolError::new(ToolErrorKind::Cancelled, "Cancelled by the user. The command was ended."));
                 }
             };
             let answer = answer.map_err(|error| {
-                failure("command_failed", format!("`{}` failed: {error}.", command.command))
+                ToolError::new(ToolErrorKind::SpawnFailed, format!("`{}` failed: {error}.", command.command))
             })?;
             Ok(CommandOutput {
                 exit: answer.status.code(),
@@ -48,7 +47,8 @@ impl CommandRunner for Processes {
 }
 
 fn words(command: &str) -> Result<Vec<OsString>, ToolError> {
-    let broken = |why: &str| failure("command_failed", format!("`{command}` cannot be run: {why}."));
+    let broken =
+        |why: &str| ToolError::new(ToolErrorKind::SpawnFailed, format!("`{command}` cannot be run: {why}."));
     let words = shlex::split(command).ok_or_else(|| broken("its quotes do not match"))?;
     if words.is_empty() {
         return Err(broken("it is empty"));
@@ -61,7 +61,7 @@ mod tests {
     use std::sync::Arc;
     use std::time::{Duration, Instant};
 
-    use charla_proto::{RunContext, ToolContext, ToolOutput};
+    use charla_proto::{RunContext, ToolContext, ToolErrorKind, ToolOutput};
     use serde_json::{Value, json};
 
     use crate::process::tests::{is_alive, processes};
@@ -123,7 +123,7 @@ mod tests {
         let cx = RunContext { cancelled: Box::pin(std::future::ready(())), live: Box::new(|_| {}) };
         let begin = Instant::now();
         let output = call("sleep 1000", json!({}), cx).await;
-        assert_eq!(output.error.unwrap().kind, "cancelled");
+        assert_eq!(output.error.unwrap().kind, ToolErrorKind::Cancelled);
         assert!(begin.elapsed() < Duration::from_secs(2));
     }
 

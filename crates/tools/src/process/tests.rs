@@ -217,6 +217,7 @@ async fn large_output_is_cut_in_the_answer_and_whole_in_the_file() {
     let files: Vec<_> = std::fs::read_dir(folder.path().join("spilled")).unwrap().flatten().collect();
     assert_eq!(files.len(), 1);
     assert!(text.contains(&files[0].path().display().to_string()));
+    assert_eq!(job.whole_output(), Some(files[0].path()));
     let whole = std::fs::read_to_string(files[0].path()).unwrap();
     assert_eq!(whole.lines().count(), 200_000);
     assert!(whole.starts_with("1\n2\n3\n") && whole.ends_with("\n200000\n"));
@@ -230,6 +231,7 @@ async fn output_that_fits_once_it_is_cleaned_leaves_no_file() {
     let job = processes.start(launch(command)).unwrap();
     job.ended().await;
     assert_eq!(job.text(), "x".repeat(5000));
+    assert_eq!(job.whole_output(), None);
     assert_eq!(std::fs::read_dir(folder.path().join("spilled")).unwrap().count(), 0);
 }
 

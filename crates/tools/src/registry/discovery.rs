@@ -8,13 +8,13 @@ use std::sync::Arc;
 
 use charla_proto::tool::Tool;
 use charla_proto::{
-    Args, BoxFuture, Effect, FunctionDeclaration, Invocation, Preview, ToolContext, ToolError, ToolOutput,
-    Word,
+    Args, BoxFuture, Effect, FunctionDeclaration, Invocation, Preview, ToolContext, ToolError, ToolErrorKind,
+    ToolOutput, Word,
 };
 use serde_json::{Map, Value};
 
 use crate::args::Schema;
-use crate::invocation::{Prepared, changing, failed, failure, said};
+use crate::invocation::{Prepared, changing, said};
 use crate::truncate;
 
 /// What names of discovered tools begin with, so that none can take a built-in tool's place.
@@ -258,7 +258,7 @@ impl Tool for DiscoveredTool {
                     ToolCommand { command, argument: Some(name), stdin, cwd, cancelled: cx.cancelled };
                 match runner.run(command).await {
                     Ok(output) => to_output(&output),
-                    Err(error) => failed(error),
+                    Err(error) => ToolOutput::failed(error),
                 }
             }))
         })
@@ -275,8 +275,8 @@ fn to_output(output: &CommandOutput) -> ToolOutput {
         return said(stdout.clone(), stdout);
     }
     let or_empty = |text: &str| if text.is_empty() { "(empty)".to_owned() } else { text.to_owned() };
-    failed(failure(
-        "command_failed",
+    ToolOutput::failed(ToolError::new(
+        ToolErrorKind::ExitStatus,
         format!("Stdout: {}\nStderr: {}\n{}", or_empty(&stdout), or_empty(&stderr), ending(output)),
     ))
 }

@@ -7,7 +7,8 @@ use std::time::{Duration, SystemTime};
 
 use charla_proto::tool::Tool;
 use charla_proto::{
-    Args, BoxFuture, Effect, FunctionDeclaration, Invocation, ToolContext, ToolError, ToolOutput,
+    Args, BoxFuture, Effect, FunctionDeclaration, Invocation, ToolContext, ToolError, ToolErrorKind,
+    ToolOutput,
 };
 use globset::GlobSet;
 use serde::Deserialize;
@@ -16,7 +17,7 @@ use serde_json::json;
 use super::{Filter, LIMIT, patterns, place, shown, walk};
 use crate::args::Schema;
 use crate::files::expect_folder;
-use crate::invocation::{Prepared, Stop, failure, read_within, reading, said};
+use crate::invocation::{Prepared, Stop, read_within, reading, said};
 use crate::paths::{Place, printable};
 
 /// How many paths are shown.
@@ -167,8 +168,8 @@ impl Search {
 /// The pattern relative to the folder searched.
 fn relative(pattern: &str, place: &Place) -> Result<String, ToolError> {
     if pattern.contains('\0') {
-        return Err(failure(
-            "invalid_args",
+        return Err(ToolError::new(
+            ToolErrorKind::InvalidArgs,
             "The pattern has a NUL character in it, which no path can have.",
         ));
     }
@@ -178,8 +179,8 @@ fn relative(pattern: &str, place: &Place) -> Result<String, ToolError> {
     });
     let pattern = below.unwrap_or_else(|| pattern.trim_start_matches("./").to_owned());
     if pattern.starts_with('/') || pattern.split('/').any(|part| part == "..") {
-        return Err(failure(
-            "invalid_args",
+        return Err(ToolError::new(
+            ToolErrorKind::InvalidArgs,
             "The pattern leads out of the folder it is searched in. Give that folder as dir_path and a pattern relative to it.",
         ));
     }

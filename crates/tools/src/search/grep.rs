@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use charla_proto::tool::Tool;
 use charla_proto::{
-    Args, BoxFuture, Effect, FunctionDeclaration, Invocation, ToolContext, ToolError, ToolOutput,
-    looks_secret,
+    Args, BoxFuture, Effect, FunctionDeclaration, Invocation, ToolContext, ToolError, ToolErrorKind,
+    ToolOutput, looks_secret,
 };
 use globset::GlobSet;
 use grep_matcher::{LineTerminator, Matcher};
@@ -21,7 +21,7 @@ use serde_json::json;
 use super::report::{FileMatches, Line, Report};
 use super::{Filter, LIMIT, LONGEST_PATTERN, name_patterns, place, shown, walk};
 use crate::args::Schema;
-use crate::invocation::{Prepared, Stop, failure, read_within, reading};
+use crate::invocation::{Prepared, Stop, read_within, reading};
 use crate::paths::{Kind, Place, missing, open_regular, special};
 
 /// How many matches are shown unless told otherwise.
@@ -241,7 +241,10 @@ impl Search {
 fn matcher(pattern: &str, case_sensitive: bool, fixed: bool) -> Result<RegexMatcher, ToolError> {
     let shown: String = pattern.chars().take(200).collect();
     if pattern.len() > LONGEST_PATTERN {
-        return Err(failure("invalid_args", format!("The pattern is too long ({} bytes).", pattern.len())));
+        return Err(ToolError::new(
+            ToolErrorKind::InvalidArgs,
+            format!("The pattern is too long ({} bytes).", pattern.len()),
+        ));
     }
     let built = RegexMatcherBuilder::new()
         .case_insensitive(!case_sensitive)
@@ -254,7 +257,7 @@ fn matcher(pattern: &str, case_sensitive: bool, fixed: bool) -> Result<RegexMatc
         let message = format!(
             "'{shown}' cannot be searched for: {reason}. The search goes line by line; to find plain text, set fixed_strings."
         );
-        failure("invalid_args", message)
+        ToolError::new(ToolErrorKind::InvalidArgs, message)
     })
 }
 

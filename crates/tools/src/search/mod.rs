@@ -7,13 +7,13 @@ mod report;
 use std::path::Path;
 use std::time::Duration;
 
-use charla_proto::{ToolContext, ToolError};
+use charla_proto::{ToolContext, ToolError, ToolErrorKind};
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use ignore::WalkBuilder;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::invocation::{check, failure};
+use crate::invocation::check;
 use crate::paths::Place;
 
 pub use glob::Glob;
@@ -97,7 +97,10 @@ pub(crate) fn patterns<S: AsRef<str>>(patterns: &[S], case_sensitive: bool) -> R
         let pattern = pattern.as_ref();
         let invalid = |reason: &dyn std::fmt::Display| {
             let shown: String = pattern.chars().take(100).collect();
-            failure("invalid_args", format!("`{shown}` is no valid glob pattern: {reason}."))
+            ToolError::new(
+                ToolErrorKind::InvalidArgs,
+                format!("`{shown}` is no valid glob pattern: {reason}."),
+            )
         };
         if pattern.len() > LONGEST_PATTERN {
             return Err(invalid(&"it is too long"));
@@ -110,8 +113,9 @@ pub(crate) fn patterns<S: AsRef<str>>(patterns: &[S], case_sensitive: bool) -> R
             .map_err(|error| invalid(error.kind()))?;
         set.add(glob);
     }
-    set.build()
-        .map_err(|error| failure("invalid_args", format!("The patterns are too much at once: {error}.")))
+    set.build().map_err(|error| {
+        ToolError::new(ToolErrorKind::InvalidArgs, format!("The patterns are too much at once: {error}."))
+    })
 }
 
 /// A filter for file names in a search: `*.rs` means files of that name in any folder.

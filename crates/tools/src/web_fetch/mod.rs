@@ -14,8 +14,8 @@ use std::sync::{Arc, OnceLock};
 
 use charla_proto::tool::Tool;
 use charla_proto::{
-    Args, BoxFuture, Effect, FunctionDeclaration, Invocation, Lane, Part, Plan, Preview, RunContext,
-    ToolContext, ToolError, ToolOutput,
+    Args, BoxFuture, Display, Effect, FunctionDeclaration, Invocation, Lane, Part, Plan, Preview, RunContext,
+    ToolContext, ToolError, ToolErrorKind, ToolOutput,
 };
 use futures_util::StreamExt;
 use futures_util::stream;
@@ -25,7 +25,6 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::args::{Schema, invalid};
-use crate::invocation::failure;
 use address::{Gate, PublicResolver};
 use rate::Rates;
 
@@ -92,7 +91,9 @@ impl WebFetch {
         if let Some(client) = self.client.get() {
             return Ok(client.clone());
         }
-        let unusable = |reason: String| failure("fetch_failed", format!("Nothing can be fetched: {reason}."));
+        let unusable = |reason: String| {
+            ToolError::new(ToolErrorKind::Network, format!("Nothing can be fetched: {reason}."))
+        };
         let builder = (self.builder)().map_err(unusable)?;
         let resolver = Arc::new(PublicResolver::system());
         let builder = builder.no_proxy().redirect(Policy::none()).dns_resolver(resolver).referer(false);
@@ -126,9 +127,9 @@ impl WebFetch {
         }
         let urls: Vec<Url> = urls.into_iter().map(links::raw).collect();
         for url in &urls {
-            self.gate
-                .check(url)
-                .map_err(|refusal| failure("denied", format!("{url} is not fetched: {refusal}.")))?;
+            self.gate.check(url).map_err(|refusal| {
+                ToolError::new(ToolErrorKind::ForbiddenAddress, format!("{url} is not fetched: {refusal}."))
+            })?;
         }
         let plan = self.plan(&text, &urls);
         Ok(Fetching { plan, urls, client: self.client()?, gate: self.gate, rates: self.rates.clone() })
@@ -186,8 +187,8 @@ impl Invocation for Fetching {
             tokio::select! {
                 pages = stream::iter(fetches).buffered(AT_ONCE).collect::<Vec<_>>() => told(pages),
                 () = cx.cancelled => {
-                    let error = failure("cancelled", "Cancelled by the user. Nothing was fetched.");
-                    ToolOutput { error: Some(error), ..ToolOutput::default() }
+                    let error = ToolError::new(ToolErrorKind::Cancelled, "Cancelled by the user. Nothing was fetched.");
+                    ToolOutput::failed(error)
                 }
             }
         })
@@ -202,8 +203,8 @@ fn told(pages: Vec<(Url, Result<String, String>)>) -> ToolOutput {
         .filter_map(|(url, page)| Some(format!("{url} could not be fetched: {}.", page.as_ref().err()?)))
         .collect();
     if good.is_empty() {
-        let error = failure("fetch_failed", problems.join("\n"));
-        return ToolOutput { error: Some(error), ..ToolOutput::default() };
+        let error = ToolError::new(ToolErrorKind::Network, problems.join("\n"));
+        return ToolOutput::failed(error);
     }
     let count = good.len();
     let mut budget = CHARACTERS;
@@ -225,7 +226,7 @@ fn told(pages: Vec<(Url, Result<String, String>)>) -> ToolOutput {
     let display = [vec![display], problems].concat().join("\n");
     ToolOutput {
         content: vec![Part::text(parts.join("\n\n"))],
-        display: Some(display),
+        display: Some(Display::text(display)),
         ..ToolOutput::default()
     }
 }

@@ -73,7 +73,7 @@ async fn call(tool: &WebFetch, args: Value) -> ToolOutput {
     let cx = RunContext { cancelled: Box::pin(std::future::pending()), live: Box::new(|_| {}) };
     match tool.prepare(args, &ToolContext::default()).await {
         Ok(invocation) => invocation.run(cx).await,
-        Err(error) => ToolOutput { error: Some(error), ..ToolOutput::default() },
+        Err(error) => ToolOutput::failed(error),
     }
 }
 
@@ -115,7 +115,7 @@ async fn what_is_no_text_or_not_there_is_an_error() {
     for (path, said) in cases {
         let output = call(&tool, json!({ "url": format!("http://127.0.0.1:{port}/{path}") })).await;
         let error = output.error.unwrap_or_else(|| panic!("{path} was fetched"));
-        assert!(error.kind == "fetch_failed" && error.message.contains(said), "{}", error.message);
+        assert!(error.kind == ToolErrorKind::Network && error.message.contains(said), "{}", error.message);
     }
 }
 
@@ -167,7 +167,7 @@ async fn cancelling_does_not_wait_for_the_server() {
     let cx = RunContext { cancelled: Box::pin(std::future::ready(())), live: Box::new(|_| {}) };
     // The server never answers.
     let output = invocation.unwrap_or_else(|error| panic!("{error}")).run(cx).await;
-    assert_eq!(output.error.unwrap().kind, "cancelled");
+    assert_eq!(output.error.unwrap().kind, ToolErrorKind::Cancelled);
 }
 
 #[tokio::test]
@@ -187,17 +187,29 @@ async fn hostile_arguments_are_refused_in_words() {
     let tool = WebFetch::new(|| Ok(builder()));
     let many: String = (0..21).map(|number| format!("https://example.com/{number} ")).collect();
     let cases = [
-        (json!({}), "invalid_args", "give `prompt` or `url`"),
-        (json!({ "url": 3 }), "invalid_args", "`url` must be a string"),
-        (json!({ "prompt": "no address" }), "invalid_args", "no address in it"),
-        (json!({ "url": "file:///etc/passwd" }), "invalid_args", "no address in it"),
-        (json!({ "url": "http://[::1" }), "invalid_args", "not an address"),
-        (json!({ "prompt": many }), "invalid_args", "21 addresses"),
-        (json!({ "prompt": "x".repeat(1 << 20) }), "invalid_args", "longer than"),
-        (json!({ "url": "http://a\0b.example/" }), "invalid_args", "not an address"),
-        (json!({ "url": "http://127.0.0.1:22/" }), "denied", "not on the public internet"),
-        (json!({ "url": "http://0x7f000001/" }), "denied", "not on the public internet"),
-        (json!({ "url": "https://me:secret@example.com/" }), "denied", "user name or password"),
+        (json!({}), ToolErrorKind::InvalidArgs, "give `prompt` or `url`"),
+        (json!({ "url": 3 }), ToolErrorKind::InvalidArgs, "`url` must be a string"),
+        (json!({ "prompt": "no address" }), ToolErrorKind::InvalidArgs, "no address in it"),
+        (json!({ "url": "file:///etc/passwd" }), ToolErrorKind::InvalidArgs, "no address in it"),
+        (json!({ "url": "http://[::1" }), ToolErrorKind::InvalidArgs, "not an address"),
+        (json!({ "prompt": many }), ToolErrorKind::InvalidArgs, "21 addresses"),
+        (json!({ "prompt": "x".repeat(1 << 20) }), ToolErrorKind::InvalidArgs, "longer than"),
+        (json!({ "url": "http://a\0b.example/" }), ToolErrorKind::InvalidArgs, "not an address"),
+        (
+            json!({ "url": "http://127.0.0.1:22/" }),
+            ToolErrorKind::ForbiddenAddress,
+            "not on the public internet",
+        ),
+        (
+            json!({ "url": "http://0x7f000001/" }),
+            ToolErrorKind::ForbiddenAddress,
+            "not on the public internet",
+        ),
+        (
+            json!({ "url": "https://me:secret@example.com/" }),
+            ToolErrorKind::ForbiddenAddress,
+            "user name or password",
+        ),
     ];
     for (args, kind, said) in cases {
         let error = call(&tool, args).await.error.unwrap();

@@ -90,7 +90,7 @@ impl Bench {
         let call = async {
             match self.prepare(tool, args).await {
                 Ok(call) => run(call).await,
-                Err(error) => ToolOutput { error: Some(error), ..ToolOutput::default() },
+                Err(error) => ToolOutput::failed(error),
             }
         };
         tokio::time::timeout(Duration::from_secs(20), call).await.expect("a call hangs")

@@ -1,7 +1,7 @@
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
-use charla_proto::{Effect, Lane, Preview, Snapshots};
+use charla_proto::{Effect, Lane, Preview, Snapshots, ToolErrorKind};
 use serde_json::json;
 
 use crate::bench::{Bench, run, words};
@@ -20,6 +20,27 @@ async fn a_new_file_is_written_with_its_folders() {
     assert_eq!(change.before, None);
     assert_eq!(bench.kept.load(change.after.as_ref().unwrap()).unwrap(), b"hello");
     assert_eq!(fs::metadata(bench.root.join("a/b/c.txt")).unwrap().permissions().mode() & 0o600, 0o600);
+}
+
+#[tokio::test]
+async fn content_given_by_a_person_replaces_the_whole_file() {
+    let bench = Bench::new();
+    for (tool, args) in [
+        ("replace", json!({"file_path": "a.txt", "old_string": "two", "new_string": "2"})),
+        ("write_file", json!({"file_path": "a.txt", "content": "2\n"})),
+    ] {
+        bench.write("a.txt", "one\ntwo\n");
+        let call = bench.prepare(tool, args).await.unwrap();
+        let args = call.args_for_content("mine\n").unwrap();
+        bench.ok(tool, args.into()).await;
+        assert_eq!(bench.bytes("a.txt"), b"mine\n", "{tool}");
+    }
+    let args = json!({"file_path": "new.txt", "old_string": "", "new_string": "its own\n"});
+    let call = bench.prepare("replace", args).await.unwrap();
+    bench.ok("replace", call.args_for_content("mine\n").unwrap().into()).await;
+    assert_eq!(bench.bytes("new.txt"), b"mine\n");
+    let reading = bench.prepare("read_file", json!({"file_path": "a.txt"})).await.unwrap();
+    assert_eq!(reading.args_for_content("mine\n"), None);
 }
 
 #[tokio::test]
@@ -56,7 +77,7 @@ async fn an_existing_file_keeps_its_encoding_line_ends_and_mode() {
     assert_eq!(bench.bytes("legacy"), b"\xA4\xE9 two\n");
     let error =
         bench.err("replace", json!({"file_path": "legacy", "old_string": "two", "new_string": "日"})).await;
-    assert_eq!(error.kind, "encoding");
+    assert_eq!(error.kind, ToolErrorKind::Encoding);
 }
 
 #[tokio::test]
@@ -81,12 +102,12 @@ async fn what_cannot_be_written_as_text_is_refused_and_stays() {
     fs::set_permissions(&path, fs::Permissions::from_mode(0o444)).unwrap();
     let write =
         async |path: &str| bench.err("write_file", json!({"file_path": path, "content": "y"})).await.kind;
-    assert_eq!(write("bin").await, "binary_file");
-    assert_eq!(write("locked").await, "permission_denied");
-    assert_eq!(write(".").await, "is_directory");
+    assert_eq!(write("bin").await, ToolErrorKind::BinaryFile);
+    assert_eq!(write("locked").await, ToolErrorKind::PermissionDenied);
+    assert_eq!(write(".").await, ToolErrorKind::IsADirectory);
     assert_eq!((bench.bytes("bin"), bench.bytes("locked")), (b"\0\x01".to_vec(), b"x".to_vec()));
     let error = bench.err("write_file", json!({"file_path": "locked/inner", "content": "y"})).await;
-    assert_eq!(error.kind, "not_a_directory");
+    assert_eq!(error.kind, ToolErrorKind::NotADirectory);
 }
 
 #[tokio::test]
@@ -94,11 +115,14 @@ async fn content_with_left_out_parts_is_refused() {
     let bench = Bench::new();
     let content = "fn a() {}\n// ... rest of code unchanged ...\n";
     let error = bench.err("write_file", json!({"file_path": "a.rs", "content": content})).await;
-    assert!(error.kind == "omission" && error.message.contains("rest of code unchanged"), "{error}");
+    assert!(
+        error.kind == ToolErrorKind::Omission && error.message.contains("rest of code unchanged"),
+        "{error}"
+    );
     assert!(!bench.exists("a.rs"));
     bench.write("a.rs", "x");
     let args = json!({"file_path": "a.rs", "old_string": "x", "new_string": "# ... existing code ..."});
-    assert_eq!(bench.err("replace", args).await.kind, "omission");
+    assert_eq!(bench.err("replace", args).await.kind, ToolErrorKind::Omission);
 }
 
 #[tokio::test]
@@ -109,13 +133,13 @@ async fn replace_is_literal_and_creates_nothing_unasked() {
     assert_eq!(bench.bytes("a"), b"price: $1 $& $$ \\n\n");
     let error =
         bench.err("replace", json!({"file_path": "none", "old_string": "a", "new_string": "b"})).await;
-    assert_eq!(error.kind, "not_found");
+    assert_eq!(error.kind, ToolErrorKind::NotFound);
     assert!(!bench.exists("none"));
     bench.ok("replace", json!({"file_path": "new", "old_string": "", "new_string": "made"})).await;
     assert_eq!(bench.bytes("new"), b"made");
     let error =
         bench.err("replace", json!({"file_path": "new", "old_string": "", "new_string": "again"})).await;
-    assert_eq!(error.kind, "invalid_args");
+    assert_eq!(error.kind, ToolErrorKind::InvalidArgs);
     bench.write("void", "");
     bench.ok("replace", json!({"file_path": "void", "old_string": "", "new_string": "filled"})).await;
     assert_eq!(bench.bytes("void"), b"filled");
@@ -143,11 +167,11 @@ async fn a_file_somebody_else_changed_is_not_overwritten() {
     bench.write("a", "one\n");
     let call = bench.prepare("write_file", json!({"file_path": "a", "content": "two\n"})).await.unwrap();
     bench.write("a", "user's own\n");
-    assert_eq!(run(call).await.error.unwrap().kind, "stale");
+    assert_eq!(run(call).await.error.unwrap().kind, ToolErrorKind::Conflict);
     assert_eq!(bench.bytes("a"), b"user's own\n");
     let call = bench.prepare("write_file", json!({"file_path": "b", "content": "two\n"})).await.unwrap();
     bench.write("b", "came first");
-    assert_eq!(run(call).await.error.unwrap().kind, "stale");
+    assert_eq!(run(call).await.error.unwrap().kind, ToolErrorKind::Conflict);
 }
 
 #[tokio::test]
@@ -163,14 +187,18 @@ async fn a_replacement_is_matched_again_when_the_file_changed() {
         bench.write("a", "one\ntwo\n");
         let call = bench.prepare("replace", edit.clone()).await.unwrap();
         bench.write("a", changed);
-        assert_eq!(run(call).await.error.unwrap().kind, "stale");
+        assert_eq!(run(call).await.error.unwrap().kind, ToolErrorKind::Conflict);
         assert_eq!(bench.bytes("a"), changed.as_bytes());
     }
     bench.write("a", "  if a {\n  two  b\n");
     let near = json!({"file_path": "a", "old_string": "two b", "new_string": "2"});
     let call = bench.prepare("replace", near).await.unwrap();
     bench.write("a", "  if a {\n  two  b\nmore\n");
-    assert_eq!(run(call).await.error.unwrap().kind, "stale", "a near match of another text is not taken");
+    assert_eq!(
+        run(call).await.error.unwrap().kind,
+        ToolErrorKind::Conflict,
+        "a near match of another text is not taken"
+    );
 }
 
 #[tokio::test]
@@ -223,6 +251,6 @@ async fn todos_are_a_list_with_one_step_at_most_in_progress() {
     let text = bench.ok("write_todos", todos).await;
     assert_eq!(text, "The list is now:\n1. [x] plan\n2. [>] do it\n3. [ ] rest");
     let two = json!({"description": "x", "status": "in_progress"});
-    assert_eq!(bench.err("write_todos", json!({"todos": [two, two]})).await.kind, "invalid_args");
+    assert_eq!(bench.err("write_todos", json!({"todos": [two, two]})).await.kind, ToolErrorKind::InvalidArgs);
     assert!(bench.plan("write_todos", json!({"todos": []})).await.effects.is_empty());
 }

@@ -1,5 +1,6 @@
 //! The cases of `tests/edits/cases.jsonl`, each through the tool on a real file.
 
+use charla_proto::{ToolErrorKind, ToolOutput};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -18,7 +19,7 @@ struct Case {
     changed: Option<Content>,
     how: Option<String>,
     expect: Option<Content>,
-    error: Option<String>,
+    error: Option<ToolErrorKind>,
 }
 
 #[derive(Deserialize)]
@@ -59,7 +60,7 @@ async fn problem(bench: &Bench, case: &Case) -> Option<String> {
     let before = bench.bytes("file");
     let output = match prepared {
         Ok(call) => run(call).await,
-        Err(error) => charla_proto::ToolOutput { error: Some(error), ..Default::default() },
+        Err(error) => ToolOutput::failed(error),
     };
     let after = bench.bytes("file");
     let shown = |bytes: &[u8]| format!("{:?}", String::from_utf8_lossy(bytes));

@@ -3,6 +3,7 @@
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 
+use charla_proto::ToolErrorKind;
 use serde_json::{Value, json};
 
 use crate::bench::{Bench, pipe};
@@ -72,7 +73,7 @@ fn wrong_types() -> Vec<Value> {
 }
 
 fn assert_structured(what: &str, error: &charla_proto::ToolError) {
-    assert!(!error.kind.is_empty() && error.kind != "internal", "{what}: {error:?}");
+    assert!(!matches!(error.kind, ToolErrorKind::Internal | ToolErrorKind::Other), "{what}: {error:?}");
     assert!(!error.message.is_empty(), "{what}");
     assert!(error.message.len() < 20_000, "{what}: a message of {} bytes", error.message.len());
 }
@@ -98,7 +99,7 @@ async fn paths_that_cannot_be_read_are_refused() {
     // A superuser may read everything.
     if fs::read(bench.root.join("unreadable")).is_err() {
         let error = bench.err("read_file", json!({"file_path": "unreadable"})).await;
-        assert_eq!(error.kind, "permission_denied");
+        assert_eq!(error.kind, ToolErrorKind::PermissionDenied);
     }
     assert_structured("folder", &bench.err("read_file", json!({"file_path": "folder"})).await);
 }
@@ -170,7 +171,7 @@ async fn every_field_of_every_tool_refuses_wrong_types() {
                 args.insert(field.clone(), value.clone());
                 let error = bench.prepare(&tool, Value::Object(args)).await.err();
                 let error = error.unwrap_or_else(|| panic!("{tool}.{field} takes {value}"));
-                assert_eq!(error.kind, "invalid_args", "{tool}.{field} {value}: {error}");
+                assert_eq!(error.kind, ToolErrorKind::InvalidArgs, "{tool}.{field} {value}: {error}");
                 assert!(error.message.contains(field.as_str()), "{tool}.{field} {value}: {error}");
                 tried += 1;
             }
@@ -230,7 +231,7 @@ async fn huge_strings_cost_no_more_than_an_error() {
     assert_eq!(bench.bytes("large").len(), 1 << 20);
     let too_much = "x".repeat(21_000_000);
     let error = bench.err("write_file", json!({"file_path": "larger", "content": too_much})).await;
-    assert_eq!(error.kind, "too_large");
+    assert_eq!(error.kind, ToolErrorKind::TooLarge);
 }
 
 #[tokio::test]

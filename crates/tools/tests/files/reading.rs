@@ -1,6 +1,6 @@
 use std::os::unix::fs::symlink;
 
-use charla_proto::{Effect, Lane, PartKind};
+use charla_proto::{Effect, Lane, PartKind, ToolErrorKind};
 use serde_json::json;
 
 use crate::bench::Bench;
@@ -36,7 +36,7 @@ async fn a_long_file_says_how_to_read_on_until_it_is_all_read() {
     let error = bench.err("read_file", json!({"file_path": "long", "start_line": 6000})).await;
     assert!(error.message.contains("5230 lines"), "{error}");
     let error = bench.err("read_file", json!({"file_path": "long", "start_line": 9, "end_line": 3})).await;
-    assert_eq!(error.kind, "invalid_args");
+    assert_eq!(error.kind, ToolErrorKind::InvalidArgs);
 }
 
 #[tokio::test]
@@ -77,7 +77,7 @@ async fn images_are_shown_by_what_they_are_and_svg_is_text() {
     bench.write("a.svg", "<svg/>");
     assert_eq!(bench.ok("read_file", json!({"file_path": "a.svg"})).await, "<svg/>");
     bench.write("program", b"\x7fELF\x02\0\0\0");
-    assert_eq!(bench.err("read_file", json!({"file_path": "program"})).await.kind, "binary_file");
+    assert_eq!(bench.err("read_file", json!({"file_path": "program"})).await.kind, ToolErrorKind::BinaryFile);
 }
 
 #[tokio::test]
@@ -112,7 +112,7 @@ async fn a_link_that_is_turned_after_approval_is_not_followed() {
     let call = bench.prepare("read_file", json!({"file_path": "link"})).await.unwrap();
     std::fs::remove_file(&link).unwrap();
     symlink("../secret", &link).unwrap();
-    assert_eq!(crate::bench::run(call).await.error.unwrap().kind, "stale");
+    assert_eq!(crate::bench::run(call).await.error.unwrap().kind, ToolErrorKind::Conflict);
 }
 
 #[tokio::test]
@@ -139,8 +139,14 @@ async fn many_files_come_with_their_names_and_what_is_left_out_is_said() {
     assert!(plan.title.contains("may hold secrets"), "{}", plan.title);
     let flat = bench.ok("read_many_files", json!({"include": ["**/*.rs"], "recursive": false})).await;
     assert!(!flat.contains("/b.rs"), "{flat}");
-    assert_eq!(bench.err("read_many_files", json!({"include": ["*.none"]})).await.kind, "not_found");
-    assert_eq!(bench.err("read_many_files", json!({"include": ["../*"]})).await.kind, "invalid_args");
+    assert_eq!(
+        bench.err("read_many_files", json!({"include": ["*.none"]})).await.kind,
+        ToolErrorKind::NotFound
+    );
+    assert_eq!(
+        bench.err("read_many_files", json!({"include": ["../*"]})).await.kind,
+        ToolErrorKind::InvalidArgs
+    );
 }
 
 #[tokio::test]
@@ -172,8 +178,11 @@ async fn a_folder_is_listed_without_what_is_ignored() {
     );
     let all = json!({"dir_path": ".", "file_filtering_options": {"respect_git_ignore": false}});
     assert!(bench.ok("list_directory", all).await.contains("[DIR] build"));
-    assert_eq!(bench.err("list_directory", json!({"dir_path": "b.txt"})).await.kind, "not_a_directory");
-    assert_eq!(bench.err("list_directory", json!({"dir_path": "none"})).await.kind, "not_found");
+    assert_eq!(
+        bench.err("list_directory", json!({"dir_path": "b.txt"})).await.kind,
+        ToolErrorKind::NotADirectory
+    );
+    assert_eq!(bench.err("list_directory", json!({"dir_path": "none"})).await.kind, ToolErrorKind::NotFound);
     std::fs::create_dir(bench.root.join("void")).unwrap();
     assert!(bench.ok("list_directory", json!({"dir_path": "void"})).await.ends_with("is empty."));
 }

@@ -21,6 +21,7 @@ async fn with_nobody_to_ask_the_answer_is_a_recorded_no() {
     run.prompt("go").await;
     assert_eq!(run.end().await, TurnEnd::Finished);
     assert!(run.world.ran.lock().unwrap().is_empty());
+    assert_eq!(run.errors(), [ToolErrorKind::NobodyToAsk]);
     let journal = run.world.journal.lock().unwrap();
     let by: Vec<_> = journal
         .iter()
@@ -40,6 +41,16 @@ async fn a_denied_unknown_failing_or_panicking_call_still_gets_a_response() {
     run.prompt("go").await;
     assert_eq!(run.end().await, TurnEnd::Finished);
     assert_eq!(run.statuses(), [CallStatus::Error; 5]);
+    let errors = run.errors();
+    for kind in [
+        ToolErrorKind::DeniedByRule,
+        ToolErrorKind::UnknownTool,
+        ToolErrorKind::ExitStatus,
+        ToolErrorKind::Internal,
+        ToolErrorKind::InvalidArgs,
+    ] {
+        assert!(errors.contains(&kind), "{kind} in {errors:?}");
+    }
     let requests = run.world.requests.lock().unwrap();
     assert_paired(&requests[1]);
     let text: Vec<_> = requests[1].contents[2].function_responses().map(|r| r.to_text()).collect();
@@ -58,6 +69,7 @@ async fn a_no_with_a_reason_goes_on_and_a_plain_no_ends_the_turn() {
     let told =
         run.world.requests.lock().unwrap()[1].contents[2].function_responses().next().unwrap().to_text();
     assert!(told.contains("use another file"));
+    assert_eq!(run.errors(), [ToolErrorKind::RefusedByPerson]);
     run.world.replies.lock().unwrap().push(Reply::Calls(vec![("write", 1), ("read", 1)]));
     run.prompt("again").await;
     let approval = run.asked().await;

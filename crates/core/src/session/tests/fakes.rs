@@ -4,7 +4,7 @@ use charla_proto::tool::Tool as ToolTrait;
 use charla_proto::{
     Args, BoxFuture, Candidate, ChunkStream, Effect, EmbedRequest, EmbedResponse, FunctionDeclaration,
     Invocation, JournalReader, Lane, Missing, Plan, Preview, Question, RunContext, StreamEvent, TokenCount,
-    ToolError, ToolOutput, Verdict,
+    ToolError, ToolErrorKind, ToolOutput, Verdict,
 };
 use futures_util::stream;
 
@@ -158,7 +158,7 @@ impl ToolTrait for FakeTool {
         Box::pin(async move {
             let n = args.get("n").and_then(serde_json::Value::as_u64).unwrap_or_default();
             if n == 99 {
-                return Err(ToolError { kind: "invalid_args".to_owned(), message: "n is 99".to_owned() });
+                return Err(ToolError::new(ToolErrorKind::InvalidArgs, "n is 99"));
             }
             let path = PathBuf::from(format!("/w/{n}"));
             let reads = self.name == "read";
@@ -192,16 +192,13 @@ impl Invocation for FakeInvocation {
         Box::pin(async move {
             self.world.ran.lock().unwrap().push(self.plan.title.clone());
             (cx.live)("working");
-            let error = |kind: &str| ToolOutput {
-                error: Some(ToolError { kind: kind.to_owned(), message: kind.to_owned() }),
-                ..ToolOutput::default()
-            };
+            let error = |kind, message: &str| ToolOutput::failed(ToolError::new(kind, message));
             match self.plan.tool.as_str() {
-                "fail" => error("failed"),
+                "fail" => error(ToolErrorKind::ExitStatus, "failed"),
                 "panic" => panic!("the tool panics"),
                 "hang" => {
                     cx.cancelled.await;
-                    error("cancelled")
+                    error(ToolErrorKind::Cancelled, "cancelled")
                 }
                 "question" => ToolOutput {
                     content: vec![Part::text(format!("said {}", self.answers.join(", ")))],

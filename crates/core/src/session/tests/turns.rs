@@ -61,6 +61,7 @@ async fn cancelling_stops_running_tools_and_answers_the_waiting_ones() {
     run.session.send(Command::Cancel).await;
     assert_eq!(run.end().await, TurnEnd::Cancelled);
     assert_eq!(run.statuses(), [CallStatus::Cancelled; 3]);
+    assert_eq!(run.errors(), [ToolErrorKind::Cancelled; 3]);
     assert_eq!(*run.world.ran.lock().unwrap(), ["hang 1"]);
 }
 
@@ -72,6 +73,7 @@ async fn a_model_that_goes_in_circles_is_told_refused_and_stopped() {
     assert_eq!(run.end().await, TurnEnd::Loop);
     assert_eq!(run.world.ran.lock().unwrap().len(), 4);
     assert_eq!(run.statuses().len(), 7);
+    assert!(run.errors().contains(&ToolErrorKind::Loop));
     let requests = run.world.requests.lock().unwrap();
     let third = requests[3].contents.last().unwrap().function_responses().next().unwrap().to_text();
     assert!(third.contains("same result 3 times"), "{third}");
@@ -96,6 +98,7 @@ async fn a_call_found_running_after_a_crash_is_told_as_interrupted_and_not_run_a
     again.prompt("what happened?").await;
     assert_eq!(again.end().await, TurnEnd::Interrupted);
     assert_eq!(again.end().await, TurnEnd::Finished);
+    assert_eq!(again.errors(), [ToolErrorKind::Interrupted]);
     let requests = again.world.requests.lock().unwrap();
     let last = requests.last().unwrap();
     assert_paired(last);
