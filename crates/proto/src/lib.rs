@@ -14,6 +14,7 @@ mod error;
 mod event;
 mod extra;
 mod fold;
+mod hint;
 mod journal;
 mod parts;
 mod port;
@@ -39,6 +40,7 @@ pub use event::{
 };
 pub use extra::Extra;
 pub use fold::{Conversation, OpenApproval, OpenCall, OpenTurn};
+pub use hint::{Hint, WindowPart};
 pub use journal::{Journal, JournalError, JournalReader};
 pub use parts::{
     append_to_last_text_part, flat_map_text_parts, part_to_string, parts_to_string, to_content, to_contents,

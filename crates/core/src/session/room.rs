@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use charla_proto::{
     BoxFuture, Compressed, CompressionFailed, CompressionReport, CompressionStatus, CompressionTrigger,
-    Content, Fact, GenerateRequest, GenerateResponse, JournalError, LlmError, LlmErrorKind, OutputsCut,
-    PreCompress, Restored, Role,
+    Content, Fact, GenerateRequest, GenerateResponse, Hint, JournalError, LlmError, LlmErrorKind, OutputsCut,
+    PreCompress, Restored, Role, WindowPart,
 };
 
 use super::Delta;
@@ -98,13 +98,13 @@ impl Actor {
                 if (tokens as f64) < window as f64 * DOUBT {
                     break;
                 }
-                let Filling { told, way_out } = self.what_fills();
+                let Filling { told, fullest } = self.what_fills();
                 let message = format!(
                     "the conversation has about {tokens} tokens and the model's window has {window}; it is filled by: \
                      {told}"
                 );
                 let error = LlmError::new(LlmErrorKind::ContextOverflow, message);
-                let error = error.with_hint(self.way_out(way_out));
+                let error = error.with_hint(self.way_out(fullest));
                 self.fail_turn(&error).await?;
                 return Ok(false);
             }
@@ -126,10 +126,10 @@ impl Actor {
                 return self.ask_model().await;
             }
         }
-        let Filling { told, way_out } = self.what_fills();
+        let Filling { told, fullest } = self.what_fills();
         let filled = if told.is_empty() { told } else { format!("; it is filled by: {told}") };
         let message = format!("{}{filled}", error.message);
-        self.fail_turn(&LlmError { message, ..error }.with_hint(self.way_out(way_out))).await
+        self.fail_turn(&LlmError { message, ..error }.with_hint(self.way_out(fullest))).await
     }
 
     /// By kind; nothing where tokens cannot be counted.
@@ -140,12 +140,8 @@ impl Actor {
     }
 
     /// What a person can do about a conversation that does not fit.
-    fn way_out(&self, best: &str) -> String {
-        let asked = match self.settings.compression.automatic {
-            true => "",
-            false => "tell it in short with `/compress` (the setting `compression.automatic` is off), or ",
-        };
-        format!("{asked}{best}, or use a model with a larger window (-m)")
+    fn way_out(&self, fullest: WindowPart) -> Hint {
+        Hint::MakeRoom { fullest, compress: !self.settings.compression.automatic }
     }
 
     /// A summary that failed, or helped too little, is tried again when the conversation has grown; one that
