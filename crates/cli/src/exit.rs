@@ -4,6 +4,8 @@ use std::fmt;
 
 use charla_proto::{LlmError, exit};
 
+use crate::hints;
+
 /// A run that cannot go on.
 ///
 /// Every failure of the binary becomes one of these, once, at the place where it is known best; the
@@ -93,7 +95,7 @@ impl From<&LlmError> for Failure {
             code: error.exit_code(),
             kind: error.kind.name(),
             message,
-            hint: error.hint().map(str::to_owned),
+            hint: error.hint().map(|hint| hints::words(&hint)),
         }
     }
 }

@@ -19,6 +19,7 @@ pub mod environment;
 pub mod exit;
 pub mod google;
 pub mod headless;
+pub mod hints;
 pub mod input;
 pub mod intent;
 pub mod keep_alive;

@@ -3,7 +3,9 @@
 use std::fmt;
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::{Hint, WindowPart};
 
 /// The exit codes of the `charla` binary.
 pub mod exit {
@@ -133,32 +135,22 @@ impl LlmErrorKind {
     }
 
     /// What a person can do about it, when nothing better is known.
-    pub fn hint(self) -> Option<&'static str> {
+    pub fn hint(self) -> Option<Hint> {
         Some(match self {
-            LlmErrorKind::Auth => "check the API key; `charla models` shows which key was found where",
-            LlmErrorKind::Permission => {
-                "the key is valid but has no right to this model; try another model with -m"
-            }
-            LlmErrorKind::NotFound => "check the model's name; `charla models` lists providers and models",
-            LlmErrorKind::ContextOverflow => "shorten the input, or use a model with a larger window (-m)",
-            LlmErrorKind::RateLimit | LlmErrorKind::Overloaded => {
-                "wait and try again, or name other models in the setting `model.fallback`"
-            }
-            LlmErrorKind::Quota => "check the account's quota or billing, or use another model with -m",
-            LlmErrorKind::Server => {
-                "the provider has a problem; try again later or use another model with -m"
-            }
-            LlmErrorKind::Network => "check the network, the base URL and proxy settings",
-            LlmErrorKind::Timeout => {
-                "the server sent nothing for too long; try again, or raise `network.idleTimeoutSeconds`"
-            }
-            LlmErrorKind::InvalidStream | LlmErrorKind::Protocol => "try again, or use another model with -m",
-            LlmErrorKind::Blocked => "rephrase the request; the provider's filter refused it",
-            LlmErrorKind::Config => {
-                "fix the endpoint in the settings; `charla models` shows what is configured"
-            }
-            LlmErrorKind::OutputSchema => "try another model with -m, or a simpler schema",
-            LlmErrorKind::Journal => "check the disk and the rights of the session folder",
+            LlmErrorKind::Auth => Hint::CheckKey,
+            LlmErrorKind::Permission => Hint::ChooseAllowedModel,
+            LlmErrorKind::NotFound => Hint::CheckModelName,
+            LlmErrorKind::ContextOverflow => Hint::MakeRoom { fullest: WindowPart::Input, compress: false },
+            LlmErrorKind::RateLimit | LlmErrorKind::Overloaded => Hint::WaitAndRetry,
+            LlmErrorKind::Quota => Hint::CheckQuota,
+            LlmErrorKind::Server => Hint::RetryLater,
+            LlmErrorKind::Network => Hint::CheckNetwork,
+            LlmErrorKind::Timeout => Hint::RaiseIdleTimeout,
+            LlmErrorKind::InvalidStream | LlmErrorKind::Protocol => Hint::Retry,
+            LlmErrorKind::Blocked => Hint::Rephrase,
+            LlmErrorKind::Config => Hint::CheckEndpoint,
+            LlmErrorKind::OutputSchema => Hint::SimplifySchema,
+            LlmErrorKind::Journal => Hint::CheckSessionFolder,
             LlmErrorKind::InvalidRequest | LlmErrorKind::NotSupported | LlmErrorKind::Cancelled => {
                 return None;
             }
@@ -167,35 +159,45 @@ impl LlmErrorKind {
 }
 
 /// A failed request.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LlmError {
     /// What kind of failure it was.
     pub kind: LlmErrorKind,
     /// What happened and why, in words; the server's own words where it said any.
     pub message: String,
     /// What else is known.
+    #[serde(flatten)]
     pub detail: Box<ErrorDetail>,
 }
 
 /// What else is known about a failure.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct ErrorDetail {
     /// HTTP status.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<u16>,
     /// The server's code or status word (`insufficient_quota`, `RESOURCE_EXHAUSTED`, …).
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
     /// The server's type word, where it has one beside the code.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub vendor_type: Option<String>,
     /// How long the server asked us to wait.
+    #[serde(rename = "retry_after_ms", with = "milliseconds", skip_serializing_if = "Option::is_none")]
     pub retry_after: Option<Duration>,
     /// The server's id of the request, for its support.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub request_id: Option<String>,
     /// It came inside a stream that had begun well.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub in_stream: bool,
     /// `provider/model` it happened with.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// A hint better than the kind's own.
-    pub hint: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hint: Option<Hint>,
     /// How many attempts were made in all.
     pub attempts: u32,
 }
@@ -207,14 +209,14 @@ impl LlmError {
     }
 
     /// The same error with a hint of its own.
-    pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
+    pub fn with_hint(mut self, hint: impl Into<Hint>) -> Self {
         self.detail.hint = Some(hint.into());
         self
     }
 
     /// What a person can do about it.
-    pub fn hint(&self) -> Option<&str> {
-        self.detail.hint.as_deref().or_else(|| self.kind.hint())
+    pub fn hint(&self) -> Option<Hint> {
+        self.detail.hint.clone().or_else(|| self.kind.hint())
     }
 
     /// What the binary exits with.
@@ -237,3 +239,39 @@ impl fmt::Display for LlmError {
 }
 
 impl std::error::Error for LlmError {}
+
+/// A wait as a whole number of milliseconds.
+mod milliseconds {
+    use super::*;
+
+    pub(super) fn serialize<S: Serializer>(wait: &Option<Duration>, to: S) -> Result<S::Ok, S::Error> {
+        wait.map(|wait| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX)).serialize(to)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Duration>, D::Error> {
+        Ok(Option::deserialize(from)?.map(Duration::from_millis))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn an_error_is_written_with_what_is_known_and_read_back() {
+        let bare = LlmError::new(LlmErrorKind::Cancelled, "cancelled");
+        let written = json!({"kind": "cancelled", "message": "cancelled", "attempts": 0});
+        assert_eq!(serde_json::to_value(&bare).unwrap(), written);
+
+        let mut error = LlmError::new(LlmErrorKind::RateLimit, "slow down").with_hint(Hint::WaitAndRetry);
+        error.detail.status = Some(429);
+        error.detail.retry_after = Some(Duration::from_millis(1500));
+        error.detail.in_stream = true;
+        let written = serde_json::to_value(&error).unwrap();
+        assert_eq!(written["retry_after_ms"], 1500);
+        assert_eq!(written["hint"], json!({"action": "wait_and_retry"}));
+        assert_eq!(serde_json::from_value::<LlmError>(written).unwrap(), error);
+    }
+}

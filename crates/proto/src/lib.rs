@@ -14,6 +14,7 @@ mod error;
 mod event;
 mod extra;
 mod fold;
+mod hint;
 mod journal;
 mod output;
 mod parts;
@@ -40,6 +41,7 @@ pub use event::{
 };
 pub use extra::Extra;
 pub use fold::{Conversation, OpenApproval, OpenCall, OpenTurn};
+pub use hint::{Hint, WindowPart};
 pub use journal::{Journal, JournalError, JournalReader};
 pub use output::{Display, FileLines, Todo, TodoStatus, ToolError, ToolErrorKind, ToolOutput};
 pub use parts::{

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-use charla_proto::{Content, FunctionResponse, GenerateRequest, PartKind, Role};
+use charla_proto::{Content, FunctionResponse, GenerateRequest, PartKind, Role, WindowPart};
 
 use super::Counter;
 use super::size::part_size;
@@ -12,28 +12,25 @@ use super::size::part_size;
 /// none, shorter ones and to less.
 const OUTPUT_KEPT: [usize; 2] = [2_000, 400];
 
-/// What can always be done.
-const SHORTEN: &str = "shorten the input";
-
-/// What fills a window, in words, and what can be done about the largest part of it.
+/// What fills a window, in words, and the largest part of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Filling {
     /// Kinds with their tokens, the largest first.
     pub told: String,
-    /// What a person can do.
-    pub way_out: &'static str,
+    /// The largest kind.
+    pub fullest: WindowPart,
 }
 
 impl Default for Filling {
     fn default() -> Self {
-        Self { told: String::new(), way_out: SHORTEN }
+        Self { told: String::new(), fullest: WindowPart::Input }
     }
 }
 
 /// One kind of what is sent.
 struct Kind {
     name: &'static str,
-    way_out: &'static str,
+    part: WindowPart,
     tokens: u64,
     /// The largest of several pieces, in words.
     largest: Option<String>,
@@ -47,23 +44,18 @@ pub fn what_fills(request: &GenerateRequest, count: &Counter) -> Filling {
     let mut kinds = [
         Kind {
             name: "instructions and instruction files",
-            way_out: "shorten the instruction files (CHARLA.md, AGENTS.md, GEMINI.md)",
+            part: WindowPart::Instructions,
             tokens: count(&system),
             largest: None,
         },
-        Kind {
-            name: "descriptions of tools",
-            way_out: "offer fewer tools (the settings `tools.core` and `tools.exclude`, or --no-tools)",
-            tokens: count(&tools),
-            largest: None,
-        },
-        of_parts("your messages", SHORTEN, request, count, |role, kind| {
+        Kind { name: "descriptions of tools", part: WindowPart::Tools, tokens: count(&tools), largest: None },
+        of_parts("your messages", WindowPart::Input, request, count, |role, kind| {
             role == Role::User && !matches!(kind, PartKind::FunctionResponse(_))
         }),
-        of_parts("the model's words and calls", "begin a new session", request, count, |role, _| {
+        of_parts("the model's words and calls", WindowPart::Answers, request, count, |role, _| {
             role == Role::Model
         }),
-        of_parts("results of tools", "ask for parts of large files", request, count, |role, kind| {
+        of_parts("results of tools", WindowPart::ToolResults, request, count, |role, kind| {
             role == Role::User && matches!(kind, PartKind::FunctionResponse(_))
         }),
     ];
@@ -74,13 +66,13 @@ pub fn what_fills(request: &GenerateRequest, count: &Counter) -> Filling {
         format!("{} {}{largest}", kind.name, kind.tokens)
     });
     let told = told.collect::<Vec<_>>().join(", ");
-    Filling { told, way_out: kinds.first().map_or(SHORTEN, |kind| kind.way_out) }
+    Filling { told, fullest: kinds.first().map_or(WindowPart::Input, |kind| kind.part) }
 }
 
 /// The parts of one kind, counted together, and the largest of them by itself.
 fn of_parts(
     name: &'static str,
-    way_out: &'static str,
+    part: WindowPart,
     request: &GenerateRequest,
     count: &Counter,
     belongs: fn(Role, &PartKind) -> bool,
@@ -103,7 +95,7 @@ fn of_parts(
         };
         format!("{what}{}", tokens(vec![content.clone()]))
     });
-    Kind { name, way_out, tokens: tokens(contents), largest }
+    Kind { name, part, tokens: tokens(contents), largest }
 }
 
 /// The calls whose results are cut next, and how many characters stay of each: the largest ones, as few as
@@ -170,8 +162,8 @@ mod tests {
         request.system_instruction = Some(Arc::new(Content::user("s".repeat(1_000))));
         let declaration = FunctionDeclaration { name: "f".repeat(200), ..FunctionDeclaration::default() };
         request.tools = vec![Tool::functions(vec![Arc::new(declaration)])];
-        let Filling { told, way_out } = what_fills(&request, &count);
-        assert_eq!(way_out, "ask for parts of large files");
+        let Filling { told, fullest } = what_fills(&request, &count);
+        assert_eq!(fullest, WindowPart::ToolResults);
         let kinds: Vec<&str> = told.split(", ").collect();
         assert!(told.starts_with("results of tools 4"), "{told}");
         assert!(told.contains("the largest, of read_file, 4"), "{told}");

@@ -1,6 +1,6 @@
 //! Is this an answer? Judged by what the stream did, never by who sent it.
 
-use charla_proto::{Candidate, FinishReason, GenerateResponse, LlmError, LlmErrorKind, PartKind};
+use charla_proto::{Candidate, FinishReason, GenerateResponse, Hint, LlmError, LlmErrorKind, PartKind};
 
 /// [`charla_proto::ErrorDetail::code`] of an answer that the output limit left without words: the same
 /// request comes to the same end.
@@ -97,10 +97,7 @@ impl Judge {
         if self.visible || self.thoughts || self.broken_call.is_some() {
             return invalid("the answer broke off: the stream ended without a finish reason");
         }
-        invalid("the server ended its answer without having said anything").with_hint(
-            "a local server does this when the input does not fit its window or it fails inside: its log tells; \
-             else try again, or use another model with -m",
-        )
+        invalid("the server ended its answer without having said anything").with_hint(Hint::CheckServerLog)
     }
 
     /// An answer that ended properly and says nothing.
@@ -118,8 +115,7 @@ impl Judge {
                 } else {
                     "the output limit was reached before the model wrote anything"
                 };
-                let mut error =
-                    invalid(message).with_hint("raise the output limit, or let the model think less");
+                let mut error = invalid(message).with_hint(Hint::RaiseOutputLimit);
                 error.detail.code = Some(OUTPUT_LIMIT.to_owned());
                 error
             }

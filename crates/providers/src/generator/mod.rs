@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use charla_proto::{
     Assembler, BoxFuture, ChunkStream, ContentGenerator, EmbedRequest, EmbedResponse, GenerateRequest,
-    GenerateResponse, LlmError, LlmErrorKind, StreamEvent, TokenCount,
+    GenerateResponse, Hint, LlmError, LlmErrorKind, StreamEvent, TokenCount,
 };
 use futures_util::stream;
 use http::Method;
@@ -212,7 +212,7 @@ impl Generator {
         if !(refused && told) {
             return error;
         }
-        error.with_hint("--tool-mode text lets a model without function calls call tools in its text; --no-tools offers none")
+        error.with_hint(Hint::ChangeToolMode)
     }
 
     async fn open(&self, request: &GenerateRequest, mode: Mode) -> Result<Answer, LlmError> {

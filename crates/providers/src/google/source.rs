@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
-use charla_proto::{BoxFuture, LlmError, LlmErrorKind};
+use charla_proto::{BoxFuture, Hint, LlmError, LlmErrorKind};
 use http::{HeaderMap, HeaderValue, Method, header};
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
@@ -141,7 +141,7 @@ async fn send(
                 .trim()
                 .to_owned(),
         )
-        .with_hint("log in again: `gcloud auth application-default login` or `charla auth login`");
+        .with_hint(Hint::SignInAgain);
         error.detail.status = Some(status);
         return Err(error);
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use charla_proto::{LlmError, LlmErrorKind};
+use charla_proto::{Hint, LlmError, LlmErrorKind};
 
 use crate::generator::OUTPUT_LIMIT;
 use crate::net::{UNPROVEN, UNREACHABLE};
@@ -171,10 +171,7 @@ pub(super) fn explain_long_wait(error: LlmError) -> LlmError {
     match error.detail.retry_after {
         Some(wait) if wait > LONGEST_WAIT && error.detail.hint.is_none() => {
             let minutes = wait.as_secs().div_ceil(60);
-            error.with_hint(format!(
-                "the server asks to wait {minutes} minutes; use another model with -m, or name others in \
-                 the setting `model.fallback`"
-            ))
+            error.with_hint(Hint::LongWait { minutes })
         }
         _ => error,
     }
@@ -289,7 +286,7 @@ mod tests {
     #[test]
     fn a_wait_that_is_too_long_is_explained() {
         let error = explain_long_wait(named(LlmErrorKind::RateLimit, 3600));
-        assert!(error.hint().unwrap().contains("60 minutes"), "{:?}", error.hint());
+        assert_eq!(error.hint(), Some(Hint::LongWait { minutes: 60 }));
         let error = explain_long_wait(named(LlmErrorKind::RateLimit, 30));
         assert_eq!(error.hint(), LlmErrorKind::RateLimit.hint());
     }

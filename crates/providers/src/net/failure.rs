@@ -5,7 +5,7 @@ use std::io;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use charla_proto::{LlmError, LlmErrorKind};
+use charla_proto::{Hint, LlmError, LlmErrorKind};
 use reqwest::Url;
 
 use super::tls::NO_AUTHORITIES;
@@ -31,7 +31,7 @@ pub(super) fn went_silent(host: &str, limit: Duration, before_first_byte: bool) 
     let limit = seconds(limit);
     if before_first_byte {
         return LlmError::new(LlmErrorKind::Timeout, format!("{host} sent no answer within {limit}"))
-            .with_hint("try again, or raise `network.firstByteTimeoutSeconds` for a slow local server");
+            .with_hint(Hint::RaiseFirstByteTimeout);
     }
     let message = format!("{host} sent nothing for {limit} in the middle of the answer");
     let mut error = LlmError::new(LlmErrorKind::Timeout, message);
@@ -61,8 +61,7 @@ pub(super) fn request_failed(error: &reqwest::Error, url: &Url, options: &Networ
     if error.is_timeout() {
         let limit = seconds(options.connect_timeout);
         let message = format!("no connection to {host}{via} within {limit}");
-        return unreachable(LlmErrorKind::Timeout, message)
-            .with_hint("check the network, the base URL and proxy settings");
+        return unreachable(LlmErrorKind::Timeout, message).with_hint(Hint::CheckNetwork);
     }
     if error.is_builder() {
         let message = format!("no request to {host} can be made of this address: {}", flatten(error));
@@ -103,23 +102,21 @@ pub(super) fn request_failed(error: &reqwest::Error, url: &Url, options: &Networ
 fn tls_failed(error: &rustls::Error, host: &str) -> LlmError {
     use rustls::CertificateError as Certificate;
     let (why, hint) = match error {
-        rustls::Error::InvalidCertificate(Certificate::UnknownIssuer) => (
-            "it is signed by an authority this machine does not trust".to_owned(),
-            "for a private authority, name its PEM file in the setting `network.caFile`",
-        ),
+        rustls::Error::InvalidCertificate(Certificate::UnknownIssuer) => {
+            ("it is signed by an authority this machine does not trust".to_owned(), Hint::TrustAuthority)
+        }
         rustls::Error::InvalidCertificate(
             Certificate::NotValidForName | Certificate::NotValidForNameContext { .. },
-        ) => ("it is made out to another name".to_owned(), "check the host in the base URL"),
+        ) => ("it is made out to another name".to_owned(), "check the host in the base URL".into()),
         rustls::Error::InvalidCertificate(Certificate::Expired | Certificate::ExpiredContext { .. }) => {
-            ("it has expired".to_owned(), "check this machine's clock, or tell the server's owner")
+            ("it has expired".to_owned(), "check this machine's clock, or tell the server's owner".into())
         }
         rustls::Error::InvalidCertificate(other) => {
-            (other.to_string(), "check the base URL, or tell the server's owner")
+            (other.to_string(), "check the base URL, or tell the server's owner".into())
         }
-        rustls::Error::General(message) if message.starts_with(NO_AUTHORITIES) => (
-            message.clone(),
-            "install the system's CA certificates, or name a PEM file in the setting `network.caFile`",
-        ),
+        rustls::Error::General(message) if message.starts_with(NO_AUTHORITIES) => {
+            (message.clone(), Hint::InstallAuthorities)
+        }
         rustls::Error::InvalidMessage(_) => {
             let message = format!("{host} does not answer in TLS: {error}");
             return unproven(message)

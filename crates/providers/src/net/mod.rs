@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bytes::Bytes;
-use charla_proto::{LlmError, LlmErrorKind};
+use charla_proto::{Hint, LlmError, LlmErrorKind};
 use futures_util::TryStreamExt;
 use http::{HeaderMap, Method};
 use reqwest::Url;
@@ -197,7 +197,7 @@ fn explicit_proxy(url: &str, no_proxy: &[String]) -> Result<reqwest::Proxy, LlmE
     let proxy = reqwest::Proxy::all(url).map_err(|error| {
         // The address may hold a password: it is not repeated.
         config_error(format!("the proxy's address cannot be used: {}", failure::flatten(&error)))
-            .with_hint("write it as http://host:port in the setting `network.proxy`")
+            .with_hint(Hint::FixProxyAddress)
     })?;
     Ok(proxy.no_proxy(reqwest::NoProxy::from_string(&no_proxy.join(","))))
 }

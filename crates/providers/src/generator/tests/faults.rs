@@ -4,6 +4,14 @@ use std::time::Duration;
 
 use super::*;
 
+/// An error's advice that needs no front end to word it.
+fn advice(error: &LlmError) -> String {
+    match error.hint() {
+        Some(Hint::Text { text }) => text,
+        other => panic!("{other:?}"),
+    }
+}
+
 /// The error of a stream whose server sends exactly these bytes and closes.
 async fn after(bytes: &str) -> LlmError {
     after_with(fast(), bytes).await
@@ -98,12 +106,12 @@ async fn a_404_that_speaks_of_no_model_is_about_the_address() {
     for body in ["404 page not found", r#"{"detail":"Not Found"}"#] {
         let length = body.len();
         let error = after(&format!("HTTP/1.1 404 Not Found\r\ncontent-length: {length}\r\n\r\n{body}")).await;
-        assert!(error.hint().unwrap().contains("it may lack a path such as /v1"), "{error:?}");
+        assert!(advice(&error).contains("it may lack a path such as /v1"), "{error:?}");
     }
     let body = r#"{"error":{"message":"no such model"}}"#;
     let length = body.len();
     let error = after(&format!("HTTP/1.1 404 Not Found\r\ncontent-length: {length}\r\n\r\n{body}")).await;
-    assert!(error.hint().unwrap().starts_with("check the model's name"), "{error:?}");
+    assert_eq!(error.hint(), Some(Hint::CheckModelName));
 }
 
 #[tokio::test]
@@ -112,7 +120,7 @@ async fn a_web_page_is_no_answer() {
     let error = after(reply).await;
     assert_eq!(error.kind, LlmErrorKind::Protocol);
     assert!(!error.detail.in_stream);
-    assert!(error.hint().unwrap().contains("check the base URL http://127.0.0.1:"), "{error:?}");
+    assert!(advice(&error).contains("check the base URL http://127.0.0.1:"), "{error:?}");
 }
 
 #[tokio::test]

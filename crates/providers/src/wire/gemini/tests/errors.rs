@@ -58,7 +58,8 @@ fn bodies_of_no_known_form_become_short_messages() {
     let error = read(502, &page);
     assert_eq!(error.kind, LlmErrorKind::Server);
     assert_eq!(error.message, "the server answered with a web page: 502 Bad Gateway");
-    assert!(read(404, "<html></html>").hint().unwrap().contains("base URL"));
+    let hint = "check the base URL: it may point at a web page or at another kind of server";
+    assert_eq!(read(404, "<html></html>").hint(), Some(hint.into()));
     assert_eq!(read(500, &"é ".repeat(5000)).message.chars().count(), 301);
     assert_eq!(read(503, "").message, "the server answered with status 503 and no explanation");
     let oauth = read(400, r#"{"error":"invalid_grant","error_description":"Token expired."}"#);

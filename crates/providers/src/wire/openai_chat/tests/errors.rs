@@ -56,7 +56,7 @@ fn the_words_of_the_server_behind_a_gateway_are_the_hint_and_tell_the_kind() {
     let error = error(Quirks::default(), 400, &body.to_string());
     assert_eq!(error.message, "Provider returned error");
     assert_eq!(error.kind, LlmErrorKind::ContextOverflow);
-    assert_eq!(error.hint(), Some("the upstream server said: maximum context length is 8192 tokens"));
+    assert_eq!(error.hint(), Some("the upstream server said: maximum context length is 8192 tokens".into()));
 }
 
 #[test]
