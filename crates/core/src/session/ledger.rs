@@ -60,7 +60,7 @@ impl Ledger {
         let at = (self.clock)();
         let first = self.conversation.seq + 1;
         let records: Vec<Record> =
-            facts.into_iter().zip(first..).map(|(fact, seq)| Record { seq, at, fact }).collect();
+            facts.into_iter().zip(first..).map(|(fact, seq)| Record::new(seq, at, fact)).collect();
         if let Err(error) = self.journal.append(&records).await {
             self.broken = Some(error.clone());
             self.publisher.publish(SessionEvent::Broken(error.clone()));
