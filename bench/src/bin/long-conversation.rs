@@ -92,7 +92,7 @@ fn start(url: &str, folder: &Path) -> Result<SessionHandle, Box<dyn Error>> {
         model: "openai/bench".to_owned(),
         parent: None,
     };
-    let first = Record { seq: 1, at: 1, fact: Fact::SessionStarted(Box::new(started)) };
+    let first = Record::new(1, 1, Fact::SessionStarted(Box::new(started)));
     let mut journal = store.create(SESSION)?;
     journal.write(std::slice::from_ref(&first))?;
     let mut tools =

@@ -37,7 +37,7 @@ pub fn run(args: &RestoreArgs, environment: &Environment, printer: &mut Printer)
         .with_hint("charla --list-sessions shows all sessions"));
     }
     let seq = resumed.conversation.seq + 1;
-    let record = Record { seq, at: now(), fact: Fact::Restored(Restored {}) };
+    let record = Record::new(seq, now(), Fact::Restored(Restored {}));
     let written = resumed.journal.write(&[record]);
     written.map_err(|error| Failure::system(format!("it cannot be recorded: {error}")))?;
     drop(resumed);

@@ -95,7 +95,7 @@ impl Sessions {
             model: model.to_owned(),
             parent,
         };
-        Record { seq: 1, at: now(), fact: Fact::SessionStarted(Box::new(started)) }
+        Record::new(1, now(), Fact::SessionStarted(Box::new(started)))
     }
 
     /// Where contents of changed files are kept.
@@ -128,8 +128,9 @@ impl Sessions {
             kept = read.records.into_iter().skip(1).collect();
         }
         let mut records = vec![self.first_record(id, model, parent)];
-        for (record, seq) in kept.into_iter().zip(2..) {
-            records.push(Record { seq, ..record });
+        for (mut record, seq) in kept.into_iter().zip(2..) {
+            record.seq = seq;
+            records.push(record);
         }
         let mut journal = self.store.create(id).map_err(|error| unusable(&error))?;
         journal.write(&records).map_err(|error| unusable(&error))?;

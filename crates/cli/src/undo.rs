@@ -184,7 +184,7 @@ impl Work<'_> {
             Direction::Undo => Fact::ChangesUndone(body),
             Direction::Redo => Fact::ChangesRedone(body),
         };
-        journal.write(&[Record { seq, at: now(), fact }]).map_err(|error| {
+        journal.write(&[Record::new(seq, now(), fact)]).map_err(|error| {
             let state = match reversal.withdraw() {
                 Ok(()) => "nothing was changed".to_owned(),
                 Err(error) => error.to_string(),

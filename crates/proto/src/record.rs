@@ -1,20 +1,24 @@
 //! Records: the durable facts of a session, and the only truth about it.
 
-use std::borrow::Cow;
+mod json;
+mod table;
+mod unknown;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use serde::ser::SerializeMap;
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use crate::{
     ApprovalMode, CallStatus, CompressionStatus, Confirmation, Content, Display, FinishReason,
     FunctionResponse, LlmErrorKind, Outcome, ToolErrorKind, TurnEnd, UsageMetadata,
 };
+use json::{Flat, Head};
+use table::facts;
 
 /// The version of the journal's format, in its first record.
-pub const JOURNAL_VERSION: u32 = 1;
+pub const JOURNAL_VERSION: u32 = 2;
 
 /// One fact with its place and time. In JSON one flat object: `seq`, `at`, `kind` and the fact's fields.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,53 +29,54 @@ pub struct Record {
     pub at: u64,
     /// What happened.
     pub fact: Fact,
+    /// The line it was read from, where that says more than this version understands: it is written again as it
+    /// was, with this record's `seq` and `at`.
+    original: Option<Box<str>>,
 }
 
-/// Something that happened and stays true.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Fact {
+impl Record {
+    /// A new record.
+    pub fn new(seq: u64, at: u64, fact: Fact) -> Self {
+        Self { seq, at, fact, original: None }
+    }
+}
+
+facts! {
     /// The first record of every journal.
-    SessionStarted(Box<SessionStarted>),
+    "session_started" => SessionStarted(Box<SessionStarted>),
     /// The user said something and a turn began.
-    TurnStarted(TurnStarted),
+    "turn_started" => TurnStarted(TurnStarted),
     /// The model said something.
-    ModelContent(Box<ModelContent>),
+    "model_content" => ModelContent(Box<ModelContent>),
     /// A call waits for a person.
-    CallAsked(Box<CallAsked>),
+    "call_asked" => CallAsked(Box<CallAsked>),
     /// A person, or a rule in a person's place, answered.
-    ApprovalAnswered(Box<ApprovalAnswered>),
+    "approval_answered" => ApprovalAnswered(Box<ApprovalAnswered>),
     /// A call is about to run. Written before it runs, so that after a crash it is known to have begun.
-    CallStarted(CallStarted),
+    "call_started" => CallStarted(CallStarted),
     /// A call has its one response.
-    CallEnded(Box<CallEnded>),
+    "call_ended" => CallEnded(Box<CallEnded>),
     /// The turn is over.
-    TurnEnded(Box<TurnEnded>),
+    "turn_ended" => TurnEnded(Box<TurnEnded>),
     /// The conversation goes on from an earlier point; what came after it no longer counts.
-    Rewound(Rewound),
+    "rewound" => Rewound(Rewound),
     /// An older part of the conversation is told in short from now on. What was said stays in the journal.
-    Compressed(Box<Compressed>),
+    "compressed" => Compressed(Box<Compressed>),
     /// A compression was tried and did not help. The conversation is as it was; it is written down so that the
     /// next process does not pay for the same failure again.
-    CompressionFailed(CompressionFailed),
+    "compression_failed" => CompressionFailed(CompressionFailed),
     /// The compression is taken back.
-    Restored(Restored),
+    "restored" => Restored(Restored),
     /// Large outputs of tools are sent cut from now on.
-    OutputsCut(OutputsCut),
+    "outputs_cut" => OutputsCut(OutputsCut),
     /// How much is allowed without asking has changed.
-    ModeChanged(ModeChanged),
+    "mode_changed" => ModeChanged(ModeChanged),
     /// Another model answers from now on.
-    ModelChanged(ModelChanged),
+    "model_changed" => ModelChanged(ModelChanged),
     /// The user took a turn's file changes back.
-    ChangesUndone(ChangesReverted),
+    "changes_undone" => ChangesUndone(ChangesReverted),
     /// The user took such an undo back.
-    ChangesRedone(ChangesReverted),
-    /// A kind this version does not know: kept as it is.
-    Unknown {
-        /// Its kind.
-        kind: String,
-        /// Its fields.
-        fields: Map<String, Value>,
-    },
+    "changes_redone" => ChangesRedone(ChangesReverted),
 }
 
 /// See [`Fact::SessionStarted`].
@@ -286,116 +291,5 @@ pub struct RevertedFile {
     pub mode: Option<u32>,
 }
 
-impl Fact {
-    /// The kind's name in JSON.
-    pub fn kind(&self) -> &str {
-        match self {
-            Fact::SessionStarted(_) => "session_started",
-            Fact::TurnStarted(_) => "turn_started",
-            Fact::ModelContent(_) => "model_content",
-            Fact::CallAsked(_) => "call_asked",
-            Fact::ApprovalAnswered(_) => "approval_answered",
-            Fact::CallStarted(_) => "call_started",
-            Fact::CallEnded(_) => "call_ended",
-            Fact::TurnEnded(_) => "turn_ended",
-            Fact::Rewound(_) => "rewound",
-            Fact::Compressed(_) => "compressed",
-            Fact::CompressionFailed(_) => "compression_failed",
-            Fact::Restored(_) => "restored",
-            Fact::OutputsCut(_) => "outputs_cut",
-            Fact::ModeChanged(_) => "mode_changed",
-            Fact::ModelChanged(_) => "model_changed",
-            Fact::ChangesUndone(_) => "changes_undone",
-            Fact::ChangesRedone(_) => "changes_redone",
-            Fact::Unknown { kind, .. } => kind,
-        }
-    }
-}
-
-/// What every record begins with.
-#[derive(Deserialize)]
-struct Head<'a> {
-    seq: u64,
-    at: u64,
-    #[serde(borrow)]
-    kind: Cow<'a, str>,
-}
-
-impl Record {
-    /// Reads one line of a journal. Kinds this version does not know are kept, not refused.
-    pub fn from_json(line: &str) -> Result<Self, serde_json::Error> {
-        // The head first: the body is then read straight into its type, without a tree in between.
-        let head: Head = serde_json::from_str(line)?;
-        let fact = match &*head.kind {
-            "session_started" => Fact::SessionStarted(serde_json::from_str(line)?),
-            "turn_started" => Fact::TurnStarted(serde_json::from_str(line)?),
-            "model_content" => Fact::ModelContent(serde_json::from_str(line)?),
-            "call_asked" => Fact::CallAsked(serde_json::from_str(line)?),
-            "approval_answered" => Fact::ApprovalAnswered(serde_json::from_str(line)?),
-            "call_started" => Fact::CallStarted(serde_json::from_str(line)?),
-            "call_ended" => Fact::CallEnded(serde_json::from_str(line)?),
-            "turn_ended" => Fact::TurnEnded(serde_json::from_str(line)?),
-            "rewound" => Fact::Rewound(serde_json::from_str(line)?),
-            "compressed" => Fact::Compressed(serde_json::from_str(line)?),
-            "compression_failed" => Fact::CompressionFailed(serde_json::from_str(line)?),
-            "restored" => Fact::Restored(serde_json::from_str(line)?),
-            "outputs_cut" => Fact::OutputsCut(serde_json::from_str(line)?),
-            "mode_changed" => Fact::ModeChanged(serde_json::from_str(line)?),
-            "model_changed" => Fact::ModelChanged(serde_json::from_str(line)?),
-            "changes_undone" => Fact::ChangesUndone(serde_json::from_str(line)?),
-            "changes_redone" => Fact::ChangesRedone(serde_json::from_str(line)?),
-            kind => {
-                let mut fields: Map<String, Value> = serde_json::from_str(line)?;
-                for key in ["seq", "at", "kind"] {
-                    fields.shift_remove(key);
-                }
-                Fact::Unknown { kind: kind.to_owned(), fields }
-            }
-        };
-        Ok(Self { seq: head.seq, at: head.at, fact })
-    }
-}
-
-impl Serialize for Record {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        #[derive(Serialize)]
-        struct Flat<'a, T> {
-            seq: u64,
-            at: u64,
-            kind: &'a str,
-            #[serde(flatten)]
-            body: T,
-        }
-        let (seq, at, kind) = (self.seq, self.at, self.fact.kind());
-        match &self.fact {
-            Fact::SessionStarted(body) => Flat { seq, at, kind, body }.serialize(serializer),
-            Fact::TurnStarted(body) => Flat { seq, at, kind, body }.serialize(serializer),
-            Fact::ModelContent(body) => Flat { seq, at, kind, body }.serialize(serializer),
-            Fact::CallAsked(body) => Flat { seq, at, kind, body }.serialize(serializer),
-            Fact::ApprovalAnswered(body) => Flat { seq, at, kind, body }.serialize(serializer),
-            Fact::CallStarted(body) => Flat { seq, at, kind, body }.serialize(serializer),
-            Fact::CallEnded(body) => Flat { seq, at, kind, body }.serialize(serializer),
-            Fact::TurnEnded(body) => Flat { seq, at, kind, body }.serialize(serializer),
-            Fact::Rewound(body) => Flat { seq, at, kind, body }.serialize(serializer),
-            Fact::Compressed(body) => Flat { seq, at, kind, body }.serialize(serializer),
-            Fact::CompressionFailed(body) => Flat { seq, at, kind, body }.serialize(serializer),
-            Fact::Restored(body) => Flat { seq, at, kind, body }.serialize(serializer),
-            Fact::OutputsCut(body) => Flat { seq, at, kind, body }.serialize(serializer),
-            Fact::ModeChanged(body) => Flat { seq, at, kind, body }.serialize(serializer),
-            Fact::ModelChanged(body) => Flat { seq, at, kind, body }.serialize(serializer),
-            Fact::ChangesUndone(body) | Fact::ChangesRedone(body) => {
-                Flat { seq, at, kind, body }.serialize(serializer)
-            }
-            Fact::Unknown { fields, .. } => {
-                let mut map = serializer.serialize_map(None)?;
-                map.serialize_entry("seq", &seq)?;
-                map.serialize_entry("at", &at)?;
-                map.serialize_entry("kind", kind)?;
-                for (key, value) in fields {
-                    map.serialize_entry(key, value)?;
-                }
-                map.end()
-            }
-        }
-    }
-}
+#[cfg(test)]
+mod tests;

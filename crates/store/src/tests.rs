@@ -16,12 +16,12 @@ fn first(session: &str) -> Record {
         model: "fake/m".to_owned(),
         parent: None,
     };
-    Record { seq: 1, at: 5, fact: Fact::SessionStarted(Box::new(started)) }
+    Record::new(1, 5, Fact::SessionStarted(Box::new(started)))
 }
 
 fn prompt(seq: u64, text: &str) -> Record {
     let prompt = Arc::new(Content::user(text));
-    Record { seq, at: 6, fact: Fact::TurnStarted(TurnStarted { turn: seq - 1, prompt }) }
+    Record::new(seq, 6, Fact::TurnStarted(TurnStarted { turn: seq - 1, prompt }))
 }
 
 fn store() -> (tempfile::TempDir, Store) {
@@ -83,7 +83,7 @@ fn a_torn_last_line_is_skipped_with_a_notice_and_writing_goes_on() {
 fn a_record_that_comes_twice_is_read_once_even_the_first() {
     let (_folder, store) = store();
     let mut journal = store.create("a").unwrap();
-    let zero = Record { seq: 0, ..first("a") };
+    let zero = Record::new(0, 5, first("a").fact);
     journal.write(&[zero.clone(), zero.clone(), prompt(1, "hello"), prompt(1, "hello")]).unwrap();
     drop(journal);
     let read = store.open("a").unwrap().read;
@@ -144,7 +144,7 @@ fn compressed(seq: u64, kept_from: u64) -> Record {
         prompt: None,
         tokens: (100, 10),
     };
-    Record { seq, at: 7, fact: Fact::Compressed(Box::new(fact)) }
+    Record::new(seq, 7, Fact::Compressed(Box::new(fact)))
 }
 
 #[test]
@@ -161,7 +161,7 @@ fn a_compressed_session_is_resumed_without_what_a_summary_stands_for() {
     assert_eq!(resumed.conversation.sent(), Conversation::of(&records).sent());
     assert_eq!((resumed.conversation.turns, resumed.conversation.seq), (98, 100));
     // Taken back, everything is there again.
-    let restored = Record { seq: 101, at: 8, fact: Fact::Restored(Restored {}) };
+    let restored = Record::new(101, 8, Fact::Restored(Restored {}));
     resumed.journal.write(&[restored]).unwrap();
     assert_eq!(store.fold("a").unwrap().contents.len(), 98);
     // And compressed again, it is not.

@@ -134,7 +134,7 @@ fn difference(turn: u64, step: usize, expected: Option<&Fact>, got: Option<&Fact
 
 fn to_json(fact: Option<&Fact>) -> Value {
     let Some(fact) = fact else { return Value::Null };
-    let mut value = serde_json::to_value(Record { seq: 0, at: 0, fact: plain(fact) }).unwrap_or(Value::Null);
+    let mut value = serde_json::to_value(Record::new(0, 0, plain(fact))).unwrap_or(Value::Null);
     if let Some(fields) = value.as_object_mut() {
         for key in ["seq", "at", "approval"] {
             fields.shift_remove(key);

@@ -104,7 +104,7 @@ async fn play(stage: &Arc<Stage>, before: &Conversation) -> Result<(), Box<Diffe
     }
     let mut left = before.clone();
     for (fact, seq) in script.facts.iter().zip(before.seq + 1..) {
-        left.apply(&Record { seq, at: 0, fact: fact.clone() });
+        left.apply(&Record::new(seq, 0, fact.clone()));
     }
     let (wire, mut heard) = mpsc::unbounded_channel();
     let session = SessionHandle::start(setup(stage, wire), left);

@@ -97,7 +97,7 @@ impl Stage {
         for fact in facts.iter().take(next.unwrap_or(facts.len())).skip(progress.played) {
             let known = progress.conversation.contents.len();
             let seq = progress.conversation.seq + 1;
-            progress.conversation.apply(&Record { seq, at: 0, fact: fact.clone() });
+            progress.conversation.apply(&Record::new(seq, 0, fact.clone()));
             for (_, content) in progress.conversation.contents.iter().skip(known) {
                 progress.chat.push(content.clone());
             }

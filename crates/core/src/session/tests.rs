@@ -31,7 +31,7 @@ fn first_record() -> Record {
         model: "fake/m".to_owned(),
         parent: None,
     };
-    Record { seq: 1, at: 0, fact: Fact::SessionStarted(Box::new(started)) }
+    Record::new(1, 0, Fact::SessionStarted(Box::new(started)))
 }
 
 pub(crate) struct Run {

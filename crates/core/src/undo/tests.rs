@@ -40,7 +40,7 @@ fn records(facts: Vec<Fact>) -> Vec<Record> {
         parent: None,
     }));
     let facts = std::iter::once(first).chain(facts);
-    facts.zip(1..).map(|(fact, seq)| Record { seq, at: 0, fact }).collect()
+    facts.zip(1..).map(|(fact, seq)| Record::new(seq, 0, fact)).collect()
 }
 
 fn history(facts: Vec<Fact>) -> ChangeHistory {

@@ -81,12 +81,12 @@ async fn forgetting_changes_nothing_of_what_the_records_tell() {
     }
     assert!(forgetful.contents.len() < whole.contents.len());
     let seq = whole.seq + 1;
-    let restored = Record { seq, at: 0, fact: Fact::Restored(charla_proto::Restored {}) };
+    let restored = Record::new(seq, 0, Fact::Restored(charla_proto::Restored {}));
     let mut lacking = forgetful.clone();
     lacking.apply(&restored);
     assert!(!lacking.is_whole());
     let back = charla_proto::Rewound { to: journal[4].seq };
-    forgetful.apply(&Record { seq, at: 0, fact: Fact::Rewound(back) });
+    forgetful.apply(&Record::new(seq, 0, Fact::Rewound(back)));
     assert!(!forgetful.is_whole());
     whole.apply(&restored);
     assert!(whole.is_whole());

@@ -241,7 +241,7 @@ async fn absurd_figures_of_a_server_do_not_stop_a_short_conversation() {
         Fact::ModelContent(Box::new(said)),
         Fact::TurnEnded(Box::new(ended)),
     ];
-    let records = facts.into_iter().zip(2..).map(|(fact, seq)| Record { seq, at: 0, fact });
+    let records = facts.into_iter().zip(2..).map(|(fact, seq)| Record::new(seq, 0, fact));
     world.journal.lock().unwrap().extend(records);
     let mut run = start(&world, 2_000);
     run.prompt("and now?").await;
@@ -303,7 +303,7 @@ async fn a_cut_result_that_is_rewound_leaves_nothing_to_restore() {
     let mut conversation = Conversation::of(&*world.journal.lock().unwrap());
     assert!(conversation.is_shortened());
     let rewound = charla_proto::Rewound { to: conversation.turn_starts().next().unwrap() };
-    conversation.apply(&Record { seq: conversation.seq + 1, at: 0, fact: Fact::Rewound(rewound) });
+    conversation.apply(&Record::new(conversation.seq + 1, 0, Fact::Rewound(rewound)));
     assert!(!conversation.is_shortened());
 }
 

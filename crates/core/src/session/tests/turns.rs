@@ -118,7 +118,7 @@ async fn a_model_is_told_with_the_next_prompt_what_was_undone_meanwhile() {
     let world = run.world.clone();
     drop(run);
     let seq = world.journal.lock().unwrap().last().unwrap().seq + 1;
-    world.journal.lock().unwrap().push(Record { seq, at: 0, fact });
+    world.journal.lock().unwrap().push(Record::new(seq, 0, fact));
     let mut again = Run::resume(world, true);
     for prompt in ["go on", "and on"] {
         again.prompt(prompt).await;
