@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use charla_proto::{
-    Assembler, BoxFuture, ChunkStream, Content, ContentGenerator, GenerateRequest, GenerateResponse, LlmError,
-    ModelContent, PartKind, Role, StreamEvent, TurnEvent, thought_subject,
+    Assembler, BoxFuture, ChunkStream, Content, ContentGenerator, GenerateRequest, GenerateResponse,
+    LlmError, ModelContent, PartKind, Role, StreamEvent, TurnEvent, thought_subject,
 };
 use futures_util::StreamExt;
 

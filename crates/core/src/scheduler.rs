@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use charla_proto::tool::Toolbox;
 use charla_proto::{
-    Args, CallStatus, FunctionCall, FunctionResponse, Invocation, Lane, Part, Plan, RunContext, ToolContext,
-    ToolError, ToolErrorKind, ToolOutput,
+    Args, CallStatus, FunctionCall, FunctionResponse, Invocation, Lane, OpenCall, Part, Plan, RunContext,
+    ToolContext, ToolError, ToolErrorKind, ToolOutput,
 };
 use futures_util::future::BoxFuture;
 use futures_util::stream::{FuturesUnordered, StreamExt};
@@ -105,15 +105,9 @@ impl Scheduler {
 
     /// True when nothing happens any more unless somebody answers a question.
     pub fn waits_for_people(&self) -> bool {
-        let is_still = |call: &ScheduledCall| {
-            !matches!(call.status, CallStatus::Validating | CallStatus::Executing)
-        };
+        let is_still =
+            |call: &ScheduledCall| !matches!(call.status, CallStatus::Validating | CallStatus::Executing);
         self.calls.iter().all(is_still) && self.ready().is_empty()
-    }
-
-    /// The arguments with which a call gives its file this content, where it has such.
-    pub fn args_for(&self, index: usize, content: &str) -> Option<Args> {
-        self.calls.get(index)?.invocation.as_ref()?.args_for_content(content)
     }
 
     /// The calls, in the order the model made them.

@@ -5,7 +5,9 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use charla_proto::{ChangesReverted, Content, Conversation, Fact, FileChange, Part, Record, RevertedFile, Rewound};
+use charla_proto::{
+    ChangesReverted, Content, Conversation, Fact, FileChange, Part, Record, RevertedFile, Rewound,
+};
 
 /// What a note to the model begins with.
 const NOTE: &str = "[Note: ";
@@ -120,7 +122,8 @@ impl ChangeHistory {
         for turn in &mut self.turns {
             if turn.files.iter().any(|file| is_back(&file.change.path)) {
                 turn.files.retain(|file| !is_back(&file.change.path));
-                let kept = single.iter().filter(|(_, of, change)| *of == turn.turn && is_back(&change.path));
+                let number = turn.turn;
+                let kept = single.iter().filter(|(_, of, change)| *of == number && is_back(&change.path));
                 kept.for_each(|(_, _, change)| turn.add(change));
             }
         }

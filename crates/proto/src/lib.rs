@@ -9,6 +9,7 @@
 
 mod approval;
 mod assemble;
+mod command;
 mod content;
 mod error;
 mod event;
@@ -25,33 +26,37 @@ mod response;
 mod secret;
 mod snapshot;
 pub mod tool;
+mod view;
 
 pub use approval::{
     ApprovalMode, CallStatus, Confirmation, ConfirmationDetail, Missing, Outcome, Policy, Verdict,
 };
 pub use assemble::Assembler;
+pub use command::{CancelTarget, Command, Delivery, FileConflict, Refusal, Reply, Request, RevertSelection};
 pub use content::{
     Blob, Content, FileData, FunctionCall, FunctionResponse, InvalidArgs, Origin, Part, PartKind, Role,
     WireKind,
 };
 pub use error::{ErrorDetail, LlmError, LlmErrorKind, exit};
 pub use event::{
-    CompressionReport, CompressionStatus, CompressionTrigger, PreCompress, RetryNotice, StreamEvent, TurnEnd,
-    TurnEvent,
+    Assistant, CompressionReport, CompressionStatus, CompressionTrigger, ModelSwitch, PreCompress,
+    RetryNotice, SessionEvent, StreamEvent, ToolFailure, ToolResult, TurnEnd, TurnEvent,
 };
 pub use extra::Extra;
-pub use fold::{Conversation, OpenApproval, OpenCall, OpenTurn};
+pub use fold::{Conversation, Grant, OpenApproval, OpenCall, OpenTurn, PastTurns, QueuedPrompt, Shortening};
 pub use hint::{Hint, WindowPart};
 pub use journal::{Journal, JournalError, JournalReader};
 pub use output::{Display, FileLines, Todo, TodoStatus, ToolError, ToolErrorKind, ToolOutput};
 pub use parts::{
-    append_to_last_text_part, flat_map_text_parts, part_to_string, parts_to_string, to_content, to_contents,
+    append_to_last_text_part, flat_map_text_parts, part_to_string, parts_to_string, thought_subject,
+    to_content, to_contents,
 };
 pub use port::{BoxFuture, ChunkStream, ContentGenerator};
 pub use record::{
     ApprovalAnswered, CallAsked, CallEnded, CallStarted, ChangesReverted, Compressed, CompressionFailed,
-    Fact, FileChange, JOURNAL_VERSION, ModeChanged, ModelChanged, ModelContent, OutputsCut, Record, Restored,
-    RevertedFile, Rewound, SessionStarted, TurnEnded, TurnStarted,
+    Fact, FileChange, JOURNAL_VERSION, ModeChanged, ModelChanged, ModelContent, OutputsCut, PromptJoined,
+    PromptQueued, PromptWithdrawn, Record, Restored, RevertedFile, Rewound, RulesSaved, SessionStarted,
+    TurnEnded, TurnResumed, TurnStarted,
 };
 pub use request::{
     EmbedRequest, FunctionCallingConfig, FunctionCallingMode, FunctionDeclaration, GenerateRequest,
@@ -67,3 +72,4 @@ pub use tool::{
     Args, Effect, Invocation, Lane, Plan, Preview, Question, QuestionKind, QuestionOption, RunContext,
     ToolContext, Word, WordKind,
 };
+pub use view::{Choices, Phase, RunningStep, Said, SessionSnapshot};

@@ -11,8 +11,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use crate::{
-    ApprovalMode, CallStatus, CompressionStatus, Confirmation, Content, Display, FinishReason,
-    FunctionResponse, LlmErrorKind, Outcome, ToolErrorKind, TurnEnd, UsageMetadata,
+    ApprovalMode, Args, CallStatus, Citation, CompressionStatus, Confirmation, Content, Delivery, Display,
+    FinishReason, FunctionResponse, LlmErrorKind, Outcome, ToolErrorKind, TurnEnd, UsageMetadata,
 };
 use json::{Flat, Head};
 use table::facts;
@@ -44,6 +44,12 @@ impl Record {
 facts! {
     /// The first record of every journal.
     "session_started" => SessionStarted(Box<SessionStarted>),
+    /// The user said something while a turn ran: it waits.
+    "prompt_queued" => PromptQueued(PromptQueued),
+    /// A prompt that waited was taken back.
+    "prompt_withdrawn" => PromptWithdrawn(PromptWithdrawn),
+    /// The user said something that joins the running turn.
+    "prompt_joined" => PromptJoined(PromptJoined),
     /// The user said something and a turn began.
     "turn_started" => TurnStarted(TurnStarted),
     /// The model said something.
@@ -56,11 +62,13 @@ facts! {
     "call_started" => CallStarted(CallStarted),
     /// A call has its one response.
     "call_ended" => CallEnded(Box<CallEnded>),
+    /// Another process goes on with a turn that was left open.
+    "turn_resumed" => TurnResumed(TurnResumed),
     /// The turn is over.
     "turn_ended" => TurnEnded(Box<TurnEnded>),
     /// The conversation goes on from an earlier point; what came after it no longer counts.
     "rewound" => Rewound(Rewound),
-    /// An older part of the conversation is told in short from now on. What was said stays in the journal.
+    /// A summary stands for an older part of the conversation from now on. What was said stays in the journal.
     "compressed" => Compressed(Box<Compressed>),
     /// A compression was tried and did not help. The conversation is as it was; it is written down so that the
     /// next process does not pay for the same failure again.
@@ -77,6 +85,8 @@ facts! {
     "changes_undone" => ChangesUndone(ChangesReverted),
     /// The user took such an undo back.
     "changes_redone" => ChangesRedone(ChangesReverted),
+    /// Rules are kept for every session.
+    "rules_saved" => RulesSaved(RulesSaved),
 }
 
 /// See [`Fact::SessionStarted`].
@@ -95,6 +105,42 @@ pub struct SessionStarted {
     pub parent: Option<(String, u64)>,
 }
 
+/// See [`Fact::PromptQueued`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PromptQueued {
+    /// The prompt's id.
+    pub prompt: String,
+    /// What will be said.
+    pub content: Arc<Content>,
+    /// What it waits for.
+    #[serde(default)]
+    pub delivery: Delivery,
+    /// Who says it.
+    pub by: String,
+}
+
+/// See [`Fact::PromptWithdrawn`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PromptWithdrawn {
+    /// The prompt's id.
+    pub prompt: String,
+    /// Who took it back.
+    pub by: String,
+}
+
+/// See [`Fact::PromptJoined`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PromptJoined {
+    /// The turn it joins.
+    pub turn: u64,
+    /// The prompt's id.
+    pub prompt: String,
+    /// What is said.
+    pub content: Arc<Content>,
+    /// Who says it.
+    pub by: String,
+}
+
 /// See [`Fact::TurnStarted`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TurnStarted {
@@ -102,6 +148,12 @@ pub struct TurnStarted {
     pub turn: u64,
     /// What the user said.
     pub prompt: Arc<Content>,
+    /// The prompt's id; empty in journals of version 1.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub id: String,
+    /// Who said it; empty in journals of version 1.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub by: String,
 }
 
 /// See [`Fact::ModelContent`].
@@ -117,6 +169,9 @@ pub struct ModelContent {
     /// What it cost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<UsageMetadata>,
+    /// Sources it names.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub citations: Vec<Citation>,
 }
 
 /// See [`Fact::CallAsked`].
@@ -141,6 +196,9 @@ pub struct ApprovalAnswered {
     pub outcome: Outcome,
     /// Who answered.
     pub by: String,
+    /// The arguments the call has from now on, where the answer changed them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub args: Option<Args>,
 }
 
 /// See [`Fact::CallStarted`].
@@ -150,6 +208,9 @@ pub struct CallStarted {
     pub turn: u64,
     /// The call.
     pub call: String,
+    /// The rule that allowed it, where nobody was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule: Option<String>,
 }
 
 /// See [`Fact::CallEnded`].
@@ -191,6 +252,15 @@ pub struct FileChange {
     pub after: Option<String>,
 }
 
+/// See [`Fact::TurnResumed`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TurnResumed {
+    /// The turn.
+    pub turn: u64,
+    /// Somebody is there to be asked.
+    pub somebody: bool,
+}
+
 /// See [`Fact::TurnEnded`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TurnEnded {
@@ -204,6 +274,9 @@ pub struct TurnEnded {
     /// The kind of error that ended it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<LlmErrorKind>,
+    /// Who wanted it; absent when nobody in particular did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
 }
 
 /// See [`Fact::Rewound`].
@@ -211,6 +284,12 @@ pub struct TurnEnded {
 pub struct Rewound {
     /// The conversation is as it was right after this record.
     pub to: u64,
+    /// Files that were put back with it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<RevertedFile>,
+    /// Who wanted it; absent when nobody in particular did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
 }
 
 /// See [`Fact::Compressed`].
@@ -228,6 +307,9 @@ pub struct Compressed {
     pub prompt: Option<(u64, Arc<Content>)>,
     /// Tokens before and after, counted the same way.
     pub tokens: (u64, u64),
+    /// What the summary cost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<UsageMetadata>,
 }
 
 /// See [`Fact::CompressionFailed`].
@@ -239,11 +321,18 @@ pub struct CompressionFailed {
     pub tokens: u64,
     /// The model that was asked, as its provider knows it: another one may do better.
     pub model: String,
+    /// What the summary cost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<UsageMetadata>,
 }
 
 /// See [`Fact::Restored`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Restored {}
+pub struct Restored {
+    /// Who wanted it; absent when nobody in particular did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+}
 
 /// See [`Fact::OutputsCut`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -262,6 +351,9 @@ pub struct OutputsCut {
 pub struct ModeChanged {
     /// The mode from now on.
     pub mode: ApprovalMode,
+    /// Who wanted it; absent when nobody in particular did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
 }
 
 /// See [`Fact::ModelChanged`].
@@ -269,6 +361,20 @@ pub struct ModeChanged {
 pub struct ModelChanged {
     /// `provider/model` from now on.
     pub model: String,
+    /// Who wanted it; absent when nobody in particular did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+}
+
+/// See [`Fact::RulesSaved`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RulesSaved {
+    /// The rules, as TOML.
+    pub rules: String,
+    /// Where they are kept.
+    pub place: String,
+    /// Who wanted it.
+    pub by: String,
 }
 
 /// See [`Fact::ChangesUndone`] and [`Fact::ChangesRedone`].
@@ -278,6 +384,9 @@ pub struct ChangesReverted {
     pub turn: u64,
     /// What became of each file.
     pub files: Vec<RevertedFile>,
+    /// Who wanted it; absent when nobody in particular did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
 }
 
 /// A file that was put back: what it held until then, and holds since.

@@ -2,7 +2,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use charla_proto::{
-    BoxFuture, Candidate, Content, EmbedRequest, EmbedResponse, FunctionCall, Part, RetryNotice, Role,
+    Candidate, EmbedRequest, EmbedResponse, FinishReason, FunctionCall, LlmErrorKind, Part, RetryNotice,
     TokenCount,
 };
 use futures_util::stream;
@@ -17,9 +17,9 @@ type Scene = Option<Result<StreamEvent, LlmError>>;
 struct Scripted(Mutex<Option<Vec<Scene>>>);
 
 impl Scripted {
-    fn turn(events: Vec<Scene>, cancel: &CancellationToken) -> Turn {
+    fn exchange(events: Vec<Scene>) -> Exchange {
         let generator = Arc::new(Self(Mutex::new(Some(events))));
-        Turn::new(generator, GenerateRequest::new("m", vec![]), cancel.clone())
+        Exchange::new(generator, GenerateRequest::new("m", vec![]))
     }
 }
 
@@ -75,79 +75,84 @@ fn retry() -> RetryNotice {
     }
 }
 
-async fn all(mut turn: Turn) -> (Vec<TurnEvent>, GenerateResponse) {
+/// Everything that is shown, and the end.
+async fn all(exchange: &mut Exchange) -> (Vec<TurnEvent>, Progress) {
     let mut events = Vec::new();
-    while let Some(event) = turn.next().await {
-        events.push(event);
+    loop {
+        match exchange.next().await {
+            Progress::Event(event) => events.push(event),
+            end => return (events, end),
+        }
     }
-    (events, turn.response().clone())
+}
+
+fn thought(text: &str, subject: Option<&str>) -> TurnEvent {
+    TurnEvent::Thought { content: text.to_owned(), subject: subject.map(str::to_owned), delta: true }
 }
 
 #[tokio::test]
 async fn text_thoughts_and_the_end_come_in_order() {
-    let turn = Scripted::turn(
-        vec![
-            chunk(vec![Part::thought("hm")], None),
-            chunk(vec![Part::text("Hel"), Part::text("")], None),
-            chunk(vec![Part::text("lo")], Some(FinishReason::Stop)),
-        ],
-        &CancellationToken::new(),
+    let mut exchange = Scripted::exchange(vec![
+        chunk(vec![Part::thought("hm")], None),
+        chunk(vec![Part::text("Hel"), Part::text("")], None),
+        chunk(vec![Part::text("lo")], Some(FinishReason::Stop)),
+    ]);
+    let (events, end) = all(&mut exchange).await;
+    assert_eq!(events, [thought("hm", None), TurnEvent::content("Hel"), TurnEvent::content("lo")]);
+    assert_eq!(end, Progress::Complete);
+    let said = exchange.said(3);
+    assert_eq!(
+        (said.turn, said.content.text(), said.finish),
+        (3, "Hello".to_owned(), Some(FinishReason::Stop))
     );
-    let (events, answer) = all(turn).await;
-    let expected = [
-        TurnEvent::Thought("hm".into()),
-        TurnEvent::Content("Hel".into()),
-        TurnEvent::Content("lo".into()),
-        TurnEvent::Finished { reason: FinishReason::Stop, usage: None },
-    ];
-    assert_eq!(events, expected);
-    assert_eq!(answer.text(), "Hello");
 }
 
 #[tokio::test]
-async fn a_call_of_a_withdrawn_attempt_is_never_asked_for() {
-    let call = |id: &str| Part::function_call(FunctionCall::new(id, "shell", Map::new()));
-    let turn = Scripted::turn(
-        vec![
-            chunk(vec![Part::text("a"), call("lost")], None),
-            Some(Ok(StreamEvent::Retry(retry()))),
-            chunk(vec![call("kept")], Some(FinishReason::Stop)),
-        ],
-        &CancellationToken::new(),
-    );
-    let (events, answer) = all(turn).await;
-    let asked: Vec<_> = events
+async fn a_thought_tells_its_subject_once_it_is_whole_and_each_new_one_its_own() {
+    let pieces = ["**Read", "ing** the file", " and more", "**Writing** now", " on"];
+    let scenes = pieces.iter().map(|piece| chunk(vec![Part::thought(*piece)], None)).collect();
+    let (events, _) = all(&mut Scripted::exchange(scenes)).await;
+    let subjects: Vec<Option<&str>> = events
         .iter()
-        .filter_map(|event| match event {
-            TurnEvent::ToolCallRequest(call) => call.id.as_deref(),
+        .map(|event| match event {
+            TurnEvent::Thought { subject, .. } => subject.as_deref(),
             _ => None,
         })
         .collect();
-    assert_eq!(asked, ["kept"]);
-    assert_eq!(answer.text(), "");
+    assert_eq!(subjects, [None, Some("Reading"), None, Some("Writing"), None]);
 }
 
 #[tokio::test]
-async fn cancelling_ends_a_silent_stream_with_one_event() {
-    let cancel = CancellationToken::new();
-    let mut turn = Scripted::turn(vec![chunk(vec![Part::text("a")], None), None], &cancel);
-    assert_eq!(turn.next().await, Some(TurnEvent::Content("a".into())));
-    cancel.cancel();
-    assert_eq!(turn.next().await, Some(TurnEvent::UserCancelled));
-    assert_eq!(turn.next().await, None);
-    assert_eq!(turn.response().text(), "a");
+async fn a_call_of_a_withdrawn_attempt_is_never_part_of_the_answer() {
+    let call = |id: &str| Part::function_call(FunctionCall::new(id, "shell", Map::new()));
+    let mut exchange = Scripted::exchange(vec![
+        chunk(vec![Part::text("a"), call("lost")], None),
+        Some(Ok(StreamEvent::Retry(retry()))),
+        chunk(vec![call("kept")], Some(FinishReason::Stop)),
+    ]);
+    all(&mut exchange).await;
+    let said = exchange.said(1);
+    let calls: Vec<_> = said.content.function_calls().map(|call| call.id.as_deref()).collect();
+    assert_eq!(calls, [Some("kept")]);
+    assert_eq!(said.content.text(), "");
 }
 
 #[tokio::test]
-async fn each_kind_of_failure_has_its_own_last_event() {
-    for (kind, name) in [
-        (LlmErrorKind::InvalidStream, "InvalidStream"),
-        (LlmErrorKind::ContextOverflow, "ContextOverflow"),
-        (LlmErrorKind::Auth, "Error"),
-    ] {
-        let turn = Scripted::turn(vec![Some(Err(LlmError::new(kind, "x")))], &CancellationToken::new());
-        let (events, _) = all(turn).await;
-        assert_eq!(events.len(), 1);
-        assert!(format!("{:?}", events[0]).starts_with(name));
+async fn waiting_may_be_interrupted_and_the_request_is_sent_once() {
+    let mut exchange = Scripted::exchange(vec![chunk(vec![Part::text("a")], None), None]);
+    assert_eq!(exchange.next().await, Progress::Event(TurnEvent::content("a")));
+    for _ in 0..3 {
+        let next = tokio::time::timeout(Duration::ZERO, exchange.next()).await;
+        assert!(next.is_err(), "the model says nothing more");
     }
+    assert_eq!(exchange.partial(1).unwrap().content.text(), "a");
+}
+
+#[tokio::test]
+async fn a_failure_is_the_end() {
+    let mut exchange = Scripted::exchange(vec![Some(Err(LlmError::new(LlmErrorKind::Auth, "x")))]);
+    let (events, end) = all(&mut exchange).await;
+    assert!(events.is_empty());
+    assert_eq!(end, Progress::Failed(LlmError::new(LlmErrorKind::Auth, "x")));
+    assert_eq!(exchange.partial(1), None);
 }

@@ -5,9 +5,9 @@ use crate::session::tests::{Reply, Run};
 
 /// The records of a session in which a person, tools and limits had their say.
 async fn recorded() -> Vec<Record> {
-    let calls = |calls: &[(&'static str, u32)]| Reply::Calls(calls.to_vec());
+    let calls = |calls: &[(&'static str, u32)]| Answer::Calls(calls.to_vec());
     let replies =
-        vec![calls(&[("read", 1), ("write", 2), ("read", 3)]), calls(&[("write", 7)]), Reply::Text("ok")];
+        vec![calls(&[("read", 1), ("write", 2), ("read", 3)]), calls(&[("write", 7)]), Answer::Text("ok")];
     let mut run = Run::new(replies, true);
     run.prompt("go").await;
     let approval = run.asked().await;
@@ -83,16 +83,16 @@ async fn a_run_that_waits_where_the_recording_went_on_is_told_what_is_missing() 
 
 #[tokio::test(start_paused = true)]
 async fn a_limit_a_loop_and_a_failure_end_a_replay_as_they_ended_the_session() {
-    let mut limited = Run::new((100..130).map(|n| Reply::Calls(vec![("read", n)])).collect(), true);
+    let mut limited = Run::new((100..130).map(|n| Answer::Calls(vec![("read", n)])).collect(), true);
     limited.prompt("go").await;
     assert_eq!(limited.end().await, TurnEnd::StepLimit);
     replays(&limited).await;
-    let mut circling = Run::new((0..10).map(|_| Reply::Calls(vec![("fail", 1)])).collect(), true);
+    let mut circling = Run::new((0..10).map(|_| Answer::Calls(vec![("fail", 1)])).collect(), true);
     circling.session.send(Command::SetMode(ApprovalMode::Yolo)).await;
     circling.prompt("go").await;
     assert_eq!(circling.end().await, TurnEnd::Loop);
     replays(&circling).await;
-    let mut failing = Run::new(vec![Reply::Calls(vec![("read", 1)]), Reply::Fails], true);
+    let mut failing = Run::new(vec![Answer::Calls(vec![("read", 1)]), Answer::Fails], true);
     failing.prompt("go").await;
     assert_eq!(failing.end().await, TurnEnd::Error);
     replays(&failing).await;
@@ -100,14 +100,14 @@ async fn a_limit_a_loop_and_a_failure_end_a_replay_as_they_ended_the_session() {
 
 #[tokio::test(start_paused = true)]
 async fn a_cancelled_turn_replays_whatever_it_was_doing() {
-    let mut working = Run::new(vec![Reply::Calls(vec![("hang", 1), ("write", 2), ("read", 3)])], true);
+    let mut working = Run::new(vec![Answer::Calls(vec![("hang", 1), ("write", 2), ("read", 3)])], true);
     working.session.send(Command::SetMode(ApprovalMode::Yolo)).await;
     working.prompt("go").await;
     working.until(|fact| matches!(fact, Fact::CallStarted(_))).await;
     working.session.send(Command::Cancel).await;
     assert_eq!(working.end().await, TurnEnd::Cancelled);
     replays(&working).await;
-    let mut asking = Run::new(vec![Reply::Calls(vec![("write", 1), ("read", 3)])], true);
+    let mut asking = Run::new(vec![Answer::Calls(vec![("write", 1), ("read", 3)])], true);
     asking.prompt("go").await;
     let approval = asking.asked().await;
     asking.session.answer(&approval, Outcome::Cancel { reason: None }, "me").await;
@@ -117,7 +117,7 @@ async fn a_cancelled_turn_replays_whatever_it_was_doing() {
 
 #[tokio::test(start_paused = true)]
 async fn an_interrupted_turn_replays_as_far_as_it_went_and_so_does_its_repair() {
-    let mut run = Run::new(vec![Reply::Calls(vec![("hang", 1), ("read", 2)])], true);
+    let mut run = Run::new(vec![Answer::Calls(vec![("hang", 1), ("read", 2)])], true);
     run.session.send(Command::SetMode(ApprovalMode::Yolo)).await;
     run.prompt("go").await;
     run.until(|fact| matches!(fact, Fact::CallStarted(_))).await;
@@ -130,7 +130,7 @@ async fn an_interrupted_turn_replays_as_far_as_it_went_and_so_does_its_repair() 
 
 #[tokio::test(start_paused = true)]
 async fn what_nobody_could_allow_is_refused_again() {
-    let mut run = Run::new(vec![Reply::Calls(vec![("write", 1)]), Reply::Text("ok")], false);
+    let mut run = Run::new(vec![Answer::Calls(vec![("write", 1)]), Answer::Text("ok")], false);
     run.prompt("go").await;
     assert_eq!(run.end().await, TurnEnd::Finished);
     replays(&run).await;
@@ -139,7 +139,7 @@ async fn what_nobody_could_allow_is_refused_again() {
 #[tokio::test(start_paused = true)]
 async fn a_conversation_that_was_refused_as_too_long_replays_without_compressing_anew() {
     let mut run =
-        Run::new(vec![Reply::Text("one"), Reply::Text("two"), Reply::TooLong, Reply::TooLong], true);
+        Run::new(vec![Answer::Text("one"), Answer::Text("two"), Answer::TooLong, Answer::TooLong], true);
     for end in [TurnEnd::Finished, TurnEnd::Finished, TurnEnd::Error] {
         run.prompt("go on").await;
         assert_eq!(run.end().await, end);
@@ -150,7 +150,7 @@ async fn a_conversation_that_was_refused_as_too_long_replays_without_compressing
 #[tokio::test(start_paused = true)]
 async fn a_session_that_was_compressed_and_restored_replays_without_a_difference() {
     let long: &'static str = "Here is what I found out about it. ".repeat(40).leak();
-    let replies = vec![Reply::Text(long), Reply::Text(long), Reply::TooLong, Reply::Text("three")];
+    let replies = vec![Answer::Text(long), Answer::Text(long), Answer::TooLong, Answer::Text("three")];
     let mut run = Run::new(replies, true);
     run.world
         .summarise(format!("<state_snapshot>{}</state_snapshot>", "<goal>find the key</goal>".repeat(3)));

@@ -101,6 +101,10 @@ impl Toolbox for Tools {
     }
 }
 
+fn open(call: FunctionCall) -> OpenCall {
+    OpenCall { call, status: CallStatus::Validating, approval: None, original: None, response: None }
+}
+
 fn scheduler(tools: Vec<(&'static str, Lane, Work)>, calls: &[&str]) -> Scheduler {
     let tools = tools.into_iter().map(|(name, lane, work)| {
         let declaration = FunctionDeclaration { name: name.to_owned(), ..FunctionDeclaration::default() };
@@ -108,7 +112,7 @@ fn scheduler(tools: Vec<(&'static str, Lane, Work)>, calls: &[&str]) -> Schedule
     });
     let toolbox: Arc<dyn Toolbox> = Arc::new(Tools(tools.collect()));
     let calls = calls.iter().enumerate().map(|(n, name)| {
-        FunctionCall::new(format!("c{n}"), *name, Map::from_iter([("n".to_owned(), json!(n))]))
+        open(FunctionCall::new(format!("c{n}"), *name, Map::from_iter([("n".to_owned(), json!(n))])))
     });
     Scheduler::new(calls.collect(), &toolbox, &Arc::new(ToolContext::default()))
 }
@@ -199,7 +203,7 @@ async fn a_call_with_cut_arguments_is_refused_with_the_reason() {
     let mut call = FunctionCall::new("c", "read", Map::new());
     call.set_args_text("{\"path\": \"a");
     let toolbox: Arc<dyn Toolbox> = Arc::new(Tools(HashMap::new()));
-    let mut scheduler = Scheduler::new(vec![call], &toolbox, &Arc::new(ToolContext::default()));
+    let mut scheduler = Scheduler::new(vec![open(call)], &toolbox, &Arc::new(ToolContext::default()));
     let CallEvent::Prepared { problem: Some(problem), .. } = scheduler.next().await else {
         panic!("it was not refused");
     };

@@ -106,7 +106,9 @@ pub(super) fn misfit(outcome: &Outcome, asked: &CallAsked) -> Option<&'static st
         Outcome::ProceedAlwaysServer if !matches!(confirmation.detail, ConfirmationDetail::Mcp { .. }) => {
             Some("it is no tool of a server")
         }
-        Outcome::ModifyWithEditor { .. } if !matches!(confirmation.detail, ConfirmationDetail::Edit { .. }) => {
+        Outcome::ModifyWithEditor { .. }
+            if !matches!(confirmation.detail, ConfirmationDetail::Edit { .. }) =>
+        {
             Some("it writes no file")
         }
         _ => None,

@@ -5,14 +5,15 @@ use std::time::Duration;
 
 use charla_proto::{
     ApprovalAnswered, Args, CallAsked, CallEnded, CallStarted, CallStatus, Fact, FunctionCall, Grant,
-    Missing, OpenApproval, OpenCall, Outcome, Part, Plan, Refusal, Reply, ToolError,
-    ToolErrorKind, ToolOutput, TurnEnd, TurnEvent, Verdict,
+    Missing, OpenApproval, OpenCall, Outcome, Part, Plan, Refusal, Reply, ToolError, ToolErrorKind,
+    ToolOutput, TurnEnd, TurnEvent, Verdict,
 };
 use tokio::time::Instant;
 
 use super::approvals::{detail, misfit};
-use super::requests::{Answer, Requests, Signal};
 use super::ending::{Ending, Stop};
+use super::inbox::Incoming;
+use super::requests::{Answer, Requests, Signal};
 use super::turn::Session;
 use super::{NOBODY, SESSION};
 use crate::loop_guard::{Advice, LoopGuard, STOP};
@@ -79,20 +80,22 @@ impl<'a> Calls<'a> {
             let abort_at = self.abort_at;
             tokio::select! {
                 biased;
-                message = self.session.inbox.recv() => {
-                    match self.session.message(message).await? {
-                        Signal::Cancel { by } => self.cancel(&by).await?,
-                        Signal::Answer(answer) => self.answer(answer).await?,
-                        Signal::Nothing => {}
-                    }
-                }
-                () = self.session.inbox.clients_changed() => self.refuse_when_alone().await?,
+                incoming = self.session.inbox.recv_or_clients() => self.incoming(incoming).await?,
                 () = until(abort_at) => {
                     self.abort_at = None;
                     self.scheduler.abort();
                 }
                 event = self.scheduler.next() => self.event(event).await?,
             }
+        }
+    }
+
+    async fn incoming(&mut self, incoming: Incoming) -> Result<(), Stop> {
+        let Incoming::Message(message) = incoming else { return self.refuse_when_alone().await };
+        match self.session.message(message).await? {
+            Signal::Cancel { by } => self.cancel(&by).await,
+            Signal::Answer(answer) => self.answer(answer).await,
+            Signal::Nothing => Ok(()),
         }
     }
 
@@ -250,7 +253,8 @@ impl<'a> Calls<'a> {
     async fn answer(&mut self, answer: Answer) -> Result<(), Stop> {
         let Answer { approval, outcome, by, reply } = answer;
         let asked = Requests(self.session).question(&approval).await?;
-        let index = self.waiting().into_iter().find(|index| self.question(*index).as_ref() == Some(&approval));
+        let index =
+            self.waiting().into_iter().find(|index| self.question(*index).as_ref() == Some(&approval));
         let (asked, index) = match (asked, index) {
             (Ok(asked), Some(index)) => (asked, index),
             (Ok(_), None) => return refused(reply, unknown(&approval)),
@@ -261,13 +265,15 @@ impl<'a> Calls<'a> {
         }
         let args = match &outcome {
             Outcome::Modify { args } => Some(args.clone()),
-            Outcome::ModifyWithEditor { new_content } => match self.scheduler.args_for(index, new_content) {
-                Some(args) => Some(args),
-                None => {
-                    let why = "this tool does not say how its arguments make a file's content".to_owned();
-                    return refused(reply, Refusal::DoesNotFit { why });
+            Outcome::ModifyWithEditor { new_content } => {
+                match self.scheduler.args_for_content(index, new_content) {
+                    Some(args) => Some(args),
+                    None => {
+                        let why = "this tool does not say how its arguments make a file's content".to_owned();
+                        return refused(reply, Refusal::DoesNotFit { why });
+                    }
                 }
-            },
+            }
             _ => None,
         };
         let fact = answered(approval, outcome.clone(), &by, args.clone());
@@ -310,7 +316,12 @@ impl<'a> Calls<'a> {
     }
 
     /// A plain no means: give me back the word. A reason means: go on, but differently.
-    async fn refused_by_person(&mut self, index: usize, reason: Option<String>, by: &str) -> Result<(), Stop> {
+    async fn refused_by_person(
+        &mut self,
+        index: usize,
+        reason: Option<String>,
+        by: &str,
+    ) -> Result<(), Stop> {
         let message = match &reason {
             Some(reason) => format!("The user did not allow this call: {reason}"),
             None => "The user did not allow this call.".to_owned(),

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use charla_proto::{
     Compressed, CompressionFailed, CompressionReport, CompressionStatus, CompressionTrigger, Content, Fact,
-    GenerateRequest, GenerateResponse, Hint, LlmError, LlmErrorKind, OutputsCut, Phase, PreCompress, Restored,
-    Role, TurnEvent, WindowPart,
+    GenerateRequest, GenerateResponse, Hint, LlmError, LlmErrorKind, OutputsCut, Phase, PreCompress,
+    Restored, Role, TurnEvent, WindowPart,
 };
 
 use super::ending::{Ending, Stop};
@@ -328,7 +328,8 @@ impl<'a> Compaction<'a> {
                     }
                     let (status, error) = failure;
                     let model = self.session.binding.model.template.model.clone();
-                    let failed = CompressionFailed { status, tokens: plan.tokens, model, usage: usage.clone() };
+                    let failed =
+                        CompressionFailed { status, tokens: plan.tokens, model, usage: usage.clone() };
                     (Fact::CompressionFailed(failed), status, error.map(|error| error.to_string()))
                 }
             };

@@ -21,7 +21,7 @@ pub(super) enum Stop {
 
 impl Ending {
     /// How an answer without calls ends a turn by itself; nothing when it is an answer.
-    fn of_answer(finish: &FinishReason, text: &str) -> Option<Self> {
+    pub(super) fn of_answer(finish: &FinishReason, text: &str) -> Option<Self> {
         let empty = text.trim().is_empty();
         let invalid = |message: &str, hint: Hint| {
             Some(LlmError::new(LlmErrorKind::InvalidStream, message).with_hint(hint).into())
@@ -31,9 +31,10 @@ impl Ending {
                 let detail = Some(format!("the provider stopped the answer ({finish})"));
                 Some(Ending { detail, ..TurnEnd::Blocked.into() })
             }
-            FinishReason::MalformedFunctionCall | FinishReason::UnexpectedToolCall => {
-                invalid(&format!("the model tried to call a tool, but none was offered ({finish})"), Hint::Retry)
-            }
+            FinishReason::MalformedFunctionCall | FinishReason::UnexpectedToolCall => invalid(
+                &format!("the model tried to call a tool, but none was offered ({finish})"),
+                Hint::Retry,
+            ),
             FinishReason::MaxTokens if empty => {
                 invalid("the model used up its output limit before it answered", Hint::RaiseOutputLimit)
             }

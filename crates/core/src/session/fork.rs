@@ -8,8 +8,7 @@ use charla_proto::{
 use super::SESSION;
 
 /// What a call of the other session is told.
-const ELSEWHERE: &str =
-    "The conversation was forked here. This call belongs to the session it was forked from and has no result in this one.";
+const ELSEWHERE: &str = "The conversation was forked here. This call belongs to the session it was forked from and has no result in this one.";
 
 /// The records of a new session that has everything `records` have up to message `at` (all without one). A turn
 /// that is open there is closed here: its calls belong to the other session and run, if at all, there.
@@ -37,8 +36,10 @@ fn with_results(records: &[Record], at: u64) -> u64 {
         return at;
     }
     for record in records.iter().skip(before.len()) {
-        let is_of_step =
-            matches!(record.fact, Fact::CallAsked(_) | Fact::ApprovalAnswered(_) | Fact::CallStarted(_) | Fact::CallEnded(_));
+        let is_of_step = matches!(
+            record.fact,
+            Fact::CallAsked(_) | Fact::ApprovalAnswered(_) | Fact::CallStarted(_) | Fact::CallEnded(_)
+        );
         if conversation.unanswered().next().is_none() || !is_of_step {
             break;
         }

@@ -22,6 +22,12 @@ pub(super) enum Message {
     Bound { wish: u64, bound: Result<BoundModel, String>, asked: Asked },
 }
 
+/// What a session may hear of while it waits for people.
+pub(super) enum Incoming {
+    Message(Option<Message>),
+    Clients,
+}
+
 /// A request, and where its reply goes.
 pub(super) struct Asked {
     pub(super) request: Request,
@@ -77,10 +83,16 @@ impl Inbox {
         self.clients.somebody()
     }
 
-    /// Resolves when clients have come or gone.
-    pub(super) async fn clients_changed(&mut self) {
-        if self.seen.changed().await.is_err() {
-            std::future::pending().await
+    /// The next message, or the news that clients have come or gone.
+    pub(super) async fn recv_or_clients(&mut self) -> Incoming {
+        tokio::select! {
+            biased;
+            message = self.messages.recv(), if !self.closed => {
+                self.closed = message.is_none();
+                Incoming::Message(message)
+            }
+            Ok(()) = self.seen.changed() => Incoming::Clients,
+            else => std::future::pending().await,
         }
     }
 }

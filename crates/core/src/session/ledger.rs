@@ -157,14 +157,14 @@ impl Ledger {
     }
 
     /// The file changes of the whole session; nothing when its journal cannot be read.
-    pub(super) async fn changes(&self) -> Result<Option<ChangeHistory>, JournalError> {
+    pub(super) async fn changes(&mut self) -> Result<Option<ChangeHistory>, JournalError> {
         let changes = self.read(ChangeHistory::default(), ChangeHistory::apply).await?;
         Ok(changes.map(ChangeHistory::settled))
     }
 
     /// Folds the whole journal, off the runtime's threads; nothing when it has no reader.
     pub(super) async fn read<T: Send + 'static>(
-        &self,
+        &mut self,
         mut into: T,
         mut apply: impl FnMut(&mut T, &Record) + Send + 'static,
     ) -> Result<Option<T>, JournalError> {

@@ -18,6 +18,7 @@ mod host;
 mod inbox;
 mod ledger;
 mod limits;
+mod prompts;
 mod requests;
 mod reverting;
 mod subscription;

@@ -15,6 +15,7 @@ use super::compaction::Compaction;
 use super::ending::Stop;
 use super::host::BoundModel;
 use super::inbox::{Asked, Message};
+use super::prompts::Prompts;
 use super::reverting::Reverting;
 use super::turn::{Next, Session};
 
@@ -106,7 +107,7 @@ impl Requests<'_> {
             let fact = PromptQueued { prompt: id, content, delivery, by };
             session.ledger.commit_one(Fact::PromptQueued(fact)).await?;
         } else {
-            session.start_turn(QueuedPrompt { id, content, delivery, by }).await?;
+            Prompts(session).start_turn(QueuedPrompt { id, content, delivery, by }).await?;
         }
         if session.next == Next::Wait {
             session.next = Next::GoOn;
@@ -215,9 +216,7 @@ impl Requests<'_> {
             Command::Undo(selection) => Reverting::new(self.0, by).undo(selection).await?,
             Command::Redo(selection) => Reverting::new(self.0, by).redo(selection).await?,
             Command::Rewind { to, files } => Reverting::new(self.0, by).rewind(*to, *files).await?,
-            command => {
-                Reply::Refused(Refusal::Unknown { what: format!("such command: {command:?}") })
-            }
+            command => Reply::Refused(Refusal::Unknown { what: format!("such command: {command:?}") }),
         };
         asked.reply(reply);
         Ok(())
@@ -254,7 +253,7 @@ impl Requests<'_> {
     }
 
     /// The answer to a question of long ago, from the journal.
-    async fn who_won(&self, approval: &str) -> Refusal {
+    async fn who_won(&mut self, approval: &str) -> Refusal {
         let unknown = Refusal::Unknown { what: format!("question `{approval}`") };
         let wanted = approval.to_owned();
         let find = move |found: &mut Option<Refusal>, record: &Record| {

@@ -99,14 +99,14 @@ impl<'a> Reverting<'a> {
         }
     }
 
-    async fn history(&self) -> Result<ChangeHistory, Refusal> {
+    async fn history(&mut self) -> Result<ChangeHistory, Refusal> {
         let history = self.session.ledger.changes().await;
         let failed = |message: String| Refusal::Failed { message };
         let history = history.map_err(|error| failed(format!("the journal cannot be read: {error}")))?;
         history.ok_or_else(|| failed("this session keeps no journal that could be read".to_owned()))
     }
 
-    async fn put_back(&self, turn: u64, steps: Vec<RevertStep>) -> Result<Box<dyn Reverted>, Refusal> {
+    async fn put_back(&mut self, turn: u64, steps: Vec<RevertStep>) -> Result<Box<dyn Reverted>, Refusal> {
         self.session.binding.host.revert(steps).await.map_err(|problem| match problem {
             RevertProblem::Conflicts(conflicts) => Refusal::Conflict { turn, conflicts },
             RevertProblem::Failed(message) => Refusal::Failed { message },
@@ -145,8 +145,7 @@ fn chosen(
     };
     let number = selection.turn.or_else(|| history.default_turn(direction));
     let number = number.ok_or_else(|| nothing(format!("there is nothing to {word}")))?;
-    let turn =
-        history.turn(number).ok_or_else(|| Refusal::Unknown { what: format!("turn {number}") })?;
+    let turn = history.turn(number).ok_or_else(|| Refusal::Unknown { what: format!("turn {number}") })?;
     if turn.files.is_empty() {
         return Err(nothing(format!("turn {number} changed no files")));
     }
@@ -160,7 +159,8 @@ fn chosen(
     let meant = |file: &NetChange, only: &Path| file.change.path.starts_with(only);
     for only in &selection.only {
         if !files.iter().any(|file| meant(file, only)) {
-            let names: Vec<String> = files.iter().map(|file| file.change.path.display().to_string()).collect();
+            let names: Vec<String> =
+                files.iter().map(|file| file.change.path.display().to_string()).collect();
             let only = only.display();
             let what = format!("{only} among the files to {word} in turn {number}: {}", names.join(", "));
             return Err(Refusal::Unknown { what });

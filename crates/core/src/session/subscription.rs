@@ -115,7 +115,15 @@ pub struct Subscription {
 impl Subscription {
     pub(super) fn new(events: broadcast::Receiver<SessionEvent>, recent: Recent) -> Self {
         let seen = recent.last();
-        Self { events, recent, waiting: VecDeque::new(), seen, catch_up: 0, behind: false, running: Vec::new() }
+        Self {
+            events,
+            recent,
+            waiting: VecDeque::new(),
+            seen,
+            catch_up: 0,
+            behind: false,
+            running: Vec::new(),
+        }
     }
 
     /// The same subscription, from record `seq` on: what came after it is told first.

@@ -3,9 +3,11 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 use std::time::Duration;
 
+use charla_proto::tool::Toolbox;
 use charla_proto::{
-    CallStatus, Fact, FinishReason, FunctionCall, GenerateResponse, LlmError, LlmErrorKind, Part, Role,
-    SessionStarted, ToolErrorKind, TurnEnd,
+    ApprovalMode, CallStatus, CancelTarget, ContentGenerator, Fact, FinishReason, FunctionCall,
+    GenerateRequest, GenerateResponse, JournalError, LlmError, LlmErrorKind, Part, Record, Role,
+    SessionStarted, ToolErrorKind, TurnEnd, TurnEvent,
 };
 use proptest::prelude::*;
 use serde_json::{Map, json};
@@ -38,10 +40,12 @@ pub(crate) struct Run {
     pub(crate) world: Arc<World>,
     pub(crate) session: SessionHandle,
     events: Subscription,
+    /// Somebody who can be asked.
+    _client: Option<Attached>,
 }
 
 impl Run {
-    pub(crate) fn new(replies: Vec<Reply>, somebody: bool) -> Self {
+    pub(crate) fn new(replies: Vec<Answer>, somebody: bool) -> Self {
         let world = Arc::new(World { replies: Mutex::new(replies), ..World::default() });
         world.journal.lock().unwrap().push(first_record());
         Self::resume(world, somebody)
@@ -51,13 +55,26 @@ impl Run {
     pub(crate) fn resume(world: Arc<World>, somebody: bool) -> Self {
         *world.room.lock().unwrap() = None;
         let conversation = Conversation::of(&*world.journal.lock().unwrap());
-        let session = SessionHandle::start(setup(&world, somebody), conversation);
+        let session = SessionHandle::start(setup(&world), conversation);
+        let client = somebody.then(|| session.attach());
         let events = session.subscribe();
-        Self { world, session, events }
+        Self { world, session, events, _client: client }
     }
 
     pub(crate) async fn prompt(&self, text: &str) {
-        assert!(self.session.send(Command::Prompt(Content::user(text))).await);
+        self.session.prompt(Content::user(text), "me").await.unwrap();
+    }
+
+    pub(crate) async fn send(&self, command: Command) -> Reply {
+        self.session.send(command, "me").await
+    }
+
+    pub(crate) async fn cancel(&self) {
+        self.send(Command::Cancel { target: CancelTarget::Turn }).await;
+    }
+
+    pub(crate) async fn mode(&self, mode: ApprovalMode) {
+        assert_eq!(self.send(Command::SetMode { mode }).await, Reply::Done);
     }
 
     async fn event(&mut self) -> SessionEvent {

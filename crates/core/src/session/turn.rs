@@ -7,10 +7,10 @@
 
 use std::sync::Arc;
 
+use charla_proto::tool::Toolbox;
 use charla_proto::{
-    Content, Delivery, Fact, FinishReason, GenerateRequest, Hint, JournalError, LlmError, LlmErrorKind,
-    ModelChanged, ModelContent, Part, PartKind, Phase, PromptJoined, QueuedPrompt, Role, Tool, TurnEnd,
-    TurnEnded, TurnEvent, TurnResumed, TurnStarted,
+    Delivery, Fact, FinishReason, GenerateRequest, LlmError, LlmErrorKind, ModelContent, Phase, TurnEnd,
+    TurnEnded, TurnEvent,
 };
 
 use super::approvals::Approvals;
@@ -20,11 +20,11 @@ use super::compaction::Compaction;
 use super::ending::{Ending, Stop};
 use super::inbox::{Inbox, Message};
 use super::ledger::Ledger;
+use super::prompts::Prompts;
 use super::requests::{Requests, Signal};
 use super::{SESSION, SessionOptions};
 use crate::exchange::{Exchange, Progress};
 use crate::loop_guard::LoopGuard;
-use crate::undo::note_for_model;
 
 /// How often in a row a provider may pause one answer.
 const PAUSES: u32 = 8;
@@ -96,12 +96,12 @@ impl Session {
                     return Ok(true);
                 }
                 Next::GoOn if conversation.turn.is_some() => {
-                    self.resume_turn().await?;
+                    Prompts(self).resume_turn().await?;
                     return Ok(true);
                 }
                 Next::GoOn if !conversation.queue.is_empty() => {
                     let prompt = conversation.queue[0].clone();
-                    self.start_turn(prompt).await?;
+                    Prompts(self).start_turn(prompt).await?;
                     continue;
                 }
                 Next::GoOn | Next::Wait => {}
@@ -125,45 +125,6 @@ impl Session {
         }
     }
 
-    /// Records the start of a turn.
-    pub(super) async fn start_turn(&mut self, prompt: QueuedPrompt) -> Result<(), Stop> {
-        let QueuedPrompt { id, content, by, .. } = prompt;
-        let mut content = Content { role: Role::User, ..Content::clone(&content) };
-        // The model must not go on believing in files that the user has put back.
-        if let Some(note) = note_for_model(&self.ledger.conversation) {
-            content.parts.insert(0, Part::text(note));
-        }
-        let turn = self.ledger.conversation.past.count + 1;
-        let mut facts = Vec::with_capacity(2);
-        facts.extend(self.model_change(&by));
-        facts.push(Fact::TurnStarted(TurnStarted { turn, prompt: Arc::new(content), id, by }));
-        self.ledger.commit(facts).await?;
-        self.guard = LoopGuard::default();
-        self.efforts = Efforts::default();
-        self.next = Next::Turn;
-        Ok(())
-    }
-
-    /// Goes on with a turn that an earlier process left open.
-    async fn resume_turn(&mut self) -> Result<(), Stop> {
-        let conversation = &self.ledger.conversation;
-        let turn = conversation.past.count;
-        let first = conversation.turn.iter().flat_map(|turn| turn.prompts.first().copied()).next();
-        let said = conversation.contents.iter().filter(|(seq, _)| Some(*seq) >= first);
-        self.guard = LoopGuard::of(said.map(|(_, content)| content.as_ref()));
-        self.efforts = Efforts::default();
-        let mut facts = Vec::with_capacity(2);
-        facts.extend(self.model_change(SESSION));
-        facts.push(Fact::TurnResumed(TurnResumed { turn, somebody: self.inbox.somebody() }));
-        Ok(self.ledger.commit(facts).await?)
-    }
-
-    fn model_change(&self, by: &str) -> Option<Fact> {
-        let model = &self.binding.model.reference;
-        let is_other = *model != self.ledger.conversation.model;
-        is_other.then(|| Fact::ModelChanged(ModelChanged { model: model.clone(), by: Some(by.to_owned()) }))
-    }
-
     async fn turn(&mut self) -> Result<(), Stop> {
         let ending = self.steps().await?;
         self.end_turn(ending).await
@@ -178,8 +139,10 @@ impl Session {
                     return Ok(ending);
                 }
             }
-            self.join_prompts().await?;
-            if let Some(ending) = self.options.limits.reached(&self.ledger.conversation, self.binding.model.price) {
+            Prompts(self).join().await?;
+            if let Some(ending) =
+                self.options.limits.reached(&self.ledger.conversation, self.binding.model.price)
+            {
                 return Ok(ending);
             }
             if let Some(ending) = Compaction::new(self).make_room().await? {
@@ -197,50 +160,25 @@ impl Session {
         }
     }
 
-    /// Prompts that were given while the turn ran are part of its next request.
-    async fn join_prompts(&mut self) -> Result<(), Stop> {
-        let conversation = &self.ledger.conversation;
-        let turn = conversation.past.count;
-        let joining = conversation.queue.iter().filter(|queued| queued.delivery == Delivery::Join);
-        let joined = joining.map(|queued| PromptJoined {
-            turn,
-            prompt: queued.id.clone(),
-            content: queued.content.clone(),
-            by: queued.by.clone(),
-        });
-        let note = note_for_model(conversation).map(|note| self.own_words(note));
-        let facts: Vec<Fact> = note.into_iter().chain(joined).map(Fact::PromptJoined).collect();
-        match facts.is_empty() {
-            true => Ok(()),
-            false => Ok(self.ledger.commit(facts).await?),
-        }
-    }
-
-    /// Something the session itself says to the model in the running turn.
-    fn own_words(&self, text: String) -> PromptJoined {
-        let (turn, prompt) = (self.ledger.conversation.past.count, self.ledger.next_id("p"));
-        PromptJoined { turn, prompt, content: Arc::new(Content::user(text)), by: SESSION.to_owned() }
-    }
-
     /// One exchange with the model.
     async fn ask(&mut self) -> Result<Answered, Stop> {
         self.phase = Phase::Asking;
-        let request = self.request();
+        let (request, turn) = (self.request(), self.ledger.conversation.past.count);
         let mut exchange = Exchange::new(self.binding.model.generator.clone(), request);
         loop {
             tokio::select! {
                 biased;
                 message = self.inbox.recv() => match self.message(message).await? {
-                    Signal::Cancel { by } => return self.keep_partial(&exchange, by).await,
+                    Signal::Cancel { by } => return self.keep_partial(exchange.partial(turn), by).await,
                     Signal::Answer(answer) => Requests(self).answer_outside_calls(answer).await?,
                     Signal::Nothing => {}
                 },
                 progress = exchange.next() => match progress {
                     Progress::Event(event) => self.ledger.show(event),
-                    Progress::Complete => return self.record(&exchange).await,
+                    Progress::Complete => return self.record(exchange.said(turn)).await,
                     Progress::Failed(error) => match error.kind {
                         LlmErrorKind::ContextOverflow => return Ok(Answered::TooLong(error)),
-                        LlmErrorKind::Cancelled => return self.keep_partial(&exchange, SESSION.to_owned()).await,
+                        LlmErrorKind::Cancelled => return self.keep_partial(exchange.partial(turn), SESSION.to_owned()).await,
                         _ => return Ok(Answered::Ended(error.into())),
                     },
                 },
@@ -260,8 +198,7 @@ impl Session {
         self.binding.request(self.ledger.chat.curated(), mode, somebody)
     }
 
-    async fn record(&mut self, exchange: &Exchange) -> Result<Answered, Stop> {
-        let said = exchange.said(self.ledger.conversation.past.count);
+    async fn record(&mut self, said: ModelContent) -> Result<Answered, Stop> {
         let (calls, text) = (said.content.function_calls().next().is_some(), said.content.text());
         let finish = said.finish.clone().unwrap_or(FinishReason::Stop);
         self.ledger.commit_one(Fact::ModelContent(Box::new(said))).await?;
@@ -270,8 +207,8 @@ impl Session {
 
     /// What was shown before a cancellation stays in the conversation. A prompt that got no word of an answer is
     /// taken back.
-    async fn keep_partial(&mut self, exchange: &Exchange, by: String) -> Result<Answered, Stop> {
-        if let Some(said) = exchange.partial(self.ledger.conversation.past.count) {
+    async fn keep_partial(&mut self, said: Option<ModelContent>, by: String) -> Result<Answered, Stop> {
+        if let Some(said) = said {
             self.ledger.commit_one(Fact::ModelContent(Box::new(said))).await?;
         }
         Ok(Answered::Ended(self.cancelled(by)))
@@ -308,7 +245,7 @@ impl Session {
         let words = format!(
             "Your answer does not fit the JSON Schema: {problem}. Answer again with the corrected JSON value and nothing else."
         );
-        let fact = Fact::PromptJoined(self.own_words(words));
+        let fact = Fact::PromptJoined(Prompts(self).own_words(words));
         self.ledger.commit_one(fact).await?;
         Ok(None)
     }

@@ -10,7 +10,12 @@ fn change(path: &str, before: Option<&str>, after: Option<&str>) -> FileChange {
 }
 
 fn started(turn: u64) -> Fact {
-    Fact::TurnStarted(TurnStarted { turn, prompt: Arc::new(Content::user(format!("prompt {turn}"))) })
+    Fact::TurnStarted(TurnStarted {
+        turn,
+        prompt: Arc::new(Content::user(format!("prompt {turn}"))),
+        id: String::new(),
+        by: String::new(),
+    })
 }
 
 fn ended(turn: u64, changes: Vec<FileChange>) -> Fact {
@@ -28,7 +33,7 @@ fn ended(turn: u64, changes: Vec<FileChange>) -> Fact {
 
 fn reverted(turn: u64, paths: &[&str]) -> ChangesReverted {
     let file = |path: &&str| RevertedFile { change: change(path, Some("2"), Some("1")), mode: Some(0o755) };
-    ChangesReverted { turn, files: paths.iter().map(file).collect() }
+    ChangesReverted { turn, files: paths.iter().map(file).collect(), by: None }
 }
 
 fn records(facts: Vec<Fact>) -> Vec<Record> {
@@ -146,6 +151,11 @@ fn the_model_is_told_once_what_was_undone_and_nothing_when_it_was_redone() {
 fn a_turn_is_named_by_the_users_words_not_by_the_note() {
     let mut prompt = Content::user("go on");
     prompt.parts.insert(0, Part::text("[Note: The user has undone it.]\n\n"));
-    let history = history(vec![Fact::TurnStarted(TurnStarted { turn: 2, prompt: Arc::new(prompt) })]);
+    let history = history(vec![Fact::TurnStarted(TurnStarted {
+        turn: 2,
+        prompt: Arc::new(prompt),
+        id: String::new(),
+        by: String::new(),
+    })]);
     assert_eq!(history.turn(2).unwrap().prompt, "go on");
 }

@@ -70,19 +70,19 @@ async fn play(steps: Vec<Step>) {
         let mut most = 0;
         match step {
             Step::Prompt(words, sizes) => {
-                let calls = sizes.into_iter().map(|size| Reply::Calls(vec![("read", size), ("read", 1)]));
+                let calls = sizes.into_iter().map(|size| Answer::Calls(vec![("read", size), ("read", 1)]));
                 world.replies.lock().unwrap().extend(calls);
                 run.prompt(&format!("prompt {prompts}. {}", "words ".repeat(words))).await;
                 prompts += 1;
                 most = 2;
             }
-            Step::TooLong => world.replies.lock().unwrap().push(Reply::TooLong),
+            Step::TooLong => world.replies.lock().unwrap().push(Answer::TooLong),
             Step::Compress => {
-                run.session.send(Command::Compress).await;
+                run.send(Command::Compress).await;
                 most = 1;
             }
-            Step::Restore => drop(run.session.send(Command::Restore).await),
-            Step::Cancel => drop(run.session.send(Command::Cancel).await),
+            Step::Restore => drop(run.send(Command::Restore).await),
+            Step::Cancel => drop(run.cancel().await),
             Step::Resume => run = start(&world, WINDOW),
             Step::Summaries(kind) => *world.summariser.lock().unwrap() = Some(summariser(kind)),
         }
@@ -92,7 +92,7 @@ async fn play(steps: Vec<Step>) {
         assert!(asked <= most, "{asked} summaries");
         check(&world);
     }
-    run.session.send(Command::Restore).await;
+    run.send(Command::Restore).await;
     settle().await;
     let said = Conversation::of(&*world.journal.lock().unwrap()).sent();
     let told = said.iter().filter(|(_, content)| content.text().starts_with("prompt ")).count();

@@ -6,18 +6,19 @@ use super::*;
 
 #[tokio::test(start_paused = true)]
 async fn the_first_answer_wins_and_a_late_one_is_told_who_won() {
-    let mut run = Run::new(vec![Reply::Calls(vec![("hang", 1), ("write", 2)])], true);
+    let mut run = Run::new(vec![Answer::Calls(vec![("hang", 1), ("write", 2)])], true);
     run.prompt("go").await;
     let (first, _second) = (run.asked().await, run.asked().await);
-    assert_eq!(run.session.answer(&first, Outcome::ProceedOnce, "anna").await, Answered::Accepted);
+    assert_eq!(run.session.answer(&first, Outcome::ProceedOnce, "anna").await, Ok(()));
     let late = run.session.answer(&first, Outcome::Cancel { reason: None }, "bob").await;
-    assert_eq!(late, Answered::Late { outcome: Outcome::ProceedOnce, by: "anna".to_owned() });
-    assert_eq!(run.session.answer("nothing", Outcome::ProceedOnce, "bob").await, Answered::Unknown);
+    assert_eq!(late, Err(Refusal::Late { outcome: Outcome::ProceedOnce, by: "anna".to_owned() }));
+    let unknown = run.session.answer("nothing", Outcome::ProceedOnce, "bob").await;
+    assert!(matches!(unknown, Err(Refusal::Unknown { .. })), "{unknown:?}");
 }
 
 #[tokio::test(start_paused = true)]
 async fn with_nobody_to_ask_the_answer_is_a_recorded_no() {
-    let mut run = Run::new(vec![Reply::Calls(vec![("write", 1)]), Reply::Text("sorry")], false);
+    let mut run = Run::new(vec![Answer::Calls(vec![("write", 1)]), Answer::Text("sorry")], false);
     run.prompt("go").await;
     assert_eq!(run.end().await, TurnEnd::Finished);
     assert!(run.world.ran.lock().unwrap().is_empty());
@@ -36,8 +37,8 @@ async fn with_nobody_to_ask_the_answer_is_a_recorded_no() {
 #[tokio::test(start_paused = true)]
 async fn a_denied_unknown_failing_or_panicking_call_still_gets_a_response() {
     let calls = vec![("write", 7), ("nonsense", 1), ("fail", 1), ("panic", 1), ("read", 99)];
-    let mut run = Run::new(vec![Reply::Calls(calls), Reply::Text("ok")], true);
-    run.session.send(Command::SetMode(ApprovalMode::Yolo)).await;
+    let mut run = Run::new(vec![Answer::Calls(calls), Answer::Text("ok")], true);
+    run.mode(ApprovalMode::Yolo).await;
     run.prompt("go").await;
     assert_eq!(run.end().await, TurnEnd::Finished);
     assert_eq!(run.statuses(), [CallStatus::Error; 5]);
@@ -60,7 +61,7 @@ async fn a_denied_unknown_failing_or_panicking_call_still_gets_a_response() {
 
 #[tokio::test(start_paused = true)]
 async fn a_no_with_a_reason_goes_on_and_a_plain_no_ends_the_turn() {
-    let mut run = Run::new(vec![Reply::Calls(vec![("write", 1)]), Reply::Text("ok")], true);
+    let mut run = Run::new(vec![Answer::Calls(vec![("write", 1)]), Answer::Text("ok")], true);
     run.prompt("go").await;
     let approval = run.asked().await;
     let reason = Some("use another file".to_owned());
@@ -70,7 +71,7 @@ async fn a_no_with_a_reason_goes_on_and_a_plain_no_ends_the_turn() {
         run.world.requests.lock().unwrap()[1].contents[2].function_responses().next().unwrap().to_text();
     assert!(told.contains("use another file"));
     assert_eq!(run.errors(), [ToolErrorKind::RefusedByPerson]);
-    run.world.replies.lock().unwrap().push(Reply::Calls(vec![("write", 1), ("read", 1)]));
+    run.world.replies.lock().unwrap().push(Answer::Calls(vec![("write", 1), ("read", 1)]));
     run.prompt("again").await;
     let approval = run.asked().await;
     run.session.answer(&approval, Outcome::Cancel { reason: None }, "me").await;
@@ -80,34 +81,49 @@ async fn a_no_with_a_reason_goes_on_and_a_plain_no_ends_the_turn() {
 #[tokio::test(start_paused = true)]
 async fn always_answers_the_same_question_that_is_open_already() {
     let calls = vec![("write", 1), ("write", 1), ("write", 2)];
-    let mut run = Run::new(vec![Reply::Calls(calls)], true);
+    let mut run = Run::new(vec![Answer::Calls(calls)], true);
     run.prompt("go").await;
     let first = run.asked().await;
     let (second, third) = (run.asked().await, run.asked().await);
     run.session.answer(&first, Outcome::ProceedAlways, "me").await;
     let late = run.session.answer(&second, Outcome::Cancel { reason: None }, "me").await;
-    assert!(matches!(late, Answered::Late { outcome: Outcome::ProceedOnce, .. }), "{late:?}");
+    assert!(matches!(late, Err(Refusal::Late { outcome: Outcome::ProceedOnce, .. })), "{late:?}");
     run.session.answer(&third, Outcome::ProceedOnce, "me").await;
     assert_eq!(run.end().await, TurnEnd::Finished);
     assert_eq!(*run.world.ran.lock().unwrap(), ["write 1", "write 1", "write 2"]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_always_that_was_not_offered_is_a_once() {
-    let step = || Reply::Calls(vec![("write", 9)]);
-    let mut run = Run::new(vec![step(), step()], true);
+async fn an_answer_that_does_not_fit_its_question_is_refused_and_the_question_stays() {
+    let calls = vec![("write", 9), ("question", 1)];
+    let mut run = Run::new(vec![Answer::Calls(calls), Answer::Text("ok")], true);
     run.prompt("go").await;
-    for _ in 0..2 {
-        let approval = run.asked().await;
-        run.session.answer(&approval, Outcome::ProceedAlways, "me").await;
+    let (write, question) = (run.asked().await, run.asked().await);
+    let answers = Outcome::Answers { answers: vec!["blue".to_owned()] };
+    let edit = Outcome::ModifyWithEditor { new_content: "x".to_owned() };
+    let misfits = [
+        (&write, Outcome::ProceedAlways),
+        (&write, Outcome::ProceedAlwaysAndSave),
+        (&write, Outcome::ProceedAlwaysServer),
+        (&write, edit),
+        (&write, answers.clone()),
+        (&question, Outcome::ProceedOnce),
+        (&question, Outcome::ProceedAlwaysTool),
+    ];
+    for (approval, outcome) in misfits {
+        let refused = run.session.answer(approval, outcome.clone(), "me").await;
+        assert!(matches!(refused, Err(Refusal::DoesNotFit { .. })), "{outcome:?}: {refused:?}");
     }
+    assert_eq!(run.session.answer(&write, Outcome::ProceedOnce, "me").await, Ok(()));
+    assert_eq!(run.session.answer(&question, answers, "me").await, Ok(()));
     assert_eq!(run.end().await, TurnEnd::Finished);
+    assert!(run.world.saved.lock().unwrap().is_empty());
 }
 
 #[tokio::test(start_paused = true)]
 async fn always_is_remembered_for_what_it_named() {
-    let step = || Reply::Calls(vec![("write", 1)]);
-    let mut run = Run::new(vec![step(), step(), Reply::Calls(vec![("write", 2)])], true);
+    let step = || Answer::Calls(vec![("write", 1)]);
+    let mut run = Run::new(vec![step(), step(), Answer::Calls(vec![("write", 2)])], true);
     run.prompt("go").await;
     let approval = run.asked().await;
     run.session.answer(&approval, Outcome::ProceedAlways, "me").await;
@@ -120,9 +136,9 @@ async fn always_is_remembered_for_what_it_named() {
 
 #[tokio::test(start_paused = true)]
 async fn a_question_reaches_the_person_even_when_everything_is_allowed() {
-    let replies = vec![Reply::Calls(vec![("question", 1)]), Reply::Text("thanks")];
+    let replies = vec![Answer::Calls(vec![("question", 1)]), Answer::Text("thanks")];
     let mut run = Run::new(replies, true);
-    run.session.send(Command::SetMode(ApprovalMode::Yolo)).await;
+    run.mode(ApprovalMode::Yolo).await;
     run.prompt("go").await;
     let asked = match run.until(|fact| matches!(fact, Fact::CallAsked(_))).await {
         Fact::CallAsked(asked) => asked,
@@ -131,7 +147,7 @@ async fn a_question_reaches_the_person_even_when_everything_is_allowed() {
     assert!(matches!(asked.confirmation.detail, ConfirmationDetail::AskUser { .. }));
     assert_eq!(asked.confirmation.always, None);
     let answers = Outcome::Answers { answers: vec!["blue".to_owned()] };
-    assert_eq!(run.session.answer(&asked.approval, answers, "me").await, Answered::Accepted);
+    assert_eq!(run.session.answer(&asked.approval, answers, "me").await, Ok(()));
     let ended = match run.until(|fact| matches!(fact, Fact::CallEnded(_))).await {
         Fact::CallEnded(ended) => ended,
         _ => unreachable!(),
@@ -142,9 +158,9 @@ async fn a_question_reaches_the_person_even_when_everything_is_allowed() {
 
 #[tokio::test(start_paused = true)]
 async fn a_question_is_refused_when_nobody_is_there() {
-    let replies = vec![Reply::Calls(vec![("question", 1)]), Reply::Text("well then")];
+    let replies = vec![Answer::Calls(vec![("question", 1)]), Answer::Text("well then")];
     let mut run = Run::new(replies, false);
-    run.session.send(Command::SetMode(ApprovalMode::Yolo)).await;
+    run.mode(ApprovalMode::Yolo).await;
     run.prompt("go").await;
     assert_eq!(run.end().await, TurnEnd::Finished);
     assert_eq!(run.statuses(), [CallStatus::Error]);

@@ -1,5 +1,6 @@
 //! A model, tools, rules and a journal that do as the test says.
 
+use charla_proto::RevertedFile;
 use charla_proto::tool::Tool as ToolTrait;
 use charla_proto::{
     Args, BoxFuture, Candidate, ChunkStream, Effect, EmbedRequest, EmbedResponse, FunctionDeclaration,
@@ -12,7 +13,7 @@ use super::*;
 
 /// What the model does when asked.
 #[derive(Clone, Debug)]
-pub(crate) enum Reply {
+pub(crate) enum Answer {
     Text(&'static str),
     Calls(Vec<(&'static str, u32)>),
     Fails,
@@ -25,7 +26,7 @@ pub(crate) enum Reply {
 /// Everything the fakes share with the test.
 #[derive(Default)]
 pub(crate) struct World {
-    pub(super) replies: Mutex<Vec<Reply>>,
+    pub(super) replies: Mutex<Vec<Answer>>,
     pub(super) requests: Mutex<Vec<GenerateRequest>>,
     pub(crate) journal: Mutex<Vec<Record>>,
     pub(super) ran: Mutex<Vec<String>>,
@@ -35,6 +36,10 @@ pub(crate) struct World {
     /// Who summarises; `None` fails.
     pub(super) summariser: Mutex<Option<Summariser>>,
     pub(super) summaries: Mutex<u32>,
+    /// What the model is instructed.
+    pub(super) instruction: Mutex<Option<fn(&Situation) -> String>>,
+    /// Rules the session had kept.
+    pub(super) saved: Mutex<Vec<String>>,
 }
 
 pub(super) type Summariser =
@@ -76,22 +81,22 @@ impl ContentGenerator for Model {
     fn stream<'a>(&'a self, request: &'a GenerateRequest) -> BoxFuture<'a, Result<ChunkStream, LlmError>> {
         self.0.requests.lock().unwrap().push(request.clone());
         let mut replies = self.0.replies.lock().unwrap();
-        let reply = if replies.is_empty() { Reply::Text("done") } else { replies.remove(0) };
+        let reply = if replies.is_empty() { Answer::Text("done") } else { replies.remove(0) };
         drop(replies);
         let parts = match &reply {
-            Reply::Text(text) => vec![Part::text(*text)],
-            Reply::Calls(calls) => calls.iter().map(|(name, n)| self.call(name, *n)).collect(),
-            Reply::Hangs => vec![Part::text("partial")],
-            Reply::Fails | Reply::TooLong => vec![],
+            Answer::Text(text) => vec![Part::text(*text)],
+            Answer::Calls(calls) => calls.iter().map(|(name, n)| self.call(name, *n)).collect(),
+            Answer::Hangs => vec![Part::text("partial")],
+            Answer::Fails | Answer::TooLong => vec![],
         };
         Box::pin(async move {
-            if matches!(reply, Reply::Fails) {
+            if matches!(reply, Answer::Fails) {
                 return Err(LlmError::new(LlmErrorKind::Server, "fake failure"));
             }
-            if matches!(reply, Reply::TooLong) {
+            if matches!(reply, Answer::TooLong) {
                 return Err(LlmError::new(LlmErrorKind::ContextOverflow, "too long"));
             }
-            let hangs = matches!(reply, Reply::Hangs);
+            let hangs = matches!(reply, Answer::Hangs);
             let candidate = Candidate {
                 content: Some(Content::new(Role::Model, parts)),
                 finish_reason: (!hangs).then_some(FinishReason::Stop),
@@ -166,7 +171,12 @@ impl ToolTrait for FakeTool {
                 tool: self.name.to_owned(),
                 args: Args::new(),
                 title: format!("{} {n}", self.name),
-                effects: vec![if reads { Effect::Read { path } } else { Effect::Write { path } }],
+                effects: vec![match self.name {
+                    "read" => Effect::Read { path },
+                    // Tool `serve` belongs to the server of its number.
+                    "serve" => Effect::Mcp { server: format!("server {n}"), tool: "serve".to_owned() },
+                    _ => Effect::Write { path },
+                }],
                 preview: match self.name {
                     "question" => Preview::Questions { questions: vec![Question::default()] },
                     _ => Preview::None,
@@ -295,24 +305,76 @@ impl JournalReader for MemoryJournal {
     }
 }
 
-pub(super) fn setup(world: &Arc<World>, somebody: bool) -> SessionSetup {
-    let tools = ["read", "write", "fail", "panic", "hang", "question"].map(|name| {
+/// Models by any name under `fake/`, and the same tools for all of them; what the session asked for is kept.
+pub(super) struct FakeHost {
+    pub(super) world: Arc<World>,
+    toolbox: Arc<dyn Toolbox>,
+}
+
+pub(super) fn model(world: &Arc<World>, reference: &str) -> BoundModel {
+    BoundModel::new(reference, Arc::new(Model(world.clone())))
+}
+
+impl Host for FakeHost {
+    fn bind<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<BoundModel, String>> {
+        let bound = match name.starts_with("fake/") {
+            true => Ok(model(&self.world, name)),
+            false => Err(format!("there is no `{name}`")),
+        };
+        Box::pin(std::future::ready(bound))
+    }
+
+    fn equip(&self, situation: &Situation) -> Equipment {
+        let instruction = self.world.instruction.lock().unwrap().map(|words| words(situation));
+        let instruction = instruction.map(|words| Arc::new(Content::user(words)));
+        Equipment { toolbox: self.toolbox.clone(), instruction }
+    }
+
+    fn save_rules<'a>(&'a self, rules: &'a str) -> BoxFuture<'a, Result<String, String>> {
+        self.world.saved.lock().unwrap().push(rules.to_owned());
+        Box::pin(std::future::ready(Ok("the rules of the test".to_owned())))
+    }
+
+    fn revert<'a>(
+        &'a self,
+        steps: Vec<RevertStep>,
+    ) -> BoxFuture<'a, Result<Box<dyn Reverted>, RevertProblem>> {
+        struct Done(Vec<RevertedFile>);
+        impl Reverted for Done {
+            fn files(&self) -> Vec<RevertedFile> {
+                self.0.clone()
+            }
+
+            fn withdraw(self: Box<Self>) -> Result<(), String> {
+                Ok(())
+            }
+        }
+        let files = steps.into_iter().map(|step| RevertedFile { change: step.change, mode: None });
+        let done: Box<dyn Reverted> = Box::new(Done(files.collect()));
+        Box::pin(std::future::ready(Ok(done)))
+    }
+}
+
+pub(super) fn setup(world: &Arc<World>) -> SessionSetup {
+    let tools = ["read", "write", "fail", "panic", "hang", "question", "serve"].map(|name| {
         let declaration = FunctionDeclaration { name: name.to_owned(), ..FunctionDeclaration::default() };
         let tool = FakeTool { name, world: world.clone(), declaration: Arc::new(declaration) };
         (name, Arc::new(tool))
     });
     SessionSetup {
-        generator: Arc::new(Model(world.clone())),
-        toolbox: Arc::new(FakeToolbox(HashMap::from(tools))),
+        host: Arc::new(FakeHost {
+            world: world.clone(),
+            toolbox: Arc::new(FakeToolbox(HashMap::from(tools))),
+        }),
+        model: model(world, "fake/m"),
         policy: Arc::new(Rules::default()),
         journal: Box::new(MemoryJournal(world.clone())),
-        tool_context: ToolContext::default(),
-        template: GenerateRequest::new("m", vec![]),
-        limits: Limits { steps: Some(20), ..Limits::default() },
-        somebody_to_ask: somebody,
-        isolation: "none".to_owned(),
-        window: None,
-        compression: Compression::default(),
+        clients: Clients::default(),
+        options: SessionOptions {
+            limits: Limits { steps: Some(20), ..Limits::default() },
+            isolation: "none".to_owned(),
+            ..SessionOptions::default()
+        },
         clock: || 0,
     }
 }

@@ -13,7 +13,7 @@ type Prompts = Vec<Weak<Content>>;
 async fn turns(run: &mut Run, count: usize) -> Prompts {
     let mut prompts = Prompts::new();
     for n in 0..count {
-        *run.world.replies.lock().unwrap() = vec![Reply::Calls(vec![("read", 1_000)])];
+        *run.world.replies.lock().unwrap() = vec![Answer::Calls(vec![("read", 1_000)])];
         run.prompt(&format!("turn {n}: read once more")).await;
         loop {
             let SessionEvent::Record(record) = run.event().await else { continue };
@@ -58,7 +58,7 @@ async fn two_thousand_turns_leave_only_what_is_sent_in_memory() {
     assert!(bounded.contents.len() < 20, "{} contents", bounded.contents.len());
     assert_eq!(bounded.sent(), folded.sent());
 
-    run.session.send(Command::Restore).await;
+    run.send(Command::Restore).await;
     let report = compression(&mut run).await;
     assert_eq!(report.messages, 8_000);
 }
@@ -81,11 +81,11 @@ async fn forgetting_changes_nothing_of_what_the_records_tell() {
     }
     assert!(forgetful.contents.len() < whole.contents.len());
     let seq = whole.seq + 1;
-    let restored = Record::new(seq, 0, Fact::Restored(charla_proto::Restored {}));
+    let restored = Record::new(seq, 0, Fact::Restored(charla_proto::Restored { by: None }));
     let mut lacking = forgetful.clone();
     lacking.apply(&restored);
     assert!(!lacking.is_whole());
-    let back = charla_proto::Rewound { to: journal[4].seq };
+    let back = charla_proto::Rewound { to: journal[4].seq, files: vec![], by: None };
     forgetful.apply(&Record::new(seq, 0, Fact::Rewound(back)));
     assert!(!forgetful.is_whole());
     whole.apply(&restored);
@@ -98,7 +98,7 @@ async fn a_subscriber_that_lags_far_behind_still_gets_every_record() {
     let mut run = start(&world, 100_000_000);
     let mut slow = run.session.subscribe();
     for _ in 0..60 {
-        *run.world.replies.lock().unwrap() = vec![Reply::Calls(vec![("read", 200_000)])];
+        *run.world.replies.lock().unwrap() = vec![Answer::Calls(vec![("read", 200_000)])];
         run.prompt("read").await;
         assert_eq!(run.end().await, TurnEnd::Finished);
     }
@@ -126,23 +126,23 @@ async fn a_process_that_dies_while_it_compresses_or_restores_leaves_the_conversa
     talk(&mut run).await;
     let whole = sent(&world);
     *world.room.lock().unwrap() = Some(0);
-    run.session.send(Command::Compress).await;
+    run.send(Command::Compress).await;
     broken(&mut run).await;
     assert_eq!(sent(&world), whole);
 
     *world.room.lock().unwrap() = None;
     let mut run = start(&world, 100_000);
-    run.session.send(Command::Compress).await;
+    run.send(Command::Compress).await;
     assert_eq!(compression(&mut run).await.status, CompressionStatus::Compressed);
     let short = sent(&world);
     *world.room.lock().unwrap() = Some(0);
-    run.session.send(Command::Restore).await;
+    run.send(Command::Restore).await;
     broken(&mut run).await;
     assert_eq!(sent(&world), short);
 
     *world.room.lock().unwrap() = None;
     let mut run = start(&world, 100_000);
-    run.session.send(Command::Restore).await;
+    run.send(Command::Restore).await;
     assert_eq!(compression(&mut run).await.status, CompressionStatus::Restored);
     assert_eq!(sent(&world), whole);
     run.prompt("and now?").await;

@@ -19,11 +19,13 @@ pub(super) fn counter() -> Counter {
 
 pub(super) fn start_with(world: &Arc<World>, window: Option<u32>, compression: Compression) -> Run {
     let conversation = Conversation::of(&*world.journal.lock().unwrap());
-    let window = window.map(|window| (window, counter()));
-    let setup = SessionSetup { window, compression, ..setup(world, true) };
+    let mut setup = setup(world);
+    setup.model = BoundModel { window, count: counter(), ..setup.model };
+    setup.options.compression = compression;
     let session = SessionHandle::start(setup, conversation);
+    let client = Some(session.attach());
     let events = session.subscribe();
-    Run { world: world.clone(), session, events }
+    Run { world: world.clone(), session, events, _client: client }
 }
 
 pub(super) fn start(world: &Arc<World>, window: u32) -> Run {
@@ -44,7 +46,7 @@ pub(super) const SNAPSHOT: &str = "<state_snapshot><overall_goal>Plant facts and
 pub(super) async fn talk(run: &mut Run) {
     for n in 0..10 {
         let long: &'static str = "Here is what I found out about it. ".repeat(20).leak();
-        run.world.replies.lock().unwrap().push(Reply::Text(long));
+        run.world.replies.lock().unwrap().push(Answer::Text(long));
         run.prompt(&format!("rule {n}: keep file-{n}.txt. Say more.")).await;
         assert_eq!(run.end().await, TurnEnd::Finished);
     }
@@ -62,7 +64,7 @@ fn last_request(run: &Run) -> String {
 
 pub(super) async fn compression(run: &mut Run) -> CompressionReport {
     loop {
-        if let SessionEvent::Delta(Delta::Compression(report)) = run.event().await {
+        if let SessionEvent::Turn(TurnEvent::ChatCompressed(report)) = run.event().await {
             return report;
         }
     }
@@ -70,7 +72,7 @@ pub(super) async fn compression(run: &mut Run) -> CompressionReport {
 
 async fn announced(run: &mut Run) -> PreCompress {
     loop {
-        if let SessionEvent::Delta(Delta::PreCompress(coming)) = run.event().await {
+        if let SessionEvent::Turn(TurnEvent::PreCompress(coming)) = run.event().await {
             return coming;
         }
     }
@@ -111,7 +113,7 @@ async fn a_compression_is_announced_before_it_is_tried() {
     world.summarise(SNAPSHOT);
     let mut run = start(&world, 100_000);
     talk(&mut run).await;
-    run.session.send(Command::Compress).await;
+    run.send(Command::Compress).await;
     let coming = announced(&mut run).await;
     assert_eq!((coming.trigger, coming.window), (CompressionTrigger::Manual, Some(100_000)));
     assert_eq!(coming.older + coming.kept, 20);
@@ -134,7 +136,7 @@ async fn threshold_and_kept_share_are_settings() {
         world.summarise(SNAPSHOT);
         let mut run = start_with(&world, Some(100_000), Compression { keep, ..Compression::default() });
         talk(&mut run).await;
-        run.session.send(Command::Compress).await;
+        run.send(Command::Compress).await;
         announced(&mut run).await.kept
     };
     assert!(kept(0.7).await > kept(0.2).await + 6);
@@ -158,7 +160,7 @@ async fn what_is_not_done_by_itself_is_still_done_when_asked_for() {
     let (kind, detail) = failed(&mut run).await;
     assert_eq!((kind, *world.summaries.lock().unwrap()), (LlmErrorKind::ContextOverflow, 0));
     assert!(detail.contains("the model's window has 2100"), "{detail}");
-    run.session.send(Command::Compress).await;
+    run.send(Command::Compress).await;
     assert_eq!(compression_of(&mut run).await, CompressionStatus::Compressed);
     run.prompt("now?").await;
     assert_eq!(run.end().await, TurnEnd::Finished);
@@ -202,7 +204,7 @@ async fn a_prompt_that_was_refused_does_not_stand_in_the_way_of_the_next() {
             );
         }
         // Nothing is lost: whoever has a larger window brings it back.
-        run.session.send(Command::Restore).await;
+        run.send(Command::Restore).await;
         assert_eq!(compression_of(&mut run).await, CompressionStatus::Restored);
     }
 }
@@ -211,7 +213,7 @@ async fn a_prompt_that_was_refused_does_not_stand_in_the_way_of_the_next() {
 async fn outputs_are_not_cut_for_a_prompt_that_cannot_fit_without_them() {
     let world = world();
     world.summarise("no snapshot");
-    *world.replies.lock().unwrap() = vec![Reply::Calls(vec![("read", 4_000)])];
+    *world.replies.lock().unwrap() = vec![Answer::Calls(vec![("read", 4_000)])];
     let mut run = start(&world, 3_000);
     run.prompt("read it").await;
     assert_eq!(run.end().await, TurnEnd::Finished);
@@ -233,11 +235,17 @@ async fn absurd_figures_of_a_server_do_not_stop_a_short_conversation() {
     let world = world();
     let usage = UsageMetadata { prompt_token_count: Some(u64::MAX), ..UsageMetadata::default() };
     let said = Arc::new(Content::model("Hello."));
-    let said = ModelContent { turn: 1, content: said, finish: Some(FinishReason::Stop), usage: Some(usage) };
+    let said = ModelContent {
+        turn: 1,
+        content: said,
+        finish: Some(FinishReason::Stop),
+        usage: Some(usage),
+        citations: vec![],
+    };
     let prompt = Arc::new(Content::user("hi"));
-    let ended = TurnEnded { turn: 1, end: TurnEnd::Finished, detail: None, error: None };
+    let ended = TurnEnded { turn: 1, end: TurnEnd::Finished, detail: None, error: None, by: None };
     let facts = [
-        Fact::TurnStarted(TurnStarted { turn: 1, prompt }),
+        Fact::TurnStarted(TurnStarted { turn: 1, prompt, id: String::new(), by: String::new() }),
         Fact::ModelContent(Box::new(said)),
         Fact::TurnEnded(Box::new(ended)),
     ];
@@ -253,11 +261,8 @@ async fn absurd_figures_of_a_server_do_not_stop_a_short_conversation() {
 async fn an_instruction_that_fills_the_window_is_named_and_costs_no_summary() {
     let world = world();
     world.summarise(SNAPSHOT);
-    let mut setup = SessionSetup { window: Some((700, counter())), ..setup(&world, true) };
-    setup.template.system_instruction = Some(Arc::new(Content::user("rule ".repeat(1_000))));
-    let session = SessionHandle::start(setup, Conversation::of(&*world.journal.lock().unwrap()));
-    let events = session.subscribe();
-    let mut run = Run { world: world.clone(), session, events };
+    *world.instruction.lock().unwrap() = Some(|_| "rule ".repeat(1_000));
+    let mut run = start(&world, 700);
     for _ in 0..3 {
         run.prompt("hello").await;
         let (kind, detail) = failed(&mut run).await;
@@ -271,7 +276,7 @@ async fn an_instruction_that_fills_the_window_is_named_and_costs_no_summary() {
 async fn a_huge_result_is_cut_and_the_model_is_told_where_the_whole_is() {
     let world = world();
     world.summarise(SNAPSHOT);
-    *world.replies.lock().unwrap() = vec![Reply::Calls(vec![("read", 1), ("read", 60_000)])];
+    *world.replies.lock().unwrap() = vec![Answer::Calls(vec![("read", 1), ("read", 60_000)])];
     let mut run = start(&world, 3_000);
     run.prompt("read it").await;
     let report = compression(&mut run).await;
@@ -296,22 +301,22 @@ async fn a_huge_result_is_cut_and_the_model_is_told_where_the_whole_is() {
 #[tokio::test(start_paused = true)]
 async fn a_cut_result_that_is_rewound_leaves_nothing_to_restore() {
     let world = world();
-    *world.replies.lock().unwrap() = vec![Reply::Calls(vec![("read", 60_000)])];
+    *world.replies.lock().unwrap() = vec![Answer::Calls(vec![("read", 60_000)])];
     let mut run = start(&world, 3_000);
     run.prompt("read it").await;
     assert_eq!(run.end().await, TurnEnd::Finished);
     let mut conversation = Conversation::of(&*world.journal.lock().unwrap());
-    assert!(conversation.is_shortened());
-    let rewound = charla_proto::Rewound { to: conversation.turn_starts().next().unwrap() };
+    assert!(conversation.shortening.is_any());
+    let rewound = charla_proto::Rewound { to: conversation.contents[0].0, files: vec![], by: None };
     conversation.apply(&Record::new(conversation.seq + 1, 0, Fact::Rewound(rewound)));
-    assert!(!conversation.is_shortened());
+    assert!(!conversation.shortening.is_any());
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_turn_of_many_steps_is_compressed_within_and_keeps_its_prompt() {
     let world = world();
     world.summarise(SNAPSHOT);
-    *world.replies.lock().unwrap() = (0..12).map(|n| Reply::Calls(vec![("read", 1_000 + n)])).collect();
+    *world.replies.lock().unwrap() = (0..12).map(|n| Answer::Calls(vec![("read", 1_000 + n)])).collect();
     let mut run = start(&world, 3_000);
     run.prompt("read them all, and mind the gap").await;
     assert_eq!(run.end().await, TurnEnd::Finished);
@@ -331,12 +336,12 @@ async fn a_compression_is_taken_back_with_one_command() {
     world.summarise(SNAPSHOT);
     let before = sent(&world);
     for _ in 0..2 {
-        run.session.send(Command::Compress).await;
+        run.send(Command::Compress).await;
         let report = compression(&mut run).await;
         assert_eq!(report.status, CompressionStatus::Compressed);
         assert!(report.after < report.before);
     }
-    run.session.send(Command::Restore).await;
+    run.send(Command::Restore).await;
     let report = compression(&mut run).await;
     assert_eq!((report.status, report.messages), (CompressionStatus::Restored, 20));
     assert_eq!(sent(&world), before);
@@ -345,7 +350,7 @@ async fn a_compression_is_taken_back_with_one_command() {
     let contents = world.requests.lock().unwrap().last().unwrap().contents.clone();
     assert_eq!(contents.len(), 21);
     assert!(before.iter().map(|said| &said.1).zip(&contents).all(|(a, b)| a == b));
-    run.session.send(Command::Restore).await;
+    run.send(Command::Restore).await;
     assert_eq!(compression_of(&mut run).await, CompressionStatus::NothingToRestore);
 }
 
@@ -355,7 +360,7 @@ async fn a_resumed_session_is_still_compressed() {
     world.summarise(SNAPSHOT);
     let mut run = start(&world, 100_000);
     talk(&mut run).await;
-    run.session.send(Command::Compress).await;
+    run.send(Command::Compress).await;
     compression(&mut run).await;
     drop(run);
     let mut again = start(&world, 100_000);
@@ -372,8 +377,8 @@ async fn what_is_asked_for_during_a_turn_waits_for_its_end() {
     let mut run = start(&world, 100_000);
     talk(&mut run).await;
     run.prompt("first").await;
-    run.session.send(Command::Compress).await;
-    run.session.send(Command::Restore).await;
+    run.send(Command::Compress).await;
+    run.send(Command::Restore).await;
     run.prompt("second").await;
     assert_eq!(run.end().await, TurnEnd::Finished);
     assert_eq!(compression_of(&mut run).await, CompressionStatus::Compressed);
@@ -387,8 +392,8 @@ async fn a_summary_that_was_asked_for_can_be_cancelled() {
     let mut run = start(&world, 100_000);
     talk(&mut run).await;
     let before = sent(&world);
-    run.session.send(Command::Compress).await;
-    run.session.send(Command::Cancel).await;
+    run.send(Command::Compress).await;
+    run.cancel().await;
     assert_eq!(compression_of(&mut run).await, CompressionStatus::Cancelled);
     assert_eq!(sent(&world), before);
 }

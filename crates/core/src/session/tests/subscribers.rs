@@ -26,7 +26,7 @@ async fn a_slow_subscriber_loses_deltas_but_no_record() {
 
 #[tokio::test(start_paused = true)]
 async fn a_follower_tells_one_turn_from_prompt_to_end() {
-    let run = Run::new(vec![Reply::Calls(vec![("read", 1)]), Reply::Text("ok")], true);
+    let run = Run::new(vec![Answer::Calls(vec![("read", 1)]), Answer::Text("ok")], true);
     let mut follower = Follower::new(run.session.subscribe());
     run.prompt("go").await;
     let mut told = Vec::new();

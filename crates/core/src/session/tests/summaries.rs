@@ -63,7 +63,7 @@ async fn a_useless_summary_leaves_the_history_as_it_was_and_the_next_prompt_work
         talk(&mut run).await;
         *world.summariser.lock().unwrap() = Some(summariser);
         let before = sent(&world);
-        run.session.send(Command::Compress).await;
+        run.send(Command::Compress).await;
         let CompressionReport { status, before: tokens, after, .. } = compression(&mut run).await;
         assert_eq!((status, tokens), (expected, after), "{name}");
         assert_eq!(sent(&world), before, "{name}");
@@ -86,7 +86,7 @@ async fn a_prompt_never_costs_more_than_two_summaries() {
         let mut run = start(&world, 700);
         for n in 0..12 {
             let before = *world.summaries.lock().unwrap();
-            *world.replies.lock().unwrap() = vec![Reply::Calls(vec![("read", 1_000)]); 4];
+            *world.replies.lock().unwrap() = vec![Answer::Calls(vec![("read", 1_000)]); 4];
             run.prompt(&format!("rule {n} {}", "words ".repeat(50))).await;
             run.end().await;
             assert!(*world.summaries.lock().unwrap() - before <= 2, "{name}, prompt {n}");
@@ -106,7 +106,7 @@ async fn a_failure_is_not_paid_for_again_until_the_conversation_has_grown() {
         talk(&mut run).await;
         for n in 0..8 {
             let long: &'static str = "Here is what I found out about it. ".repeat(20).leak();
-            world.replies.lock().unwrap().push(Reply::Text(long));
+            world.replies.lock().unwrap().push(Answer::Text(long));
             run.prompt(&format!("and {n}?")).await;
             assert_eq!(run.end().await, TurnEnd::Finished, "{name}");
             run = start(&world, 4_000);
@@ -137,7 +137,7 @@ async fn when_nothing_can_be_said_without_it_a_passing_failure_is_tried_once_mor
 
     // A wrong key does not pass.
     *world.summariser.lock().unwrap() = Some(fails(LlmErrorKind::Auth));
-    run.session.send(Command::Restore).await;
+    run.send(Command::Restore).await;
     compression(&mut run).await;
     run.prompt("and on").await;
     assert_eq!(run.end().await, TurnEnd::Error);
@@ -150,7 +150,7 @@ async fn a_provider_that_refuses_the_length_is_asked_again_with_less() {
     world.summarise(SNAPSHOT);
     let mut run = start_with(&world, None, Compression::default());
     talk(&mut run).await;
-    world.replies.lock().unwrap().push(Reply::TooLong);
+    world.replies.lock().unwrap().push(Answer::TooLong);
     run.prompt("go on").await;
     assert_eq!(compression(&mut run).await.status, CompressionStatus::Compressed);
     assert_eq!(run.end().await, TurnEnd::Finished);
@@ -158,7 +158,7 @@ async fn a_provider_that_refuses_the_length_is_asked_again_with_less() {
 
     // One that refuses everything ends the turn, and is not asked for ever.
     let asked = world.requests.lock().unwrap().len();
-    *world.replies.lock().unwrap() = vec![Reply::TooLong; 50];
+    *world.replies.lock().unwrap() = vec![Answer::TooLong; 50];
     run.prompt("and on").await;
     assert_eq!(run.end().await, TurnEnd::Error);
     assert!(world.requests.lock().unwrap().len() - asked <= 3);

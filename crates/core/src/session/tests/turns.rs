@@ -6,7 +6,7 @@ use super::*;
 
 #[tokio::test(start_paused = true)]
 async fn a_turn_runs_tools_until_the_model_stops() {
-    let mut run = Run::new(vec![Reply::Calls(vec![("read", 1), ("read", 2)]), Reply::Text("ok")], true);
+    let mut run = Run::new(vec![Answer::Calls(vec![("read", 1), ("read", 2)]), Answer::Text("ok")], true);
     run.prompt("go").await;
     assert_eq!(run.end().await, TurnEnd::Finished);
     assert_eq!(run.statuses(), [CallStatus::Success, CallStatus::Success]);
@@ -19,7 +19,7 @@ async fn a_turn_runs_tools_until_the_model_stops() {
 
 #[tokio::test(start_paused = true)]
 async fn a_call_is_marked_as_running_before_it_runs() {
-    let mut run = Run::new(vec![Reply::Calls(vec![("write", 1)])], true);
+    let mut run = Run::new(vec![Answer::Calls(vec![("write", 1)])], true);
     run.prompt("go").await;
     let approval = run.asked().await;
     assert!(run.world.ran.lock().unwrap().is_empty());
@@ -36,15 +36,15 @@ async fn a_call_is_marked_as_running_before_it_runs() {
 
 #[tokio::test(start_paused = true)]
 async fn cancelling_stops_the_model_and_keeps_what_was_shown() {
-    let mut run = Run::new(vec![Reply::Hangs], true);
+    let mut run = Run::new(vec![Answer::Hangs], true);
     run.prompt("go").await;
     loop {
-        if let SessionEvent::Delta(Delta::Content(text)) = run.event().await {
+        if let SessionEvent::Turn(TurnEvent::Content { content: text, .. }) = run.event().await {
             assert_eq!(text, "partial");
             break;
         }
     }
-    run.session.send(Command::Cancel).await;
+    run.cancel().await;
     assert_eq!(run.end().await, TurnEnd::Cancelled);
     run.prompt("next").await;
     assert_eq!(run.end().await, TurnEnd::Finished);
@@ -54,11 +54,11 @@ async fn cancelling_stops_the_model_and_keeps_what_was_shown() {
 
 #[tokio::test(start_paused = true)]
 async fn cancelling_stops_running_tools_and_answers_the_waiting_ones() {
-    let mut run = Run::new(vec![Reply::Calls(vec![("hang", 1), ("write", 2), ("read", 3)])], true);
-    run.session.send(Command::SetMode(ApprovalMode::Yolo)).await;
+    let mut run = Run::new(vec![Answer::Calls(vec![("hang", 1), ("write", 2), ("read", 3)])], true);
+    run.mode(ApprovalMode::Yolo).await;
     run.prompt("go").await;
     run.until(|fact| matches!(fact, Fact::CallStarted(_))).await;
-    run.session.send(Command::Cancel).await;
+    run.cancel().await;
     assert_eq!(run.end().await, TurnEnd::Cancelled);
     assert_eq!(run.statuses(), [CallStatus::Cancelled; 3]);
     assert_eq!(run.errors(), [ToolErrorKind::Cancelled; 3]);
@@ -67,7 +67,7 @@ async fn cancelling_stops_running_tools_and_answers_the_waiting_ones() {
 
 #[tokio::test(start_paused = true)]
 async fn a_model_that_goes_in_circles_is_told_refused_and_stopped() {
-    let replies = (0..10).map(|_| Reply::Calls(vec![("read", 1)])).collect();
+    let replies = (0..10).map(|_| Answer::Calls(vec![("read", 1)])).collect();
     let mut run = Run::new(replies, true);
     run.prompt("go").await;
     assert_eq!(run.end().await, TurnEnd::Loop);
@@ -81,7 +81,7 @@ async fn a_model_that_goes_in_circles_is_told_refused_and_stopped() {
 
 #[tokio::test(start_paused = true)]
 async fn a_limit_ends_the_turn_with_its_name() {
-    let replies = (100..130).map(|n| Reply::Calls(vec![("read", n)])).collect();
+    let replies = (100..130).map(|n| Answer::Calls(vec![("read", n)])).collect();
     let mut run = Run::new(replies, true);
     run.prompt("go").await;
     assert_eq!(run.end().await, TurnEnd::StepLimit);
@@ -90,8 +90,8 @@ async fn a_limit_ends_the_turn_with_its_name() {
 
 #[tokio::test(start_paused = true)]
 async fn a_call_found_running_after_a_crash_is_told_as_interrupted_and_not_run_again() {
-    let mut run = Run::new(vec![Reply::Calls(vec![("hang", 1)])], true);
-    run.session.send(Command::SetMode(ApprovalMode::Yolo)).await;
+    let mut run = Run::new(vec![Answer::Calls(vec![("hang", 1)])], true);
+    run.mode(ApprovalMode::Yolo).await;
     run.prompt("go").await;
     run.until(|fact| matches!(fact, Fact::CallStarted(_))).await;
     let mut again = Run::resume(run.world.clone(), true);
@@ -114,7 +114,7 @@ async fn a_model_is_told_with_the_next_prompt_what_was_undone_meanwhile() {
         change: FileChange { path: "/w/hello.txt".into(), before: Some("1".into()), after: None },
         mode: None,
     };
-    let fact = Fact::ChangesUndone(ChangesReverted { turn: 1, files: vec![file] });
+    let fact = Fact::ChangesUndone(ChangesReverted { turn: 1, files: vec![file], by: None });
     let world = run.world.clone();
     drop(run);
     let seq = world.journal.lock().unwrap().last().unwrap().seq + 1;

@@ -1,0 +1,64 @@
+use super::*;
+use crate::{PromptWithdrawn, Rewound};
+
+fn conversation(facts: Vec<Fact>) -> Conversation {
+    let records: Vec<Record> =
+        facts.into_iter().zip(1..).map(|(fact, seq)| Record::new(seq, 0, fact)).collect();
+    Conversation::of(&records)
+}
+
+fn started(turn: u64, id: &str, text: &str) -> Fact {
+    let prompt = Arc::new(Content::user(text));
+    Fact::TurnStarted(TurnStarted { turn, prompt, id: id.to_owned(), by: "me".to_owned() })
+}
+
+fn queued(id: &str) -> Fact {
+    let content = Arc::new(Content::user(id));
+    let delivery = Delivery::Join;
+    Fact::PromptQueued(PromptQueued { prompt: id.to_owned(), content, delivery, by: "me".to_owned() })
+}
+
+fn ended(turn: u64, end: TurnEnd) -> Fact {
+    Fact::TurnEnded(Box::new(TurnEnded { turn, end, detail: None, error: None, by: None }))
+}
+
+#[test]
+fn a_prompt_taken_back_before_any_answer_is_kept_and_not_sent() {
+    let facts = vec![started(1, "p1", "wrong"), ended(1, TurnEnd::Withdrawn), started(2, "p3", "right")];
+    let conversation = conversation(facts);
+    assert_eq!(conversation.contents.len(), 2);
+    let sent: Vec<String> = conversation.sent().iter().map(|(_, content)| content.text()).collect();
+    assert_eq!(sent, ["right"]);
+}
+
+#[test]
+fn a_waiting_prompt_leaves_the_queue_by_joining_starting_or_being_withdrawn() {
+    let join = Fact::PromptJoined(PromptJoined {
+        turn: 1,
+        prompt: "p2".to_owned(),
+        content: Arc::new(Content::user("p2")),
+        by: "me".to_owned(),
+    });
+    let withdraw = Fact::PromptWithdrawn(PromptWithdrawn { prompt: "p3".to_owned(), by: "me".to_owned() });
+    let facts = vec![started(1, "p1", "go"), queued("p2"), queued("p3"), queued("p4"), queued("p5")];
+    let before = conversation(facts.clone());
+    assert_eq!(before.queue.len(), 4);
+    let ends = [join, withdraw, ended(1, TurnEnd::Finished), started(2, "p4", "p4")];
+    let after = conversation(facts.into_iter().chain(ends).collect());
+    let waiting: Vec<&str> = after.queue.iter().map(|queued| queued.id.as_str()).collect();
+    assert_eq!(waiting, ["p5"]);
+    assert_eq!(after.contents.len(), 3);
+}
+
+#[test]
+fn a_rewind_gives_the_turns_their_numbers_back() {
+    let facts = vec![
+        started(1, "p1", "one"),
+        ended(1, TurnEnd::Finished),
+        started(2, "p3", "two"),
+        ended(2, TurnEnd::Finished),
+        Fact::Rewound(Rewound { to: 1, files: Vec::new(), by: None }),
+    ];
+    let conversation = conversation(facts);
+    assert_eq!((conversation.past.count, conversation.contents.len()), (1, 1));
+}
