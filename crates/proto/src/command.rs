@@ -35,7 +35,7 @@ pub enum Command {
     /// Stops something.
     Cancel {
         /// What.
-        #[serde(default, flatten)]
+        #[serde(default)]
         target: CancelTarget,
     },
     /// Answers a question.
@@ -94,16 +94,13 @@ pub enum Delivery {
 
 /// What a cancel stops.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "target", rename_all = "snake_case")]
+#[serde(rename_all = "snake_case")]
 pub enum CancelTarget {
     /// The running turn; prompts that wait are said afterwards.
     #[default]
     Turn,
-    /// One waiting prompt.
-    Prompt {
-        /// Its id.
-        prompt: String,
-    },
+    /// The waiting prompt of this id.
+    Prompt(String),
     /// The running turn and the waiting prompts of the one who cancels.
     Mine,
 }
@@ -252,7 +249,7 @@ mod tests {
             Command::prompt(Content::user("hello")),
             Command::Prompt { content: Content::user("later"), delivery: Delivery::AfterTurn },
             Command::Continue,
-            Command::Cancel { target: CancelTarget::Prompt { prompt: "p7".to_owned() } },
+            Command::Cancel { target: CancelTarget::Prompt("p7".to_owned()) },
             Command::Cancel { target: CancelTarget::Mine },
             Command::SetMode { mode: ApprovalMode::Plan },
             Command::SetModel { model: "a/b".to_owned() },

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ApprovalMode, CallAsked, Content, OpenCall, QueuedPrompt, UsageMetadata};
+use crate::{ApprovalMode, CallAsked, CallStatus, Content, OpenCall, QueuedPrompt, UsageMetadata};
 
 /// A session as it is right after record `seq`, with what its running step has shown so far.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -83,6 +83,9 @@ pub struct RunningStep {
     /// Thoughts.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub thoughts: String,
+    /// Where each call of the step stands, by call: finer than the records tell.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub statuses: BTreeMap<String, CallStatus>,
     /// The end of what each running tool has shown, by call.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub live: BTreeMap<String, String>,

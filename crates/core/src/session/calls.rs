@@ -349,7 +349,10 @@ impl<'a> Calls<'a> {
 
     fn advance(&mut self, index: usize, to: CallStatus) {
         // The moves made here are all legal; one that were not is dropped rather than made.
-        let _ = self.scheduler.advance(index, to);
+        if self.scheduler.advance(index, to).is_ok() {
+            let call = self.call(index).id.unwrap_or_default();
+            self.session.ledger.publisher.running.statuses.insert(call, to);
+        }
     }
 
     /// Starts whatever may start. A call is marked as running, durably, before it runs.

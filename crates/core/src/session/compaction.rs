@@ -6,7 +6,7 @@ use std::time::Duration;
 use charla_proto::{
     Compressed, CompressionFailed, CompressionReport, CompressionStatus, CompressionTrigger, Content, Fact,
     GenerateRequest, GenerateResponse, Hint, LlmError, LlmErrorKind, OutputsCut, Phase, PreCompress,
-    Restored, Role, TurnEvent, WindowPart,
+    Restored, Role, TurnEvent, UsageMetadata, WindowPart,
 };
 
 use super::ending::{Ending, Stop};
@@ -71,7 +71,7 @@ impl<'a> Compaction<'a> {
             let automatic = self.session.options.compression.automatic;
             if automatic
                 && self.may_summarize(&full)
-                && let Some(plan) = self.plan(full.tokens)
+                && let Some(plan) = self.plan(full.tokens, CompressionTrigger::Auto)
             {
                 match self.summarize(plan).await? {
                     Some(by) => return Ok(Some(self.session.cancelled(by))),
@@ -117,7 +117,7 @@ impl<'a> Compaction<'a> {
             let tried = summaries > 0 && self.last_failure().is_some();
             if !tried
                 && summaries < ATTEMPTS
-                && let Some(plan) = self.plan(before)
+                && let Some(plan) = self.plan(before, CompressionTrigger::Auto)
             {
                 let cancelled = self.summarize(plan).await?;
                 return Ok(cancelled.map(|by| self.session.cancelled(by)));
@@ -137,7 +137,7 @@ impl<'a> Compaction<'a> {
         let request = self.session.request();
         let before = self.count(&request);
         self.session.efforts.summaries = 0;
-        let status = match self.plan(before) {
+        let status = match self.plan(before, CompressionTrigger::Manual) {
             None => CompressionStatus::NotNeeded,
             // Nothing has been changed yet: the summary is dropped with its request.
             Some(plan) => match self.summarize(plan).await? {
@@ -261,11 +261,7 @@ impl<'a> Compaction<'a> {
 
     /// What to ask for a summary of the older part; nothing when there is none to cut off, or when no summary
     /// could help.
-    fn plan(&mut self, tokens: u64) -> Option<Plan> {
-        let trigger = match self.session.phase {
-            Phase::Idle | Phase::Open => CompressionTrigger::Manual,
-            _ => CompressionTrigger::Auto,
-        };
+    fn plan(&mut self, tokens: u64, trigger: CompressionTrigger) -> Option<Plan> {
         let next = self.session.request();
         let cut = self.choose_cut(&next, trigger)?;
         let model = &self.session.binding.model;
@@ -301,6 +297,7 @@ impl<'a> Compaction<'a> {
     /// was. Comes back with who cancelled, if somebody did.
     async fn summarize(&mut self, plan: Plan) -> Result<Option<String>, Stop> {
         let mut pause = Duration::ZERO;
+        let mut usage = None;
         loop {
             self.session.efforts.summaries += 1;
             self.announce(&plan);
@@ -308,7 +305,9 @@ impl<'a> Compaction<'a> {
                 Summary::Came(answer) => answer,
                 Summary::Cancelled { by } => return Ok(Some(by)),
             };
-            let usage = answer.as_ref().ok().and_then(|answer| answer.usage_metadata.clone());
+            if let Some(cost) = answer.as_ref().ok().and_then(|answer| answer.usage_metadata.as_ref()) {
+                usage.get_or_insert_with(UsageMetadata::default).add(cost);
+            }
             let compressed = match answer {
                 Ok(answer) => self.compressed(&answer, &plan),
                 Err(error) if error.kind == LlmErrorKind::InvalidStream => {

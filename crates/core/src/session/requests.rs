@@ -140,10 +140,10 @@ impl Requests<'_> {
             CancelTarget::Mine => {
                 queue.iter().filter(|queued| queued.by == by).map(|queued| queued.id.clone()).collect()
             }
-            CancelTarget::Prompt { prompt } if queue.iter().any(|queued| queued.id == *prompt) => {
+            CancelTarget::Prompt(prompt) if queue.iter().any(|queued| queued.id == *prompt) => {
                 vec![prompt.clone()]
             }
-            CancelTarget::Prompt { prompt } => {
+            CancelTarget::Prompt(prompt) => {
                 let what = format!("waiting prompt `{prompt}`");
                 let _ = reply.send(Reply::Refused(Refusal::Unknown { what }));
                 return Ok(Signal::Nothing);
@@ -155,7 +155,7 @@ impl Requests<'_> {
         }
         let _ = reply.send(Reply::Done);
         Ok(match target {
-            CancelTarget::Prompt { .. } => Signal::Nothing,
+            CancelTarget::Prompt(_) => Signal::Nothing,
             CancelTarget::Turn | CancelTarget::Mine => Signal::Cancel { by },
         })
     }

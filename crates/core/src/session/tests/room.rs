@@ -392,8 +392,8 @@ async fn a_summary_that_was_asked_for_can_be_cancelled() {
     let mut run = start(&world, 100_000);
     talk(&mut run).await;
     let before = sent(&world);
-    run.send(Command::Compress).await;
-    run.cancel().await;
+    // The summary is begun before the cancellation is heard.
+    tokio::join!(run.send(Command::Compress), run.cancel());
     assert_eq!(compression_of(&mut run).await, CompressionStatus::Cancelled);
     assert_eq!(sent(&world), before);
 }

@@ -96,8 +96,9 @@ async fn a_call_found_running_after_a_crash_is_told_as_interrupted_and_not_run_a
     run.until(|fact| matches!(fact, Fact::CallStarted(_))).await;
     let mut again = Run::resume(run.world.clone(), true);
     again.prompt("what happened?").await;
-    assert_eq!(again.end().await, TurnEnd::Interrupted);
     assert_eq!(again.end().await, TurnEnd::Finished);
+    assert_eq!(again.errors(), [ToolErrorKind::Interrupted]);
+    assert_eq!(*again.world.ran.lock().unwrap(), ["hang 1"]);
     assert_eq!(again.errors(), [ToolErrorKind::Interrupted]);
     let requests = again.world.requests.lock().unwrap();
     let last = requests.last().unwrap();
