@@ -65,7 +65,7 @@ async fn a_no_with_a_reason_goes_on_and_a_plain_no_ends_the_turn() {
     run.prompt("go").await;
     let approval = run.asked().await;
     let reason = Some("use another file".to_owned());
-    run.session.answer(&approval, Outcome::Cancel { reason }, "me").await;
+    run.session.answer(&approval, Outcome::Cancel { reason }, "me").await.unwrap();
     assert_eq!(run.end().await, TurnEnd::Finished);
     let told =
         run.world.requests.lock().unwrap()[1].contents[2].function_responses().next().unwrap().to_text();
@@ -74,7 +74,7 @@ async fn a_no_with_a_reason_goes_on_and_a_plain_no_ends_the_turn() {
     run.world.replies.lock().unwrap().push(Answer::Calls(vec![("write", 1), ("read", 1)]));
     run.prompt("again").await;
     let approval = run.asked().await;
-    run.session.answer(&approval, Outcome::Cancel { reason: None }, "me").await;
+    run.session.answer(&approval, Outcome::Cancel { reason: None }, "me").await.unwrap();
     assert_eq!(run.end().await, TurnEnd::Cancelled);
 }
 
@@ -85,10 +85,10 @@ async fn always_answers_the_same_question_that_is_open_already() {
     run.prompt("go").await;
     let first = run.asked().await;
     let (second, third) = (run.asked().await, run.asked().await);
-    run.session.answer(&first, Outcome::ProceedAlways, "me").await;
+    run.session.answer(&first, Outcome::ProceedAlways, "me").await.unwrap();
     let late = run.session.answer(&second, Outcome::Cancel { reason: None }, "me").await;
     assert!(matches!(late, Err(Refusal::Late { outcome: Outcome::ProceedOnce, .. })), "{late:?}");
-    run.session.answer(&third, Outcome::ProceedOnce, "me").await;
+    run.session.answer(&third, Outcome::ProceedOnce, "me").await.unwrap();
     assert_eq!(run.end().await, TurnEnd::Finished);
     assert_eq!(*run.world.ran.lock().unwrap(), ["write 1", "write 1", "write 2"]);
 }
@@ -126,11 +126,11 @@ async fn always_is_remembered_for_what_it_named() {
     let mut run = Run::new(vec![step(), step(), Answer::Calls(vec![("write", 2)])], true);
     run.prompt("go").await;
     let approval = run.asked().await;
-    run.session.answer(&approval, Outcome::ProceedAlways, "me").await;
+    run.session.answer(&approval, Outcome::ProceedAlways, "me").await.unwrap();
     // The second `write 1` runs unasked; `write 2` asks.
     let approval = run.asked().await;
     assert_eq!(*run.world.ran.lock().unwrap(), ["write 1", "write 1"]);
-    run.session.answer(&approval, Outcome::Cancel { reason: None }, "me").await;
+    run.session.answer(&approval, Outcome::Cancel { reason: None }, "me").await.unwrap();
     assert_eq!(run.end().await, TurnEnd::Cancelled);
 }
 

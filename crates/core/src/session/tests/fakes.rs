@@ -1,13 +1,13 @@
 //! A model, tools, rules and a journal that do as the test says.
 
-use charla_proto::RevertedFile;
 use charla_proto::tool::Tool as ToolTrait;
 use charla_proto::{
     Args, BoxFuture, Candidate, ChunkStream, Effect, EmbedRequest, EmbedResponse, FunctionDeclaration,
     Invocation, JournalReader, Lane, Missing, Plan, Preview, Question, RunContext, StreamEvent, TokenCount,
     ToolError, ToolErrorKind, ToolOutput, Verdict,
 };
-use futures_util::stream;
+use charla_proto::{FileChange, RevertedFile};
+use futures_util::{StreamExt as _, stream};
 
 use super::*;
 
@@ -19,8 +19,14 @@ pub(crate) enum Answer {
     Fails,
     /// The conversation is too long for it.
     TooLong,
-    /// Says something and then nothing more.
+    /// Says something and then nothing more, until it is woken to finish.
     Hangs,
+    /// Says nothing at all.
+    Silence,
+    /// Counts up in single characters; half way it waits to be woken.
+    Stream(u32),
+    /// Says this and ends for this reason.
+    Ends(&'static str, FinishReason),
 }
 
 /// Everything the fakes share with the test.
@@ -36,6 +42,11 @@ pub(crate) struct World {
     /// Who summarises; `None` fails.
     pub(super) summariser: Mutex<Option<Summariser>>,
     pub(super) summaries: Mutex<u32>,
+    /// A model that hangs ends its answer when it is woken.
+    pub(super) finish: Mutex<bool>,
+    pub(super) wake: tokio::sync::Notify,
+    /// What the tool `drift` would do changes with this.
+    pub(super) drift: Mutex<u32>,
     /// What the model is instructed.
     pub(super) instruction: Mutex<Option<fn(&Situation) -> String>>,
     /// Rules the session had kept.
@@ -62,6 +73,15 @@ impl World {
     }
 }
 
+fn piece(parts: Vec<Part>, finish: Option<FinishReason>) -> Result<StreamEvent, LlmError> {
+    let candidate = Candidate {
+        content: Some(Content::new(Role::Model, parts)),
+        finish_reason: finish,
+        ..Candidate::default()
+    };
+    Ok(StreamEvent::Chunk(GenerateResponse { candidates: vec![candidate], ..GenerateResponse::default() }))
+}
+
 struct Model(Arc<World>);
 
 impl ContentGenerator for Model {
@@ -84,36 +104,40 @@ impl ContentGenerator for Model {
         let reply = if replies.is_empty() { Answer::Text("done") } else { replies.remove(0) };
         drop(replies);
         let parts = match &reply {
-            Answer::Text(text) => vec![Part::text(*text)],
+            Answer::Text(text) | Answer::Ends(text, _) => vec![Part::text(*text)],
             Answer::Calls(calls) => calls.iter().map(|(name, n)| self.call(name, *n)).collect(),
             Answer::Hangs => vec![Part::text("partial")],
-            Answer::Fails | Answer::TooLong => vec![],
+            Answer::Fails | Answer::TooLong | Answer::Silence | Answer::Stream(_) => vec![],
         };
+        let world = self.0.clone();
         Box::pin(async move {
-            if matches!(reply, Answer::Fails) {
-                return Err(LlmError::new(LlmErrorKind::Server, "fake failure"));
-            }
-            if matches!(reply, Answer::TooLong) {
-                return Err(LlmError::new(LlmErrorKind::ContextOverflow, "too long"));
-            }
-            let hangs = matches!(reply, Answer::Hangs);
-            let candidate = Candidate {
-                content: Some(Content::new(Role::Model, parts)),
-                finish_reason: (!hangs).then_some(FinishReason::Stop),
-                ..Candidate::default()
-            };
-            let chunk = GenerateResponse { candidates: vec![candidate], ..GenerateResponse::default() };
-            let stream = stream::iter([Ok(StreamEvent::Chunk(chunk))]);
-            let tail = stream::once(async move {
-                if hangs {
-                    std::future::pending::<()>().await;
+            let stop = FinishReason::Stop;
+            let pieces: ChunkStream = match reply {
+                Answer::Fails => return Err(LlmError::new(LlmErrorKind::Server, "fake failure")),
+                Answer::TooLong => return Err(LlmError::new(LlmErrorKind::ContextOverflow, "too long")),
+                Answer::Silence => Box::pin(stream::pending()),
+                Answer::Ends(_, finish) => Box::pin(stream::iter([piece(parts, Some(finish))])),
+                Answer::Hangs => {
+                    let woken = stream::once(async move {
+                        while !*world.finish.lock().unwrap() {
+                            world.wake.notified().await;
+                        }
+                        piece(vec![], Some(stop))
+                    });
+                    Box::pin(stream::iter([piece(parts, None)]).chain(woken))
                 }
-                Err(LlmError::new(LlmErrorKind::Server, "never reached"))
-            });
-            if hangs {
-                return Ok(Box::pin(futures_util::StreamExt::chain(stream, tail)) as ChunkStream);
-            }
-            Ok(Box::pin(stream) as ChunkStream)
+                Answer::Stream(count) => Box::pin(stream::iter(0..count).then(move |n| {
+                    let (world, finish) = (world.clone(), (n + 1 == count).then_some(FinishReason::Stop));
+                    async move {
+                        if n == count / 2 {
+                            world.wake.notified().await;
+                        }
+                        piece(vec![Part::text(n.to_string())], finish)
+                    }
+                })),
+                Answer::Text(_) | Answer::Calls(_) => Box::pin(stream::iter([piece(parts, Some(stop))])),
+            };
+            Ok(pieces)
         })
     }
 
@@ -170,7 +194,10 @@ impl ToolTrait for FakeTool {
             let plan = Plan {
                 tool: self.name.to_owned(),
                 args: Args::new(),
-                title: format!("{} {n}", self.name),
+                title: match self.name {
+                    "drift" => format!("drift {n} {}", self.world.drift.lock().unwrap()),
+                    name => format!("{name} {n}"),
+                },
                 effects: vec![match self.name {
                     "read" => Effect::Read { path },
                     // Tool `serve` belongs to the server of its number.
@@ -214,6 +241,13 @@ impl Invocation for FakeInvocation {
                     content: vec![Part::text(format!("said {}", self.answers.join(", ")))],
                     ..ToolOutput::default()
                 },
+                "change" => {
+                    let mut drift = self.world.drift.lock().unwrap();
+                    *drift += 1;
+                    let (before, after) = (Some(format!("{}", *drift - 1)), Some(drift.to_string()));
+                    let changes = vec![FileChange { path: "/w/a".into(), before, after }];
+                    ToolOutput { changes, ..ToolOutput::default() }
+                }
                 // A large number is the size of the result.
                 _ => ToolOutput {
                     content: vec![Part::text(format!(
@@ -356,11 +390,12 @@ impl Host for FakeHost {
 }
 
 pub(super) fn setup(world: &Arc<World>) -> SessionSetup {
-    let tools = ["read", "write", "fail", "panic", "hang", "question", "serve"].map(|name| {
-        let declaration = FunctionDeclaration { name: name.to_owned(), ..FunctionDeclaration::default() };
-        let tool = FakeTool { name, world: world.clone(), declaration: Arc::new(declaration) };
-        (name, Arc::new(tool))
-    });
+    let tools =
+        ["read", "write", "fail", "panic", "hang", "question", "serve", "drift", "change"].map(|name| {
+            let declaration = FunctionDeclaration { name: name.to_owned(), ..FunctionDeclaration::default() };
+            let tool = FakeTool { name, world: world.clone(), declaration: Arc::new(declaration) };
+            (name, Arc::new(tool))
+        });
     SessionSetup {
         host: Arc::new(FakeHost {
             world: world.clone(),

@@ -25,7 +25,7 @@ async fn a_call_is_marked_as_running_before_it_runs() {
     assert!(run.world.ran.lock().unwrap().is_empty());
     // The journal fails at the mark: the tool must not run.
     *run.world.room.lock().unwrap() = Some(1);
-    run.session.answer(&approval, Outcome::ProceedOnce, "me").await;
+    run.session.answer(&approval, Outcome::ProceedOnce, "me").await.unwrap();
     loop {
         if let SessionEvent::Broken(_) = run.event().await {
             break;

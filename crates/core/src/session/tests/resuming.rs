@@ -1,0 +1,167 @@
+//! A turn survives its process.
+
+use super::*;
+
+/// The texts of the responses in the last request.
+fn results(world: &World) -> Vec<String> {
+    let requests = world.requests.lock().unwrap();
+    let contents = &requests.last().unwrap().contents;
+    let responses = contents.iter().flat_map(|content| content.function_responses());
+    responses.map(|response| response.to_text()).collect()
+}
+
+fn answers(world: &World) -> Vec<(String, bool)> {
+    let journal = world.journal.lock().unwrap();
+    let answers = journal.iter().filter_map(|record| match &record.fact {
+        Fact::ApprovalAnswered(answered) => Some((answered.by.clone(), answered.outcome.allows())),
+        _ => None,
+    });
+    answers.collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_open_question_still_waits_in_the_next_process_and_can_be_answered_there() {
+    let mut run = Run::new(vec![Answer::Calls(vec![("write", 1)])], true);
+    run.prompt("go").await;
+    let approval = run.asked().await;
+    let mut again = Run::resume(run.world.clone(), true);
+    let (snapshot, _) = again.session.snapshot().await.unwrap();
+    assert_eq!(snapshot.phase, Phase::Open);
+    let waiting: Vec<_> = snapshot.questions().map(|asked| asked.approval.clone()).collect();
+    assert_eq!(waiting, [approval.clone()]);
+    assert_eq!(again.send(Command::Continue).await, Reply::Done);
+    settle().await;
+    assert!(again.world.ran.lock().unwrap().is_empty());
+    again.session.answer(&approval, Outcome::ProceedOnce, "me").await.unwrap();
+    assert_eq!(again.end().await, TurnEnd::Finished);
+    assert_eq!(results(&again.world), ["result 1"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_given_while_nothing_runs_takes_effect_when_the_turn_goes_on() {
+    let mut run = Run::new(vec![Answer::Calls(vec![("write", 1)])], true);
+    run.prompt("go").await;
+    let approval = run.asked().await;
+    let other = Run::resume(run.world.clone(), false);
+    other.session.answer(&approval, Outcome::ProceedOnce, "another process").await.unwrap();
+    settle().await;
+    assert!(other.world.ran.lock().unwrap().is_empty(), "it is recorded, not acted on");
+    let mut again = Run::resume(other.world.clone(), false);
+    again.send(Command::Continue).await;
+    assert_eq!(again.end().await, TurnEnd::Finished);
+    assert_eq!(*again.world.ran.lock().unwrap(), ["write 1"]);
+    let late = again.session.answer(&approval, Outcome::ProceedOnce, "too late").await;
+    let by = "another process".to_owned();
+    assert_eq!(late, Err(Refusal::Late { outcome: Outcome::ProceedOnce, by }));
+}
+
+#[tokio::test(start_paused = true)]
+async fn with_nobody_there_open_questions_are_refused_when_the_turn_goes_on() {
+    let mut run = Run::new(vec![Answer::Calls(vec![("write", 1)])], true);
+    run.prompt("go").await;
+    run.asked().await;
+    let mut again = Run::resume(run.world.clone(), false);
+    again.prompt("well?").await;
+    assert_eq!(again.end().await, TurnEnd::Finished);
+    assert_eq!(answers(&again.world), [(NOBODY.to_owned(), false)]);
+    assert_eq!(again.errors(), [ToolErrorKind::NobodyToAsk]);
+    let requests = again.world.requests.lock().unwrap();
+    let last = requests.last().unwrap();
+    assert_paired(last);
+    assert_eq!(last.contents.last().unwrap().parts.last().unwrap().as_text(), Some("well?"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_model_is_told_whether_a_call_was_never_approved_not_begun_or_running() {
+    let calls = vec![("hang", 1), ("write", 2), ("write", 3)];
+    let mut run = Run::new(vec![Answer::Calls(calls)], true);
+    run.prompt("go").await;
+    let (first, second, _third) = (run.asked().await, run.asked().await, run.asked().await);
+    for approval in [first, second] {
+        run.session.answer(&approval, Outcome::ProceedOnce, "me").await.unwrap();
+    }
+    settle().await;
+    let mut again = Run::resume(run.world.clone(), true);
+    again.cancel().await;
+    assert_eq!(again.end().await, TurnEnd::Cancelled);
+    let kinds = [ToolErrorKind::Interrupted, ToolErrorKind::Cancelled, ToolErrorKind::NotApproved];
+    assert_eq!(again.errors(), kinds);
+    again.prompt("and?").await;
+    assert_eq!(again.end().await, TurnEnd::Finished);
+    let told = results(&again.world);
+    assert!(told[0].contains("was running when the program ended"), "{told:?}");
+    assert!(told[1].contains("approved, but the turn was cancelled before it began"), "{told:?}");
+    assert!(told[2].contains("before anybody had approved it"), "{told:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_was_cut_is_asked_for_again() {
+    let run = Run::new(vec![Answer::Hangs, Answer::Text("whole")], true);
+    run.prompt("go").await;
+    settle().await;
+    let mut again = Run::resume(run.world.clone(), true);
+    again.send(Command::Continue).await;
+    assert_eq!(again.end().await, TurnEnd::Finished);
+    let requests = again.world.requests.lock().unwrap();
+    assert_eq!(requests.len(), 2);
+    assert_eq!(requests[0].contents, requests[1].contents);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_approval_holds_only_for_what_was_shown() {
+    let mut run = Run::new(vec![Answer::Calls(vec![("drift", 1)])], true);
+    run.prompt("go").await;
+    let first = run.asked().await;
+    run.session.answer(&first, Outcome::ProceedOnce, "me").await.unwrap();
+    // As if the process had died right after the answer.
+    let world = run.world.clone();
+    world.journal.lock().unwrap().truncate(5);
+    world.ran.lock().unwrap().clear();
+    *world.drift.lock().unwrap() += 1;
+    let mut again = Run::resume(world.clone(), true);
+    again.send(Command::Continue).await;
+    let second = again.asked().await;
+    assert_ne!(first, second);
+    assert!(world.ran.lock().unwrap().is_empty());
+    again.session.answer(&second, Outcome::ProceedOnce, "me").await.unwrap();
+    assert_eq!(again.end().await, TurnEnd::Finished);
+    assert_eq!(world.ran.lock().unwrap().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn always_holds_in_the_next_process() {
+    let step = || Answer::Calls(vec![("write", 1)]);
+    let mut run = Run::new(vec![step()], true);
+    run.prompt("go").await;
+    let approval = run.asked().await;
+    run.session.answer(&approval, Outcome::ProceedAlways, "me").await.unwrap();
+    assert_eq!(run.end().await, TurnEnd::Finished);
+    let mut again = Run::resume(run.world.clone(), false);
+    *again.world.replies.lock().unwrap() = vec![step(), Answer::Calls(vec![("write", 2)])];
+    again.prompt("again").await;
+    assert_eq!(again.end().await, TurnEnd::Finished);
+    assert_eq!(*again.world.ran.lock().unwrap(), ["write 1", "write 1"]);
+    assert_eq!(again.errors(), [ToolErrorKind::NobodyToAsk]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn there_is_nothing_to_go_on_with_when_no_turn_is_open() {
+    let run = Run::new(vec![], true);
+    let reply = run.send(Command::Continue).await;
+    assert!(matches!(reply, Reply::Refused(Refusal::Nothing { .. })), "{reply:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_session_that_nobody_can_answer_any_more_leaves_its_turn_open() {
+    let mut run = Run::new(vec![Answer::Calls(vec![("write", 1)])], true);
+    run.prompt("go").await;
+    run.asked().await;
+    let world = run.world.clone();
+    let Run { session, events, _client, .. } = run;
+    drop(session);
+    let mut events = events;
+    while events.recv().await.is_some() {}
+    drop(_client);
+    let conversation = Conversation::of(&*world.journal.lock().unwrap());
+    assert_eq!(conversation.open_approvals().count(), 1);
+}
