@@ -22,7 +22,8 @@ use charla_tools::{Registry, Selection, Source};
 
 use crate::brief::Brief;
 use crate::environment::Environment;
-use crate::exit::Failure;
+use crate::failure::Failure;
+use crate::hint::Hint;
 use crate::local;
 use crate::policy::{self, PolicyPlace};
 use crate::sessions::{Open, Sessions, now};
@@ -168,7 +169,7 @@ impl Agent<'_> {
         for folder in &self.conduct.directories {
             let folder = self.environment.directory.join(folder);
             let real = folder.canonicalize().ok().filter(|path| path.is_dir()).ok_or_else(|| {
-                Failure::input(format!("{} is not a folder (--include-directories)", folder.display()))
+                Failure::input(format!("{} is not a folder", folder.display())).with_hint(Hint::NameFolders)
             })?;
             roots.push(real);
         }
@@ -278,11 +279,8 @@ impl Agent<'_> {
         let book = policy::rule_book_with(&place, roots, &extra)
             .map_err(|error| Failure::config(error.to_string()))?;
         let allowed = self.settings.tools.allowed.iter().chain(&self.conduct.allowed_tools);
-        let rules = allowed_tools(allowed.map(String::as_str)).map_err(|error| {
-            Failure::input(error.to_string()).with_hint(
-                "--allowed-tools takes names such as write_file or \"run_shell_command(git status)\"",
-            )
-        })?;
+        let rules = allowed_tools(allowed.map(String::as_str))
+            .map_err(|error| Failure::input(error.to_string()).with_hint(Hint::NameTools))?;
         Ok(book.with(rules))
     }
 

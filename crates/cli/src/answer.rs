@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::approver::Approver;
 use crate::compression;
 use crate::environment::Environment;
-use crate::exit::Failure;
+use crate::failure::Failure;
 use crate::headless::Events;
 
 /// How often the model may mend an answer that does not fit.

@@ -16,10 +16,11 @@ use crate::answer::{Answer, OutputSchema};
 use crate::approver::Approver;
 use crate::choice::{Choice, Chooser};
 use crate::environment::Environment;
-use crate::exit::Failure;
+use crate::failure::Failure;
 use crate::headless::View;
 use crate::intent::Ask;
 use crate::log_file::LogFile;
+use crate::notices::Notices;
 use crate::printer::Printer;
 use crate::sessions::{Begin, Open, Sessions};
 use crate::settings::{self, OutputFormat, Settings};
@@ -109,10 +110,10 @@ async fn prepare(
     view: &mut View,
 ) -> Result<Prepared, Failure> {
     let waiting = "waiting for standard input to end (use </dev/null if there is none)";
-    let prompt = input::gather(ask.prompt, environment, || view.warning(waiting)).await?;
+    let prompt = input::gather(ask.prompt, environment, || view.warning(&waiting.into())).await?;
     let schema = OutputSchema::read(ask.conduct.schema.as_deref(), environment)?;
     let chain = Chooser::new(settings, environment).chain().await?;
-    chain.left_out.iter().for_each(|reason| view.warning(reason));
+    chain.left_out.iter().for_each(|reason| view.warning(&reason.as_str().into()));
     chain.note.iter().for_each(|note| view.note(note));
     let mut chain = chain.models;
     let wanted = settings.tools.approval_mode.unwrap_or_default();
@@ -135,7 +136,7 @@ async fn prepare(
     let conduct = &ask.conduct;
     let agent = Agent { settings, environment, conduct, sessions: &sessions, mode, somebody_to_ask };
     let assembled = agent.assemble(open, mind, schema.as_ref().map(OutputSchema::text)).await?;
-    assembled.notices.iter().for_each(|notice| view.warning(notice));
+    assembled.notices.iter().for_each(|notice| view.warning(&notice.as_str().into()));
     let session = SessionHandle::start(assembled.setup, assembled.conversation);
     let approver = somebody_to_ask.then(|| {
         view.with_somebody_to_ask();

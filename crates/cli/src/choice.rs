@@ -12,8 +12,10 @@ use secrecy::{ExposeSecret, SecretString};
 
 use crate::directory::{Directory, Entry};
 use crate::environment::Environment;
-use crate::exit::Failure;
+use crate::failure::Failure;
+use crate::hint::{Hint, KeyAdvice};
 use crate::keys::{Found, Keys};
+use crate::notices::Notice;
 use crate::settings::{PromptLength, Settings, without_secrets};
 use crate::{google, local, servers, wiring};
 
@@ -48,7 +50,7 @@ pub struct Chain {
     /// What a person should know: fallbacks that cannot be used.
     pub left_out: Vec<String>,
     /// Which model was chosen when nobody named one, where that needs telling.
-    pub note: Option<String>,
+    pub note: Option<Notice>,
 }
 
 /// How a provider is persuaded to answer.
@@ -233,11 +235,11 @@ impl<'a> Chooser<'a> {
         let models = models.map_err(|error| Failure::from(&error))?;
         servers::preferred_model(entry, &models, key).await.ok_or_else(|| {
             Failure::input(format!("{} runs but has no model that chats", entry.title()))
-                .with_hint(format!("load one there, then name it: -m {}/MODEL", entry.name))
+                .with_hint(Hint::LoadModel { provider: entry.name.clone() })
         })
     }
 
-    async fn unnamed(&self) -> Result<(Choice, Option<String>), Failure> {
+    async fn unnamed(&self) -> Result<(Choice, Option<Notice>), Failure> {
         let directory = Directory::new(self.settings);
         for entry in directory.entries() {
             if let Some(model) = entry.default_model().filter(|_| self.is_configured(&entry)) {
@@ -257,7 +259,7 @@ impl<'a> Chooser<'a> {
             return Ok((local::choice(entry, None, self.settings, self.environment)?, None));
         }
         let state = local::state(self.settings, self.environment);
-        Err(nothing_configured(&state.unwrap_or_else(|why| why)))
+        Err(nothing_configured(state.unwrap_or_else(|why| why)))
     }
 
     /// A model of a server that was found, when it has one that chats.
@@ -285,44 +287,28 @@ impl<'a> Chooser<'a> {
 
 /// No key for a provider that was asked for.
 fn no_key(entry: &Entry) -> Failure {
-    let name = &entry.name;
-    let mut ways = Vec::new();
-    if let Some(variable) = entry.key_variables().first() {
-        ways.push(format!("export {variable}=…"));
-    }
-    ways.push(format!("or keep it in a file only you can read: charla auth set {name}"));
-    if entry.takes_google_credentials() {
-        ways.push("or use Google credentials: gcloud auth application-default login".to_owned());
-    }
-    if let Some(row) = entry.row {
-        ways.push(format!("a key comes from {}", row.key_page));
-    }
-    Failure::auth(format!("there is no key for {}", entry.title())).with_hint(ways.join("\n"))
+    let advice = KeyAdvice {
+        provider: entry.name.clone(),
+        variable: entry.key_variables().first().copied(),
+        google: entry.takes_google_credentials(),
+        page: entry.row.map(|row| row.key_page),
+    };
+    Failure::auth(format!("there is no key for {}", entry.title())).with_hint(Hint::SetKey(advice))
 }
 
 /// Somebody who named nothing is told what answers.
-fn about_running(choice: &Choice) -> String {
+fn about_running(choice: &Choice) -> Notice {
     let address = choice.entry.endpoint().map(|endpoint| without_secrets(&endpoint.base_url));
-    format!(
-        "no key was found: {} answers, which runs at {}; -m PROVIDER/MODEL chooses another, `charla models` lists them",
+    let text = format!(
+        "no key was found: {} answers, which runs at {}",
         choice.reference(),
         address.unwrap_or_default(),
-    )
+    );
+    Notice::with_hint(text, Hint::ChooseAnotherModel)
 }
 
-/// Neither a model nor a key nor a server, and the built-in model may not be downloaded: says exactly what to
-/// do.
-fn nothing_configured(built_in: &str) -> Failure {
-    let hint = [
-        "one of these is enough:",
-        "1. export a key:  GEMINI_API_KEY, ANTHROPIC_API_KEY, OPENAI_API_KEY, OPENROUTER_API_KEY, …",
-        "   (a free one: https://aistudio.google.com/apikey), or keep it: charla auth set gemini",
-        "2. run a model here, such as Ollama:  ollama run qwen3, then charla -m ollama -p \"…\"",
-        "3. name a server in ~/.charla/settings.json:",
-        "   {\"model\": {\"name\": \"own/MODEL\"}, \"providers\": {\"own\": {\"baseUrl\": \"http://HOST:PORT/v1\"}}}",
-        &format!("4. set the built-in small model up: charla models pull; now it is {built_in}"),
-        "`charla models` shows what was looked for and where",
-    ];
+/// Neither a model nor a key nor a server, and the built-in model may not be downloaded.
+fn nothing_configured(built_in: String) -> Failure {
     Failure::auth("no model is configured: there is no API key and no model was named")
-        .with_hint(hint.join("\n"))
+        .with_hint(Hint::SetUpModel { built_in })
 }

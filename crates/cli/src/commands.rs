@@ -10,8 +10,9 @@ use serde_json::json;
 use crate::args::{AuthCommand, Command, ModelsWork, SettingsCommand, Typed};
 use crate::directory::Directory;
 use crate::environment::Environment;
-use crate::exit::Failure;
+use crate::failure::Failure;
 use crate::keys::{KeyRing, Keys};
+use crate::notices::Notices;
 use crate::policy::{self, PolicyArgs, PolicyPlace};
 use crate::printer::Printer;
 use crate::sessions::Sessions;
@@ -24,7 +25,7 @@ pub fn run(command: Command, environment: &Environment, printer: &mut Printer) -
         Command::Models { command: Some(ModelsWork::Probe { model, json: own }), json } => {
             let flag = model.map(|model| (&["model", "name"][..], json!(model), "--model"));
             let effective = settings::load(environment, flag.into_iter().collect())?;
-            effective.notices.iter().for_each(|notice| printer.warning(notice));
+            effective.notices.iter().for_each(|notice| Notices::warning(printer, notice));
             crate::runtime()?.block_on(probe::run(own || json, &effective.settings, environment, printer))
         }
         Command::Models { command: Some(ModelsWork::BuiltIn(command)), .. } => {
@@ -62,7 +63,7 @@ fn judge(args: &PolicyArgs, environment: &Environment, printer: &mut Printer) ->
 
 fn list_models(json: bool, environment: &Environment, printer: &mut Printer) -> Result<(), Failure> {
     let effective = settings::load(environment, Vec::new())?;
-    effective.notices.iter().for_each(|notice| printer.warning(notice));
+    effective.notices.iter().for_each(|notice| Notices::warning(printer, notice));
     let rows = crate::runtime()?.block_on(models::survey(&effective.settings, environment));
     match json {
         true => printer.result(&format!("{:#}\n", models::to_json(&rows))),
@@ -87,7 +88,7 @@ fn show_settings(
         }
         SettingsCommand::Show { json } => {
             let effective = settings::load(environment, Vec::new())?;
-            effective.notices.iter().for_each(|notice| printer.warning(notice));
+            effective.notices.iter().for_each(|notice| Notices::warning(printer, notice));
             match json {
                 true => printer.result(&format!("{:#}\n", settings::show_json(&effective))),
                 false => printer.words(&settings::show_text(&effective)),

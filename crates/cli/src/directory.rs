@@ -5,7 +5,8 @@ use charla_providers::catalog::{self, Provider, ReferenceError};
 use charla_providers::endpoint::{AuthStyle, Endpoint, ModelRow, ModelThinking, Quirks};
 use charla_providers::layers::{GuidanceStyle, ParameterMap, StackOptions, TextToolsOptions, ThinkOptions};
 
-use crate::exit::Failure;
+use crate::failure::Failure;
+use crate::hint::Hint;
 use crate::nearest::nearest;
 use crate::settings::{ModelFacts, ProviderSettings, QuirkSettings, Settings, ThinkingSwitch, is_near};
 
@@ -70,7 +71,7 @@ impl<'a> Directory<'a> {
         let reference = reference.trim().trim_end_matches('/');
         if reference.len() > LONGEST_REFERENCE || reference.contains(char::is_control) {
             return Err(Failure::input("the model's name is too long or holds control characters")
-                .with_hint("name a model: -m provider/model"));
+                .with_hint(Hint::NameModel));
         }
         if self.knows(reference) {
             return Ok((self.entry(reference.to_owned()), None));
@@ -82,7 +83,7 @@ impl<'a> Directory<'a> {
                 let hint = format!("write provider/model, such as ollama/{name} or openrouter/{name}");
                 Failure::input(ReferenceError::Ambiguous(name).to_string()).with_hint(hint)
             }
-            Err(error) => Failure::input(error.to_string()).with_hint("name a model: -m provider/model"),
+            Err(error) => Failure::input(error.to_string()).with_hint(Hint::NameModel),
         };
         Err(failure)
     }
@@ -278,6 +279,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::failure::FailureKind;
 
     fn settings(value: serde_json::Value) -> Settings {
         serde_json::from_value(value).unwrap()
@@ -302,11 +304,12 @@ mod tests {
         let settings = Settings::default();
         let directory = Directory::new(&settings);
         let failure = directory.resolve("antropic/claude").unwrap_err();
-        assert_eq!(failure.code, charla_proto::exit::INPUT);
-        assert_eq!(failure.hint.as_deref(), Some("did you mean `anthropic`?"));
+        assert_eq!(failure.kind, FailureKind::Input);
+        assert_eq!(failure.hint, Some("did you mean `anthropic`?".into()));
         let failure = directory.resolve("llama3").unwrap_err();
-        assert_eq!(failure.code, charla_proto::exit::INPUT);
-        assert!(failure.hint.unwrap().contains("ollama/llama3"));
+        assert_eq!(failure.kind, FailureKind::Input);
+        let hint = "write provider/model, such as ollama/llama3 or openrouter/llama3";
+        assert_eq!(failure.hint, Some(hint.into()));
     }
 
     #[test]
@@ -343,7 +346,7 @@ mod tests {
         let settings = settings(json!({"providers": {"own": {"wire": "anthropic"}}}));
         let entry = Directory::new(&settings).find("own").unwrap();
         let failure = entry.endpoint().unwrap_err();
-        assert_eq!(failure.code, charla_proto::exit::CONFIG);
-        assert_eq!(failure.hint.as_deref(), Some("set `providers.own.baseUrl`"));
+        assert_eq!(failure.kind, FailureKind::Config);
+        assert_eq!(failure.hint, Some("set `providers.own.baseUrl`".into()));
     }
 }

@@ -9,7 +9,8 @@ use secrecy::ExposeSecret;
 use serde_json::json;
 
 use crate::environment::Environment;
-use crate::exit::Failure;
+use crate::failure::Failure;
+use crate::hint::Hint;
 use crate::printer::Printer;
 use crate::settings::Settings;
 use crate::{keys, wiring};
@@ -95,8 +96,7 @@ pub fn default_credentials(environment: &Environment) -> Result<Option<(Credenti
         Ok(credentials) => Ok(Some((credentials, path))),
         Err(error) => {
             let failure = Failure::auth(format!("{}: {}", path.display(), error.message));
-            Err(failure
-                .with_hint("make a new one: `gcloud auth application-default login` or `charla auth login`"))
+            Err(failure.with_hint(Hint::LogInToGoogle))
         }
     }
 }
@@ -124,7 +124,7 @@ mod tests {
         assert!(default_credentials(&Environment::of([])).unwrap().is_none());
         let environment = Environment::of([(VARIABLE, "/nowhere/credentials.json")]);
         let failure = default_credentials(&environment).unwrap_err();
-        assert_eq!(failure.code, charla_proto::exit::AUTH);
+        assert_eq!(failure.kind, crate::failure::FailureKind::Auth);
         assert!(failure.message.starts_with("$GOOGLE_APPLICATION_CREDENTIALS: cannot read"), "{failure}");
     }
 

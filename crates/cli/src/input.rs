@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 
 use crate::environment::Environment;
-use crate::exit::Failure;
+use crate::failure::Failure;
 
 /// How long standard input may be silent before we say that we wait for it.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -78,9 +78,8 @@ fn no_prompt(message: &str) -> Failure {
 
 #[cfg(test)]
 mod tests {
-    use charla_proto::exit;
-
     use super::*;
+    use crate::failure::FailureKind;
 
     #[test]
     fn standard_input_goes_before_the_prompt() {
@@ -95,15 +94,16 @@ mod tests {
     fn no_prompt_is_an_input_error_with_a_way_out() {
         for (words, terminal) in [(None, true), (None, false), (Some("  ".to_owned()), false)] {
             let failure = compose(words, "", terminal).unwrap_err();
-            assert_eq!(failure.code, exit::INPUT);
-            assert!(failure.hint.unwrap().contains("charla -p"));
+            assert_eq!(failure.kind, FailureKind::Input);
+            let hint = crate::wording::hint(&failure.hint.unwrap()).unwrap();
+            assert!(hint.contains("charla -p"), "{hint}");
         }
     }
 
     #[test]
     fn bytes_that_are_no_text_are_named_by_their_offset() {
         let failure = text_of(b"abc\xff".to_vec()).unwrap_err();
-        assert_eq!(failure.code, exit::INPUT);
+        assert_eq!(failure.kind, FailureKind::Input);
         assert!(failure.message.contains("offset 3"), "{failure}");
     }
 }

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::agent::Conduct;
 use crate::args::{AskArgs, Command, Typed};
-use crate::exit::Failure;
+use crate::failure::Failure;
 use crate::nearest::nearest;
 use crate::sessions::Begin;
 use crate::settings::FlagValue;
@@ -167,6 +167,10 @@ mod tests {
         understand(arguments.map(Into::into)).map(|(intent, _)| intent)
     }
 
+    fn words(failure: &Failure) -> String {
+        failure.hint.as_ref().and_then(crate::wording::hint).unwrap()
+    }
+
     fn prompt(arguments: &[&str]) -> Option<String> {
         match understood(arguments) {
             Ok(Intent::Ask(ask)) => ask.prompt,
@@ -189,8 +193,8 @@ mod tests {
             [&["--modle", "x"][..], &["-o", "xml", "-p", "x"], &["-p", "a", "b"], &["models", "x"]]
         {
             let failure = understood(arguments).unwrap_err();
-            assert_eq!(failure.code, charla_proto::exit::INPUT, "{arguments:?}");
-            assert!(failure.hint.unwrap().contains("charla --help"));
+            assert_eq!(failure.kind, crate::failure::FailureKind::Input, "{arguments:?}");
+            assert!(words(&failure).contains("charla --help"));
         }
     }
 
@@ -198,7 +202,7 @@ mod tests {
     fn a_misspelt_command_is_not_sent_to_a_model() {
         let failure = understood(&["model"]).unwrap_err();
         assert_eq!(failure.message, "there is no command `model`");
-        assert!(failure.hint.unwrap().starts_with("did you mean `charla models`?"));
+        assert!(words(&failure).starts_with("did you mean `charla models`?"));
         assert_eq!(prompt(&["hello"]).as_deref(), Some("hello"));
         assert_eq!(prompt(&["-p", "model"]).as_deref(), Some("model"));
     }

@@ -14,7 +14,8 @@ use std::time::{Duration, Instant};
 use secrecy::{ExposeSecret, SecretString};
 
 use crate::environment::Environment;
-use crate::exit::Failure;
+use crate::failure::Failure;
+use crate::hint::Hint;
 use crate::settings::KeySource;
 
 /// How long a key command may take.
@@ -129,7 +130,7 @@ impl KeyRing {
         serde_json::from_str(&text).map_err(|error| {
             let (path, line, column) = (self.path.display(), error.line(), error.column());
             Failure::config(format!("{path}:{line}:{column}: not an object of provider and key"))
-                .with_hint(format!("remove the file and run `charla auth set PROVIDER` again: rm {path}"))
+                .with_hint(Hint::KeepKeysAgain(self.path.clone()))
         })
     }
 

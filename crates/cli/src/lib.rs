@@ -17,8 +17,10 @@ pub mod compression;
 pub mod directory;
 pub mod environment;
 pub mod exit;
+pub mod failure;
 pub mod google;
 pub mod headless;
+pub mod hint;
 pub mod input;
 pub mod intent;
 pub mod keep_alive;
@@ -28,6 +30,7 @@ pub mod log_file;
 pub mod manual;
 pub mod models;
 pub mod nearest;
+pub mod notices;
 pub mod policy;
 pub mod printer;
 pub mod probe;
@@ -39,13 +42,14 @@ pub mod settings;
 pub mod trust;
 pub mod undo;
 pub mod wiring;
+pub mod wording;
 
 use std::ffi::OsString;
 
 use charla_proto::exit as code;
 
 use crate::environment::Environment;
-use crate::exit::Failure;
+use crate::failure::Failure;
 use crate::intent::{Intent, Manner, SessionWork, understand};
 use crate::printer::Printer;
 use crate::sessions::Sessions;
@@ -105,7 +109,7 @@ fn finish(done: Result<(), Failure>, printer: &mut Printer) -> i32 {
 
 fn refuse(failure: &Failure, printer: &mut Printer) -> i32 {
     printer.failure(failure);
-    failure.code
+    exit::code(failure.kind)
 }
 
 fn no_colour(flag: bool) -> bool {

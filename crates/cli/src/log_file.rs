@@ -8,7 +8,8 @@ use std::sync::{Mutex, PoisonError};
 use charla_providers::layers::{LogEntry, LogSink};
 use serde_json::json;
 
-use crate::exit::Failure;
+use crate::failure::Failure;
+use crate::hint::Hint;
 
 /// Appends to a file.
 pub struct LogFile {
@@ -25,7 +26,7 @@ impl LogFile {
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let file = options.open(path).map_err(|error| {
             Failure::config(format!("cannot write the log {}: {error}", path.display()))
-                .with_hint("`charla settings show` tells who set `logging.file`")
+                .with_hint(Hint::WhoSet("logging.file"))
         })?;
         Ok(Self { session_id: session_id.to_owned(), file: Mutex::new(file) })
     }

@@ -4,7 +4,7 @@ use clap::{Command, CommandFactory};
 use clap_mangen::Man;
 
 use crate::args::{EXAMPLES, Typed};
-use crate::exit::Failure;
+use crate::failure::Failure;
 
 /// The page in roff.
 pub fn page() -> Result<String, Failure> {

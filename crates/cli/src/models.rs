@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use crate::choice::{Access, Choice};
 use crate::directory::{Directory, Entry};
 use crate::environment::Environment;
+use crate::hint::Hint;
 use crate::keys::Keys;
 use crate::local;
 use crate::probe::{self, Findings, Kept};
@@ -66,8 +67,8 @@ fn hosted_row(entry: Entry, keys: &Keys, environment: &Environment) -> Row {
     let found = Access::find(&entry, keys, environment);
     let state = match (entry.endpoint(), found) {
         (Err(failure), _) => Err(match &failure.hint {
-            Some(hint) => format!("{failure}: {hint}"),
-            None => failure.message.clone(),
+            Some(Hint::Text(hint)) => format!("{failure}: {hint}"),
+            _ => failure.message.clone(),
         }),
         (_, Err(failure)) => Err(failure.message),
         (Ok(_), Ok(Some(Access::Key(found)))) => Ok(format!("key from {}", found.place)),

@@ -4,7 +4,7 @@ use charla_core::replay::{Difference, Replayed, replay};
 use serde_json::{Value, json};
 
 use crate::environment::Environment;
-use crate::exit::Failure;
+use crate::failure::Failure;
 use crate::printer::Printer;
 use crate::sessions::Sessions;
 

@@ -9,7 +9,8 @@ use clap::Args;
 use crate::compression::too_much;
 use crate::directory::Directory;
 use crate::environment::Environment;
-use crate::exit::Failure;
+use crate::failure::Failure;
+use crate::hint::Hint;
 use crate::printer::Printer;
 use crate::sessions::{Sessions, about_skipped, now};
 use crate::settings;
@@ -26,7 +27,7 @@ pub struct RestoreArgs {
 pub fn run(args: &RestoreArgs, environment: &Environment, printer: &mut Printer) -> Result<(), Failure> {
     let sessions = Sessions::new(environment)?;
     let id = sessions.find(&args.session)?;
-    let mut resumed = sessions.resumed(&id, "end it first, or prompt it with `/uncompress`")?;
+    let mut resumed = sessions.resumed(&id, Hint::RestoreWithin)?;
     about_skipped(&resumed.skipped).iter().for_each(|notice| printer.warning(notice));
     let short = Sent::of(&resumed.conversation);
     if !resumed.conversation.is_shortened() {
@@ -34,7 +35,7 @@ pub fn run(args: &RestoreArgs, environment: &Environment, printer: &mut Printer)
         return Err(Failure::conflict(format!(
             "there is nothing to restore in the session {id}: it is whole ({messages} messages, about {tokens} tokens)"
         ))
-        .with_hint("charla --list-sessions shows all sessions"));
+        .with_hint(Hint::ListSessions));
     }
     let seq = resumed.conversation.seq + 1;
     let record = Record { seq, at: now(), fact: Fact::Restored(Restored {}) };

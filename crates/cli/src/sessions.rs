@@ -9,7 +9,8 @@ use charla_proto::{
 use charla_store::{Opened, Resumed, Skipped, Store, Summary, Sync};
 
 use crate::environment::Environment;
-use crate::exit::Failure;
+use crate::failure::Failure;
+use crate::hint::Hint;
 use crate::printer::Printer;
 
 /// A session that is open for writing.
@@ -139,13 +140,13 @@ impl Sessions {
 
     fn resume(&self, which: &str) -> Result<Open, Failure> {
         let id = self.find(which)?;
-        let resumed = self.resumed(&id, "wait for it to end, or go on in a copy with --fork")?;
+        let resumed = self.resumed(&id, Hint::ForkSession)?;
         let notices = about_skipped(&resumed.skipped);
         Ok(Open { id, conversation: resumed.conversation, journal: Box::new(resumed.journal), notices })
     }
 
     /// Opens the session of this id to go on with it; `hint` is for when another process writes it.
-    pub fn resumed(&self, id: &str, hint: &str) -> Result<Resumed, Failure> {
+    pub fn resumed(&self, id: &str, hint: Hint) -> Result<Resumed, Failure> {
         let resumed = self.store.resume(id).map_err(|error| locked(id, &error, hint))?;
         if resumed.conversation.started.is_none() {
             return Err(Failure::input(format!("the session {id} has no beginning")));
@@ -159,7 +160,7 @@ impl Sessions {
     }
 
     /// Opens the session of this id for writing; `hint` is for when another process writes it.
-    pub fn lock(&self, id: &str, hint: &str) -> Result<Opened, Failure> {
+    pub fn lock(&self, id: &str, hint: Hint) -> Result<Opened, Failure> {
         self.store.open(id).map_err(|error| locked(id, &error, hint))
     }
 
@@ -176,15 +177,14 @@ impl Sessions {
             let here = sessions.iter().find(|session| session.started.cwd == self.directory);
             return here.map(|session| session.session.clone()).ok_or_else(|| {
                 Failure::input("there is no session of this folder to go on with")
-                    .with_hint("charla --list-sessions shows all sessions")
+                    .with_hint(Hint::ListSessions)
             });
         }
         let found: Vec<&Summary> =
             sessions.iter().filter(|session| session.session.starts_with(which)).collect();
         match found.as_slice() {
             [one] => Ok(one.session.clone()),
-            [] => Err(Failure::input(format!("there is no session `{which}`"))
-                .with_hint("charla --list-sessions shows all sessions")),
+            [] => Err(Failure::input(format!("there is no session `{which}`")).with_hint(Hint::ListSessions)),
             several => match several.iter().find(|session| session.session == which) {
                 Some(exact) => Ok(exact.session.clone()),
                 None => {
@@ -270,7 +270,7 @@ pub fn about_skipped(skipped: &[Skipped]) -> Vec<String> {
     skipped.iter().map(notice).collect()
 }
 
-fn locked(id: &str, error: &JournalError, hint: &str) -> Failure {
+fn locked(id: &str, error: &JournalError, hint: Hint) -> Failure {
     match error {
         JournalError::Locked(_) => {
             Failure::input(format!("the session {id} is in use by another process")).with_hint(hint)

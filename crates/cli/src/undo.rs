@@ -9,7 +9,7 @@ use charla_tools::revert::{CheckError, Conflict, Deed, Reversal, Step};
 use clap::{Args, ValueHint};
 
 use crate::environment::Environment;
-use crate::exit::Failure;
+use crate::failure::Failure;
 use crate::printer::Printer;
 use crate::sessions::{Sessions, about_skipped, now};
 
@@ -44,7 +44,7 @@ pub fn run(
     let (records, journal) = if args.dry_run {
         (sessions.read(&id)?.1, None)
     } else {
-        let opened = sessions.lock(&id, "end it first; `--dry-run` works meanwhile")?;
+        let opened = sessions.lock(&id, "end it first; `--dry-run` works meanwhile".into())?;
         about_skipped(&opened.read.skipped).iter().for_each(|notice| printer.warning(notice));
         (opened.read.records, Some(opened.journal))
     };

@@ -16,7 +16,8 @@ use serde_json::Value;
 
 use crate::choice::{Access, Choice};
 use crate::environment::Environment;
-use crate::exit::Failure;
+use crate::failure::Failure;
+use crate::hint::Hint;
 use crate::local::EngineGenerator;
 use crate::settings::{Layers, Settings, Source};
 
@@ -93,7 +94,7 @@ pub fn network_options(
         let path = environment.expand(file, &environment.directory);
         let certificates = std::fs::read(&path).map_err(|error| {
             Failure::config(format!("cannot read the certificates in {}: {error}", path.display()))
-                .with_hint("`charla settings show` tells who set `network.caFile`")
+                .with_hint(Hint::WhoSet("network.caFile"))
         })?;
         options.extra_certificates.push(certificates);
     }

@@ -4,7 +4,7 @@ use charla_proto::TurnEvent;
 use serde_json::json;
 
 use super::{Renderer, Story, error_json};
-use crate::exit::Failure;
+use crate::failure::Failure;
 use crate::printer::Printer;
 
 pub(super) struct Json {

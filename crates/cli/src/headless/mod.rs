@@ -13,19 +13,24 @@ mod text;
 use std::future::Future;
 use std::time::Instant;
 
-use charla_core::Turn;
 use charla_proto::{
     CallAsked, CallStatus, CompressionReport, CompressionStatus, CompressionTrigger, FinishReason,
-    RetryNotice, TurnEnd, TurnEvent, exit,
+    LlmErrorKind, RetryNotice, TurnEnd, TurnEvent, exit,
 };
 use futures_util::future::poll_immediate;
 
 use self::patience::Patience;
 use self::stats::Stats;
 use crate::compression;
-use crate::exit::Failure;
+use crate::exit::code;
+use crate::failure::{Failure, FailureKind};
+use crate::notices::{Notice, Notices, Progress};
 use crate::printer::Printer;
 use crate::settings::OutputFormat;
+use crate::wording;
+
+/// The turn brought nothing that is an answer.
+const NO_ANSWER: FailureKind = FailureKind::Model(LlmErrorKind::InvalidStream);
 
 /// What every renderer knows of the run.
 struct Story {
@@ -76,14 +81,8 @@ pub trait Events {
     fn next(&mut self) -> impl Future<Output = Option<TurnEvent>>;
 }
 
-impl Events for Turn {
-    fn next(&mut self) -> impl Future<Output = Option<TurnEvent>> {
-        Turn::next(self)
-    }
-}
-
 /// One form of output.
-trait Renderer {
+trait Renderer: Send {
     /// The model is known and is about to be asked.
     fn begin(&mut self, _story: &Story, _prompt: &str, _printer: &mut Printer) -> Result<(), Failure> {
         Ok(())
@@ -159,32 +158,6 @@ impl View {
         &self.printer
     }
 
-    /// A line for the person, beside the result.
-    pub fn note(&mut self, text: &str) {
-        self.printer.note(text);
-    }
-
-    /// A person at a terminal sees what is told beside the result.
-    pub fn is_watched(&self) -> bool {
-        self.printer.err_terminal
-    }
-
-    /// A line that the next one replaces; nothing when standard error is no terminal.
-    pub fn fleeting(&mut self, text: &str) {
-        self.printer.clear_fleeting();
-        self.printer.fleeting(text);
-    }
-
-    /// Takes the fleeting line away.
-    pub fn clear_fleeting(&mut self) {
-        self.printer.clear_fleeting();
-    }
-
-    /// A word beside the result.
-    pub fn warning(&mut self, text: &str) {
-        self.printer.warning(text);
-    }
-
     /// Ends a run that failed before or beside the model. Returns the exit code.
     pub fn fail(mut self, failure: &Failure) -> i32 {
         self.end(Err(failure.clone()))
@@ -206,7 +179,7 @@ impl View {
                 return Ok(());
             }
         }
-        Err(Failure::answer("invalid_stream", "the turn ended without an ending"))
+        Err(Failure::new(NO_ANSWER, "the turn ended without an ending"))
     }
 
     fn begin(&mut self, model: &str, prompt: &str) -> Result<(), Failure> {
@@ -243,7 +216,7 @@ impl View {
                 () = tokio::time::sleep(std::time::Duration::from_secs_f64(tick.max(0.01))) => {}
             }
         }
-        if !(self.is_watched() && self.patience.is_for_model()) {
+        if !(self.printer.err_terminal && self.patience.is_for_model()) {
             return Ok(next.await);
         }
         loop {
@@ -374,19 +347,19 @@ impl View {
         match reason {
             FinishReason::MaxTokens if empty => {
                 let message = "the model used up its output limit before it answered";
-                Err(Failure::answer("invalid_stream", message)
+                Err(Failure::new(NO_ANSWER, message)
                     .with_hint("raise the setting `model.maxOutputTokens`, or lower `model.thinking`"))
             }
             FinishReason::Safety | FinishReason::Recitation => {
                 let message = format!("the provider stopped the answer ({reason})");
-                Err(Failure::answer("blocked", message)
+                Err(Failure::new(FailureKind::Model(LlmErrorKind::Blocked), message)
                     .with_hint("rephrase the request, or use another model"))
             }
             FinishReason::MalformedFunctionCall | FinishReason::UnexpectedToolCall => {
                 let message = format!("the model tried to call a tool, but none was offered ({reason})");
-                Err(Failure::answer("unexpected_tool_call", message))
+                Err(Failure::new(FailureKind::UnexpectedToolCall, message))
             }
-            _ if empty => Err(Failure::answer("invalid_stream", "the model gave an empty answer")
+            _ if empty => Err(Failure::new(NO_ANSWER, "the model gave an empty answer")
                 .with_hint("try again, or use another model with -m")),
             FinishReason::Stop => Ok(()),
             FinishReason::MaxTokens => {
@@ -406,17 +379,37 @@ impl View {
         if self.printer.is_abandoned() {
             return exit::OK;
         }
-        let (code, shown) = match &ending {
+        let (ending, shown) = match &ending {
             Ok(()) => (exit::OK, self.renderer.success(&self.story, &mut self.printer)),
-            Err(failure) => (failure.code, self.renderer.failure(failure, &self.story, &mut self.printer)),
+            Err(failure) => {
+                (code(failure.kind), self.renderer.failure(failure, &self.story, &mut self.printer))
+            }
         };
         match shown.and_then(|()| self.printer.flush()) {
-            Ok(()) => code,
+            Ok(()) => ending,
             Err(unwritable) => {
                 self.printer.failure(&unwritable);
-                unwritable.code
+                code(unwritable.kind)
             }
         }
+    }
+}
+
+impl Notices for View {
+    fn note(&mut self, notice: &Notice) {
+        Notices::note(&mut self.printer, notice);
+    }
+
+    fn warning(&mut self, notice: &Notice) {
+        Notices::warning(&mut self.printer, notice);
+    }
+
+    fn progress(&mut self, progress: Progress<'_>) {
+        self.printer.progress(progress);
+    }
+
+    fn progress_done(&mut self) {
+        self.printer.progress_done();
     }
 }
 
@@ -428,18 +421,19 @@ fn stopped(end: TurnEnd, detail: &str) -> Failure {
         TurnEnd::CostLimit => "raise the setting `limits.maxCost`",
         _ => "try again with other words, or use another model with -m",
     };
-    Failure::limit(format!("the turn was ended: {detail}")).with_hint(hint)
+    Failure::new(FailureKind::Limit, format!("the turn was ended: {detail}")).with_hint(hint)
 }
 
 /// The error object of the JSON formats.
 fn error_json(failure: &Failure) -> serde_json::Value {
     let mut error = serde_json::json!({
-        "type": failure.kind,
-        "code": failure.code,
+        "type": failure.kind.name(),
+        "code": code(failure.kind),
         "message": failure.message,
     });
-    if let (Some(hint), Some(object)) = (&failure.hint, error.as_object_mut()) {
-        object.insert("hint".to_owned(), hint.as_str().into());
+    let hint = failure.hint.as_ref().and_then(wording::hint);
+    if let (Some(hint), Some(object)) = (hint, error.as_object_mut()) {
+        object.insert("hint".to_owned(), hint.into());
     }
     error
 }

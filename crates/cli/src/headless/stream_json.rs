@@ -4,7 +4,7 @@ use charla_proto::{CallStatus, TurnEvent};
 use serde_json::{Value, json};
 
 use super::{Renderer, Story, error_json};
-use crate::exit::Failure;
+use crate::failure::{Failure, FailureKind};
 use crate::printer::Printer;
 
 pub(super) struct StreamJson;
@@ -98,7 +98,7 @@ impl Renderer for StreamJson {
     fn failure(&mut self, failure: &Failure, story: &Story, printer: &mut Printer) -> Result<(), Failure> {
         let error = error_json(failure);
         line(printer, "error", json!({ "error": error.clone() }))?;
-        let status = if failure.kind == "cancelled" { "cancelled" } else { "error" };
+        let status = if failure.kind == FailureKind::Cancelled { "cancelled" } else { "error" };
         let fields = json!({
             "status": status,
             "session_id": story.session_id,

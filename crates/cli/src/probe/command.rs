@@ -5,13 +5,13 @@ use charla_providers::layers::ToolMode;
 use charla_providers::probe::Finding;
 use serde_json::{Value, json};
 
-use super::{Findings, Kept, ask, is_unknown, seconds, with_notice};
+use super::{Findings, Kept, ask, is_unknown, seconds, with_progress};
 use crate::choice::{Choice, Chooser};
 use crate::environment::Environment;
-use crate::exit::Failure;
+use crate::failure::Failure;
 use crate::printer::Printer;
 use crate::settings::{Settings, without_secrets};
-use crate::wiring;
+use crate::{wiring, wording};
 
 /// The address of the engine.
 const STARTED: &str = "started when it is needed";
@@ -25,7 +25,7 @@ pub async fn run(
 ) -> Result<(), Failure> {
     let chain = Chooser::new(settings, environment).chain().await?;
     if let Some(note) = &chain.note {
-        printer.note(note);
+        printer.note(&wording::notice(note));
     }
     let Some(choice) = chain.models.into_iter().next() else { return Ok(()) };
     let report = match choice.is_built_in() {
@@ -79,12 +79,7 @@ impl Report {
         let endpoint = choice.entry.endpoint()?;
         let client = wiring::client(settings, environment, choice.is_encrypted())?;
         let waiting = format!("asking {}", choice.reference());
-        let asked = with_notice(ask(&choice, settings, &client, None), || match printer.err_terminal {
-            true => printer.fleeting(&waiting),
-            false => printer.note(&waiting),
-        });
-        let asked = asked.await;
-        printer.clear_fleeting();
+        let asked = with_progress(ask(&choice, settings, &client, None), &waiting, printer).await;
         let finding = asked.map_err(|error| Failure::from(&error))?;
         let kept = keep(&choice, &finding, settings, environment);
         let set = choice.tool_mode(settings);

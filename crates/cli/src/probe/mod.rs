@@ -22,8 +22,9 @@ pub use kept::{Findings, Kept};
 
 use crate::choice::Choice;
 use crate::environment::Environment;
-use crate::exit::Failure;
-use crate::headless::View;
+use crate::failure::Failure;
+use crate::hint::Hint;
+use crate::notices::{Notice, Notices, Progress};
 use crate::sessions::now;
 use crate::settings::Settings;
 use crate::wiring;
@@ -65,14 +66,14 @@ pub async fn first_use(
     settings: &Settings,
     environment: &Environment,
     log: Option<Arc<dyn LogSink>>,
-    view: &mut View,
+    notices: &mut dyn Notices,
 ) {
     let findings = Findings::of(environment);
     for (place, choice) in chain.iter_mut().enumerate().filter(|(_, choice)| is_uncatalogued(choice)) {
         let kept = match findings.find(choice, seconds()) {
             Ok(kept) => kept,
             Err(damage) => {
-                view.warning(&format!("{damage}; it is found out again"));
+                notices.warning(&format!("{damage}; it is found out again").into());
                 None
             }
         };
@@ -83,11 +84,11 @@ pub async fn first_use(
         }
         choice.probed = kept.map(|kept| kept.tools);
         if choice.probed.is_none() && place == 0 {
-            choice.probed = ask_first(choice, settings, environment, log.clone(), &findings, view).await;
+            choice.probed = ask_first(choice, settings, environment, log.clone(), &findings, notices).await;
         }
     }
     if let Some(first) = chain.first().filter(|first| first.probed == Some(ToolMode::None)) {
-        view.note(&about_chat_only(first));
+        notices.note(&about_chat_only(first));
     }
 }
 
@@ -97,32 +98,29 @@ async fn ask_first(
     environment: &Environment,
     log: Option<Arc<dyn LogSink>>,
     findings: &Findings,
-    view: &mut View,
+    notices: &mut dyn Notices,
 ) -> Option<ToolMode> {
     let client = wiring::client(settings, environment, choice.is_encrypted()).ok()?;
     let waiting = format!("first use of {}: finding out how it calls tools", choice.reference());
-    let asked = with_notice(ask(choice, settings, &client, log), || match view.is_watched() {
-        true => view.fleeting(&waiting),
-        false => view.note(&waiting),
-    });
-    let asked = asked.await;
-    view.clear_fleeting();
+    let asked = with_progress(ask(choice, settings, &client, log), &waiting, notices).await;
     let finding = match asked {
         Ok(finding) => finding,
         Err(error) => {
             tracing::debug!(model = %choice.reference(), %error, "nothing was found out");
             // Everything else is told when the real request fails by it.
             if matches!(error.kind, LlmErrorKind::InvalidStream) {
-                view.note(&about_undecided(choice, &error));
+                notices.note(&about_undecided(choice, &error));
             }
             return None;
         }
     };
     if finding.tools == ToolMode::Text {
-        view.note(&format!("{} calls tools in its text: {}", choice.reference(), finding.reason));
+        let text = format!("{} calls tools in its text: {}", choice.reference(), finding.reason);
+        notices.note(&text.into());
     }
     if let Err(error) = findings.keep(choice, &Kept::new(choice, &finding, seconds())) {
-        view.warning(&format!("what was found out about {} cannot be kept: {error}", choice.reference()));
+        let text = format!("what was found out about {} cannot be kept: {error}", choice.reference());
+        notices.warning(&text.into());
     }
     Some(finding.tools)
 }
@@ -147,32 +145,28 @@ async fn ask(
     })
 }
 
-/// Runs `work` and tells that it does when it takes long.
-async fn with_notice<T>(work: impl Future<Output = T>, tell: impl FnOnce()) -> T {
+/// Does `work` and tells that it does when it takes long.
+async fn with_progress<T>(work: impl Future<Output = T>, doing: &str, notices: &mut dyn Notices) -> T {
     tokio::pin!(work);
-    match tokio::time::timeout(SHOWN_AFTER, &mut work).await {
-        Ok(done) => done,
-        Err(_) => {
-            tell();
-            work.await
-        }
+    if let Ok(done) = tokio::time::timeout(SHOWN_AFTER, &mut work).await {
+        return done;
     }
+    notices.progress(Progress { state: doing, began: Some(doing) });
+    let done = work.await;
+    notices.progress_done();
+    done
 }
 
-fn about_chat_only(choice: &Choice) -> String {
-    format!(
-        "{} called no tool when it was asked to, so it is offered none; --tool-mode native or text offers them all \
-         the same, `charla models probe` asks it again",
-        choice.reference()
-    )
+fn about_chat_only(choice: &Choice) -> Notice {
+    let text = format!("{} called no tool when it was asked to, so it is offered none", choice.reference());
+    Notice::with_hint(text, Hint::OfferToolsAnyway)
 }
 
-fn about_undecided(choice: &Choice, error: &LlmError) -> String {
-    format!(
-        "it could not be found out how {} calls tools ({error}); function calls are tried, --tool-mode text writes \
-         them as text",
-        choice.reference()
-    )
+fn about_undecided(choice: &Choice, error: &LlmError) -> Notice {
+    let model = choice.reference();
+    let text =
+        format!("it could not be found out how {model} calls tools ({error}); function calls are tried");
+    Notice::with_hint(text, Hint::CallsAsText)
 }
 
 /// Seconds since 1970.

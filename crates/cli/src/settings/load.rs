@@ -11,7 +11,8 @@ use serde_json::{Map, Value};
 use super::mistake::{Mistake, explain};
 use super::model::Settings;
 use super::source::{KeyPath, Place, SourceText};
-use crate::exit::Failure;
+use crate::failure::Failure;
+use crate::hint::Hint;
 
 /// A settings file that was read and found right.
 #[derive(Clone, Debug)]
@@ -108,7 +109,7 @@ fn refuse(mistakes: &[Mistake]) -> Failure {
             format!("{} mistakes in the settings\n{}", several.len(), lines.join("\n"))
         }
     };
-    Failure::config(message).with_hint("`charla settings schema` prints every key with its meaning")
+    Failure::config(message).with_hint(Hint::SettingsKeys)
 }
 
 fn lower_first(text: &str) -> String {

@@ -7,6 +7,8 @@ use serde_json::{Map, Value};
 
 use super::load::Document;
 use super::source::{KeyPath, Place};
+use crate::hint::Hint;
+use crate::notices::Notice;
 
 /// Who set a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -164,7 +166,7 @@ pub fn needing_trust(document: &Document) -> Vec<(KeyPath, Value)> {
 }
 
 /// Takes out of a workspace's settings what it may not set; returns one notice for each, with the reason.
-pub fn tame_workspace(document: &mut Document, reason: &str) -> Vec<String> {
+pub fn tame_workspace(document: &mut Document, reason: &str) -> Vec<Notice> {
     let refused: Vec<KeyPath> = needing_trust(document).into_iter().map(|(path, _)| path).collect();
     for path in &refused {
         remove(&mut document.value, path.steps());
@@ -172,11 +174,11 @@ pub fn tame_workspace(document: &mut Document, reason: &str) -> Vec<String> {
     let notice = |path: &KeyPath| {
         let place = document.places.iter().find(|(known, _)| known == path);
         let place = place.map_or_else(|| document.path.display().to_string(), |(_, place)| place.to_string());
-        format!("{place}: `{path}` is ignored: this workspace {reason}")
+        Notice::from(format!("{place}: `{path}` is ignored: this workspace {reason}"))
     };
-    let mut notices: Vec<String> = refused.iter().map(notice).collect();
+    let mut notices: Vec<Notice> = refused.iter().map(notice).collect();
     if !notices.is_empty() {
-        notices.push("`charla trust` shows what this workspace would set, and trusts it".to_owned());
+        notices.push(Notice::with_hint("", Hint::TrustWorkspace));
     }
     notices
 }

@@ -28,7 +28,8 @@ pub use schema::{all_keys, settings_schema};
 pub use show::{show_json, show_text};
 
 use crate::environment::Environment;
-use crate::exit::Failure;
+use crate::failure::Failure;
+use crate::notices::Notice;
 use crate::trust::{TrustDemand, WorkspaceContent};
 
 /// Settings as they hold for this run.
@@ -39,7 +40,7 @@ pub struct Effective {
     /// The layers they come from.
     pub layers: Layers,
     /// What a person should be told: ignored keys of an untrusted workspace.
-    pub notices: Vec<String>,
+    pub notices: Vec<Notice>,
 }
 
 /// A value given by a flag: its key, the value, the flag's name.

@@ -12,7 +12,7 @@ fn mistake(text: &str) -> String {
     match load::parse(Path::new("settings.json"), text) {
         Ok(document) => format!("no mistake: {}", serde_json::Value::Object(document.value)),
         Err(failure) => {
-            assert_eq!(failure.code, charla_proto::exit::CONFIG);
+            assert_eq!(failure.kind, crate::failure::FailureKind::Config);
             failure.message
         }
     }
@@ -142,9 +142,9 @@ fn a_workspace_cannot_send_data_elsewhere_or_run_anything() {
     assert_eq!(effective.settings.network.idle_timeout_seconds, Some(5.0));
     assert_eq!(effective.settings.logging.file, None);
     assert_eq!(effective.notices.len(), 7);
-    let first = effective.notices[0].rsplit('/').next().unwrap();
+    let first = effective.notices[0].text.rsplit('/').next().unwrap();
     assert_snapshot!(first, @"settings.json:3:32: `providers.openai.baseUrl` is ignored: this workspace is not trusted");
-    assert!(effective.notices[6].contains("charla trust"));
+    assert_eq!(effective.notices[6].hint, Some(crate::hint::Hint::TrustWorkspace));
 }
 
 #[test]

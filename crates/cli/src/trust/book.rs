@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::environment::Environment;
-use crate::exit::Failure;
+use crate::failure::Failure;
+use crate::hint::Hint;
 use crate::keys::private_folder;
 use crate::sessions::now;
 
@@ -74,8 +75,7 @@ impl TrustBook {
             }
         };
         serde_json::from_str(&text).map_err(|error| {
-            Failure::config(format!("{}: {error}", self.path.display()))
-                .with_hint("remove the file and run `charla trust` in your workspaces again")
+            Failure::config(format!("{}: {error}", self.path.display())).with_hint(Hint::TrustAgain)
         })
     }
 

@@ -4,7 +4,7 @@ use clap::Args;
 
 use super::{Standing, TrustBook, WorkspaceContent};
 use crate::environment::Environment;
-use crate::exit::Failure;
+use crate::failure::Failure;
 use crate::policy::{self, PolicyPlace};
 use crate::printer::Printer;
 use crate::settings;

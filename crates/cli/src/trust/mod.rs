@@ -14,7 +14,8 @@ pub use command::{TrustArgs, run};
 use sha2::{Digest, Sha256};
 
 use crate::environment::Environment;
-use crate::exit::Failure;
+use crate::failure::Failure;
+use crate::hint::Hint;
 
 /// What in a workspace's `.charla` may act, read once: what is judged is what is used.
 #[derive(Clone, Debug, Default)]
@@ -116,7 +117,7 @@ impl WorkspaceContent {
         let standing = self.known(environment)?;
         if demand.required && !matches!(standing, Standing::Trusted | Standing::Nothing) {
             return Err(Failure::untrusted(format!("this workspace {}", standing.in_words()))
-                .with_hint("`charla trust` shows what it would set, and trusts it"));
+                .with_hint(Hint::TrustWorkspace));
         }
         Ok(standing)
     }
@@ -140,13 +141,13 @@ impl WorkspaceContent {
     fn exactly(&self, wanted: &str) -> Result<Standing, Failure> {
         let wanted = wanted.trim().to_ascii_lowercase();
         if wanted.len() != 64 || !wanted.chars().all(|c| c.is_ascii_hexdigit()) {
-            return Err(Failure::input("--trust-workspace takes a SHA-256 of 64 hexadecimal digits")
-                .with_hint("`charla trust --show` prints it"));
+            return Err(Failure::input("trusted content is named by a SHA-256 of 64 hexadecimal digits")
+                .with_hint(Hint::ShowWorkspaceContent));
         }
         let hash = self.hash();
         if self.is_empty() || hash != wanted {
             return Err(Failure::untrusted(format!("the workspace's content is not {wanted}"))
-                .with_hint("`charla trust --show` shows what is there, and its SHA-256"));
+                .with_hint(Hint::ShowWorkspaceContent));
         }
         Ok(Standing::Trusted)
     }

@@ -2,6 +2,7 @@ use std::fs;
 
 use super::command::visible;
 use super::*;
+use crate::failure::FailureKind;
 
 /// A home and a workspace with these files in its `.charla`.
 fn place(files: &[(&str, &str)]) -> (tempfile::TempDir, Environment) {
@@ -75,14 +76,14 @@ fn a_run_may_demand_trust_or_bring_it() {
     let content = content(&environment);
     let ask = |exactly: Option<&str>, required| {
         let demand = TrustDemand { exactly: exactly.map(str::to_owned), required };
-        content.standing(&environment, &demand).map_err(|failure| failure.code)
+        content.standing(&environment, &demand).map_err(|failure| failure.kind)
     };
     let hash = content.hash();
     assert_eq!(ask(None, false), Ok(Standing::Unknown));
-    assert_eq!(ask(None, true), Err(charla_proto::exit::UNTRUSTED));
+    assert_eq!(ask(None, true), Err(FailureKind::Untrusted));
     assert_eq!(ask(Some(&hash.to_uppercase()), true), Ok(Standing::Trusted));
-    assert_eq!(ask(Some(&"0".repeat(64)), false), Err(charla_proto::exit::UNTRUSTED));
-    assert_eq!(ask(Some("abc"), false), Err(charla_proto::exit::INPUT));
+    assert_eq!(ask(Some(&"0".repeat(64)), false), Err(FailureKind::Untrusted));
+    assert_eq!(ask(Some("abc"), false), Err(FailureKind::Input));
     let (_empty, bare) = place(&[]);
     let demand = TrustDemand { exactly: None, required: true };
     let nothing = WorkspaceContent::read(&bare).unwrap().standing(&bare, &demand);
@@ -106,7 +107,7 @@ fn the_book_is_private_and_a_broken_one_trusts_nobody() {
     assert_eq!(fs::metadata(book.path()).unwrap().permissions().mode() & 0o777, 0o600);
     fs::write(book.path(), "{ broken").unwrap();
     let failure = content(&environment).known(&environment).unwrap_err();
-    assert_eq!(failure.code, charla_proto::exit::CONFIG);
+    assert_eq!(failure.kind, FailureKind::Config);
 }
 
 #[test]
