@@ -1,8 +1,7 @@
 //! What the process exits with, by the kind of failure.
 
+use charla::FailureKind;
 use charla_proto::{LlmErrorKind, exit};
-
-use crate::failure::FailureKind;
 
 /// The exit code of a run that ended in this kind of failure.
 pub fn code(kind: FailureKind) -> i32 {

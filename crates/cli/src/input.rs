@@ -1,12 +1,10 @@
 //! The prompt: from the command line, from standard input, or from both.
 
-use std::io::Read;
+use std::io::{IsTerminal, Read};
 use std::time::Duration;
 
+use charla::Failure;
 use tokio::sync::oneshot;
-
-use crate::environment::Environment;
-use crate::failure::Failure;
 
 /// How long standard input may be silent before we say that we wait for it.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -15,13 +13,53 @@ const PATIENCE: Duration = Duration::from_secs(3);
 ///
 /// A terminal is not read. Anything else is read to its end, however long that takes: leaving out what a
 /// slow command was about to say would give a wrong answer. `on_wait` is called once when it takes long.
-pub async fn gather(
-    words: Option<String>,
-    environment: &Environment,
-    on_wait: impl FnOnce(),
-) -> Result<String, Failure> {
-    let piped = if environment.stdin_terminal { String::new() } else { read_stdin(on_wait).await? };
-    compose(words, &piped, environment.stdin_terminal)
+pub async fn gather(words: Option<String>, on_wait: impl FnOnce()) -> Result<String, Failure> {
+    let terminal = is_terminal();
+    let piped = if terminal { String::new() } else { read_stdin(on_wait).await? };
+    compose(words, &piped, terminal)
+}
+
+/// True when a person types what we read.
+pub fn is_terminal() -> bool {
+    std::io::stdin().is_terminal()
+}
+
+/// Hides what is typed until dropped. Where the terminal cannot, typing stays visible.
+pub struct HiddenInput {
+    #[cfg(unix)]
+    before: Option<rustix::termios::Termios>,
+}
+
+#[cfg(unix)]
+impl HiddenInput {
+    /// From now on.
+    pub fn new() -> Self {
+        use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
+        let before = tcgetattr(std::io::stdin()).ok();
+        if let Some(mut hidden) = before.clone() {
+            hidden.local_modes.remove(LocalModes::ECHO);
+            let _ = tcsetattr(std::io::stdin(), OptionalActions::Flush, &hidden);
+        }
+        Self { before }
+    }
+}
+
+#[cfg(not(unix))]
+impl HiddenInput {
+    /// From now on.
+    pub fn new() -> Self {
+        Self {}
+    }
+}
+
+#[cfg(unix)]
+impl Drop for HiddenInput {
+    fn drop(&mut self) {
+        use rustix::termios::{OptionalActions, tcsetattr};
+        if let Some(before) = &self.before {
+            let _ = tcsetattr(std::io::stdin(), OptionalActions::Now, before);
+        }
+    }
 }
 
 /// Reads standard input on a thread of its own, which is simply left behind when the run is cancelled.
@@ -78,8 +116,9 @@ fn no_prompt(message: &str) -> Failure {
 
 #[cfg(test)]
 mod tests {
+    use charla::FailureKind;
+
     use super::*;
-    use crate::failure::FailureKind;
 
     #[test]
     fn standard_input_goes_before_the_prompt() {

@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::io::{self, BufWriter, IsTerminal, Write};
 
-use crate::failure::Failure;
-use crate::notices::{Notice, Notices, Progress};
+use charla::{Failure, Notice, Notices, Progress};
+
 use crate::wording;
 
 /// Standard output for results, standard error for everything else.
@@ -39,7 +39,8 @@ impl Printer {
         }
     }
 
-    /// A printer on these writers, for tests.
+    /// A printer on these writers.
+    #[cfg(test)]
     pub fn of(out: Box<dyn Write + Send>, err: Box<dyn Write + Send>, terminal: bool) -> Self {
         Self {
             out: BufWriter::new(out),

@@ -1,10 +1,8 @@
 //! The library's advice in the words of a command line: flags and commands.
 
+use charla::{EngineRemedy, Hint, KeyAdvice, Notice};
 use charla_local::WEIGHTS_NAME;
 use charla_proto::LlmErrorKind;
-
-use crate::hint::{EngineRemedy, Hint, KeyAdvice};
-use crate::notices::Notice;
 
 /// A notice in one piece.
 pub fn notice(notice: &Notice) -> String {

@@ -13,6 +13,8 @@ mod text;
 use std::future::Future;
 use std::time::Instant;
 
+use charla::settings::OutputFormat;
+use charla::{Failure, FailureKind, Notice, Notices, Progress};
 use charla_proto::{
     CallAsked, CallStatus, CompressionReport, CompressionStatus, CompressionTrigger, FinishReason,
     LlmErrorKind, RetryNotice, TurnEnd, TurnEvent, exit,
@@ -23,17 +25,14 @@ use self::patience::Patience;
 use self::stats::Stats;
 use crate::compression;
 use crate::exit::code;
-use crate::failure::{Failure, FailureKind};
-use crate::notices::{Notice, Notices, Progress};
 use crate::printer::Printer;
-use crate::settings::OutputFormat;
 use crate::wording;
 
 /// The turn brought nothing that is an answer.
 const NO_ANSWER: FailureKind = FailureKind::Model(LlmErrorKind::InvalidStream);
 
 /// What every renderer knows of the run.
-struct Story {
+struct RunState {
     session_id: String,
     /// `provider/model` asked for; empty until it is known.
     model: String,
@@ -50,7 +49,7 @@ struct Story {
     stats: Stats,
 }
 
-impl Story {
+impl RunState {
     fn summary_begins(&mut self) {
         // Another one began before this one was told to have ended: this one failed.
         if std::mem::replace(&mut self.summing, true) {
@@ -84,23 +83,23 @@ pub trait Events {
 /// One form of output.
 trait Renderer: Send {
     /// The model is known and is about to be asked.
-    fn begin(&mut self, _story: &Story, _prompt: &str, _printer: &mut Printer) -> Result<(), Failure> {
+    fn begin(&mut self, _state: &RunState, _prompt: &str, _printer: &mut Printer) -> Result<(), Failure> {
         Ok(())
     }
 
     /// Something happened that is not the end.
-    fn event(&mut self, event: &TurnEvent, story: &Story, printer: &mut Printer) -> Result<(), Failure>;
+    fn event(&mut self, event: &TurnEvent, state: &RunState, printer: &mut Printer) -> Result<(), Failure>;
 
     /// The answer is complete and good.
-    fn success(&mut self, story: &Story, printer: &mut Printer) -> Result<(), Failure>;
+    fn success(&mut self, state: &RunState, printer: &mut Printer) -> Result<(), Failure>;
 
-    /// The run failed. `story.text` holds what came of an answer that ended badly.
-    fn failure(&mut self, failure: &Failure, story: &Story, printer: &mut Printer) -> Result<(), Failure>;
+    /// The run failed. `state.text` holds what came of an answer that ended badly.
+    fn failure(&mut self, failure: &Failure, state: &RunState, printer: &mut Printer) -> Result<(), Failure>;
 }
 
 /// The view of one headless run.
 pub struct View {
-    story: Story,
+    state: RunState,
     renderer: Box<dyn Renderer>,
     printer: Printer,
     /// A person is asked: what is refused then was refused by them.
@@ -118,7 +117,7 @@ impl View {
             OutputFormat::Json => Box::new(json::Json::new(thoughts)),
             OutputFormat::StreamJson => Box::new(stream_json::StreamJson),
         };
-        let story = Story {
+        let state = RunState {
             session_id,
             model: String::new(),
             text: String::new(),
@@ -129,7 +128,7 @@ impl View {
             stats: Stats::default(),
         };
         Self {
-            story,
+            state,
             renderer,
             printer,
             asks: false,
@@ -140,12 +139,12 @@ impl View {
 
     /// The same view in another format. Only before anything was shown.
     pub fn with_format(self, format: OutputFormat, thoughts: bool) -> Self {
-        Self::new(format, thoughts, self.story.session_id, self.printer)
+        Self::new(format, thoughts, self.state.session_id, self.printer)
     }
 
     /// The session the run belongs to, when it is an earlier one.
     pub fn in_session(&mut self, id: &str) {
-        id.clone_into(&mut self.story.session_id);
+        id.clone_into(&mut self.state.session_id);
     }
 
     /// A person at the terminal is asked about calls.
@@ -183,10 +182,10 @@ impl View {
     }
 
     fn begin(&mut self, model: &str, prompt: &str) -> Result<(), Failure> {
-        self.story.model = model.to_owned();
-        self.story.stats.attempt(model, Instant::now());
+        self.state.model = model.to_owned();
+        self.state.stats.attempt(model, Instant::now());
         self.patience = Patience::new(Instant::now());
-        self.renderer.begin(&self.story, prompt, &mut self.printer)
+        self.renderer.begin(&self.state, prompt, &mut self.printer)
     }
 
     /// The next event. What was printed is shown only when there is nothing to do but wait, so that a
@@ -227,7 +226,7 @@ impl View {
                 }
                 () = tokio::time::sleep(std::time::Duration::from_secs(1)) => {}
             }
-            let model = self.story.stats.current_model().unwrap_or(&self.story.model);
+            let model = self.state.stats.current_model().unwrap_or(&self.state.model);
             if let Some(line) = self.patience.line(model, Instant::now()) {
                 self.printer.fleeting(&line);
             }
@@ -237,12 +236,12 @@ impl View {
     /// Takes one event in; `Some` when it was the last.
     fn event(&mut self, event: TurnEvent) -> Result<Option<Result<(), Failure>>, Failure> {
         self.patience.note(&event, Instant::now());
-        let story = &mut self.story;
+        let state = &mut self.state;
         match &event {
-            TurnEvent::Content(text) => story.text.push_str(text),
-            TurnEvent::WholeText(text) => story.text.clone_from(text),
+            TurnEvent::Content(text) => state.text.push_str(text),
+            TurnEvent::WholeText(text) => state.text.clone_from(text),
             TurnEvent::PreCompress(coming) => {
-                story.summary_begins();
+                state.summary_begins();
                 self.printer.fleeting(&format!("compressing {} messages", coming.older));
             }
             TurnEvent::ChatCompressed(report) => {
@@ -251,21 +250,21 @@ impl View {
                 if report.trigger == CompressionTrigger::Auto {
                     self.printer.note(&compression::in_passing(report));
                 }
-                story.summary_ended(report);
+                state.summary_ended(report);
             }
             TurnEvent::StepEnded { usage } => {
-                story.stats.answered(usage.as_ref());
+                state.stats.answered(usage.as_ref());
                 // Only the last step's text is the answer.
-                story.text.clear();
+                state.text.clear();
             }
             TurnEvent::ToolCallConfirmation(asked) if !self.asks => {
-                story.unapproved.push(asked.confirmation.title.clone());
+                state.unapproved.push(asked.confirmation.title.clone());
                 self.tell_unapproved(&asked.clone());
             }
             TurnEvent::ToolCallResponse(ended) => {
-                story.stats.called(&ended.response.name, ended.status == CallStatus::Success);
+                state.stats.called(&ended.response.name, ended.status == CallStatus::Success);
                 // The model is asked again once all calls are done; the time until then is not its own.
-                story.stats.restart(Instant::now());
+                state.stats.restart(Instant::now());
                 let response = ended.response.clone();
                 let refused = match self.asks {
                     true => ended.status == CallStatus::Cancelled,
@@ -280,38 +279,38 @@ impl View {
                 return Ok(Some(Err(stopped(*end, detail))));
             }
             TurnEvent::Retry(notice) => {
-                story.text.clear();
-                story.stats.failed();
-                let model = story.stats.current_model().unwrap_or_default().to_owned();
-                story.stats.attempt(&model, Instant::now() + notice.delay);
+                state.text.clear();
+                state.stats.failed();
+                let model = state.stats.current_model().unwrap_or_default().to_owned();
+                state.stats.attempt(&model, Instant::now() + notice.delay);
                 self.announce_retry(notice);
             }
             TurnEvent::ModelSwitched { from, to, reason } => {
-                story.stats.attempt(to, Instant::now());
+                state.stats.attempt(to, Instant::now());
                 self.next_attempt = None;
                 self.printer.note(&format!("{from} gave up ({reason}); {to} goes on"));
             }
             TurnEvent::Finished { reason, usage } => {
-                if !story.is_about_compression() {
-                    story.stats.answered(usage.as_ref());
+                if !state.is_about_compression() {
+                    state.stats.answered(usage.as_ref());
                 }
-                story.finish_reason = Some(reason.clone());
+                state.finish_reason = Some(reason.clone());
                 return Ok(Some(self.verdict()));
             }
             TurnEvent::UserCancelled => {
-                story.stats.failed();
+                state.stats.failed();
                 return Ok(Some(Err(Failure::cancelled())));
             }
             TurnEvent::InvalidStream(error) | TurnEvent::ContextOverflow(error) | TurnEvent::Error(error) => {
-                if !story.is_about_compression() {
-                    story.stats.failed();
+                if !state.is_about_compression() {
+                    state.stats.failed();
                 }
-                story.text.clear();
+                state.text.clear();
                 return Ok(Some(Err(Failure::from(error))));
             }
             _ => {}
         }
-        self.renderer.event(&event, &self.story, &mut self.printer)?;
+        self.renderer.event(&event, &self.state, &mut self.printer)?;
         Ok(None)
     }
 
@@ -336,14 +335,14 @@ impl View {
 
     /// Whether a finished answer is an answer.
     fn verdict(&mut self) -> Result<(), Failure> {
-        let reason = self.story.finish_reason.as_ref().unwrap_or(&FinishReason::Stop);
-        if !self.story.unapproved.is_empty() {
+        let reason = self.state.finish_reason.as_ref().unwrap_or(&FinishReason::Stop);
+        if !self.state.unapproved.is_empty() {
             self.printer.warning(
                 "something was not allowed and nobody was there to ask; allow it with --approval-mode auto_edit (edits) \
                  or --allowed-tools TOOL, or see `charla policy explain`",
             );
         }
-        let empty = self.story.text.trim().is_empty();
+        let empty = self.state.text.trim().is_empty();
         match reason {
             FinishReason::MaxTokens if empty => {
                 let message = "the model used up its output limit before it answered";
@@ -380,9 +379,9 @@ impl View {
             return exit::OK;
         }
         let (ending, shown) = match &ending {
-            Ok(()) => (exit::OK, self.renderer.success(&self.story, &mut self.printer)),
+            Ok(()) => (exit::OK, self.renderer.success(&self.state, &mut self.printer)),
             Err(failure) => {
-                (code(failure.kind), self.renderer.failure(failure, &self.story, &mut self.printer))
+                (code(failure.kind), self.renderer.failure(failure, &self.state, &mut self.printer))
             }
         };
         match shown.and_then(|()| self.printer.flush()) {
