@@ -7,7 +7,8 @@ use charla_proto::{ContentGenerator, GenerateRequest};
 use charla_providers::layers::{LogSink, ToolMode};
 use charla_providers::tokens;
 
-use super::choice::{Chain, Choice, PromptSize};
+use super::choice::{Choice, PromptSize};
+use super::chooser::Chain;
 use super::wiring;
 use crate::engine;
 use crate::environment::Environment;

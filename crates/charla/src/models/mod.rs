@@ -2,6 +2,7 @@
 
 pub mod bound;
 pub mod choice;
+pub mod chooser;
 pub mod directory;
 mod keep_alive;
 pub mod probe;
@@ -10,6 +11,7 @@ pub mod survey;
 mod wiring;
 
 pub use bound::BoundModel;
-pub use choice::{Access, Chain, Choice, Chooser, PromptSize};
+pub use choice::{Access, Choice, PromptSize};
+pub use chooser::{Chain, Chooser};
 pub use directory::{Directory, Entry};
 pub(crate) use keep_alive::begin as keep_loaded;

@@ -9,7 +9,8 @@ use charla_providers::google::GoogleTokens;
 use charla_providers::layers::{Link, LogSink, Logging, Redactor, Resilient, Reworded, Rewording, stack};
 use charla_providers::{Client, Credential, Generator};
 
-use super::choice::{Access, Chain, Choice};
+use super::choice::{Access, Choice};
+use super::chooser::Chain;
 use crate::engine::EngineGenerator;
 use crate::failure::Failure;
 use crate::network::retry_policy;
@@ -113,7 +114,8 @@ mod tests {
     #[test]
     fn a_local_server_is_waited_for_longer_unless_somebody_says_how_long() {
         let waits = |name: &str, network: Value| {
-            let own = json!({"near": {"baseUrl": "http://10.0.0.9/v1"}, "far": {"baseUrl": "https://x.example/v1"}});
+            let own =
+                json!({"own": {"baseUrl": "http://10.0.0.9/v1"}, "far": {"baseUrl": "https://x.example/v1"}});
             let settings = json!({"providers": own, "network": network});
             let settings: Settings = serde_json::from_value(settings).unwrap();
             let entry = Directory::new(&settings).find(name).unwrap();
@@ -121,9 +123,9 @@ mod tests {
             let client = network::client(&settings, &Environment::default(), false).unwrap();
             client_for(&choice, &settings, &client).options().first_byte_timeout.as_secs()
         };
-        assert_eq!((waits("near", json!({})), waits("ollama", json!({}))), (600, 600));
+        assert_eq!((waits("own", json!({})), waits("ollama", json!({}))), (600, 600));
         assert_eq!((waits("far", json!({})), waits("gemini", json!({}))), (300, 300));
         let set = json!({"firstByteTimeoutSeconds": 7});
-        assert_eq!((waits("near", set.clone()), waits("far", set)), (7, 7));
+        assert_eq!((waits("own", set.clone()), waits("far", set)), (7, 7));
     }
 }

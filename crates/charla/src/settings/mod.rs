@@ -11,6 +11,7 @@ mod load;
 mod merge;
 mod mistake;
 mod model;
+mod names;
 mod schema;
 mod shown;
 mod source;

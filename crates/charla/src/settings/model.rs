@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::schema::names;
+use super::names;
 
 /// Settings of Charla.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]

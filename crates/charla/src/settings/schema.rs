@@ -1,8 +1,8 @@
 //! The published JSON Schema of the settings, and the list of keys made from it.
 
+use schemars::Schema;
 use schemars::generate::SchemaSettings;
 use schemars::transform::{Transform, transform_subschemas};
-use schemars::{Schema, json_schema};
 use serde_json::{Value, json};
 
 use super::model::Settings;
@@ -101,90 +101,4 @@ pub(super) fn resolve<'a>(root: &'a Value, schema: &'a Value) -> &'a Value {
         .and_then(Value::as_str)
         .and_then(|reference| root.pointer(reference.strip_prefix('#')?))
         .unwrap_or(schema)
-}
-
-/// Schemas of enumerations that live in other crates: their names in settings, best known here.
-pub(super) mod names {
-    use schemars::SchemaGenerator;
-
-    use super::*;
-
-    fn one_of(names: &[&str]) -> Schema {
-        json_schema!({ "type": "string", "enum": names })
-    }
-
-    pub fn wire(_: &mut SchemaGenerator) -> Schema {
-        one_of(&charla_proto::WireKind::ALL.map(charla_proto::WireKind::name))
-    }
-
-    pub fn auth(_: &mut SchemaGenerator) -> Schema {
-        one_of(&["bearer", "goog-api-key", "x-api-key", "api-key", "none"])
-    }
-
-    pub fn approval_mode(_: &mut SchemaGenerator) -> Schema {
-        one_of(&["default", "auto_edit", "plan", "yolo"])
-    }
-
-    pub fn thinking_level(_: &mut SchemaGenerator) -> Schema {
-        one_of(&["minimal", "low", "medium", "high"])
-    }
-
-    pub fn thinking_switch(_: &mut SchemaGenerator) -> Schema {
-        one_of(&["none", "budget", "levels", "adaptive"])
-    }
-
-    pub fn tool_mode(_: &mut SchemaGenerator) -> Schema {
-        one_of(&["native", "text", "none", "auto"])
-    }
-
-    pub fn prompt_length(_: &mut SchemaGenerator) -> Schema {
-        one_of(&["full", "compact"])
-    }
-
-    pub fn think_start(_: &mut SchemaGenerator) -> Schema {
-        one_of(&["auto", "inside", "outside"])
-    }
-
-    pub fn think_switch(_: &mut SchemaGenerator) -> Schema {
-        one_of(&["wire", "slash-suffix", "slash-prefix", "tag-prefix"])
-    }
-
-    pub fn guidance_style(_: &mut SchemaGenerator) -> Schema {
-        one_of(&["full", "compact"])
-    }
-
-    pub fn guidance_place(_: &mut SchemaGenerator) -> Schema {
-        one_of(&["system", "first-user"])
-    }
-
-    pub fn max_tokens_field(_: &mut SchemaGenerator) -> Schema {
-        one_of(&["max_tokens", "max_completion_tokens"])
-    }
-
-    pub fn reasoning_replay(_: &mut SchemaGenerator) -> Schema {
-        one_of(&["never", "tool_loop", "tool_calls", "always"])
-    }
-
-    pub fn thinking_style(_: &mut SchemaGenerator) -> Schema {
-        one_of(&[
-            "none",
-            "reasoning_effort",
-            "reasoning_object",
-            "enable_thinking",
-            "chat_template_kwargs",
-            "thinking_type",
-        ])
-    }
-
-    pub fn documents(_: &mut SchemaGenerator) -> Schema {
-        one_of(&["file", "file_url", "document_url"])
-    }
-
-    pub fn tool_ids(_: &mut SchemaGenerator) -> Schema {
-        one_of(&["any", "alnum9"])
-    }
-
-    pub fn output_format(_: &mut SchemaGenerator) -> Schema {
-        one_of(&["text", "json", "stream-json"])
-    }
 }

@@ -4,7 +4,8 @@ use charla::Failure;
 use charla_proto::TurnEvent;
 use serde_json::json;
 
-use super::{Renderer, RunState, error_json};
+use super::state::RunState;
+use super::{Renderer, error_json};
 use crate::printer::Printer;
 
 pub(super) struct Json {

@@ -6,6 +6,7 @@
 
 mod json;
 mod patience;
+mod state;
 mod stats;
 mod stream_json;
 mod text;
@@ -16,13 +17,13 @@ use std::time::Instant;
 use charla::settings::OutputFormat;
 use charla::{Failure, FailureKind, Notice, Notices, Progress};
 use charla_proto::{
-    CallAsked, CallStatus, CompressionReport, CompressionStatus, CompressionTrigger, FinishReason,
-    LlmErrorKind, RetryNotice, TurnEnd, TurnEvent, exit,
+    CallAsked, CallStatus, CompressionTrigger, FinishReason, LlmErrorKind, RetryNotice, TurnEnd, TurnEvent,
+    exit,
 };
 use futures_util::future::poll_immediate;
 
 use self::patience::Patience;
-use self::stats::Stats;
+use self::state::RunState;
 use crate::compression;
 use crate::exit::code;
 use crate::printer::Printer;
@@ -30,49 +31,6 @@ use crate::wording;
 
 /// The turn brought nothing that is an answer.
 const NO_ANSWER: FailureKind = FailureKind::Model(LlmErrorKind::InvalidStream);
-
-/// What every renderer knows of the run.
-struct RunState {
-    session_id: String,
-    /// `provider/model` asked for; empty until it is known.
-    model: String,
-    /// The answer of the current attempt.
-    text: String,
-    /// Why the answer ended.
-    finish_reason: Option<FinishReason>,
-    /// Calls that nobody was there to approve: what they would have done.
-    unapproved: Vec<String>,
-    /// What came of compressions.
-    compressions: Vec<CompressionReport>,
-    /// A summary is on its way.
-    summing: bool,
-    stats: Stats,
-}
-
-impl RunState {
-    fn summary_begins(&mut self) {
-        // Another one began before this one was told to have ended: this one failed.
-        if std::mem::replace(&mut self.summing, true) {
-            self.stats.failed();
-        }
-    }
-
-    /// A summary is a request like any other; what else a report tells of cost nothing.
-    fn summary_ended(&mut self, report: &CompressionReport) {
-        if std::mem::take(&mut self.summing) {
-            match report.status {
-                CompressionStatus::Failed | CompressionStatus::Cancelled => self.stats.failed(),
-                _ => self.stats.answered(report.usage.as_ref()),
-            }
-        }
-        self.compressions.push(report.clone());
-    }
-
-    /// The run was asked to compress or restore: no model is asked for an answer.
-    fn is_about_compression(&self) -> bool {
-        self.compressions.last().is_some_and(|report| report.trigger == CompressionTrigger::Manual)
-    }
-}
 
 /// Where a turn's events come from.
 pub trait Events {
@@ -117,16 +75,7 @@ impl View {
             OutputFormat::Json => Box::new(json::Json::new(thoughts)),
             OutputFormat::StreamJson => Box::new(stream_json::StreamJson),
         };
-        let state = RunState {
-            session_id,
-            model: String::new(),
-            text: String::new(),
-            finish_reason: None,
-            unapproved: Vec::new(),
-            compressions: Vec::new(),
-            summing: false,
-            stats: Stats::default(),
-        };
+        let state = RunState::new(session_id);
         Self {
             state,
             renderer,

@@ -4,7 +4,8 @@ use charla::{Failure, FailureKind};
 use charla_proto::{CallStatus, TurnEvent};
 use serde_json::{Value, json};
 
-use super::{Renderer, RunState, error_json};
+use super::state::RunState;
+use super::{Renderer, error_json};
 use crate::printer::Printer;
 
 pub(super) struct StreamJson;

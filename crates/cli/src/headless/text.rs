@@ -7,7 +7,8 @@
 use charla::Failure;
 use charla_proto::TurnEvent;
 
-use super::{Renderer, RunState};
+use super::Renderer;
+use super::state::RunState;
 use crate::printer::Printer;
 
 pub(super) struct Text {

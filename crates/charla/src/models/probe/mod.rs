@@ -20,7 +20,8 @@ use charla_providers::{Client, catalog};
 pub use kept::{Findings, Kept};
 pub use report::ProbeReport;
 
-use super::choice::{Chain, Choice};
+use super::choice::Choice;
+use super::chooser::Chain;
 use super::wiring;
 use crate::clock::seconds;
 use crate::environment::Environment;

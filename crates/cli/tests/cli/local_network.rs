@@ -1,4 +1,4 @@
-//! How servers near are spoken to: in few words, and in words that stay the same.
+//! How servers of the local network are spoken to: in few words, and in words that stay the same.
 
 use std::sync::Arc;
 
