@@ -53,3 +53,18 @@ impl From<&str> for Notice {
         Self::from(text.to_owned())
     }
 }
+
+/// Keeps notes and warnings for later; progress passes by.
+impl Notices for Vec<Notice> {
+    fn note(&mut self, notice: &Notice) {
+        self.push(notice.clone());
+    }
+
+    fn warning(&mut self, notice: &Notice) {
+        self.push(notice.clone());
+    }
+
+    fn progress(&mut self, _: Progress<'_>) {}
+
+    fn progress_done(&mut self) {}
+}

@@ -1,7 +1,7 @@
 //! The library's advice in the words of a command line: flags and commands.
 
+use charla::engine::WEIGHTS_NAME;
 use charla::{EngineRemedy, Hint, KeyAdvice, Notice};
-use charla_local::WEIGHTS_NAME;
 use charla_proto::LlmErrorKind;
 
 /// A notice in one piece.

@@ -9,10 +9,11 @@ use std::num::NonZero;
 use std::path::PathBuf;
 use std::time::{Duration, UNIX_EPOCH};
 
-use charla_local::{Engine, EngineOptions, LocalError, Model, Packages, Pip, Store, WEIGHTS_NAME};
+use charla_local::{Engine, EngineOptions, LocalError, Model, Packages, Pip, Store};
 use charla_proto::GenerateRequest;
 use charla_tools::process::is_secret_name;
 
+pub use charla_local::WEIGHTS_NAME;
 pub use generator::EngineGenerator;
 pub use start::start;
 

@@ -1,9 +1,8 @@
 //! `charla models pull | list | rm`.
 
-use charla::engine::{engine, failure, start, store};
+use charla::engine::{WEIGHTS_NAME, engine, failure, start, store};
 use charla::settings::{self, Settings};
 use charla::{Charla, Environment, Failure};
-use charla_local::WEIGHTS_NAME;
 
 use crate::args::EngineCommand;
 use crate::printer::Printer;
