@@ -25,7 +25,7 @@ TARGET = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
 
 
 def build():
-    packages = ["charla", "charla-testkit", "charla-bench"]
+    packages = ["charla-cli", "charla-testkit", "charla-bench"]
     command = ["cargo", "build", "--release", "--locked"]
     for package in packages:
         command += ["-p", package]

@@ -40,7 +40,7 @@ make_test_env() {
 make_engine() {
     local root=$1
     CHARLA_CACHE=$root/.test-env/cache CHARLA_OFFLINE=0 \
-        cargo run --quiet --locked --manifest-path "$root/Cargo.toml" -p charla -- models pull
+        cargo run --quiet --locked --manifest-path "$root/Cargo.toml" -p charla-cli -- models pull
 }
 
 # A directory of packages, and a python that finds them: for systems whose python3 comes without venv.

@@ -1,66 +1,24 @@
 //! The answer of a session, held to the schema that was asked for.
 
 use std::collections::VecDeque;
-use std::path::Path;
 
+use charla::OpenedSession;
+use charla::session::OutputSchema;
 use charla_core::session::{Command, Follower, SessionHandle};
 use charla_proto::{CompressionTrigger, Content, FinishReason, LlmError, LlmErrorKind, TurnEvent};
-use serde_json::Value;
 
 use crate::approver::Approver;
 use crate::compression;
-use crate::environment::Environment;
-use crate::exit::Failure;
 use crate::headless::Events;
 
 /// How often the model may mend an answer that does not fit.
 const REPAIRS: u32 = 2;
 
-/// The schema an answer must fit.
-pub struct OutputSchema {
-    text: String,
-    validator: jsonschema::Validator,
-}
-
-impl OutputSchema {
-    /// Reads the schema in a file.
-    pub fn read(path: Option<&Path>, environment: &Environment) -> Result<Option<Self>, Failure> {
-        let Some(path) = path else { return Ok(None) };
-        let path = environment.directory.join(path);
-        let refused =
-            |reason: String| Failure::input(format!("the output schema {}: {reason}", path.display()));
-        let text = std::fs::read_to_string(&path).map_err(|error| refused(error.to_string()))?;
-        let schema: Value = serde_json::from_str(&text).map_err(|error| refused(error.to_string()))?;
-        let validator = jsonschema::validator_for(&schema).map_err(|error| refused(error.to_string()))?;
-        Ok(Some(Self { text: schema.to_string(), validator }))
-    }
-
-    /// The schema, in one line.
-    pub fn text(&self) -> &str {
-        &self.text
-    }
-
-    /// What is wrong with an answer, if anything.
-    fn problem(&self, answer: &str) -> Option<String> {
-        let value: Value = match serde_json::from_str(answer.trim()) {
-            Ok(value) => value,
-            Err(error) => return Some(format!("it is not JSON: {error}")),
-        };
-        let problems: Vec<String> = self
-            .validator
-            .iter_errors(&value)
-            .take(5)
-            .map(|error| format!("at `{}`: {error}", error.instance_path()))
-            .collect();
-        (!problems.is_empty()).then(|| problems.join("; "))
-    }
-}
-
 /// A session's turn, and where a schema holds as many more as it takes to mend the answer.
-pub struct Answer {
+pub struct Answer<'s> {
     session: SessionHandle,
     follower: Follower,
-    schema: Option<OutputSchema>,
+    schema: Option<&'s OutputSchema>,
     approver: Option<Approver>,
     text: String,
     repairs: u32,
@@ -68,14 +26,13 @@ pub struct Answer {
     pending: VecDeque<TurnEvent>,
 }
 
-impl Answer {
+impl<'s> Answer<'s> {
     /// Follows the turn that begins next. Questions go to the approver, if there is one.
-    pub fn new(session: SessionHandle, schema: Option<OutputSchema>, approver: Option<Approver>) -> Self {
-        let follower = Follower::new(session.subscribe());
+    pub fn new(opened: &'s OpenedSession, approver: Option<Approver>) -> Self {
         Self {
-            session,
-            follower,
-            schema,
+            session: opened.handle.clone(),
+            follower: Follower::new(opened.handle.subscribe()),
+            schema: opened.output_schema.as_ref(),
             approver,
             text: String::new(),
             repairs: 0,
@@ -95,7 +52,7 @@ impl Answer {
     }
 }
 
-impl Events for Answer {
+impl Events for Answer<'_> {
     async fn next(&mut self) -> Option<TurnEvent> {
         if let Some(event) = self.pending.pop_front() {
             return Some(event);
@@ -122,7 +79,7 @@ impl Events for Answer {
             }
             TurnEvent::Finished { usage, .. } => {
                 let usage = usage.clone();
-                let problem = self.schema.as_ref().and_then(|schema| schema.problem(&self.text));
+                let problem = self.schema.and_then(|schema| schema.problem(&self.text));
                 let Some(problem) = problem else { return Some(event) };
                 if self.repairs < REPAIRS {
                     self.mend(&problem).await;

@@ -5,19 +5,18 @@
 
 mod card;
 mod editor;
-mod save;
 
 use std::collections::HashSet;
-use std::path::PathBuf;
 use std::sync::Arc;
 
+use charla::Environment;
+use charla::session::SavedRules;
 use charla_core::session::{SessionEvent, SessionHandle, Subscription};
 use charla_proto::{CallAsked, Confirmation, ConfirmationDetail, Fact, Outcome, Question, QuestionKind};
 use futures_util::future::poll_immediate;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
-use crate::environment::Environment;
 use crate::printer::Printer;
 use editor::Editor;
 
@@ -31,15 +30,15 @@ impl Approver {
     /// Begins to take questions of this session. Must be called in a tokio runtime.
     pub fn start(session: SessionHandle, environment: &Environment, printer: Printer) -> Self {
         let (questions, receiver) = mpsc::unbounded_channel();
-        let desk = Desk {
+        let asker = Asker {
             events: session.subscribe(),
             session,
             printer,
             answered: HashSet::new(),
             editor: Editor::of(environment),
-            saved_rules: environment.charla_home().map(|home| home.join("policies/auto-saved.toml")),
+            saved_rules: SavedRules::of(environment),
         };
-        Self { questions, task: tokio::spawn(desk.work(receiver)) }
+        Self { questions, task: tokio::spawn(asker.work(receiver)) }
     }
 
     /// Puts a question to the person, after those before it.
@@ -89,17 +88,18 @@ fn understand(line: &str, confirmation: &Confirmation) -> Word {
     }
 }
 
-struct Desk {
+/// Puts one question after another to the person.
+struct Asker {
     session: SessionHandle,
     events: Subscription,
     printer: Printer,
     /// Questions that have their answer, from whomever.
     answered: HashSet<String>,
     editor: Editor,
-    saved_rules: Option<PathBuf>,
+    saved_rules: Option<SavedRules>,
 }
 
-impl Desk {
+impl Asker {
     async fn work(mut self, mut questions: mpsc::UnboundedReceiver<Arc<CallAsked>>) {
         while let Some(asked) = questions.recv().await {
             if self.is_answered(&asked.approval).await {
@@ -146,17 +146,17 @@ impl Desk {
 
     /// A rule that cannot be saved still holds for the session.
     fn save(&mut self, confirmation: &Confirmation) -> Outcome {
-        let (Some(file), Some(rules)) = (&self.saved_rules, &confirmation.always) else {
+        let (Some(saved), Some(rules)) = (&self.saved_rules, &confirmation.always) else {
             self.printer.warning("there is no home directory to save the rule in: it holds for this session");
             return Outcome::ProceedAlways;
         };
-        match save::append(file, rules) {
+        let file = saved.path().display();
+        match saved.append(rules) {
             Ok(()) => {
-                self.printer.note(&format!("saved in {}", file.display()));
+                self.printer.note(&format!("saved in {file}"));
                 Outcome::ProceedAlwaysAndSave
             }
             Err(error) => {
-                let file = file.display();
                 self.printer.warning(&format!("{file}: {error}; the rule holds for this session only"));
                 Outcome::ProceedAlways
             }

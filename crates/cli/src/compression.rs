@@ -1,16 +1,6 @@
-//! Compression as people see it: the prompts that ask for it, and what came of it in words.
+//! What came of a compression, in words.
 
-use charla_core::session::Command;
 use charla_proto::{CompressionReport, CompressionStatus, LlmError, LlmErrorKind};
-
-/// What a prompt that is no prompt asks of the session.
-pub fn command(prompt: &str) -> Option<Command> {
-    match prompt.trim() {
-        "/compress" => Some(Command::Compress),
-        "/uncompress" => Some(Command::Restore),
-        _ => None,
-    }
-}
 
 /// What came of a compression, in words; an error where it failed.
 pub fn told(report: &CompressionReport) -> Result<String, LlmError> {

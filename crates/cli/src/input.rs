@@ -1,12 +1,10 @@
 //! The prompt: from the command line, from standard input, or from both.
 
-use std::io::Read;
+use std::io::{IsTerminal, Read};
 use std::time::Duration;
 
+use charla::Failure;
 use tokio::sync::oneshot;
-
-use crate::environment::Environment;
-use crate::exit::Failure;
 
 /// How long standard input may be silent before we say that we wait for it.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -15,13 +13,53 @@ const PATIENCE: Duration = Duration::from_secs(3);
 ///
 /// A terminal is not read. Anything else is read to its end, however long that takes: leaving out what a
 /// slow command was about to say would give a wrong answer. `on_wait` is called once when it takes long.
-pub async fn gather(
-    words: Option<String>,
-    environment: &Environment,
-    on_wait: impl FnOnce(),
-) -> Result<String, Failure> {
-    let piped = if environment.stdin_terminal { String::new() } else { read_stdin(on_wait).await? };
-    compose(words, &piped, environment.stdin_terminal)
+pub async fn gather(words: Option<String>, on_wait: impl FnOnce()) -> Result<String, Failure> {
+    let terminal = is_terminal();
+    let piped = if terminal { String::new() } else { read_stdin(on_wait).await? };
+    compose(words, &piped, terminal)
+}
+
+/// True when a person types what we read.
+pub fn is_terminal() -> bool {
+    std::io::stdin().is_terminal()
+}
+
+/// Hides what is typed until dropped. Where the terminal cannot, typing stays visible.
+pub struct HiddenInput {
+    #[cfg(unix)]
+    before: Option<rustix::termios::Termios>,
+}
+
+#[cfg(unix)]
+impl HiddenInput {
+    /// From now on.
+    pub fn new() -> Self {
+        use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
+        let before = tcgetattr(std::io::stdin()).ok();
+        if let Some(mut hidden) = before.clone() {
+            hidden.local_modes.remove(LocalModes::ECHO);
+            let _ = tcsetattr(std::io::stdin(), OptionalActions::Flush, &hidden);
+        }
+        Self { before }
+    }
+}
+
+#[cfg(not(unix))]
+impl HiddenInput {
+    /// From now on.
+    pub fn new() -> Self {
+        Self {}
+    }
+}
+
+#[cfg(unix)]
+impl Drop for HiddenInput {
+    fn drop(&mut self) {
+        use rustix::termios::{OptionalActions, tcsetattr};
+        if let Some(before) = &self.before {
+            let _ = tcsetattr(std::io::stdin(), OptionalActions::Now, before);
+        }
+    }
 }
 
 /// Reads standard input on a thread of its own, which is simply left behind when the run is cancelled.
@@ -78,7 +116,7 @@ fn no_prompt(message: &str) -> Failure {
 
 #[cfg(test)]
 mod tests {
-    use charla_proto::exit;
+    use charla::FailureKind;
 
     use super::*;
 
@@ -95,15 +133,16 @@ mod tests {
     fn no_prompt_is_an_input_error_with_a_way_out() {
         for (words, terminal) in [(None, true), (None, false), (Some("  ".to_owned()), false)] {
             let failure = compose(words, "", terminal).unwrap_err();
-            assert_eq!(failure.code, exit::INPUT);
-            assert!(failure.hint.unwrap().contains("charla -p"));
+            assert_eq!(failure.kind, FailureKind::Input);
+            let hint = crate::wording::hint(&failure.hint.unwrap()).unwrap();
+            assert!(hint.contains("charla -p"), "{hint}");
         }
     }
 
     #[test]
     fn bytes_that_are_no_text_are_named_by_their_offset() {
         let failure = text_of(b"abc\xff".to_vec()).unwrap_err();
-        assert_eq!(failure.code, exit::INPUT);
+        assert_eq!(failure.kind, FailureKind::Input);
         assert!(failure.message.contains("offset 3"), "{failure}");
     }
 }

@@ -1,15 +1,15 @@
 //! What was meant: the second stage of the command line, after [`crate::args`].
 
+use charla::settings::Override;
+use charla::trust::TrustDemand;
+use charla::{Begin, Failure, RunOptions, nearest};
 use clap::{CommandFactory, Parser};
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::agent::Conduct;
 use crate::args::{AskArgs, Command, Typed};
-use crate::exit::Failure;
-use crate::nearest::nearest;
-use crate::sessions::Begin;
-use crate::settings::FlagValue;
-use crate::trust::TrustDemand;
+
+/// What a model tells the user who wants more allowed.
+const HOW_TO_ALLOW: &str = "with --approval-mode auto_edit (edits) or --allowed-tools NAME";
 
 /// What a run is to do.
 #[derive(Debug)]
@@ -30,11 +30,11 @@ pub struct Ask {
     /// The prompt of the command line.
     pub prompt: Option<String>,
     /// Settings given by flags.
-    pub flags: Vec<FlagValue>,
+    pub flags: Vec<Override>,
     /// The session to go on with.
     pub begin: Begin,
     /// What this run says about tools.
-    pub conduct: Conduct,
+    pub options: RunOptions,
     /// What this run says about trust.
     pub trust: TrustDemand,
 }
@@ -48,9 +48,9 @@ pub enum SessionWork {
     Delete(String),
 }
 
-/// What holds for every run.
+/// How every run tells what happens.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Manner {
+pub struct Diagnostics {
     /// Tell what happens inside.
     pub debug: bool,
     /// Never colour.
@@ -60,23 +60,23 @@ pub struct Manner {
 /// Finds out what was meant.
 pub fn understand(
     arguments: impl IntoIterator<Item = std::ffi::OsString>,
-) -> Result<(Intent, Manner), Failure> {
+) -> Result<(Intent, Diagnostics), Failure> {
     let arguments: Vec<std::ffi::OsString> = arguments.into_iter().collect();
     // Asked often, by scripts: answered without building the parser.
     if let [_, only] = arguments.as_slice()
         && (only == "--version" || only == "-V")
     {
         let version = format!("charla {}\n", env!("CARGO_PKG_VERSION"));
-        return Ok((Intent::Print(version), Manner::default()));
+        return Ok((Intent::Print(version), Diagnostics::default()));
     }
     let typed = match Typed::try_parse_from(arguments) {
         Ok(typed) => typed,
         Err(error) if !error.use_stderr() => {
-            return Ok((Intent::Print(error.to_string()), Manner::default()));
+            return Ok((Intent::Print(error.to_string()), Diagnostics::default()));
         }
         Err(error) => return Err(refusal(&error)),
     };
-    let manner = Manner { debug: typed.debug, no_color: typed.no_color };
+    let diagnostics = Diagnostics { debug: typed.debug, no_color: typed.no_color };
     let intent = match typed.command {
         Some(command) => Intent::Command(command),
         None if typed.ask.list_sessions => Intent::Sessions(SessionWork::List),
@@ -85,7 +85,7 @@ pub fn understand(
             None => Intent::Ask(Box::new(ask(typed.ask)?)),
         },
     };
-    Ok((intent, manner))
+    Ok((intent, diagnostics))
 }
 
 fn ask(args: AskArgs) -> Result<Ask, Failure> {
@@ -93,42 +93,40 @@ fn ask(args: AskArgs) -> Result<Ask, Failure> {
         refuse_misspelt_command(word)?;
     }
     let words = (!args.words.is_empty()).then(|| args.words.join(" "));
-    let mut flags: Vec<FlagValue> = Vec::new();
-    if let Some(model) = args.model {
-        flags.push((&["model", "name"], json!(model), "--model"));
-    }
-    if let Some(format) = args.output_format {
-        flags.push((&["output", "format"], json!(format), "--output-format"));
-    }
-    if args.thoughts {
-        flags.push((&["output", "thoughts"], json!(true), "--thoughts"));
-    }
-    if let Some(file) = args.log_file {
-        flags.push((&["logging", "file"], json!(file.to_string_lossy()), "--log-file"));
-    }
-    if let Some(mode) = args.approval_mode {
-        flags.push((&["tools", "approvalMode"], json!(mode.name()), "--approval-mode"));
-    }
-    if let Some(mode) = args.tool_mode {
-        flags.push((&["model", "toolMode"], json!(mode.name()), "--tool-mode"));
-    }
-    if let Some(most) = args.max_turns {
-        flags.push((&["limits", "maxTurns"], json!(most), "--max-turns"));
-    }
+    let flags = flags(&args);
     let begin = match (args.resume, args.fork) {
         (Some(which), _) => Begin::Resume(which),
         (None, Some(which)) => Begin::Fork(which),
         (None, None) => Begin::New,
     };
-    let conduct = Conduct {
+    let options = RunOptions {
         allowed_tools: args.allowed_tools,
-        policies: args.policy,
+        rule_files: args.policy,
         directories: args.include_directories,
         no_tools: args.no_tools,
-        schema: args.output_schema,
+        output_schema: args.output_schema,
+        how_to_allow: Some(HOW_TO_ALLOW.to_owned()),
     };
     let trust = TrustDemand { exactly: args.trust_workspace, required: args.require_trust };
-    Ok(Ask { prompt: args.prompt.or(words), flags, begin, conduct, trust })
+    Ok(Ask { prompt: args.prompt.or(words), flags, begin, options, trust })
+}
+
+/// Settings given by flags.
+fn flags(args: &AskArgs) -> Vec<Override> {
+    let file = args.log_file.as_ref().map(|file| file.to_string_lossy());
+    let given: [(&'static [&'static str], Option<Value>, &'static str); 7] = [
+        (&["model", "name"], args.model.as_ref().map(|model| json!(model)), "--model"),
+        (&["output", "format"], args.output_format.map(|format| json!(format.name())), "--output-format"),
+        (&["output", "thoughts"], args.thoughts.then(|| json!(true)), "--thoughts"),
+        (&["logging", "file"], file.map(|file| json!(file)), "--log-file"),
+        (&["tools", "approvalMode"], args.approval_mode.map(|mode| json!(mode.name())), "--approval-mode"),
+        (&["model", "toolMode"], args.tool_mode.map(|mode| json!(mode.name())), "--tool-mode"),
+        (&["limits", "maxTurns"], args.max_turns.map(|most| json!(most)), "--max-turns"),
+    ];
+    given
+        .into_iter()
+        .filter_map(|(key, value, source)| Some(Override { key, value: value?, source }))
+        .collect()
 }
 
 /// A mistyped command must not be sent to a model and paid for.
@@ -167,6 +165,10 @@ mod tests {
         understand(arguments.map(Into::into)).map(|(intent, _)| intent)
     }
 
+    fn words(failure: &Failure) -> String {
+        failure.hint.as_ref().and_then(crate::wording::hint).unwrap()
+    }
+
     fn prompt(arguments: &[&str]) -> Option<String> {
         match understood(arguments) {
             Ok(Intent::Ask(ask)) => ask.prompt,
@@ -189,8 +191,8 @@ mod tests {
             [&["--modle", "x"][..], &["-o", "xml", "-p", "x"], &["-p", "a", "b"], &["models", "x"]]
         {
             let failure = understood(arguments).unwrap_err();
-            assert_eq!(failure.code, charla_proto::exit::INPUT, "{arguments:?}");
-            assert!(failure.hint.unwrap().contains("charla --help"));
+            assert_eq!(failure.kind, charla::FailureKind::Input, "{arguments:?}");
+            assert!(words(&failure).contains("charla --help"));
         }
     }
 
@@ -198,7 +200,7 @@ mod tests {
     fn a_misspelt_command_is_not_sent_to_a_model() {
         let failure = understood(&["model"]).unwrap_err();
         assert_eq!(failure.message, "there is no command `model`");
-        assert!(failure.hint.unwrap().starts_with("did you mean `charla models`?"));
+        assert!(words(&failure).starts_with("did you mean `charla models`?"));
         assert_eq!(prompt(&["hello"]).as_deref(), Some("hello"));
         assert_eq!(prompt(&["-p", "model"]).as_deref(), Some("model"));
     }

@@ -3,7 +3,9 @@
 use std::borrow::Cow;
 use std::io::{self, BufWriter, IsTerminal, Write};
 
-use crate::exit::Failure;
+use charla::{Failure, Notice, Notices, Progress};
+
+use crate::wording;
 
 /// Standard output for results, standard error for everything else.
 ///
@@ -37,7 +39,8 @@ impl Printer {
         }
     }
 
-    /// A printer on these writers, for tests.
+    /// A printer on these writers.
+    #[cfg(test)]
     pub fn of(out: Box<dyn Write + Send>, err: Box<dyn Write + Send>, terminal: bool) -> Self {
         Self {
             out: BufWriter::new(out),
@@ -105,7 +108,7 @@ impl Printer {
     /// What happened and what to do.
     pub fn failure(&mut self, failure: &Failure) {
         let mut text = format!("{} {}\n", self.paint("error:", RED), self.clean(&failure.message));
-        if let Some(hint) = &failure.hint {
+        if let Some(hint) = failure.hint.as_ref().and_then(wording::hint) {
             let mut lines = hint.lines();
             let first = lines.next().unwrap_or_default();
             text.push_str(&format!("{} {}\n", self.paint("hint:", CYAN), self.clean(first)));
@@ -163,6 +166,31 @@ impl Printer {
     fn paint(&self, text: &str, style: &str) -> String {
         let text = self.clean(text);
         if self.colour { format!("\u{1b}[{style}m{text}\u{1b}[0m") } else { text.into_owned() }
+    }
+}
+
+impl Notices for Printer {
+    fn note(&mut self, notice: &Notice) {
+        self.note(&wording::notice(notice));
+    }
+
+    fn warning(&mut self, notice: &Notice) {
+        self.warning(&wording::notice(notice));
+    }
+
+    fn progress(&mut self, progress: Progress<'_>) {
+        match (self.err_terminal, progress.began) {
+            (true, _) => {
+                self.clear_fleeting();
+                self.fleeting(progress.state);
+            }
+            (false, Some(began)) => self.note(began),
+            (false, None) => {}
+        }
+    }
+
+    fn progress_done(&mut self) {
+        self.clear_fleeting();
     }
 }
 

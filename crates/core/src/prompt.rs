@@ -38,17 +38,17 @@ pub struct PromptSetting {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SystemPrompt {
     /// The same in every folder and on every day.
-    pub steady: String,
-    /// What holds for this session only. Goes behind the steady piece.
-    pub passing: String,
+    pub stable: String,
+    /// What holds for this session only. Goes behind the stable piece.
+    pub volatile: String,
 }
 
 impl SystemPrompt {
     /// Both pieces as one text.
     pub fn whole(&self) -> String {
-        match self.passing.is_empty() {
-            true => self.steady.clone(),
-            false => format!("{}\n\n{}", self.steady, self.passing),
+        match self.volatile.is_empty() {
+            true => self.stable.clone(),
+            false => format!("{}\n\n{}", self.stable, self.volatile),
         }
     }
 }
@@ -57,7 +57,7 @@ const WHO: &str = "You are Charla, an assistant that works in the user's folder.
 
 /// Writes the system prompt.
 pub fn system_prompt(setting: &PromptSetting) -> SystemPrompt {
-    let steady = match &setting.replacement {
+    let stable = match &setting.replacement {
         Some(text) => text.trim_end().to_owned(),
         None if setting.least => WHO.to_owned(),
         None if setting.compact => compact(setting),
@@ -66,8 +66,8 @@ pub fn system_prompt(setting: &PromptSetting) -> SystemPrompt {
     let environment = (!setting.least).then(|| environment(setting));
     let memory = Some(setting.memory.trim()).filter(|memory| !memory.is_empty());
     let memory = memory.map(|memory| format!("# Instructions from the user and the project\n\n{memory}"));
-    let passing: Vec<String> = environment.into_iter().chain(memory).collect();
-    SystemPrompt { steady, passing: passing.join("\n\n") }
+    let volatile: Vec<String> = environment.into_iter().chain(memory).collect();
+    SystemPrompt { stable, volatile: volatile.join("\n\n") }
 }
 
 fn has(setting: &PromptSetting, tool: &str) -> bool {
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn the_steady_piece_is_the_same_in_every_folder_and_on_every_day() {
+    fn the_stable_piece_is_the_same_in_every_folder_and_on_every_day() {
         for compact in [false, true] {
             let here = PromptSetting { compact, ..setting() };
             let elsewhere = PromptSetting {
@@ -173,8 +173,8 @@ mod tests {
                 ..here.clone()
             };
             let (here, elsewhere) = (system_prompt(&here), system_prompt(&elsewhere));
-            assert_eq!(here.steady, elsewhere.steady);
-            assert!(here.whole().starts_with(&here.steady) && here.passing != elsewhere.passing);
+            assert_eq!(here.stable, elsewhere.stable);
+            assert!(here.whole().starts_with(&here.stable) && here.volatile != elsewhere.volatile);
         }
     }
 

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 use std::process::Stdio;
 
-use crate::environment::Environment;
+use charla::Environment;
 
 /// The command that edits a file.
 pub(super) struct Editor {

@@ -68,14 +68,3 @@ fn numbers_stand_for_choices_and_words_for_themselves() {
     question.kind = QuestionKind::Yesno;
     assert_eq!(answer_to(&question, "Y"), "yes");
 }
-
-#[test]
-fn saved_rules_are_added_to_a_private_file() {
-    use std::os::unix::fs::PermissionsExt;
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("policies/auto-saved.toml");
-    save::append(&file, "[[rule]]\na = 1\n").unwrap();
-    save::append(&file, "[[rule]]\na = 2\n").unwrap();
-    assert_eq!(std::fs::read_to_string(&file).unwrap(), "[[rule]]\na = 1\n\n[[rule]]\na = 2\n");
-    assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
-}

@@ -1,10 +1,11 @@
 //! One JSON document: the answer on standard output, or the error on standard error.
 
+use charla::Failure;
 use charla_proto::TurnEvent;
 use serde_json::json;
 
-use super::{Renderer, Story, error_json};
-use crate::exit::Failure;
+use super::state::RunState;
+use super::{Renderer, error_json};
 use crate::printer::Printer;
 
 pub(super) struct Json {
@@ -18,7 +19,7 @@ impl Json {
 }
 
 impl Renderer for Json {
-    fn event(&mut self, event: &TurnEvent, _: &Story, printer: &mut Printer) -> Result<(), Failure> {
+    fn event(&mut self, event: &TurnEvent, _: &RunState, printer: &mut Printer) -> Result<(), Failure> {
         if let TurnEvent::Thought(text) = event
             && self.thoughts
         {
@@ -27,24 +28,24 @@ impl Renderer for Json {
         Ok(())
     }
 
-    fn success(&mut self, story: &Story, printer: &mut Printer) -> Result<(), Failure> {
+    fn success(&mut self, state: &RunState, printer: &mut Printer) -> Result<(), Failure> {
         let mut document = json!({
-            "session_id": story.session_id,
-            "model": story.stats.current_model(),
-            "response": story.text,
-            "finish_reason": story.finish_reason,
-            "stats": story.stats.to_json(),
+            "session_id": state.session_id,
+            "model": state.stats.current_model(),
+            "response": state.text,
+            "finish_reason": state.finish_reason,
+            "stats": state.stats.to_json(),
         });
-        if !story.compressions.is_empty()
+        if !state.compressions.is_empty()
             && let Some(fields) = document.as_object_mut()
         {
-            fields.insert("compressions".to_owned(), json!(story.compressions));
+            fields.insert("compressions".to_owned(), json!(state.compressions));
         }
         printer.result(&format!("{document:#}\n"))
     }
 
-    fn failure(&mut self, failure: &Failure, story: &Story, printer: &mut Printer) -> Result<(), Failure> {
-        let document = json!({ "session_id": story.session_id, "error": error_json(failure) });
+    fn failure(&mut self, failure: &Failure, state: &RunState, printer: &mut Printer) -> Result<(), Failure> {
+        let document = json!({ "session_id": state.session_id, "error": error_json(failure) });
         printer.error_document(&format!("{document:#}"));
         Ok(())
     }

@@ -6,6 +6,7 @@
 
 mod json;
 mod patience;
+mod state;
 mod stats;
 mod stream_json;
 mod text;
@@ -13,62 +14,23 @@ mod text;
 use std::future::Future;
 use std::time::Instant;
 
-use charla_core::Turn;
+use charla::settings::OutputFormat;
+use charla::{Failure, FailureKind, Notice, Notices, Progress};
 use charla_proto::{
-    CallAsked, CallStatus, CompressionReport, CompressionStatus, CompressionTrigger, FinishReason,
-    RetryNotice, ToolErrorKind, TurnEnd, TurnEvent, exit,
+    CallAsked, CallStatus, CompressionTrigger, FinishReason, LlmErrorKind, RetryNotice, TurnEnd, TurnEvent,
+    exit,
 };
 use futures_util::future::poll_immediate;
 
 use self::patience::Patience;
-use self::stats::Stats;
+use self::state::RunState;
 use crate::compression;
-use crate::exit::Failure;
+use crate::exit::code;
 use crate::printer::Printer;
-use crate::settings::OutputFormat;
+use crate::wording;
 
-/// What every renderer knows of the run.
-struct Story {
-    session_id: String,
-    /// `provider/model` asked for; empty until it is known.
-    model: String,
-    /// The answer of the current attempt.
-    text: String,
-    /// Why the answer ended.
-    finish_reason: Option<FinishReason>,
-    /// Calls that nobody was there to approve: what they would have done.
-    unapproved: Vec<String>,
-    /// What came of compressions.
-    compressions: Vec<CompressionReport>,
-    /// A summary is on its way.
-    summing: bool,
-    stats: Stats,
-}
-
-impl Story {
-    fn summary_begins(&mut self) {
-        // Another one began before this one was told to have ended: this one failed.
-        if std::mem::replace(&mut self.summing, true) {
-            self.stats.failed();
-        }
-    }
-
-    /// A summary is a request like any other; what else a report tells of cost nothing.
-    fn summary_ended(&mut self, report: &CompressionReport) {
-        if std::mem::take(&mut self.summing) {
-            match report.status {
-                CompressionStatus::Failed | CompressionStatus::Cancelled => self.stats.failed(),
-                _ => self.stats.answered(report.usage.as_ref()),
-            }
-        }
-        self.compressions.push(report.clone());
-    }
-
-    /// The run was asked to compress or restore: no model is asked for an answer.
-    fn is_about_compression(&self) -> bool {
-        self.compressions.last().is_some_and(|report| report.trigger == CompressionTrigger::Manual)
-    }
-}
+/// The turn brought nothing that is an answer.
+const NO_ANSWER: FailureKind = FailureKind::Model(LlmErrorKind::InvalidStream);
 
 /// Where a turn's events come from.
 pub trait Events {
@@ -76,32 +38,26 @@ pub trait Events {
     fn next(&mut self) -> impl Future<Output = Option<TurnEvent>>;
 }
 
-impl Events for Turn {
-    fn next(&mut self) -> impl Future<Output = Option<TurnEvent>> {
-        Turn::next(self)
-    }
-}
-
 /// One form of output.
-trait Renderer {
+trait Renderer: Send {
     /// The model is known and is about to be asked.
-    fn begin(&mut self, _story: &Story, _prompt: &str, _printer: &mut Printer) -> Result<(), Failure> {
+    fn begin(&mut self, _state: &RunState, _prompt: &str, _printer: &mut Printer) -> Result<(), Failure> {
         Ok(())
     }
 
     /// Something happened that is not the end.
-    fn event(&mut self, event: &TurnEvent, story: &Story, printer: &mut Printer) -> Result<(), Failure>;
+    fn event(&mut self, event: &TurnEvent, state: &RunState, printer: &mut Printer) -> Result<(), Failure>;
 
     /// The answer is complete and good.
-    fn success(&mut self, story: &Story, printer: &mut Printer) -> Result<(), Failure>;
+    fn success(&mut self, state: &RunState, printer: &mut Printer) -> Result<(), Failure>;
 
-    /// The run failed. `story.text` holds what came of an answer that ended badly.
-    fn failure(&mut self, failure: &Failure, story: &Story, printer: &mut Printer) -> Result<(), Failure>;
+    /// The run failed. `state.text` holds what came of an answer that ended badly.
+    fn failure(&mut self, failure: &Failure, state: &RunState, printer: &mut Printer) -> Result<(), Failure>;
 }
 
 /// The view of one headless run.
 pub struct View {
-    story: Story,
+    state: RunState,
     renderer: Box<dyn Renderer>,
     printer: Printer,
     /// A person is asked: what is refused then was refused by them.
@@ -119,18 +75,9 @@ impl View {
             OutputFormat::Json => Box::new(json::Json::new(thoughts)),
             OutputFormat::StreamJson => Box::new(stream_json::StreamJson),
         };
-        let story = Story {
-            session_id,
-            model: String::new(),
-            text: String::new(),
-            finish_reason: None,
-            unapproved: Vec::new(),
-            compressions: Vec::new(),
-            summing: false,
-            stats: Stats::default(),
-        };
+        let state = RunState::new(session_id);
         Self {
-            story,
+            state,
             renderer,
             printer,
             asks: false,
@@ -141,12 +88,12 @@ impl View {
 
     /// The same view in another format. Only before anything was shown.
     pub fn with_format(self, format: OutputFormat, thoughts: bool) -> Self {
-        Self::new(format, thoughts, self.story.session_id, self.printer)
+        Self::new(format, thoughts, self.state.session_id, self.printer)
     }
 
     /// The session the run belongs to, when it is an earlier one.
     pub fn in_session(&mut self, id: &str) {
-        id.clone_into(&mut self.story.session_id);
+        id.clone_into(&mut self.state.session_id);
     }
 
     /// A person at the terminal is asked about calls.
@@ -157,32 +104,6 @@ impl View {
     /// The printer.
     pub fn printer(&self) -> &Printer {
         &self.printer
-    }
-
-    /// A line for the person, beside the result.
-    pub fn note(&mut self, text: &str) {
-        self.printer.note(text);
-    }
-
-    /// A person at a terminal sees what is told beside the result.
-    pub fn is_watched(&self) -> bool {
-        self.printer.err_terminal
-    }
-
-    /// A line that the next one replaces; nothing when standard error is no terminal.
-    pub fn fleeting(&mut self, text: &str) {
-        self.printer.clear_fleeting();
-        self.printer.fleeting(text);
-    }
-
-    /// Takes the fleeting line away.
-    pub fn clear_fleeting(&mut self) {
-        self.printer.clear_fleeting();
-    }
-
-    /// A word beside the result.
-    pub fn warning(&mut self, text: &str) {
-        self.printer.warning(text);
     }
 
     /// Ends a run that failed before or beside the model. Returns the exit code.
@@ -206,14 +127,14 @@ impl View {
                 return Ok(());
             }
         }
-        Err(Failure::answer("invalid_stream", "the turn ended without an ending"))
+        Err(Failure::new(NO_ANSWER, "the turn ended without an ending"))
     }
 
     fn begin(&mut self, model: &str, prompt: &str) -> Result<(), Failure> {
-        self.story.model = model.to_owned();
-        self.story.stats.attempt(model, Instant::now());
+        self.state.model = model.to_owned();
+        self.state.stats.attempt(model, Instant::now());
         self.patience = Patience::new(Instant::now());
-        self.renderer.begin(&self.story, prompt, &mut self.printer)
+        self.renderer.begin(&self.state, prompt, &mut self.printer)
     }
 
     /// The next event. What was printed is shown only when there is nothing to do but wait, so that a
@@ -243,7 +164,7 @@ impl View {
                 () = tokio::time::sleep(std::time::Duration::from_secs_f64(tick.max(0.01))) => {}
             }
         }
-        if !(self.is_watched() && self.patience.is_for_model()) {
+        if !(self.printer.err_terminal && self.patience.is_for_model()) {
             return Ok(next.await);
         }
         loop {
@@ -254,7 +175,7 @@ impl View {
                 }
                 () = tokio::time::sleep(std::time::Duration::from_secs(1)) => {}
             }
-            let model = self.story.stats.current_model().unwrap_or(&self.story.model);
+            let model = self.state.stats.current_model().unwrap_or(&self.state.model);
             if let Some(line) = self.patience.line(model, Instant::now()) {
                 self.printer.fleeting(&line);
             }
@@ -264,12 +185,12 @@ impl View {
     /// Takes one event in; `Some` when it was the last.
     fn event(&mut self, event: TurnEvent) -> Result<Option<Result<(), Failure>>, Failure> {
         self.patience.note(&event, Instant::now());
-        let story = &mut self.story;
+        let state = &mut self.state;
         match &event {
-            TurnEvent::Content(text) => story.text.push_str(text),
-            TurnEvent::WholeText(text) => story.text.clone_from(text),
+            TurnEvent::Content(text) => state.text.push_str(text),
+            TurnEvent::WholeText(text) => state.text.clone_from(text),
             TurnEvent::PreCompress(coming) => {
-                story.summary_begins();
+                state.summary_begins();
                 self.printer.fleeting(&format!("compressing {} messages", coming.older));
             }
             TurnEvent::ChatCompressed(report) => {
@@ -278,25 +199,25 @@ impl View {
                 if report.trigger == CompressionTrigger::Auto {
                     self.printer.note(&compression::in_passing(report));
                 }
-                story.summary_ended(report);
+                state.summary_ended(report);
             }
             TurnEvent::StepEnded { usage } => {
-                story.stats.answered(usage.as_ref());
+                state.stats.answered(usage.as_ref());
                 // Only the last step's text is the answer.
-                story.text.clear();
+                state.text.clear();
             }
             TurnEvent::ToolCallConfirmation(asked) if !self.asks => {
-                story.unapproved.push(asked.confirmation.title.clone());
+                state.unapproved.push(asked.confirmation.title.clone());
                 self.tell_unapproved(&asked.clone());
             }
             TurnEvent::ToolCallResponse(ended) => {
-                story.stats.called(&ended.response.name, ended.status == CallStatus::Success);
+                state.stats.called(&ended.response.name, ended.status == CallStatus::Success);
                 // The model is asked again once all calls are done; the time until then is not its own.
-                story.stats.restart(Instant::now());
+                state.stats.restart(Instant::now());
                 let response = ended.response.clone();
                 let refused = match self.asks {
                     true => ended.status == CallStatus::Cancelled,
-                    false => ended.error == Some(ToolErrorKind::NobodyToAsk),
+                    false => response.to_text().starts_with("Not run: it needs"),
                 };
                 if ended.status != CallStatus::Success && !refused {
                     let words: String = response.to_text().chars().take(400).collect();
@@ -307,38 +228,38 @@ impl View {
                 return Ok(Some(Err(stopped(*end, detail))));
             }
             TurnEvent::Retry(notice) => {
-                story.text.clear();
-                story.stats.failed();
-                let model = story.stats.current_model().unwrap_or_default().to_owned();
-                story.stats.attempt(&model, Instant::now() + notice.delay);
+                state.text.clear();
+                state.stats.failed();
+                let model = state.stats.current_model().unwrap_or_default().to_owned();
+                state.stats.attempt(&model, Instant::now() + notice.delay);
                 self.announce_retry(notice);
             }
             TurnEvent::ModelSwitched { from, to, reason } => {
-                story.stats.attempt(to, Instant::now());
+                state.stats.attempt(to, Instant::now());
                 self.next_attempt = None;
                 self.printer.note(&format!("{from} gave up ({reason}); {to} goes on"));
             }
             TurnEvent::Finished { reason, usage } => {
-                if !story.is_about_compression() {
-                    story.stats.answered(usage.as_ref());
+                if !state.is_about_compression() {
+                    state.stats.answered(usage.as_ref());
                 }
-                story.finish_reason = Some(reason.clone());
+                state.finish_reason = Some(reason.clone());
                 return Ok(Some(self.verdict()));
             }
             TurnEvent::UserCancelled => {
-                story.stats.failed();
+                state.stats.failed();
                 return Ok(Some(Err(Failure::cancelled())));
             }
             TurnEvent::InvalidStream(error) | TurnEvent::ContextOverflow(error) | TurnEvent::Error(error) => {
-                if !story.is_about_compression() {
-                    story.stats.failed();
+                if !state.is_about_compression() {
+                    state.stats.failed();
                 }
-                story.text.clear();
+                state.text.clear();
                 return Ok(Some(Err(Failure::from(error))));
             }
             _ => {}
         }
-        self.renderer.event(&event, &self.story, &mut self.printer)?;
+        self.renderer.event(&event, &self.state, &mut self.printer)?;
         Ok(None)
     }
 
@@ -363,30 +284,30 @@ impl View {
 
     /// Whether a finished answer is an answer.
     fn verdict(&mut self) -> Result<(), Failure> {
-        let reason = self.story.finish_reason.as_ref().unwrap_or(&FinishReason::Stop);
-        if !self.story.unapproved.is_empty() {
+        let reason = self.state.finish_reason.as_ref().unwrap_or(&FinishReason::Stop);
+        if !self.state.unapproved.is_empty() {
             self.printer.warning(
                 "something was not allowed and nobody was there to ask; allow it with --approval-mode auto_edit (edits) \
                  or --allowed-tools TOOL, or see `charla policy explain`",
             );
         }
-        let empty = self.story.text.trim().is_empty();
+        let empty = self.state.text.trim().is_empty();
         match reason {
             FinishReason::MaxTokens if empty => {
                 let message = "the model used up its output limit before it answered";
-                Err(Failure::answer("invalid_stream", message)
+                Err(Failure::new(NO_ANSWER, message)
                     .with_hint("raise the setting `model.maxOutputTokens`, or lower `model.thinking`"))
             }
             FinishReason::Safety | FinishReason::Recitation => {
                 let message = format!("the provider stopped the answer ({reason})");
-                Err(Failure::answer("blocked", message)
+                Err(Failure::new(FailureKind::Model(LlmErrorKind::Blocked), message)
                     .with_hint("rephrase the request, or use another model"))
             }
             FinishReason::MalformedFunctionCall | FinishReason::UnexpectedToolCall => {
                 let message = format!("the model tried to call a tool, but none was offered ({reason})");
-                Err(Failure::answer("unexpected_tool_call", message))
+                Err(Failure::new(FailureKind::UnexpectedToolCall, message))
             }
-            _ if empty => Err(Failure::answer("invalid_stream", "the model gave an empty answer")
+            _ if empty => Err(Failure::new(NO_ANSWER, "the model gave an empty answer")
                 .with_hint("try again, or use another model with -m")),
             FinishReason::Stop => Ok(()),
             FinishReason::MaxTokens => {
@@ -406,17 +327,37 @@ impl View {
         if self.printer.is_abandoned() {
             return exit::OK;
         }
-        let (code, shown) = match &ending {
-            Ok(()) => (exit::OK, self.renderer.success(&self.story, &mut self.printer)),
-            Err(failure) => (failure.code, self.renderer.failure(failure, &self.story, &mut self.printer)),
+        let (ending, shown) = match &ending {
+            Ok(()) => (exit::OK, self.renderer.success(&self.state, &mut self.printer)),
+            Err(failure) => {
+                (code(failure.kind), self.renderer.failure(failure, &self.state, &mut self.printer))
+            }
         };
         match shown.and_then(|()| self.printer.flush()) {
-            Ok(()) => code,
+            Ok(()) => ending,
             Err(unwritable) => {
                 self.printer.failure(&unwritable);
-                unwritable.code
+                code(unwritable.kind)
             }
         }
+    }
+}
+
+impl Notices for View {
+    fn note(&mut self, notice: &Notice) {
+        Notices::note(&mut self.printer, notice);
+    }
+
+    fn warning(&mut self, notice: &Notice) {
+        Notices::warning(&mut self.printer, notice);
+    }
+
+    fn progress(&mut self, progress: Progress<'_>) {
+        self.printer.progress(progress);
+    }
+
+    fn progress_done(&mut self) {
+        self.printer.progress_done();
     }
 }
 
@@ -428,18 +369,19 @@ fn stopped(end: TurnEnd, detail: &str) -> Failure {
         TurnEnd::CostLimit => "raise the setting `limits.maxCost`",
         _ => "try again with other words, or use another model with -m",
     };
-    Failure::limit(format!("the turn was ended: {detail}")).with_hint(hint)
+    Failure::new(FailureKind::Limit, format!("the turn was ended: {detail}")).with_hint(hint)
 }
 
 /// The error object of the JSON formats.
 fn error_json(failure: &Failure) -> serde_json::Value {
     let mut error = serde_json::json!({
-        "type": failure.kind,
-        "code": failure.code,
+        "type": failure.kind.name(),
+        "code": code(failure.kind),
         "message": failure.message,
     });
-    if let (Some(hint), Some(object)) = (&failure.hint, error.as_object_mut()) {
-        object.insert("hint".to_owned(), hint.as_str().into());
+    let hint = failure.hint.as_ref().and_then(wording::hint);
+    if let (Some(hint), Some(object)) = (hint, error.as_object_mut()) {
+        object.insert("hint".to_owned(), hint.into());
     }
     error
 }

@@ -1,10 +1,11 @@
 //! JSON lines, as things happen; exactly one `result` line ends them.
 
+use charla::{Failure, FailureKind};
 use charla_proto::{CallStatus, TurnEvent};
 use serde_json::{Value, json};
 
-use super::{Renderer, Story, error_json};
-use crate::exit::Failure;
+use super::state::RunState;
+use super::{Renderer, error_json};
 use crate::printer::Printer;
 
 pub(super) struct StreamJson;
@@ -20,12 +21,12 @@ fn line(printer: &mut Printer, kind: &str, fields: Value) -> Result<(), Failure>
 }
 
 impl Renderer for StreamJson {
-    fn begin(&mut self, story: &Story, prompt: &str, printer: &mut Printer) -> Result<(), Failure> {
-        line(printer, "init", json!({ "session_id": story.session_id, "model": story.model }))?;
+    fn begin(&mut self, state: &RunState, prompt: &str, printer: &mut Printer) -> Result<(), Failure> {
+        line(printer, "init", json!({ "session_id": state.session_id, "model": state.model }))?;
         line(printer, "message", json!({ "role": "user", "content": prompt }))
     }
 
-    fn event(&mut self, event: &TurnEvent, _: &Story, printer: &mut Printer) -> Result<(), Failure> {
+    fn event(&mut self, event: &TurnEvent, _: &RunState, printer: &mut Printer) -> Result<(), Failure> {
         match event {
             TurnEvent::Content(text) => {
                 line(printer, "message", json!({ "role": "assistant", "content": text, "delta": true }))
@@ -85,26 +86,26 @@ impl Renderer for StreamJson {
         }
     }
 
-    fn success(&mut self, story: &Story, printer: &mut Printer) -> Result<(), Failure> {
+    fn success(&mut self, state: &RunState, printer: &mut Printer) -> Result<(), Failure> {
         let fields = json!({
             "status": "success",
-            "session_id": story.session_id,
-            "model": story.stats.current_model(),
-            "finish_reason": story.finish_reason,
-            "stats": story.stats.to_json(),
+            "session_id": state.session_id,
+            "model": state.stats.current_model(),
+            "finish_reason": state.finish_reason,
+            "stats": state.stats.to_json(),
         });
         line(printer, "result", fields)
     }
 
-    fn failure(&mut self, failure: &Failure, story: &Story, printer: &mut Printer) -> Result<(), Failure> {
+    fn failure(&mut self, failure: &Failure, state: &RunState, printer: &mut Printer) -> Result<(), Failure> {
         let error = error_json(failure);
         line(printer, "error", json!({ "error": error.clone() }))?;
-        let status = if failure.kind == "cancelled" { "cancelled" } else { "error" };
+        let status = if failure.kind == FailureKind::Cancelled { "cancelled" } else { "error" };
         let fields = json!({
             "status": status,
-            "session_id": story.session_id,
+            "session_id": state.session_id,
             "error": error,
-            "stats": story.stats.to_json(),
+            "stats": state.stats.to_json(),
         });
         line(printer, "result", fields)?;
         printer.flush()?;

@@ -4,10 +4,11 @@
 //! said never reaches it. A person at a terminal sees it as it comes; text of an attempt that failed is
 //! then marked as withdrawn.
 
+use charla::Failure;
 use charla_proto::TurnEvent;
 
-use super::{Renderer, Story};
-use crate::exit::Failure;
+use super::Renderer;
+use super::state::RunState;
 use crate::printer::Printer;
 
 pub(super) struct Text {
@@ -62,7 +63,7 @@ fn brief(args: &serde_json::Map<String, serde_json::Value>) -> String {
 }
 
 impl Renderer for Text {
-    fn event(&mut self, event: &TurnEvent, _: &Story, printer: &mut Printer) -> Result<(), Failure> {
+    fn event(&mut self, event: &TurnEvent, _: &RunState, printer: &mut Printer) -> Result<(), Failure> {
         match event {
             TurnEvent::Content(text) if printer.out_terminal => {
                 self.end_thoughts(printer);
@@ -98,21 +99,21 @@ impl Renderer for Text {
         Ok(())
     }
 
-    fn success(&mut self, story: &Story, printer: &mut Printer) -> Result<(), Failure> {
+    fn success(&mut self, state: &RunState, printer: &mut Printer) -> Result<(), Failure> {
         self.end_thoughts(printer);
         if printer.out_terminal {
             return self.end_line(printer);
         }
-        printer.result(story.text.trim_end_matches('\n'))?;
+        printer.result(state.text.trim_end_matches('\n'))?;
         printer.result("\n")
     }
 
-    fn failure(&mut self, failure: &Failure, story: &Story, printer: &mut Printer) -> Result<(), Failure> {
+    fn failure(&mut self, failure: &Failure, state: &RunState, printer: &mut Printer) -> Result<(), Failure> {
         self.end_thoughts(printer);
         if printer.out_terminal {
             self.end_line(printer)?;
-        } else if story.finish_reason.is_some() && !story.text.trim().is_empty() {
-            printer.result(story.text.trim_end_matches('\n'))?;
+        } else if state.finish_reason.is_some() && !state.text.trim().is_empty() {
+            printer.result(state.text.trim_end_matches('\n'))?;
             printer.result("\n")?;
             printer.flush()?;
         }

@@ -118,6 +118,16 @@ fn a_key_is_kept_used_and_removed() {
 }
 
 #[test]
+fn a_key_typed_at_a_terminal_is_kept_and_not_shown() {
+    let place = Place::new();
+    let run = place.run_on_terminal(&["auth", "set", "gemini"], &[("(not shown): ", "key-typed-1\n")]);
+    assert_eq!(run.code, Some(0), "{}", run.out);
+    assert!(!run.out.contains("key-typed-1"), "{}", run.out);
+    let kept = std::fs::read_to_string(place.path().join("home/.charla/keys.json")).unwrap();
+    assert!(kept.contains("key-typed-1"), "{kept}");
+}
+
+#[test]
 fn the_built_in_model_is_not_downloaded_when_that_is_forbidden() {
     let place = Place::new();
     let run = place.run(&["models", "list"]);

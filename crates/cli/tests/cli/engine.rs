@@ -6,11 +6,10 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::Instant;
 
-use charla_cli::choice::Choice;
-use charla_cli::directory::Directory;
-use charla_cli::environment::Environment;
-use charla_cli::local::{self, EngineGenerator};
-use charla_cli::settings::Settings;
+use charla::Environment;
+use charla::engine::{self, EngineGenerator};
+use charla::models::{Choice, Directory};
+use charla::settings::Settings;
 use charla_local::Engine;
 use charla_proto::{
     Content, ContentGenerator, FunctionCall, FunctionCallingConfig, FunctionCallingMode, FunctionDeclaration,
@@ -350,7 +349,8 @@ fn choice_at(machine: &Machine) -> Choice {
     let cache = machine.place.path().join("cache").display().to_string();
     let path = std::env::var("PATH").unwrap();
     let variables = [("CHARLA_CACHE", cache.as_str()), ("PATH", path.as_str()), ("CHARLA_OFFLINE", "1")];
-    let (environment, settings) = (Environment::of(variables), Settings::default());
-    let entry = Directory::new(&settings).find(local::PROVIDER).unwrap();
-    local::choice(entry, None, &settings, &environment).unwrap()
+    let (mut environment, settings) = (Environment::of(variables), Settings::default());
+    environment.programs = std::env::split_paths(&path).collect();
+    let entry = Directory::new(&settings).find(engine::PROVIDER).unwrap();
+    Choice::of_engine(entry, None, &settings, &environment).unwrap()
 }

@@ -1,0 +1,6 @@
+//! What opens the door to a provider.
+
+pub mod google;
+pub mod keys;
+
+pub use keys::{Found, KeyPlace, KeyRing, Keys};

@@ -1,0 +1,142 @@
+//! The managed engine: from settings to a running model on this machine.
+
+mod generator;
+mod plain;
+mod repetition;
+mod start;
+
+use std::num::NonZero;
+use std::path::PathBuf;
+use std::time::{Duration, UNIX_EPOCH};
+
+use charla_local::{Engine, EngineOptions, LocalError, Model, Packages, Pip, Store};
+use charla_proto::GenerateRequest;
+use charla_tools::process::is_secret_name;
+
+pub use charla_local::WEIGHTS_NAME;
+pub use generator::EngineGenerator;
+pub use start::start;
+
+use crate::environment::Environment;
+use crate::failure::Failure;
+use crate::hint::{EngineRemedy, Hint};
+use crate::settings::Settings;
+
+/// The provider's name.
+pub const PROVIDER: &str = "local";
+
+const WINDOW: u32 = 8192;
+const IDLE: Duration = Duration::from_secs(600);
+/// What a small model can be trusted to tell apart.
+const TOOLS: [&str; 4] = ["list_directory", "read_file", "grep_search", "run_shell_command"];
+
+/// The tokens of what the built-in model is told of this request: of a long conversation that is little. Results that are
+/// counted by themselves count as what is told of them.
+pub fn tokens(request: &GenerateRequest) -> u64 {
+    let told = match plain::told(&request.contents) {
+        Some(results) => results,
+        None => plain::Speech::of(request).0,
+    };
+    charla_providers::tokens::estimate(&told)
+}
+
+/// The names of the tools that a small model is offered.
+pub fn tools(settings: &Settings) -> Vec<String> {
+    settings.local.tools.clone().unwrap_or_else(|| TOOLS.map(str::to_owned).to_vec())
+}
+
+/// The engine for the model of this name, else for the built-in one. Nothing is started yet.
+pub fn engine(
+    model: Option<&str>,
+    settings: &Settings,
+    environment: &Environment,
+) -> Result<Engine, Failure> {
+    let model = match model {
+        None | Some(WEIGHTS_NAME) => Model::BuiltIn,
+        Some(path) if path.ends_with(".gguf") => {
+            Model::File(environment.expand(path, &environment.directory))
+        }
+        Some(name) => {
+            return Err(Failure::input(format!("the built-in engine has no model `{name}`"))
+                .with_hint(Hint::EngineModels));
+        }
+    };
+    Ok(Engine::new(options(model, settings, environment)?))
+}
+
+/// What tells a model file from another that was put in its place.
+pub(crate) fn identity(model: &Model) -> Option<String> {
+    let Model::File(path) = model else { return None };
+    let facts = path.metadata().ok()?;
+    let changed = facts.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
+    Some(format!("{} bytes, changed {}", facts.len(), changed.as_secs()))
+}
+
+/// True when the built-in model is there or may be fetched.
+pub fn is_available(settings: &Settings, environment: &Environment) -> bool {
+    store(settings, environment).is_ok_and(|store| store.is_complete() || store.forbidden().is_none())
+}
+
+/// Whether it is ready, in words.
+pub fn state(settings: &Settings, environment: &Environment) -> Result<String, String> {
+    let store = store(settings, environment).map_err(|failure| failure.message)?;
+    match (store.is_complete(), store.forbidden()) {
+        (true, _) => Ok("installed".to_owned()),
+        (false, None) => Ok("set up on first use, about 130 MB".to_owned()),
+        (false, Some(reason)) => Err(format!("not installed, and downloads are forbidden ({reason})")),
+    }
+}
+
+fn options(model: Model, settings: &Settings, environment: &Environment) -> Result<EngineOptions, Failure> {
+    let local = &settings.local;
+    let idle = local.idle_minutes.and_then(|minutes| Duration::try_from_secs_f64(minutes * 60.0).ok());
+    Ok(EngineOptions {
+        store: store(settings, environment)?,
+        model,
+        llama_server: environment.program("llama-server"),
+        window: local.context_window.unwrap_or(WINDOW),
+        threads: local.threads.unwrap_or_else(threads),
+        idle: idle.unwrap_or(IDLE),
+        environment: environment.all().filter(|(name, _)| !is_secret_name(&name.to_string_lossy())).collect(),
+    })
+}
+
+/// Where the engine and the built-in model are installed.
+pub fn store(settings: &Settings, environment: &Environment) -> Result<Store, Failure> {
+    let cache = environment.cache().ok_or_else(|| {
+        Failure::config("there is no folder to keep the built-in model in").with_hint("set CHARLA_CACHE")
+    })?;
+    let forbidden = match (environment.variable("CHARLA_OFFLINE"), settings.local.download) {
+        (Some(value), _) if value != "0" => Some("CHARLA_OFFLINE is set".to_owned()),
+        (_, Some(false)) => Some("`local.download` is false".to_owned()),
+        _ => None,
+    };
+    let python = environment.program("python3").unwrap_or_else(|| PathBuf::from("python3"));
+    let pip = Pip { python, arguments: Vec::new() };
+    Ok(Store::new(cache.join("local"), Packages::default(), pip, forbidden))
+}
+
+/// Half the cores: others work here, too, and a thread that waits for its turn stops all the others.
+fn threads() -> u32 {
+    let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
+    u32::try_from(cores / 2).unwrap_or(1).max(1)
+}
+
+/// A failure of the engine, with what to do.
+pub fn failure(error: &LocalError) -> Failure {
+    let remedy = match error {
+        LocalError::Forbidden(_) => EngineRemedy::AllowDownload,
+        LocalError::NoPython { .. } => EngineRemedy::InstallPython,
+        LocalError::Download { .. } => EngineRemedy::CheckNetwork,
+        LocalError::Corrupt { .. } => EngineRemedy::TryAgain,
+        LocalError::NotAModel { .. } => EngineRemedy::NameModelFile,
+        LocalError::Start(_) => EngineRemedy::Reinstall,
+        LocalError::File { .. } => EngineRemedy::OtherFolder,
+    };
+    let failure = match error {
+        LocalError::NotAModel { .. } => Failure::input(error.to_string()),
+        LocalError::Forbidden(_) => Failure::auth(error.to_string()),
+        _ => Failure::system(error.to_string()),
+    };
+    failure.with_hint(Hint::Engine(remedy))
+}

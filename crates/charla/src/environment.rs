@@ -1,0 +1,112 @@
+//! A user's surroundings: variables and folders.
+
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// The surroundings of a user, handed in by whoever embeds the library: nothing else is read of the process, so
+/// that several users can live in one.
+#[derive(Clone, Debug, Default)]
+pub struct Environment {
+    variables: HashMap<String, OsString>,
+    /// The workspace.
+    pub directory: PathBuf,
+    /// The user's home, when there is one.
+    pub home: Option<PathBuf>,
+    /// For what need not outlive the process.
+    pub temporary: PathBuf,
+    /// Where programs are looked for, in this order.
+    pub programs: Vec<PathBuf>,
+}
+
+impl Environment {
+    /// Surroundings with these variables; names that are no text are left out.
+    pub fn of<N: Into<OsString>, V: Into<OsString>>(variables: impl IntoIterator<Item = (N, V)>) -> Self {
+        let variables = variables
+            .into_iter()
+            .filter_map(|(name, value)| Some((name.into().into_string().ok()?, value.into())))
+            .collect();
+        Self { variables, ..Self::default() }
+    }
+
+    /// The same surroundings in another workspace.
+    pub fn in_workspace(&self, directory: impl Into<PathBuf>) -> Self {
+        Self { directory: directory.into(), ..self.clone() }
+    }
+
+    /// A variable's text; empty ones count as unset, as most programs treat them.
+    pub fn variable(&self, name: &str) -> Option<&str> {
+        self.variables.get(name)?.to_str().map(str::trim).filter(|value| !value.is_empty())
+    }
+
+    /// Every variable whose name is text.
+    pub fn all(&self) -> impl Iterator<Item = (OsString, OsString)> {
+        self.variables.iter().map(|(name, value)| (OsString::from(name), value.clone()))
+    }
+
+    /// The first of these variables that is set, and its text.
+    pub fn first<'n>(&self, names: &[&'n str]) -> Option<(&'n str, &str)> {
+        names.iter().find_map(|name| Some((*name, self.variable(name)?)))
+    }
+
+    /// The directory of the user's own settings and keys: `CHARLA_HOME`, else `~/.charla`.
+    pub fn charla_home(&self) -> Option<PathBuf> {
+        match self.variables.get("CHARLA_HOME").filter(|path| !path.is_empty()) {
+            Some(path) => Some(PathBuf::from(path)),
+            None => Some(self.home.as_ref()?.join(".charla")),
+        }
+    }
+
+    /// The directory for what can be made anew: `CHARLA_CACHE`, else `charla` in the user's cache.
+    pub fn cache(&self) -> Option<PathBuf> {
+        let path = |name: &str| self.variables.get(name).filter(|path| !path.is_empty()).map(PathBuf::from);
+        let usual = || {
+            let folder = if cfg!(target_os = "macos") { "Library/Caches" } else { ".cache" };
+            path("XDG_CACHE_HOME").or_else(|| Some(self.home.as_ref()?.join(folder)))
+        };
+        path("CHARLA_CACHE").or_else(|| Some(usual()?.join("charla")))
+    }
+
+    /// A program of this name.
+    pub fn program(&self, name: &str) -> Option<PathBuf> {
+        self.programs.iter().map(|folder| folder.join(name)).find(|path| path.is_file())
+    }
+
+    /// The user's settings file.
+    pub fn user_settings(&self) -> Option<PathBuf> {
+        Some(self.charla_home()?.join("settings.json"))
+    }
+
+    /// The workspace's settings file.
+    pub fn workspace_settings(&self) -> PathBuf {
+        self.directory.join(".charla").join("settings.json")
+    }
+
+    /// A path from settings: `~/` is the home, everything else is relative to `base`.
+    pub fn expand(&self, path: &str, base: &Path) -> PathBuf {
+        match (path.strip_prefix("~/"), &self.home) {
+            (Some(rest), Some(home)) => home.join(rest),
+            _ => base.join(path),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn charla_home_replaces_the_folder_in_the_home() {
+        let mut environment = Environment::default();
+        environment.home = Some("/home/ada".into());
+        assert_eq!(environment.charla_home(), Some("/home/ada/.charla".into()));
+        let environment = Environment::of([("CHARLA_HOME", "/srv/charla")]);
+        assert_eq!(environment.user_settings(), Some("/srv/charla/settings.json".into()));
+    }
+
+    #[test]
+    fn an_empty_variable_is_no_variable() {
+        let environment = Environment::of([("A", " "), ("B", " x\n")]);
+        assert_eq!(environment.first(&["A", "B"]), Some(("B", "x")));
+    }
+}

@@ -1,0 +1,162 @@
+//! Failures as every front end sees them: what kind, what happened, and what to do about it.
+
+use std::fmt;
+
+use charla_proto::{LlmError, LlmErrorKind};
+
+use crate::hint::Hint;
+
+/// Something that was asked for and cannot be done.
+///
+/// Every failure becomes one of these, once, at the place where it is known best. What it means for a process
+/// (an exit code) or for a connection (a status) is the front end's to say, by its kind.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Failure {
+    /// What kind of failure it is.
+    pub kind: FailureKind,
+    /// What happened, and why.
+    pub message: String,
+    /// What to do about it.
+    pub hint: Option<Hint>,
+}
+
+/// What kind of failure it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FailureKind {
+    /// The prompt or an argument cannot be used.
+    Input,
+    /// Settings or rules cannot be used.
+    Config,
+    /// There is no usable key.
+    Auth,
+    /// The workspace is not trusted.
+    Untrusted,
+    /// Things are not as they are needed: nothing was changed.
+    Conflict,
+    /// A limit ended the turn.
+    Limit,
+    /// The model called a tool where none was offered.
+    UnexpectedToolCall,
+    /// Something of this machine failed: a file, a pipe, a process.
+    System,
+    /// The user cancelled.
+    Cancelled,
+    /// A model or its server failed.
+    Model(LlmErrorKind),
+}
+
+impl FailureKind {
+    /// A stable word for programs.
+    pub fn name(self) -> &'static str {
+        match self {
+            FailureKind::Input => "input",
+            FailureKind::Config => "config",
+            FailureKind::Auth => "auth",
+            FailureKind::Untrusted => "untrusted",
+            FailureKind::Conflict => "conflict",
+            FailureKind::Limit => "limit",
+            FailureKind::UnexpectedToolCall => "unexpected_tool_call",
+            FailureKind::System => "system",
+            FailureKind::Cancelled => "cancelled",
+            FailureKind::Model(kind) => kind.name(),
+        }
+    }
+}
+
+impl Failure {
+    /// A failure of this kind.
+    pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), hint: None }
+    }
+
+    /// The prompt or an argument cannot be used.
+    pub fn input(message: impl Into<String>) -> Self {
+        Self::new(FailureKind::Input, message)
+    }
+
+    /// Settings or rules cannot be used.
+    pub fn config(message: impl Into<String>) -> Self {
+        Self::new(FailureKind::Config, message)
+    }
+
+    /// There is no usable key.
+    pub fn auth(message: impl Into<String>) -> Self {
+        Self::new(FailureKind::Auth, message)
+    }
+
+    /// The workspace is not trusted.
+    pub fn untrusted(message: impl Into<String>) -> Self {
+        Self::new(FailureKind::Untrusted, message)
+    }
+
+    /// Things are not as they are needed.
+    pub fn conflict(message: impl Into<String>) -> Self {
+        Self::new(FailureKind::Conflict, message)
+    }
+
+    /// Something of this machine failed.
+    pub fn system(message: impl Into<String>) -> Self {
+        Self::new(FailureKind::System, message)
+    }
+
+    /// The user cancelled.
+    pub fn cancelled() -> Self {
+        Self::new(FailureKind::Cancelled, "cancelled")
+    }
+
+    /// The same failure with advice.
+    pub fn with_hint(mut self, hint: impl Into<Hint>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+}
+
+impl From<&LlmError> for Failure {
+    fn from(error: &LlmError) -> Self {
+        let mut message = error.to_string();
+        if let Some(model) = &error.detail.model {
+            message = format!("{model}: {message}");
+        }
+        if error.detail.attempts > 1 {
+            message.push_str(&format!(", after {} attempts", error.detail.attempts));
+        }
+        if let Some(id) = &error.detail.request_id {
+            message.push_str(&format!(" [request {id}]"));
+        }
+        let kind = match error.kind {
+            LlmErrorKind::Cancelled => FailureKind::Cancelled,
+            kind => FailureKind::Model(kind),
+        };
+        let hint = match &error.detail.hint {
+            Some(text) => Hint::Text(text.clone()),
+            None => Hint::Remedy(error.kind),
+        };
+        Self { kind, message, hint: Some(hint) }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Failure {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_names_model_attempts_and_request() {
+        let mut error = LlmError::new(LlmErrorKind::RateLimit, "slow down");
+        error.detail.status = Some(429);
+        error.detail.model = Some("openai/gpt-5".into());
+        error.detail.attempts = 4;
+        error.detail.request_id = Some("req_7".into());
+        let failure = Failure::from(&error);
+        assert_eq!(failure.message, "openai/gpt-5: slow down (HTTP 429), after 4 attempts [request req_7]");
+        assert_eq!(failure.kind.name(), "rate_limit");
+        assert_eq!(failure.hint, Some(Hint::Remedy(LlmErrorKind::RateLimit)));
+    }
+}

@@ -1,0 +1,106 @@
+//! Charla as a library: a user's sessions, models and rules on one machine.
+//!
+//! [`Charla`] opens sessions. It reads settings and rules, finds keys, chooses and asks models, and puts tools
+//! together. It knows no terminal: what it reads of the process is an [`Environment`] handed in, what it has to
+//! say goes through [`Notices`], and a [`Failure`] is a kind, words and an action that each front end words for
+//! its users. Nothing is global: several users, workspaces and sessions live in one process.
+
+mod clock;
+pub mod credentials;
+pub mod engine;
+mod environment;
+mod failure;
+mod hint;
+pub mod models;
+mod nearest;
+mod network;
+mod notices;
+mod private_file;
+pub mod session;
+pub mod settings;
+pub mod trust;
+
+use std::path::PathBuf;
+
+pub use environment::Environment;
+pub use failure::{Failure, FailureKind};
+pub use hint::{EngineRemedy, Hint, KeyAdvice};
+pub use nearest::nearest;
+pub use notices::{Notice, Notices, Progress};
+pub use session::{Begin, OpenRequest, OpenedSession, RunOptions};
+
+use session::{RestoredSession, RevertError, RevertRequest, Reverted, SessionError, Sessions};
+use settings::{Effective, Override, Settings};
+use trust::TrustDemand;
+
+/// One user's Charla.
+#[derive(Clone, Debug)]
+pub struct Charla {
+    environment: Environment,
+}
+
+impl Charla {
+    /// The Charla of whoever these surroundings belong to.
+    pub fn new(environment: Environment) -> Self {
+        Self { environment }
+    }
+
+    /// The same user in another workspace.
+    pub fn in_workspace(&self, folder: impl Into<PathBuf>) -> Self {
+        Self::new(self.environment.in_workspace(folder))
+    }
+
+    /// The user's surroundings.
+    pub fn environment(&self) -> &Environment {
+        &self.environment
+    }
+
+    /// The settings that hold, with these on top.
+    pub fn settings(&self, overrides: Vec<Override>, trust: &TrustDemand) -> Result<Effective, Failure> {
+        settings::load_trusting(&self.environment, overrides, trust)
+    }
+
+    /// Opens a session. Must be called in a tokio runtime.
+    pub async fn open(
+        &self,
+        mut request: OpenRequest,
+        notices: &mut dyn Notices,
+    ) -> Result<OpenedSession, Failure> {
+        if let Some(workspace) = request.workspace.take() {
+            return Box::pin(self.in_workspace(workspace).open(request, notices)).await;
+        }
+        let effective = self.settings(std::mem::take(&mut request.overrides), &request.trust)?;
+        effective.notices.iter().for_each(|notice| notices.warning(notice));
+        self.open_with(&effective.settings, request, notices).await
+    }
+
+    /// Opens a session under settings that were read before; the request's own word on settings and workspace does
+    /// not count.
+    pub async fn open_with(
+        &self,
+        settings: &Settings,
+        request: OpenRequest,
+        notices: &mut dyn Notices,
+    ) -> Result<OpenedSession, Failure> {
+        session::open::open(request, settings, &self.environment, notices).await
+    }
+
+    /// The user's sessions.
+    pub fn sessions(&self) -> Result<Sessions, SessionError> {
+        Sessions::new(&self.environment)
+    }
+
+    /// Takes a turn's file changes back, or brings them back.
+    pub fn revert(
+        &self,
+        request: &RevertRequest,
+        notices: &mut dyn Notices,
+    ) -> Result<Reverted, RevertError> {
+        session::undo::revert(request, &self.environment, notices)
+    }
+
+    /// Brings back the whole conversation of a session that was compressed.
+    pub fn restore(&self, which: &str, notices: &mut dyn Notices) -> Result<RestoredSession, Failure> {
+        session::restore::restore(which, &self.environment, notices)
+    }
+}

@@ -1,0 +1,71 @@
+//! A chain of models as the one that a session asks.
+
+use std::sync::Arc;
+
+use charla_core::compress::Counter;
+use charla_proto::{ContentGenerator, GenerateRequest};
+use charla_providers::layers::{LogSink, ToolMode};
+use charla_providers::tokens;
+
+use super::choice::{Choice, PromptSize};
+use super::chooser::Chain;
+use super::wiring;
+use crate::engine;
+use crate::environment::Environment;
+use crate::failure::Failure;
+use crate::network;
+use crate::settings::Settings;
+
+/// The model of a session, and what is known of it.
+pub struct BoundModel {
+    /// `provider/model`.
+    pub reference: String,
+    /// Asks it, and those that take over.
+    pub generator: Arc<dyn ContentGenerator>,
+    /// What every request has beside the conversation.
+    pub template: GenerateRequest,
+    /// Dollars for a million input, output and cached tokens.
+    pub price: Option<[f64; 3]>,
+    /// Tokens it can read and write together.
+    pub window: Option<u32>,
+    /// Counts the tokens that a request takes of them.
+    pub count: Counter,
+    /// How much it is told.
+    pub prompt_size: PromptSize,
+    /// It calls no tools: it is offered none.
+    pub chat_only: bool,
+    /// Its requests begin with the same bytes in every run, so what differs is kept apart in its system instruction.
+    pub stable_prefix: bool,
+}
+
+impl BoundModel {
+    /// Binds a chain whose first model is ready to be asked.
+    pub fn new(
+        chain: Chain,
+        settings: &Settings,
+        environment: &Environment,
+        log: Option<Arc<dyn LogSink>>,
+    ) -> Result<Self, Failure> {
+        let first = &chain.first;
+        let (reference, row, tools) = (first.reference(), first.row(), first.layers(settings)?.tools);
+        let (prompt_size, stable_prefix) = (first.prompt_size(settings), first.has_stable_prefix());
+        let template = wiring::request(&first.model, settings);
+        let count: Counter = match (prompt_size, tools) {
+            (PromptSize::Minimal, ToolMode::Native) => Arc::new(engine::tokens),
+            _ => Arc::new(tokens::estimate),
+        };
+        let client = network::client(settings, environment, chain.models().any(Choice::is_encrypted))?;
+        tracing::debug!(%reference, fallbacks = chain.fallbacks.len(), "asking");
+        Ok(Self {
+            reference,
+            generator: wiring::generator(chain, settings, &client, log)?,
+            template,
+            price: row.price,
+            window: row.context_window,
+            count,
+            prompt_size,
+            chat_only: tools == ToolMode::None,
+            stable_prefix,
+        })
+    }
+}

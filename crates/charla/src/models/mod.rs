@@ -1,0 +1,17 @@
+//! Which model answers, and how it is spoken to.
+
+pub mod bound;
+pub mod choice;
+pub mod chooser;
+pub mod directory;
+mod keep_alive;
+pub mod probe;
+mod servers;
+pub mod survey;
+mod wiring;
+
+pub use bound::BoundModel;
+pub use choice::{Access, Choice, PromptSize};
+pub use chooser::{Chain, Chooser};
+pub use directory::{Directory, Entry};
+pub(crate) use keep_alive::begin as keep_loaded;

@@ -1,0 +1,26 @@
+//! Files that only their owner reads.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+/// Writes a file as a whole, and the folders it needs. It is written beside and renamed over: whoever reads it, and a
+/// crash, finds the old text or the new one.
+pub(crate) fn write(path: &Path, text: &str) -> io::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    make_folder(folder)?;
+    // A temporary file is made with 0600 and keeps that when it is renamed.
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    file.write_all(text.as_bytes())?;
+    file.as_file().sync_all()?;
+    file.persist(path).map_err(|error| error.error)?;
+    Ok(())
+}
+
+/// Makes a folder, and those it needs, that only its owner can look into.
+fn make_folder(path: &Path) -> io::Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path)
+}

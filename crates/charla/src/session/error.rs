@@ -1,0 +1,65 @@
+//! What can be wrong with a session that was asked for.
+
+use charla_proto::JournalError;
+
+use crate::failure::Failure;
+use crate::hint::Hint;
+
+/// Why there is no such session.
+#[derive(Debug, thiserror::Error)]
+pub enum SessionError {
+    /// Nothing can be kept.
+    #[error("there is no home directory to keep conversations in")]
+    NoHome,
+    /// The workspace has none.
+    #[error("there is no session of this folder to go on with")]
+    NoneHere,
+    /// No session has this id.
+    #[error("there is no session `{0}`")]
+    Unknown(String),
+    /// Several sessions have ids that begin so.
+    #[error("`{which}` is the beginning of {count} sessions")]
+    Ambiguous {
+        /// What was given.
+        which: String,
+        /// How many they are.
+        count: usize,
+    },
+    /// Another process writes it.
+    #[error("the session {0} is in use by another process")]
+    InUse(String),
+    /// Its journal does not say what it is.
+    #[error("the session {0} has no beginning")]
+    NoBeginning(String),
+    /// Its journal cannot be used.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+}
+
+impl SessionError {
+    /// What a journal's error says about the session of this id.
+    pub(super) fn of(id: &str, error: JournalError) -> Self {
+        match error {
+            JournalError::Locked(_) => SessionError::InUse(id.to_owned()),
+            error => SessionError::Journal(error),
+        }
+    }
+}
+
+impl From<SessionError> for Failure {
+    fn from(error: SessionError) -> Self {
+        let message = error.to_string();
+        match error {
+            SessionError::NoHome => Failure::config(message).with_hint("set CHARLA_HOME"),
+            SessionError::NoneHere | SessionError::Unknown(_) => {
+                Failure::input(message).with_hint(Hint::ListSessions)
+            }
+            SessionError::Ambiguous { .. } => Failure::input(message).with_hint("give more of the id"),
+            SessionError::InUse(_) => Failure::input(message).with_hint(Hint::ForkSession),
+            SessionError::NoBeginning(_) => Failure::input(message),
+            SessionError::Journal(_) => {
+                Failure::system(message).with_hint("CHARLA_HOME names another folder for conversations")
+            }
+        }
+    }
+}

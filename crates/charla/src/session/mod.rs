@@ -1,0 +1,25 @@
+//! Sessions: opened, listed, forked, taken back.
+
+mod assemble;
+mod compact_toolbox;
+mod error;
+mod instruction;
+mod log_file;
+pub(crate) mod open;
+mod output_schema;
+pub(crate) mod restore;
+mod rules;
+mod saved_rules;
+mod store;
+mod toolset;
+pub(crate) mod undo;
+
+pub use assemble::RunOptions;
+pub use error::SessionError;
+pub use open::{OpenRequest, OpenedSession};
+pub use output_schema::OutputSchema;
+pub use restore::{RestoredSession, SentSize};
+pub use rules::{RulePlaces, rule_book};
+pub use saved_rules::SavedRules;
+pub use store::{Begin, Listed, Sessions, Summary, WaitingApproval};
+pub use undo::{Conflicts, Deed, Direction, FileConflict, RevertError, RevertRequest, Reverted};

@@ -1,0 +1,87 @@
+//! The rules that hold: read from the folders of the administrator, the user and the workspace.
+
+use std::path::{Path, PathBuf};
+
+use charla_core::policy::{PolicyError, RuleBook, RuleFile, Scope, Tier};
+
+use crate::environment::Environment;
+
+/// Where rules are.
+#[derive(Clone, Debug)]
+pub struct RulePlaces {
+    /// The workspace.
+    pub directory: PathBuf,
+    /// The user's home.
+    pub home: Option<PathBuf>,
+    /// Charla's own folder (`~/.charla` or `$CHARLA_HOME`).
+    pub charla_home: Option<PathBuf>,
+    /// The administrator's folder (`/etc/charla`).
+    pub admin: PathBuf,
+}
+
+impl RulePlaces {
+    /// The folders of these surroundings.
+    pub fn of(environment: &Environment) -> Self {
+        Self {
+            directory: environment.directory.clone(),
+            home: environment.home.clone(),
+            charla_home: environment.charla_home(),
+            admin: PathBuf::from("/etc/charla"),
+        }
+    }
+}
+
+/// The rules of the administrator, the user and the workspace, and the files named beside them, which speak
+/// for the user. `roots` are all folders of the workspace.
+pub fn rule_book(places: &RulePlaces, roots: &[PathBuf], extra: &[PathBuf]) -> Result<RuleBook, PolicyError> {
+    let mut files = folder(&places.admin.join("policies"), Tier::Admin)?;
+    if let Some(home) = &places.charla_home {
+        files.extend(folder(&home.join("policies"), Tier::User)?);
+    }
+    let workspace = places.directory.join(".charla");
+    if places.charla_home.as_ref() != Some(&workspace) {
+        files.extend(folder(&workspace.join("policies"), Tier::Workspace)?);
+    }
+    for path in extra {
+        files.push(file(path, Tier::User)?);
+    }
+    let scope = Scope {
+        roots: roots.to_vec(),
+        home: places.home.clone(),
+        plans: Some(places.directory.join(".charla/plans")),
+    };
+    RuleBook::new(scope, &files)
+}
+
+/// The rule files in a folder, by name. A folder that is not there has none; one that cannot be read is an
+/// error, because it may hold a denial.
+fn folder(path: &Path, tier: Tier) -> Result<Vec<RuleFile>, PolicyError> {
+    let failed =
+        |error: std::io::Error| PolicyError { file: path.display().to_string(), message: error.to_string() };
+    let entries = match std::fs::read_dir(path) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        // A folder above it is a file.
+        Err(error) if error.kind() == std::io::ErrorKind::NotADirectory && !path.exists() => {
+            return Ok(Vec::new());
+        }
+        Err(error) => return Err(failed(error)),
+    };
+    let mut paths = Vec::new();
+    for entry in entries {
+        let path = entry.map_err(failed)?.path();
+        if path.extension().is_some_and(|extension| extension == "toml") {
+            paths.push(path);
+        }
+    }
+    paths.sort();
+    paths.iter().map(|path| file(path, tier)).collect()
+}
+
+fn file(path: &Path, tier: Tier) -> Result<RuleFile, PolicyError> {
+    let name = path.display().to_string();
+    match std::fs::read_to_string(path) {
+        Ok(text) => Ok(RuleFile { tier, name, text }),
+        Err(error) => Err(PolicyError { file: name, message: error.to_string() }),
+    }
+}

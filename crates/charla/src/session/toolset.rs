@@ -1,0 +1,132 @@
+//! Which tools a session has.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use charla_proto::tool::{Tool, Toolbox};
+use charla_store::Blobs;
+use charla_tools::ask_user::AskUser;
+use charla_tools::command::{ListBackgroundProcesses, ReadBackgroundOutput, RunShellCommand};
+use charla_tools::process::Processes;
+use charla_tools::web_fetch::WebFetch;
+use charla_tools::{Registry, Selection, Source};
+
+use super::store::Sessions;
+use crate::engine;
+use crate::environment::Environment;
+use crate::network;
+use crate::notices::Notices;
+use crate::settings::Settings;
+
+/// How long the command that announces tools may take: nothing else happens until it is done.
+const DISCOVERY: Duration = Duration::from_secs(30);
+
+/// What decides about the tools of a session.
+pub(super) struct Toolset<'a> {
+    pub settings: &'a Settings,
+    pub environment: &'a Environment,
+    pub sessions: &'a Sessions,
+    /// Tools of the program that opens the session.
+    pub own: Vec<Arc<dyn Tool>>,
+    /// Somebody is there to answer questions.
+    pub somebody_to_ask: bool,
+    /// The model can tell only few tools apart.
+    pub few: bool,
+}
+
+impl Toolset<'_> {
+    /// All tools there are.
+    pub async fn registry(&self, processes: &Processes, notices: &mut dyn Notices) -> Registry {
+        let mut registry = self.built_in(processes);
+        for tool in &self.own {
+            registry.register(Source::BuiltIn, tool.clone());
+        }
+        self.discover(&mut registry, processes, notices).await;
+        self.tell_unknown(&registry, notices);
+        registry
+    }
+
+    fn built_in(&self, processes: &Processes) -> Registry {
+        let tools = &self.settings.tools;
+        let mut core = if self.few { Some(engine::tools(self.settings)) } else { tools.core.clone() };
+        if let Some(core) = &mut core {
+            core.extend(self.own.iter().map(|tool| tool.declaration().name.clone()));
+        }
+        let mut registry = Registry::new(Selection { core, excluded: tools.exclude.clone() });
+        let blobs = Arc::new(Blobs::new(self.sessions.blobs()));
+        let memory = self.environment.charla_home().map(|home| home.join("CHARLA.md"));
+        registry.register_files(blobs, memory);
+        let mut further: Vec<Arc<dyn Tool>> = vec![
+            Arc::new(RunShellCommand::new(processes.clone())),
+            Arc::new(ListBackgroundProcesses::new(processes.clone())),
+            Arc::new(ReadBackgroundOutput::new(processes.clone())),
+            Arc::new(self.web_fetch()),
+        ];
+        if self.somebody_to_ask {
+            further.push(Arc::new(AskUser::default()));
+        }
+        for tool in further {
+            registry.register(Source::BuiltIn, tool);
+        }
+        registry
+    }
+
+    /// Tools that the settings ask for by a name that nothing has.
+    fn tell_unknown(&self, registry: &Registry, notices: &mut dyn Notices) {
+        let tools = &self.settings.tools;
+        let (key, wanted) = match self.few {
+            true => ("local.tools", self.settings.local.tools.as_ref()),
+            false => ("tools.core", tools.core.as_ref()),
+        };
+        // Offered only when somebody is there to be asked.
+        let absent: Vec<&str> = tools.exclude.iter().map(String::as_str).chain(["ask_user"]).collect();
+        let is_unknown = |name: &&str| registry.get(name).is_none() && !absent.contains(name);
+        let names = wanted.into_iter().flatten().filter_map(|entry| entry.split('(').next().map(str::trim));
+        for name in names.filter(is_unknown) {
+            notices.warning(&format!("`{key}` names `{name}`, and there is no such tool").into());
+        }
+    }
+
+    fn web_fetch(&self) -> WebFetch {
+        let (settings, environment) = (self.settings.clone(), self.environment.clone());
+        WebFetch::new(move || {
+            let options =
+                network::network_options(&settings, &environment, true).map_err(|error| error.message)?;
+            charla_providers::net::client_builder(&options).map_err(|error| error.to_string())
+        })
+    }
+
+    /// Adds the tools that the user's discovery command announces. Without them the session goes on.
+    async fn discover(&self, registry: &mut Registry, processes: &Processes, notices: &mut dyn Notices) {
+        let tools = &self.settings.tools;
+        let (Some(discovery), Some(call)) = (&tools.discovery_command, &tools.call_command) else {
+            if tools.discovery_command.is_some() {
+                let text = "`tools.discoveryCommand` is not run: `tools.callCommand` is not set";
+                notices.warning(&text.into());
+            }
+            return;
+        };
+        let runner = Arc::new(processes.clone());
+        let cwd = self.environment.directory.clone();
+        let found = charla_tools::discover(runner, discovery, call, cwd);
+        match tokio::time::timeout(DISCOVERY, found).await {
+            Ok(Ok(found)) => {
+                for why in &found.skipped {
+                    notices.warning(&format!("a discovered tool is left out: {why}").into());
+                }
+                for tool in found.tools {
+                    if let Some(replaced) = registry.register(Source::Discovered, tool) {
+                        notices.warning(&replaced.to_string().into());
+                    }
+                }
+            }
+            Ok(Err(error)) => notices.warning(&error.to_string().into()),
+            Err(_) => {
+                let limit = DISCOVERY.as_secs();
+                let text =
+                    format!("the tool discovery command took longer than {limit} s: its tools are left out");
+                notices.warning(&text.into());
+            }
+        }
+    }
+}

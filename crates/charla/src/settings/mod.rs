@@ -1,0 +1,134 @@
+//! Settings: from files, environment and flags to one checked value.
+//!
+//! Order of precedence: override of the run, environment, workspace file, user file, built in. Files are JSON with
+//! comments; a key nobody knows is a mistake, except keys that begin with `$`, which are for editors and
+//! people (`$schema`, `$comment`). A workspace that is not trusted ([`crate::trust`]) may only set what
+//! cannot send data elsewhere or run anything.
+
+mod address;
+mod defaults;
+mod load;
+mod merge;
+mod mistake;
+mod model;
+mod names;
+mod schema;
+mod shown;
+mod source;
+
+use std::path::Path;
+
+use charla_providers::catalog;
+
+pub use address::{is_local_network, without_secrets};
+pub use merge::{Layers, Source};
+pub use model::{
+    KeySource, ModelFacts, OutputFormat, PromptLength, ProviderSettings, QuirkSettings, Settings,
+    ThinkingSwitch,
+};
+pub use schema::{all_keys, settings_schema};
+pub use shown::ShownSetting;
+
+use crate::environment::Environment;
+use crate::failure::Failure;
+use crate::notices::Notice;
+use crate::trust::{TrustDemand, WorkspaceContent};
+
+/// Settings as they hold for this run.
+#[derive(Clone, Debug, Default)]
+pub struct Effective {
+    /// The values.
+    pub settings: Settings,
+    /// The layers they come from.
+    pub layers: Layers,
+    /// What a person should be told: ignored keys of an untrusted workspace.
+    pub notices: Vec<Notice>,
+}
+
+/// A value that holds for one run, over everything else.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Override {
+    /// Its key.
+    pub key: &'static [&'static str],
+    /// The value.
+    pub value: serde_json::Value,
+    /// Who says so, such as the name of a flag.
+    pub source: &'static str,
+}
+
+/// Reads both files and the environment, and puts the overrides on top.
+pub fn load(environment: &Environment, overrides: Vec<Override>) -> Result<Effective, Failure> {
+    load_trusting(environment, overrides, &TrustDemand::default())
+}
+
+/// The same for a run that says something about trust itself.
+pub fn load_trusting(
+    environment: &Environment,
+    overrides: Vec<Override>,
+    demand: &TrustDemand,
+) -> Result<Effective, Failure> {
+    let mut layers = Layers::default();
+    defaults::put(&mut layers);
+    if let Some(path) = environment.user_settings()
+        && let Some(document) = load::read(&path)?
+    {
+        layers.put_document(document);
+    }
+    let mut notices = Vec::new();
+    let workspace = WorkspaceContent::read(environment)?;
+    let standing = workspace.standing(environment, demand)?;
+    if let Some((path, bytes)) = workspace.settings() {
+        let mut document = load::parse_bytes(&path, bytes)?;
+        if !standing.is_trusted() {
+            notices = merge::tame_workspace(&mut document, standing.in_words());
+        }
+        layers.put_document(document);
+    }
+    put_environment(&mut layers, environment)?;
+    for Override { key, value, source } in overrides {
+        layers.put_value(key, value, Source::Override(source));
+    }
+    let value = serde_json::Value::Object(layers.value().clone());
+    let settings = serde_path_to_error::deserialize(value)
+        .map_err(|error| Failure::config(format!("`{}`: {}", error.path(), error.inner())))?;
+    Ok(Effective { settings, layers, notices })
+}
+
+/// What these settings of a workspace say that only a trusted one may, key by key.
+pub fn keys_needing_trust(path: &Path, bytes: &[u8]) -> Result<Vec<(String, serde_json::Value)>, Failure> {
+    let document = load::parse_bytes(path, bytes)?;
+    Ok(merge::needing_trust(&document).into_iter().map(|(key, value)| (key.to_string(), value)).collect())
+}
+
+fn put_environment(layers: &mut Layers, environment: &Environment) -> Result<(), Failure> {
+    if let Some(model) = environment.variable("CHARLA_MODEL") {
+        layers.put_value(&["model", "name"], model, Source::Variable("CHARLA_MODEL".into()));
+    }
+    for provider in catalog::providers() {
+        if let Some((name, address)) = environment.first(provider.base_url_env) {
+            let url = address::base_url(address, provider.base_url_suffix, provider.local)
+                .map_err(|reason| Failure::config(format!("${name}: {reason}")))?;
+            layers.put_value(&["providers", provider.name, "baseUrl"], url, Source::Variable(name.into()));
+        }
+    }
+    put_vertex(layers, environment);
+    // `SSL_CERT_FILE` replaces the system's authorities; the network layer reads it with them.
+    if let Some(file) = environment.variable("NODE_EXTRA_CA_CERTS") {
+        layers.put_value(&["network", "caFile"], file, Source::Variable("NODE_EXTRA_CA_CERTS".into()));
+    }
+    Ok(())
+}
+
+/// Vertex AI has no address of its own: project and location make it.
+fn put_vertex(layers: &mut Layers, environment: &Environment) {
+    let path = ["providers", "vertex", "baseUrl"];
+    let Some(project) = environment.variable("GOOGLE_CLOUD_PROJECT").filter(|_| !layers.has(&path)) else {
+        return;
+    };
+    let location = environment.first(&["GOOGLE_CLOUD_LOCATION", "GOOGLE_CLOUD_REGION"]);
+    let url = catalog::vertex_base_url(project, location.map_or("global", |(_, location)| location));
+    layers.put_value(&path, url, Source::Variable("GOOGLE_CLOUD_PROJECT".into()));
+}
+
+#[cfg(test)]
+mod tests;

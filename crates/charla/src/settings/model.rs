@@ -1,0 +1,359 @@
+//! The settings as types. Their doc comments are the published documentation: the JSON Schema and
+//! `docs/settings.md` are made from them.
+
+use std::collections::BTreeMap;
+
+use charla_proto::{ApprovalMode, ThinkingLevel, WireKind};
+use charla_providers::endpoint::{
+    AuthStyle, DocumentStyle, MaxTokensField, ReasoningReplay, ThinkingStyle, ToolIds,
+};
+use charla_providers::layers::{GuidancePlace, GuidanceStyle, ThinkStart, ThinkSwitch, ToolMode};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::names;
+
+/// Settings of Charla.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
+pub struct Settings {
+    /// Which model answers, and how.
+    pub model: ModelSettings,
+    /// Providers by name: changes to a built-in one, or a server of your own.
+    pub providers: BTreeMap<String, ProviderSettings>,
+    /// Connections.
+    pub network: NetworkSettings,
+    /// How often and how patiently a failed request is tried again.
+    pub retry: RetrySettings,
+    /// What headless runs print.
+    pub output: OutputSettings,
+    /// The request log.
+    pub logging: LoggingSettings,
+    /// Which tools the model has, and which need no approval.
+    pub tools: ToolSettings,
+    /// When a turn ends by itself.
+    pub limits: LimitSettings,
+    /// When the older part of a conversation is told in short.
+    pub compression: CompressionSettings,
+    /// The engine that runs models on this machine (`-m local`).
+    pub local: LocalSettings,
+}
+
+/// The engine that runs models on this machine (`-m local`).
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
+pub struct LocalSettings {
+    /// The engine and the built-in model may be downloaded. `CHARLA_OFFLINE=1` forbids it, too.
+    pub download: Option<bool>,
+    /// Tokens the model reads and writes together; more needs more memory.
+    #[schemars(range(min = 512))]
+    pub context_window: Option<u32>,
+    /// Threads to compute with. More than there are idle cores makes it slower.
+    #[schemars(range(min = 1, max = 1024))]
+    pub threads: Option<u32>,
+    /// Minutes without a request after which the engine ends.
+    #[schemars(range(min = 0.1))]
+    pub idle_minutes: Option<f64>,
+    /// The tools its models are offered: few, because they understand few. `tools.exclude` still holds.
+    pub tools: Option<Vec<String>>,
+}
+
+/// Which tools the model has, and which need no approval.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
+pub struct ToolSettings {
+    /// The only built-in tools offered; unset offers all, an empty list none.
+    pub core: Option<Vec<String>>,
+    /// Tools that are not offered.
+    pub exclude: Vec<String>,
+    /// Tools that run without asking, such as `write_file` or `run_shell_command(git status)`. Also `--allowed-tools`.
+    pub allowed: Vec<String>,
+    /// A command that announces further tools: it prints function declarations as JSON.
+    pub discovery_command: Option<String>,
+    /// The command that runs an announced tool: it is given the tool's name, and the arguments as JSON on its input.
+    pub call_command: Option<String>,
+    /// How much is allowed without asking: `default`, `auto_edit`, `plan` or `yolo`. Also `--approval-mode`.
+    #[schemars(schema_with = "names::approval_mode")]
+    pub approval_mode: Option<ApprovalMode>,
+}
+
+/// When a turn ends by itself.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
+pub struct LimitSettings {
+    /// How often the model may be asked in one turn. Also `--max-turns`.
+    #[schemars(range(min = 1))]
+    pub max_turns: Option<u32>,
+    /// How many tokens one turn may use.
+    #[schemars(range(min = 1))]
+    pub max_tokens: Option<u64>,
+    /// How many US dollars one turn may cost; holds for models whose price is known.
+    #[schemars(range(min = 0.0))]
+    pub max_cost: Option<f64>,
+}
+
+/// When the older part of a conversation is told in short.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
+pub struct CompressionSettings {
+    /// Do it without being asked when the window fills up. Off, a conversation that no longer fits is an error.
+    pub automatic: Option<bool>,
+    /// The share of the model's window from which on it is done.
+    #[schemars(range(min = 0.1, max = 0.95))]
+    pub threshold: Option<f64>,
+    /// The share of the conversation, its newest part, that stays word for word.
+    #[schemars(range(min = 0.05, max = 0.9))]
+    pub keep: Option<f64>,
+}
+
+/// Which model answers, and how.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
+pub struct ModelSettings {
+    /// The model: `provider/model`, or a bare name such as `gemini-2.5-flash`. Also `-m` and `CHARLA_MODEL`.
+    pub name: Option<String>,
+    /// Models that take over, in this order, when the first stays overloaded, rate-limited or unreachable.
+    pub fallback: Vec<String>,
+    /// Sampling temperature. Unset leaves it to the provider.
+    #[schemars(range(min = 0.0, max = 2.0))]
+    pub temperature: Option<f64>,
+    /// Most tokens an answer may have.
+    #[schemars(range(min = 1))]
+    pub max_output_tokens: Option<u32>,
+    /// How much the model thinks before it answers.
+    pub thinking: ThinkingSettings,
+    /// How tools are called, whatever is set for single models: `native`, `text`, `none` or `auto`. Also `--tool-mode`.
+    #[schemars(schema_with = "names::tool_mode")]
+    pub tool_mode: Option<ToolMode>,
+    /// How much the system prompt and the tools' descriptions say. Unset, local servers and small windows get `compact`.
+    #[schemars(schema_with = "names::prompt_length")]
+    pub prompt: Option<PromptLength>,
+}
+
+/// How much the system prompt and the tools' descriptions say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PromptLength {
+    /// Everything.
+    Full,
+    /// The least that works.
+    Compact,
+}
+
+/// How much the model thinks before it answers.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
+pub struct ThinkingSettings {
+    /// A level, for models that take levels.
+    #[schemars(schema_with = "names::thinking_level")]
+    pub level: Option<ThinkingLevel>,
+    /// Tokens to think with, for models that take a budget; 0 is off, -1 leaves it to the model.
+    #[schemars(range(min = -1))]
+    pub budget: Option<i64>,
+}
+
+/// A provider: changes to a built-in one, or a server of your own.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
+pub struct ProviderSettings {
+    /// The wire format the server speaks; `openai-chat` for a server of your own.
+    #[schemars(schema_with = "names::wire")]
+    pub wire: Option<WireKind>,
+    /// Its address up to the part the wire's paths are added to, such as `http://localhost:8000/v1`.
+    pub base_url: Option<String>,
+    /// Where the API key comes from. Keys themselves do not belong into settings.
+    pub api_key: Option<KeySource>,
+    /// How the key is sent.
+    #[schemars(schema_with = "names::auth")]
+    pub auth: Option<AuthStyle>,
+    /// Headers added to every request.
+    pub headers: BTreeMap<String, String>,
+    /// What the server does differently from its wire.
+    pub quirks: QuirkSettings,
+    /// What is known of its models, by id.
+    pub models: BTreeMap<String, ModelFacts>,
+    /// The model used when the provider is chosen without one.
+    pub default_model: Option<String>,
+    /// Other names its models use for tools' parameters: by tool, or `*` for all, the name used and the name declared.
+    pub parameters: BTreeMap<String, BTreeMap<String, String>>,
+    /// Fields put into every request body as they are.
+    pub extra_body: Map<String, Value>,
+    /// Minutes that Ollama keeps a model in memory after a request, unless it keeps it longer anyway; 0 leaves that to Ollama.
+    #[schemars(range(max = 100_000))]
+    pub keep_alive_minutes: Option<u32>,
+}
+
+/// Where an API key comes from.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum KeySource {
+    /// The name of an environment variable.
+    Env(String),
+    /// A command whose output is the key, run with `sh -c`, such as `pass show openai`.
+    Command(String),
+    /// A file that holds nothing but the key and only you can read (mode 0600).
+    File(String),
+}
+
+/// What is known of a model.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
+pub struct ModelFacts {
+    /// Tokens it can read and write together.
+    #[schemars(range(min = 1))]
+    pub context_window: Option<u32>,
+    /// Most tokens it can write.
+    #[schemars(range(min = 1))]
+    pub max_output: Option<u32>,
+    /// It sees images.
+    pub images: Option<bool>,
+    /// It refuses temperature and its kin.
+    pub no_sampling: Option<bool>,
+    /// The kind of thinking switch it has.
+    #[schemars(schema_with = "names::thinking_switch")]
+    pub thinking: Option<ThinkingSwitch>,
+    /// How it calls tools: by its wire (`native`), in its text (`text`), not at all (`none`), or by what is known or found out (`auto`).
+    #[schemars(schema_with = "names::tool_mode")]
+    pub tools: Option<ToolMode>,
+    /// How it is spoken to about tools in its text.
+    pub text_tools: TextToolSettings,
+    /// Whether its answers begin within a thought because the prompt ends with the opening tag.
+    #[schemars(schema_with = "names::think_start")]
+    pub think_start: Option<ThinkStart>,
+    /// How it is told not to think when the budget is 0: by the wire, or by a word beside the user's.
+    #[schemars(schema_with = "names::think_switch")]
+    pub think_switch: Option<ThinkSwitch>,
+    /// Other names it uses for tools' parameters, before those of its provider.
+    pub parameters: BTreeMap<String, BTreeMap<String, String>>,
+}
+
+/// How a model is spoken to about tools in its text.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
+pub struct TextToolSettings {
+    /// How much is said about the tools; `compact` for small windows.
+    #[schemars(schema_with = "names::guidance_style")]
+    pub style: Option<GuidanceStyle>,
+    /// Where it is said: behind the system instruction, or in front of the first message.
+    #[schemars(schema_with = "names::guidance_place")]
+    pub place: Option<GuidancePlace>,
+    /// Keep what it says beside a call; without, an answer is shown only when it is over.
+    pub preserve_context: Option<bool>,
+}
+
+/// The kind of thinking switch a model has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ThinkingSwitch {
+    /// None.
+    None,
+    /// A budget in tokens.
+    Budget,
+    /// Levels.
+    Levels,
+    /// The model decides; an effort level may be named.
+    Adaptive,
+}
+
+/// What a server does differently from its wire. What is left out keeps the provider's own value.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
+pub struct QuirkSettings {
+    /// The field for the output limit (OpenAI Chat).
+    #[schemars(schema_with = "names::max_tokens_field")]
+    pub max_tokens_field: Option<MaxTokensField>,
+    /// When thoughts go back in `reasoning_content` (OpenAI Chat).
+    #[schemars(schema_with = "names::reasoning_replay")]
+    pub reasoning_replay: Option<ReasoningReplay>,
+    /// How thinking is asked for (OpenAI Chat).
+    #[schemars(schema_with = "names::thinking_style")]
+    pub thinking_style: Option<ThinkingStyle>,
+    /// Tool-call ids it accepts.
+    #[schemars(schema_with = "names::tool_ids")]
+    pub tool_ids: Option<ToolIds>,
+    /// It refuses `stream_options.include_usage` (OpenAI Chat).
+    pub no_stream_usage: Option<bool>,
+    /// How documents and videos are sent (OpenAI Chat).
+    #[schemars(schema_with = "names::documents")]
+    pub documents: Option<DocumentStyle>,
+    /// It refuses media: images become a note in words.
+    pub no_media: Option<bool>,
+    /// It refuses a system message: instructions go in front of the first user message.
+    pub no_system: Option<bool>,
+    /// It refuses the `tools` field.
+    pub no_tools: Option<bool>,
+    /// It answers client mistakes with status 500 (llama.cpp): such an answer is not tried again.
+    #[serde(rename = "clientErrorsAs500")]
+    pub client_errors_as_500: Option<bool>,
+    /// It cannot count tokens although its wire can.
+    pub no_count_tokens: Option<bool>,
+    /// It takes no cache breakpoints (Anthropic).
+    pub no_cache_control: Option<bool>,
+}
+
+/// Connections.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
+pub struct NetworkSettings {
+    /// Seconds a connection may take to be made.
+    #[schemars(range(min = 0.001))]
+    pub connect_timeout_seconds: Option<f64>,
+    /// Seconds until the first byte of an answer; 0 waits for ever. Unset, local servers have 600: one that computes without a graphics card reads a long prompt for minutes.
+    #[schemars(range(min = 0.0))]
+    pub first_byte_timeout_seconds: Option<f64>,
+    /// Seconds of silence within an answer; 0 waits for ever. There is no limit on a whole answer.
+    #[schemars(range(min = 0.0))]
+    pub idle_timeout_seconds: Option<f64>,
+    /// The proxy for every request, such as `http://proxy:3128` or `socks5://localhost:1080`; `none` ignores the proxy variables of the environment.
+    pub proxy: Option<String>,
+    /// A PEM file of certificate authorities to trust besides the system's.
+    pub ca_file: Option<String>,
+}
+
+/// How often and how patiently a failed request is tried again.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
+pub struct RetrySettings {
+    /// Attempts in all, fallback models included. 1 never tries again.
+    #[schemars(range(min = 1, max = 100))]
+    pub max_attempts: Option<u32>,
+    /// Seconds before the second attempt; each further wait is twice as long.
+    #[schemars(range(min = 0.0))]
+    pub initial_delay_seconds: Option<f64>,
+    /// The longest wait, unless the server names one.
+    #[schemars(range(min = 0.0))]
+    pub max_delay_seconds: Option<f64>,
+}
+
+/// What headless runs print.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
+pub struct OutputSettings {
+    /// The form of the answer on standard output. Also `-o`.
+    #[schemars(schema_with = "names::output_format")]
+    pub format: Option<OutputFormat>,
+    /// Show the model's thoughts, on standard error. Also `--thoughts`.
+    pub thoughts: Option<bool>,
+}
+
+/// The form of a headless answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OutputFormat {
+    /// The answer and nothing else
+    #[default]
+    Text,
+    /// One JSON document with answer and statistics
+    Json,
+    /// One JSON object a line, as things happen
+    StreamJson,
+}
+
+/// The request log.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
+pub struct LoggingSettings {
+    /// A file that gets one JSON line for each request, answer and error, keys blacked out. Also `--log-file`.
+    pub file: Option<String>,
+}

@@ -1,0 +1,188 @@
+//! Trust: what a workspace brings acts only after its user has agreed to exactly this content.
+//!
+//! Trust is bound to the bytes: a workspace that changes its settings or rules is a stranger again. What a
+//! trusted setting names, such as a script, is not part of them.
+
+mod book;
+
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+pub use book::TrustBook;
+use sha2::{Digest, Sha256};
+
+use crate::environment::Environment;
+use crate::failure::Failure;
+use crate::hint::Hint;
+
+/// What in a workspace's `.charla` may act, read once: what is judged is what is used.
+#[derive(Clone, Debug, Default)]
+pub struct WorkspaceContent {
+    folder: PathBuf,
+    files: Vec<(String, Vec<u8>)>,
+}
+
+/// What a run says about trust.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TrustDemand {
+    /// Trust this content, for this run.
+    pub exactly: Option<String>,
+    /// Do not go on in a workspace that is not trusted.
+    pub required: bool,
+}
+
+/// How a workspace stands with its user.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// It brings nothing that could be trusted.
+    Nothing,
+    /// Its user has agreed to this content.
+    Trusted,
+    /// Its user has agreed to another content.
+    Changed,
+    /// Its user was not asked yet.
+    Unknown,
+}
+
+impl Standing {
+    /// All its settings hold.
+    pub fn is_trusted(self) -> bool {
+        self == Standing::Trusted
+    }
+
+    /// In words, of the workspace.
+    pub fn in_words(self) -> &'static str {
+        match self {
+            Standing::Nothing => "has nothing to trust",
+            Standing::Trusted => "is trusted",
+            Standing::Changed => "has changed since it was trusted",
+            Standing::Unknown => "is not trusted",
+        }
+    }
+}
+
+impl WorkspaceContent {
+    /// Reads the settings and the rules of the workspace. In the home directory they are the user's own and
+    /// need no trust: then there is nothing here.
+    pub fn read(environment: &Environment) -> Result<Self, Failure> {
+        let folder = environment.directory.join(".charla");
+        let mut content = Self { files: Vec::new(), folder };
+        if is_users_own(&content.folder, environment) {
+            return Ok(content);
+        }
+        for name in std::iter::once("settings.json".to_owned()).chain(rule_files(&content.folder)) {
+            if let Some(bytes) = read_file(&content.folder.join(&name))? {
+                content.files.push((name, bytes));
+            }
+        }
+        Ok(content)
+    }
+
+    /// True when there is nothing that could act.
+    pub fn is_empty(&self) -> bool {
+        self.files.is_empty()
+    }
+
+    /// The settings file, if there is one.
+    pub fn settings(&self) -> Option<(PathBuf, &[u8])> {
+        let (name, bytes) = self.files.iter().find(|(name, _)| name == "settings.json")?;
+        Some((self.folder.join(name), bytes))
+    }
+
+    /// The names of the files, as they stand in `.charla`.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.files.iter().map(|(name, _)| name.as_str())
+    }
+
+    /// The SHA-256 of all names and contents, in lower-case hex.
+    pub fn hash(&self) -> String {
+        let mut digest = Sha256::new();
+        for (name, bytes) in &self.files {
+            // With its length before it, nothing of one part can pass for another.
+            for part in [name.as_bytes(), bytes] {
+                digest.update((part.len() as u64).to_le_bytes());
+                digest.update(part);
+            }
+        }
+        digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// How the workspace stands for this run. Fails when the run demands more than is given.
+    pub fn standing(&self, environment: &Environment, demand: &TrustDemand) -> Result<Standing, Failure> {
+        if let Some(wanted) = &demand.exactly {
+            return self.exactly(wanted);
+        }
+        let standing = self.known(environment)?;
+        if demand.required && !matches!(standing, Standing::Trusted | Standing::Nothing) {
+            return Err(Failure::untrusted(format!("this workspace {}", standing.in_words()))
+                .with_hint(Hint::TrustWorkspace));
+        }
+        Ok(standing)
+    }
+
+    /// How the workspace stands by what the user agreed to before.
+    pub fn known(&self, environment: &Environment) -> Result<Standing, Failure> {
+        if self.is_empty() {
+            return Ok(Standing::Nothing);
+        }
+        let trusted = match TrustBook::of(environment) {
+            Some(book) => book.hash(&environment.directory)?,
+            None => None,
+        };
+        Ok(match trusted {
+            Some(hash) if hash == self.hash() => Standing::Trusted,
+            Some(_) => Standing::Changed,
+            None => Standing::Unknown,
+        })
+    }
+
+    fn exactly(&self, wanted: &str) -> Result<Standing, Failure> {
+        let wanted = wanted.trim().to_ascii_lowercase();
+        if wanted.len() != 64 || !wanted.chars().all(|c| c.is_ascii_hexdigit()) {
+            return Err(Failure::input("trusted content is named by a SHA-256 of 64 hexadecimal digits")
+                .with_hint(Hint::ShowWorkspaceContent));
+        }
+        let hash = self.hash();
+        if self.is_empty() || hash != wanted {
+            return Err(Failure::untrusted(format!("the workspace's content is not {wanted}"))
+                .with_hint(Hint::ShowWorkspaceContent));
+        }
+        Ok(Standing::Trusted)
+    }
+}
+
+fn is_users_own(folder: &Path, environment: &Environment) -> bool {
+    let same = |a: Option<PathBuf>, b: &Path| {
+        let a = a.and_then(|path| path.canonicalize().ok());
+        a.is_some() && a == b.canonicalize().ok()
+    };
+    same(environment.charla_home(), folder)
+        || same(environment.user_settings(), &folder.join("settings.json"))
+}
+
+/// Rule files by name. A folder that cannot be read is told by who reads the rules.
+fn rule_files(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder.join("policies")).into_iter().flatten().flatten();
+    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    let mut names: Vec<String> =
+        names.filter(|name| name.ends_with(".toml")).map(|name| format!("policies/{name}")).collect();
+    names.sort();
+    names
+}
+
+fn read_file(path: &Path) -> Result<Option<Vec<u8>>, Failure> {
+    let absent = |error: &io::Error| matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory);
+    // A pipe in the place of a file would hold every run up.
+    let read = std::fs::metadata(path).and_then(|data| match data.is_file() {
+        true => std::fs::read(path),
+        false => Err(io::Error::other("it is no regular file")),
+    });
+    match read {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if absent(&error) => Ok(None),
+        Err(error) => Err(Failure::config(format!("cannot read {}: {error}", path.display()))),
+    }
+}
+
+#[cfg(test)]
+mod tests;

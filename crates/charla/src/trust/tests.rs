@@ -1,0 +1,110 @@
+use std::fs;
+
+use super::*;
+use crate::failure::FailureKind;
+
+/// A home and a workspace with these files in its `.charla`.
+fn place(files: &[(&str, &str)]) -> (tempfile::TempDir, Environment) {
+    let folder = tempfile::tempdir().unwrap();
+    let mut environment = Environment::default();
+    environment.home = Some(folder.path().join("home"));
+    environment.directory = folder.path().join("work");
+    fs::create_dir_all(folder.path().join("work/.charla/policies")).unwrap();
+    for (name, text) in files {
+        fs::write(folder.path().join("work/.charla").join(name), text).unwrap();
+    }
+    (folder, environment)
+}
+
+fn content(environment: &Environment) -> WorkspaceContent {
+    WorkspaceContent::read(environment).unwrap()
+}
+
+fn standing(environment: &Environment) -> Standing {
+    content(environment).known(environment).unwrap()
+}
+
+#[test]
+fn trust_ends_with_any_change_of_the_content_and_returns_with_it() {
+    let (folder, environment) = place(&[("settings.json", "{}"), ("policies/a.toml", "")]);
+    let book = TrustBook::of(&environment).unwrap();
+    assert_eq!(standing(&environment), Standing::Unknown);
+    book.trust(&environment.directory, content(&environment).hash()).unwrap();
+    assert_eq!(standing(&environment), Standing::Trusted);
+    let charla = folder.path().join("work/.charla");
+    for (name, text) in [("settings.json", "{ }"), ("policies/a.toml", "#"), ("policies/b.toml", "")] {
+        let before = fs::read(charla.join(name)).ok();
+        fs::write(charla.join(name), text).unwrap();
+        assert_eq!(standing(&environment), Standing::Changed, "{name}");
+        match before {
+            Some(bytes) => fs::write(charla.join(name), bytes).unwrap(),
+            None => fs::remove_file(charla.join(name)).unwrap(),
+        }
+        assert_eq!(standing(&environment), Standing::Trusted, "{name}");
+    }
+    assert!(book.revoke(&environment.directory).unwrap());
+    assert!(!book.revoke(&environment.directory).unwrap());
+    assert_eq!(standing(&environment), Standing::Unknown);
+}
+
+#[test]
+fn a_hash_never_takes_one_file_for_another() {
+    let (_one, a) = place(&[("policies/a.toml", "x"), ("policies/b.toml", "")]);
+    let (_two, b) = place(&[("policies/a.toml", ""), ("policies/b.toml", "x")]);
+    let (_three, c) = place(&[("policies/a.toml", "x")]);
+    let hashes = [content(&a).hash(), content(&b).hash(), content(&c).hash()];
+    assert!(hashes[0] != hashes[1] && hashes[1] != hashes[2] && hashes[0] != hashes[2]);
+}
+
+#[test]
+fn one_folder_is_one_workspace_whichever_link_leads_there() {
+    let (folder, mut environment) = place(&[("settings.json", "{}")]);
+    TrustBook::of(&environment).unwrap().trust(&environment.directory, content(&environment).hash()).unwrap();
+    let (_other, mut stranger) = place(&[("settings.json", "{}")]);
+    stranger.home.clone_from(&environment.home);
+    assert_eq!(standing(&stranger), Standing::Unknown, "the same content elsewhere is not trusted");
+    #[cfg(unix)]
+    std::os::unix::fs::symlink(folder.path().join("work"), folder.path().join("link")).unwrap();
+    environment.directory = folder.path().join("link");
+    assert_eq!(standing(&environment), Standing::Trusted);
+}
+
+#[test]
+fn a_run_may_demand_trust_or_bring_it() {
+    let (_folder, environment) = place(&[("settings.json", "{}")]);
+    let content = content(&environment);
+    let ask = |exactly: Option<&str>, required| {
+        let demand = TrustDemand { exactly: exactly.map(str::to_owned), required };
+        content.standing(&environment, &demand).map_err(|failure| failure.kind)
+    };
+    let hash = content.hash();
+    assert_eq!(ask(None, false), Ok(Standing::Unknown));
+    assert_eq!(ask(None, true), Err(FailureKind::Untrusted));
+    assert_eq!(ask(Some(&hash.to_uppercase()), true), Ok(Standing::Trusted));
+    assert_eq!(ask(Some(&"0".repeat(64)), false), Err(FailureKind::Untrusted));
+    assert_eq!(ask(Some("abc"), false), Err(FailureKind::Input));
+    let (_empty, bare) = place(&[]);
+    let demand = TrustDemand { exactly: None, required: true };
+    let nothing = WorkspaceContent::read(&bare).unwrap().standing(&bare, &demand);
+    assert_eq!(nothing.unwrap(), Standing::Nothing);
+}
+
+#[test]
+fn the_users_own_folder_needs_no_trust() {
+    let (folder, mut environment) = place(&[("policies/a.toml", "")]);
+    environment.home = Some(folder.path().join("work"));
+    assert!(content(&environment).is_empty());
+}
+
+#[cfg(unix)]
+#[test]
+fn the_book_is_private_and_a_broken_one_trusts_nobody() {
+    use std::os::unix::fs::PermissionsExt;
+    let (_folder, environment) = place(&[("settings.json", "{}")]);
+    let book = TrustBook::of(&environment).unwrap();
+    book.trust(&environment.directory, content(&environment).hash()).unwrap();
+    assert_eq!(fs::metadata(book.path()).unwrap().permissions().mode() & 0o777, 0o600);
+    fs::write(book.path(), "{ broken").unwrap();
+    let failure = content(&environment).known(&environment).unwrap_err();
+    assert_eq!(failure.kind, FailureKind::Config);
+}

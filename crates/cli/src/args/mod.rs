@@ -1,0 +1,291 @@
+//! What was typed. What it means is decided in [`crate::intent`].
+
+mod commands;
+
+use std::path::PathBuf;
+
+use charla_proto::ApprovalMode;
+use clap::{Args, Parser, Subcommand, ValueHint};
+
+pub use commands::{
+    AuthCommand, EngineCommand, ModelsCommand, PolicyArgs, PolicyCommand, RestoreArgs, SettingsCommand,
+    TrustArgs, UndoArgs,
+};
+
+const ABOUT: &str = "Ask any model, and let it work in this folder, from a terminal or a script";
+
+/// What stands at the end of the help and of the manual page.
+pub const EXAMPLES: &str = "\
+The answer goes to standard output, everything else to standard error.
+
+Examples:
+  charla -p \"Why is the sky blue?\"
+  git diff | charla -p \"Write a commit message\"
+  charla -m claude-sonnet-5 -o json -p \"List three primes\" | jq -r .response
+  charla -m ollama/qwen3 \"Hello\"
+  charla --approval-mode auto_edit -p \"Fix the typo in README.md\"
+  charla --resume -p \"And now add a test\"
+  charla undo                        take the last turn's file changes back
+  charla --resume -p /compress       tell the older part of a conversation in short
+  charla models                      which providers are ready, and why others are not
+
+Set up:
+  export GEMINI_API_KEY=…            or OPENAI_API_KEY, ANTHROPIC_API_KEY, …
+  charla auth set anthropic          keeps a key in a file only you can read
+  ~/.charla/settings.json            see `charla settings schema`
+
+Exit codes:
+    0  answered                     42  the prompt or an argument cannot be used
+    1  any other failure            52  a mistake in the settings or rules
+   41  no key, or a wrong one       53  a limit ended the turn
+   55  the workspace isn't trusted  56  answer does not fit schema
+  130  cancelled";
+
+/// The command line.
+#[derive(Debug, Parser)]
+#[command(
+    name = "charla",
+    version,
+    about = ABOUT,
+    after_help = EXAMPLES,
+    max_term_width = 100,
+    args_conflicts_with_subcommands = true,
+    disable_help_subcommand = true,
+    subcommand_help_heading = "Commands",
+    override_usage = "charla [OPTIONS] [-p] PROMPT\n       COMMAND | charla [OPTIONS] [PROMPT]\n       charla COMMAND"
+)]
+pub struct Typed {
+    /// A prompt run.
+    #[command(flatten)]
+    pub ask: AskArgs,
+    /// Anything else.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+    /// Tell on standard error what happens inside.
+    #[arg(long, global = true, help_heading = "Diagnostics")]
+    pub debug: bool,
+    /// Never use colour (also: the variable `NO_COLOR`).
+    #[arg(long, global = true, help_heading = "Diagnostics")]
+    pub no_color: bool,
+}
+
+/// What a prompt run takes.
+#[derive(Debug, Default, Args)]
+pub struct AskArgs {
+    /// The prompt; `/compress` tells the conversation so far in short, `/uncompress` brings it back.
+    #[arg(short, long = "prompt", value_name = "TEXT", allow_hyphen_values = true, conflicts_with = "words")]
+    pub prompt: Option<String>,
+
+    /// The prompt, without -p. Standard input, if any, goes before it; alone it is the prompt.
+    #[arg(value_name = "PROMPT")]
+    pub words: Vec<String>,
+
+    /// The model: provider/model, or a name such as gemini-3.6-flash.
+    #[arg(short, long, value_name = "MODEL")]
+    pub model: Option<String>,
+
+    /// How the answer is printed: text, json or stream-json.
+    #[arg(short, long, value_name = "FORMAT", value_enum, hide_possible_values = true)]
+    pub output_format: Option<Format>,
+
+    /// Show the model's thoughts on standard error.
+    #[arg(long)]
+    pub thoughts: bool,
+
+    /// Go on with an earlier session: the latest of this folder, or by id.
+    #[arg(short, long, value_name = "ID", num_args = 0..=1, default_missing_value = "latest", help_heading = "Sessions")]
+    pub resume: Option<String>,
+
+    /// Go on in a copy of an earlier session; the session itself stays as it is.
+    #[arg(long, value_name = "ID", num_args = 0..=1, default_missing_value = "latest", conflicts_with = "resume", help_heading = "Sessions")]
+    pub fork: Option<String>,
+
+    /// List the sessions, the latest first; those of this folder have a star.
+    #[arg(long, help_heading = "Sessions")]
+    pub list_sessions: bool,
+
+    /// Delete a session for good.
+    #[arg(long, value_name = "ID", help_heading = "Sessions")]
+    pub delete_session: Option<String>,
+
+    /// What runs without asking: default (reading), auto_edit (also edits here), plan (reading only), yolo (all).
+    #[arg(long, value_name = "MODE", value_enum, hide_possible_values = true, help_heading = "Tools")]
+    pub approval_mode: Option<Mode>,
+
+    /// Tools that run without asking, such as write_file or "run_shell_command(git status)".
+    #[arg(long, value_name = "TOOLS", value_delimiter = ',', help_heading = "Tools")]
+    pub allowed_tools: Vec<String>,
+
+    /// A file of rules for this run, see `charla policy`.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Tools")]
+    pub policy: Vec<PathBuf>,
+
+    /// Further folders the tools may work in.
+    #[arg(long, value_name = "DIRS", value_delimiter = ',', value_hint = ValueHint::DirPath, help_heading = "Tools")]
+    pub include_directories: Vec<PathBuf>,
+
+    /// Offer no tools.
+    #[arg(long, help_heading = "Tools")]
+    pub no_tools: bool,
+
+    /// How the model calls tools: native, text (for models without function calls), none or auto.
+    #[arg(long, value_name = "MODE", value_enum, hide_possible_values = true, help_heading = "Tools")]
+    pub tool_mode: Option<ToolCalls>,
+
+    /// Most times the model is asked in one turn.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Tools")]
+    pub max_turns: Option<u32>,
+
+    /// The answer must be JSON that fits the JSON Schema in FILE.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub output_schema: Option<PathBuf>,
+
+    /// Trust the workspace's settings for this run if they are exactly these, see `charla trust --show`.
+    #[arg(long, value_name = "SHA256", help_heading = "Trust")]
+    pub trust_workspace: Option<String>,
+
+    /// Do not run in a workspace that has settings of its own and is not trusted.
+    #[arg(long, help_heading = "Trust")]
+    pub require_trust: bool,
+
+    /// Write every request and answer to FILE as JSON lines, keys blacked out.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Diagnostics")]
+    pub log_file: Option<PathBuf>,
+}
+
+/// The form of a headless answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Format {
+    /// The answer and nothing else
+    Text,
+    /// One JSON document with answer and statistics
+    Json,
+    /// One JSON object a line, as things happen
+    StreamJson,
+}
+
+impl Format {
+    /// The name in settings.
+    pub fn name(self) -> &'static str {
+        match self {
+            Format::Text => "text",
+            Format::Json => "json",
+            Format::StreamJson => "stream-json",
+        }
+    }
+}
+
+/// How much is allowed without asking.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+#[value(rename_all = "snake_case")]
+pub enum Mode {
+    /// Reading is free, everything else needs approval.
+    Default,
+    /// Edits in the workspace are free too.
+    AutoEdit,
+    /// Nothing may be changed or run.
+    Plan,
+    /// Everything is free but what a rule denies.
+    Yolo,
+}
+
+impl Mode {
+    /// The name in settings.
+    pub fn name(self) -> &'static str {
+        match self {
+            Mode::Default => "default",
+            Mode::AutoEdit => "auto_edit",
+            Mode::Plan => "plan",
+            Mode::Yolo => "yolo",
+        }
+    }
+}
+
+impl From<Mode> for ApprovalMode {
+    fn from(mode: Mode) -> ApprovalMode {
+        match mode {
+            Mode::Plan => ApprovalMode::Plan,
+            Mode::Default => ApprovalMode::Default,
+            Mode::AutoEdit => ApprovalMode::AutoEdit,
+            Mode::Yolo => ApprovalMode::Yolo,
+        }
+    }
+}
+
+/// How the model calls tools.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum ToolCalls {
+    /// By its wire.
+    Native,
+    /// In its text.
+    Text,
+    /// Not at all.
+    None,
+    /// By what is known or found out.
+    Auto,
+}
+
+impl ToolCalls {
+    /// The name in settings.
+    pub fn name(self) -> &'static str {
+        match self {
+            ToolCalls::Native => "native",
+            ToolCalls::Text => "text",
+            ToolCalls::None => "none",
+            ToolCalls::Auto => "auto",
+        }
+    }
+}
+
+/// Commands other than asking.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// List providers: which key or server was found, and why not.
+    Models {
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+        /// Look at one model, or after the built-in one, instead.
+        #[command(subcommand)]
+        command: Option<ModelsCommand>,
+    },
+    /// Keep or remove API keys.
+    Auth {
+        /// Which.
+        #[command(subcommand)]
+        command: AuthCommand,
+    },
+    /// Show the settings, their files or their schema.
+    Settings {
+        /// Which.
+        #[command(subcommand)]
+        command: SettingsCommand,
+    },
+    /// Show what the rules say to a command, test and list rules.
+    Policy(PolicyArgs),
+    /// List what waits for approval, in every session.
+    Approvals,
+    /// Take back the file changes of a turn.
+    Undo(UndoArgs),
+    /// Take an undo back.
+    Redo(UndoArgs),
+    /// Bring back the whole conversation of a session that was compressed.
+    Restore(RestoreArgs),
+    /// Show what this workspace's own settings would do, and trust them.
+    Trust(TrustArgs),
+    /// Run a recorded session again, offline, against its own answers; show the first difference.
+    Replay {
+        /// The session: latest, its id, or the beginning of it.
+        session: String,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print a completion script for a shell.
+    Completions {
+        /// The shell.
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page.
+    Man,
+}

@@ -1,0 +1,80 @@
+//! `charla auth`: keys, and logging in.
+
+use std::io::{BufRead, Read};
+
+use charla::credentials::google::PendingLogin;
+use charla::credentials::{KeyRing, Keys};
+use charla::models::Directory;
+use charla::settings::{self, Settings};
+use charla::{Charla, Environment, Failure};
+use secrecy::SecretString;
+
+use crate::args::AuthCommand;
+use crate::input::{self, HiddenInput};
+use crate::printer::Printer;
+use crate::runtime::runtime;
+
+/// Runs `charla auth`.
+pub fn run(command: AuthCommand, charla: &Charla, printer: &mut Printer) -> Result<(), Failure> {
+    let environment = charla.environment();
+    let settings = settings::load(environment, Vec::new())?.settings;
+    let ring = || {
+        Keys::new(environment).ring().ok_or_else(|| {
+            Failure::config("there is no home directory to keep keys in").with_hint("set CHARLA_HOME")
+        })
+    };
+    match command {
+        AuthCommand::Login => runtime()?.block_on(login(&settings, environment, printer)),
+        AuthCommand::Set { provider } => {
+            let entry = Directory::new(&settings).find(&provider)?;
+            set_key(&entry.name, &ring()?, printer)
+        }
+        AuthCommand::Remove { provider } => {
+            let entry = Directory::new(&settings).find(&provider)?;
+            let known = ring()?.remove(&entry.name)?;
+            let done = if known { "forgot the key of" } else { "there was no kept key of" };
+            printer.note(&format!("{done} {}", entry.name));
+            Ok(())
+        }
+    }
+}
+
+async fn login(settings: &Settings, environment: &Environment, printer: &mut Printer) -> Result<(), Failure> {
+    let login = PendingLogin::start(settings, environment).await?;
+    printer.note(&format!("open this address in a browser on this machine:\n{}", login.url()));
+    let path = login.finish().await?;
+    printer.note(&format!("logged in; kept in {}", path.display()));
+    Ok(())
+}
+
+fn set_key(provider: &str, ring: &KeyRing, printer: &mut Printer) -> Result<(), Failure> {
+    let key = read_key(provider, printer)?;
+    ring.set(provider, &key)?;
+    printer.note(&format!("kept the key of {provider} in {}", ring.path.display()));
+    Ok(())
+}
+
+/// A key is read from standard input, never from an argument: arguments are seen by every user of the
+/// machine and stay in the shell's history.
+fn read_key(provider: &str, printer: &mut Printer) -> Result<SecretString, Failure> {
+    let mut text = String::new();
+    let read = if input::is_terminal() {
+        let hidden = HiddenInput::new();
+        printer.aside(&format!("key of {provider} (not shown): "));
+        let read = std::io::stdin().lock().read_line(&mut text);
+        drop(hidden);
+        printer.aside("\n");
+        read
+    } else {
+        std::io::stdin().lock().take(64 * 1024).read_to_string(&mut text)
+    };
+    read.map_err(|error| Failure::input(format!("cannot read the key: {error}")))?;
+    match text.trim() {
+        "" => Err(Failure::input("no key was given")
+            .with_hint(format!("pass it on standard input: charla auth set {provider} < key.txt"))),
+        key if key.contains(char::is_whitespace) => {
+            Err(Failure::input("a key is one word, but several came"))
+        }
+        key => Ok(key.to_owned().into()),
+    }
+}

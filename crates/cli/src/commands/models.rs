@@ -1,0 +1,74 @@
+//! `charla models`: which providers are ready, and why others are not.
+
+use charla::models::survey::{Row, survey};
+use charla::{Charla, Failure};
+use serde_json::{Value, json};
+
+use super::settings_of;
+use crate::printer::Printer;
+use crate::runtime::runtime;
+
+/// Lists the providers.
+pub fn list(json: bool, charla: &Charla, printer: &mut Printer) -> Result<(), Failure> {
+    let settings = settings_of(charla, Vec::new(), printer)?;
+    let rows = runtime()?.block_on(survey(&settings, charla.environment()));
+    match json {
+        true => printer.result(&format!("{:#}\n", to_json(&rows))),
+        false => printer.words(&to_text(&rows)),
+    }
+}
+
+/// For a person.
+fn to_text(rows: &[Row]) -> String {
+    let width = rows.iter().map(|row| row.entry.name.chars().count()).max().unwrap_or(0);
+    let mut text = String::new();
+    for row in rows {
+        let (mark, state) = match &row.state {
+            Ok(state) => ("+", state),
+            Err(reason) => ("-", reason),
+        };
+        let name = &row.entry.name;
+        text.push_str(&format!("{mark} {name:<width$}  {}: {state}\n", row.entry.title()));
+        if row.state.is_ok() {
+            let indent = " ".repeat(width + 4);
+            text.push_str(&format!("{indent}{}\n", row.address));
+            for models in row.models.chunks(4) {
+                text.push_str(&format!("{indent}{}\n", models.join("  ")));
+            }
+            for known in &row.known {
+                text.push_str(&format!("{indent}{}: tools {}\n", known.model, known.tools.name()));
+            }
+        }
+    }
+    text.push_str(
+        "\n+ ready, - not. Use one with -m provider/model; any other model of a provider works, too.\n",
+    );
+    text
+}
+
+/// For a program.
+fn to_json(rows: &[Row]) -> Value {
+    let rows = rows.iter().map(|row| {
+        let (ready, state) = match &row.state {
+            Ok(state) => (true, state),
+            Err(reason) => (false, reason),
+        };
+        json!({
+            "provider": row.entry.name,
+            "title": row.entry.title(),
+            "ready": ready,
+            "state": state,
+            "baseUrl": row.address,
+            "defaultModel": row.entry.default_model(),
+            "models": row.models,
+            "known": row.known.iter().map(|known| json!({
+                "model": known.model,
+                "toolMode": known.tools.name(),
+                "reason": known.reason,
+                "thinking": known.thoughts,
+            })).collect::<Vec<_>>(),
+            "keyVariables": row.entry.key_variables(),
+        })
+    });
+    json!({ "providers": rows.collect::<Vec<_>>() })
+}

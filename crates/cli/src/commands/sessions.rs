@@ -1,0 +1,61 @@
+//! `--list-sessions`, `--delete-session` and `charla approvals`.
+
+use std::time::SystemTime;
+
+use charla::{Charla, Failure};
+
+use crate::printer::Printer;
+
+/// Prints every session, the latest first.
+pub fn list(charla: &Charla, printer: &mut Printer) -> Result<(), Failure> {
+    let sessions = charla.sessions()?;
+    let listed = sessions.list()?;
+    for (session, reason) in &listed.unreadable {
+        printer.warning(&format!("the session {session} cannot be read: {reason}"));
+    }
+    for session in &listed.sessions {
+        let age = SystemTime::now().duration_since(session.modified).unwrap_or_default();
+        let here = if sessions.is_here(session) { "*" } else { " " };
+        printer.words(&format!(
+            "{} {here} {:>8}  {}  {}\n",
+            session.session,
+            in_words(age.as_secs()),
+            session.started.model,
+            session.title
+        ))?;
+    }
+    if listed.sessions.is_empty() {
+        printer.note("there are no sessions yet");
+    }
+    Ok(())
+}
+
+/// Removes a session for good.
+pub fn delete(which: &str, charla: &Charla, printer: &mut Printer) -> Result<(), Failure> {
+    let id = charla.sessions()?.delete(which)?;
+    printer.note(&format!("deleted the session {id}"));
+    Ok(())
+}
+
+/// Prints every question that waits for an answer.
+pub fn approvals(charla: &Charla, printer: &mut Printer) -> Result<(), Failure> {
+    let waiting = charla.sessions()?.approvals()?;
+    for approval in &waiting {
+        let asked = &approval.asked;
+        let line = format!("{}  {}  {}\n", asked.approval, asked.confirmation.tool, asked.confirmation.title);
+        printer.words(&line)?;
+    }
+    if waiting.is_empty() {
+        printer.note("nothing waits for approval");
+    }
+    Ok(())
+}
+
+fn in_words(seconds: u64) -> String {
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        60..3600 => format!("{} min", seconds / 60),
+        3600..86_400 => format!("{} h", seconds / 3600),
+        _ => format!("{} d", seconds / 86_400),
+    }
+}

@@ -1,0 +1,105 @@
+//! `charla trust`: shows what a workspace would do, and trusts it.
+
+use charla::session::{RulePlaces, rule_book};
+use charla::trust::{Standing, TrustBook, WorkspaceContent};
+use charla::{Charla, Environment, Failure, settings};
+
+use crate::args::TrustArgs;
+use crate::input;
+use crate::printer::Printer;
+
+/// Runs `charla trust`.
+pub fn run(args: &TrustArgs, charla: &Charla, printer: &mut Printer) -> Result<(), Failure> {
+    let environment = charla.environment();
+    let book = TrustBook::of(environment).ok_or_else(|| {
+        Failure::config("there is no home directory to remember trust in").with_hint("set CHARLA_HOME")
+    })?;
+    if args.revoke {
+        let known = book.revoke(&environment.directory)?;
+        let done = if known { "is trusted no longer" } else { "was not trusted" };
+        printer.note(&format!("{} {done}", environment.directory.display()));
+        return Ok(());
+    }
+    let content = WorkspaceContent::read(environment)?;
+    let standing = content.known(environment)?;
+    show(&content, standing, environment, printer)?;
+    if args.show || matches!(standing, Standing::Nothing | Standing::Trusted) {
+        return Ok(());
+    }
+    if !args.yes {
+        confirm(printer)?;
+    }
+    book.trust(&environment.directory, content.hash())?;
+    printer.note(&format!("trusted; remembered in {}", book.path().display()));
+    Ok(())
+}
+
+fn show(
+    content: &WorkspaceContent,
+    standing: Standing,
+    environment: &Environment,
+    printer: &mut Printer,
+) -> Result<(), Failure> {
+    printer.words(&format!("{} {}\n", environment.directory.display(), standing.in_words()))?;
+    if content.is_empty() {
+        return printer.flush();
+    }
+    if let Some((path, bytes)) = content.settings() {
+        let keys = settings::keys_needing_trust(&path, bytes)?;
+        let count = if keys.is_empty() { "nothing that needs trust" } else { "sets, once trusted:" };
+        printer.words(&format!(".charla/settings.json {count}\n"))?;
+        for (key, value) in keys {
+            printer.words(&visible(&format!("  {key} = {value}\n")))?;
+        }
+    }
+    let rules: Vec<&str> = content.names().filter(|name| name.starts_with("policies/")).collect();
+    if !rules.is_empty() {
+        let book = rule_book(&RulePlaces::of(environment), std::slice::from_ref(&environment.directory), &[])
+            .map_err(|error| Failure::config(error.to_string()))?;
+        for name in rules {
+            printer
+                .words(&visible(&format!(".charla/{name} holds in any case: it can only ask and deny\n")))?;
+        }
+        for notice in book.notices().iter().filter(|notice| notice.starts_with("workspace ")) {
+            printer.words(&visible(&format!("  {notice}\n")))?;
+        }
+    }
+    printer.words(&format!("sha256 {}\n", content.hash()))?;
+    printer.flush()
+}
+
+fn confirm(printer: &mut Printer) -> Result<(), Failure> {
+    if !(input::is_terminal() && printer.err_terminal) {
+        return Err(Failure::input("nobody is there to agree").with_hint(
+            "`charla trust --yes` agrees; `charla --trust-workspace SHA256 …` trusts for one run",
+        ));
+    }
+    printer.aside("Let this workspace decide this? [y/N] ");
+    let mut answer = String::new();
+    std::io::stdin()
+        .read_line(&mut answer)
+        .map_err(|error| Failure::input(format!("cannot read the answer: {error}")))?;
+    match answer.trim().to_lowercase().as_str() {
+        "y" | "yes" => Ok(()),
+        _ => Err(Failure::untrusted("the workspace stays untrusted")),
+    }
+}
+
+/// Characters that would show a text other than it is become visible: what is agreed to must be what is seen.
+fn visible(text: &str) -> String {
+    let deceives = |c: char| {
+        (c.is_control() && c != '\n')
+            || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+    };
+    text.chars().map(|c| if deceives(c) { c.escape_unicode().to_string() } else { c.to_string() }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_agreed_to_is_what_is_seen() {
+        assert_eq!(visible("a\u{202e}b\u{1b}[2K\u{200b}\r é\n"), "a\\u{202e}b\\u{1b}[2K\\u{200b}\\u{d} é\n");
+    }
+}

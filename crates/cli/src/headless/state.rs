@@ -1,0 +1,63 @@
+//! What is known of a run so far.
+
+use charla_proto::{CompressionReport, CompressionStatus, CompressionTrigger, FinishReason};
+
+use super::stats::Stats;
+
+/// What every renderer knows of the run.
+pub(super) struct RunState {
+    pub session_id: String,
+    /// `provider/model` asked for; empty until it is known.
+    pub model: String,
+    /// The answer of the current attempt.
+    pub text: String,
+    /// Why the answer ended.
+    pub finish_reason: Option<FinishReason>,
+    /// Calls that nobody was there to approve: what they would have done.
+    pub unapproved: Vec<String>,
+    /// What came of compressions.
+    pub compressions: Vec<CompressionReport>,
+    /// A summary is on its way.
+    summing: bool,
+    pub stats: Stats,
+}
+
+impl RunState {
+    /// Nothing has happened yet.
+    pub fn new(session_id: String) -> Self {
+        Self {
+            session_id,
+            model: String::new(),
+            text: String::new(),
+            finish_reason: None,
+            unapproved: Vec::new(),
+            compressions: Vec::new(),
+            summing: false,
+            stats: Stats::default(),
+        }
+    }
+
+    /// A summary is asked for.
+    pub fn summary_begins(&mut self) {
+        // Another one began before this one was told to have ended: this one failed.
+        if std::mem::replace(&mut self.summing, true) {
+            self.stats.failed();
+        }
+    }
+
+    /// A summary is a request like any other; what else a report tells of cost nothing.
+    pub fn summary_ended(&mut self, report: &CompressionReport) {
+        if std::mem::take(&mut self.summing) {
+            match report.status {
+                CompressionStatus::Failed | CompressionStatus::Cancelled => self.stats.failed(),
+                _ => self.stats.answered(report.usage.as_ref()),
+            }
+        }
+        self.compressions.push(report.clone());
+    }
+
+    /// The run was asked to compress or restore: no model is asked for an answer.
+    pub fn is_about_compression(&self) -> bool {
+        self.compressions.last().is_some_and(|report| report.trigger == CompressionTrigger::Manual)
+    }
+}

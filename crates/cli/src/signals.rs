@@ -1,0 +1,33 @@
+//! Ctrl-C, and being asked to end.
+
+use charla_core::CancellationToken;
+
+/// Cancels when the user presses Ctrl-C or the system asks us to end. The second time ends at once.
+pub fn cancel_on_signals() -> CancellationToken {
+    let cancel = CancellationToken::new();
+    let asked = cancel.clone();
+    tokio::spawn(async move {
+        while signalled().await {
+            if asked.is_cancelled() {
+                std::process::exit(charla_proto::exit::CANCELLED);
+            }
+            asked.cancel();
+        }
+    });
+    cancel
+}
+
+#[cfg(unix)]
+async fn signalled() -> bool {
+    use tokio::signal::unix::{SignalKind, signal};
+    let Ok(mut terminate) = signal(SignalKind::terminate()) else { return false };
+    tokio::select! {
+        pressed = tokio::signal::ctrl_c() => pressed.is_ok(),
+        asked = terminate.recv() => asked.is_some(),
+    }
+}
+
+#[cfg(not(unix))]
+async fn signalled() -> bool {
+    tokio::signal::ctrl_c().await.is_ok()
+}

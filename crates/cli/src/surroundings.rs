@@ -1,0 +1,16 @@
+//! What the process was started with.
+
+use std::path::PathBuf;
+
+use charla::Environment;
+
+/// The real surroundings.
+pub fn of_process() -> Environment {
+    let mut environment = Environment::of(std::env::vars_os());
+    environment.directory = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
+    environment.home = etcetera::home_dir().ok();
+    environment.temporary = std::env::temp_dir();
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    environment.programs = std::env::split_paths(&path).collect();
+    environment
+}

