@@ -8,7 +8,7 @@ use charla_core::compress::Counter;
 use charla_core::policy::{RuleBook, allowed_tools};
 use charla_core::prompt::{PromptSetting, SystemPrompt, system_prompt};
 use charla_core::session::{Limits, SessionSetup};
-use charla_proto::tool::{Tool, Toolbox};
+use charla_proto::tool::Toolbox;
 use charla_proto::{
     ApprovalMode, Content, ContentGenerator, Conversation, GenerateRequest, Part, Role, ToolContext,
 };
@@ -188,17 +188,12 @@ impl Agent<'_> {
         let blobs = Arc::new(Blobs::new(self.sessions.blobs()));
         let memory = self.environment.charla_home().map(|home| home.join("CHARLA.md"));
         registry.register_files(blobs, memory);
-        let mut further: Vec<Arc<dyn Tool>> = vec![
-            Arc::new(RunShellCommand::new(processes.clone())),
-            Arc::new(ListBackgroundProcesses::new(processes.clone())),
-            Arc::new(ReadBackgroundOutput::new(processes.clone())),
-            Arc::new(self.web_fetch()),
-        ];
+        registry.add(RunShellCommand::new(processes.clone()));
+        registry.add(ListBackgroundProcesses::new(processes.clone()));
+        registry.add(ReadBackgroundOutput::new(processes.clone()));
+        registry.add(self.web_fetch());
         if self.somebody_to_ask {
-            further.push(Arc::new(AskUser::default()));
-        }
-        for tool in further {
-            registry.register(Source::BuiltIn, tool);
+            registry.add(AskUser);
         }
         registry
     }

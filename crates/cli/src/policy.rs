@@ -7,7 +7,7 @@ use charla_core::policy::{
     Decision, Judgement, PolicyError, Rule, RuleBook, RuleFile, Scope, Tier, allowed_tools,
 };
 use charla_proto::{ApprovalMode, Effect, Verdict};
-use charla_tools::shell::{self, Place};
+use charla_tools::shell::{self, ShellContext};
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::json;
 
@@ -111,7 +111,7 @@ pub fn run(args: &PolicyArgs, place: &PolicyPlace) -> Result<Report, PolicyError
     let extra: Vec<&Path> = args.policies.iter().chain(tested).map(PathBuf::as_path).collect();
     let book = rule_book(place, &extra)?.with(allowed_tools(args.allowed_tools.iter().map(String::as_str))?);
     let mut report = Report { notices: book.notices().to_vec(), ..Report::default() };
-    let shell_place = Place { cwd: place.directory.clone(), home: place.home.clone() };
+    let shell_place = ShellContext { cwd: place.directory.clone(), home: place.home.clone() };
     match &args.command {
         PolicyCommand::Explain { command, mode, json } => {
             let mut plan = shell::plan(command, &shell_place);
