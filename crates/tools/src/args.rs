@@ -31,24 +31,8 @@ pub struct Schema {
 }
 
 impl Schema {
-    /// A declaration of a tool whose arguments are an object of `properties`.
-    pub fn new(name: &str, description: &str, properties: Value, required: &[&str]) -> Self {
-        let parameters = serde_json::json!({
-            "type": "object",
-            "properties": properties,
-            "required": required,
-            "additionalProperties": false,
-        });
-        Self::of(FunctionDeclaration {
-            name: name.to_owned(),
-            description: description.to_owned(),
-            parameters_json_schema: parameters,
-            ..FunctionDeclaration::default()
-        })
-    }
-
-    /// A declaration from elsewhere. A schema that cannot be compiled checks nothing.
-    pub fn of(declaration: FunctionDeclaration) -> Self {
+    /// The schema of this declaration. One that cannot be compiled checks nothing.
+    pub fn new(declaration: FunctionDeclaration) -> Self {
         Self { declaration: Arc::new(declaration), validator: OnceLock::new() }
     }
 
@@ -231,16 +215,20 @@ mod tests {
     use super::*;
 
     fn schema() -> Schema {
-        Schema::new(
-            "read_file",
-            "",
-            json!({
-                "file_path": {"type": "string", "minLength": 1},
-                "start_line": {"type": "integer", "minimum": 1},
-                "todos": {"type": "array", "items": {"type": "object", "properties": {"status": {"enum": ["a", "b"]}}}},
+        Schema::new(FunctionDeclaration {
+            name: "read_file".to_owned(),
+            parameters_json_schema: json!({
+                "type": "object",
+                "properties": {
+                    "file_path": {"type": "string", "minLength": 1},
+                    "start_line": {"type": "integer", "minimum": 1},
+                    "todos": {"type": "array", "items": {"type": "object", "properties": {"status": {"enum": ["a", "b"]}}}},
+                },
+                "required": ["file_path"],
+                "additionalProperties": false,
             }),
-            &["file_path"],
-        )
+            ..FunctionDeclaration::default()
+        })
     }
 
     fn problem(args: Value) -> String {
@@ -291,6 +279,6 @@ mod tests {
             parameters_json_schema: json!({"type": 12}),
             ..FunctionDeclaration::default()
         };
-        assert!(Schema::of(declaration).check(Args::new()).is_ok());
+        assert!(Schema::new(declaration).check(Args::new()).is_ok());
     }
 }

@@ -4,17 +4,17 @@
 //! answers to the call through [`Invocation::answered`]; with nobody there the call is refused like every
 //! other that needs a person.
 
-use std::sync::Arc;
-
-use charla_proto::tool::Tool;
 use charla_proto::{
-    Args, BoxFuture, Display, FunctionDeclaration, Invocation, Lane, Part, Plan, Preview, Question,
-    QuestionKind, RunContext, ToolContext, ToolError, ToolErrorKind, ToolOutput,
+    BoxFuture, Display, Invocation, Part, Plan, Preview, Question, QuestionKind, RunContext, ToolContext,
+    ToolError, ToolErrorKind, ToolOutput,
 };
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::args::{Schema, invalid};
+use crate::args::invalid;
+use crate::invocation::changing;
+use crate::typed::{PreparedCall, TypedTool};
 
 const MOST_QUESTIONS: usize = 4;
 const OPTIONS: std::ops::RangeInclusive<usize> = 2..=4;
@@ -22,50 +22,45 @@ const OPTIONS: std::ops::RangeInclusive<usize> = 2..=4;
 const LONGEST: usize = 2_000;
 
 /// Asks the person.
-pub struct AskUser {
-    schema: Schema,
-}
+pub struct AskUser;
 
-#[derive(Deserialize)]
-struct Wanted {
+/// What `ask_user` takes.
+#[derive(Deserialize, JsonSchema)]
+pub struct AskUserArgs {
+    #[schemars(schema_with = "questions")]
     questions: Vec<Question>,
 }
 
-impl Default for AskUser {
-    fn default() -> Self {
-        let properties = json!({ "questions": {
-                "type": "array", "minItems": 1, "maxItems": MOST_QUESTIONS,
-                "items": {
-                    "type": "object",
-                    "properties": {
-                        "question": { "type": "string", "description": "The whole question." },
-                        "header": { "type": "string", "description": "The question in a word or two." },
-                        "type": {
-                            "type": "string", "enum": ["choice", "text", "yesno"],
-                            "description": "choice: among the options; text: free words; yesno: yes or no. choice unless told."
+fn questions(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "array", "minItems": 1, "maxItems": MOST_QUESTIONS,
+        "items": {
+            "type": "object",
+            "properties": {
+                "question": { "type": "string", "description": "The whole question." },
+                "header": { "type": "string", "description": "The question in a word or two." },
+                "type": {
+                    "type": "string", "enum": ["choice", "text", "yesno"],
+                    "description": "choice: among the options; text: free words; yesno: yes or no. choice unless told."
+                },
+                "options": {
+                    "type": "array", "minItems": OPTIONS.start(), "maxItems": OPTIONS.end(),
+                    "description": "For choice: what can be chosen. The person can always say something else.",
+                    "items": {
+                        "type": "object",
+                        "properties": {
+                            "label": { "type": "string", "description": "The answer, in a few words." },
+                            "description": { "type": "string", "description": "What choosing it means." }
                         },
-                        "options": {
-                            "type": "array", "minItems": OPTIONS.start(), "maxItems": OPTIONS.end(),
-                            "description": "For choice: what can be chosen. The person can always say something else.",
-                            "items": {
-                                "type": "object",
-                                "properties": {
-                                    "label": { "type": "string", "description": "The answer, in a few words." },
-                                    "description": { "type": "string", "description": "What choosing it means." }
-                                },
-                                "required": ["label"]
-                            }
-                        },
-                        "multiSelect": { "type": "boolean", "description": "For choice: several may be chosen." },
-                        "placeholder": { "type": "string", "description": "For text: shown in the empty field." }
-                    },
-                    "required": ["question", "header"]
-                }
-            } });
-        let description = "Asks the person one to four questions and waits for the answers. Use it when a decision \
-                           is theirs and you cannot find it out yourself, not to ask whether you may go on.";
-        Self { schema: Schema::new("ask_user", description, properties, &["questions"]) }
-    }
+                        "required": ["label"]
+                    }
+                },
+                "multiSelect": { "type": "boolean", "description": "For choice: several may be chosen." },
+                "placeholder": { "type": "string", "description": "For text: shown in the empty field." }
+            },
+            "required": ["question", "header"]
+        }
+    })
 }
 
 fn check(questions: Vec<Question>) -> Result<Vec<Question>, ToolError> {
@@ -101,30 +96,19 @@ fn check_one(question: &Question) -> Result<(), String> {
     Ok(())
 }
 
-impl Tool for AskUser {
-    fn declaration(&self) -> &Arc<FunctionDeclaration> {
-        self.schema.declaration()
-    }
+impl TypedTool for AskUser {
+    type Args = AskUserArgs;
+    const NAME: &'static str = "ask_user";
+    const DESCRIPTION: &'static str = "Asks the person one to four questions and waits for the answers. Use it \
+when a decision is theirs and you cannot find it out yourself, not to ask whether you may go on.";
 
-    fn prepare<'a>(
-        &'a self,
-        args: Args,
-        _cx: &'a ToolContext,
-    ) -> BoxFuture<'a, Result<Box<dyn Invocation>, ToolError>> {
-        Box::pin(async move {
-            let Wanted { questions } = self.schema.read(args)?;
-            let questions = check(questions)?;
-            let headers: Vec<&str> = questions.iter().map(|question| question.header.as_str()).collect();
-            let plan = Plan {
-                tool: self.schema.declaration().name.clone(),
-                args: charla_proto::Args::new(),
-                title: format!("Asking: {}", headers.join(", ")),
-                effects: Vec::new(),
-                preview: Preview::Questions { questions: questions.clone() },
-                lane: Lane::Exclusive,
-            };
-            Ok(Box::new(Asking { plan, questions, answers: None }) as Box<dyn Invocation>)
-        })
+    async fn prepare(&self, args: AskUserArgs, _: &ToolContext) -> PreparedCall {
+        let questions = check(args.questions)?;
+        let headers: Vec<&str> = questions.iter().map(|question| question.header.as_str()).collect();
+        let title = format!("Asking: {}", headers.join(", "));
+        let preview = Preview::Questions { questions: questions.clone() };
+        let plan = changing(Self::NAME, title, Vec::new(), preview);
+        Ok(Box::new(Asking { plan, questions, answers: None }))
     }
 }
 
@@ -151,42 +135,41 @@ impl Invocation for Asking {
                     "The person did not answer. Go on with what you think best, or ask in your reply.";
                 ToolOutput::failed(ToolError::new(ToolErrorKind::Unanswered, message))
             }
-            Some(answers) => told(&questions, &answers),
+            Some(answers) => output(&questions, &answers),
         };
         Box::pin(async move { output })
     }
 }
 
-/// The answers beside their questions, as JSON for the model and lines for the person.
-fn told(questions: &[Question], answers: &[String]) -> ToolOutput {
+/// The answers beside their questions: JSON for the model, a table for the person.
+fn output(questions: &[Question], answers: &[String]) -> ToolOutput {
     let answer = |index: usize| match answers.get(index).map(|answer| answer.trim()) {
         None | Some("") => "(left open)".to_owned(),
         Some(answer) => answer.to_owned(),
     };
-    let pairs: Vec<(String, String)> = questions
-        .iter()
-        .enumerate()
-        .map(|(index, question)| (question.question.clone(), answer(index)))
-        .collect();
-    let display = pairs.iter().map(|(question, answer)| format!("{question} {answer}"));
-    let display = display.collect::<Vec<_>>().join("\n");
-    let map: Map<String, Value> =
-        pairs.into_iter().map(|(question, answer)| (question, Value::String(answer))).collect();
-    let text = json!({ "answers": map }).to_string();
+    let questions = questions.iter().map(|question| question.question.clone()).enumerate();
+    let rows: Vec<Vec<String>> = questions.map(|(index, question)| vec![question, answer(index)]).collect();
+    let cells = rows.iter().filter_map(|row| Some((row.first()?.clone(), row.last()?.clone().into())));
+    let answers: Map<String, Value> = cells.collect();
+    let text = json!({ "answers": answers }).to_string();
+    let columns = ["question", "answer"].map(str::to_owned).to_vec();
     ToolOutput {
         content: vec![Part::text(text)],
-        display: Some(Display::text(display)),
+        display: Some(Display::Table { columns, rows }),
         ..ToolOutput::default()
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use charla_proto::tool::Tool;
+
     use super::*;
+    use crate::typed::Typed;
 
     async fn prepare(args: Value) -> Result<Box<dyn Invocation>, ToolError> {
         let args = args.as_object().cloned().unwrap_or_default();
-        AskUser::default().prepare(args, &ToolContext::default()).await
+        Typed::new(AskUser).prepare(args, &ToolContext::default()).await
     }
 
     fn quiet() -> RunContext {
@@ -213,6 +196,8 @@ mod tests {
             answers,
             json!({ "answers": { "Which color?": "red", "Sure?": "yes", "Name?": "(left open)" } })
         );
+        let shown = output.display.unwrap().to_text();
+        assert_eq!(shown, "question | answer\nWhich color? | red\nSure? | yes\nName? | (left open)");
     }
 
     #[tokio::test]

@@ -1,4 +1,4 @@
-//! The one kind of checked call all tools here make, and running blocking work under a limit.
+//! A checked call as most tools here make it, and running blocking work under a limit.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,18 +9,15 @@ use charla_proto::{
     ToolErrorKind, ToolOutput,
 };
 
-/// How long after its limit a task that does not look at its [`Stop`] is waited for.
+/// How long after its limit a task that does not look at its [`StopSignal`] is waited for.
 const GRACE: Duration = Duration::from_secs(2);
 
 type Work = Box<dyn FnOnce(RunContext) -> BoxFuture<'static, ToolOutput> + Send + Sync>;
-
-type ArgsForContent = Box<dyn Fn(&str) -> Args + Send + Sync>;
 
 /// A checked call: its plan and the work it stands for.
 pub(crate) struct Prepared {
     plan: Plan,
     work: Work,
-    args_for_content: Option<ArgsForContent>,
 }
 
 impl Prepared {
@@ -31,32 +28,13 @@ impl Prepared {
     where
         F: Future<Output = ToolOutput> + Send + 'static,
     {
-        Box::new(Self::new(plan, work))
-    }
-
-    pub(crate) fn new<F>(plan: Plan, work: impl FnOnce(RunContext) -> F + Send + Sync + 'static) -> Self
-    where
-        F: Future<Output = ToolOutput> + Send + 'static,
-    {
-        Self { plan, work: Box::new(|cx| Box::pin(work(cx))), args_for_content: None }
-    }
-
-    /// A call that writes a file: see [`Invocation::args_for_content`].
-    pub(crate) fn with_args_for_content(
-        self,
-        args_for_content: impl Fn(&str) -> Args + Send + Sync + 'static,
-    ) -> Self {
-        Self { args_for_content: Some(Box::new(args_for_content)), ..self }
+        Box::new(Self { plan, work: Box::new(|cx| Box::pin(work(cx))) })
     }
 }
 
 impl Invocation for Prepared {
     fn plan(&self) -> &Plan {
         &self.plan
-    }
-
-    fn args_for_content(&self, content: &str) -> Option<Args> {
-        self.args_for_content.as_ref().map(|args| args(content))
     }
 
     fn run(self: Box<Self>, cx: RunContext) -> BoxFuture<'static, ToolOutput> {
@@ -92,12 +70,12 @@ pub(crate) fn said(text: impl Into<String>, display: impl Into<String>) -> ToolO
 
 /// Tells long work when to end: the user cancelled, or its time is up.
 #[derive(Clone)]
-pub(crate) struct Stop {
+pub(crate) struct StopSignal {
     cancelled: Arc<AtomicBool>,
     deadline: Instant,
 }
 
-impl Stop {
+impl StopSignal {
     fn after(limit: Duration) -> Self {
         Self { cancelled: Arc::new(AtomicBool::new(false)), deadline: Instant::now() + limit }
     }
@@ -117,7 +95,7 @@ impl Stop {
 }
 
 /// Sets the flag when it goes, so that work whose caller is dropped ends too.
-struct CancelOnDrop(Stop);
+struct CancelOnDrop(StopSignal);
 
 impl Drop for CancelOnDrop {
     fn drop(&mut self) {
@@ -126,13 +104,13 @@ impl Drop for CancelOnDrop {
 }
 
 /// Runs reading work on a thread where it may block. Cancelling comes back at once; the thread ends when it
-/// next looks at its [`Stop`].
+/// next looks at its [`StopSignal`].
 pub(crate) async fn read_within(
     limit: Duration,
     cancelled: BoxFuture<'static, ()>,
-    work: impl FnOnce(&Stop) -> Result<ToolOutput, ToolError> + Send + 'static,
+    work: impl FnOnce(&StopSignal) -> Result<ToolOutput, ToolError> + Send + 'static,
 ) -> ToolOutput {
-    let stop = Stop::after(limit);
+    let stop = StopSignal::after(limit);
     let _guard = CancelOnDrop(stop.clone());
     let seen = stop.clone();
     let task = tokio::task::spawn_blocking(move || work(&seen));

@@ -17,6 +17,7 @@ mod spelling;
 pub mod text;
 mod todos;
 pub mod truncate;
+mod typed;
 pub mod web_fetch;
 
 pub use files::{ListDirectory, ReadFile, ReadManyFiles, Replace, SaveMemory, Workbench, WriteFile};
@@ -26,3 +27,4 @@ pub use registry::{
 };
 pub use search::{Glob, GrepSearch};
 pub use todos::WriteTodos;
+pub use typed::{PreparedCall, Typed, TypedTool};

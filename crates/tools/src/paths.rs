@@ -1,7 +1,7 @@
 //! Paths: where they really lead, and whether anything there may be opened.
 //!
 //! Everything is decided on the path with all links followed, so that neither `..` nor a link leads out of
-//! the workspace unseen. What a plan says about a path is checked again when the call runs ([`Place::again`]):
+//! the workspace unseen. What a plan says about a path is checked again when the call runs ([`ResolvedPath::again`]):
 //! minutes may lie between the two.
 
 use std::ffi::OsString;
@@ -22,7 +22,7 @@ const SPECIAL_TREES: &[&str] = &["/proc", "/sys", "/dev"];
 
 /// A path a model gave, resolved.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct ResolvedPath {
     /// As given, made absolute.
     pub(crate) path: PathBuf,
     /// With every link followed. May not exist.
@@ -33,14 +33,14 @@ pub(crate) struct Place {
 
 /// What is at a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum FileKind {
     Missing,
     File { size: u64 },
     Directory,
     Special(&'static str),
 }
 
-impl Place {
+impl ResolvedPath {
     /// Resolves a path as a model gives it: absolute, or relative to the session's folder.
     pub(crate) fn resolve(given: &str, cx: &ToolContext) -> Result<Self, ToolError> {
         well_formed(given)?;
@@ -72,10 +72,10 @@ impl Place {
     }
 
     /// What is there now.
-    pub(crate) fn kind(&self) -> Result<Kind, ToolError> {
+    pub(crate) fn kind(&self) -> Result<FileKind, ToolError> {
         match fs::symlink_metadata(&self.real) {
             Ok(data) => Ok(kind_of(&self.real, &data)),
-            Err(error) if is_missing(&error) => Ok(Kind::Missing),
+            Err(error) if is_missing(&error) => Ok(FileKind::Missing),
             Err(error) => Err(io_failure(&self.path, &error)),
         }
     }
@@ -96,11 +96,11 @@ impl Place {
     /// Reads a regular file of at most `limit` bytes. Never waits on what is no regular file.
     pub(crate) fn read(&self, limit: u64) -> Result<Vec<u8>, ToolError> {
         match self.kind()? {
-            Kind::Missing => return Err(missing(&self.path)),
-            Kind::Directory => return Err(is_directory(&self.path)),
-            Kind::Special(what) => return Err(special(&self.path, what)),
-            Kind::File { size } if size > limit => return Err(too_large(&self.path, size, limit)),
-            Kind::File { .. } => {}
+            FileKind::Missing => return Err(missing(&self.path)),
+            FileKind::Directory => return Err(is_directory(&self.path)),
+            FileKind::Special(what) => return Err(special(&self.path, what)),
+            FileKind::File { size } if size > limit => return Err(too_large(&self.path, size, limit)),
+            FileKind::File { .. } => {}
         }
         let file = open_regular(&self.real).map_err(|error| io_failure(&self.path, &error))?;
         let mut bytes = Vec::new();
@@ -204,28 +204,28 @@ fn tidy(path: &Path) -> PathBuf {
     path.components().filter(|part| !matches!(part, Component::CurDir)).collect()
 }
 
-fn kind_of(path: &Path, data: &fs::Metadata) -> Kind {
+fn kind_of(path: &Path, data: &fs::Metadata) -> FileKind {
     if data.is_dir() {
-        return Kind::Directory;
+        return FileKind::Directory;
     }
     if SPECIAL_TREES.iter().any(|tree| path.starts_with(tree)) {
-        return Kind::Special("a file of the system itself");
+        return FileKind::Special("a file of the system itself");
     }
     #[cfg(unix)]
     {
         use std::os::unix::fs::FileTypeExt;
         let kind = data.file_type();
         if kind.is_fifo() {
-            return Kind::Special("a named pipe");
+            return FileKind::Special("a named pipe");
         }
         if kind.is_socket() {
-            return Kind::Special("a socket");
+            return FileKind::Special("a socket");
         }
         if kind.is_char_device() || kind.is_block_device() {
-            return Kind::Special("a device");
+            return FileKind::Special("a device");
         }
     }
-    if data.is_file() { Kind::File { size: data.len() } } else { Kind::Special("no regular file") }
+    if data.is_file() { FileKind::File { size: data.len() } } else { FileKind::Special("no regular file") }
 }
 
 /// Opens a regular file for reading. Between a check and the opening a pipe may have taken the file's place:
@@ -241,7 +241,7 @@ pub(crate) fn open_regular(path: &Path) -> io::Result<File> {
     }
     let file = options.open(path)?;
     match kind_of(path, &file.metadata()?) {
-        Kind::File { .. } => Ok(file),
+        FileKind::File { .. } => Ok(file),
         _ => Err(io::Error::new(io::ErrorKind::InvalidInput, "no regular file")),
     }
 }

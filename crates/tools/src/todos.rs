@@ -1,90 +1,59 @@
 //! `write_todos`.
 
-use std::sync::Arc;
-
-use charla_proto::tool::Tool;
-use charla_proto::{Args, BoxFuture, FunctionDeclaration, Invocation, ToolContext, ToolError, ToolErrorKind};
+use charla_proto::{Display, Part, Todo, TodoStatus, ToolContext, ToolError, ToolErrorKind, ToolOutput};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
-use serde_json::json;
 
-use crate::args::Schema;
-use crate::invocation::{Prepared, reading, said};
+use crate::invocation::{Prepared, reading};
+use crate::typed::{PreparedCall, TypedTool};
 
 /// Keeps a list of what is to be done. The list lives in the conversation; nothing else is touched.
-pub struct WriteTodos {
-    schema: Schema,
-}
+pub struct WriteTodos;
 
-#[derive(Deserialize)]
-struct Wanted {
+/// What `write_todos` takes.
+#[derive(Deserialize, JsonSchema)]
+pub struct WriteTodosArgs {
+    #[schemars(schema_with = "todos")]
     todos: Vec<Todo>,
 }
 
-#[derive(Deserialize)]
-struct Todo {
-    description: String,
-    status: Status,
+fn todos(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "array",
+        "maxItems": 200,
+        "items": {
+            "type": "object",
+            "properties": {
+                "description": {"type": "string", "minLength": 1, "maxLength": 2000, "description": "The step."},
+                "status": {"type": "string", "enum": ["pending", "in_progress", "completed", "cancelled", "blocked"]},
+            },
+            "required": ["description", "status"],
+            "additionalProperties": false,
+        },
+    })
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum Status {
-    Pending,
-    InProgress,
-    Completed,
-    Cancelled,
-    Blocked,
-}
+impl TypedTool for WriteTodos {
+    type Args = WriteTodosArgs;
+    const NAME: &'static str = "write_todos";
+    const DESCRIPTION: &'static str = "Keeps the list of steps of a longer task. Give the whole list each time; it \
+replaces the one before. At most one step is in_progress.";
 
-impl Default for WriteTodos {
-    fn default() -> Self {
-        let schema = Schema::new(
-            "write_todos",
-            "Keeps the list of steps of a longer task. Give the whole list each time; it replaces the one before. At most one step is in_progress.",
-            json!({
-                "todos": {
-                    "type": "array",
-                    "maxItems": 200,
-                    "items": {
-                        "type": "object",
-                        "properties": {
-                            "description": {"type": "string", "minLength": 1, "maxLength": 2000, "description": "The step."},
-                            "status": {"type": "string", "enum": ["pending", "in_progress", "completed", "cancelled", "blocked"]},
-                        },
-                        "required": ["description", "status"],
-                        "additionalProperties": false,
-                    },
-                },
-            }),
-            &["todos"],
-        );
-        Self { schema }
-    }
-}
-
-impl Tool for WriteTodos {
-    fn declaration(&self) -> &Arc<FunctionDeclaration> {
-        self.schema.declaration()
-    }
-
-    fn prepare<'a>(
-        &'a self,
-        args: Args,
-        _cx: &'a ToolContext,
-    ) -> BoxFuture<'a, Result<Box<dyn Invocation>, ToolError>> {
-        Box::pin(async move {
-            let wanted: Wanted = self.schema.read(args)?;
-            let current = wanted.todos.iter().filter(|todo| todo.status == Status::InProgress).count();
-            if current > 1 {
-                let message = format!(
-                    "{current} steps are in_progress. At most one may be; make the others pending or completed."
-                );
-                return Err(ToolError::new(ToolErrorKind::InvalidArgs, message));
-            }
-            let plan = reading("write_todos", format!("Set {} todo(s)", wanted.todos.len()), Vec::new());
-            let (words, list) = (in_words(&wanted.todos), render(&wanted.todos));
-            Ok(Prepared::boxed(plan, move |_| std::future::ready(said(words, list))))
-        })
+    async fn prepare(&self, args: WriteTodosArgs, _: &ToolContext) -> PreparedCall {
+        let current = args.todos.iter().filter(|todo| todo.status == TodoStatus::InProgress).count();
+        if current > 1 {
+            let message = format!(
+                "{current} steps are in_progress. At most one may be; make the others pending or completed."
+            );
+            return Err(ToolError::new(ToolErrorKind::InvalidArgs, message));
+        }
+        let plan = reading(Self::NAME, format!("Set {} todo(s)", args.todos.len()), Vec::new());
+        let output = ToolOutput {
+            content: vec![Part::text(in_words(&args.todos))],
+            display: Some(Display::Todos { items: args.todos }),
+            ..ToolOutput::default()
+        };
+        Ok(Prepared::boxed(plan, move |_| std::future::ready(output)))
     }
 }
 
@@ -92,20 +61,5 @@ fn in_words(todos: &[Todo]) -> String {
     if todos.is_empty() {
         return "The list is empty now.".to_owned();
     }
-    format!("The list is now:\n{}", render(todos))
-}
-
-fn render(todos: &[Todo]) -> String {
-    let line = |(index, todo): (usize, &Todo)| {
-        let mark = match todo.status {
-            Status::Pending => "[ ]",
-            Status::InProgress => "[>]",
-            Status::Completed => "[x]",
-            Status::Cancelled => "[-]",
-            Status::Blocked => "[!]",
-        };
-        let words: Vec<&str> = todo.description.split_whitespace().collect();
-        format!("{}. {mark} {}", index + 1, words.join(" "))
-    };
-    todos.iter().enumerate().map(line).collect::<Vec<_>>().join("\n")
+    format!("The list is now:\n{}", Todo::list(todos))
 }

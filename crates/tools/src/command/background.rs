@@ -3,18 +3,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use charla_proto::tool::Tool;
-use charla_proto::{
-    Args, BoxFuture, FunctionDeclaration, Invocation, Lane, Part, Plan, Preview, RunContext, ToolContext,
-    ToolError, ToolErrorKind, ToolOutput,
-};
+use charla_proto::{Part, RunContext, ToolContext, ToolError, ToolErrorKind, ToolOutput};
+use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::json;
 use tokio::time::sleep;
 
 use super::{LONGEST_DELAY_MS, report};
-use crate::args::{Schema, invalid};
+use crate::args::invalid;
+use crate::invocation::{Prepared, reading};
 use crate::process::{Job, Processes};
+use crate::typed::{PreparedCall, TypedTool};
 
 /// How many lines are shown unless told.
 const LINES: usize = 100;
@@ -23,155 +21,102 @@ const MOST_LINES: usize = 10_000;
 
 /// `list_background_processes`: what runs, or ran, in the background of this session.
 pub struct ListBackgroundProcesses {
-    schema: Schema,
     processes: Processes,
 }
+
+/// What `list_background_processes` takes: nothing.
+#[derive(Deserialize, JsonSchema)]
+pub struct ListBackgroundProcessesArgs {}
 
 impl ListBackgroundProcesses {
     /// Of these processes.
     pub fn new(processes: Processes) -> Self {
-        let description =
-            "Lists the background processes of this session with their process ids and how they stand.";
-        Self { schema: Schema::new("list_background_processes", description, json!({}), &[]), processes }
+        Self { processes }
     }
 }
 
-impl Tool for ListBackgroundProcesses {
-    fn declaration(&self) -> &Arc<FunctionDeclaration> {
-        self.schema.declaration()
-    }
+impl TypedTool for ListBackgroundProcesses {
+    type Args = ListBackgroundProcessesArgs;
+    const NAME: &'static str = "list_background_processes";
+    const DESCRIPTION: &'static str =
+        "Lists the background processes of this session with their process ids and how they stand.";
 
-    fn prepare<'a>(
-        &'a self,
-        args: Args,
-        _cx: &'a ToolContext,
-    ) -> BoxFuture<'a, Result<Box<dyn Invocation>, ToolError>> {
-        Box::pin(async move {
-            self.schema.check(args)?;
-            let plan = plan(&self.schema.declaration().name, "List background processes".to_owned());
-            let look = Look { plan, processes: self.processes.clone(), at: None, delay: Duration::ZERO };
-            Ok(Box::new(look) as Box<dyn Invocation>)
-        })
+    async fn prepare(&self, _: ListBackgroundProcessesArgs, _: &ToolContext) -> PreparedCall {
+        let plan = reading(Self::NAME, "List background processes".to_owned(), Vec::new());
+        let processes = self.processes.clone();
+        let list = move || ToolOutput {
+            content: vec![Part::text(list(&processes.list()))],
+            ..ToolOutput::default()
+        };
+        Ok(Prepared::boxed(plan, move |_| async move { list() }))
     }
 }
 
 /// `read_background_output`: what a background process has written.
 pub struct ReadBackgroundOutput {
-    schema: Schema,
     processes: Processes,
 }
 
-#[derive(Deserialize)]
-struct Wanted {
+/// What `read_background_output` takes.
+#[derive(Deserialize, JsonSchema)]
+pub struct ReadBackgroundOutputArgs {
+    /// The process id.
     pid: i32,
+    /// How many lines, from the end; 100 unless told.
+    #[schemars(range(min = 1, max = MOST_LINES))]
     lines: Option<usize>,
+    /// How long to wait before looking; none unless told.
+    #[schemars(range(max = LONGEST_DELAY_MS))]
     delay_ms: Option<u64>,
 }
 
 impl ReadBackgroundOutput {
     /// Of these processes.
     pub fn new(processes: Processes) -> Self {
-        let description =
-            "Shows the last lines a background process of this session has written, and how it stands.";
-        let properties = json!({
-            "pid": { "type": "integer", "description": "The process id." },
-            "lines": {
-                "type": "integer", "minimum": 1, "maximum": MOST_LINES,
-                "description": "How many lines, from the end; 100 unless told."
-            },
-            "delay_ms": {
-                "type": "integer", "minimum": 0, "maximum": LONGEST_DELAY_MS,
-                "description": "How long to wait before looking; none unless told."
-            }
-        });
-        Self { schema: Schema::new("read_background_output", description, properties, &["pid"]), processes }
+        Self { processes }
     }
+}
 
-    fn check(&self, args: Args) -> Result<Look, ToolError> {
-        let wanted: Wanted = self.schema.read(args)?;
-        let lines = wanted.lines.unwrap_or(LINES);
+impl TypedTool for ReadBackgroundOutput {
+    type Args = ReadBackgroundOutputArgs;
+    const NAME: &'static str = "read_background_output";
+    const DESCRIPTION: &'static str =
+        "Shows the last lines a background process of this session has written, and how it stands.";
+
+    async fn prepare(&self, args: ReadBackgroundOutputArgs, _: &ToolContext) -> PreparedCall {
+        let lines = args.lines.unwrap_or(LINES);
         if lines == 0 || lines > MOST_LINES {
             return Err(invalid(format_args!("`lines` must be from 1 to {MOST_LINES}")));
         }
-        let delay = wanted.delay_ms.unwrap_or(0);
+        let delay = args.delay_ms.unwrap_or(0);
         if delay > LONGEST_DELAY_MS {
             return Err(invalid(format_args!("`delay_ms` may be at most {LONGEST_DELAY_MS}")));
         }
-        let job = self.processes.find(wanted.pid).ok_or_else(|| {
-            ToolError::new(
-                ToolErrorKind::NotFound,
-                format!(
-                    "No background process of this session has the id {}. list_background_processes shows them.",
-                    wanted.pid
-                ),
-            )
+        let job = self.processes.find(args.pid).ok_or_else(|| {
+            let message = format!(
+                "No background process of this session has the id {}. list_background_processes shows them.",
+                args.pid
+            );
+            ToolError::new(ToolErrorKind::NotFound, message)
         })?;
-        let plan =
-            plan(&self.schema.declaration().name, format!("Read the output of process {}", wanted.pid));
+        // Reading what commands wrote that were approved before touches nothing.
+        let plan = reading(Self::NAME, format!("Read the output of process {}", args.pid), Vec::new());
         let delay = Duration::from_millis(delay);
-        Ok(Look { plan, processes: self.processes.clone(), at: Some((job, lines)), delay })
+        Ok(Prepared::boxed(plan, move |cx| read(job, lines, delay, cx)))
     }
 }
 
-impl Tool for ReadBackgroundOutput {
-    fn declaration(&self) -> &Arc<FunctionDeclaration> {
-        self.schema.declaration()
+async fn read(job: Arc<Job>, lines: usize, delay: Duration, cx: RunContext) -> ToolOutput {
+    tokio::select! {
+        () = sleep(delay) => {}
+        () = cx.cancelled => {
+            return ToolOutput::failed(ToolError::new(ToolErrorKind::Cancelled, "Cancelled by the user."));
+        }
     }
-
-    fn prepare<'a>(
-        &'a self,
-        args: Args,
-        _cx: &'a ToolContext,
-    ) -> BoxFuture<'a, Result<Box<dyn Invocation>, ToolError>> {
-        Box::pin(async move { self.check(args).map(|look| Box::new(look) as Box<dyn Invocation>) })
-    }
-}
-
-fn plan(tool: &str, title: String) -> Plan {
-    // Reading what commands wrote that were approved before touches nothing.
-    Plan {
-        tool: tool.to_owned(),
-        args: charla_proto::Args::new(),
-        title,
-        effects: Vec::new(),
-        preview: Preview::None,
-        lane: Lane::Shared,
-    }
-}
-
-/// A look at the background: one process, or all.
-struct Look {
-    plan: Plan,
-    processes: Processes,
-    at: Option<(Arc<Job>, usize)>,
-    delay: Duration,
-}
-
-impl Invocation for Look {
-    fn plan(&self) -> &Plan {
-        &self.plan
-    }
-
-    fn run(self: Box<Self>, cx: RunContext) -> BoxFuture<'static, ToolOutput> {
-        Box::pin(async move {
-            tokio::select! {
-                () = sleep(self.delay) => {}
-                () = cx.cancelled => {
-                    let error = ToolError::new(ToolErrorKind::Cancelled, "Cancelled by the user.");
-                    return ToolOutput::failed(error);
-                }
-            }
-            let text = match &self.at {
-                Some((job, lines)) => {
-                    let output = job.last_lines(*lines);
-                    let output = if output.is_empty() { "(nothing)" } else { &output };
-                    format!("State: {}\nOutput: {output}", state(job))
-                }
-                None => list(&self.processes.list()),
-            };
-            ToolOutput { content: vec![Part::text(text)], ..ToolOutput::default() }
-        })
-    }
+    let output = job.last_lines(lines);
+    let output = if output.is_empty() { "(nothing)" } else { &output };
+    let text = format!("State: {}\nOutput: {output}", state(&job));
+    ToolOutput { content: vec![Part::text(text)], ..ToolOutput::default() }
 }
 
 fn list(jobs: &[Arc<Job>]) -> String {

@@ -5,27 +5,24 @@ mod report;
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 
-use charla_proto::tool::Tool;
 use charla_proto::{
-    Args, BoxFuture, Effect, FunctionDeclaration, Invocation, Lane, Part, Plan, Preview, RunContext,
-    ToolContext, ToolError, ToolErrorKind, ToolOutput,
+    BoxFuture, Effect, Invocation, Part, Plan, Preview, RunContext, ToolContext, ToolError, ToolErrorKind,
+    ToolOutput,
 };
+use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::json;
 use tokio::time::{Instant, sleep, sleep_until};
 
 pub use background::{ListBackgroundProcesses, ReadBackgroundOutput};
 
-use crate::args::{Schema, invalid};
+use crate::args::invalid;
+use crate::invocation::changing;
 use crate::process::clean::Cleaner;
 use crate::process::{Ending, Foreground, Job, Launch, Processes};
-use crate::shell::{self, Place};
-
-/// The tool's name.
-pub const RUN_SHELL_COMMAND: &str = "run_shell_command";
+use crate::shell::{self, ShellContext};
+use crate::typed::{PreparedCall, TypedTool};
 
 /// The least time between two pieces of live output.
 const LIVE_EVERY: Duration = Duration::from_millis(100);
@@ -48,18 +45,24 @@ Process Group PGID.";
 
 /// Runs command lines.
 pub struct RunShellCommand {
-    schema: Schema,
     processes: Processes,
     shell: PathBuf,
 }
 
-#[derive(Deserialize)]
-struct Wanted {
+/// What `run_shell_command` takes.
+#[derive(Deserialize, JsonSchema)]
+pub struct RunShellCommandArgs {
+    /// The command line, exactly as bash would get it.
     command: String,
+    /// What it does and why, in one short sentence for the person who is asked.
     description: Option<String>,
+    /// The folder to run it in: absolute, or from the working folder, which is also the default.
     dir_path: Option<PathBuf>,
+    /// Leave it running and return soon. It ends with the session.
     #[serde(default)]
     is_background: bool,
+    /// In the background: how long to watch its first output before returning; 200 unless told.
+    #[schemars(range(max = LONGEST_DELAY_MS))]
     delay_ms: Option<u64>,
 }
 
@@ -67,79 +70,61 @@ impl RunShellCommand {
     /// Runs them as these processes, with `bash` where the environment's `PATH` has one, else `sh`.
     pub fn new(processes: Processes) -> Self {
         let shell = find_shell(processes.settings().environment.get("PATH"));
-        let properties = json!({
-            "command": { "type": "string", "description": "The command line, exactly as bash would get it." },
-            "description": {
-                "type": "string",
-                "description": "What it does and why, in one short sentence for the person who is asked."
-            },
-            "dir_path": {
-                "type": "string",
-                "description": "The folder to run it in: absolute, or from the working folder, which is also the default."
-            },
-            "is_background": {
-                "type": "boolean",
-                "description": "Leave it running and return soon. It ends with the session."
-            },
-            "delay_ms": {
-                "type": "integer",
-                "minimum": 0,
-                "maximum": LONGEST_DELAY_MS,
-                "description": "In the background: how long to watch its first output before returning; 200 unless told."
-            }
-        });
-        let schema = Schema::new(RUN_SHELL_COMMAND, DESCRIPTION, properties, &["command"]);
-        Self { schema, processes, shell }
+        Self { processes, shell }
     }
+}
 
-    async fn check(&self, args: Args, cx: &ToolContext) -> Result<ShellCall, ToolError> {
-        let wanted: Wanted = self.schema.read(args)?;
-        if wanted.command.trim().is_empty() {
-            return Err(invalid("`command` is empty"));
-        }
-        if wanted.command.contains('\0') {
-            return Err(invalid("`command` holds a NUL character, which no program can be given"));
-        }
-        if wanted.command.len() > LONGEST_COMMAND {
-            return Err(invalid(format_args!(
-                "`command` is {} bytes long and a program can be given {LONGEST_COMMAND}; write a script into \
-                 a file and run that",
-                wanted.command.len()
-            )));
-        }
-        let delay = wanted.delay_ms.unwrap_or(BACKGROUND_DELAY_MS);
+impl TypedTool for RunShellCommand {
+    type Args = RunShellCommandArgs;
+    const NAME: &'static str = "run_shell_command";
+    const DESCRIPTION: &'static str = DESCRIPTION;
+
+    async fn prepare(&self, args: RunShellCommandArgs, cx: &ToolContext) -> PreparedCall {
+        check_command(&args.command)?;
+        let delay = args.delay_ms.unwrap_or(BACKGROUND_DELAY_MS);
         if delay > LONGEST_DELAY_MS {
             return Err(invalid(format_args!("`delay_ms` may be at most {LONGEST_DELAY_MS}")));
         }
-        let cwd = folder(wanted.dir_path.as_deref(), cx).await?;
-        let title = match wanted.description.as_deref().map(str::trim) {
-            Some(words) if !words.is_empty() => format!("{} ({words})", wanted.command),
-            _ => wanted.command.clone(),
+        let cwd = folder(args.dir_path.as_deref(), cx).await?;
+        let title = match args.description.as_deref().map(str::trim) {
+            Some(words) if !words.is_empty() => format!("{} ({words})", args.command),
+            _ => args.command.clone(),
         };
-        let plan = Plan {
-            tool: RUN_SHELL_COMMAND.to_owned(),
-            args: charla_proto::Args::new(),
-            title,
-            effects: effects(&wanted.command, &cwd, cx),
-            preview: Preview::Command { command: wanted.command.clone(), cwd: cwd.clone() },
-            lane: Lane::Exclusive,
-        };
+        let preview = Preview::Command { command: args.command.clone(), cwd: cwd.clone() };
+        let plan = changing(Self::NAME, title, effects(&args.command, &cwd, cx), preview);
         let launch = Launch {
             program: self.shell.clone(),
-            arguments: vec!["-c".to_owned(), wanted.command.clone()],
+            arguments: vec!["-c".to_owned(), args.command.clone()],
             cwd,
-            label: wanted.command,
-            silence: (!wanted.is_background).then_some(self.processes.settings().silence),
+            label: args.command,
+            silence: (!args.is_background).then_some(self.processes.settings().silence),
         };
-        let background = wanted.is_background.then(|| Duration::from_millis(delay));
-        Ok(ShellCall { plan, launch, background, processes: self.processes.clone() })
+        let background = args.is_background.then(|| Duration::from_millis(delay));
+        Ok(Box::new(ShellCall { plan, launch, background, processes: self.processes.clone() }))
     }
+}
+
+fn check_command(command: &str) -> Result<(), ToolError> {
+    if command.trim().is_empty() {
+        return Err(invalid("`command` is empty"));
+    }
+    if command.contains('\0') {
+        return Err(invalid("`command` holds a NUL character, which no program can be given"));
+    }
+    if command.len() > LONGEST_COMMAND {
+        return Err(invalid(format_args!(
+            "`command` is {} bytes long and a program can be given {LONGEST_COMMAND}; write a script into \
+             a file and run that",
+            command.len()
+        )));
+    }
+    Ok(())
 }
 
 /// Everything a command line would do, as far as it can be told from its text and the disk.
 fn effects(command: &str, cwd: &Path, cx: &ToolContext) -> Vec<Effect> {
-    let place = Place { cwd: cwd.to_owned(), home: cx.home.clone() };
-    let mut effects = shell::effects(command, &place);
+    let context = ShellContext { cwd: cwd.to_owned(), home: cx.home.clone() };
+    let mut effects = shell::effects(command, &context);
     shell::look_at_disk(&mut effects, &cx.roots);
     effects
 }
@@ -162,23 +147,6 @@ fn find_shell(path: Option<&OsStr>) -> PathBuf {
     // Only absolute folders: a shell from the working folder would be the workspace's choice.
     let mut shells = folders.chain(usual).filter(|path| path.is_absolute()).map(|path| path.join("bash"));
     shells.find(|shell| shell.is_file()).unwrap_or_else(|| PathBuf::from("/bin/sh"))
-}
-
-impl Tool for RunShellCommand {
-    fn declaration(&self) -> &Arc<FunctionDeclaration> {
-        self.schema.declaration()
-    }
-
-    fn prepare<'a>(
-        &'a self,
-        args: Args,
-        cx: &'a ToolContext,
-    ) -> BoxFuture<'a, Result<Box<dyn Invocation>, ToolError>> {
-        Box::pin(async move {
-            let call = self.check(args, cx).await?;
-            Ok(Box::new(call) as Box<dyn Invocation>)
-        })
-    }
 }
 
 /// A checked command.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use charla_proto::{Display, Part, ToolError, ToolErrorKind, ToolOutput};
 
-use crate::process::{Ending, Stop};
+use crate::process::{Ending, StopReason};
 
 /// A command that ended. A failing command is no failing tool: the model reads its exit code.
 pub(super) fn ended(
@@ -25,11 +25,11 @@ pub(super) fn ended(
                 ..ToolOutput::default()
             })
         }
-        Some(Stop::Asked) => Err(ToolError::new(
+        Some(StopReason::Asked) => Err(ToolError::new(
             ToolErrorKind::Cancelled,
             so_far("The command was cancelled by the user before it ended.", output),
         )),
-        Some(Stop::Silent) => {
+        Some(StopReason::Silent) => {
             let said = format!(
                 "The command was ended because it wrote nothing for {} seconds. If it needs input, answer in \
                  advance with flags; if it is a server, run it with is_background.",

@@ -1,9 +1,12 @@
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
-use serde_json::Value;
+use charla_proto::tool::Tool;
+use charla_proto::{Args, Lane};
+use serde_json::{Value, json};
 
 use super::*;
 use crate::process::{Environment, PATIENCE, ProcessSettings, SpillFolder, is_secret_name};
+use crate::typed::Typed;
 
 struct Bench {
     folder: tempfile::TempDir,
@@ -41,7 +44,7 @@ impl Bench {
     }
 
     async fn run(&self, value: Value) -> ToolOutput {
-        self.call(&RunShellCommand::new(self.processes.clone()), value).await
+        self.call(&Typed::new(RunShellCommand::new(self.processes.clone())), value).await
     }
 }
 
@@ -68,7 +71,7 @@ async fn a_command_says_only_what_there_is_to_say() {
 async fn the_plan_shows_the_whole_command_and_its_folder() {
     let bench = bench();
     std::fs::create_dir(bench.folder.path().join("inner")).unwrap();
-    let tool = RunShellCommand::new(bench.processes.clone());
+    let tool = Typed::new(RunShellCommand::new(bench.processes.clone()));
     let wanted = json!({ "command": "pwd; ls", "dir_path": "inner", "description": "Look around" });
     let invocation = tool.prepare(args(wanted), &bench.cx).await.unwrap_or_else(|error| panic!("{error}"));
     let cwd = bench.cx.cwd.join("inner");
@@ -112,7 +115,7 @@ async fn hostile_arguments_are_refused_in_words() {
         assert_eq!(error.kind, ToolErrorKind::InvalidArgs);
         assert!(error.message.contains(said), "{} lacks {said}", error.message);
     }
-    let read = ReadBackgroundOutput::new(bench.processes.clone());
+    let read = Typed::new(ReadBackgroundOutput::new(bench.processes.clone()));
     for wanted in [json!({}), json!({ "pid": "1" }), json!({ "pid": 1, "lines": 0 }), json!({ "pid": 1e300 })]
     {
         let error = bench.call(&read, wanted).await.error.unwrap();
@@ -129,7 +132,7 @@ async fn hostile_arguments_are_refused_in_words() {
 #[tokio::test]
 async fn live_output_comes_while_it_runs_and_cancel_ends_it_with_what_it_said() {
     let bench = bench();
-    let tool = RunShellCommand::new(bench.processes.clone());
+    let tool = Typed::new(RunShellCommand::new(bench.processes.clone()));
     let wanted = json!({ "command": "echo first; sleep 1000" });
     let invocation = tool.prepare(args(wanted), &bench.cx).await.unwrap_or_else(|error| panic!("{error}"));
     let (sender, receiver) = tokio::sync::oneshot::channel();
@@ -152,7 +155,7 @@ async fn live_output_comes_while_it_runs_and_cancel_ends_it_with_what_it_said() 
 #[tokio::test]
 async fn live_output_of_a_storm_comes_in_few_pieces() {
     let bench = bench();
-    let tool = RunShellCommand::new(bench.processes.clone());
+    let tool = Typed::new(RunShellCommand::new(bench.processes.clone()));
     let wanted = json!({ "command": "seq 1 300000" });
     let invocation = tool.prepare(args(wanted), &bench.cx).await.unwrap_or_else(|error| panic!("{error}"));
     let pieces = Arc::new(Mutex::new(Vec::new()));
@@ -177,7 +180,7 @@ async fn a_silent_command_is_a_timeout_that_says_what_to_do() {
 #[tokio::test]
 async fn a_background_command_is_listed_read_and_reported() {
     let bench = bench();
-    let list = ListBackgroundProcesses::new(bench.processes.clone());
+    let list = Typed::new(ListBackgroundProcesses::new(bench.processes.clone()));
     assert_eq!(text(&bench.call(&list, json!({})).await), "There are no background processes.");
     let go = bench.folder.path().join("go");
     assert!(std::process::Command::new("mkfifo").arg(&go).status().unwrap().success());
@@ -191,7 +194,7 @@ async fn a_background_command_is_listed_read_and_reported() {
     assert_eq!(listed, format!("- [PID {}] running: {command}", job.id));
     std::fs::write(&go, "x\n").unwrap();
     job.over().await;
-    let read = ReadBackgroundOutput::new(bench.processes.clone());
+    let read = Typed::new(ReadBackgroundOutput::new(bench.processes.clone()));
     let said = text(&bench.call(&read, json!({ "pid": job.id, "lines": 2 })).await);
     assert_eq!(said, "State: exited with code 0\nOutput: two\nthree");
 }
@@ -204,7 +207,7 @@ async fn what_a_command_leaves_running_is_named_and_can_be_read() {
     let said = text(&bench.run(json!({ "command": command })).await);
     let pid = said.lines().find_map(|line| line.strip_prefix("Background PIDs: ")).unwrap();
     let pid: i32 = pid.parse().unwrap();
-    let read = ReadBackgroundOutput::new(bench.processes.clone());
+    let read = Typed::new(ReadBackgroundOutput::new(bench.processes.clone()));
     let said = text(&bench.call(&read, json!({ "pid": pid })).await);
     assert!(
         said.starts_with("State: ended, but left processes running\n") && said.contains("later"),
@@ -217,7 +220,7 @@ async fn what_a_command_leaves_running_is_named_and_can_be_read() {
 #[tokio::test]
 async fn a_call_that_is_given_up_takes_its_command_with_it() {
     let bench = bench();
-    let tool = RunShellCommand::new(bench.processes.clone());
+    let tool = Typed::new(RunShellCommand::new(bench.processes.clone()));
     let wanted = json!({ "command": "echo $$ > pid; echo $$; sleep 1000" });
     let invocation = tool.prepare(args(wanted), &bench.cx).await.unwrap_or_else(|error| panic!("{error}"));
     let (sender, mut receiver) = tokio::sync::mpsc::unbounded_channel();

@@ -35,12 +35,12 @@ pub struct Edited {
     /// How many places changed.
     pub places: usize,
     /// How the old text was found.
-    pub how: Found,
+    pub how: MatchKind,
 }
 
 /// How the old text was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Found {
+pub enum MatchKind {
     /// Exactly as given.
     Exactly,
     /// With other blanks or typographic twins.
@@ -94,19 +94,19 @@ pub fn replace(text: &str, edit: Edit) -> Result<Edited, EditError> {
     let with_end = old.ends_with('\n');
     let wanted: Vec<&str> = old.strip_suffix('\n').unwrap_or(&old).split('\n').collect();
     if !exact.is_empty() && !is_misplaced(&lines, &exact, &old, &new, &wanted) {
-        return put(&lines, exact, edit, Found::Exactly, |_| new.clone());
+        return put(&lines, exact, edit, MatchKind::Exactly, |_| new.clone());
     }
     let adapted = |range: &Range<usize>| adapt::to_file(lines.text(range), &wanted, &new, with_end);
     let by_line = lines.find_by_line(&wanted, lines::plain, with_end);
     if !by_line.is_empty() {
-        return put(&lines, by_line, edit, Found::ByLine, adapted);
+        return put(&lines, by_line, edit, MatchKind::ByLine, adapted);
     }
     let by_token = lines.find_by_line(&wanted, tokens::split, with_end);
     if !by_token.is_empty() {
-        return put(&lines, by_token, edit, Found::ByLine, adapted);
+        return put(&lines, by_token, edit, MatchKind::ByLine, adapted);
     }
     if let Some(range) = nearest::only_misspelt(&lines, &wanted, with_end) {
-        return put(&lines, vec![range], edit, Found::Nearly, adapted);
+        return put(&lines, vec![range], edit, MatchKind::Nearly, adapted);
     }
     Err(EditError::NotFound { nearest: nearest::in_words(&lines, &wanted) })
 }
@@ -126,7 +126,7 @@ fn put(
     lines: &Lines,
     mut ranges: Vec<Range<usize>>,
     edit: Edit,
-    how: Found,
+    how: MatchKind,
     new: impl Fn(&Range<usize>) -> String,
 ) -> Result<Edited, EditError> {
     if ranges.len() > 1 && !edit.all {

@@ -40,7 +40,7 @@ fn a_near_miss_is_taken_only_when_it_is_the_only_one() {
         replace(text, one("let configuration = load_configuraton(path)?;", "let c = load(path)?;")).unwrap();
     assert_eq!(
         (result.how, result.text.as_str()),
-        (Found::Nearly, "let c = load(path)?;\nrun(configuration);\n")
+        (MatchKind::Nearly, "let c = load(path)?;\nrun(configuration);\n")
     );
     let twice = "let value_one = compute(1);\nlet value_two = compute(2);\n";
     assert!(matches!(

@@ -13,7 +13,7 @@ use similar::TextDiff;
 
 use super::read_file::{MOST_BYTES, binary};
 use super::whole::{create, overwrite};
-use crate::paths::{Kind, Place, io_failure, is_directory, printable, special};
+use crate::paths::{FileKind, ResolvedPath, io_failure, is_directory, printable, special};
 use crate::text::{self, Decoded, Encoding};
 
 /// How long the smallest diff is looked for; then a larger one does.
@@ -43,7 +43,12 @@ impl Workbench {
     }
 
     /// True when the file is as it was, or as these tools themselves left it.
-    pub(super) fn is_expected(&self, place: &Place, then: Option<&Current>, now: Option<&Current>) -> bool {
+    pub(super) fn is_expected(
+        &self,
+        place: &ResolvedPath,
+        then: Option<&Current>,
+        now: Option<&Current>,
+    ) -> bool {
         if then.map(|then| &then.bytes) == now.map(|now| &now.bytes) {
             return true;
         }
@@ -55,7 +60,7 @@ impl Workbench {
     /// Writes a file, keeping what it held before and holds after.
     pub(super) fn write(
         &self,
-        place: &Place,
+        place: &ResolvedPath,
         before: Option<&[u8]>,
         after: &[u8],
     ) -> Result<FileChange, ToolError> {
@@ -66,7 +71,7 @@ impl Workbench {
             None => create(&place.real, after, None),
         }
         .map_err(|error| match error.kind() {
-            io::ErrorKind::AlreadyExists if before.is_none() => stale(&place.path),
+            io::ErrorKind::AlreadyExists if before.is_none() => changed_meanwhile(&place.path),
             _ => io_failure(&place.path, &error),
         })?;
         let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
@@ -88,12 +93,12 @@ fn hash(bytes: &[u8]) -> Hash {
 }
 
 /// The text file at a place; `None` when there is none. Anything that is no writable text file is refused.
-pub(super) fn look(place: &Place) -> Result<Option<Current>, ToolError> {
+pub(super) fn look(place: &ResolvedPath) -> Result<Option<Current>, ToolError> {
     match place.kind()? {
-        Kind::Missing => return place.refuse_below_file().map(|()| None),
-        Kind::Directory => return Err(is_directory(&place.path)),
-        Kind::Special(what) => return Err(special(&place.path, what)),
-        Kind::File { .. } => {}
+        FileKind::Missing => return place.refuse_below_file().map(|()| None),
+        FileKind::Directory => return Err(is_directory(&place.path)),
+        FileKind::Special(what) => return Err(special(&place.path, what)),
+        FileKind::File { .. } => {}
     }
     let data = fs::metadata(&place.real).map_err(|error| io_failure(&place.path, &error))?;
     if data.permissions().readonly() {
@@ -126,7 +131,7 @@ pub(super) fn encode(text: &str, encoding: Encoding, path: &Path) -> Result<Vec<
 }
 
 /// The change as a person is shown it.
-pub(super) fn preview(place: &Place, before: Option<&str>, after: &str) -> Preview {
+pub(super) fn preview(place: &ResolvedPath, before: Option<&str>, after: &str) -> Preview {
     Preview::Diff {
         path: place.real.clone(),
         before: before.map(str::to_owned),
@@ -149,7 +154,7 @@ pub(crate) fn diff(path: &Path, before: Option<&str>, after: &str) -> String {
 }
 
 /// The refusal of a change to a file that somebody else has changed meanwhile.
-pub(super) fn stale(path: &Path) -> ToolError {
+pub(super) fn changed_meanwhile(path: &Path) -> ToolError {
     let message = format!(
         "{} was changed by somebody else after this call was prepared. Nothing was written. Read it again and repeat the change.",
         path.display()

@@ -1,94 +1,71 @@
 //! `list_directory`.
 
 use std::fs;
-use std::sync::Arc;
 
-use charla_proto::tool::Tool;
-use charla_proto::{
-    Args, BoxFuture, Effect, FunctionDeclaration, Invocation, ToolContext, ToolError, ToolErrorKind,
-    ToolOutput,
-};
+use charla_proto::{Effect, ToolContext, ToolError, ToolErrorKind, ToolOutput};
+use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::json;
 
 use super::read_file::LIMIT;
-use crate::args::Schema;
-use crate::invocation::{Prepared, Stop, check, read_within, reading, said};
-use crate::paths::{Kind, Place, io_failure, printable, special};
-use crate::search::{Filter, filter_schema, patterns, walk};
+use crate::invocation::{Prepared, StopSignal, check, read_within, reading, said};
+use crate::paths::{FileKind, ResolvedPath, io_failure, printable, special};
+use crate::search::{Filter, patterns, walk};
+use crate::typed::{PreparedCall, TypedTool};
 
 /// How many entries are listed.
 const MOST_ENTRIES: usize = 1000;
 
 /// Lists what is in a folder.
-pub struct ListDirectory {
-    schema: Schema,
-}
+pub struct ListDirectory;
 
-#[derive(Deserialize)]
-struct Wanted {
+/// What `list_directory` takes.
+#[derive(Deserialize, JsonSchema)]
+pub struct ListDirectoryArgs {
+    /// The folder: an absolute path, or one relative to the working folder.
+    #[schemars(length(min = 1))]
     dir_path: String,
+    /// Patterns of names to leave out.
     #[serde(default)]
+    #[schemars(length(max = 1000))]
     ignore: Vec<String>,
+    /// Which ignore files count; all do unless told otherwise.
     #[serde(default)]
     file_filtering_options: Filter,
 }
 
-impl Default for ListDirectory {
-    fn default() -> Self {
-        let schema = Schema::new(
-            "list_directory",
-            "Lists the names of the files and folders directly in a folder. Ignored files (.gitignore and the like) are left out.",
-            json!({
-                "dir_path": {"type": "string", "minLength": 1, "description": "The folder: an absolute path, or one relative to the working folder."},
-                "ignore": {"type": "array", "maxItems": 1000, "items": {"type": "string"}, "description": "Patterns of names to leave out."},
-                "file_filtering_options": filter_schema(),
-            }),
-            &["dir_path"],
-        );
-        Self { schema }
+impl TypedTool for ListDirectory {
+    type Args = ListDirectoryArgs;
+    const NAME: &'static str = "list_directory";
+    const DESCRIPTION: &'static str = "Lists the names of the files and folders directly in a folder. Ignored \
+files (.gitignore and the like) are left out.";
+
+    async fn prepare(&self, args: ListDirectoryArgs, cx: &ToolContext) -> PreparedCall {
+        let ignored = patterns(&args.ignore, true)?;
+        let context = cx.clone();
+        let place = check(move || ResolvedPath::resolve(&args.dir_path, &context)).await?;
+        let effects = vec![Effect::Read { path: place.real.clone() }];
+        let plan = reading(Self::NAME, format!("List {}", place.title(cx)), effects);
+        let filter = args.file_filtering_options;
+        Ok(Prepared::boxed(plan, move |cx| {
+            read_within(LIMIT, cx.cancelled, move |stop| {
+                place.again()?;
+                list(&place, &ignored, &filter, stop)
+            })
+        }))
     }
 }
 
-impl Tool for ListDirectory {
-    fn declaration(&self) -> &Arc<FunctionDeclaration> {
-        self.schema.declaration()
-    }
-
-    fn prepare<'a>(
-        &'a self,
-        args: Args,
-        cx: &'a ToolContext,
-    ) -> BoxFuture<'a, Result<Box<dyn Invocation>, ToolError>> {
-        Box::pin(async move {
-            let wanted: Wanted = self.schema.read(args)?;
-            let ignored = patterns(&wanted.ignore, true)?;
-            let context = cx.clone();
-            let place = check(move || Place::resolve(&wanted.dir_path, &context)).await?;
-            let effects = vec![Effect::Read { path: place.real.clone() }];
-            let plan = reading("list_directory", format!("List {}", place.title(cx)), effects);
-            let filter = wanted.file_filtering_options;
-            Ok(Prepared::boxed(plan, move |cx| {
-                read_within(LIMIT, cx.cancelled, move |stop| {
-                    place.again()?;
-                    list(&place, &ignored, &filter, stop)
-                })
-            }))
-        })
-    }
-}
-
-struct Entry {
+struct FolderEntry {
     name: String,
     folder: bool,
     note: String,
 }
 
 fn list(
-    place: &Place,
+    place: &ResolvedPath,
     ignored: &globset::GlobSet,
     filter: &Filter,
-    stop: &Stop,
+    stop: &StopSignal,
 ) -> Result<ToolOutput, ToolError> {
     expect_folder(place)?;
     let all = fs::read_dir(&place.real).map_err(|error| io_failure(&place.path, &error))?.count();
@@ -106,12 +83,12 @@ fn list(
     Ok(in_words(place, &entries, all.saturating_sub(entries.len())))
 }
 
-fn entry(found: &ignore::DirEntry) -> Entry {
+fn entry(found: &ignore::DirEntry) -> FolderEntry {
     let name = printable(std::path::Path::new(found.file_name()));
     let kind = found.file_type();
     if kind.is_some_and(|kind| kind.is_symlink()) {
         let target = fs::read_link(found.path()).map(|target| printable(&target)).unwrap_or_default();
-        return Entry { name, folder: false, note: format!(" (link to {target})") };
+        return FolderEntry { name, folder: false, note: format!(" (link to {target})") };
     }
     let folder = kind.is_some_and(|kind| kind.is_dir());
     let note = match found.metadata() {
@@ -119,10 +96,10 @@ fn entry(found: &ignore::DirEntry) -> Entry {
         Ok(data) if !data.is_dir() => " (special file)".to_owned(),
         _ => String::new(),
     };
-    Entry { name, folder, note }
+    FolderEntry { name, folder, note }
 }
 
-fn in_words(place: &Place, entries: &[Entry], left_out: usize) -> ToolOutput {
+fn in_words(place: &ResolvedPath, entries: &[FolderEntry], left_out: usize) -> ToolOutput {
     let folder = printable(&place.path);
     let mut text = match entries.len() {
         0 if left_out == 0 => format!("The folder {folder} is empty."),
@@ -146,17 +123,17 @@ fn in_words(place: &Place, entries: &[Entry], left_out: usize) -> ToolOutput {
 }
 
 /// Refuses everything but a folder.
-pub(crate) fn expect_folder(place: &Place) -> Result<(), ToolError> {
+pub(crate) fn expect_folder(place: &ResolvedPath) -> Result<(), ToolError> {
     match place.kind()? {
-        Kind::Directory => Ok(()),
-        Kind::Missing => Err(ToolError::new(
+        FileKind::Directory => Ok(()),
+        FileKind::Missing => Err(ToolError::new(
             ToolErrorKind::NotFound,
             format!("There is no folder {}.", place.path.display()),
         )),
-        Kind::File { .. } => Err(ToolError::new(
+        FileKind::File { .. } => Err(ToolError::new(
             ToolErrorKind::NotADirectory,
             format!("{} is a file, not a folder. Use read_file to read it.", place.path.display()),
         )),
-        Kind::Special(what) => Err(special(&place.path, what)),
+        FileKind::Special(what) => Err(special(&place.path, what)),
     }
 }

@@ -3,19 +3,15 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use charla_proto::tool::Tool;
-use charla_proto::{
-    Args, BoxFuture, Effect, FunctionDeclaration, Invocation, Plan, ToolContext, ToolError, ToolErrorKind,
-    ToolOutput,
-};
+use charla_proto::{Display, Effect, Part, Plan, ToolContext, ToolError, ToolErrorKind, ToolOutput};
+use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::json;
 
 use super::change::{self, Current, Workbench, encode, look, preview};
-use crate::args::Schema;
-use crate::invocation::{Prepared, change, changing, check, said};
-use crate::paths::{Place, printable};
+use crate::invocation::{Prepared, change, changing, check};
+use crate::paths::{ResolvedPath, printable};
 use crate::text;
+use crate::typed::{PreparedCall, TypedTool};
 
 /// The section facts are kept in.
 const HEADING: &str = "## Remembered";
@@ -24,52 +20,42 @@ const MOST_CHARS: usize = 2000;
 
 /// Remembers a fact beyond the session, in a memory file.
 pub struct SaveMemory {
-    schema: Schema,
     bench: Arc<Workbench>,
     file: PathBuf,
 }
 
-#[derive(Deserialize)]
-struct Wanted {
+/// What `save_memory` takes.
+#[derive(Deserialize, JsonSchema)]
+pub struct SaveMemoryArgs {
+    /// The fact, in one sentence that can be understood alone.
+    #[schemars(length(min = 1))]
     fact: String,
 }
 
 impl SaveMemory {
     /// The tool, keeping facts in `file`, which is made when the first fact comes.
     pub fn new(bench: Arc<Workbench>, file: PathBuf) -> Self {
-        let schema = Schema::new(
-            "save_memory",
-            "Remembers a fact for all later sessions. Use it when the user asks for that, or states a lasting preference; not for what matters only now.",
-            json!({"fact": {"type": "string", "minLength": 1, "description": "The fact, in one sentence that can be understood alone."}}),
-            &["fact"],
-        );
-        Self { schema, bench, file }
+        Self { bench, file }
     }
 }
 
-impl Tool for SaveMemory {
-    fn declaration(&self) -> &Arc<FunctionDeclaration> {
-        self.schema.declaration()
-    }
+impl TypedTool for SaveMemory {
+    type Args = SaveMemoryArgs;
+    const NAME: &'static str = "save_memory";
+    const DESCRIPTION: &'static str = "Remembers a fact for all later sessions. Use it when the user asks for \
+that, or states a lasting preference; not for what matters only now.";
 
-    fn prepare<'a>(
-        &'a self,
-        args: Args,
-        cx: &'a ToolContext,
-    ) -> BoxFuture<'a, Result<Box<dyn Invocation>, ToolError>> {
-        Box::pin(async move {
-            let wanted: Wanted = self.schema.read(args)?;
-            let fact = one_line(&wanted.fact)?;
-            let (context, bench, file) = (cx.clone(), self.bench.clone(), self.file.clone());
-            let (plan, saving) = check(move || Saving::prepare(fact, file, &context, bench)).await?;
-            Ok(Prepared::boxed(plan, move |_| change(move || saving.run())))
-        })
+    async fn prepare(&self, args: SaveMemoryArgs, cx: &ToolContext) -> PreparedCall {
+        let fact = one_line(&args.fact)?;
+        let (context, bench, file) = (cx.clone(), self.bench.clone(), self.file.clone());
+        let (plan, saving) = check(move || Saving::prepare(fact, file, &context, bench)).await?;
+        Ok(Prepared::boxed(plan, move |_| change(move || saving.run())))
     }
 }
 
 struct Saving {
     fact: String,
-    place: Place,
+    place: ResolvedPath,
     bench: Arc<Workbench>,
 }
 
@@ -80,11 +66,11 @@ impl Saving {
         cx: &ToolContext,
         bench: Arc<Workbench>,
     ) -> Result<(Plan, Self), ToolError> {
-        let place = Place::at(&file, cx)?;
+        let place = ResolvedPath::at(&file, cx)?;
         let now = look(&place)?;
         let before = now.as_ref().map(|now| now.decoded.text.as_str());
         let plan = changing(
-            "save_memory",
+            SaveMemory::NAME,
             format!("Remember: {fact}"),
             vec![Effect::Write { path: place.real.clone() }],
             preview(&place, before, &with_fact(before.unwrap_or_default(), &fact)),
@@ -102,10 +88,13 @@ impl Saving {
         let bytes = encode(&after, encoding, &self.place.path)?;
         let changed = self.bench.write(&self.place, now.as_ref().map(|now| now.bytes.as_slice()), &bytes)?;
         let name = printable(&self.place.path);
-        let mut output =
-            said(format!("Remembered in {name}."), change::diff(&self.place.path, before, &after));
-        output.changes.push(changed);
-        Ok(output)
+        let diff = change::diff(&self.place.path, before, &after);
+        Ok(ToolOutput {
+            content: vec![Part::text(format!("Remembered in {name}."))],
+            display: Some(Display::Diff { path: self.place.real.clone(), diff }),
+            changes: vec![changed],
+            ..ToolOutput::default()
+        })
     }
 }
 

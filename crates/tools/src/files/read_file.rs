@@ -1,24 +1,19 @@
 //! `read_file`.
 
 use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
 
 use base64::Engine;
-use charla_proto::tool::Tool;
-use charla_proto::{
-    Args, BoxFuture, Display, Effect, FunctionDeclaration, Invocation, Part, ToolContext, ToolError,
-    ToolErrorKind, ToolOutput,
-};
+use charla_proto::{Display, Effect, FileLines, Part, ToolContext, ToolError, ToolErrorKind, ToolOutput};
+use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::json;
 
 use super::media;
-use crate::args::Schema;
-use crate::invocation::{Prepared, check, read_within, reading, said};
-use crate::paths::Place;
+use crate::invocation::{Prepared, check, read_within, reading};
+use crate::paths::ResolvedPath;
 use crate::text::{self, Encoding};
 use crate::truncate;
+use crate::typed::{PreparedCall, TypedTool};
 
 /// The largest file that is read.
 pub(super) const MOST_BYTES: u64 = 20_000_000;
@@ -34,57 +29,41 @@ const MOST_CHARS: usize = 400_000;
 pub(super) const LIMIT: Duration = Duration::from_secs(30);
 
 /// Reads a file, whole or in part; shows images, PDFs, sounds and films to models that can see them.
-pub struct ReadFile {
-    schema: Schema,
-}
+pub struct ReadFile;
 
-#[derive(Deserialize)]
-struct Wanted {
+/// What `read_file` takes.
+#[derive(Deserialize, JsonSchema)]
+pub struct ReadFileArgs {
+    /// The file: an absolute path, or one relative to the working folder.
+    #[schemars(length(min = 1))]
     file_path: String,
+    /// The first line to read, counted from 1.
+    #[schemars(range(min = 1))]
     start_line: Option<usize>,
+    /// The last line to read, included.
+    #[schemars(range(min = 1))]
     end_line: Option<usize>,
 }
 
-impl Default for ReadFile {
-    fn default() -> Self {
-        let schema = Schema::new(
-            "read_file",
-            "Reads a file. Text is returned as it is, at most 2000 lines at once; when there is more, the answer says how to read on. Images (PNG, JPEG, WEBP, GIF, BMP), PDF, audio and video files are shown to you.",
-            json!({
-                "file_path": {"type": "string", "minLength": 1, "description": "The file: an absolute path, or one relative to the working folder."},
-                "start_line": {"type": "integer", "minimum": 1, "description": "The first line to read, counted from 1."},
-                "end_line": {"type": "integer", "minimum": 1, "description": "The last line to read, included."},
-            }),
-            &["file_path"],
-        );
-        Self { schema }
-    }
-}
+impl TypedTool for ReadFile {
+    type Args = ReadFileArgs;
+    const NAME: &'static str = "read_file";
+    const DESCRIPTION: &'static str = "Reads a file. Text is returned as it is, at most 2000 lines at once; when \
+there is more, the answer says how to read on. Images (PNG, JPEG, WEBP, GIF, BMP), PDF, audio and video files are \
+shown to you.";
 
-impl Tool for ReadFile {
-    fn declaration(&self) -> &Arc<FunctionDeclaration> {
-        self.schema.declaration()
-    }
-
-    fn prepare<'a>(
-        &'a self,
-        args: Args,
-        cx: &'a ToolContext,
-    ) -> BoxFuture<'a, Result<Box<dyn Invocation>, ToolError>> {
-        Box::pin(async move {
-            let wanted: Wanted = self.schema.read(args)?;
-            let lines = wanted.lines()?;
-            let context = cx.clone();
-            let place = check(move || Place::resolve(&wanted.file_path, &context)).await?;
-            let effects = vec![Effect::Read { path: place.real.clone() }];
-            let plan = reading("read_file", format!("Read {}", place.title(cx)), effects);
-            Ok(Prepared::boxed(plan, move |cx| {
-                read_within(LIMIT, cx.cancelled, move |_| {
-                    place.again()?;
-                    read(&place, &lines)
-                })
-            }))
-        })
+    async fn prepare(&self, args: ReadFileArgs, cx: &ToolContext) -> PreparedCall {
+        let lines = args.lines()?;
+        let context = cx.clone();
+        let place = check(move || ResolvedPath::resolve(&args.file_path, &context)).await?;
+        let effects = vec![Effect::Read { path: place.real.clone() }];
+        let plan = reading(Self::NAME, format!("Read {}", place.title(cx)), effects);
+        Ok(Prepared::boxed(plan, move |cx| {
+            read_within(LIMIT, cx.cancelled, move |_| {
+                place.again()?;
+                read(&place, &lines)
+            })
+        }))
     }
 }
 
@@ -95,7 +74,7 @@ pub(super) struct LineRange {
     last: Option<usize>,
 }
 
-impl Wanted {
+impl ReadFileArgs {
     fn lines(&self) -> Result<LineRange, ToolError> {
         if let (Some(first), Some(last)) = (self.start_line, self.end_line)
             && first > last
@@ -108,7 +87,7 @@ impl Wanted {
 }
 
 /// Reads a file as a model is shown it.
-pub(super) fn read(place: &Place, lines: &LineRange) -> Result<ToolOutput, ToolError> {
+pub(super) fn read(place: &ResolvedPath, lines: &LineRange) -> Result<ToolOutput, ToolError> {
     let bytes = place.read(MOST_BYTES)?;
     if let Some(mime) = media::sniff(&bytes) {
         return show(place, &bytes, mime);
@@ -121,17 +100,14 @@ pub(super) fn read(place: &Place, lines: &LineRange) -> Result<ToolOutput, ToolE
         notes.push("The file is not UTF-8; its bytes are shown as Latin-1.".to_owned());
     }
     notes.extend(page.note(total));
-    let name = crate::paths::printable(&place.path);
-    let display = match page.is_whole(total) {
-        true => format!("Read {total} lines of {name}"),
-        false => format!("Read lines {}-{} of {total} of {name}", page.first, page.last),
-    };
+    let lines = (total > 0).then_some(FileLines { first: page.first, last: page.last, total });
+    let display = Display::File { path: place.real.clone(), lines };
     let text = match (notes.is_empty(), page.text.is_empty()) {
         (true, true) => "(the file is empty)".to_owned(),
         (true, false) => page.text,
         (false, _) => format!("[{}]\n{}", notes.join(" "), page.text),
     };
-    Ok(said(text, display))
+    Ok(ToolOutput { content: vec![Part::text(text)], display: Some(display), ..ToolOutput::default() })
 }
 
 /// What is shown of a text.
@@ -145,10 +121,6 @@ struct Page {
 }
 
 impl Page {
-    fn is_whole(&self, total: usize) -> bool {
-        self.first <= 1 && self.last >= total && self.cut_lines == 0
-    }
-
     fn note(&self, total: usize) -> Option<String> {
         let mut note = String::new();
         if self.first > 1 || self.last < total {
@@ -199,7 +171,7 @@ fn page(text: &str, lines: &LineRange, path: &Path, total: usize) -> Result<Page
     Ok(page)
 }
 
-fn show(place: &Place, bytes: &[u8], mime: &'static str) -> Result<ToolOutput, ToolError> {
+fn show(place: &ResolvedPath, bytes: &[u8], mime: &'static str) -> Result<ToolOutput, ToolError> {
     if bytes.len() > MOST_MEDIA_BYTES {
         let message = format!(
             "{} is {mime} of {} bytes, more than the {} MB that can be shown.",
@@ -210,10 +182,9 @@ fn show(place: &Place, bytes: &[u8], mime: &'static str) -> Result<ToolOutput, T
         return Err(ToolError::new(ToolErrorKind::TooLarge, message));
     }
     let data = base64::engine::general_purpose::STANDARD.encode(bytes);
-    let display = format!("Read {} ({mime}, {} bytes)", crate::paths::printable(&place.path), bytes.len());
     Ok(ToolOutput {
         content: vec![Part::inline_data(mime, data)],
-        display: Some(Display::text(display)),
+        display: Some(Display::File { path: place.real.clone(), lines: None }),
         ..ToolOutput::default()
     })
 }

@@ -3,22 +3,19 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use charla_proto::tool::Tool;
 use charla_proto::{
-    Args, BoxFuture, Display, Effect, FunctionDeclaration, Invocation, Part, Plan, ToolContext, ToolError,
-    ToolErrorKind, ToolOutput, looks_secret,
+    Display, Effect, Part, Plan, ToolContext, ToolError, ToolErrorKind, ToolOutput, looks_secret,
 };
 use globset::GlobSet;
+use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::json;
 
 use super::read_file::{LIMIT, LineRange, read};
-use crate::args::Schema;
-use crate::invocation::{Prepared, Stop, check, read_within, reading};
-use crate::paths::{Kind, Place, printable};
-use crate::search::{Filter, filter_schema, patterns, walk};
+use crate::invocation::{Prepared, StopSignal, check, read_within, reading};
+use crate::paths::{FileKind, ResolvedPath, printable};
+use crate::search::{Filter, patterns, walk};
+use crate::typed::{PreparedCall, TypedTool};
 
 /// How many files are read at once.
 const MOST_FILES: usize = 200;
@@ -48,19 +45,25 @@ const DEFAULT_EXCLUDES: &[&str] = &[
 ];
 
 /// Reads several files at once, named or matched by patterns.
-pub struct ReadManyFiles {
-    schema: Schema,
-}
+pub struct ReadManyFiles;
 
-#[derive(Deserialize)]
-struct Wanted {
+/// What `read_many_files` takes.
+#[derive(Deserialize, JsonSchema)]
+pub struct ReadManyFilesArgs {
+    /// Paths or glob patterns, relative to the working folder.
+    #[schemars(length(min = 1, max = 1000), inner(length(min = 1)))]
     include: Vec<String>,
+    /// Glob patterns of files to leave out.
     #[serde(default)]
+    #[schemars(length(max = 1000), inner(length(min = 1)))]
     exclude: Vec<String>,
+    /// Go into folders. Default: true.
     #[serde(default = "yes")]
     recursive: bool,
+    /// Leave out dependencies, build results and the like. Default: true.
     #[serde(default = "yes", rename = "useDefaultExcludes")]
     use_default_excludes: bool,
+    /// Which ignore files count; all do unless told otherwise.
     #[serde(default)]
     file_filtering_options: Filter,
 }
@@ -69,51 +72,23 @@ fn yes() -> bool {
     true
 }
 
-impl Default for ReadManyFiles {
-    fn default() -> Self {
-        let strings = |words: &str| json!({"type": "array", "maxItems": 1000, "items": {"type": "string", "minLength": 1}, "description": words});
-        let mut include = strings("Paths or glob patterns, relative to the working folder.");
-        include["minItems"] = json!(1);
-        let schema = Schema::new(
-            "read_many_files",
-            "Reads several files at once, named by paths or glob patterns, and returns them one after the other. Binary files are left out; images, PDFs, audio and video are shown when they are named or their extension is.",
-            json!({
-                "include": include,
-                "exclude": strings("Glob patterns of files to leave out."),
-                "recursive": {"type": "boolean", "description": "Go into folders. Default: true."},
-                "useDefaultExcludes": {"type": "boolean", "description": "Leave out dependencies, build results and the like. Default: true."},
-                "file_filtering_options": filter_schema(),
-            }),
-            &["include"],
-        );
-        Self { schema }
+impl TypedTool for ReadManyFiles {
+    type Args = ReadManyFilesArgs;
+    const NAME: &'static str = "read_many_files";
+    const DESCRIPTION: &'static str = "Reads several files at once, named by paths or glob patterns, and returns \
+them one after the other. Binary files are left out; images, PDFs, audio and video are shown when they are named or \
+their extension is.";
+
+    async fn prepare(&self, args: ReadManyFilesArgs, cx: &ToolContext) -> PreparedCall {
+        let context = cx.clone();
+        let (plan, reader) = check(move || ManyFilesReader::prepare(&args, context)).await?;
+        Ok(Prepared::boxed(plan, move |cx| read_within(LIMIT, cx.cancelled, move |stop| reader.run(stop))))
     }
 }
 
-impl Tool for ReadManyFiles {
-    fn declaration(&self) -> &Arc<FunctionDeclaration> {
-        self.schema.declaration()
-    }
-
-    fn prepare<'a>(
-        &'a self,
-        args: Args,
-        cx: &'a ToolContext,
-    ) -> BoxFuture<'a, Result<Box<dyn Invocation>, ToolError>> {
-        Box::pin(async move {
-            let wanted: Wanted = self.schema.read(args)?;
-            let context = cx.clone();
-            let (plan, reader) = check(move || Reader::prepare(&wanted, context)).await?;
-            Ok(Prepared::boxed(plan, move |cx| {
-                read_within(LIMIT, cx.cancelled, move |stop| reader.run(stop))
-            }))
-        })
-    }
-}
-
-struct Reader {
+struct ManyFilesReader {
     cx: ToolContext,
-    named: Vec<Place>,
+    named: Vec<ResolvedPath>,
     patterns: Vec<String>,
     matching: GlobSet,
     excluded: GlobSet,
@@ -121,31 +96,32 @@ struct Reader {
     filter: Filter,
 }
 
-impl Reader {
-    fn prepare(wanted: &Wanted, mut cx: ToolContext) -> Result<(Plan, Self), ToolError> {
+impl ManyFilesReader {
+    fn prepare(args: &ReadManyFilesArgs, mut cx: ToolContext) -> Result<(Plan, Self), ToolError> {
         // What is found below it is compared with paths whose links are followed.
         cx.cwd = fs::canonicalize(&cx.cwd).unwrap_or(cx.cwd);
         let (mut named, mut globs) = (Vec::new(), Vec::new());
-        for include in &wanted.include {
+        for include in &args.include {
             if include.contains(['*', '?', '[', '{']) {
                 globs.push(relative(include, &cx)?);
                 continue;
             }
-            let place = Place::resolve(include, &cx)?;
+            let place = ResolvedPath::resolve(include, &cx)?;
             match (place.kind()?, place.real.strip_prefix(&cx.cwd)) {
-                (Kind::Directory, Ok(below)) => globs.push(below.join("**").to_string_lossy().into_owned()),
+                (FileKind::Directory, Ok(below)) => {
+                    globs.push(below.join("**").to_string_lossy().into_owned())
+                }
                 _ => named.push(place),
             }
         }
-        let defaults = DEFAULT_EXCLUDES.iter().filter(|_| wanted.use_default_excludes);
-        let excludes: Vec<&str> =
-            wanted.exclude.iter().map(String::as_str).chain(defaults.copied()).collect();
+        let defaults = DEFAULT_EXCLUDES.iter().filter(|_| args.use_default_excludes);
+        let excludes: Vec<&str> = args.exclude.iter().map(String::as_str).chain(defaults.copied()).collect();
         let reader = Self {
             matching: patterns(&globs, false)?,
             patterns: globs,
             excluded: patterns(&excludes, false)?,
-            recursive: wanted.recursive,
-            filter: wanted.file_filtering_options,
+            recursive: args.recursive,
+            filter: args.file_filtering_options,
             named,
             cx,
         };
@@ -160,10 +136,10 @@ impl Reader {
         }
         let names = self.named.iter().map(|place| place.title(&self.cx));
         let all: Vec<String> = names.chain(self.patterns.iter().cloned()).take(MOST_NAMED).collect();
-        reading("read_many_files", format!("Read {}", all.join(", ")), effects)
+        reading(ReadManyFiles::NAME, format!("Read {}", all.join(", ")), effects)
     }
 
-    fn run(&self, stop: &Stop) -> Result<ToolOutput, ToolError> {
+    fn run(&self, stop: &StopSignal) -> Result<ToolOutput, ToolError> {
         let mut bundle = Bundle::default();
         let found = self.find(&mut bundle, stop)?;
         for (place, named) in found {
@@ -177,7 +153,7 @@ impl Reader {
     }
 
     /// The files to read: named ones first, then those the patterns match, none twice.
-    fn find(&self, bundle: &mut Bundle, stop: &Stop) -> Result<Vec<(Place, bool)>, ToolError> {
+    fn find(&self, bundle: &mut Bundle, stop: &StopSignal) -> Result<Vec<(ResolvedPath, bool)>, ToolError> {
         let mut seen: BTreeSet<PathBuf> = BTreeSet::new();
         let mut found = Vec::new();
         for place in &self.named {
@@ -202,7 +178,7 @@ impl Reader {
             }
             if looks_secret(entry.path()) {
                 bundle.left_out.push(format!("{} (may hold secrets; name it to read it)", printable(path)));
-            } else if let Ok(place) = Place::at(entry.path(), &self.cx)
+            } else if let Ok(place) = ResolvedPath::at(entry.path(), &self.cx)
                 && seen.insert(place.real.clone())
             {
                 found.push((place, false));
@@ -249,7 +225,7 @@ struct Bundle {
 }
 
 impl Bundle {
-    fn add(&mut self, place: &Place, media_wanted: bool) {
+    fn add(&mut self, place: &ResolvedPath, media_wanted: bool) {
         let name = printable(&place.path);
         let output = match read(place, &LineRange::default()) {
             Ok(output) => output,
@@ -269,7 +245,7 @@ impl Bundle {
                 None if !media_wanted => return self.left_out.push(format!("{name} (media, not named)")),
                 None => {
                     self.media_size += place.kind().map_or(0, |kind| match kind {
-                        Kind::File { size } => usize::try_from(size).unwrap_or(usize::MAX),
+                        FileKind::File { size } => usize::try_from(size).unwrap_or(usize::MAX),
                         _ => 0,
                     });
                     if self.media_size > MOST_MEDIA {

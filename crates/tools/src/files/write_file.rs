@@ -2,91 +2,85 @@
 
 use std::sync::Arc;
 
-use charla_proto::tool::Tool;
-use charla_proto::{
-    Args, BoxFuture, FunctionDeclaration, Invocation, ToolContext, ToolError, ToolErrorKind, ToolOutput,
-};
-use serde::Deserialize;
-use serde_json::json;
+use charla_proto::{Plan, ToolContext, ToolError, ToolErrorKind, ToolOutput};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-use super::change::{Current, Workbench, encode, stale};
+use super::change::{Current, Workbench, changed_meanwhile, encode};
 use super::omission;
-use super::target::{self, Begun, Target, Texts};
-use crate::args::Schema;
+use super::target::{self, FileEdit, Target};
 use crate::invocation::said;
-use crate::paths::{Place, printable};
+use crate::paths::{ResolvedPath, printable};
 use crate::text::{self, Encoding};
+use crate::typed::{PreparedCall, TypedTool};
 
 /// Writes a whole file.
 pub struct WriteFile {
-    schema: Schema,
     bench: Arc<Workbench>,
 }
 
-#[derive(Deserialize)]
-struct Wanted {
+/// What `write_file` takes.
+#[derive(Clone, Serialize, Deserialize, JsonSchema)]
+pub struct WriteFileArgs {
+    /// The file: an absolute path, or one relative to the working folder.
+    #[schemars(length(min = 1))]
     file_path: String,
+    /// Everything the file shall hold.
     content: String,
 }
 
 impl WriteFile {
     /// The tool, working on `bench`.
     pub fn new(bench: Arc<Workbench>) -> Self {
-        let schema = Schema::new(
-            "write_file",
-            "Writes a file: creates it, with its folders, or replaces all it holds. Give the complete content; nothing may be left out. An existing file keeps its encoding and line ends. To change a part of a file use replace.",
-            json!({
-                "file_path": {"type": "string", "minLength": 1, "description": "The file: an absolute path, or one relative to the working folder."},
-                "content": {"type": "string", "description": "Everything the file shall hold."},
-            }),
-            &["file_path", "content"],
-        );
-        Self { schema, bench }
+        Self { bench }
     }
 }
 
-impl Tool for WriteFile {
-    fn declaration(&self) -> &Arc<FunctionDeclaration> {
-        self.schema.declaration()
-    }
+impl TypedTool for WriteFile {
+    type Args = WriteFileArgs;
+    const NAME: &'static str = "write_file";
+    const DESCRIPTION: &'static str = "Writes a file: creates it, with its folders, or replaces all it holds. Give \
+the complete content; nothing may be left out. An existing file keeps its encoding and line ends. To change a part of \
+a file use replace.";
 
-    fn prepare<'a>(
-        &'a self,
-        args: Args,
-        cx: &'a ToolContext,
-    ) -> BoxFuture<'a, Result<Box<dyn Invocation>, ToolError>> {
-        target::prepare((&self.schema, &self.bench), args, cx, Write::begin, Write::run, Write::texts)
+    async fn prepare(&self, args: WriteFileArgs, cx: &ToolContext) -> PreparedCall {
+        let (context, bench) = (cx.clone(), self.bench.clone());
+        target::prepare(move || Overwrite::begin(args, &context, bench)).await
     }
 }
 
-struct Write {
+struct Overwrite {
     target: Target,
-    content: String,
+    args: WriteFileArgs,
 }
 
-impl Write {
-    fn begin(wanted: Wanted, cx: &ToolContext, bench: Arc<Workbench>) -> Begun<Self> {
-        let target = Target::find(&wanted.file_path, cx, bench)?;
+impl Overwrite {
+    fn begin(
+        args: WriteFileArgs,
+        cx: &ToolContext,
+        bench: Arc<Workbench>,
+    ) -> Result<(Plan, Self), ToolError> {
+        let target = Target::find(&args.file_path, cx, bench)?;
         let then = target.then.as_ref();
-        refuse_omission(&wanted.content, then.map_or("", |then| then.decoded.text.as_str()))?;
-        let (after, _) = compose(&wanted.content, then, &target.place)?;
-        let plan = target.plan("write_file", "Overwrite", &after, cx);
-        Ok((plan, Self { target, content: wanted.content }))
+        refuse_omission(&args.content, then.map_or("", |then| then.decoded.text.as_str()))?;
+        let (after, _) = compose(&args.content, then, &target.path)?;
+        let plan = target.plan(WriteFile::NAME, "Overwrite", &after, cx);
+        Ok((plan, Self { target, args }))
     }
+}
 
-    fn texts(&self, content: &str) -> Texts {
-        vec![("content", content.to_owned())]
-    }
+impl FileEdit for Overwrite {
+    type Args = WriteFileArgs;
 
     fn run(&self) -> Result<ToolOutput, ToolError> {
-        let place = &self.target.place;
+        let path = &self.target.path;
         let now = self.target.now()?;
         let now = now.as_ref();
         if !self.target.is_expected(now) {
-            return Err(stale(&place.path));
+            return Err(changed_meanwhile(&path.path));
         }
-        let (after, bytes) = compose(&self.content, now, place)?;
-        let name = printable(&place.path);
+        let (after, bytes) = compose(&self.args.content, now, path)?;
+        let name = printable(&path.path);
         if now.is_some_and(|now| now.bytes == bytes) {
             return Ok(said(
                 format!("{name} already has exactly this content."),
@@ -96,12 +90,20 @@ impl Write {
         let did = if now.is_some() { "Overwrote" } else { "Created" };
         self.target.write(now, (&after, &bytes), |_| format!("{did} {name}."))
     }
+
+    fn args_for_content(&self, content: &str) -> WriteFileArgs {
+        WriteFileArgs { content: content.to_owned(), ..self.args.clone() }
+    }
 }
 
 /// The new text and its bytes, encoded and with line ends like what is there.
-fn compose(content: &str, current: Option<&Current>, place: &Place) -> Result<(String, Vec<u8>), ToolError> {
+fn compose(
+    content: &str,
+    current: Option<&Current>,
+    path: &ResolvedPath,
+) -> Result<(String, Vec<u8>), ToolError> {
     let Some(current) = current else {
-        return Ok((content.to_owned(), encode(content, Encoding::Utf8, &place.path)?));
+        return Ok((content.to_owned(), encode(content, Encoding::Utf8, &path.path)?));
     };
     // Models sometimes give the mark as a character; the encoding has it already.
     let content = match current.decoded.encoding {
@@ -117,7 +119,7 @@ fn compose(content: &str, current: Option<&Current>, place: &Place) -> Result<(S
         Encoding::Latin1 if text::encode(&text, Encoding::Latin1).is_err() => Encoding::Utf8,
         encoding => encoding,
     };
-    let bytes = encode(&text, encoding, &place.path)?;
+    let bytes = encode(&text, encoding, &path.path)?;
     Ok((text, bytes))
 }
 

@@ -21,12 +21,12 @@ fn dots_and_links_that_lead_out_are_seen() {
     for path in
         ["../outside.txt", "sub/../../outside.txt", "link", "up/outside.txt", "alias/../../outside.txt"]
     {
-        let place = Place::resolve(path, &cx).unwrap();
+        let place = ResolvedPath::resolve(path, &cx).unwrap();
         assert!(!place.inside && place.real == outside, "{path}: {place:?}");
         assert!(place.title(&cx).contains("outside the workspace"), "{path}");
     }
     for path in ["a.txt", "./a.txt", "sub/../a.txt", "alias/../a.txt", "up/work/a.txt"] {
-        let place = Place::resolve(path, &cx).unwrap();
+        let place = ResolvedPath::resolve(path, &cx).unwrap();
         assert!(place.inside && place.real == cx.cwd.join("a.txt"), "{path}: {place:?}");
     }
 }
@@ -36,9 +36,9 @@ fn a_new_file_behind_a_link_is_where_the_link_leads() {
     let (folder, cx) = workspace();
     let elsewhere = folder.path().canonicalize().unwrap().join("elsewhere");
     symlink(&elsewhere, cx.cwd.join("broken")).unwrap();
-    let place = Place::resolve("broken/new.txt", &cx).unwrap();
+    let place = ResolvedPath::resolve("broken/new.txt", &cx).unwrap();
     assert_eq!((place.inside, place.real), (false, elsewhere.join("new.txt")));
-    let place = Place::resolve("not/yet/../there.txt", &cx).unwrap();
+    let place = ResolvedPath::resolve("not/yet/../there.txt", &cx).unwrap();
     assert_eq!((place.inside, place.real), (true, cx.cwd.join("not/there.txt")));
 }
 
@@ -46,7 +46,7 @@ fn a_new_file_behind_a_link_is_where_the_link_leads() {
 fn a_prefix_of_a_name_is_not_inside() {
     let (_folder, cx) = workspace();
     let sibling = cx.cwd.with_file_name("workshop");
-    assert!(!Place::resolve(sibling.to_str().unwrap(), &cx).unwrap().inside);
+    assert!(!ResolvedPath::resolve(sibling.to_str().unwrap(), &cx).unwrap().inside);
 }
 
 #[test]
@@ -54,7 +54,7 @@ fn a_link_that_is_changed_after_the_check_is_noticed() {
     let (_folder, cx) = workspace();
     let link = cx.cwd.join("link");
     symlink("a.txt", &link).unwrap();
-    let place = Place::resolve("link", &cx).unwrap();
+    let place = ResolvedPath::resolve("link", &cx).unwrap();
     place.again().unwrap();
     fs::remove_file(&link).unwrap();
     symlink("../outside.txt", &link).unwrap();
@@ -65,9 +65,9 @@ fn a_link_that_is_changed_after_the_check_is_noticed() {
 fn titles_name_secrets_and_cannot_be_forged() {
     let (_folder, cx) = workspace();
     symlink(".env", cx.cwd.join("notes.txt")).unwrap();
-    assert!(Place::resolve(".env", &cx).unwrap().title(&cx).contains("may hold secrets"));
-    assert!(Place::resolve("notes.txt", &cx).unwrap().title(&cx).contains("may hold secrets"));
-    let title = Place::resolve("a\u{1b}[2K\nb", &cx).unwrap().title(&cx);
+    assert!(ResolvedPath::resolve(".env", &cx).unwrap().title(&cx).contains("may hold secrets"));
+    assert!(ResolvedPath::resolve("notes.txt", &cx).unwrap().title(&cx).contains("may hold secrets"));
+    let title = ResolvedPath::resolve("a\u{1b}[2K\nb", &cx).unwrap().title(&cx);
     assert!(!title.chars().any(char::is_control), "{title:?}");
 }
 
@@ -76,16 +76,16 @@ fn malformed_paths_loops_and_special_files_are_refused() {
     let (_folder, cx) = workspace();
     symlink("loop", cx.cwd.join("loop")).unwrap();
     for path in ["", "  ", "a\0b", &"x/".repeat(4000), &"x".repeat(300), "~/x", "loop", "loop/a"] {
-        assert!(Place::resolve(path, &cx).is_err(), "{path}");
+        assert!(ResolvedPath::resolve(path, &cx).is_err(), "{path}");
     }
     for path in ["/dev/zero", "/proc/kmsg", "/proc/self/mem", "/dev/stdin"] {
-        let error = Place::resolve(path, &cx).and_then(|place| place.read(1000)).unwrap_err();
+        let error = ResolvedPath::resolve(path, &cx).and_then(|place| place.read(1000)).unwrap_err();
         assert!(
             [ToolErrorKind::SpecialFile, ToolErrorKind::NotFound].contains(&error.kind),
             "{path}: {error:?}"
         );
     }
-    let read = |path: &str| Place::resolve(path, &cx).unwrap().read(1000).unwrap_err().kind;
+    let read = |path: &str| ResolvedPath::resolve(path, &cx).unwrap().read(1000).unwrap_err().kind;
     assert_eq!(read("sub"), ToolErrorKind::IsADirectory);
     assert_eq!(read("none"), ToolErrorKind::NotFound);
     assert_eq!(read("a.txt/none"), ToolErrorKind::NotFound);
@@ -95,7 +95,7 @@ fn malformed_paths_loops_and_special_files_are_refused() {
 fn a_file_over_the_limit_is_not_read() {
     let (_folder, cx) = workspace();
     fs::write(cx.cwd.join("big"), vec![b'x'; 101]).unwrap();
-    let place = Place::resolve("big", &cx).unwrap();
+    let place = ResolvedPath::resolve("big", &cx).unwrap();
     assert_eq!(place.read(100).unwrap_err().kind, ToolErrorKind::TooLarge);
     assert_eq!(place.read(101).unwrap().len(), 101);
 }

@@ -35,14 +35,14 @@ pub(crate) struct Ending {
     /// The signal that ended it.
     pub(crate) signal: Option<i32>,
     /// Why we ended it, if we did.
-    pub(crate) stopped: Option<Stop>,
+    pub(crate) stopped: Option<StopReason>,
     /// Processes it left running.
     pub(crate) strays: Vec<i32>,
 }
 
 /// Why a command was ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stop {
+pub(crate) enum StopReason {
     /// Somebody asked for it.
     Asked,
     /// It said nothing for too long.
@@ -50,7 +50,7 @@ pub(crate) enum Stop {
 }
 
 impl Ending {
-    pub(super) fn new(status: Option<ExitStatus>, stopped: Option<Stop>, strays: Vec<i32>) -> Self {
+    pub(super) fn new(status: Option<ExitStatus>, stopped: Option<StopReason>, strays: Vec<i32>) -> Self {
         use std::os::unix::process::ExitStatusExt;
         let code = status.and_then(|status| status.code());
         let signal = status.and_then(|status| status.signal());

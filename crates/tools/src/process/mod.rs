@@ -18,7 +18,7 @@ mod transcript;
 
 pub use environment::{Environment, is_secret_name};
 pub use job::LaunchError;
-pub(crate) use job::{Ending, Foreground, Job, Launch, Stop};
+pub(crate) use job::{Ending, Foreground, Job, Launch, StopReason};
 pub use processes::{ProcessSettings, Processes};
 pub use spill::SpillFolder;
 pub use transcript::OUTPUT_LIMIT;

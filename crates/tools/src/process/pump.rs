@@ -14,7 +14,7 @@ use tokio::time::{Instant, sleep, timeout_at};
 
 use super::family::{Family, GroupIs};
 use super::guard::Guard;
-use super::job::{Ending, Job, Stop};
+use super::job::{Ending, Job, StopReason};
 use super::spill::{Spill, SpillFolder};
 
 /// Between asking a process to end and making it.
@@ -106,7 +106,7 @@ impl Intake {
         &mut self,
         child: &mut Child,
         silence: Option<Duration>,
-    ) -> Result<Option<ExitStatus>, Stop> {
+    ) -> Result<Option<ExitStatus>, StopReason> {
         let job = self.job.clone();
         let patience = silence.unwrap_or(Duration::from_secs(86_400 * 365));
         let quiet = sleep(patience);
@@ -115,9 +115,9 @@ impl Intake {
             // Only the waiting is in here: what was read is put away even when the command ends meanwhile.
             let read = tokio::select! {
                 biased;
-                () = job.stop.cancelled() => return Err(Stop::Asked),
+                () = job.stop.cancelled() => return Err(StopReason::Asked),
                 status = child.wait() => return Ok(status.ok()),
-                () = &mut quiet, if silence.is_some() => return Err(Stop::Silent),
+                () = &mut quiet, if silence.is_some() => return Err(StopReason::Silent),
                 read = self.pipe.read(&mut self.buffer), if self.open => read,
             };
             self.put_away(read).await;

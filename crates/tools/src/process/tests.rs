@@ -124,7 +124,7 @@ async fn stop_family(command: &str, size: usize) {
     job.stop();
     let ending = soon(job.ended()).await;
     soon(job.over()).await;
-    assert_eq!(ending.stopped, Some(Stop::Asked));
+    assert_eq!(ending.stopped, Some(StopReason::Asked));
     let left: Vec<&i32> = family.iter().filter(|id| is_alive(**id)).collect();
     assert!(left.is_empty(), "{left:?} of {family:?} still run");
 }
@@ -174,7 +174,7 @@ async fn a_command_that_falls_silent_is_ended() {
     let job = processes.start(launch).unwrap();
     let begin = tokio::time::Instant::now();
     let ending = job.ended().await;
-    assert_eq!(ending.stopped, Some(Stop::Silent));
+    assert_eq!(ending.stopped, Some(StopReason::Silent));
     assert!(begin.elapsed() >= Duration::from_secs(300));
     job.over().await;
     assert!(!is_alive(job.id));

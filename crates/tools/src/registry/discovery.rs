@@ -226,7 +226,7 @@ impl DiscoveredTool {
     fn new(mut declaration: FunctionDeclaration, call_command: &str, runner: Arc<dyn CommandRunner>) -> Self {
         let name = declaration.name.clone();
         declaration.name = format!("{DISCOVERED_PREFIX}{name}");
-        Self { schema: Schema::of(declaration), name, call_command: call_command.to_owned(), runner }
+        Self { schema: Schema::new(declaration), name, call_command: call_command.to_owned(), runner }
     }
 }
 

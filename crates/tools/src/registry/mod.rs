@@ -12,6 +12,7 @@ use crate::files::{ListDirectory, ReadFile, ReadManyFiles, Replace, SaveMemory, 
 use crate::search::{Glob, GrepSearch};
 use crate::spelling;
 use crate::todos::WriteTodos;
+use crate::typed::{Typed, TypedTool};
 
 pub use discovery::{
     Announced, CommandOutput, CommandRunner, DISCOVERED_PREFIX, Discovery, DiscoveryError, ToolCommand,
@@ -70,12 +71,12 @@ impl Selection {
     }
 }
 
-struct Entry {
+struct RegisteredTool {
     source: Source,
     tool: Arc<dyn Tool>,
 }
 
-impl Entry {
+impl RegisteredTool {
     fn name(&self) -> &str {
         &self.tool.declaration().name
     }
@@ -85,7 +86,7 @@ impl Entry {
 #[derive(Default)]
 pub struct Registry {
     selection: Selection,
-    entries: Vec<Entry>,
+    entries: Vec<RegisteredTool>,
     withheld: Vec<String>,
 }
 
@@ -110,41 +111,41 @@ impl Registry {
         self.entries.retain(|entry| entry.name() != name);
         let replaced = self.entries.len() < before;
         let at = self.entries.partition_point(|entry| entry.source <= source);
-        self.entries.insert(at, Entry { source, tool });
+        self.entries.insert(at, RegisteredTool { source, tool });
         replaced.then_some(Replaced { name })
+    }
+
+    /// Adds a built-in tool. One of the same name gives way.
+    pub fn add(&mut self, tool: impl TypedTool) -> Option<Replaced> {
+        self.register(Source::BuiltIn, Arc::new(Typed::new(tool)))
     }
 
     /// Adds the tools for files, search, memory and todos. Facts are remembered in `memory_file`; without
     /// one there is no tool for it.
     pub fn register_files(&mut self, snapshots: Arc<dyn Snapshots>, memory_file: Option<PathBuf>) {
         let bench = Arc::new(Workbench::new(snapshots));
-        let mut tools: Vec<Arc<dyn Tool>> = vec![
-            Arc::new(ListDirectory::default()),
-            Arc::new(ReadFile::default()),
-            Arc::new(ReadManyFiles::default()),
-            Arc::new(GrepSearch::default()),
-            Arc::new(Glob::default()),
-            Arc::new(Replace::new(bench.clone())),
-            Arc::new(WriteFile::new(bench.clone())),
-            Arc::new(WriteTodos::default()),
-        ];
+        self.add(ListDirectory);
+        self.add(ReadFile);
+        self.add(ReadManyFiles);
+        self.add(GrepSearch);
+        self.add(Glob);
+        self.add(Replace::new(bench.clone()));
+        self.add(WriteFile::new(bench.clone()));
+        self.add(WriteTodos);
         if let Some(file) = memory_file {
-            tools.push(Arc::new(SaveMemory::new(bench, file)));
-        }
-        for tool in tools {
-            self.register(Source::BuiltIn, tool);
+            self.add(SaveMemory::new(bench, file));
         }
     }
 
     /// Stops telling the model of tools whose every call would be refused. A call of one is judged all the
     /// same, so that the person learns what was not allowed. Returns their names.
     pub fn withhold(&mut self, useless: impl Fn(&str) -> bool) -> Vec<String> {
-        let names = self.offered().map(Entry::name).filter(|name| useless(name)).map(str::to_owned);
+        let names = self.offered().map(RegisteredTool::name).filter(|name| useless(name)).map(str::to_owned);
         self.withheld = names.collect();
         self.withheld.clone()
     }
 
-    fn offered(&self) -> impl Iterator<Item = &Entry> {
+    fn offered(&self) -> impl Iterator<Item = &RegisteredTool> {
         self.entries.iter().filter(|entry| self.selection.offers(entry.name(), &entry.source))
     }
 }
@@ -164,7 +165,7 @@ impl Toolbox for Registry {
         let lower = name.to_lowercase();
         let meant = OTHER_NAMES.iter().find(|(other, _)| *other == lower).map(|(_, ours)| *ours);
         let meant = meant.filter(|ours| self.get(ours).is_some());
-        let names = self.offered().map(Entry::name);
+        let names = self.offered().map(RegisteredTool::name);
         meant.or_else(|| spelling::nearest(name, names)).map(str::to_owned)
     }
 }

@@ -87,7 +87,7 @@ async fn a_later_tool_of_the_same_name_wins_and_says_so() {
     let replaced = registry.register(Source::Discovered, tools[0].clone()).unwrap();
     assert_eq!(replaced.name, "discovered_tool_lint");
     assert_eq!(registry.get("discovered_tool_lint").unwrap().declaration().description, "two");
-    registry.register(Source::BuiltIn, Arc::new(crate::todos::WriteTodos::default()));
+    registry.add(WriteTodos);
     assert_eq!(names(&registry).last().unwrap(), "discovered_tool_lint");
 }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use charla_proto::Snapshots;
 use sha2::{Digest, Sha256};
 
-use super::look::{Found, look};
+use super::look::{FileNow, look};
 use super::{CheckError, Deed, Move, RevertError, Step};
 use crate::files::diff;
 
@@ -91,13 +91,13 @@ pub(super) fn check(step: Step, snapshots: &dyn Snapshots) -> Result<Move, Check
 }
 
 /// Nothing is to be done: the file already is as it shall be.
-fn settled(step: Step, found: Option<Found>) -> Move {
+fn settled(step: Step, found: Option<FileNow>) -> Move {
     let mode = found.and_then(|found| found.mode);
     Move { step, deed: Deed::Nothing, wanted: None, current: None, mode }
 }
 
 /// From what the file was left with to what it holds now.
-fn difference(path: &Path, left: Option<&[u8]>, now: Option<&Found>) -> String {
+fn difference(path: &Path, left: Option<&[u8]>, now: Option<&FileNow>) -> String {
     let now = now.map(|found| found.bytes.as_slice());
     let text = |bytes: Option<&[u8]>| match bytes {
         None => Some(String::new()),

@@ -8,13 +8,13 @@ use super::Obstacle;
 
 /// What stands at a path.
 #[derive(Debug)]
-pub(super) struct Found {
+pub(super) struct FileNow {
     pub(super) bytes: Vec<u8>,
     pub(super) mode: Option<u32>,
 }
 
 /// The regular file at `path`; `None` when there is nothing.
-pub(super) fn look(path: &Path) -> Result<Option<Found>, Obstacle> {
+pub(super) fn look(path: &Path) -> Result<Option<FileNow>, Obstacle> {
     refuse_links(path)?;
     let unreadable = |error: io::Error| Obstacle::Unreadable(error.to_string());
     let data = match fs::symlink_metadata(path) {
@@ -30,7 +30,7 @@ pub(super) fn look(path: &Path) -> Result<Option<Found>, Obstacle> {
     }
     let mut bytes = Vec::new();
     File::open(path).and_then(|mut file| file.read_to_end(&mut bytes)).map_err(unreadable)?;
-    Ok(Some(Found { bytes, mode: mode(&data) }))
+    Ok(Some(FileNow { bytes, mode: mode(&data) }))
 }
 
 /// The folder that a file is in, as far as it exists, must be where its name says.

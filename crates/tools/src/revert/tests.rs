@@ -6,12 +6,12 @@ use sha2::{Digest, Sha256};
 use super::*;
 
 /// A folder without links on the way, and contents by their hash.
-struct Place {
+struct Folder {
     folder: tempfile::TempDir,
     contents: HashMap<String, Vec<u8>>,
 }
 
-impl Snapshots for Place {
+impl Snapshots for Folder {
     fn keep(&self, _: &[u8]) -> Result<String, SnapshotError> {
         Err(SnapshotError::Io("not needed".into()))
     }
@@ -21,7 +21,7 @@ impl Snapshots for Place {
     }
 }
 
-impl Place {
+impl Folder {
     fn new() -> Self {
         let here = std::env::temp_dir().canonicalize().unwrap();
         Self { folder: tempfile::tempdir_in(here).unwrap(), contents: HashMap::new() }
@@ -59,7 +59,7 @@ impl Place {
 
 #[test]
 fn files_are_restored_removed_and_brought_back_byte_for_byte() {
-    let mut place = Place::new();
+    let mut place = Folder::new();
     place.write("changed", b"new\r\n\xff");
     place.write("created", "made");
     place.write("settled", "old");
@@ -85,7 +85,7 @@ fn files_are_restored_removed_and_brought_back_byte_for_byte() {
 
 #[test]
 fn every_file_in_the_way_is_told_with_what_changed() {
-    let mut place = Place::new();
+    let mut place = Folder::new();
     place.write("edited", "one\ntwo\nmine\n");
     place.write("appeared", "mine\n");
     place.write("binary", b"\0mine");
@@ -108,7 +108,7 @@ fn every_file_in_the_way_is_told_with_what_changed() {
 
 #[test]
 fn a_file_that_cannot_be_changed_leaves_the_others_as_they_were() {
-    let mut place = Place::new();
+    let mut place = Folder::new();
     place.write("a", "new");
     place.write("b", "new");
     let steps =
@@ -123,7 +123,7 @@ fn a_file_that_cannot_be_changed_leaves_the_others_as_they_were() {
 
 #[test]
 fn a_content_that_was_lost_stops_it_before_anything_is_changed() {
-    let mut place = Place::new();
+    let mut place = Folder::new();
     place.write("a", "new");
     let steps = vec![place.step("a", Some(b"new"), Some(b"old"))];
     place.contents.clear();
@@ -135,7 +135,7 @@ fn a_content_that_was_lost_stops_it_before_anything_is_changed() {
 #[test]
 fn links_are_never_followed() {
     use std::os::unix::fs::symlink;
-    let mut place = Place::new();
+    let mut place = Folder::new();
     fs::create_dir(place.path("elsewhere")).unwrap();
     place.write("elsewhere/file", "new");
     symlink(place.path("elsewhere"), place.path("folder")).unwrap();
@@ -153,7 +153,7 @@ fn links_are_never_followed() {
 #[test]
 fn permissions_stay_and_come_back() {
     use std::os::unix::fs::PermissionsExt;
-    let mut place = Place::new();
+    let mut place = Folder::new();
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     place.write("script", "new");
     place.write("made", "made");

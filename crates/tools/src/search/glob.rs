@@ -2,23 +2,18 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use charla_proto::tool::Tool;
-use charla_proto::{
-    Args, BoxFuture, Effect, FunctionDeclaration, Invocation, ToolContext, ToolError, ToolErrorKind,
-    ToolOutput,
-};
+use charla_proto::{Effect, ToolContext, ToolError, ToolErrorKind, ToolOutput};
 use globset::GlobSet;
+use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::json;
 
 use super::{Filter, LIMIT, patterns, place, shown, walk};
-use crate::args::Schema;
 use crate::files::expect_folder;
-use crate::invocation::{Prepared, Stop, read_within, reading, said};
-use crate::paths::{Place, printable};
+use crate::invocation::{Prepared, StopSignal, read_within, reading, said};
+use crate::paths::{ResolvedPath, printable};
+use crate::typed::{PreparedCall, TypedTool};
 
 /// How many paths are shown.
 const MOST_PATHS: usize = 1000;
@@ -28,64 +23,43 @@ const MOST_FOUND: usize = 100_000;
 const RECENT: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Finds files by a pattern of their path.
-pub struct Glob {
-    schema: Schema,
-}
+pub struct Glob;
 
-#[derive(Deserialize)]
-struct Wanted {
+/// What `glob` takes.
+#[derive(Deserialize, JsonSchema)]
+pub struct GlobArgs {
+    /// The pattern, relative to the folder. `*` stays in one folder, `**` goes through all.
+    #[schemars(length(min = 1))]
     pattern: String,
+    /// The folder to look in; the working folder if left out.
     dir_path: Option<String>,
+    /// Tell upper case from lower case. Default: false.
     #[serde(default)]
     case_sensitive: bool,
+    /// Leave out what .gitignore names. Default: true.
     respect_git_ignore: Option<bool>,
+    /// Leave out what .geminiignore and .charlaignore name. Default: true.
     respect_gemini_ignore: Option<bool>,
 }
 
-impl Default for Glob {
-    fn default() -> Self {
-        let schema = Schema::new(
-            "glob",
-            "Finds files by a glob pattern (`src/**/*.rs`, `*.{md,txt}`) and returns their absolute paths, recently changed ones first.",
-            json!({
-                "pattern": {"type": "string", "minLength": 1, "description": "The pattern, relative to the folder. `*` stays in one folder, `**` goes through all."},
-                "dir_path": {"type": "string", "description": "The folder to look in; the working folder if left out."},
-                "case_sensitive": {"type": "boolean", "description": "Tell upper case from lower case. Default: false."},
-                "respect_git_ignore": {"type": "boolean", "description": "Leave out what .gitignore names. Default: true."},
-                "respect_gemini_ignore": {"type": "boolean", "description": "Leave out what .geminiignore and .charlaignore name. Default: true."},
-            }),
-            &["pattern"],
-        );
-        Self { schema }
+impl TypedTool for Glob {
+    type Args = GlobArgs;
+    const NAME: &'static str = "glob";
+    const DESCRIPTION: &'static str = "Finds files by a glob pattern (`src/**/*.rs`, `*.{md,txt}`) and returns \
+their absolute paths, recently changed ones first.";
+
+    async fn prepare(&self, mut args: GlobArgs, cx: &ToolContext) -> PreparedCall {
+        let place = place(args.dir_path.take(), cx).await?;
+        let search = GlobQuery::new(&args, place)?;
+        let effects = vec![Effect::Read { path: search.place.real.clone() }];
+        let title = format!("Find {} in {}", shown(&args.pattern), search.place.title(cx));
+        let plan = reading(Self::NAME, title, effects);
+        Ok(Prepared::boxed(plan, move |cx| read_within(LIMIT, cx.cancelled, move |stop| search.run(stop))))
     }
 }
 
-impl Tool for Glob {
-    fn declaration(&self) -> &Arc<FunctionDeclaration> {
-        self.schema.declaration()
-    }
-
-    fn prepare<'a>(
-        &'a self,
-        args: Args,
-        cx: &'a ToolContext,
-    ) -> BoxFuture<'a, Result<Box<dyn Invocation>, ToolError>> {
-        Box::pin(async move {
-            let mut wanted: Wanted = self.schema.read(args)?;
-            let place = place(wanted.dir_path.take(), cx).await?;
-            let search = Search::new(&wanted, place)?;
-            let effects = vec![Effect::Read { path: search.place.real.clone() }];
-            let title = format!("Find {} in {}", shown(&wanted.pattern), search.place.title(cx));
-            let plan = reading("glob", title, effects);
-            Ok(Prepared::boxed(plan, move |cx| {
-                read_within(LIMIT, cx.cancelled, move |stop| search.run(stop))
-            }))
-        })
-    }
-}
-
-struct Search {
-    place: Place,
+struct GlobQuery {
+    place: ResolvedPath,
     /// The folder below it that the pattern names before its first wildcard.
     start: PathBuf,
     pattern: String,
@@ -93,23 +67,23 @@ struct Search {
     filter: Filter,
 }
 
-struct Found {
+struct FoundFile {
     path: PathBuf,
     changed: SystemTime,
 }
 
-impl Search {
-    fn new(wanted: &Wanted, place: Place) -> Result<Self, ToolError> {
-        let pattern = relative(&wanted.pattern, &place)?;
-        let set = patterns(&[&pattern], wanted.case_sensitive)?;
+impl GlobQuery {
+    fn new(args: &GlobArgs, place: ResolvedPath) -> Result<Self, ToolError> {
+        let pattern = relative(&args.pattern, &place)?;
+        let set = patterns(&[&pattern], args.case_sensitive)?;
         // Without regard to case `SRC/*.rs` may be meant for `src`: only a walk can tell.
-        let below = if wanted.case_sensitive { literal_folder(&pattern) } else { PathBuf::new() };
+        let below = if args.case_sensitive { literal_folder(&pattern) } else { PathBuf::new() };
         let start = place.real.join(below).components().collect();
-        let filter = Filter::new(wanted.respect_git_ignore, wanted.respect_gemini_ignore);
+        let filter = Filter::new(args.respect_git_ignore, args.respect_gemini_ignore);
         Ok(Self { place, start, pattern, set, filter })
     }
 
-    fn run(&self, stop: &Stop) -> Result<ToolOutput, ToolError> {
+    fn run(&self, stop: &StopSignal) -> Result<ToolOutput, ToolError> {
         self.place.again()?;
         expect_folder(&self.place)?;
         let mut found = Vec::new();
@@ -126,7 +100,7 @@ impl Search {
             let path = entry.path().strip_prefix(&self.place.real).unwrap_or(entry.path());
             if self.set.is_match(path) {
                 let changed = entry.metadata().ok().and_then(|data| data.modified().ok());
-                found.push(Found {
+                found.push(FoundFile {
                     path: path.to_owned(),
                     changed: changed.unwrap_or(SystemTime::UNIX_EPOCH),
                 });
@@ -142,7 +116,7 @@ impl Search {
         if no_links { &self.start } else { &self.place.real }
     }
 
-    fn in_words(&self, found: &[Found], looked_at: u64, stop: &Stop) -> ToolOutput {
+    fn in_words(&self, found: &[FoundFile], looked_at: u64, stop: &StopSignal) -> ToolOutput {
         let folder = printable(&self.place.path);
         let pattern = shown(&self.pattern);
         let mut text = match found.len() {
@@ -161,12 +135,12 @@ impl Search {
         if stop.is_late() {
             text.push_str(&format!("\n[Stopped after {} seconds: there may be more.]", LIMIT.as_secs()));
         }
-        said(text, format!("Found {} files matching {pattern}", found.len()))
+        said(text, format!("FoundFile {} files matching {pattern}", found.len()))
     }
 }
 
 /// The pattern relative to the folder searched.
-fn relative(pattern: &str, place: &Place) -> Result<String, ToolError> {
+fn relative(pattern: &str, place: &ResolvedPath) -> Result<String, ToolError> {
     if pattern.contains('\0') {
         return Err(ToolError::new(
             ToolErrorKind::InvalidArgs,
@@ -194,7 +168,7 @@ fn literal_folder(pattern: &str) -> PathBuf {
     parts.into_iter().take_while(|part| !part.contains(['*', '?', '[', '{', '\\'])).collect()
 }
 
-fn sort(found: &mut [Found], now: SystemTime) {
+fn sort(found: &mut [FoundFile], now: SystemTime) {
     let is_recent = |changed: SystemTime| now.duration_since(changed).is_ok_and(|age| age < RECENT);
     found.sort_by(|a, b| match (is_recent(a.changed), is_recent(b.changed)) {
         (true, true) => b.changed.cmp(&a.changed).then_with(|| a.path.cmp(&b.path)),

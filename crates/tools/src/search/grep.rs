@@ -2,27 +2,22 @@
 
 use std::io;
 use std::path::Path;
-use std::sync::Arc;
 
-use charla_proto::tool::Tool;
-use charla_proto::{
-    Args, BoxFuture, Effect, FunctionDeclaration, Invocation, ToolContext, ToolError, ToolErrorKind,
-    ToolOutput, looks_secret,
-};
+use charla_proto::{Effect, ToolContext, ToolError, ToolErrorKind, ToolOutput, looks_secret};
 use globset::GlobSet;
 use grep_matcher::{LineTerminator, Matcher};
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{
     BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkContextKind, SinkMatch,
 };
+use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::json;
 
 use super::report::{FileMatches, Line, Report};
 use super::{Filter, LIMIT, LONGEST_PATTERN, name_patterns, place, shown, walk};
-use crate::args::Schema;
-use crate::invocation::{Prepared, Stop, read_within, reading};
-use crate::paths::{Kind, Place, missing, open_regular, special};
+use crate::invocation::{Prepared, StopSignal, read_within, reading};
+use crate::paths::{FileKind, ResolvedPath, missing, open_regular, special};
+use crate::typed::{PreparedCall, TypedTool};
 
 /// How many matches are shown unless told otherwise.
 const MATCHES: usize = 100;
@@ -34,133 +29,113 @@ const MOST_CONTEXT: usize = 200;
 const MOST_LINE_BYTES: usize = 32 << 20;
 
 /// Finds text in files by a regular expression.
-pub struct GrepSearch {
-    schema: Schema,
-}
+pub struct GrepSearch;
 
-#[derive(Deserialize)]
-struct Wanted {
+/// What `grep_search` takes.
+#[derive(Deserialize, JsonSchema)]
+pub struct GrepSearchArgs {
+    /// The regular expression, or plain text with fixed_strings.
+    #[schemars(length(min = 1))]
     pattern: String,
+    /// The folder or file to search; the working folder if left out.
     dir_path: Option<String>,
+    /// A glob of the files to search (`*.rs`, `src/**`).
     include_pattern: Option<String>,
+    /// A regular expression; matching lines that match it too are left out.
     exclude_pattern: Option<String>,
+    /// Return only the names of the files with matches.
     #[serde(default)]
     names_only: bool,
+    /// The most matches from one file.
+    #[schemars(range(min = 1))]
     max_matches_per_file: Option<usize>,
+    /// The most matches altogether. Default: 100.
+    #[schemars(range(min = 1))]
     total_max_matches: Option<usize>,
+    /// Tell upper case from lower case. Default: false.
     #[serde(default)]
     case_sensitive: bool,
+    /// Take the pattern as plain text. Default: false.
     #[serde(default)]
     fixed_strings: bool,
+    /// Lines to show before and after each match.
     context: Option<usize>,
+    /// Lines to show after each match.
     after: Option<usize>,
+    /// Lines to show before each match.
     before: Option<usize>,
+    /// Search ignored files too. Default: false.
     #[serde(default)]
     no_ignore: bool,
 }
 
-impl Default for GrepSearch {
-    fn default() -> Self {
-        let count = |words: &str| json!({"type": "integer", "minimum": 0, "description": words});
-        let schema = Schema::new(
-            "grep_search",
-            "Finds lines in files by a regular expression (Rust syntax, line by line) and returns them with their line numbers. Binary and ignored files are left out.",
-            json!({
-                "pattern": {"type": "string", "minLength": 1, "description": "The regular expression, or plain text with fixed_strings."},
-                "dir_path": {"type": "string", "description": "The folder or file to search; the working folder if left out."},
-                "include_pattern": {"type": "string", "description": "A glob of the files to search (`*.rs`, `src/**`)."},
-                "exclude_pattern": {"type": "string", "description": "A regular expression; matching lines that match it too are left out."},
-                "names_only": {"type": "boolean", "description": "Return only the names of the files with matches."},
-                "max_matches_per_file": {"type": "integer", "minimum": 1, "description": "The most matches from one file."},
-                "total_max_matches": {"type": "integer", "minimum": 1, "description": "The most matches altogether. Default: 100."},
-                "case_sensitive": {"type": "boolean", "description": "Tell upper case from lower case. Default: false."},
-                "fixed_strings": {"type": "boolean", "description": "Take the pattern as plain text. Default: false."},
-                "context": count("Lines to show before and after each match."),
-                "after": count("Lines to show after each match."),
-                "before": count("Lines to show before each match."),
-                "no_ignore": {"type": "boolean", "description": "Search ignored files too. Default: false."},
-            }),
-            &["pattern"],
-        );
-        Self { schema }
+impl TypedTool for GrepSearch {
+    type Args = GrepSearchArgs;
+    const NAME: &'static str = "grep_search";
+    const DESCRIPTION: &'static str = "Finds lines in files by a regular expression (Rust syntax, line by line) \
+and returns them with their line numbers. Binary and ignored files are left out.";
+
+    async fn prepare(&self, mut args: GrepSearchArgs, cx: &ToolContext) -> PreparedCall {
+        let place = place(args.dir_path.take(), cx).await?;
+        let search = GrepQuery::new(args, place)?;
+        let effects = vec![Effect::Read { path: search.place.real.clone() }];
+        let title = format!("Search {} for {}", search.place.title(cx), shown(&search.args.pattern));
+        let plan = reading(Self::NAME, title, effects);
+        Ok(Prepared::boxed(plan, move |cx| read_within(LIMIT, cx.cancelled, move |stop| search.run(stop))))
     }
 }
 
-impl Tool for GrepSearch {
-    fn declaration(&self) -> &Arc<FunctionDeclaration> {
-        self.schema.declaration()
-    }
-
-    fn prepare<'a>(
-        &'a self,
-        args: Args,
-        cx: &'a ToolContext,
-    ) -> BoxFuture<'a, Result<Box<dyn Invocation>, ToolError>> {
-        Box::pin(async move {
-            let mut wanted: Wanted = self.schema.read(args)?;
-            let place = place(wanted.dir_path.take(), cx).await?;
-            let search = Search::new(wanted, place)?;
-            let effects = vec![Effect::Read { path: search.place.real.clone() }];
-            let title = format!("Search {} for {}", search.place.title(cx), shown(&search.wanted.pattern));
-            let plan = reading("grep_search", title, effects);
-            Ok(Prepared::boxed(plan, move |cx| {
-                read_within(LIMIT, cx.cancelled, move |stop| search.run(stop))
-            }))
-        })
-    }
-}
-
-struct Search {
-    place: Place,
-    wanted: Wanted,
+struct GrepQuery {
+    place: ResolvedPath,
+    args: GrepSearchArgs,
     matcher: RegexMatcher,
     excluded: Option<RegexMatcher>,
     included: Option<GlobSet>,
 }
 
-impl Search {
-    fn new(wanted: Wanted, place: Place) -> Result<Self, ToolError> {
-        let matcher = matcher(&wanted.pattern, wanted.case_sensitive, wanted.fixed_strings)?;
-        let excluded = wanted.exclude_pattern.as_deref().filter(|pattern| !pattern.is_empty());
+impl GrepQuery {
+    fn new(args: GrepSearchArgs, place: ResolvedPath) -> Result<Self, ToolError> {
+        let matcher = matcher(&args.pattern, args.case_sensitive, args.fixed_strings)?;
+        let excluded = args.exclude_pattern.as_deref().filter(|pattern| !pattern.is_empty());
         let excluded =
-            excluded.map(|pattern| self::matcher(pattern, wanted.case_sensitive, false)).transpose()?;
-        let included = name_patterns(wanted.include_pattern.as_deref())?;
-        Ok(Self { place, wanted, matcher, excluded, included })
+            excluded.map(|pattern| self::matcher(pattern, args.case_sensitive, false)).transpose()?;
+        let included = name_patterns(args.include_pattern.as_deref())?;
+        Ok(Self { place, args, matcher, excluded, included })
     }
 
-    fn run(&self, stop: &Stop) -> Result<ToolOutput, ToolError> {
+    fn run(&self, stop: &StopSignal) -> Result<ToolOutput, ToolError> {
         self.place.again()?;
         let (before, after) = self.context();
         let mut report = Report::default();
         match self.place.kind()? {
-            Kind::Missing => return Err(missing(&self.place.path)),
-            Kind::Special(what) => return Err(special(&self.place.path, what)),
-            Kind::File { .. } => {
+            FileKind::Missing => return Err(missing(&self.place.path)),
+            FileKind::Special(what) => return Err(special(&self.place.path, what)),
+            FileKind::File { .. } => {
                 let name = self.place.real.file_name().map(Path::new).unwrap_or(&self.place.real);
                 self.search(&self.place.real, name, before, after, &mut report, stop);
             }
-            Kind::Directory => self.search_folder(before, after, &mut report, stop),
+            FileKind::Directory => self.search_folder(before, after, &mut report, stop),
         }
-        if before == 0 && after == 0 && self.wanted.context.is_none() && !self.wanted.names_only {
+        if before == 0 && after == 0 && self.args.context.is_none() && !self.args.names_only {
             self.widen(&mut report, stop);
         }
         report.late = stop.is_late();
-        Ok(report.in_words(&self.place, &shown(&self.wanted.pattern), self.wanted.names_only))
+        Ok(report.in_words(&self.place, &shown(&self.args.pattern), self.args.names_only))
     }
 
     /// Lines before and after each match.
     fn context(&self) -> (usize, usize) {
-        let both = self.wanted.context.unwrap_or(0);
+        let both = self.args.context.unwrap_or(0);
         let lines = |own: Option<usize>| own.unwrap_or(both).min(MOST_CONTEXT);
-        (lines(self.wanted.before), lines(self.wanted.after))
+        (lines(self.args.before), lines(self.args.after))
     }
 
     fn most(&self) -> usize {
-        self.wanted.total_max_matches.unwrap_or(MATCHES).min(MOST_MATCHES)
+        self.args.total_max_matches.unwrap_or(MATCHES).min(MOST_MATCHES)
     }
 
-    fn search_folder(&self, before: usize, after: usize, report: &mut Report, stop: &Stop) {
-        let filter = Filter::new(Some(!self.wanted.no_ignore), Some(!self.wanted.no_ignore));
+    fn search_folder(&self, before: usize, after: usize, report: &mut Report, stop: &StopSignal) {
+        let filter = Filter::new(Some(!self.args.no_ignore), Some(!self.args.no_ignore));
         for entry in walk(&self.place.real, &filter).build() {
             if stop.now() || report.capped {
                 return;
@@ -188,14 +163,14 @@ impl Search {
         before: usize,
         after: usize,
         report: &mut Report,
-        stop: &Stop,
+        stop: &StopSignal,
     ) {
         let left = self.most().saturating_sub(report.matches);
-        let per_file = self.wanted.max_matches_per_file.unwrap_or(usize::MAX);
+        let per_file = self.args.max_matches_per_file.unwrap_or(usize::MAX);
         let mut sink = Collector {
             search: self,
             stop,
-            most: if self.wanted.names_only { 1 } else { left.min(per_file) },
+            most: if self.args.names_only { 1 } else { left.min(per_file) },
             matches: 0,
             more: false,
             lines: Vec::new(),
@@ -218,11 +193,11 @@ impl Search {
             report.files.push(FileMatches { name: name.to_owned(), matches, lines });
         }
         report.capped |= report.matches >= self.most();
-        report.cut_files += usize::from(more && !self.wanted.names_only && matches >= per_file);
+        report.cut_files += usize::from(more && !self.args.names_only && matches >= per_file);
     }
 
     /// With very few matches, shows what is around them: it saves the model from reading the files.
-    fn widen(&self, report: &mut Report, stop: &Stop) {
+    fn widen(&self, report: &mut Report, stop: &StopSignal) {
         let around = match report.matches {
             1 => 50,
             2 | 3 => 15,
@@ -262,8 +237,8 @@ fn matcher(pattern: &str, case_sensitive: bool, fixed: bool) -> Result<RegexMatc
 }
 
 struct Collector<'a> {
-    search: &'a Search,
-    stop: &'a Stop,
+    search: &'a GrepQuery,
+    stop: &'a StopSignal,
     most: usize,
     matches: usize,
     /// There are matches beyond the most.
@@ -293,11 +268,11 @@ impl Sink for Collector<'_> {
         }
         self.matches += 1;
         self.push(found.line_number(), found.bytes(), true);
-        Ok(!self.stop.now() && !self.search.wanted.names_only)
+        Ok(!self.stop.now() && !self.search.args.names_only)
     }
 
     fn context(&mut self, _: &Searcher, context: &SinkContext<'_>) -> Result<bool, io::Error> {
-        // Once the most is reached only what follows the last match is still wanted.
+        // Once the most is reached only what follows the last match is still args.
         if self.matches >= self.most && *context.kind() == SinkContextKind::Before {
             self.more = true;
             return Ok(false);

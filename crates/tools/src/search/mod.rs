@@ -10,11 +10,11 @@ use std::time::Duration;
 use charla_proto::{ToolContext, ToolError, ToolErrorKind};
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use ignore::WalkBuilder;
+use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
 
 use crate::invocation::check;
-use crate::paths::Place;
+use crate::paths::ResolvedPath;
 
 pub use glob::Glob;
 pub use grep::GrepSearch;
@@ -25,10 +25,10 @@ const LONGEST_PATTERN: usize = 10_000;
 const LIMIT: Duration = Duration::from_secs(30);
 
 /// The folder that a call names; the working folder when it names none.
-async fn place(given: Option<String>, cx: &ToolContext) -> Result<Place, ToolError> {
+async fn place(given: Option<String>, cx: &ToolContext) -> Result<ResolvedPath, ToolError> {
     let given = given.filter(|path| !path.is_empty());
     let context = cx.clone();
-    check(move || Place::resolve(given.as_deref().unwrap_or("."), &context)).await
+    check(move || ResolvedPath::resolve(given.as_deref().unwrap_or("."), &context)).await
 }
 
 /// A pattern as a person is shown it.
@@ -38,12 +38,12 @@ fn shown(pattern: &str) -> String {
 }
 
 /// Which ignore files count.
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(default)]
-pub(crate) struct Filter {
-    /// `.gitignore` and what belongs to it.
+pub struct Filter {
+    /// Leave out what .gitignore names.
     respect_git_ignore: bool,
-    /// `.geminiignore` and `.charlaignore`.
+    /// Leave out what .geminiignore and .charlaignore name.
     respect_gemini_ignore: bool,
 }
 
@@ -57,18 +57,6 @@ impl Filter {
     pub(crate) fn new(git: Option<bool>, own: Option<bool>) -> Self {
         Self { respect_git_ignore: git.unwrap_or(true), respect_gemini_ignore: own.unwrap_or(true) }
     }
-}
-
-/// The schema of a [`Filter`].
-pub(crate) fn filter_schema() -> Value {
-    json!({
-        "type": "object",
-        "description": "Which ignore files count; all do unless told otherwise.",
-        "properties": {
-            "respect_git_ignore": {"type": "boolean", "description": "Leave out what .gitignore names."},
-            "respect_gemini_ignore": {"type": "boolean", "description": "Leave out what .geminiignore and .charlaignore name."},
-        },
-    })
 }
 
 /// A walk through a folder: in order, hidden files included, links not followed (so it never leaves the

@@ -7,7 +7,7 @@ use charla_proto::ToolOutput;
 use super::LIMIT;
 use crate::files::MOST_LINE_CHARS;
 use crate::invocation::said;
-use crate::paths::{Place, printable};
+use crate::paths::{ResolvedPath, printable};
 use crate::truncate;
 
 /// How much is shown altogether.
@@ -52,7 +52,7 @@ pub(super) struct Report {
 }
 
 impl Report {
-    pub(super) fn in_words(&self, place: &Place, pattern: &str, names_only: bool) -> ToolOutput {
+    pub(super) fn in_words(&self, place: &ResolvedPath, pattern: &str, names_only: bool) -> ToolOutput {
         let folder = printable(&place.path);
         let count = self.files.len();
         let mut text = match (count, names_only) {

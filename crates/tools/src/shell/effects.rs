@@ -4,7 +4,7 @@ use std::path::{Component, Path, PathBuf};
 
 use charla_proto::{Effect, Word};
 
-use super::Place;
+use super::ShellContext;
 use super::expand::{expand, value};
 use super::syntax::{Assignment, Link, Node, RawWord, Redirect, RedirectKind, Script, Simple};
 use super::variables::{SECRET_VARIABLE, names_secret};
@@ -15,10 +15,10 @@ const MAX_FOLDERS: usize = 8;
 /// Builtins whose arguments are assignments.
 const DECLARATIONS: [&str; 5] = ["export", "declare", "typeset", "local", "readonly"];
 
-pub(super) fn walk(script: &Script, place: &Place) -> Vec<Effect> {
+pub(super) fn walk(script: &Script, context: &ShellContext) -> Vec<Effect> {
     let mut walk = Walk {
-        home: place.home.as_ref().map(|home| home.to_string_lossy().into_owned()),
-        folders: vec![place.cwd.clone()],
+        home: context.home.as_ref().map(|home| home.to_string_lossy().into_owned()),
+        folders: vec![context.cwd.clone()],
         effects: Vec::new(),
         depth: 0,
     };

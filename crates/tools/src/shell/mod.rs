@@ -43,15 +43,15 @@ const MAX_EFFECTS: usize = 1000;
 
 /// Where a command line would run.
 #[derive(Clone, Debug, Default)]
-pub struct Place {
+pub struct ShellContext {
     /// The folder it starts in.
     pub cwd: PathBuf,
     /// What `~` stands for, if that is known.
     pub home: Option<PathBuf>,
 }
 
-/// Everything `command` would do when bash runs it in `place`, in the order it would happen.
-pub fn effects(command: &str, place: &Place) -> Vec<Effect> {
+/// Everything `command` would do when bash runs it in `context`, in the order it would happen.
+pub fn effects(command: &str, context: &ShellContext) -> Vec<Effect> {
     let mut found = Vec::new();
     if let Some(trouble) = unicode::suspicious(command) {
         found.push(unclear(trouble));
@@ -59,7 +59,7 @@ pub fn effects(command: &str, place: &Place) -> Vec<Effect> {
     match parse(command, 0) {
         Ok((script, notes)) => {
             found.extend(notes.into_iter().map(unclear));
-            found.extend(effects::walk(&script, place));
+            found.extend(effects::walk(&script, context));
         }
         Err(trouble) => found.push(unclear(trouble)),
     }
@@ -72,15 +72,15 @@ pub fn effects(command: &str, place: &Place) -> Vec<Effect> {
 }
 
 /// The plan of a shell command under the tool name every front end knows.
-pub fn plan(command: &str, place: &Place) -> Plan {
+pub fn plan(command: &str, context: &ShellContext) -> Plan {
     let mut args = charla_proto::Args::new();
     args.insert("command".into(), command.into());
     Plan {
         tool: "run_shell_command".into(),
         args,
         title: command.lines().next().unwrap_or_default().to_owned(),
-        effects: effects(command, place),
-        preview: Preview::Command { command: command.to_owned(), cwd: place.cwd.clone() },
+        effects: effects(command, context),
+        preview: Preview::Command { command: command.to_owned(), cwd: context.cwd.clone() },
         lane: Lane::Exclusive,
     }
 }

@@ -12,19 +12,19 @@ mod rate;
 
 use std::sync::{Arc, OnceLock};
 
-use charla_proto::tool::Tool;
 use charla_proto::{
-    Args, BoxFuture, Display, Effect, FunctionDeclaration, Invocation, Lane, Part, Plan, Preview, RunContext,
-    ToolContext, ToolError, ToolErrorKind, ToolOutput,
+    Display, Effect, Part, Plan, Preview, RunContext, ToolContext, ToolError, ToolErrorKind, ToolOutput,
 };
 use futures_util::StreamExt;
 use futures_util::stream;
 use reqwest::redirect::Policy;
 use reqwest::{Client, ClientBuilder, Url};
+use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::json;
 
-use crate::args::{Schema, invalid};
+use crate::args::invalid;
+use crate::invocation::{Prepared, reading};
+use crate::typed::{PreparedCall, TypedTool};
 use address::{Gate, PublicResolver};
 use rate::Rates;
 
@@ -43,7 +43,6 @@ instructions in them.";
 
 /// Fetches pages.
 pub struct WebFetch {
-    schema: Schema,
     client: OnceLock<Client>,
     builder: Box<Builder>,
     gate: Gate,
@@ -53,9 +52,12 @@ pub struct WebFetch {
 /// Makes the client's builder when the first page is fetched.
 type Builder = dyn Fn() -> Result<ClientBuilder, String> + Send + Sync;
 
-#[derive(Deserialize)]
-struct Wanted {
+/// What `web_fetch` takes.
+#[derive(Deserialize, JsonSchema)]
+pub struct WebFetchArgs {
+    /// What you want to know, with the addresses (up to 20) to look at.
     prompt: Option<String>,
+    /// One address, instead of a prompt.
     url: Option<String>,
 }
 
@@ -76,15 +78,7 @@ impl WebFetch {
     }
 
     fn build(builder: Box<Builder>, gate: Gate) -> Self {
-        let properties = json!({
-            "prompt": {
-                "type": "string",
-                "description": "What you want to know, with the addresses (up to 20) to look at."
-            },
-            "url": { "type": "string", "description": "One address, instead of a prompt." }
-        });
-        let schema = Schema::new("web_fetch", DESCRIPTION, properties, &[]);
-        Self { schema, client: OnceLock::new(), builder, gate, rates: Arc::default() }
+        Self { client: OnceLock::new(), builder, gate, rates: Arc::default() }
     }
 
     fn client(&self) -> Result<Client, ToolError> {
@@ -101,18 +95,12 @@ impl WebFetch {
         Ok(self.client.get_or_init(|| client).clone())
     }
 
-    fn check(&self, args: Args) -> Result<Fetching, ToolError> {
-        let wanted: Wanted = self.schema.read(args)?;
-        let text = match (wanted.prompt, wanted.url) {
-            (Some(prompt), None) => prompt,
-            (None, Some(url)) => url,
-            (Some(prompt), Some(url)) => format!("{prompt} {url}"),
-            (None, None) => return Err(invalid("give `prompt` or `url`")),
-        };
+    /// The addresses to fetch; none is private or local.
+    fn addresses(&self, text: &str) -> Result<Vec<Url>, ToolError> {
         if text.len() > LONGEST_PROMPT {
             return Err(invalid(format_args!("it is longer than {LONGEST_PROMPT} bytes")));
         }
-        let (urls, broken) = links::find(&text);
+        let (urls, broken) = links::find(text);
         if !broken.is_empty() {
             return Err(invalid(format_args!("not an address: {}", broken.join("; "))));
         }
@@ -131,72 +119,55 @@ impl WebFetch {
                 ToolError::new(ToolErrorKind::ForbiddenAddress, format!("{url} is not fetched: {refusal}."))
             })?;
         }
-        let plan = self.plan(&text, &urls);
-        Ok(Fetching { plan, urls, client: self.client()?, gate: self.gate, rates: self.rates.clone() })
+        Ok(urls)
     }
+}
 
-    fn plan(&self, text: &str, urls: &[Url]) -> Plan {
-        let mut hosts: Vec<&str> = urls.iter().filter_map(Url::host_str).collect();
-        hosts.dedup();
-        let list: Vec<String> = urls.iter().map(|url| format!("- {url}")).collect();
-        Plan {
-            tool: self.schema.declaration().name.clone(),
-            args: charla_proto::Args::new(),
-            title: format!("Fetch from {}", hosts.join(", ")),
-            effects: hosts.into_iter().map(|host| Effect::Net { host: host.to_owned() }).collect(),
-            preview: Preview::Text { text: format!("{text}\n\nFetches:\n{}", list.join("\n")) },
-            lane: Lane::Shared,
+fn plan(text: &str, urls: &[Url]) -> Plan {
+    let mut hosts: Vec<&str> = urls.iter().filter_map(Url::host_str).collect();
+    hosts.dedup();
+    let list: Vec<String> = urls.iter().map(|url| format!("- {url}")).collect();
+    let title = format!("Fetch from {}", hosts.join(", "));
+    let effects = hosts.into_iter().map(|host| Effect::Net { host: host.to_owned() }).collect();
+    let preview = Preview::Text { text: format!("{text}\n\nFetches:\n{}", list.join("\n")) };
+    Plan { preview, ..reading(WebFetch::NAME, title, effects) }
+}
+
+impl TypedTool for WebFetch {
+    type Args = WebFetchArgs;
+    const NAME: &'static str = "web_fetch";
+    const DESCRIPTION: &'static str = DESCRIPTION;
+
+    async fn prepare(&self, args: WebFetchArgs, _: &ToolContext) -> PreparedCall {
+        let text = match (args.prompt, args.url) {
+            (Some(prompt), None) => prompt,
+            (None, Some(url)) => url,
+            (Some(prompt), Some(url)) => format!("{prompt} {url}"),
+            (None, None) => return Err(invalid("give `prompt` or `url`")),
+        };
+        let urls = self.addresses(&text)?;
+        let plan = plan(&text, &urls);
+        let (client, gate, rates) = (self.client()?, self.gate, self.rates.clone());
+        Ok(Prepared::boxed(plan, move |cx| fetch(urls, client, gate, rates, cx)))
+    }
+}
+
+async fn fetch(urls: Vec<Url>, client: Client, gate: Gate, rates: Arc<Rates>, cx: RunContext) -> ToolOutput {
+    let fetches = urls.into_iter().map(|url| {
+        let (client, rates) = (client.clone(), rates.clone());
+        async move { (url.clone(), page::fetch(&client, gate, &rates, url).await) }
+    });
+    tokio::select! {
+        pages = stream::iter(fetches).buffered(AT_ONCE).collect::<Vec<_>>() => output(pages),
+        () = cx.cancelled => {
+            let message = "Cancelled by the user. Nothing was fetched.";
+            ToolOutput::failed(ToolError::new(ToolErrorKind::Cancelled, message))
         }
     }
 }
 
-impl Tool for WebFetch {
-    fn declaration(&self) -> &Arc<FunctionDeclaration> {
-        self.schema.declaration()
-    }
-
-    fn prepare<'a>(
-        &'a self,
-        args: Args,
-        _cx: &'a ToolContext,
-    ) -> BoxFuture<'a, Result<Box<dyn Invocation>, ToolError>> {
-        Box::pin(async move { self.check(args).map(|fetching| Box::new(fetching) as Box<dyn Invocation>) })
-    }
-}
-
-struct Fetching {
-    plan: Plan,
-    urls: Vec<Url>,
-    client: Client,
-    gate: Gate,
-    rates: Arc<Rates>,
-}
-
-impl Invocation for Fetching {
-    fn plan(&self) -> &Plan {
-        &self.plan
-    }
-
-    fn run(self: Box<Self>, cx: RunContext) -> BoxFuture<'static, ToolOutput> {
-        Box::pin(async move {
-            let Fetching { urls, client, gate, rates, .. } = *self;
-            let fetches = urls.into_iter().map(|url| {
-                let (client, rates) = (client.clone(), rates.clone());
-                async move { (url.clone(), page::fetch(&client, gate, &rates, url).await) }
-            });
-            tokio::select! {
-                pages = stream::iter(fetches).buffered(AT_ONCE).collect::<Vec<_>>() => told(pages),
-                () = cx.cancelled => {
-                    let error = ToolError::new(ToolErrorKind::Cancelled, "Cancelled by the user. Nothing was fetched.");
-                    ToolOutput::failed(error)
-                }
-            }
-        })
-    }
-}
-
 /// The pages, marked as what they are; an error when there is none.
-fn told(pages: Vec<(Url, Result<String, String>)>) -> ToolOutput {
+fn output(pages: Vec<(Url, Result<String, String>)>) -> ToolOutput {
     let (good, bad): (Vec<_>, Vec<_>) = pages.into_iter().partition(|(_, page)| page.is_ok());
     let problems: Vec<String> = bad
         .iter()

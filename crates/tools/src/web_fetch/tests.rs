@@ -1,8 +1,10 @@
-use serde_json::Value;
+use charla_proto::tool::Tool;
+use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
 use super::*;
+use crate::typed::Typed;
 
 fn builder() -> ClientBuilder {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -15,7 +17,7 @@ fn builder() -> ClientBuilder {
 }
 
 /// Answers every request by its path.
-async fn server(answer: fn(&str) -> String) -> (u16, WebFetch) {
+async fn server(answer: fn(&str) -> String) -> (u16, Typed<WebFetch>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
     tokio::spawn(async move {
@@ -34,7 +36,7 @@ async fn server(answer: fn(&str) -> String) -> (u16, WebFetch) {
             });
         }
     });
-    (port, WebFetch::with_loopback_port(|| Ok(builder()), port))
+    (port, Typed::new(WebFetch::with_loopback_port(|| Ok(builder()), port)))
 }
 
 fn page(kind: &str, body: &str) -> String {
@@ -68,7 +70,7 @@ fn site(path: &str) -> String {
     }
 }
 
-async fn call(tool: &WebFetch, args: Value) -> ToolOutput {
+async fn call(tool: &Typed<WebFetch>, args: Value) -> ToolOutput {
     let args = args.as_object().cloned().unwrap_or_default();
     let cx = RunContext { cancelled: Box::pin(std::future::pending()), live: Box::new(|_| {}) };
     match tool.prepare(args, &ToolContext::default()).await {
@@ -172,7 +174,7 @@ async fn cancelling_does_not_wait_for_the_server() {
 
 #[tokio::test]
 async fn the_plan_names_every_host_and_address() {
-    let tool = WebFetch::new(|| Ok(builder()));
+    let tool = Typed::new(WebFetch::new(|| Ok(builder())));
     let args = json!({ "prompt": "Read https://a.example/x and https://b.example/y" });
     let invocation = tool.prepare(args.as_object().cloned().unwrap(), &ToolContext::default()).await;
     let plan = invocation.unwrap_or_else(|error| panic!("{error}")).plan().clone();
@@ -184,7 +186,7 @@ async fn the_plan_names_every_host_and_address() {
 
 #[tokio::test]
 async fn hostile_arguments_are_refused_in_words() {
-    let tool = WebFetch::new(|| Ok(builder()));
+    let tool = Typed::new(WebFetch::new(|| Ok(builder())));
     let many: String = (0..21).map(|number| format!("https://example.com/{number} ")).collect();
     let cases = [
         (json!({}), ToolErrorKind::InvalidArgs, "give `prompt` or `url`"),

@@ -1,7 +1,7 @@
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
-use charla_proto::{Effect, Lane, Preview, Snapshots, ToolErrorKind};
+use charla_proto::{Display, Effect, FileLines, Lane, Preview, Snapshots, Todo, TodoStatus, ToolErrorKind};
 use serde_json::json;
 
 use crate::bench::{Bench, run, words};
@@ -20,6 +20,25 @@ async fn a_new_file_is_written_with_its_folders() {
     assert_eq!(change.before, None);
     assert_eq!(bench.kept.load(change.after.as_ref().unwrap()).unwrap(), b"hello");
     assert_eq!(fs::metadata(bench.root.join("a/b/c.txt")).unwrap().permissions().mode() & 0o600, 0o600);
+}
+
+#[tokio::test]
+async fn a_person_is_shown_what_was_changed_read_or_planned() {
+    let bench = Bench::new();
+    bench.write("a.txt", "one\ntwo\n");
+    let path = bench.root.join("a.txt");
+    let shown = async |tool, args| bench.run(tool, args).await.display.unwrap();
+    let read = json!({"file_path": "a.txt", "start_line": 2});
+    let lines = Some(FileLines { first: 2, last: 2, total: 2 });
+    assert_eq!(shown("read_file", read).await, Display::File { path: path.clone(), lines });
+    let edit = json!({"file_path": "a.txt", "old_string": "two", "new_string": "2"});
+    let display = shown("replace", edit).await;
+    let Display::Diff { path: changed, diff } = &display else { panic!("{display:?}") };
+    assert!(*changed == path && diff.contains("-two\n+2\n"), "{display:?}");
+    let todo = json!({"description": "test it", "status": "pending"});
+    let display = shown("write_todos", json!({"todos": [todo]})).await;
+    let todo = Todo { description: "test it".to_owned(), status: TodoStatus::Pending };
+    assert_eq!(display, Display::Todos { items: vec![todo] });
 }
 
 #[tokio::test]

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use charla_proto::{Effect, Word};
-use charla_tools::shell::{self, Place};
+use charla_tools::shell::{self, ShellContext};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
@@ -33,8 +33,8 @@ impl Bash {
         Bash { folder, lines: Cell::new(0) }
     }
 
-    fn place(&self) -> Place {
-        Place { cwd: self.folder.path().join("empty"), home: Some(PathBuf::from("/home/user")) }
+    fn place(&self) -> ShellContext {
+        ShellContext { cwd: self.folder.path().join("empty"), home: Some(PathBuf::from("/home/user")) }
     }
 
     /// The arguments of each run of the stub, in order.
@@ -74,7 +74,7 @@ fn standing_for(word: &str) -> String {
 }
 
 /// The words of each run of `w` as the reader sees them; absent when the line is unclear to it.
-fn read(line: &str, place: &Place) -> Option<Vec<Vec<Word>>> {
+fn read(line: &str, place: &ShellContext) -> Option<Vec<Vec<Word>>> {
     let mut runs = Vec::new();
     for effect in shell::effects(line, place) {
         match effect {

@@ -10,13 +10,13 @@ mod reading;
 use std::path::PathBuf;
 
 use charla_core::policy::{RuleBook, RuleFile, Scope, Tier};
-use charla_tools::shell::Place;
+use charla_tools::shell::ShellContext;
 
 /// The workspace of these tests.
 const PROJECT: &str = "/home/user/project";
 
-fn place() -> Place {
-    Place { cwd: PathBuf::from(PROJECT), home: Some(PathBuf::from("/home/user")) }
+fn place() -> ShellContext {
+    ShellContext { cwd: PathBuf::from(PROJECT), home: Some(PathBuf::from("/home/user")) }
 }
 
 fn scope() -> Scope {

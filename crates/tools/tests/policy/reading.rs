@@ -124,7 +124,7 @@ fn links_and_nested_repositories_are_found_on_the_disk() {
     std::os::unix::fs::symlink("/etc", root.join("out")).unwrap();
     std::os::unix::fs::symlink(".env", root.join("notes")).unwrap();
     let on_disk = |line: &str| {
-        let place = shell::Place { cwd: root.clone(), home: None };
+        let place = shell::ShellContext { cwd: root.clone(), home: None };
         let mut effects = shell::effects(line, &place);
         let before = effects.len();
         shell::look_at_disk(&mut effects, std::slice::from_ref(&root));

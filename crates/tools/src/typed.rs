@@ -1,0 +1,136 @@
+//! Tools whose arguments are a type: the type is the one declaration of what a tool takes.
+
+use std::sync::Arc;
+
+use charla_proto::tool::Tool;
+use charla_proto::{Args, BoxFuture, FunctionDeclaration, Invocation, ToolContext, ToolError};
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+use schemars::transform::RecursiveTransform;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use crate::args::Schema;
+
+/// A call that was checked, or why it cannot be made.
+pub type PreparedCall = Result<Box<dyn Invocation>, ToolError>;
+
+/// A tool that takes its arguments as a type. [`Typed`] makes a [`Tool`] of it.
+pub trait TypedTool: Send + Sync + 'static {
+    /// What it takes. The schema is derived from it, and its doc comments are what the model reads.
+    type Args: DeserializeOwned + JsonSchema + Send;
+
+    /// Its name.
+    const NAME: &'static str;
+
+    /// What it does and when to use it, for the model.
+    const DESCRIPTION: &'static str;
+
+    /// Says what would happen. The arguments fit the schema; has no side effects.
+    fn prepare(&self, args: Self::Args, cx: &ToolContext) -> impl Future<Output = PreparedCall> + Send;
+}
+
+/// A [`TypedTool`] as a [`Tool`]: checks what a model gives before the tool sees it.
+pub struct Typed<T> {
+    tool: T,
+    schema: Schema,
+}
+
+impl<T: TypedTool> Typed<T> {
+    /// This tool.
+    pub fn new(tool: T) -> Self {
+        let declaration = FunctionDeclaration {
+            name: T::NAME.to_owned(),
+            description: T::DESCRIPTION.to_owned(),
+            parameters_json_schema: parameters::<T::Args>(),
+            ..FunctionDeclaration::default()
+        };
+        Self { tool, schema: Schema::new(declaration) }
+    }
+}
+
+impl<T: TypedTool> Tool for Typed<T> {
+    fn declaration(&self) -> &Arc<FunctionDeclaration> {
+        self.schema.declaration()
+    }
+
+    fn prepare<'a>(&'a self, args: Args, cx: &'a ToolContext) -> BoxFuture<'a, PreparedCall> {
+        Box::pin(async move { self.tool.prepare(self.schema.read(args)?, cx).await })
+    }
+}
+
+/// The schema of an object with the fields of `T` and no others.
+fn parameters<T: JsonSchema>() -> Value {
+    let settings = SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
+    let generator = settings.with_transform(RecursiveTransform(plain)).into_generator();
+    let mut schema = generator.into_root_schema_for::<T>().to_value();
+    let mut take = |key: &str| schema.get_mut(key).map(Value::take);
+    let properties = take("properties").unwrap_or_else(|| json!({}));
+    let required = take("required").unwrap_or_else(|| json!([]));
+    json!({ "type": "object", "properties": properties, "required": required, "additionalProperties": false })
+}
+
+/// Leaves what every provider understands: an optional field may be left out, so it need not take null too.
+fn plain(schema: &mut schemars::Schema) {
+    let Some(fields) = schema.as_object_mut() else { return };
+    fields.retain(|key, _| !["format", "default"].contains(&key.as_str()));
+    if let Some(types) = fields.get_mut("type")
+        && let Some([one, null]) = types.as_array().map(Vec::as_slice)
+        && null == "null"
+    {
+        *types = one.clone();
+    }
+    if let Some(Value::String(words)) = fields.get_mut("description") {
+        *words = words.replace('\n', " ");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+
+    use super::*;
+
+    #[derive(Deserialize, JsonSchema)]
+    #[expect(dead_code, reason = "only its schema is looked at")]
+    struct BuildArgs {
+        /// What to build,
+        /// by name.
+        #[schemars(length(min = 1))]
+        target: String,
+        /// How many at once.
+        #[schemars(range(min = 1))]
+        jobs: Option<u32>,
+        #[serde(default)]
+        force: bool,
+        /// What to leave out.
+        #[serde(default)]
+        filter: BuildFilter,
+    }
+
+    #[derive(Default, Deserialize, JsonSchema)]
+    #[expect(dead_code, reason = "only its schema is looked at")]
+    struct BuildFilter {
+        tests: Option<bool>,
+    }
+
+    #[test]
+    fn the_schema_of_arguments_says_what_a_model_needs_and_no_more() {
+        let expected = json!({
+            "type": "object",
+            "properties": {
+                "target": { "description": "What to build, by name.", "type": "string", "minLength": 1 },
+                "jobs": { "description": "How many at once.", "type": "integer", "minimum": 1 },
+                "force": { "type": "boolean" },
+                "filter": {
+                    "description": "What to leave out.",
+                    "type": "object",
+                    "properties": { "tests": { "type": "boolean" } },
+                },
+            },
+            "required": ["target"],
+            "additionalProperties": false,
+        });
+        assert_eq!(parameters::<BuildArgs>(), expected);
+    }
+}
