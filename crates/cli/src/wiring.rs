@@ -9,7 +9,7 @@ use charla_proto::{ContentGenerator, GenerateRequest, Thinking};
 use charla_providers::endpoint::Target;
 use charla_providers::google::GoogleTokens;
 use charla_providers::layers::{
-    Link, LogSink, Logging, Redactor, Resilient, RetryPolicy, Reworded, Rewording, stack,
+    Layered, Link, LogSink, Logging, Redactor, Resilient, RetryPolicy, Rewrite, RewriteRequests, stack,
 };
 use charla_providers::{Client, Credential, Generator, NetworkOptions, Proxy};
 use serde_json::Value;
@@ -180,7 +180,7 @@ fn with_fields(generator: Arc<dyn ContentGenerator>, choice: &Choice) -> Arc<dyn
     let fields = choice.entry.settings.extra_body.clone();
     match fields.is_empty() {
         true => generator,
-        false => Arc::new(Reworded::over(generator, Rewording::WithFields(fields))),
+        false => Arc::new(Layered::over(generator, RewriteRequests::new(Rewrite::WithFields(fields)))),
     }
 }
 
