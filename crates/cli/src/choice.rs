@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use charla_local::{Engine, Model, ServerFacts, ServerKind, ask_server};
+use charla_local::{Engine, LocalServer, Model, ServerFacts, ServerKind};
 use charla_providers::endpoint::ModelRow;
 use charla_providers::generator::list_models;
 use charla_providers::google::Credentials;
@@ -214,9 +214,11 @@ impl<'a> Chooser<'a> {
     async fn asked(&self, mut choice: Choice) -> Choice {
         let kind = ServerKind::of(&choice.entry.name);
         let Ok(endpoint) = choice.entry.endpoint() else { return choice };
-        if kind.is_some() || (choice.entry.is_local() && choice.set_window().is_none()) {
+        let tells = kind.is_some() || (choice.entry.is_local() && choice.set_window().is_none());
+        if tells && let Ok(http) = servers::direct() {
             let key = choice.access.key().map(|key| key.expose_secret());
-            choice.server = ask_server(&endpoint.base_url, kind, &choice.model, key).await;
+            let server = LocalServer { http: &http, base_url: &endpoint.base_url, key };
+            choice.server = server.facts(kind, &choice.model).await;
             choice.window = choice.server.window.map(|window| window.tokens);
         }
         choice

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use charla_local::{ServerKind, loaded_models};
+use charla_local::{LocalServer, ServerKind};
 use charla_proto::{LlmError, LlmErrorKind};
 use charla_providers::generator::list_models;
 use charla_providers::{Client, NetworkOptions, Proxy};
@@ -10,6 +10,7 @@ use futures_util::future::join_all;
 use secrecy::{ExposeSecret, SecretString};
 
 use crate::directory::{Directory, Entry};
+use crate::exit::Failure;
 use crate::keys::Keys;
 use crate::local;
 
@@ -71,6 +72,12 @@ async fn look(entry: &Entry, keys: &Keys<'_>, limit: Duration) -> Result<Vec<Str
     }
 }
 
+/// Connections for questions to servers of the local network, which no proxy stands before.
+pub fn direct() -> Result<Client, Failure> {
+    let options = NetworkOptions { proxy: Proxy::None, ..NetworkOptions::default() };
+    Client::new(options).map_err(|error| Failure::from(&error))
+}
+
 fn in_short(error: &LlmError) -> String {
     match error.kind {
         LlmErrorKind::Network | LlmErrorKind::Timeout => SILENT.to_owned(),
@@ -81,11 +88,12 @@ fn in_short(error: &LlmError) -> String {
 /// The model to use of those that a server has: one that is in memory already, else its first that chats.
 pub async fn preferred_model(entry: &Entry, models: &[String], key: Option<&SecretString>) -> Option<String> {
     let chats: Vec<&String> = models.iter().filter(|name| chats(name)).collect();
-    if let (Some(kind), Ok(endpoint)) = (ServerKind::of(&entry.name), entry.endpoint())
+    if let (Some(kind), Ok(endpoint), Ok(http)) = (ServerKind::of(&entry.name), entry.endpoint(), direct())
         && chats.len() > 1
     {
         let key = key.map(|key| key.expose_secret());
-        let loaded = loaded_models(&endpoint.base_url, kind, key).await;
+        let server = LocalServer { http: &http, base_url: &endpoint.base_url, key };
+        let loaded = server.loaded_models(kind).await;
         if let Some(name) = loaded.iter().find(|name| chats.contains(name)) {
             return Some(name.clone());
         }

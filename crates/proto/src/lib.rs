@@ -13,6 +13,7 @@ mod content;
 mod error;
 mod event;
 mod extra;
+mod fetch;
 mod fold;
 mod hint;
 mod journal;
@@ -39,6 +40,7 @@ pub use event::{
     TurnEvent,
 };
 pub use extra::Extra;
+pub use fetch::{Fetch, FetchAnswer, FetchRequest};
 pub use fold::{Conversation, OpenApproval, OpenCall, OpenTurn};
 pub use hint::{Hint, WindowPart};
 pub use journal::{Journal, JournalError, JournalReader};

@@ -8,6 +8,7 @@ mod start;
 
 use std::num::NonZero;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
 use charla_local::{
@@ -24,6 +25,7 @@ use crate::choice::{Access, Choice};
 use crate::directory::Entry;
 use crate::environment::Environment;
 use crate::exit::Failure;
+use crate::servers;
 use crate::settings::Settings;
 
 /// The provider's name.
@@ -126,6 +128,7 @@ fn options(model: Model, settings: &Settings, environment: &Environment) -> Resu
         threads: local.threads.unwrap_or_else(threads),
         idle: idle.unwrap_or(IDLE),
         environment: environment.all().filter(|(name, _)| !is_secret_name(&name.to_string_lossy())).collect(),
+        http: Arc::new(servers::direct()?),
     })
 }
 
