@@ -76,3 +76,10 @@ pub fn retry_policy(settings: &Settings) -> RetryPolicy {
     set_seconds(&mut policy.max_delay, retry.max_delay_seconds);
     policy
 }
+
+/// Connections for questions to servers of the local network, which no proxy stands before.
+pub fn direct() -> Result<Client, Failure> {
+    let options = NetworkOptions { proxy: Proxy::None, ..NetworkOptions::default() };
+    Client::new(options).map_err(|error| Failure::from(&error))
+}
+

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex as StdMutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
+use charla_proto::Fetch;
 use secrecy::SecretString;
 use serde_json::json;
 use sha2::{Digest, Sha256};
@@ -52,6 +53,8 @@ pub struct EngineOptions {
     pub idle: Duration,
     /// The variables the engine gets. Hand in none that is secret.
     pub environment: Vec<(OsString, OsString)>,
+    /// What asks the engine whether it is ready. Hand in one that uses no proxy.
+    pub http: Arc<dyn Fetch>,
 }
 
 /// Where a running engine is and how to speak to it: OpenAI Chat.
@@ -146,7 +149,7 @@ impl Engine {
         };
         let member = membership.insert(member);
         let endpoint = Endpoint {
-            base_url: format!("http://127.0.0.1:{}/v1", member.place.port),
+            base_url: member.place.base_url(),
             key: member.place.key.clone().into(),
             model: self.model(),
             window: member.window,
@@ -166,7 +169,8 @@ impl Engine {
             Some(program) => Program::LlamaServer(program.clone()),
             None => Program::Managed(options.store.engine(progress).await?),
         };
-        let shared = Shared::new(options.store.running().join(self.kind(&program, &weights)), START_LIMIT);
+        let folder = options.store.running().join(self.kind(&program, &weights));
+        let shared = Shared::new(folder, options.http.clone(), START_LIMIT);
         progress(Progress::Starting);
         let launch = |place: &Place| self.launch(&program, &weights, place);
         shared.join_or_start(launch).await

@@ -5,14 +5,15 @@
 //! and the window. Nothing outlives its users: the engine ends when the last process that uses it ends,
 //! however that comes, and a process that has not asked for a while counts as gone.
 //!
-//! [`ask_server`] asks servers that somebody else runs what they are and how large a window they really have.
+//! [`LocalServer`] asks servers that somebody else runs what they are and how large a window they really have.
 //!
-//! The crate touches the folder it is given, one child process and plain HTTP. It reads no environment
-//! and no settings. The engine needs a Unix-like system.
+//! The crate touches the folder it is given and one child process, and speaks HTTP through the [`charla_proto::Fetch`]
+//! it is handed. It reads no environment and no settings. The engine needs a Unix-like system.
 
-mod client;
 mod engine;
 mod error;
+#[cfg(test)]
+mod fake;
 mod packages;
 mod process;
 mod server;
@@ -23,6 +24,6 @@ mod window;
 pub use engine::{Endpoint, Engine, EngineOptions, InUse, Model};
 pub use error::LocalError;
 pub use packages::{File, Package, Packages, WEIGHTS_NAME};
-pub use server::{ServerFacts, ask_server, keep, kept_until, loaded_models};
+pub use server::{LocalServer, ServerFacts};
 pub use store::{Installed, Pip, Progress, Store};
 pub use window::{ServerKind, Window, WindowSource};

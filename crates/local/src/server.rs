@@ -1,15 +1,30 @@
 //! Questions to a model server that somebody else runs: what it is, what it has loaded, and how long it keeps
 //! it.
 
+use std::fmt;
 use std::time::Duration;
 
+use charla_proto::{Fetch, FetchRequest};
 use serde_json::{Value, json};
 
-use crate::client::{ask, ask_patiently};
-use crate::window::{self, ServerKind, Window, number, root, rows, tagged, text};
+use crate::window::{self, ServerKind, Window, number, rows, tagged, text};
 
+/// A server in the local network is there at once or not at all.
+const LIMIT: Duration = Duration::from_secs(3);
 /// Loading a model of many gigabytes from a slow disk.
 const LOAD_LIMIT: Duration = Duration::from_secs(600);
+const MOST_BYTES: usize = 8 * 1024 * 1024;
+
+/// A server and how to reach it.
+#[derive(Clone, Copy)]
+pub struct LocalServer<'a> {
+    /// What asks it. Hand in one that uses no proxy.
+    pub http: &'a dyn Fetch,
+    /// Its address with or without `/v1`.
+    pub base_url: &'a str,
+    /// The key it takes.
+    pub key: Option<&'a str>,
+}
 
 /// What a server tells of itself and of one of its models.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -22,37 +37,96 @@ pub struct ServerFacts {
     pub file: Option<String>,
 }
 
-/// Asks a server what it is and how large a window its model has. What it does not tell is `None`.
-///
-/// `kind` is asked only where it is not known: then all kinds of question are put at the same time. `base_url` is the
-/// address with or without `/v1`. Takes at most a few seconds.
-pub async fn ask_server(
-    base_url: &str,
-    kind: Option<ServerKind>,
-    model: &str,
-    key: Option<&str>,
-) -> ServerFacts {
-    let root = root(base_url);
-    let get = async |path: &str| ask(&format!("{root}{path}"), key, None).await.ok()?.json();
-    let kind = match kind {
-        Some(kind) => kind,
-        None => {
-            let (props, version, studio, models) =
-                tokio::join!(get("/props"), get("/api/version"), get("/api/v0/models"), get("/v1/models"));
-            let known = kind_of(props.as_ref(), version.as_ref(), studio.as_ref(), models.as_ref());
-            let Some(kind) = known else { return ServerFacts::default() };
-            kind
-        }
-    };
-    if kind == ServerKind::LlamaCpp
-        && let Some(props) = get("/props").await
-        && let Some(window) = window::llama_cpp(&props)
-    {
-        let file = text(&props, "model_path").map(str::to_owned);
-        return ServerFacts { kind: Some(kind), window: Some(window), file };
+impl fmt::Debug for LocalServer<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.debug_struct("LocalServer").field("base_url", &self.base_url).finish_non_exhaustive()
     }
-    let window = window::probe_window(base_url, kind, model, key).await;
-    ServerFacts { kind: Some(kind), window, file: None }
+}
+
+impl LocalServer<'_> {
+    /// Asks what it is and how large a window its model has. What it does not tell is `None`.
+    ///
+    /// `kind` is asked only where it is not known: then all kinds of question are put at the same time. Takes at most a
+    /// few seconds.
+    pub async fn facts(&self, kind: Option<ServerKind>, model: &str) -> ServerFacts {
+        let kind = match kind {
+            Some(kind) => kind,
+            None => {
+                let (props, version, studio, models) = tokio::join!(
+                    self.get("/props"),
+                    self.get("/api/version"),
+                    self.get("/api/v0/models"),
+                    self.get("/v1/models")
+                );
+                let known = kind_of(props.as_ref(), version.as_ref(), studio.as_ref(), models.as_ref());
+                let Some(kind) = known else { return ServerFacts::default() };
+                kind
+            }
+        };
+        if kind == ServerKind::LlamaCpp
+            && let Some(props) = self.get("/props").await
+            && let Some(window) = window::llama_cpp(&props)
+        {
+            let file = text(&props, "model_path").map(str::to_owned);
+            return ServerFacts { kind: Some(kind), window: Some(window), file };
+        }
+        ServerFacts { kind: Some(kind), window: window::probe(self, kind, model).await, file: None }
+    }
+
+    /// The models that are in memory now, the latest used first where the server tells. Empty where it does not.
+    pub async fn loaded_models(&self, kind: ServerKind) -> Vec<String> {
+        let names = |rows: Vec<&Value>, field: &str| -> Vec<String> {
+            rows.into_iter().filter_map(|row| Some(text(row, field)?.to_owned())).collect()
+        };
+        match kind {
+            ServerKind::Ollama => {
+                let answer = self.get("/api/ps").await.unwrap_or_default();
+                names(rows(&answer, "models").collect(), "name")
+            }
+            ServerKind::LmStudio => {
+                let answer = self.get("/api/v0/models").await.unwrap_or_default();
+                let loaded = rows(&answer, "data").filter(|row| text(row, "state") == Some("loaded"));
+                names(loaded.collect(), "id")
+            }
+            ServerKind::LlamaCpp | ServerKind::Vllm => Vec::new(),
+        }
+    }
+
+    /// Until when Ollama keeps a model in memory, as it writes times; `None` when the model is not loaded.
+    pub async fn kept_until(&self, model: &str) -> Option<String> {
+        let answer = self.get("/api/ps").await?;
+        let row = rows(&answer, "models").find(|row| text(row, "name").map(tagged) == Some(tagged(model)))?;
+        Some(text(row, "expires_at")?.to_owned())
+    }
+
+    /// Asks Ollama to keep a model in memory for so many minutes after each request; false when it does not. Its
+    /// OpenAI wire has no field for that, but what its own wire was told holds for both.
+    pub async fn keep(&self, model: &str, minutes: u32) -> bool {
+        let question = json!({"model": model, "keep_alive": format!("{minutes}m"), "stream": false});
+        self.ask("/api/generate", Some(&question), LOAD_LIMIT).await.is_some()
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> Option<Value> {
+        serde_json::from_slice(&self.ask(path, None, LIMIT).await?).ok()
+    }
+
+    pub(crate) async fn post(&self, path: &str, question: &Value) -> Option<Value> {
+        serde_json::from_slice(&self.ask(path, Some(question), LIMIT).await?).ok()
+    }
+
+    /// The answer, when the server agreed.
+    async fn ask(&self, path: &str, body: Option<&Value>, limit: Duration) -> Option<Vec<u8>> {
+        let url = format!("{}{path}", root(self.base_url));
+        let request = FetchRequest { url: &url, key: self.key, body, limit, most_bytes: MOST_BYTES };
+        let answer = self.http.fetch(request).await.ok()?;
+        (answer.status == 200).then_some(answer.body)
+    }
+}
+
+/// The address without the version of the OpenAI wire: where servers have their own paths.
+fn root(base_url: &str) -> &str {
+    let root = base_url.trim_end_matches('/');
+    root.strip_suffix("/v1").unwrap_or(root)
 }
 
 /// Each kind has a path or a field that no other has.
@@ -79,51 +153,16 @@ fn kind_of(
     any(models, &|row| number(row, "max_model_len").is_some()).then_some(ServerKind::Vllm)
 }
 
-/// The models that are in memory now, the latest used first where the server tells. Empty where it does not.
-pub async fn loaded_models(base_url: &str, kind: ServerKind, key: Option<&str>) -> Vec<String> {
-    let root = root(base_url);
-    let get = async |path: &str| ask(&format!("{root}{path}"), key, None).await.ok()?.json();
-    let names = |rows: Vec<&Value>, field: &str| -> Vec<String> {
-        rows.into_iter().filter_map(|row| Some(text(row, field)?.to_owned())).collect()
-    };
-    match kind {
-        ServerKind::Ollama => {
-            let answer = get("/api/ps").await.unwrap_or_default();
-            names(rows(&answer, "models").collect(), "name")
-        }
-        ServerKind::LmStudio => {
-            let answer = get("/api/v0/models").await.unwrap_or_default();
-            names(rows(&answer, "data").filter(|row| text(row, "state") == Some("loaded")).collect(), "id")
-        }
-        ServerKind::LlamaCpp | ServerKind::Vllm => Vec::new(),
-    }
-}
-
-/// Until when Ollama keeps a model in memory, as it writes times; `None` when the model is not loaded.
-pub async fn kept_until(base_url: &str, model: &str, key: Option<&str>) -> Option<String> {
-    let answer = ask(&format!("{}/api/ps", root(base_url)), key, None).await.ok()?.json()?;
-    let row = rows(&answer, "models").find(|row| text(row, "name").map(tagged) == Some(tagged(model)))?;
-    Some(text(row, "expires_at")?.to_owned())
-}
-
-/// Asks Ollama to keep a model in memory for so many minutes after each request; false when it does not. Its
-/// OpenAI wire has no field for that, but what its own wire was told holds for both.
-pub async fn keep(base_url: &str, model: &str, minutes: u32, key: Option<&str>) -> bool {
-    let question = json!({"model": model, "keep_alive": format!("{minutes}m"), "stream": false});
-    let address = format!("{}/api/generate", root(base_url));
-    ask_patiently(&address, key, Some(&question), LOAD_LIMIT).await.is_ok_and(|answer| answer.status == 200)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::window::tests::server;
+    use crate::fake::Answers;
 
     const PROPS: (&str, &str) =
         ("/props", r#"{"default_generation_settings": {"n_ctx": 4096}, "model_path": "/models/a.gguf"}"#);
 
-    async fn facts(answers: &[(&'static str, &'static str)]) -> ServerFacts {
-        ask_server(&server(answers).await, None, "m", None).await
+    async fn facts(answers: &[(&str, &str)]) -> ServerFacts {
+        Answers(answers).server().facts(None, "m").await
     }
 
     #[tokio::test]
@@ -171,22 +210,21 @@ mod tests {
     #[tokio::test]
     async fn loaded_models_are_told_by_those_that_load_several() {
         let ps = r#"{"models": [{"name": "qwen3:4b"}, {"name": "nomic-embed-text:latest"}]}"#;
-        let address = server(&[("/api/ps", ps)]).await;
-        let loaded = loaded_models(&address, ServerKind::Ollama, None).await;
+        let ollama = Answers(&[("/api/ps", ps)]);
+        let loaded = ollama.server().loaded_models(ServerKind::Ollama).await;
         assert_eq!(loaded, ["qwen3:4b", "nomic-embed-text:latest"]);
         let studio = r#"{"data": [{"id": "a", "state": "not-loaded"}, {"id": "b", "state": "loaded"}]}"#;
-        let address = server(&[("/api/v0/models", studio)]).await;
-        assert_eq!(loaded_models(&address, ServerKind::LmStudio, None).await, ["b"]);
+        let studio = Answers(&[("/api/v0/models", studio)]);
+        assert_eq!(studio.server().loaded_models(ServerKind::LmStudio).await, ["b"]);
     }
 
     #[tokio::test]
     async fn ollama_tells_until_when_a_model_is_kept_and_takes_a_longer_time() {
         let ps = r#"{"models": [{"name": "m:latest", "expires_at": "2026-01-02T03:04:05Z"}]}"#;
-        let address = server(&[("/api/ps", ps), ("/api/generate", "{}")]).await;
-        assert_eq!(kept_until(&address, "m", None).await.as_deref(), Some("2026-01-02T03:04:05Z"));
-        assert_eq!(kept_until(&address, "n", None).await, None);
-        assert!(keep(&address, "m", 30, None).await);
-        let without = server(&[]).await;
-        assert!(!keep(&without, "m", 30, None).await);
+        let ollama = Answers(&[("/api/ps", ps), ("/api/generate", "{}")]);
+        assert_eq!(ollama.server().kept_until("m").await.as_deref(), Some("2026-01-02T03:04:05Z"));
+        assert_eq!(ollama.server().kept_until("n").await, None);
+        assert!(ollama.server().keep("m", 30).await);
+        assert!(!Answers(&[]).server().keep("m", 30).await);
     }
 }

@@ -10,14 +10,16 @@ use std::io::Write;
 use std::net::TcpListener;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
+use charla_proto::Fetch;
 use serde::{Deserialize, Serialize};
 use tokio::process::Child;
 
-use crate::client::ask;
 use crate::error::LocalError;
 use crate::process::{self, Launch, Line};
+use crate::server::LocalServer;
 use crate::window;
 
 /// How often something that takes its time is looked at.
@@ -39,14 +41,15 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    fn url(&self, path: &str) -> String {
-        format!("http://127.0.0.1:{}{path}", self.port)
+    /// Where it is, up to and with `/v1`.
+    pub(crate) fn base_url(&self) -> String {
+        format!("http://127.0.0.1:{}/v1", self.port)
     }
 
     /// The window, from an engine that is ready and takes our key.
-    async fn window(&self) -> Option<u32> {
-        let answer = ask(&self.url("/props"), Some(&self.key), None).await.ok()?;
-        window::llama_cpp(&answer.json()?).map(|window| window.tokens)
+    async fn window(&self, http: &dyn Fetch) -> Option<u32> {
+        let server = LocalServer { http, base_url: &self.base_url(), key: Some(&self.key) };
+        window::llama_cpp(&server.get("/props").await?).map(|window| window.tokens)
     }
 }
 
@@ -69,13 +72,15 @@ impl Membership {
 #[derive(Clone, Debug)]
 pub(crate) struct Shared {
     folder: PathBuf,
+    /// What asks the engine whether it is ready.
+    http: Arc<dyn Fetch>,
     /// How long a start may take.
     patience: Duration,
 }
 
 impl Shared {
-    pub(crate) fn new(folder: PathBuf, patience: Duration) -> Self {
-        Self { folder, patience }
+    pub(crate) fn new(folder: PathBuf, http: Arc<dyn Fetch>, patience: Duration) -> Self {
+        Self { folder, http, patience }
     }
 
     /// Joins the engine that runs, or starts one.
@@ -96,7 +101,7 @@ impl Shared {
         let text = std::fs::read(self.folder.join("engine.json")).ok()?;
         let place: Place = serde_json::from_slice(&text).ok()?;
         let line = Line::open(&self.folder.join("users")).ok()?;
-        let window = place.window().await?;
+        let window = place.window(&*self.http).await?;
         Some(Membership { line, place, window })
     }
 
@@ -120,7 +125,7 @@ impl Shared {
         let log = self.folder.join("log");
         let started = process::start(launch, &self.folder.join("users"), &log).await;
         let (line, mut child) = started.map_err(|error| LocalError::Start(error.to_string()))?;
-        let window = tokio::time::timeout(self.patience, ready(place, &mut child)).await;
+        let window = tokio::time::timeout(self.patience, self.ready(place, &mut child)).await;
         match window {
             Ok(Some(window)) => {
                 let place = Place { pid: child.id(), ..place.clone() };
@@ -137,6 +142,19 @@ impl Shared {
         }
     }
 
+    /// Waits until the engine answers; `None` when it ends before.
+    async fn ready(&self, place: &Place, child: &mut Child) -> Option<u32> {
+        loop {
+            if let Some(window) = place.window(&*self.http).await {
+                return Some(window);
+            }
+            if !matches!(child.try_wait(), Ok(None)) {
+                return None;
+            }
+            tokio::time::sleep(LOOK_AGAIN).await;
+        }
+    }
+
     fn remember(&self, place: &Place) -> Result<(), LocalError> {
         let path = self.folder.join("engine.json");
         let failed = LocalError::file("cannot write", &path);
@@ -149,19 +167,6 @@ impl Shared {
             Ok(())
         };
         write().map_err(failed)
-    }
-}
-
-/// Waits until the engine answers; `None` when it ends before.
-async fn ready(place: &Place, child: &mut Child) -> Option<u32> {
-    loop {
-        if let Some(window) = place.window().await {
-            return Some(window);
-        }
-        if !matches!(child.try_wait(), Ok(None)) {
-            return None;
-        }
-        tokio::time::sleep(LOOK_AGAIN).await;
     }
 }
 

@@ -5,7 +5,7 @@
 
 use serde_json::{Value, json};
 
-use crate::client::ask;
+use crate::server::LocalServer;
 
 /// What Ollama loads when neither the model nor the user says otherwise.
 const OLLAMA_DEFAULT: u32 = 4096;
@@ -75,38 +75,22 @@ pub enum WindowSource {
 }
 
 /// Asks a server for the window of one of its models. `None` when it does not answer or does not say.
-///
-/// `base_url` is the address with or without `/v1`. Takes at most a few seconds.
-pub(crate) async fn probe_window(
-    base_url: &str,
-    kind: ServerKind,
-    model: &str,
-    key: Option<&str>,
-) -> Option<Window> {
-    let root = root(base_url);
-    let get = async |path: &str| ask(&format!("{root}{path}"), key, None).await.ok()?.json();
+pub(crate) async fn probe(server: &LocalServer<'_>, kind: ServerKind, model: &str) -> Option<Window> {
     match kind {
-        ServerKind::LlamaCpp => match get("/props").await.and_then(|props| llama_cpp(&props)) {
+        ServerKind::LlamaCpp => match server.get("/props").await.and_then(|props| llama_cpp(&props)) {
             Some(window) => Some(window),
-            None => llama_cpp_listed(&get("/v1/models").await?, model),
+            None => llama_cpp_listed(&server.get("/v1/models").await?, model),
         },
-        ServerKind::Vllm => vllm(&get("/v1/models").await?, model),
-        ServerKind::LmStudio => lm_studio(&get("/api/v0/models").await?, model),
+        ServerKind::Vllm => vllm(&server.get("/v1/models").await?, model),
+        ServerKind::LmStudio => lm_studio(&server.get("/api/v0/models").await?, model),
         ServerKind::Ollama => {
-            if let Some(window) = get("/api/ps").await.and_then(|answer| ollama_loaded(&answer, model)) {
+            if let Some(window) = server.get("/api/ps").await.and_then(|answer| ollama_loaded(&answer, model))
+            {
                 return Some(window);
             }
-            let question = json!({ "model": model });
-            let answer = ask(&format!("{root}/api/show"), key, Some(&question)).await.ok()?;
-            ollama_shown(&answer.json()?)
+            ollama_shown(&server.post("/api/show", &json!({ "model": model })).await?)
         }
     }
-}
-
-/// The address without the version of the OpenAI wire: where servers have their own paths.
-pub(crate) fn root(base_url: &str) -> &str {
-    let root = base_url.trim_end_matches('/');
-    root.strip_suffix("/v1").unwrap_or(root)
 }
 
 pub(crate) fn llama_cpp(answer: &Value) -> Option<Window> {
@@ -177,34 +161,12 @@ pub(crate) fn number(row: &Value, field: &str) -> Option<u32> {
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
-    use tokio::io::{AsyncReadExt, AsyncWriteExt};
-    use tokio::net::TcpListener;
-
+mod tests {
     use super::*;
+    use crate::fake::Answers;
 
-    /// A server with one answer for each path; everything else is not found.
-    pub(crate) async fn server(answers: &[(&'static str, &'static str)]) -> String {
-        let answers = answers.to_vec();
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = listener.local_addr().unwrap();
-        tokio::spawn(async move {
-            while let Ok((mut stream, _)) = listener.accept().await {
-                let mut request = vec![0; 4096];
-                let read = stream.read(&mut request).await.unwrap();
-                let request = String::from_utf8_lossy(&request[..read]).into_owned();
-                let path = request.split(' ').nth(1).unwrap();
-                let found = answers.iter().find(|(known, _)| *known == path);
-                let (status, body) = found.map_or((404, "{}"), |(_, body)| (200, *body));
-                let answer = format!("HTTP/1.1 {status} X\r\nContent-Length: {}\r\n\r\n{body}", body.len());
-                stream.write_all(answer.as_bytes()).await.unwrap();
-            }
-        });
-        format!("http://{address}/v1")
-    }
-
-    async fn window(kind: ServerKind, answers: &[(&'static str, &'static str)]) -> Option<Window> {
-        probe_window(&server(answers).await, kind, "m", None).await
+    async fn window(kind: ServerKind, answers: &[(&str, &str)]) -> Option<Window> {
+        probe(&Answers(answers).server(), kind, "m").await
     }
 
     #[tokio::test]

@@ -14,6 +14,7 @@ mod content;
 mod error;
 mod event;
 mod extra;
+mod fetch;
 mod fold;
 mod hint;
 mod journal;
@@ -43,6 +44,7 @@ pub use event::{
     RetryNotice, SessionEvent, StreamEvent, ToolFailure, ToolResult, TurnEnd, TurnEvent,
 };
 pub use extra::Extra;
+pub use fetch::{Fetch, FetchAnswer, FetchRequest};
 pub use fold::{Conversation, Grant, OpenApproval, OpenCall, OpenTurn, PastTurns, QueuedPrompt, Shortening};
 pub use hint::{Hint, WindowPart};
 pub use journal::{Journal, JournalError, JournalReader};

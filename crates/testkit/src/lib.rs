@@ -5,6 +5,8 @@
 //! other, and it refuses what the real services refuse: a conversation that passes here has its calls
 //! answered, its roles in order and its proofs of thinking where they belong.
 //!
+//! [`Scripted`] is a model without a server, for tests of what stands above the wires.
+//!
 //! ```no_run
 //! use charla_proto::WireKind;
 //! use charla_testkit::{Failure, Reply, Script, Server};
@@ -29,6 +31,7 @@ mod reading;
 mod reply;
 mod route;
 mod script;
+mod scripted;
 mod send;
 mod server;
 mod validate;
@@ -38,4 +41,5 @@ pub use http::Headers;
 pub use script::{
     Call, ChatReplay, ChatThoughts, Document, Finish, Otherwise, Reply, Rule, Script, Step, Usage, When,
 };
+pub use scripted::{Asked, Attempt, Method, Scripted, chunk};
 pub use server::{Observer, Problem, Recorded, Server};

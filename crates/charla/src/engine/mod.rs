@@ -7,6 +7,7 @@ mod start;
 
 use std::num::NonZero;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
 use charla_local::{Engine, EngineOptions, LocalError, Model, Packages, Pip, Store};
@@ -20,6 +21,7 @@ pub use start::start;
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::hint::{EngineRemedy, Hint};
+use crate::network;
 use crate::settings::Settings;
 
 /// The provider's name.
@@ -98,6 +100,7 @@ fn options(model: Model, settings: &Settings, environment: &Environment) -> Resu
         threads: local.threads.unwrap_or_else(threads),
         idle: idle.unwrap_or(IDLE),
         environment: environment.all().filter(|(name, _)| !is_secret_name(&name.to_string_lossy())).collect(),
+        http: Arc::new(network::direct()?),
     })
 }
 

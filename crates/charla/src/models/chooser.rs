@@ -1,7 +1,7 @@
 //! Which model answers: the one that was named, else the first provider there is a key for, else a server
 //! that runs here, else the built-in model.
 
-use charla_local::{ServerKind, ask_server};
+use charla_local::{LocalServer, ServerKind};
 use charla_providers::generator::list_models;
 use secrecy::{ExposeSecret, SecretString};
 
@@ -87,9 +87,11 @@ impl<'a> Chooser<'a> {
     async fn asked(&self, mut choice: Choice) -> Choice {
         let kind = ServerKind::of(&choice.entry.name);
         let Ok(endpoint) = choice.entry.endpoint() else { return choice };
-        if kind.is_some() || (choice.entry.is_local() && choice.set_window().is_none()) {
+        let tells = kind.is_some() || (choice.entry.is_local() && choice.set_window().is_none());
+        if tells && let Ok(http) = network::direct() {
             let key = choice.access.key().map(|key| key.expose_secret());
-            choice.server = ask_server(&endpoint.base_url, kind, &choice.model, key).await;
+            let server = LocalServer { http: &http, base_url: &endpoint.base_url, key };
+            choice.server = server.facts(kind, &choice.model).await;
             choice.window = choice.server.window.map(|window| window.tokens);
         }
         choice

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use charla_local::{ServerKind, keep, kept_until};
+use charla_local::{LocalServer, ServerKind};
 use secrecy::{ExposeSecret, SecretString};
 
 use super::choice::Choice;
+use crate::network;
 
 /// How long, when nobody says. Ollama's own five minutes are over before a person has read an answer and
 /// tried it out.
@@ -27,11 +28,13 @@ pub fn begin(choice: &Choice) {
 
 /// Waits until the model is loaded and asks for more time when it would be gone earlier.
 async fn ensure(base_url: &str, model: &str, minutes: u32, key: Option<SecretString>) {
+    let Ok(http) = network::direct() else { return };
     let key = key.as_ref().map(|key| key.expose_secret());
+    let server = LocalServer { http: &http, base_url, key };
     for _ in 0..LOOKS {
-        if let Some(until) = kept_until(base_url, model, key).await {
+        if let Some(until) = server.kept_until(model).await {
             if ends_within(&until, minutes) {
-                let kept = keep(base_url, model, minutes, key).await;
+                let kept = server.keep(model, minutes).await;
                 tracing::debug!(model, minutes, kept, "asked for the model to be kept loaded");
             }
             return;

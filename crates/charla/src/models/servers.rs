@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use charla_local::{ServerKind, loaded_models};
+use charla_local::{LocalServer, ServerKind};
 use charla_proto::{LlmError, LlmErrorKind};
 use charla_providers::generator::list_models;
 use charla_providers::{Client, NetworkOptions, Proxy};
@@ -12,6 +12,7 @@ use secrecy::{ExposeSecret, SecretString};
 use super::directory::{Directory, Entry};
 use crate::credentials::Keys;
 use crate::engine;
+use crate::network;
 
 /// A local server is there at once or not at all.
 const CONNECT_LIMIT: Duration = Duration::from_millis(300);
@@ -81,11 +82,12 @@ fn in_short(error: &LlmError) -> String {
 /// The model to use of those that a server has: one that is in memory already, else its first that chats.
 pub async fn preferred_model(entry: &Entry, models: &[String], key: Option<&SecretString>) -> Option<String> {
     let chats: Vec<&String> = models.iter().filter(|name| chats(name)).collect();
-    if let (Some(kind), Ok(endpoint)) = (ServerKind::of(&entry.name), entry.endpoint())
+    if let (Some(kind), Ok(endpoint), Ok(http)) = (ServerKind::of(&entry.name), entry.endpoint(), network::direct())
         && chats.len() > 1
     {
         let key = key.map(|key| key.expose_secret());
-        let loaded = loaded_models(&endpoint.base_url, kind, key).await;
+        let server = LocalServer { http: &http, base_url: &endpoint.base_url, key };
+        let loaded = server.loaded_models(kind).await;
         if let Some(name) = loaded.iter().find(|name| chats.contains(name)) {
             return Some(name.clone());
         }

@@ -1,5 +1,6 @@
 use std::os::unix::fs::PermissionsExt;
 
+use charla_providers::{Client, NetworkOptions};
 use secrecy::ExposeSecret;
 
 use super::*;
@@ -65,6 +66,7 @@ impl Machine {
                 ("PATH".into(), std::env::var_os("PATH").unwrap()),
                 ("PIDS".into(), self.path("pids").into()),
             ],
+            http: Arc::new(Client::new(NetworkOptions::default()).unwrap()),
         }
     }
 

@@ -3,13 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use charla_proto::{
-    BoxFuture, ChunkStream, ContentGenerator, EmbedRequest, EmbedResponse, FunctionCall, FunctionDeclaration,
-    GenerateRequest, GenerateResponse, LlmError, PartKind, StreamEvent, TokenCount,
-};
-use futures_util::StreamExt;
+use charla_proto::{FunctionCall, FunctionDeclaration, GenerateRequest, GenerateResponse, PartKind};
 use serde_json::{Map, Value};
 
+use super::{Layer, Reader};
 use crate::wire::MAPPED;
 
 /// The tool name that stands for every tool.
@@ -97,24 +94,29 @@ fn takes_anything(schema: &Value) -> bool {
     }
 }
 
-/// A generator whose model's calls have their parameters under the declared names, however the calls were
-/// made: by the wire or in text.
+/// The layer that gives calls their parameters under the declared names, however the calls were made: by the wire or
+/// in text.
 ///
 /// Calls come out whole and once (see [`charla_proto::Assembler`]), so each is renamed as it passes. The
 /// conversation holds the declared names from then on, and the model sees those when it is asked again.
 pub struct NamedParameters {
-    inner: Arc<dyn ContentGenerator>,
     map: Arc<ParameterMap>,
 }
 
 impl NamedParameters {
-    /// These names over a generator.
-    pub fn over(inner: Arc<dyn ContentGenerator>, map: ParameterMap) -> Self {
-        Self { inner, map: Arc::new(map) }
+    /// These names.
+    pub fn new(map: ParameterMap) -> Self {
+        Self { map: Arc::new(map) }
     }
+}
 
-    fn renaming(&self, request: &GenerateRequest) -> Renaming {
-        Renaming { map: self.map.clone(), tools: request.function_declarations().cloned().collect() }
+impl Layer for NamedParameters {
+    fn incoming(&self, request: &GenerateRequest) -> Option<Box<dyn Reader>> {
+        let tools: Vec<_> = request.function_declarations().cloned().collect();
+        match tools.is_empty() {
+            true => None,
+            false => Some(Box::new(Renaming { map: self.map.clone(), tools })),
+        }
     }
 }
 
@@ -124,8 +126,8 @@ struct Renaming {
     tools: Vec<Arc<FunctionDeclaration>>,
 }
 
-impl Renaming {
-    fn read(&self, mut chunk: GenerateResponse) -> GenerateResponse {
+impl Reader for Renaming {
+    fn read(&mut self, mut chunk: GenerateResponse) -> GenerateResponse {
         let contents = chunk.candidates.iter_mut().filter_map(|candidate| candidate.content.as_mut());
         for part in contents.flat_map(|content| &mut content.parts) {
             if let PartKind::FunctionCall(call) = &mut part.kind
@@ -135,37 +137,6 @@ impl Renaming {
             }
         }
         chunk
-    }
-}
-
-impl ContentGenerator for NamedParameters {
-    fn generate<'a>(
-        &'a self,
-        request: &'a GenerateRequest,
-    ) -> BoxFuture<'a, Result<GenerateResponse, LlmError>> {
-        Box::pin(async move { Ok(self.renaming(request).read(self.inner.generate(request).await?)) })
-    }
-
-    fn stream<'a>(&'a self, request: &'a GenerateRequest) -> BoxFuture<'a, Result<ChunkStream, LlmError>> {
-        Box::pin(async move {
-            let renaming = self.renaming(request);
-            let events = self.inner.stream(request).await?.map(move |event| match event {
-                Ok(StreamEvent::Chunk(chunk)) => Ok(StreamEvent::Chunk(renaming.read(chunk))),
-                other => other,
-            });
-            Ok(Box::pin(events) as ChunkStream)
-        })
-    }
-
-    fn count_tokens<'a>(
-        &'a self,
-        request: &'a GenerateRequest,
-    ) -> BoxFuture<'a, Result<TokenCount, LlmError>> {
-        self.inner.count_tokens(request)
-    }
-
-    fn embed<'a>(&'a self, request: &'a EmbedRequest) -> BoxFuture<'a, Result<EmbedResponse, LlmError>> {
-        self.inner.embed(request)
     }
 }
 

@@ -6,8 +6,8 @@ use charla_proto::ContentGenerator;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    NamedParameters, ParameterMap, Reworded, Rewording, TextTools, TextToolsOptions, ThinkFilter,
-    ThinkOptions,
+    Layer, Layered, NamedParameters, ParameterMap, Rewrite, RewriteRequests, TextTools, TextToolsOptions,
+    ThinkFilter, ThinkOptions,
 };
 use crate::endpoint::Quirks;
 
@@ -59,9 +59,9 @@ pub struct StackOptions {
     pub think: ThinkOptions,
     /// Other names it uses for parameters, in native calls and in text.
     pub parameters: ParameterMap,
-    /// All of the system instruction but its first part is sent behind the tools. For servers that keep what
-    /// they have read of a prompt: see [`Rewording`].
-    pub steady_system: bool,
+    /// All of the system instruction but its first part is sent behind the tools. For servers with a prompt
+    /// cache: see [`Rewrite`].
+    pub stable_prefix: bool,
 }
 
 /// The generator with its layers: thoughts are taken out of the text before calls are looked for in it, and
@@ -70,25 +70,33 @@ pub struct StackOptions {
 /// Goes below [`super::Resilient`], one stack for each link of the chain, so that an answer that holds
 /// nothing but thoughts is tried again and each model has its own mode.
 pub fn stack(generator: Arc<dyn ContentGenerator>, options: StackOptions) -> Arc<dyn ContentGenerator> {
-    let filtered: Arc<dyn ContentGenerator> = Arc::new(ThinkFilter::over(generator, options.think));
-    let reworded = |inner, how| Arc::new(Reworded::over(inner, how)) as Arc<dyn ContentGenerator>;
-    let calling: Arc<dyn ContentGenerator> = match (options.tools, options.steady_system) {
-        (ToolMode::Native | ToolMode::Auto, false) => filtered,
-        (ToolMode::Native | ToolMode::Auto, true) => reworded(filtered, Rewording::PassingToFirstUser),
-        (ToolMode::Text, true) => {
-            Arc::new(TextTools::over(reworded(filtered, Rewording::PassingToEnd), options.text))
+    let mut stack = over(generator, ThinkFilter::new(options.think));
+    match options.tools {
+        ToolMode::Native | ToolMode::Auto => {
+            if options.stable_prefix {
+                stack = over(stack, RewriteRequests::new(Rewrite::VolatileToFirstUser));
+            }
         }
-        (ToolMode::Text, false) => Arc::new(TextTools::over(filtered, options.text)),
+        ToolMode::Text => {
+            if options.stable_prefix {
+                stack = over(stack, RewriteRequests::new(Rewrite::VolatileToEnd));
+            }
+            stack = over(stack, TextTools::new(options.text));
+        }
         // Earlier calls of other models are told in words.
-        (ToolMode::None, _) => {
-            let textual = Arc::new(TextTools::over(filtered, options.text));
-            return reworded(textual, Rewording::WithoutTools);
+        ToolMode::None => {
+            stack = over(stack, TextTools::new(options.text));
+            return over(stack, RewriteRequests::new(Rewrite::WithoutTools));
         }
-    };
-    match options.parameters.is_empty() {
-        true => calling,
-        false => Arc::new(NamedParameters::over(calling, options.parameters)),
     }
+    match options.parameters.is_empty() {
+        true => stack,
+        false => over(stack, NamedParameters::new(options.parameters)),
+    }
+}
+
+fn over(generator: Arc<dyn ContentGenerator>, layer: impl Layer + 'static) -> Arc<dyn ContentGenerator> {
+    Arc::new(Layered::over(generator, layer))
 }
 
 #[cfg(test)]

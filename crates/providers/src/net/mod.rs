@@ -16,6 +16,7 @@ use tokio::time::{Instant, timeout_at};
 
 mod body;
 mod failure;
+mod fetch;
 mod tls;
 
 pub(crate) use body::Body;

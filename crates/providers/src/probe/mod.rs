@@ -61,7 +61,7 @@ pub async fn probe(
     template: &GenerateRequest,
     window: Option<u32>,
 ) -> Result<Finding, LlmError> {
-    let with = |tools| StackOptions { tools, steady_system: false, ..options.clone() };
+    let with = |tools| StackOptions { tools, stable_prefix: false, ..options.clone() };
     let mut request = request(template, window);
     let native = listen(&stack(generator.clone(), with(ToolMode::Native)), &request).await;
     let refused = match &native {

@@ -3,38 +3,11 @@ use std::sync::Mutex;
 use charla_proto::{
     Candidate, Content, ErrorDetail, FinishReason, Origin, Part, RetryNotice, Role, WireKind,
 };
+use charla_testkit::{Attempt, Scripted};
 
 use super::*;
 
 type Items = Vec<Result<StreamEvent, LlmError>>;
-
-/// Gives these events, whatever is asked.
-struct Fixed(Items);
-
-impl ContentGenerator for Fixed {
-    fn generate<'a>(&'a self, _: &'a GenerateRequest) -> BoxFuture<'a, Result<GenerateResponse, LlmError>> {
-        let first = self.0[0].clone();
-        Box::pin(async move {
-            match first? {
-                StreamEvent::Chunk(chunk) => Ok(chunk),
-                other => panic!("{other:?}"),
-            }
-        })
-    }
-
-    fn stream<'a>(&'a self, _: &'a GenerateRequest) -> BoxFuture<'a, Result<ChunkStream, LlmError>> {
-        let items = self.0.clone();
-        Box::pin(async move { Ok(Box::pin(stream::iter(items)) as ChunkStream) })
-    }
-
-    fn count_tokens<'a>(&'a self, _: &'a GenerateRequest) -> BoxFuture<'a, Result<TokenCount, LlmError>> {
-        Box::pin(async { Ok(TokenCount { total_tokens: 3, exact: true }) })
-    }
-
-    fn embed<'a>(&'a self, _: &'a EmbedRequest) -> BoxFuture<'a, Result<EmbedResponse, LlmError>> {
-        Box::pin(async { Ok(EmbedResponse { embeddings: vec![vec![0.5; 3]; 2], usage_metadata: None }) })
-    }
-}
 
 #[derive(Default)]
 struct Memory(Mutex<Vec<LogEntry>>);
@@ -51,7 +24,8 @@ fn logged(items: Items) -> (Arc<dyn ContentGenerator>, Arc<Memory>) {
     let memory = Arc::new(Memory::default());
     let redactor = Arc::new(Redactor::new([SECRET.into()]));
     let sink = Some(memory.clone() as Arc<dyn LogSink>);
-    (Logging::over(Arc::new(Fixed(items)), "p/m", sink, redactor), memory)
+    let model = Scripted::by(move |_| Attempt::events(items.clone()));
+    (Logging::over(model, "p/m", sink, redactor), memory)
 }
 
 fn chunk(text: &str) -> StreamEvent {
@@ -214,7 +188,8 @@ async fn every_kind_of_call_is_written_down() {
     let (generator, memory) = logged(vec![Ok(chunk("hi"))]);
     generator.generate(&ask()).await.unwrap();
     generator.count_tokens(&ask()).await.unwrap();
-    generator.embed(&EmbedRequest::default()).await.unwrap();
+    let texts = EmbedRequest { texts: vec!["a".into(), "b".into()], ..EmbedRequest::default() };
+    generator.embed(&texts).await.unwrap();
     let entries = memory.0.lock().unwrap();
     let calls: Vec<LogCall> = entries.iter().map(|entry| entry.call).collect();
     assert_eq!(calls, [LogCall::Generate, LogCall::CountTokens, LogCall::Embed]);
@@ -224,7 +199,7 @@ async fn every_kind_of_call_is_written_down() {
 
 #[test]
 fn without_a_sink_there_is_no_layer() {
-    let inner: Arc<dyn ContentGenerator> = Arc::new(Fixed(vec![]));
+    let inner: Arc<dyn ContentGenerator> = Scripted::by(|_| Attempt::text("x"));
     let over = Logging::over(inner.clone(), "p/m", None, Arc::default());
     assert!(Arc::ptr_eq(&inner, &over));
 }

@@ -1,103 +1,9 @@
 //! The layer over scripted models, on a clock that stands still until nothing else is to be done.
 
-use charla_proto::{Candidate, Content, FinishReason, Hint};
+use charla_proto::Hint;
+use charla_testkit::{Attempt, Scripted};
 
 use super::*;
-
-/// What one attempt does.
-#[derive(Clone)]
-enum Act {
-    /// Says this and finishes.
-    Answer(&'static str),
-    /// Cannot even begin.
-    Refuse(LlmError),
-    /// Says this, then fails.
-    Break(&'static str, LlmError),
-    /// Says this, then nothing more.
-    Hang(&'static str),
-}
-
-/// A model that does as its script says and remembers what it was asked.
-struct Scripted {
-    acts: Mutex<VecDeque<Act>>,
-    asked: Mutex<Vec<(Instant, String, Option<f64>)>>,
-    /// Held by every stream: its count tells how many are alive.
-    alive: Arc<()>,
-}
-
-impl Scripted {
-    fn new(acts: Vec<Act>) -> Arc<Self> {
-        Arc::new(Self { acts: Mutex::new(acts.into()), asked: Mutex::default(), alive: Arc::default() })
-    }
-
-    fn act(&self, request: &GenerateRequest) -> Act {
-        let asked = (Instant::now(), request.model.clone(), request.temperature);
-        self.asked.lock().unwrap().push(asked);
-        self.acts.lock().unwrap().pop_front().expect("one attempt more than scripted")
-    }
-
-    fn asked(&self) -> Vec<(Instant, String, Option<f64>)> {
-        self.asked.lock().unwrap().clone()
-    }
-}
-
-fn chunk(text: &str) -> GenerateResponse {
-    let candidate = Candidate {
-        content: Some(Content::model(text)),
-        finish_reason: Some(FinishReason::Stop),
-        ..Candidate::default()
-    };
-    GenerateResponse { candidates: vec![candidate], ..GenerateResponse::default() }
-}
-
-impl ContentGenerator for Scripted {
-    fn generate<'a>(
-        &'a self,
-        request: &'a GenerateRequest,
-    ) -> BoxFuture<'a, Result<GenerateResponse, LlmError>> {
-        Box::pin(async move {
-            match self.act(request) {
-                Act::Answer(text) => Ok(chunk(text)),
-                Act::Refuse(error) | Act::Break(_, error) => Err(error),
-                Act::Hang(_) => std::future::pending().await,
-            }
-        })
-    }
-
-    fn stream<'a>(&'a self, request: &'a GenerateRequest) -> BoxFuture<'a, Result<ChunkStream, LlmError>> {
-        Box::pin(async move {
-            let said = |text| Ok(StreamEvent::Chunk(chunk(text)));
-            let alive = self.alive.clone();
-            let items = match self.act(request) {
-                Act::Answer(text) => stream::iter(vec![said(text)]).boxed(),
-                Act::Refuse(error) => return Err(error),
-                Act::Break(text, error) => stream::iter(vec![said(text), Err(error)]).boxed(),
-                Act::Hang(text) => stream::iter(vec![said(text)]).chain(stream::pending()).boxed(),
-            };
-            let held = items.inspect(move |_| {
-                let _held = &alive;
-            });
-            Ok(Box::pin(held) as ChunkStream)
-        })
-    }
-
-    fn count_tokens<'a>(
-        &'a self,
-        request: &'a GenerateRequest,
-    ) -> BoxFuture<'a, Result<TokenCount, LlmError>> {
-        let total_tokens = request.model.len() as u64;
-        Box::pin(async move { Ok(TokenCount { total_tokens, exact: true }) })
-    }
-
-    fn embed<'a>(&'a self, _: &'a EmbedRequest) -> BoxFuture<'a, Result<EmbedResponse, LlmError>> {
-        Box::pin(async move {
-            match self.act(&GenerateRequest::default()) {
-                Act::Refuse(error) => Err(error),
-                _ => Ok(EmbedResponse::default()),
-            }
-        })
-    }
-}
 
 fn error(kind: LlmErrorKind) -> LlmError {
     LlmError::new(kind, format!("it is {}", kind.name()))
@@ -109,8 +15,8 @@ fn named(kind: LlmErrorKind, seconds: u64) -> LlmError {
     error
 }
 
-fn busy() -> Act {
-    Act::Refuse(error(LlmErrorKind::RateLimit))
+fn busy() -> Attempt {
+    Attempt::refuse(error(LlmErrorKind::RateLimit))
 }
 
 /// A chain of `a/model-a`, `b/model-b`, … with jitter in its middle.
@@ -158,7 +64,7 @@ async fn story(generator: &Resilient) -> Vec<String> {
 
 #[tokio::test(start_paused = true)]
 async fn a_request_that_may_be_sent_once_is_tried_neither_again_nor_elsewhere() {
-    let (first, second) = (Scripted::new(vec![busy()]), Scripted::new(vec![]));
+    let (first, second) = (Scripted::new(vec![busy()]), Scripted::new([] as [Attempt; 0]));
     let once = GenerateRequest { max_attempts: Some(1), ..ask() };
     let error = chain(&[&first, &second]).generate(&once).await.unwrap_err();
     assert_eq!((error.kind, error.detail.attempts), (LlmErrorKind::RateLimit, 1));
@@ -169,9 +75,9 @@ async fn a_request_that_may_be_sent_once_is_tried_neither_again_nor_elsewhere() 
 async fn failures_that_pass_are_tried_again_after_growing_waits() {
     let model = Scripted::new(vec![
         busy(),
-        Act::Refuse(error(LlmErrorKind::Server)),
-        Act::Refuse(named(LlmErrorKind::Overloaded, 40)),
-        Act::Answer("hello"),
+        Attempt::refuse(error(LlmErrorKind::Server)),
+        Attempt::refuse(named(LlmErrorKind::Overloaded, 40)),
+        Attempt::text("hello"),
     ]);
     let start = Instant::now();
     let expected = [
@@ -181,16 +87,16 @@ async fn failures_that_pass_are_tried_again_after_growing_waits() {
         "hello",
     ];
     assert_eq!(story(&chain(&[&model])).await, expected);
-    let times: Vec<u64> = model.asked().iter().map(|(at, ..)| at.duration_since(start).as_secs()).collect();
+    let times: Vec<u64> =
+        model.asked().iter().map(|asked| asked.at.duration_since(start).as_secs()).collect();
     assert_eq!(times, [0, 5, 15, 59]);
-    assert!(
-        model.asked().iter().all(|(_, name, temperature)| name == "model-a" && *temperature == Some(0.2))
-    );
+    let sent = model.asked().into_iter().map(|asked| (asked.request.model, asked.request.temperature));
+    assert!(sent.into_iter().all(|sent| sent == ("model-a".to_owned(), Some(0.2))));
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_notice_comes_before_the_wait() {
-    let model = Scripted::new(vec![busy(), Act::Answer("hello")]);
+    let model = Scripted::new(vec![busy(), Attempt::text("hello")]);
     let start = Instant::now();
     let mut stream = chain(&[&model]).stream(&ask()).await.unwrap();
     assert!(matches!(stream.next().await, Some(Ok(StreamEvent::Retry(_)))));
@@ -201,8 +107,11 @@ async fn the_notice_comes_before_the_wait() {
 
 #[tokio::test(start_paused = true)]
 async fn what_a_failed_attempt_has_shown_is_withdrawn() {
-    let model =
-        Scripted::new(vec![Act::Break("Hel", error(LlmErrorKind::Network)), busy(), Act::Answer("Hello")]);
+    let model = Scripted::new(vec![
+        Attempt::text("Hel").then_fail(error(LlmErrorKind::Network)),
+        busy(),
+        Attempt::text("Hello"),
+    ]);
     let expected = [
         "Hel",
         "retry 1/10 after 5s: it is network, withdrawn",
@@ -243,7 +152,8 @@ async fn with_few_attempts_every_model_still_gets_one() {
 async fn wrong_requests_and_refusals_end_at_once_and_never_go_elsewhere() {
     use LlmErrorKind::*;
     for kind in [InvalidRequest, Auth, Permission, NotFound, Blocked, ContextOverflow, Config] {
-        let (first, second) = (Scripted::new(vec![Act::Refuse(error(kind))]), Scripted::new(vec![]));
+        let (first, second) =
+            (Scripted::new(vec![Attempt::refuse(error(kind))]), Scripted::new([] as [Attempt; 0]));
         let lines = story(&chain(&[&first, &second])).await;
         assert_eq!(lines, [format!("error: it is {}, 1 attempts, a/model-a", kind.name())]);
     }
@@ -251,7 +161,7 @@ async fn wrong_requests_and_refusals_end_at_once_and_never_go_elsewhere() {
 
 #[tokio::test(start_paused = true)]
 async fn invalid_answers_are_asked_for_again_with_temperature_one_and_a_bound() {
-    let invalid = || Act::Break("…", error(LlmErrorKind::InvalidStream));
+    let invalid = || Attempt::text("…").then_fail(error(LlmErrorKind::InvalidStream));
     let model = Scripted::new(vec![invalid(), invalid(), invalid()]);
     let expected = [
         "…",
@@ -262,7 +172,7 @@ async fn invalid_answers_are_asked_for_again_with_temperature_one_and_a_bound() 
         "error: it is invalid_stream, 3 attempts, a/model-a",
     ];
     assert_eq!(story(&chain(&[&model])).await, expected);
-    let temperatures: Vec<_> = model.asked().iter().map(|(.., temperature)| *temperature).collect();
+    let temperatures: Vec<_> = model.asked().iter().map(|asked| asked.request.temperature).collect();
     assert_eq!(temperatures, [Some(0.2), Some(1.0), Some(1.0)]);
 }
 
@@ -271,10 +181,10 @@ async fn a_model_that_keeps_failing_is_left_and_comes_back_after_its_cooldown() 
     let first = Scripted::new(vec![
         busy(),
         busy(),
-        Act::Break("He", error(LlmErrorKind::Server)),
-        Act::Answer("one"),
+        Attempt::text("He").then_fail(error(LlmErrorKind::Server)),
+        Attempt::text("one"),
     ]);
-    let second = Scripted::new(vec![Act::Answer("two"), Act::Answer("two again")]);
+    let second = Scripted::new(vec![Attempt::text("two"), Attempt::text("two again")]);
     let chain = chain(&[&first, &second]);
     let expected = [
         "retry 1/10 after 5s: it is rate_limit",
@@ -285,7 +195,7 @@ async fn a_model_that_keeps_failing_is_left_and_comes_back_after_its_cooldown() 
         "two",
     ];
     assert_eq!(story(&chain).await, expected);
-    assert_eq!(second.asked()[0].1, "model-b");
+    assert_eq!(second.asked()[0].request.model, "model-b");
     tokio::time::advance(Duration::from_secs(59)).await;
     assert_eq!(story(&chain).await, ["a/model-a -> b/model-b: it is server", "two again"]);
     tokio::time::advance(Duration::from_secs(1)).await;
@@ -295,8 +205,8 @@ async fn a_model_that_keeps_failing_is_left_and_comes_back_after_its_cooldown() 
 #[tokio::test(start_paused = true)]
 async fn a_spent_quota_or_a_long_wait_goes_to_the_next_model_at_once() {
     for (failure, rest) in [(error(LlmErrorKind::Quota), 60), (named(LlmErrorKind::RateLimit, 301), 301)] {
-        let first = Scripted::new(vec![Act::Refuse(failure), Act::Answer("one")]);
-        let second = Scripted::new(vec![Act::Answer("two"), Act::Answer("two")]);
+        let first = Scripted::new(vec![Attempt::refuse(failure), Attempt::text("one")]);
+        let second = Scripted::new(vec![Attempt::text("two"), Attempt::text("two")]);
         let chain = chain(&[&first, &second]);
         assert_eq!(story(&chain).await.last().unwrap(), "two");
         tokio::time::advance(Duration::from_secs(rest - 1)).await;
@@ -308,7 +218,7 @@ async fn a_spent_quota_or_a_long_wait_goes_to_the_next_model_at_once() {
 
 #[tokio::test(start_paused = true)]
 async fn a_request_does_not_go_back_to_a_model_it_has_left() {
-    let first = Scripted::new(vec![Act::Refuse(named(LlmErrorKind::Quota, 1))]);
+    let first = Scripted::new(vec![Attempt::refuse(named(LlmErrorKind::Quota, 1))]);
     let second = Scripted::new(vec![busy(); 9]);
     let lines = story(&chain(&[&first, &second])).await;
     assert_eq!(lines.last().unwrap(), "error: it is rate_limit, 10 attempts, b/model-b");
@@ -317,7 +227,7 @@ async fn a_request_does_not_go_back_to_a_model_it_has_left() {
 
 #[tokio::test(start_paused = true)]
 async fn a_wait_that_is_too_long_ends_it_when_nobody_else_is_there() {
-    let model = Scripted::new(vec![Act::Refuse(named(LlmErrorKind::RateLimit, 3600))]);
+    let model = Scripted::new(vec![Attempt::refuse(named(LlmErrorKind::RateLimit, 3600))]);
     let mut stream = chain(&[&model]).stream(&ask()).await.unwrap();
     let error = stream.next().await.unwrap().unwrap_err();
     assert_eq!(error.hint(), Some(Hint::LongWait { minutes: 60 }));
@@ -326,9 +236,9 @@ async fn a_wait_that_is_too_long_ends_it_when_nobody_else_is_there() {
 
 #[tokio::test(start_paused = true)]
 async fn when_all_rest_the_one_that_is_back_first_is_asked() {
-    let first = Scripted::new(vec![Act::Refuse(named(LlmErrorKind::Quota, 500))]);
-    let second = Scripted::new(vec![Act::Refuse(named(LlmErrorKind::Quota, 100)), Act::Answer("two")]);
-    let third = Scripted::new(vec![Act::Refuse(error(LlmErrorKind::Quota)), Act::Answer("three")]);
+    let first = Scripted::new(vec![Attempt::refuse(named(LlmErrorKind::Quota, 500))]);
+    let second = Scripted::new(vec![Attempt::refuse(named(LlmErrorKind::Quota, 100)), Attempt::text("two")]);
+    let third = Scripted::new(vec![Attempt::refuse(error(LlmErrorKind::Quota)), Attempt::text("three")]);
     let chain = chain(&[&first, &second, &third]);
     assert!(story(&chain).await.last().unwrap().starts_with("error: it is quota, 3 attempts, c/"));
     // The last one was not left for another, so it does not rest.
@@ -339,13 +249,13 @@ async fn when_all_rest_the_one_that_is_back_first_is_asked() {
 
 #[tokio::test(start_paused = true)]
 async fn dropping_the_stream_ends_the_attempt_and_the_wait() {
-    let model = Scripted::new(vec![Act::Hang("Hel"), busy()]);
+    let model = Scripted::new(vec![Attempt::text("Hel").then_hang(), busy()]);
     let chain = chain(&[&model]);
     let mut stream = chain.stream(&ask()).await.unwrap();
     assert!(matches!(stream.next().await, Some(Ok(StreamEvent::Chunk(_)))));
-    assert_eq!(Arc::strong_count(&model.alive), 2);
+    assert_eq!(model.open_streams(), 1);
     drop(stream);
-    assert_eq!(Arc::strong_count(&model.alive), 1);
+    assert_eq!(model.open_streams(), 0);
 
     let mut stream = chain.stream(&ask()).await.unwrap();
     assert!(matches!(stream.next().await, Some(Ok(StreamEvent::Retry(_)))));
@@ -358,17 +268,20 @@ async fn dropping_the_stream_ends_the_attempt_and_the_wait() {
 
 #[tokio::test(start_paused = true)]
 async fn a_failed_attempt_is_closed_before_the_wait() {
-    let model = Scripted::new(vec![Act::Break("Hel", error(LlmErrorKind::Network)), Act::Answer("Hello")]);
+    let model = Scripted::new(vec![
+        Attempt::text("Hel").then_fail(error(LlmErrorKind::Network)),
+        Attempt::text("Hello"),
+    ]);
     let mut stream = chain(&[&model]).stream(&ask()).await.unwrap();
     stream.next().await;
     assert!(matches!(stream.next().await, Some(Ok(StreamEvent::Retry(_)))));
-    assert_eq!(Arc::strong_count(&model.alive), 1);
+    assert_eq!(model.open_streams(), 0);
 }
 
 #[tokio::test(start_paused = true)]
 async fn whole_answers_go_the_same_way() {
     let first = Scripted::new(vec![busy(); 3]);
-    let second = Scripted::new(vec![busy(), Act::Answer("two")]);
+    let second = Scripted::new(vec![busy(), Attempt::text("two")]);
     let start = Instant::now();
     let answer = chain(&[&first, &second]).generate(&ask()).await.unwrap();
     assert_eq!(answer.text(), "two");
@@ -378,7 +291,7 @@ async fn whole_answers_go_the_same_way() {
 #[tokio::test(start_paused = true)]
 async fn embeddings_are_tried_again_but_never_by_another_model() {
     let first = Scripted::new(vec![busy(); 10]);
-    let second = Scripted::new(vec![]);
+    let second = Scripted::new([] as [Attempt; 0]);
     let error = chain(&[&first, &second]).embed(&EmbedRequest::default()).await.unwrap_err();
     assert_eq!(error.detail.attempts, 10);
     assert!(second.asked().is_empty());
@@ -386,7 +299,7 @@ async fn embeddings_are_tried_again_but_never_by_another_model() {
 
 #[tokio::test(start_paused = true)]
 async fn tokens_are_counted_by_the_model_that_would_answer() {
-    let count = chain(&[&Scripted::new(vec![])]).count_tokens(&ask()).await.unwrap();
+    let count = chain(&[&Scripted::new([] as [Attempt; 0])]).count_tokens(&ask()).await.unwrap();
     assert_eq!(count.total_tokens, "model-a".len() as u64);
 }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use charla_proto::{Candidate, Content, FinishReason, FunctionCall, GenerateResponse, Part, PartKind, Role};
 use serde_json::Value;
 
+use super::Reader;
 use super::dialect::{Declared, RawCall};
 use super::scan::{Piece, Scanner};
 use crate::wire::make_call_id;
@@ -70,14 +71,14 @@ impl Incoming {
     pub(super) fn new(declared: Declared, keep_prose: bool) -> Self {
         Self { declared, keep_prose, candidates: BTreeMap::new() }
     }
+}
 
-    /// Forgets everything: the attempt was withdrawn.
-    pub(super) fn reset(&mut self) {
+impl Reader for Incoming {
+    fn reset(&mut self) {
         self.candidates.clear();
     }
 
-    /// The chunk with its text read.
-    pub(super) fn read(&mut self, mut chunk: GenerateResponse) -> GenerateResponse {
+    fn read(&mut self, mut chunk: GenerateResponse) -> GenerateResponse {
         for candidate in &mut chunk.candidates {
             self.read_candidate(candidate);
         }
@@ -85,7 +86,7 @@ impl Incoming {
     }
 
     /// What is left when the stream ends without a finish reason.
-    pub(super) fn finish(&mut self) -> Option<GenerateResponse> {
+    fn finish(&mut self) -> Option<GenerateResponse> {
         let open: Vec<u32> =
             self.candidates.iter().filter(|(_, answer)| !answer.done).map(|(index, _)| *index).collect();
         let mut candidates = Vec::new();
@@ -98,7 +99,9 @@ impl Incoming {
         }
         (!candidates.is_empty()).then(|| GenerateResponse { candidates, ..GenerateResponse::default() })
     }
+}
 
+impl Incoming {
     fn read_candidate(&mut self, candidate: &mut Candidate) {
         let index = candidate.index;
         let mut parts = Vec::new();

@@ -10,13 +10,10 @@ mod tests;
 
 use std::sync::Arc;
 
-use charla_proto::{
-    BoxFuture, ChunkStream, ContentGenerator, EmbedRequest, EmbedResponse, GenerateRequest, GenerateResponse,
-    LlmError, StreamEvent, TokenCount,
-};
-use futures_util::{StreamExt, stream};
+use charla_proto::GenerateRequest;
 use serde::{Deserialize, Serialize};
 
+use super::{Layer, Reader};
 use dialect::Declared;
 pub use guidance::GuidanceStyle;
 use incoming::Incoming;
@@ -51,87 +48,34 @@ impl Default for TextToolsOptions {
     }
 }
 
-/// A generator that lets any model use tools, on any wire.
+/// The layer that lets any model use tools, on any wire.
 ///
 /// What goes out has no tools: they are explained in words, earlier calls and results stand in the
 /// conversation as text. What comes in is read as it comes: prose passes, calls are held back, and only calls
 /// of tools the request declares count. A conversation may change between this layer and native tools at any
 /// time, because both leave the same function calls and responses in it.
 pub struct TextTools {
-    inner: Arc<dyn ContentGenerator>,
     options: TextToolsOptions,
     outgoing: Outgoing,
 }
 
 impl TextTools {
-    /// Text tools over a generator.
-    pub fn over(inner: Arc<dyn ContentGenerator>, options: TextToolsOptions) -> Self {
-        Self { inner, options, outgoing: Outgoing::default() }
+    /// Text tools for a model of this kind.
+    pub fn new(options: TextToolsOptions) -> Self {
+        Self { options, outgoing: Outgoing::default() }
+    }
+}
+
+impl Layer for TextTools {
+    fn outgoing(&self, request: &GenerateRequest) -> Option<GenerateRequest> {
+        Some(self.outgoing.convert(request, &self.options))
     }
 
-    fn incoming(&self, request: &GenerateRequest) -> Incoming {
+    fn incoming(&self, request: &GenerateRequest) -> Option<Box<dyn Reader>> {
         let config = request.tool_config.clone().unwrap_or_default().function_calling_config;
         let declared = Declared::new(outgoing::offered(request, &config));
         let keep_prose = self.options.preserve_context || declared.is_empty();
-        Incoming::new(declared, keep_prose)
-    }
-}
-
-impl ContentGenerator for TextTools {
-    fn generate<'a>(
-        &'a self,
-        request: &'a GenerateRequest,
-    ) -> BoxFuture<'a, Result<GenerateResponse, LlmError>> {
-        Box::pin(async move {
-            let textual = self.outgoing.convert(request, &self.options);
-            let answer = self.inner.generate(&textual).await?;
-            Ok(self.incoming(request).read(answer))
-        })
-    }
-
-    fn stream<'a>(&'a self, request: &'a GenerateRequest) -> BoxFuture<'a, Result<ChunkStream, LlmError>> {
-        Box::pin(async move {
-            let textual = self.outgoing.convert(request, &self.options);
-            let source = self.inner.stream(&textual).await?;
-            let reading = Reading { source, incoming: self.incoming(request) };
-            let events = stream::unfold(Box::new(reading), |mut reading| async move {
-                Some((reading.next().await?, reading))
-            });
-            Ok(Box::pin(events) as ChunkStream)
-        })
-    }
-
-    fn count_tokens<'a>(
-        &'a self,
-        request: &'a GenerateRequest,
-    ) -> BoxFuture<'a, Result<TokenCount, LlmError>> {
-        Box::pin(async move { self.inner.count_tokens(&self.outgoing.convert(request, &self.options)).await })
-    }
-
-    fn embed<'a>(&'a self, request: &'a EmbedRequest) -> BoxFuture<'a, Result<EmbedResponse, LlmError>> {
-        self.inner.embed(request)
-    }
-}
-
-/// A stream that is being read.
-struct Reading {
-    source: ChunkStream,
-    incoming: Incoming,
-}
-
-impl Reading {
-    async fn next(&mut self) -> Option<Result<StreamEvent, LlmError>> {
-        match self.source.next().await {
-            Some(Ok(StreamEvent::Chunk(chunk))) => Some(Ok(StreamEvent::Chunk(self.incoming.read(chunk)))),
-            Some(Ok(event)) => {
-                if matches!(event, StreamEvent::Retry(_)) {
-                    self.incoming.reset();
-                }
-                Some(Ok(event))
-            }
-            Some(Err(error)) => Some(Err(error)),
-            None => self.incoming.finish().map(|rest| Ok(StreamEvent::Chunk(rest))),
-        }
+        Some(Box::new(Incoming::new(declared, keep_prose)))
     }
 }
 

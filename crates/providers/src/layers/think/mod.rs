@@ -11,13 +11,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use charla_proto::{
-    BoxFuture, Candidate, ChunkStream, Content, ContentGenerator, EmbedRequest, EmbedResponse, FinishReason,
-    GenerateRequest, GenerateResponse, LlmError, Part, PartKind, Role, StreamEvent, TokenCount,
+    Candidate, Content, FinishReason, GenerateRequest, GenerateResponse, LlmError, Part, PartKind, Role,
 };
-use futures_util::{StreamExt, stream};
 use serde::{Deserialize, Serialize};
 
 use super::remembered::Remembered;
+use super::{Layer, Reader};
 use crate::generator::judge::Judge;
 use splitter::{Piece, Splitter};
 pub use switch::ThinkSwitch;
@@ -45,7 +44,7 @@ pub struct ThinkOptions {
     pub switch: ThinkSwitch,
 }
 
-/// A generator that finds the thoughts in its model's text.
+/// The layer that finds the thoughts in a model's text.
 ///
 /// `<think>`, `<thinking>`, `[THINK]`, `◁think▷` and gpt-oss's analysis channel become thought parts while they
 /// stream. An opening tag counts at the beginning of the answer, or alone on a line outside code. A closing tag that
@@ -53,7 +52,6 @@ pub struct ThinkOptions {
 /// comes, the text before it is taken back (`replaces`, see [`charla_proto::Assembler`]) and given as a thought.
 /// An answer that turns out to hold nothing but thoughts ends in the same error as on wires that mark thoughts.
 pub struct ThinkFilter {
-    inner: Arc<dyn ContentGenerator>,
     options: ThinkOptions,
     /// The model was seen to begin within a thought.
     begins_inside: Arc<AtomicBool>,
@@ -61,110 +59,28 @@ pub struct ThinkFilter {
 }
 
 impl ThinkFilter {
-    /// A filter over a generator.
-    pub fn over(inner: Arc<dyn ContentGenerator>, options: ThinkOptions) -> Self {
+    /// A filter for a model of this kind.
+    pub fn new(options: ThinkOptions) -> Self {
         let begins_inside = Arc::new(AtomicBool::new(options.start == ThinkStart::Inside));
-        Self { inner, options, begins_inside, marked: Mutex::default() }
+        Self { options, begins_inside, marked: Mutex::default() }
     }
+}
 
+impl Layer for ThinkFilter {
     fn outgoing(&self, request: &GenerateRequest) -> Option<GenerateRequest> {
         let mut marked = self.marked.lock().unwrap_or_else(PoisonError::into_inner);
         self.options.switch.apply(request, &mut marked)
     }
 
-    fn reading(&self) -> Reading {
-        Reading {
+    fn incoming(&self, _: &GenerateRequest) -> Option<Box<dyn Reader>> {
+        Some(Box::new(Reading {
             start: self.options.start,
             begins_inside: self.begins_inside.clone(),
             answers: BTreeMap::new(),
             judge: Judge::default(),
             thoughts: false,
-        }
+        }))
     }
-}
-
-impl ContentGenerator for ThinkFilter {
-    fn generate<'a>(
-        &'a self,
-        request: &'a GenerateRequest,
-    ) -> BoxFuture<'a, Result<GenerateResponse, LlmError>> {
-        Box::pin(async move {
-            let marked = self.outgoing(request);
-            let answer = self.inner.generate(marked.as_ref().unwrap_or(request)).await?;
-            let mut reading = self.reading();
-            let mut answer = reading.read(answer);
-            if let Some(rest) = reading.finish() {
-                let mut whole = charla_proto::Assembler::new();
-                whole.push(answer);
-                whole.push(rest);
-                answer = whole.finish();
-            }
-            reading.verdict()?;
-            Ok(assembled(answer))
-        })
-    }
-
-    fn stream<'a>(&'a self, request: &'a GenerateRequest) -> BoxFuture<'a, Result<ChunkStream, LlmError>> {
-        Box::pin(async move {
-            let marked = self.outgoing(request);
-            let source = self.inner.stream(marked.as_ref().unwrap_or(request)).await?;
-            let state = Box::new((source, self.reading(), false));
-            let events = stream::unfold(state, |mut state| async move {
-                let (source, reading, over) = &mut *state;
-                if *over {
-                    return None;
-                }
-                let event = next(source, reading, over).await?;
-                Some((event, state))
-            });
-            Ok(Box::pin(events) as ChunkStream)
-        })
-    }
-
-    fn count_tokens<'a>(
-        &'a self,
-        request: &'a GenerateRequest,
-    ) -> BoxFuture<'a, Result<TokenCount, LlmError>> {
-        self.inner.count_tokens(request)
-    }
-
-    fn embed<'a>(&'a self, request: &'a EmbedRequest) -> BoxFuture<'a, Result<EmbedResponse, LlmError>> {
-        self.inner.embed(request)
-    }
-}
-
-async fn next(
-    source: &mut ChunkStream,
-    reading: &mut Reading,
-    over: &mut bool,
-) -> Option<Result<StreamEvent, LlmError>> {
-    match source.next().await {
-        Some(Ok(StreamEvent::Chunk(chunk))) => Some(Ok(StreamEvent::Chunk(reading.read(chunk)))),
-        Some(Ok(event)) => {
-            if matches!(event, StreamEvent::Retry(_)) {
-                reading.reset();
-            }
-            Some(Ok(event))
-        }
-        Some(Err(error)) => {
-            *over = true;
-            Some(Err(error))
-        }
-        None => match reading.finish() {
-            Some(rest) => Some(Ok(StreamEvent::Chunk(rest))),
-            None => {
-                *over = true;
-                reading.verdict().err().map(Err)
-            }
-        },
-    }
-}
-
-/// Joins the parts that reading took apart.
-fn assembled(answer: GenerateResponse) -> GenerateResponse {
-    let mut whole = charla_proto::Assembler::new();
-    whole.push(answer);
-    whole.finish()
 }
 
 /// One answer on its way in.
@@ -184,7 +100,7 @@ struct Answer {
     done: bool,
 }
 
-impl Reading {
+impl Reader for Reading {
     fn reset(&mut self) {
         self.answers.clear();
         self.judge = Judge::default();
@@ -220,7 +136,9 @@ impl Reading {
     fn verdict(&self) -> Result<(), LlmError> {
         if self.thoughts { self.judge.verdict() } else { Ok(()) }
     }
+}
 
+impl Reading {
     fn read_candidate(&mut self, candidate: &mut Candidate) {
         let mut parts = Vec::new();
         if let Some(content) = &mut candidate.content {

@@ -1,71 +1,15 @@
-use std::sync::Mutex as StdMutex;
+use charla_proto::{Assembler, ContentGenerator, LlmErrorKind, StreamEvent, Thinking};
+use charla_testkit::{Attempt, Scripted};
+use futures_util::StreamExt;
 
-use charla_proto::{Assembler, LlmErrorKind, Thinking};
-
+use super::super::Layered;
 use super::*;
 
-/// A model that answers with these texts and remembers what it was asked.
-struct Scripted {
-    answers: StdMutex<Vec<(Vec<Part>, FinishReason)>>,
-    asked: StdMutex<Vec<GenerateRequest>>,
+fn filtered(model: Arc<Scripted>, options: ThinkOptions) -> Layered<ThinkFilter> {
+    Layered::over(model, ThinkFilter::new(options))
 }
 
-impl ContentGenerator for Scripted {
-    fn generate<'a>(
-        &'a self,
-        request: &'a GenerateRequest,
-    ) -> BoxFuture<'a, Result<GenerateResponse, LlmError>> {
-        self.asked.lock().unwrap().push(request.clone());
-        let (parts, reason) = self.answers.lock().unwrap().remove(0);
-        let candidate = Candidate {
-            content: Some(Content::new(Role::Model, parts)),
-            finish_reason: Some(reason),
-            ..Candidate::default()
-        };
-        Box::pin(async move {
-            Ok(GenerateResponse { candidates: vec![candidate], ..GenerateResponse::default() })
-        })
-    }
-
-    fn stream<'a>(&'a self, request: &'a GenerateRequest) -> BoxFuture<'a, Result<ChunkStream, LlmError>> {
-        Box::pin(async move {
-            let whole = self.generate(request).await?;
-            let parts = whole.content().unwrap().parts.clone();
-            let mut chunks: Vec<Result<StreamEvent, LlmError>> = Vec::new();
-            for part in parts {
-                let candidate = Candidate {
-                    content: Some(Content::new(Role::Model, vec![part])),
-                    ..Candidate::default()
-                };
-                chunks.push(Ok(StreamEvent::Chunk(GenerateResponse {
-                    candidates: vec![candidate],
-                    ..GenerateResponse::default()
-                })));
-            }
-            let candidate =
-                Candidate { finish_reason: whole.finish_reason().cloned(), ..Candidate::default() };
-            chunks.push(Ok(StreamEvent::Chunk(GenerateResponse {
-                candidates: vec![candidate],
-                ..GenerateResponse::default()
-            })));
-            Ok(Box::pin(stream::iter(chunks)) as ChunkStream)
-        })
-    }
-
-    fn count_tokens<'a>(&'a self, _: &'a GenerateRequest) -> BoxFuture<'a, Result<TokenCount, LlmError>> {
-        Box::pin(async { Ok(TokenCount { total_tokens: 0, exact: false }) })
-    }
-
-    fn embed<'a>(&'a self, _: &'a EmbedRequest) -> BoxFuture<'a, Result<EmbedResponse, LlmError>> {
-        Box::pin(async { Ok(EmbedResponse::default()) })
-    }
-}
-
-fn scripted(answers: Vec<(Vec<Part>, FinishReason)>) -> Arc<Scripted> {
-    Arc::new(Scripted { answers: StdMutex::new(answers), asked: StdMutex::default() })
-}
-
-async fn ask(filter: &ThinkFilter) -> Result<Content, LlmError> {
+async fn ask(filter: &Layered<ThinkFilter>) -> Result<Content, LlmError> {
     let request = GenerateRequest::new("m", vec![Arc::new(Content::user("hi"))]);
     let mut stream = filter.stream(&request).await?;
     let mut whole = Assembler::new();
@@ -88,7 +32,7 @@ fn split(text: &str, start: ThinkStart) -> (String, String) {
     let mut results = Vec::new();
     for parts in cuts {
         let options = ThinkOptions { start, ..ThinkOptions::default() };
-        let filter = ThinkFilter::over(scripted(vec![(parts, FinishReason::Stop)]), options);
+        let filter = filtered(Scripted::new([Attempt::parts(parts, FinishReason::Stop)]), options);
         let answer = futures_util::FutureExt::now_or_never(ask(&filter)).unwrap();
         let content = answer.unwrap_or_else(|error| Content::model(format!("ERROR {error}")));
         results.push((content.thoughts(), content.text()));
@@ -162,8 +106,7 @@ fn an_answer_that_begins_inside_is_a_thought_until_the_tag() {
 #[tokio::test]
 async fn a_model_that_began_inside_once_is_expected_to_again() {
     let answers = ["a\n</think>\nA", "b\n</think>\nB", "C", "D"];
-    let answers = answers.map(|text| (vec![Part::text(text)], FinishReason::Stop));
-    let filter = ThinkFilter::over(scripted(answers.to_vec()), ThinkOptions::default());
+    let filter = filtered(Scripted::new(answers), ThinkOptions::default());
     let mut texts = Vec::new();
     for _ in 0..4 {
         let content = ask(&filter).await.unwrap();
@@ -181,8 +124,8 @@ async fn thoughts_alone_are_no_answer() {
         ("I wonder\n</think>\n", FinishReason::Stop),
         ("<think>I wonder", FinishReason::MaxTokens),
     ] {
-        let parts = text.chars().map(|c| Part::text(c.to_string())).collect();
-        let filter = ThinkFilter::over(scripted(vec![(parts, reason)]), ThinkOptions::default());
+        let parts = text.chars().map(|c| Part::text(c.to_string()));
+        let filter = filtered(Scripted::new([Attempt::parts(parts, reason)]), ThinkOptions::default());
         let error = ask(&filter).await.unwrap_err();
         assert_eq!(error.kind, LlmErrorKind::InvalidStream, "{text}: {error}");
     }
@@ -191,15 +134,14 @@ async fn thoughts_alone_are_no_answer() {
 #[tokio::test]
 async fn a_signature_stays_on_its_words() {
     let signed = vec![Part::text("Hello").with_signature("s1"), Part::text("").with_signature("s2")];
-    let filter =
-        ThinkFilter::over(scripted(vec![(signed.clone(), FinishReason::Stop)]), ThinkOptions::default());
+    let answer = Attempt::parts(signed.clone(), FinishReason::Stop);
+    let filter = filtered(Scripted::new([answer]), ThinkOptions::default());
     assert_eq!(ask(&filter).await.unwrap().parts, signed);
 }
 
 #[tokio::test]
 async fn a_whole_answer_is_filtered_like_a_stream() {
-    let answer = (vec![Part::text("<think>hm</think>Hello")], FinishReason::Stop);
-    let filter = ThinkFilter::over(scripted(vec![answer]), ThinkOptions::default());
+    let filter = filtered(Scripted::new(["<think>hm</think>Hello"]), ThinkOptions::default());
     let request = GenerateRequest::new("m", vec![Arc::new(Content::user("hi"))]);
     let whole = filter.generate(&request).await.unwrap();
     assert_eq!(whole.content().unwrap().parts, [Part::thought("hm"), Part::text("Hello")]);
@@ -209,21 +151,20 @@ async fn a_whole_answer_is_filtered_like_a_stream() {
 async fn thinking_is_switched_off_in_words_where_the_setting_says_so() {
     let question = Arc::new(Content::user("Why?"));
     let mut request = GenerateRequest::new("m", vec![question.clone(), Arc::new(Content::model("So."))]);
-    let answer = || (vec![Part::text("x")], FinishReason::Stop);
     for (switch, expected) in [
         (ThinkSwitch::Wire, "Why?"),
         (ThinkSwitch::SlashSuffix, "Why? /no_think"),
         (ThinkSwitch::SlashPrefix, "/no_think Why?"),
         (ThinkSwitch::TagPrefix, "<no_think>\n\nWhy?"),
     ] {
-        let model = scripted(vec![answer(), answer(), answer()]);
-        let filter = ThinkFilter::over(model.clone(), ThinkOptions { switch, ..ThinkOptions::default() });
+        let model = Scripted::new(["x", "x", "x"]);
+        let filter = filtered(model.clone(), ThinkOptions { switch, ..ThinkOptions::default() });
         request.thinking = None;
         filter.generate(&request).await.unwrap();
         request.thinking = Some(Thinking { thinking_budget: Some(0), ..Thinking::default() });
         filter.generate(&request).await.unwrap();
         filter.generate(&request).await.unwrap();
-        let asked = model.asked.lock().unwrap();
+        let asked: Vec<GenerateRequest> = model.asked().into_iter().map(|asked| asked.request).collect();
         assert!(Arc::ptr_eq(&asked[0].contents[0], &question));
         assert_eq!(asked[1].contents[0].text(), expected);
         assert!(Arc::ptr_eq(&asked[1].contents[0], &asked[2].contents[0]), "rewritten once");

@@ -12,7 +12,7 @@ use charla_proto::{
 use charla_providers::endpoint::Target;
 use serde_json::{Map, Value};
 
-use crate::meaning::{Item, Meaning, ToolMeaning};
+use super::super::meaning::{Item, Meaning, ToolMeaning};
 
 /// Fields with a place of their own in our request; the rest goes along as it is.
 const KNOWN: [&str; 15] = [

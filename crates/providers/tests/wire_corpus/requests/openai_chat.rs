@@ -10,7 +10,7 @@ use charla_proto::{
 use charla_providers::endpoint::Target;
 use serde_json::{Map, Value, json};
 
-use crate::meaning::{Item, Meaning, ToolMeaning};
+use super::super::meaning::{Item, Meaning, ToolMeaning};
 
 pub fn import(request: &Value, target: &Target) -> Result<GenerateRequest, String> {
     let mut reader = Import { target, contents: Vec::new(), system: Vec::new(), names: HashMap::new() };

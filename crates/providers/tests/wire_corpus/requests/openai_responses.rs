@@ -10,7 +10,7 @@ use charla_proto::{
 use charla_providers::endpoint::Target;
 use serde_json::{Map, Value, json};
 
-use crate::meaning::{Item, Meaning, ToolMeaning};
+use super::super::meaning::{Item, Meaning, ToolMeaning};
 
 pub fn import(request: &Value, target: &Target) -> Result<GenerateRequest, String> {
     let fields = request.as_object().ok_or("the request is no object")?;

@@ -4,7 +4,7 @@ mod import;
 
 use serde_json::{Value, json};
 
-use crate::meaning::{Item, Meaning, ToolMeaning};
+use super::super::meaning::{Item, Meaning, ToolMeaning};
 
 pub use import::import;
 

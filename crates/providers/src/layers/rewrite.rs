@@ -1,39 +1,34 @@
-//! Requests put differently for one model of a chain: without tools, with a beginning that never changes, or with fields
-//! of its provider's.
+//! Requests rewritten for one model of a chain: without tools, with a beginning that never changes, or with fields of its
+//! provider's.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use charla_proto::{
-    BoxFuture, ChunkStream, Content, ContentGenerator, EmbedRequest, EmbedResponse, GenerateRequest,
-    GenerateResponse, LlmError, Part, PartKind, Role, TokenCount,
-};
-
+use charla_proto::{Content, GenerateRequest, Part, PartKind, Role};
 use serde_json::{Map, Value};
 
+use super::Layer;
 use super::remembered::Remembered;
 
-/// How requests are put differently.
+/// How requests are rewritten.
 ///
-/// A local server keeps what it has read of a prompt as long as the next one begins with the same words. So
-/// what differs from run to run, which is all of a system instruction but its first part, must come after the
-/// tools.
+/// A local server keeps what it has read of a prompt (its prompt cache) as long as the next one begins with the same
+/// words. So what is volatile, which is all of a system instruction but its first part, must come after the tools.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Rewording {
+pub enum Rewrite {
     /// Without tools, whatever the session has: in a chain each model has its own mode.
     WithoutTools,
-    /// What differs goes in front of the first user message: templates put tools behind the system message.
-    PassingToFirstUser,
-    /// What differs goes behind the last part of the system instruction, which tells of the tools. For the
+    /// What is volatile goes in front of the first user message: templates put tools behind the system message.
+    VolatileToFirstUser,
+    /// What is volatile goes behind the last part of the system instruction, which tells of the tools. For the
     /// requests that [`super::TextTools`] makes.
-    PassingToEnd,
+    VolatileToEnd,
     /// With these fields in the body, as the settings name them (`extraBody`).
     WithFields(Map<String, Value>),
 }
 
-/// A generator whose requests are put differently.
-pub struct Reworded {
-    inner: Arc<dyn ContentGenerator>,
-    how: Rewording,
+/// The layer that rewrites requests.
+pub struct RewriteRequests {
+    how: Rewrite,
     last: Mutex<Option<Split>>,
     moved: Mutex<Remembered>,
 }
@@ -44,26 +39,26 @@ pub struct Reworded {
 struct Split {
     system: Arc<Content>,
     first: Arc<Content>,
-    steady: Arc<Content>,
+    stable: Arc<Content>,
     opened: Arc<Content>,
 }
 
-impl Reworded {
-    /// Over this generator.
-    pub fn over(inner: Arc<dyn ContentGenerator>, how: Rewording) -> Self {
-        Self { inner, how, last: Mutex::default(), moved: Mutex::default() }
+impl RewriteRequests {
+    /// Rewrites in this way.
+    pub fn new(how: Rewrite) -> Self {
+        Self { how, last: Mutex::default(), moved: Mutex::default() }
     }
 
-    fn reworded(&self, request: &GenerateRequest) -> GenerateRequest {
+    fn rewritten(&self, request: &GenerateRequest) -> GenerateRequest {
         let mut request = request.clone();
         match &self.how {
-            Rewording::WithoutTools => {
+            Rewrite::WithoutTools => {
                 request.tools.clear();
                 request.tool_config = None;
             }
-            Rewording::PassingToFirstUser => self.to_first_user(&mut request),
-            Rewording::PassingToEnd => self.to_end(&mut request),
-            Rewording::WithFields(fields) => {
+            Rewrite::VolatileToFirstUser => self.to_first_user(&mut request),
+            Rewrite::VolatileToEnd => self.to_end(&mut request),
+            Rewrite::WithFields(fields) => {
                 for (field, value) in fields {
                     request.extra.insert(field, value.clone());
                 }
@@ -97,20 +92,26 @@ impl Reworded {
         let split = match last.as_ref().filter(same) {
             Some(known) => known.clone(),
             None => {
-                let (steady, opened) = split(&system, first);
-                Split { system, first: first.clone(), steady: Arc::new(steady), opened: Arc::new(opened) }
+                let (stable, opened) = split(&system, first);
+                Split { system, first: first.clone(), stable: Arc::new(stable), opened: Arc::new(opened) }
             }
         };
-        request.system_instruction = Some(split.steady.clone());
+        request.system_instruction = Some(split.stable.clone());
         *first = split.opened.clone();
         *last = Some(split);
+    }
+}
+
+impl Layer for RewriteRequests {
+    fn outgoing(&self, request: &GenerateRequest) -> Option<GenerateRequest> {
+        Some(self.rewritten(request))
     }
 }
 
 /// The first part of the instruction, and the message with the others in front.
 fn split(system: &Content, first: &Content) -> (Content, Content) {
     let mut parts = system.parts.iter().cloned();
-    let steady = Content { parts: parts.next().into_iter().collect(), ..system.clone() };
+    let stable = Content { parts: parts.next().into_iter().collect(), ..system.clone() };
     let rest: Vec<String> = parts.filter_map(|part| Some(part.as_text()?.trim().to_owned())).collect();
     let mut opening = rest.join("\n\n");
     let mut opened = first.clone();
@@ -120,61 +121,14 @@ fn split(system: &Content, first: &Content) -> (Content, Content) {
         opened.parts.remove(0);
     }
     opened.parts.insert(0, Part::text(opening));
-    (steady, opened)
-}
-
-impl ContentGenerator for Reworded {
-    fn generate<'a>(
-        &'a self,
-        request: &'a GenerateRequest,
-    ) -> BoxFuture<'a, Result<GenerateResponse, LlmError>> {
-        Box::pin(async move { self.inner.generate(&self.reworded(request)).await })
-    }
-
-    fn stream<'a>(&'a self, request: &'a GenerateRequest) -> BoxFuture<'a, Result<ChunkStream, LlmError>> {
-        Box::pin(async move { self.inner.stream(&self.reworded(request)).await })
-    }
-
-    fn count_tokens<'a>(
-        &'a self,
-        request: &'a GenerateRequest,
-    ) -> BoxFuture<'a, Result<TokenCount, LlmError>> {
-        Box::pin(async move { self.inner.count_tokens(&self.reworded(request)).await })
-    }
-
-    fn embed<'a>(&'a self, request: &'a EmbedRequest) -> BoxFuture<'a, Result<EmbedResponse, LlmError>> {
-        self.inner.embed(request)
-    }
+    (stable, opened)
 }
 
 #[cfg(test)]
 mod tests {
-    use charla_proto::{LlmErrorKind, Tool};
+    use charla_proto::Tool;
 
     use super::*;
-
-    struct Nobody;
-
-    impl ContentGenerator for Nobody {
-        fn generate<'a>(
-            &'a self,
-            _: &'a GenerateRequest,
-        ) -> BoxFuture<'a, Result<GenerateResponse, LlmError>> {
-            Box::pin(async { Err(LlmError::new(LlmErrorKind::NotSupported, "nobody")) })
-        }
-
-        fn stream<'a>(&'a self, _: &'a GenerateRequest) -> BoxFuture<'a, Result<ChunkStream, LlmError>> {
-            Box::pin(async { Err(LlmError::new(LlmErrorKind::NotSupported, "nobody")) })
-        }
-
-        fn count_tokens<'a>(&'a self, _: &'a GenerateRequest) -> BoxFuture<'a, Result<TokenCount, LlmError>> {
-            Box::pin(async { Err(LlmError::new(LlmErrorKind::NotSupported, "nobody")) })
-        }
-
-        fn embed<'a>(&'a self, _: &'a EmbedRequest) -> BoxFuture<'a, Result<EmbedResponse, LlmError>> {
-            Box::pin(async { Err(LlmError::new(LlmErrorKind::NotSupported, "nobody")) })
-        }
-    }
 
     fn request(folder: &str, contents: Vec<Arc<Content>>) -> GenerateRequest {
         let system = Content::new(Role::User, vec![Part::text("Be brief."), Part::text(folder)]);
@@ -187,44 +141,44 @@ mod tests {
 
     #[test]
     fn what_changes_goes_in_front_of_the_first_message_and_stays_there() {
-        let layer = Reworded::over(Arc::new(Nobody), Rewording::PassingToFirstUser);
+        let layer = RewriteRequests::new(Rewrite::VolatileToFirstUser);
         let said = Arc::new(Content::user("hi"));
         let mut step = request("Folder: /a", vec![said.clone()]);
-        let first = layer.reworded(&step);
+        let first = layer.rewritten(&step);
         assert_eq!(first.system_instruction.as_ref().unwrap().text(), "Be brief.");
         assert_eq!(first.contents[0].text(), "Folder: /a\n\nhi");
         step.contents.extend([Arc::new(Content::model("hello")), Arc::new(Content::user("more"))]);
-        let second = layer.reworded(&step);
+        let second = layer.rewritten(&step);
         assert!(Arc::ptr_eq(&first.contents[0], &second.contents[0]), "it is made anew at every step");
         assert_eq!(second.contents[2].text(), "more");
-        let elsewhere = layer.reworded(&request("Folder: /b", vec![said]));
+        let elsewhere = layer.rewritten(&request("Folder: /b", vec![said]));
         assert_eq!(elsewhere.system_instruction, first.system_instruction);
     }
 
     #[test]
     fn what_changes_goes_behind_what_is_said_of_tools() {
-        let layer = Reworded::over(Arc::new(Nobody), Rewording::PassingToEnd);
+        let layer = RewriteRequests::new(Rewrite::VolatileToEnd);
         let mut asked = request("Folder: /a", vec![Arc::new(Content::user("hi"))]);
-        assert_eq!(layer.reworded(&asked), asked);
+        assert_eq!(layer.rewritten(&asked), asked);
         let mut system = asked.system_instruction.as_deref().unwrap().clone();
         system.parts.push(Part::text("Tools."));
         asked.system_instruction = Some(Arc::new(system));
-        let sent = layer.reworded(&asked);
+        let sent = layer.rewritten(&asked);
         let texts = |request: &GenerateRequest| -> Vec<String> {
             let system = request.system_instruction.as_ref().unwrap();
             system.parts.iter().map(|part| part.as_text().unwrap().to_owned()).collect()
         };
         assert_eq!(texts(&sent), ["Be brief.", "Tools.", "Folder: /a"]);
         assert_eq!(sent.contents, asked.contents);
-        let again = layer.reworded(&asked);
+        let again = layer.rewritten(&asked);
         let both = [&sent, &again].map(|request| request.system_instruction.clone().unwrap());
         assert!(Arc::ptr_eq(&both[0], &both[1]), "it is made anew at every step");
     }
 
     #[test]
     fn a_model_that_only_chats_is_offered_nothing() {
-        let layer = Reworded::over(Arc::new(Nobody), Rewording::WithoutTools);
-        let sent = layer.reworded(&request("x", vec![Arc::new(Content::user("hi"))]));
+        let layer = RewriteRequests::new(Rewrite::WithoutTools);
+        let sent = layer.rewritten(&request("x", vec![Arc::new(Content::user("hi"))]));
         assert!(sent.tools.is_empty());
         assert_eq!(sent.contents[0].text(), "hi");
     }

@@ -8,7 +8,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 
-use crate::exchange::Exchange;
+use super::exchange::Exchange;
 
 /// How the body goes out.
 #[derive(Clone, Copy, PartialEq)]

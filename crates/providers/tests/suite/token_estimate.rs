@@ -10,14 +10,14 @@
 //! and not judged: the corpus that lies here has no Chinese and little code, which the unit tests of
 //! `tokens` judge by public vocabularies instead.
 
-#[path = "wire_corpus/case.rs"]
+#[path = "../wire_corpus/case.rs"]
 #[allow(dead_code, reason = "shared with another test")]
 mod case;
-#[path = "wire_corpus/meaning.rs"]
+#[path = "../wire_corpus/meaning.rs"]
 #[allow(dead_code, reason = "shared with another test")]
 mod meaning;
 
-#[path = "wire_corpus/requests"]
+#[path = "../wire_corpus/requests"]
 #[allow(dead_code, reason = "shared with another test")]
 mod requests {
     pub mod anthropic;

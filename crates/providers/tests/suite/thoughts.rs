@@ -3,22 +3,15 @@
 //! Every row is the same conversation: the model thinks and calls, is told the result, thinks and answers,
 //! and is asked something else. The server refuses what the real one would.
 
-#![expect(clippy::expect_used, reason = "a test may end where it stands")]
-
 use std::sync::Arc;
 
-use charla_proto::{
-    Assembler, Content, ContentGenerator, FunctionDeclaration, FunctionResponse, GenerateRequest, Part, Role,
-    StreamEvent, Thinking, ThinkingLevel, Tool, WireKind,
-};
-use charla_providers::endpoint::{
-    AuthStyle, Endpoint, ModelRow, ModelThinking, Quirks, ReasoningReplay, Target,
-};
+use charla_proto::{Content, ContentGenerator, FunctionDeclaration, GenerateRequest, Tool, WireKind};
+use charla_providers::endpoint::{ModelRow, ModelThinking, Quirks, ReasoningReplay};
 use charla_providers::layers::{StackOptions, ToolMode, stack};
-use charla_providers::{Client, Credential, Generator, NetworkOptions};
 use charla_testkit::{ChatReplay, ChatThoughts, Recorded, Reply, Script, Server};
-use futures_util::StreamExt;
 use serde_json::{Value, json};
+
+use crate::conversation;
 
 /// What the model thinks before its call and before its answer.
 const FIRST: &str = "The folder comes first.";
@@ -68,28 +61,14 @@ impl Kind {
     }
 
     fn generator(self, server: &Server) -> Arc<dyn ContentGenerator> {
-        let auth = match self.wire {
-            WireKind::Gemini => AuthStyle::GoogApiKey,
-            WireKind::Anthropic => AuthStyle::XApiKey,
-            WireKind::OpenaiChat | WireKind::OpenaiResponses => AuthStyle::Bearer,
-        };
-        let endpoint = Endpoint {
-            name: self.name.to_owned(),
-            wire: self.wire,
-            base_url: server.base_url(self.wire),
-            auth,
-            headers: Vec::new(),
-            quirks: Quirks { reasoning_replay: self.replay, ..Quirks::default() },
-        };
         let row = ModelRow {
             id: self.model().to_owned(),
             max_output: Some(8192),
             thinking: self.thinking,
             ..ModelRow::default()
         };
-        let client = Client::new(NetworkOptions::default()).expect("a client");
-        let target = Target::new(Arc::new(endpoint), row);
-        let generator = Generator::new(target, Credential::Key("key".to_owned().into()), client);
+        let quirks = Quirks { reasoning_replay: self.replay, ..Quirks::default() };
+        let generator = conversation::generator(server, self.name, self.wire, quirks, row);
         stack(Arc::new(generator), StackOptions { tools: self.mode, ..StackOptions::default() })
     }
 
@@ -116,7 +95,7 @@ impl Kind {
     }
 }
 
-async fn ask(kind: Kind, generator: &Arc<dyn ContentGenerator>, history: &mut Vec<Arc<Content>>) {
+async fn ask(kind: Kind, generator: &dyn ContentGenerator, history: &mut Vec<Arc<Content>>) {
     let tool = FunctionDeclaration {
         name: "list_directory".to_owned(),
         description: "Lists a folder.".to_owned(),
@@ -125,35 +104,14 @@ async fn ask(kind: Kind, generator: &Arc<dyn ContentGenerator>, history: &mut Ve
     };
     let request = GenerateRequest {
         tools: vec![Tool::functions(vec![Arc::new(tool)])],
-        thinking: Some(Thinking {
-            include_thoughts: Some(true),
-            thinking_budget: Some(2048),
-            thinking_level: Some(ThinkingLevel::Low),
-        }),
+        thinking: Some(conversation::thinking()),
         ..GenerateRequest::new(kind.model(), history.clone())
     };
-    let mut stream = generator.stream(&request).await.expect("the request is taken");
-    let mut whole = Assembler::new();
-    while let Some(event) = stream.next().await {
-        match event.expect("the stream is good") {
-            StreamEvent::Chunk(chunk) => whole.push(chunk),
-            other => panic!("unexpected {other:?}"),
-        }
-    }
-    let content = whole.finish().content().cloned().expect("a content");
-    history.push(Arc::new(content));
+    conversation::ask(generator, request, history).await;
 }
 
-fn answer_calls(history: &mut Vec<Arc<Content>>) {
-    let calls = history.last().expect("a content").function_calls();
-    let parts: Vec<Part> = calls
-        .map(|call| {
-            let id = call.id.clone().expect("calls have ids");
-            Part::function_response(FunctionResponse::output(id, call.name.clone(), "main.rs"))
-        })
-        .collect();
-    assert_eq!(parts.len(), 1);
-    history.push(Arc::new(Content::new(Role::User, parts)));
+fn answer_call(history: &mut Vec<Arc<Content>>) {
+    assert_eq!(conversation::answer_calls(history, "main.rs"), 1);
 }
 
 /// The whole conversation; gives the requests after the call and after the answer.
@@ -166,12 +124,12 @@ async fn converse(kind: Kind) -> [Recorded; 2] {
     let server = Server::start(kind.script(replies)).expect("a server");
     let generator = kind.generator(&server);
     let mut history = vec![Arc::new(Content::user("What is in src?"))];
-    ask(kind, &generator, &mut history).await;
+    ask(kind, &*generator, &mut history).await;
     assert!(history[1].thoughts().contains(FIRST), "thoughts are kept for the person");
-    answer_calls(&mut history);
-    ask(kind, &generator, &mut history).await;
+    answer_call(&mut history);
+    ask(kind, &*generator, &mut history).await;
     history.push(Arc::new(Content::user("Thanks.")));
-    ask(kind, &generator, &mut history).await;
+    ask(kind, &*generator, &mut history).await;
     assert_eq!(server.problems(), [], "{:?} {:?}", kind.wire, kind.replay);
     let mut requests = server.requests();
     let last = requests.pop().expect("three requests");
@@ -280,14 +238,14 @@ async fn a_server_that_insists_on_thoughts_takes_over_anybodys_calls() {
     for from in [GEMINI, ANTHROPIC, RESPONSES, textual, Kind { tags: true, ..CHAT }] {
         let before = Server::start(from.script(vec![from.reply(FIRST, "I look.", true)])).expect("a server");
         let mut history = vec![Arc::new(Content::user("What is in src?"))];
-        ask(from, &from.generator(&before), &mut history).await;
-        answer_calls(&mut history);
+        ask(from, &*from.generator(&before), &mut history).await;
+        answer_call(&mut history);
         let replies = vec![INSISTENT.reply(SECOND, "", true), INSISTENT.reply("Hm.", "Done.", false)];
         let server = Server::start(INSISTENT.script(replies)).expect("a server");
         let generator = INSISTENT.generator(&server);
-        ask(INSISTENT, &generator, &mut history).await;
-        answer_calls(&mut history);
-        ask(INSISTENT, &generator, &mut history).await;
+        ask(INSISTENT, &*generator, &mut history).await;
+        answer_call(&mut history);
+        ask(INSISTENT, &*generator, &mut history).await;
         assert_eq!(server.problems(), [], "{:?}", from.wire);
         let last = server.requests().pop().expect("requests");
         assert_eq!(told(&last), (false, true), "{:?}: {}", from.wire, last.body);
@@ -309,10 +267,10 @@ async fn a_server_teaches_that_it_insists_on_thoughts() {
     let generator = unknown.generator(&server);
     let mut history = vec![Arc::new(Content::user("What is in src?"))];
     for _ in 0..2 {
-        ask(unknown, &generator, &mut history).await;
-        answer_calls(&mut history);
+        ask(unknown, &*generator, &mut history).await;
+        answer_call(&mut history);
     }
-    ask(unknown, &generator, &mut history).await;
+    ask(unknown, &*generator, &mut history).await;
     let problems = server.problems();
     assert_eq!(problems.len(), 1, "{problems:?}");
     assert!(problems[0].message.contains("reasoning_content"), "{problems:?}");
@@ -327,8 +285,8 @@ async fn the_server_refuses_unwanted_thoughts() {
     let server = Server::start(CHAT.script(vec![CHAT.reply(FIRST, "I look.", true)])).expect("a server");
     let generator = Kind { replay: ReasoningReplay::Always, ..CHAT }.generator(&server);
     let mut history = vec![Arc::new(Content::user("What is in src?"))];
-    ask(CHAT, &generator, &mut history).await;
-    answer_calls(&mut history);
+    ask(CHAT, &*generator, &mut history).await;
+    answer_call(&mut history);
     let request = GenerateRequest::new(CHAT.model(), history);
     assert!(generator.stream(&request).await.is_err());
     let problem = server.problems().pop().expect("a problem");

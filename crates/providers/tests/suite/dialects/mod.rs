@@ -1,8 +1,5 @@
 //! Calls written as text: every dialect, cut anywhere, gives the same calls; markup that is only shown gives none.
 
-#![expect(clippy::unwrap_used, clippy::string_slice, reason = "a test may end where it stands")]
-
-#[path = "dialects/formats.rs"]
 mod formats;
 
 use std::path::Path;
@@ -223,7 +220,7 @@ fn common_slips_are_forgiven() {
 
 #[test]
 fn text_that_only_shows_markup_calls_nothing() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/dialects/quotes");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/suite/dialects/quotes");
     let mut files: Vec<_> =
         std::fs::read_dir(&folder).expect("the corpus").map(|file| file.unwrap().path()).collect();
     files.sort();

@@ -3,8 +3,6 @@
 //! See `recorded/PROVENANCE.md` for what they are. `expected.json` beside them was made by another reader
 //! than the one that is tested here.
 
-#![expect(clippy::expect_used, reason = "a test may end where it stands")]
-
 mod exchange;
 mod replay;
 
@@ -13,8 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use charla_proto::{
-    Assembler, ContentGenerator, FinishReason, GenerateRequest, GenerateResponse, LlmError, LlmErrorKind,
-    StreamEvent, WireKind,
+    ContentGenerator, FinishReason, GenerateRequest, GenerateResponse, LlmError, LlmErrorKind, WireKind,
 };
 use charla_providers::endpoint::{AuthStyle, Endpoint, ModelRow, Quirks, Target};
 use charla_providers::generator::list_models;
@@ -22,9 +19,9 @@ use charla_providers::layers::{
     Link, Logging, ParameterMap, Redactor, Resilient, RetryPolicy, StackOptions, ToolMode, stack,
 };
 use charla_providers::{Client, Credential, Generator, NetworkOptions};
-use futures_util::StreamExt;
 use serde_json::{Value, json};
 
+use crate::conversation::streamed;
 use exchange::Exchange;
 use replay::{Pieces, Replay};
 
@@ -75,27 +72,11 @@ async fn ask_in(mode: ToolMode, exchange: &Exchange, pieces: Pieces) -> Outcome 
     });
     let generator = layers(&replay, exchange.model(), mode);
     let answer = if exchange.wants_stream() {
-        streamed(&generator, &question).await
+        streamed(&*generator, &question).await.map(|(answer, _)| answer)
     } else {
         generator.generate(&question).await
     };
     Outcome { answer, asked: replay.asked() }
-}
-
-async fn streamed(
-    generator: &Arc<dyn ContentGenerator>,
-    question: &GenerateRequest,
-) -> Result<GenerateResponse, LlmError> {
-    let mut whole = Assembler::new();
-    let mut stream = generator.stream(question).await?;
-    while let Some(event) = stream.next().await {
-        match event? {
-            StreamEvent::Chunk(chunk) => whole.push(chunk),
-            StreamEvent::Retry(_) => whole = Assembler::new(),
-            other => panic!("unexpected {other:?}"),
-        }
-    }
-    Ok(whole.finish())
 }
 
 fn check(exchange: &Exchange, outcome: &Outcome) {

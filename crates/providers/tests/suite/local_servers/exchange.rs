@@ -26,7 +26,7 @@ pub struct Exchange {
 }
 
 fn folder(server: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/local_servers/recorded").join(server)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/suite/local_servers/recorded").join(server)
 }
 
 /// All exchanges of all servers. Every recorded file must be claimed by an expectation and the other way round.

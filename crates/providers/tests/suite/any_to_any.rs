@@ -5,25 +5,22 @@
 //! parallel calls and an image; it begins on one wire, goes on at another after the calls, takes another
 //! tool step there, and comes home.
 
-#![expect(clippy::expect_used, reason = "a test may end where it stands")]
-
 use std::sync::Arc;
 
-use charla_proto::{
-    Assembler, Content, ContentGenerator, FunctionDeclaration, FunctionResponse, GenerateRequest,
-    GenerateResponse, Part, Role, StreamEvent, Thinking, ThinkingLevel, Tool, WireKind,
-};
-use charla_providers::endpoint::{
-    AuthStyle, Endpoint, ModelRow, ModelThinking, Quirks, ReasoningReplay, Target,
-};
-use charla_providers::{Client, Credential, Generator, NetworkOptions};
+use charla_proto::{Content, FunctionDeclaration, GenerateRequest, Part, Role, Tool, WireKind};
+use charla_providers::Generator;
+use charla_providers::endpoint::{ModelRow, ModelThinking, Quirks, ReasoningReplay};
 use charla_testkit::{ChatThoughts, Reply, Script, Server};
-use futures_util::StreamExt;
 use serde_json::json;
+
+use crate::conversation::{self, answer_calls, ask, streamed};
 
 /// One red pixel.
 const PNG: &str =
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==";
+
+/// What the tool returns.
+const OUTPUT: &str = "contents of the file";
 
 fn model(wire: WireKind) -> ModelRow {
     let (id, thinking) = match wire {
@@ -43,22 +40,8 @@ fn model(wire: WireKind) -> ModelRow {
 }
 
 fn generator(server: &Server, wire: WireKind, name: &str) -> Generator {
-    let auth = match wire {
-        WireKind::Gemini => AuthStyle::GoogApiKey,
-        WireKind::Anthropic => AuthStyle::XApiKey,
-        WireKind::OpenaiChat | WireKind::OpenaiResponses => AuthStyle::Bearer,
-    };
-    let endpoint = Endpoint {
-        name: name.to_owned(),
-        wire,
-        base_url: server.base_url(wire),
-        auth,
-        headers: Vec::new(),
-        quirks: Quirks { reasoning_replay: ReasoningReplay::ToolLoop, ..Quirks::default() },
-    };
-    let client = Client::new(NetworkOptions::default()).expect("a client");
-    let target = Target::new(Arc::new(endpoint), model(wire));
-    Generator::new(target, Credential::Key("key".to_owned().into()), client)
+    let quirks = Quirks { reasoning_replay: ReasoningReplay::ToolLoop, ..Quirks::default() };
+    conversation::generator(server, name, wire, quirks, model(wire))
 }
 
 fn request(history: &[Arc<Content>], wire: WireKind) -> GenerateRequest {
@@ -72,45 +55,19 @@ fn request(history: &[Arc<Content>], wire: WireKind) -> GenerateRequest {
     GenerateRequest {
         system_instruction: Some(Arc::new(Content::user("Be brief."))),
         tools: vec![Tool::functions(vec![Arc::new(declaration)])],
-        thinking: Some(Thinking {
-            include_thoughts: Some(true),
-            thinking_budget: Some(2048),
-            thinking_level: Some(ThinkingLevel::Low),
-        }),
+        thinking: Some(conversation::thinking()),
         ..GenerateRequest::new(model(wire).id, history.to_vec())
     }
 }
 
-async fn ask(generator: &Generator, history: &mut Vec<Arc<Content>>, wire: WireKind) -> GenerateResponse {
-    let request = request(history, wire);
-    let mut stream = generator.stream(&request).await.expect("the request is taken");
-    let mut whole = Assembler::new();
-    while let Some(event) = stream.next().await {
-        match event.expect("the stream is good") {
-            StreamEvent::Chunk(chunk) => whole.push(chunk),
-            other => panic!("unexpected {other:?}"),
-        }
-    }
-    let answer = whole.finish();
-    history.push(Arc::new(answer.content().cloned().expect("a content")));
-    answer
-}
-
-/// Answers every call of the last content.
-fn answer_calls(history: &mut Vec<Arc<Content>>, image: bool) {
-    let calls = history.last().expect("a content").function_calls();
-    let mut parts: Vec<Part> = calls
-        .map(|call| {
-            let id = call.id.clone().expect("calls have ids");
-            Part::function_response(FunctionResponse::output(id, call.name.clone(), "contents of the file"))
-        })
-        .collect();
-    if image && let Some(response) = parts.first_mut() {
-        let mut with_image = response.as_function_response().cloned().expect("a response");
-        with_image.parts.push(Part::inline_data("image/png", PNG));
-        *response = Part::function_response(with_image);
-    }
-    history.push(Arc::new(Content::new(Role::User, parts)));
+/// Answers every call of the last content, the first one with an image.
+fn answer_with_image(history: &mut Vec<Arc<Content>>) {
+    let mut responses = conversation::responses(history, OUTPUT);
+    let first = responses.first_mut().expect("a response");
+    let mut with_image = first.as_function_response().cloned().expect("a response");
+    with_image.parts.push(Part::inline_data("image/png", PNG));
+    *first = Part::function_response(with_image);
+    history.push(Arc::new(Content::new(Role::User, responses)));
 }
 
 fn script() -> Script {
@@ -133,19 +90,19 @@ async fn travel(from: WireKind, to: WireKind, thoughts: ChatThoughts) {
         Content::new(Role::User, vec![Part::text("What is this?"), Part::inline_data("image/png", PNG)]);
     let mut history = vec![Arc::new(picture)];
 
-    let first = ask(&home, &mut history, from).await;
+    let first = ask(&home, request(&history, from), &mut history).await;
     assert_eq!(first.function_calls().count(), 2, "{from:?}");
-    answer_calls(&mut history, true);
+    answer_with_image(&mut history);
     // As after a restart: read back from the journal's form.
     let text = serde_json::to_string(&history).expect("contents can be written");
     let mut history: Vec<Arc<Content>> = serde_json::from_str(&text).expect("contents can be read");
-    let second = ask(&away, &mut history, to).await;
+    let second = ask(&away, request(&history, to), &mut history).await;
     assert_eq!(second.function_calls().count(), 1, "{from:?} to {to:?}");
-    answer_calls(&mut history, false);
-    let third = ask(&away, &mut history, to).await;
+    answer_calls(&mut history, OUTPUT);
+    let third = ask(&away, request(&history, to), &mut history).await;
     assert_eq!(third.text(), "Done.");
     history.push(Arc::new(Content::user("Thanks. And now?")));
-    let last = ask(&home, &mut history, from).await;
+    let last = ask(&home, request(&history, from), &mut history).await;
     assert_eq!(last.text(), "Home again.");
 
     assert_eq!(server.problems(), [], "{from:?} to {to:?}");
@@ -181,7 +138,7 @@ async fn the_server_refuses_a_conversation_whose_opaque_data_was_forged() {
         let server = Server::start(script()).expect("a server");
         let generator = generator(&server, wire, "home");
         let mut history = vec![Arc::new(Content::user("Look."))];
-        ask(&generator, &mut history, wire).await;
+        ask(&generator, request(&history, wire), &mut history).await;
         let mut said = (**history.last().expect("an answer")).clone();
         for part in &mut said.parts {
             if part.thought_signature.is_some() {
@@ -194,17 +151,8 @@ async fn the_server_refuses_a_conversation_whose_opaque_data_was_forged() {
             }
         }
         *history.last_mut().expect("an answer") = Arc::new(said);
-        answer_calls(&mut history, false);
-        let request = request(&history, wire);
-        let error = match generator.stream(&request).await {
-            Err(error) => error,
-            Ok(mut stream) => loop {
-                match stream.next().await.expect("an error comes") {
-                    Ok(_) => {}
-                    Err(error) => break error,
-                }
-            },
-        };
+        answer_calls(&mut history, OUTPUT);
+        let error = streamed(&generator, &request(&history, wire)).await.expect_err("a refusal");
         assert_eq!(error.detail.status, Some(400), "{wire:?}: {error}");
     }
 }

@@ -1,22 +1,20 @@
 //! A model without function calls uses tools, over a real socket, against a server that refuses what real
 //! ones do.
 
-#![expect(clippy::expect_used, reason = "a test may end where it stands")]
-
 use std::sync::Arc;
 
 use charla_proto::{
-    Assembler, Content, ContentGenerator, FinishReason, FunctionDeclaration, FunctionResponse,
-    GenerateRequest, GenerateResponse, Part, Role, StreamEvent, Tool, WireKind,
+    Content, ContentGenerator, FinishReason, FunctionDeclaration, GenerateRequest, GenerateResponse, Tool,
+    WireKind,
 };
-use charla_providers::endpoint::{AuthStyle, Endpoint, ModelRow, ModelThinking, Quirks, Target};
+use charla_providers::endpoint::{ModelRow, ModelThinking, Quirks};
 use charla_providers::layers::{
     GuidancePlace, ParameterMap, StackOptions, TextToolsOptions, ToolMode, stack,
 };
-use charla_providers::{Client, Credential, Generator, NetworkOptions};
 use charla_testkit::{Finish, Reply, Script, Server};
-use futures_util::StreamExt;
 use serde_json::{Value, json};
+
+use crate::conversation::{self, answer_calls, ask};
 
 fn model(wire: WireKind) -> &'static str {
     match wire {
@@ -28,19 +26,6 @@ fn model(wire: WireKind) -> &'static str {
 }
 
 fn generator(server: &Server, wire: WireKind, options: StackOptions) -> Arc<dyn ContentGenerator> {
-    let auth = match wire {
-        WireKind::Gemini => AuthStyle::GoogApiKey,
-        WireKind::Anthropic => AuthStyle::XApiKey,
-        WireKind::OpenaiChat | WireKind::OpenaiResponses => AuthStyle::Bearer,
-    };
-    let endpoint = Endpoint {
-        name: "local".to_owned(),
-        wire,
-        base_url: server.base_url(wire),
-        auth,
-        headers: Vec::new(),
-        quirks: Quirks::default(),
-    };
     let thinking = match wire {
         WireKind::Gemini | WireKind::OpenaiResponses => ModelThinking::Levels,
         WireKind::Anthropic => ModelThinking::Budget,
@@ -48,9 +33,7 @@ fn generator(server: &Server, wire: WireKind, options: StackOptions) -> Arc<dyn 
     };
     let row =
         ModelRow { id: model(wire).to_owned(), max_output: Some(4096), thinking, ..ModelRow::default() };
-    let client = Client::new(NetworkOptions::default()).expect("a client");
-    let target = Target::new(Arc::new(endpoint), row);
-    stack(Arc::new(Generator::new(target, Credential::Key("key".to_owned().into()), client)), options)
+    stack(Arc::new(conversation::generator(server, "local", wire, Quirks::default(), row)), options)
 }
 
 fn text_mode() -> StackOptions {
@@ -79,35 +62,6 @@ fn request(history: &[Arc<Content>], wire: WireKind) -> GenerateRequest {
     }
 }
 
-async fn ask(
-    generator: &Arc<dyn ContentGenerator>,
-    history: &mut Vec<Arc<Content>>,
-    wire: WireKind,
-) -> GenerateResponse {
-    let request = request(history, wire);
-    let mut stream = generator.stream(&request).await.expect("the request is taken");
-    let mut whole = Assembler::new();
-    while let Some(event) = stream.next().await {
-        match event.expect("the stream is good") {
-            StreamEvent::Chunk(chunk) => whole.push(chunk),
-            other => panic!("unexpected {other:?}"),
-        }
-    }
-    let answer = whole.finish();
-    history.push(Arc::new(answer.content().cloned().expect("a content")));
-    answer
-}
-
-fn answer_calls(history: &mut Vec<Arc<Content>>, output: &str) {
-    let calls = history.last().expect("a content").function_calls();
-    let parts = calls.map(|call| {
-        let id = call.id.clone().expect("calls have ids");
-        Part::function_response(FunctionResponse::output(id, call.name.clone(), output))
-    });
-    let parts = parts.collect();
-    history.push(Arc::new(Content::new(Role::User, parts)));
-}
-
 fn call(name: &str, arguments: Value) -> String {
     format!("```json\n{}\n```", json!({"tool_call": {"name": name, "arguments": arguments}}))
 }
@@ -134,21 +88,21 @@ async fn a_model_without_function_calls_works_through_a_task_on_every_wire() {
         let generator = generator(&server, wire, text_mode());
         let mut history = vec![Arc::new(Content::user("What does src do?"))];
 
-        let first = ask(&generator, &mut history, wire).await;
+        let first = ask(&*generator, request(&history, wire), &mut history).await;
         assert_eq!(first.text(), "I look.");
         assert_eq!(first.content().expect("a content").thoughts(), "\nA folder first.\n");
         assert_eq!(names(&first), ["list_directory"]);
         assert_eq!(first.finish_reason(), Some(&FinishReason::Stop));
         answer_calls(&mut history, "main.rs");
 
-        let second = ask(&generator, &mut history, wire).await;
+        let second = ask(&*generator, request(&history, wire), &mut history).await;
         let read = second.function_calls().next().expect("a call").clone();
         assert_eq!(Value::Object(read.args), json!({"file_path": "src/main.rs"}));
         assert_eq!(read.extra.get("mapped"), Some(&json!({"path": "file_path"})));
         assert_eq!(second.text(), "");
         answer_calls(&mut history, "fn main() { println!(\"hello\") }");
 
-        let third = ask(&generator, &mut history, wire).await;
+        let third = ask(&*generator, request(&history, wire), &mut history).await;
         assert_eq!((third.text().as_str(), third.function_calls().count()), ("It prints hello.", 0));
         assert_eq!(server.problems(), [], "{wire:?}");
 
@@ -179,11 +133,12 @@ async fn a_conversation_changes_between_native_and_text_in_the_middle_of_a_task(
             let mut history = vec![Arc::new(Content::user("Look around."))];
             for step in 0..3 {
                 let mode = (step + usize::from(!native_first)) % 2;
-                let answer = ask(&generators[mode], &mut history, wire).await;
+                let answer = ask(&*generators[mode], request(&history, wire), &mut history).await;
                 assert_eq!(names(&answer), ["list_directory"], "{wire:?} step {step}");
                 answer_calls(&mut history, "nothing there");
             }
-            let last = ask(&generators[usize::from(native_first)], &mut history, wire).await;
+            let last =
+                ask(&*generators[usize::from(native_first)], request(&history, wire), &mut history).await;
             assert_eq!(last.text(), "Done.");
             assert_eq!(server.problems(), [], "{wire:?}, native first: {native_first}");
         }
@@ -199,7 +154,7 @@ async fn a_call_cut_by_the_output_limit_is_told_and_never_run() {
     let wire = WireKind::OpenaiChat;
     let generator = generator(&server, wire, text_mode());
     let mut history = vec![Arc::new(Content::user("Read it."))];
-    let answer = ask(&generator, &mut history, wire).await;
+    let answer = ask(&*generator, request(&history, wire), &mut history).await;
     let call = answer.function_calls().next().expect("a call");
     assert!(call.invalid.as_ref().expect("invalid").reason.contains("cut off"));
     assert!(call.args.is_empty());
@@ -218,10 +173,10 @@ async fn words_beside_a_call_can_be_dropped_and_guidance_can_stand_in_the_first_
     };
     let generator = generator(&server, wire, StackOptions { text, ..text_mode() });
     let mut history = vec![Arc::new(Content::user("Look."))];
-    let first = ask(&generator, &mut history, wire).await;
+    let first = ask(&*generator, request(&history, wire), &mut history).await;
     assert_eq!((first.text().as_str(), first.function_calls().count()), ("", 1));
     answer_calls(&mut history, "main.rs");
-    assert_eq!(ask(&generator, &mut history, wire).await.text(), "Only words.");
+    assert_eq!(ask(&*generator, request(&history, wire), &mut history).await.text(), "Only words.");
     let sent = server.requests().pop().expect("a request").body;
     assert_eq!(sent["messages"][0]["content"], "Be brief.");
     let first = sent["messages"][1]["content"].to_string();

@@ -1,0 +1,17 @@
+//! The crate from the outside, in one binary: linking is what tests wait for.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::string_slice,
+    clippy::print_stdout,
+    reason = "a test may end where it stands, and say what it measured"
+)]
+
+mod any_to_any;
+mod conversation;
+mod dialects;
+mod local_servers;
+mod text_tools;
+mod thoughts;
+mod token_estimate;
