@@ -127,11 +127,7 @@ impl From<&LlmError> for Failure {
             LlmErrorKind::Cancelled => FailureKind::Cancelled,
             kind => FailureKind::Model(kind),
         };
-        let hint = match &error.detail.hint {
-            Some(text) => Hint::Text(text.clone()),
-            None => Hint::Remedy(error.kind),
-        };
-        Self { kind, message, hint: Some(hint) }
+        Self { kind, message, hint: error.hint().map(Hint::Model) }
     }
 }
 
@@ -157,6 +153,6 @@ mod tests {
         let failure = Failure::from(&error);
         assert_eq!(failure.message, "openai/gpt-5: slow down (HTTP 429), after 4 attempts [request req_7]");
         assert_eq!(failure.kind.name(), "rate_limit");
-        assert_eq!(failure.hint, Some(Hint::Remedy(LlmErrorKind::RateLimit)));
+        assert_eq!(failure.hint, Some(Hint::Model(charla_proto::Hint::WaitAndRetry)));
     }
 }

@@ -2,15 +2,13 @@
 
 use std::path::PathBuf;
 
-use charla_proto::LlmErrorKind;
-
 /// Advice.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Hint {
     /// Words that hold for every front end; may have several lines.
     Text(String),
-    /// What usually helps against this error of a model or its server.
-    Remedy(LlmErrorKind),
+    /// What helps against an error of a model or its server.
+    Model(charla_proto::Hint),
     /// Name a model by provider and model.
     NameModel,
     /// Choose another model.

@@ -91,16 +91,16 @@ impl Charla {
     }
 
     /// Takes a turn's file changes back, or brings them back.
-    pub fn revert(
+    pub async fn revert(
         &self,
         request: &RevertRequest,
         notices: &mut dyn Notices,
     ) -> Result<Reverted, RevertError> {
-        session::undo::revert(request, &self.environment, notices)
+        session::undo::revert(request, &self.environment, notices).await
     }
 
     /// Brings back the whole conversation of a session that was compressed.
-    pub fn restore(&self, which: &str, notices: &mut dyn Notices) -> Result<RestoredSession, Failure> {
-        session::restore::restore(which, &self.environment, notices)
+    pub async fn restore(&self, which: &str, notices: &mut dyn Notices) -> Result<RestoredSession, Failure> {
+        session::restore::restore(which, &self.environment, notices).await
     }
 }

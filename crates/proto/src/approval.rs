@@ -8,8 +8,8 @@ use serde_json::{Map, Value};
 
 use crate::{Plan, Question};
 
-/// How much is allowed without asking.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// How much is allowed without asking, from the least to the most.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ApprovalMode {
     /// Nothing may be written or run.

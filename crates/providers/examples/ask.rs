@@ -39,7 +39,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         match event? {
             StreamEvent::Chunk(chunk) => print!("{}", chunk.text()),
             StreamEvent::Retry(notice) => println!("\n[withdrawn: {}]", notice.error),
-            StreamEvent::ModelSwitched { to, .. } => println!("[{to} goes on]"),
+            StreamEvent::ModelSwitched(switch) => println!("[{} goes on]", switch.to),
         }
     }
     println!();

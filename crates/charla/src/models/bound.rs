@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use charla_core::compress::Counter;
-use charla_proto::{ContentGenerator, GenerateRequest};
+use charla_core::session;
+use charla_proto::{ApprovalMode, ContentGenerator, GenerateRequest};
 use charla_providers::layers::{LogSink, ToolMode};
 use charla_providers::tokens;
 
@@ -39,6 +40,22 @@ pub struct BoundModel {
 }
 
 impl BoundModel {
+    /// The model as a session asks it.
+    pub fn for_session(self) -> session::BoundModel {
+        let price = self.price.map(|[input, output, cached]| session::Price { input, output, cached });
+        // It calls a tool where a greeting was meant: no mode lets it change or run anything unasked.
+        let is_tiny = self.prompt_size == PromptSize::Minimal;
+        session::BoundModel {
+            reference: self.reference,
+            generator: self.generator,
+            template: self.template,
+            window: self.window,
+            count: self.count,
+            price,
+            at_most: if is_tiny { ApprovalMode::Default } else { ApprovalMode::Yolo },
+        }
+    }
+
     /// Binds a chain whose first model is ready to be asked.
     pub fn new(
         chain: Chain,

@@ -147,7 +147,7 @@ impl Choice {
         let tiny = self.row().context_window.is_some_and(|window| window < TINY_WINDOW);
         let mut layers = self.entry.layers(&self.model, tiny);
         layers.tools = self.tool_mode(settings).decide(&quirks, self.probed);
-        layers.steady_system = self.has_stable_prefix();
+        layers.stable_prefix = self.has_stable_prefix();
         Ok(layers)
     }
 

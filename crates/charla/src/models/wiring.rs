@@ -6,7 +6,7 @@ use std::time::Duration;
 use charla_proto::{ContentGenerator, GenerateRequest, Thinking};
 use charla_providers::endpoint::Target;
 use charla_providers::google::GoogleTokens;
-use charla_providers::layers::{Link, LogSink, Logging, Redactor, Resilient, Reworded, Rewording, stack};
+use charla_providers::layers::{Layered, Link, LogSink, Logging, Redactor, Resilient, Rewrite, RewriteRequests, stack};
 use charla_providers::{Client, Credential, Generator};
 
 use super::choice::{Access, Choice};
@@ -74,7 +74,7 @@ fn with_fields(generator: Arc<dyn ContentGenerator>, choice: &Choice) -> Arc<dyn
     let fields = choice.entry.settings.extra_body.clone();
     match fields.is_empty() {
         true => generator,
-        false => Arc::new(Reworded::over(generator, Rewording::WithFields(fields))),
+        false => Arc::new(Layered::over(generator, RewriteRequests::new(Rewrite::WithFields(fields)))),
     }
 }
 

@@ -1,27 +1,25 @@
-//! Puts a session together: its model, its tools, its rules, its prompt.
+//! Puts a session together: its rules, its tools, its host.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use charla_core::compress::Compression;
 use charla_core::policy::{RuleBook, allowed_tools};
-use charla_core::session::{Limits, SessionSetup};
-use charla_proto::tool::{Tool, Toolbox};
-use charla_proto::{ApprovalMode, Conversation, GenerateRequest, ToolContext};
-use charla_tools::Registry;
-use charla_tools::memory::{Memory, MemoryPlaces};
+use charla_core::session::{Clients, Limits, SessionOptions, SessionSetup};
+use charla_proto::ToolContext;
+use charla_proto::tool::Tool;
+use charla_providers::layers::LogSink;
 use charla_tools::process::{self, ProcessSettings, Processes, SpillFolder};
 
-use super::compact_toolbox::CompactToolbox;
-use super::instruction::Instruction;
+use super::host::{Found, Places, SessionHost};
+use super::output_schema::OutputSchema;
 use super::rules::{RulePlaces, rule_book};
 use super::store::{Opened, Sessions};
-use super::toolset::Toolset;
 use crate::clock::now;
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::hint::Hint;
-use crate::models::{BoundModel, PromptSize};
+use crate::models::BoundModel;
 use crate::notices::Notices;
 use crate::settings::Settings;
 
@@ -42,15 +40,6 @@ pub struct RunOptions {
     pub how_to_allow: Option<String>,
 }
 
-/// A session ready to start.
-pub(super) struct Assembled {
-    pub setup: SessionSetup,
-    /// What was said so far.
-    pub conversation: Conversation,
-    /// The processes of its tools; to be shut down when it ends.
-    pub processes: Processes,
-}
-
 /// Everything a session needs but its model and its conversation.
 pub(super) struct SessionBuilder<'a> {
     pub settings: &'a Settings,
@@ -59,63 +48,70 @@ pub(super) struct SessionBuilder<'a> {
     /// Tools of the program that opens the session.
     pub own_tools: Vec<Arc<dyn Tool>>,
     /// Where things are kept.
-    pub sessions: &'a Sessions,
-    /// How much is allowed without asking.
-    pub mode: ApprovalMode,
-    /// Somebody is there to answer questions.
-    pub somebody_to_ask: bool,
-    /// The schema that the answer must fit.
-    pub schema: Option<&'a str>,
+    pub sessions: Arc<Sessions>,
+    /// Who can be asked.
+    pub clients: Clients,
+    /// What the answer must fit.
+    pub schema: Option<OutputSchema>,
+    pub log: Option<Arc<dyn LogSink>>,
 }
 
 impl SessionBuilder<'_> {
-    /// Puts the session together.
+    /// Puts the session together; also the processes of its tools, to be shut down when it ends.
     pub async fn build(
         self,
         opened: Opened,
         model: BoundModel,
         notices: &mut dyn Notices,
-    ) -> Result<Assembled, Failure> {
-        opened.notices.iter().for_each(|notice| notices.warning(&notice.as_str().into()));
+    ) -> Result<(SessionSetup, Processes), Failure> {
         let roots = self.roots()?;
-        let rules = self.rules(&roots)?;
+        let rules = Arc::new(self.rules(&roots)?);
         rules.notices().iter().for_each(|notice| notices.warning(&notice.as_str().into()));
         let processes = self.processes(&opened.id);
-        let mut registry = self.registry(&model, &processes, notices).await;
-        let withheld = registry.withhold(|tool| !rules.offers(tool, self.mode, self.somebody_to_ask));
-        let memory = self.memory(&roots);
-        memory.notices.iter().for_each(|notice| notices.warning(&notice.as_str().into()));
-        let instruction = Instruction {
-            environment: self.environment,
-            roots: &roots,
-            tools: registry.declarations().iter().map(|declaration| declaration.name.clone()).collect(),
-            withheld: &withheld,
-            how_to_allow: self.options.how_to_allow.as_deref(),
-            memory: memory.text,
-            schema: self.schema,
-            somebody_to_ask: self.somebody_to_ask,
-            size: model.prompt_size,
-        };
-        let system_instruction = Some(Arc::new(instruction.content(model.stable_prefix)));
+        let options = self.session_options(roots.clone());
+        let schema = self.schema.as_ref().map(|schema| schema.text().to_owned());
+        let host = Arc::new(SessionHost {
+            settings: self.settings.clone(),
+            environment: self.environment.clone(),
+            options: self.options.clone(),
+            own_tools: self.own_tools,
+            sessions: self.sessions,
+            places: Places { roots, processes: processes.clone() },
+            rules: rules.clone(),
+            schema,
+            log: self.log,
+            found: Mutex::new(Found::default()),
+        });
+        host.look(&model, notices).await;
+        let model = host.take(model);
         let setup = SessionSetup {
-            generator: model.generator,
-            toolbox: toolbox(registry, model.prompt_size),
-            policy: Arc::new(rules),
+            host,
+            model,
+            policy: rules,
             journal: opened.journal,
-            tool_context: ToolContext {
+            clients: self.clients,
+            options: SessionOptions {
+                answer_check: self.schema.map(OutputSchema::into_check),
+                ..options
+            },
+            clock: now,
+        };
+        Ok((setup, processes))
+    }
+
+    fn session_options(&self, roots: Vec<PathBuf>) -> SessionOptions {
+        let limits = &self.settings.limits;
+        SessionOptions {
+            tool_context: Arc::new(ToolContext {
                 cwd: self.environment.directory.clone(),
                 roots,
                 home: self.environment.home.clone(),
-            },
-            template: GenerateRequest { system_instruction, ..model.template },
-            limits: self.limits(model.price),
-            somebody_to_ask: self.somebody_to_ask,
+            }),
+            limits: Limits { steps: limits.max_turns, tokens: limits.max_tokens, cost: limits.max_cost },
             isolation: "none: it runs with your own rights".to_owned(),
-            window: model.window.map(|window| (window, model.count)),
             compression: compression(self.settings),
-            clock: now,
-        };
-        Ok(Assembled { setup, conversation: opened.conversation, processes })
+            answer_check: None,
+        }
     }
 
     fn roots(&self) -> Result<Vec<PathBuf>, Failure> {
@@ -146,51 +142,6 @@ impl SessionBuilder<'_> {
         let environment = process::Environment::new(self.environment.all(), process::is_secret_name);
         let spills = SpillFolder::new(self.sessions.outputs(session));
         Processes::new(ProcessSettings::new(environment, spills))
-    }
-
-    async fn registry(
-        &self,
-        model: &BoundModel,
-        processes: &Processes,
-        notices: &mut dyn Notices,
-    ) -> Registry {
-        if self.options.no_tools || model.chat_only {
-            return Registry::default();
-        }
-        let toolset = Toolset {
-            settings: self.settings,
-            environment: self.environment,
-            sessions: self.sessions,
-            own: self.own_tools.clone(),
-            somebody_to_ask: self.somebody_to_ask,
-            few: model.prompt_size >= PromptSize::FewTools,
-        };
-        toolset.registry(processes, notices).await
-    }
-
-    fn memory(&self, roots: &[PathBuf]) -> Memory {
-        let directory = &self.environment.directory;
-        let project = directory.ancestors().find(|folder| folder.join(".git").exists());
-        charla_tools::memory::load(&MemoryPlaces {
-            user_folder: self.environment.charla_home(),
-            project_root: project.unwrap_or(directory).to_owned(),
-            cwd: directory.clone(),
-            roots: roots.to_vec(),
-            home: self.environment.home.clone(),
-        })
-    }
-
-    fn limits(&self, price: Option<[f64; 3]>) -> Limits {
-        let limits = &self.settings.limits;
-        Limits { steps: limits.max_turns, tokens: limits.max_tokens, cost: limits.max_cost.zip(price) }
-    }
-}
-
-fn toolbox(registry: Registry, size: PromptSize) -> Arc<dyn Toolbox> {
-    match size {
-        PromptSize::Full => Arc::new(registry),
-        PromptSize::Compact => Arc::new(CompactToolbox::new(registry)),
-        PromptSize::FewTools | PromptSize::Minimal => Arc::new(CompactToolbox::minimal(registry)),
     }
 }
 

@@ -28,6 +28,14 @@ pub enum SessionError {
     /// Another process writes it.
     #[error("the session {0} is in use by another process")]
     InUse(String),
+    /// It has no such message.
+    #[error("the session {session} has no message {at}")]
+    NoMessage {
+        /// The session.
+        session: String,
+        /// What was asked for.
+        at: u64,
+    },
     /// Its journal does not say what it is.
     #[error("the session {0} has no beginning")]
     NoBeginning(String),
@@ -56,7 +64,7 @@ impl From<SessionError> for Failure {
             }
             SessionError::Ambiguous { .. } => Failure::input(message).with_hint("give more of the id"),
             SessionError::InUse(_) => Failure::input(message).with_hint(Hint::ForkSession),
-            SessionError::NoBeginning(_) => Failure::input(message),
+            SessionError::NoBeginning(_) | SessionError::NoMessage { .. } => Failure::input(message),
             SessionError::Journal(_) => {
                 Failure::system(message).with_hint("CHARLA_HOME names another folder for conversations")
             }

@@ -3,8 +3,10 @@
 mod assemble;
 mod compact_toolbox;
 mod error;
+mod host;
 mod instruction;
 mod log_file;
+mod offline;
 pub(crate) mod open;
 mod output_schema;
 pub(crate) mod restore;

@@ -4,15 +4,16 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use charla_core::CancellationToken;
-use charla_core::session::{Command, SessionHandle};
+use charla_core::session::{Attached, Clients, SessionHandle};
 use charla_proto::tool::Tool;
-use charla_proto::{ApprovalMode, Content};
+use charla_proto::{ApprovalMode, CancelTarget, Command, Content, Refusal, Reply};
 use charla_providers::layers::LogSink;
 use charla_tools::process::Processes;
 use tokio::task::JoinHandle;
 
 use super::assemble::{RunOptions, SessionBuilder};
 use super::error::SessionError;
+use super::host::ready;
 use super::log_file::LogFile;
 use super::output_schema::OutputSchema;
 use super::store::{Begin, Opened, Sessions};
@@ -20,8 +21,7 @@ use crate::engine;
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::hint::Hint;
-use crate::models::probe;
-use crate::models::{BoundModel, Chain, Choice, Chooser, keep_loaded};
+use crate::models::{BoundModel, Chain, Choice};
 use crate::notices::{Notice, Notices};
 use crate::settings::{Override, Settings};
 use crate::trust::TrustDemand;
@@ -37,46 +37,50 @@ pub struct OpenRequest {
     pub trust: TrustDemand,
     /// A new session, or which to go on with.
     pub begin: Begin,
+    /// The model of an earlier session does not count: the settings' one answers.
+    pub other_model: bool,
     /// The id that a new session gets; one is made when left out.
     pub new_id: Option<String>,
     /// Tools, rules and the answer's form.
     pub options: RunOptions,
     /// Tools of the front end's own.
     pub tools: Vec<Arc<dyn Tool>>,
-    /// Somebody is there to answer questions; with nobody there the answer is no.
-    pub somebody_to_ask: bool,
+    /// Who can be asked; with nobody attached the answer is no.
+    pub clients: Clients,
     /// Stops the opening, and later the turn that runs.
     pub cancel: CancellationToken,
 }
 
 /// A running session.
 pub struct OpenedSession {
-    /// Sends commands and subscribes to events.
+    /// Sends requests and subscribes to events.
     pub handle: SessionHandle,
     /// Its id.
     pub id: String,
     /// The model that answers: `provider/model`.
     pub model: String,
-    /// How much is allowed without asking.
-    pub mode: ApprovalMode,
-    /// The form that the answer must have.
-    pub output_schema: Option<OutputSchema>,
+    /// An earlier process left a turn, or prompts that wait.
+    pub is_open: bool,
     processes: Processes,
     cancelling: JoinHandle<()>,
     /// Whatever the session puts aside lives as long as this.
-    _sessions: Sessions,
+    _sessions: Arc<Sessions>,
 }
 
 impl OpenedSession {
-    /// Says something to the session: a prompt, or one of the words that stand for a command (`/compress`,
-    /// `/uncompress`). False when the session has ended.
-    pub async fn prompt(&self, text: &str) -> bool {
-        let command = match text.trim() {
-            "/compress" => Command::Compress,
-            "/uncompress" => Command::Restore,
-            _ => Command::Prompt(Content::user(text)),
-        };
-        self.handle.send(command).await
+    /// Says something to the session; the prompt's id.
+    pub async fn prompt(&self, text: &str, by: &str) -> Result<String, Refusal> {
+        self.handle.prompt(Content::user(text), by).await
+    }
+
+    /// Asks something on behalf of `by`.
+    pub async fn send(&self, command: Command, by: &str) -> Reply {
+        self.handle.send(command, by).await
+    }
+
+    /// One more client that can be asked, until what is given back is dropped.
+    pub fn attach(&self) -> Attached {
+        self.handle.attach()
     }
 
     /// Ends what its tools left running.
@@ -117,55 +121,94 @@ impl Opening<'_> {
         let options = &request.options;
         let schema = options.output_schema.as_ref().map(|path| self.environment.directory.join(path));
         let schema = schema.map(|path| OutputSchema::read(&path)).transpose()?;
-        let new_id = request.new_id.unwrap_or_else(|| uuid::Uuid::now_v7().to_string());
-        let (model, mode) = self.model(!options.no_tools, &new_id, notices).await?;
-        let reference = model.reference.clone();
-        let (sessions, opened) = self.session(&request.begin, &new_id, &reference)?;
-        let id = opened.id.clone();
+        let new_id = request.new_id.clone().unwrap_or_else(|| uuid::Uuid::now_v7().to_string());
+        let log = self.log(&new_id)?;
+        let (model, sessions, opened) = self.begin(&request, &new_id, log.clone(), notices).await?;
+        opened.notices.iter().for_each(|notice| notices.warning(&notice.as_str().into()));
+        let (id, reference) = (opened.id.clone(), model.reference.clone());
+        let conversation = opened.conversation.clone();
+        let is_open = conversation.turn.is_some() || !conversation.queue.is_empty();
         let builder = SessionBuilder {
             settings: self.settings,
             environment: self.environment,
             options,
             own_tools: request.tools,
-            sessions: &sessions,
-            mode,
-            somebody_to_ask: request.somebody_to_ask,
-            schema: schema.as_ref().map(OutputSchema::text),
+            sessions: sessions.clone(),
+            clients: request.clients,
+            schema,
+            log,
         };
-        let assembled = builder.build(opened, model, notices).await?;
-        let handle = SessionHandle::start(assembled.setup, assembled.conversation);
-        handle.send(Command::SetMode(mode)).await;
+        let (setup, processes) = builder.build(opened, model, notices).await?;
+        let handle = SessionHandle::start(setup, conversation);
+        let mode = self.settings.tools.approval_mode.unwrap_or_default();
+        handle.send(Command::SetMode { mode }, OPENER).await;
         Ok(OpenedSession {
             cancelling: tokio::spawn(cancel_turns(request.cancel, handle.clone())),
             handle,
             id,
             model: reference,
-            mode,
-            output_schema: schema,
-            processes: assembled.processes,
+            is_open,
+            processes,
             _sessions: sessions,
         })
     }
 
-    /// The model that answers, ready to be asked, and the mode that holds for it.
-    async fn model(
+    /// The session to go on with, and its model: the one it had, unless another is asked for.
+    async fn begin(
         &self,
-        offers_tools: bool,
-        session: &str,
+        request: &OpenRequest,
+        id: &str,
+        log: Option<Arc<dyn LogSink>>,
         notices: &mut dyn Notices,
-    ) -> Result<(BoundModel, ApprovalMode), Failure> {
-        let (settings, environment) = (self.settings, self.environment);
-        let mut chain = Chooser::new(settings, environment).chain().await?;
-        chain.left_out.iter().for_each(|reason| notices.warning(&reason.as_str().into()));
-        chain.note.iter().for_each(|note| notices.note(note));
-        let wanted = settings.tools.approval_mode.unwrap_or_default();
-        let (mode, notice) = clamp_mode(wanted, &mut chain);
-        notice.iter().for_each(|notice| notices.warning(notice));
-        chain.first.start(settings.model.name.is_none(), notices).await?;
-        let log = self.log(session)?;
-        probe::first_use(&mut chain, offers_tools, settings, environment, log.clone(), notices).await;
-        keep_loaded(&chain.first);
-        Ok((BoundModel::new(chain, settings, environment, log)?, mode))
+    ) -> Result<(BoundModel, Arc<Sessions>, Opened), Failure> {
+        let tools = !request.options.no_tools;
+        if request.begin == Begin::New {
+            let model = ready(self.settings, self.environment, tools, log, notices).await?;
+            let (sessions, opened) = self.new_session(id, &model.reference);
+            return Ok((model, Arc::new(sessions), opened));
+        }
+        let sessions = Sessions::new(self.environment)?;
+        let opened = sessions.open(&request.begin, id)?;
+        let last = opened.conversation.model.clone();
+        let model = match request.other_model || last.is_empty() {
+            true => ready(self.settings, self.environment, tools, log, notices).await?,
+            false => self.same_model(&last, tools, log, notices).await?,
+        };
+        Ok((model, Arc::new(sessions), opened))
+    }
+
+    /// The model a session had; another, and a word about it, when it cannot be had.
+    async fn same_model(
+        &self,
+        last: &str,
+        tools: bool,
+        log: Option<Arc<dyn LogSink>>,
+        notices: &mut dyn Notices,
+    ) -> Result<BoundModel, Failure> {
+        let mut settings = self.settings.clone();
+        settings.model.name = Some(last.to_owned());
+        match ready(&settings, self.environment, tools, log.clone(), notices).await {
+            Ok(model) => Ok(model),
+            Err(failure) if self.settings.model.name.as_deref() == Some(last) => Err(failure),
+            Err(failure) => {
+                let model = ready(self.settings, self.environment, tools, log, notices).await?;
+                let text = format!(
+                    "the session's model {last} cannot be had ({failure}); {} goes on",
+                    model.reference
+                );
+                notices.warning(&text.into());
+                Ok(model)
+            }
+        }
+    }
+
+    /// A new session that cannot be kept is better than no answer.
+    fn new_session(&self, id: &str, model: &str) -> (Sessions, Opened) {
+        let kept: Result<_, SessionError> = Sessions::new(self.environment).and_then(|sessions| {
+            let opened = sessions.create(id, model)?;
+            Ok((sessions, opened))
+        });
+        kept.unwrap_or_else(|error| Sessions::temporary(self.environment, id, model, &error))
     }
 
     fn log(&self, session: &str) -> Result<Option<Arc<dyn LogSink>>, Failure> {
@@ -173,43 +216,34 @@ impl Opening<'_> {
         let path = self.environment.expand(file, &self.environment.directory);
         Ok(Some(Arc::new(LogFile::open(&path, session)?)))
     }
-
-    /// The session to go on with. A new one that cannot be kept is better than no answer; an earlier one that
-    /// cannot be read is an error.
-    fn session(&self, begin: &Begin, id: &str, model: &str) -> Result<(Sessions, Opened), SessionError> {
-        let kept = Sessions::new(self.environment).and_then(|sessions| {
-            let opened = sessions.open(begin, id, model)?;
-            Ok((sessions, opened))
-        });
-        match kept {
-            Err(error) if *begin == Begin::New => {
-                Ok(Sessions::temporary(self.environment, id, model, &error))
-            }
-            kept => kept,
-        }
-    }
 }
+
+/// Who sets a session up.
+const OPENER: &str = "settings";
 
 async fn cancel_turns(cancel: CancellationToken, session: SessionHandle) {
     cancel.cancelled().await;
-    session.send(Command::Cancel).await;
+    session.send(Command::Cancel { target: CancelTarget::Turn }, "signal").await;
 }
 
-/// The mode that holds for this chain, and what to say about it. The built-in model calls a tool where a
-/// greeting was meant, so no mode lets it change or run anything unasked: rules that name what they allow
-/// still do. As a fallback it is left out of a session whose mode was meant for another model.
-fn clamp_mode(mode: ApprovalMode, chain: &mut Chain) -> (ApprovalMode, Option<Notice>) {
+/// Says what becomes of the wanted mode with this chain. The built-in model calls a tool where a greeting was
+/// meant, so no mode lets it change or run anything unasked: rules that name what they allow still do. As a
+/// fallback it is left out of a session whose mode was meant for another model.
+pub(super) fn tell_mode(settings: &Settings, chain: &mut Chain, notices: &mut dyn Notices) {
+    let mode = settings.tools.approval_mode.unwrap_or_default();
     if !matches!(mode, ApprovalMode::AutoEdit | ApprovalMode::Yolo) {
-        return (mode, None);
+        return;
     }
     let name = if mode == ApprovalMode::Yolo { "yolo" } else { "auto_edit" };
     if chain.first.is_built_in() {
         let text = format!("the built-in model is too small for {name}: changes and commands still ask");
-        return (ApprovalMode::Default, Some(Notice::with_hint(text, Hint::AllowTools)));
+        return notices.warning(&Notice::with_hint(text, Hint::AllowTools));
     }
     let before = chain.fallbacks.len();
     chain.fallbacks.retain(|choice: &Choice| !choice.is_built_in());
-    let provider = engine::PROVIDER;
-    let notice = format!("fallback {provider} is left out: the built-in model is too small for {name}");
-    (mode, (chain.fallbacks.len() < before).then(|| notice.into()))
+    if chain.fallbacks.len() < before {
+        let provider = engine::PROVIDER;
+        let text = format!("fallback {provider} is left out: the built-in model is too small for {name}");
+        notices.warning(&text.into());
+    }
 }

@@ -1,7 +1,9 @@
 //! The form that an answer was asked to have.
 
 use std::path::Path;
+use std::sync::Arc;
 
+use charla_core::session::AnswerCheck;
 use serde_json::Value;
 
 use crate::failure::Failure;
@@ -29,6 +31,11 @@ impl OutputSchema {
     /// The schema, in one line.
     pub fn text(&self) -> &str {
         &self.text
+    }
+
+    /// The schema as a session holds answers to it.
+    pub(super) fn into_check(self) -> AnswerCheck {
+        Arc::new(move |answer| self.problem(answer))
     }
 
     /// What is wrong with an answer, if anything.

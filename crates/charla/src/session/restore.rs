@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
-use charla_proto::{Content, Conversation, Fact, GenerateRequest, Record, Restored};
+use charla_proto::{Command, Content, Conversation, GenerateRequest, Reply};
 use charla_providers::tokens;
 
-use super::error::SessionError;
-use super::store::{Sessions, about_skipped};
-use crate::clock::now;
+use super::offline;
+use super::store::Sessions;
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::hint::Hint;
@@ -29,32 +28,34 @@ pub struct RestoredSession {
 }
 
 /// Takes the compressions of a session back.
-pub(crate) fn restore(
+pub(crate) async fn restore(
     which: &str,
     environment: &Environment,
     notices: &mut dyn Notices,
 ) -> Result<RestoredSession, Failure> {
     let sessions = Sessions::new(environment)?;
     let id = sessions.find(which)?;
-    let mut resumed = sessions.resumed(&id).map_err(|error| match error {
-        SessionError::InUse(_) => Failure::from(error).with_hint(Hint::RestoreWithin),
-        error => error.into(),
+    let opened = offline::open(&sessions, &id, environment, notices);
+    let (handle, conversation) = opened.map_err(|failure| match failure.hint {
+        Some(Hint::ForkSession) => failure.with_hint(Hint::RestoreWithin),
+        _ => failure,
     })?;
-    about_skipped(&resumed.skipped).iter().for_each(|notice| notices.warning(&notice.as_str().into()));
-    let compressed = SentSize::of(&resumed.conversation);
-    if !resumed.conversation.is_shortened() {
+    let compressed = SentSize::of(&conversation);
+    if !conversation.shortening.is_any() {
         let SentSize { messages, tokens } = compressed;
         return Err(Failure::conflict(format!(
             "there is nothing to restore in the session {id}: it is whole ({messages} messages, about {tokens} tokens)"
         ))
         .with_hint(Hint::ListSessions));
     }
-    let seq = resumed.conversation.seq + 1;
-    let record = Record { seq, at: now(), fact: Fact::Restored(Restored {}) };
-    let written = resumed.journal.write(&[record]);
-    written.map_err(|error| Failure::system(format!("it cannot be recorded: {error}")))?;
-    drop(resumed);
+    let restored = handle.send(Command::Restore, "user").await;
+    if let Reply::Refused(refusal) = restored {
+        return Err(Failure::system(format!("it cannot be recorded: {refusal}")));
+    }
     let restored = sessions.folded(&id)?;
+    if restored.shortening.is_any() {
+        return Err(Failure::system("the journal cannot be read: the conversation is as it was"));
+    }
     let whole = SentSize::of(&restored);
     let window = window(&restored.model, environment);
     Ok(RestoredSession { session: id, compressed, whole, window })

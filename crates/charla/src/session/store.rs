@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use charla_core::session::fork::fork;
 use charla_proto::{
     BoxFuture, CallAsked, Conversation, Fact, JOURNAL_VERSION, Journal, JournalError, Record, SessionStarted,
 };
@@ -35,7 +36,12 @@ pub enum Begin {
     /// An earlier one.
     Resume(String),
     /// A new one that begins with what an earlier one said.
-    Fork(String),
+    Fork {
+        /// The earlier one.
+        session: String,
+        /// The message that becomes its last; all of them when left out.
+        at: Option<u64>,
+    },
 }
 
 /// A question that waits for its answer.
@@ -109,7 +115,7 @@ impl Sessions {
             model: model.to_owned(),
             parent,
         };
-        Record { seq: 1, at: now(), fact: Fact::SessionStarted(Box::new(started)) }
+        Record::new(1, now(), Fact::SessionStarted(Box::new(started)))
     }
 
     /// Where contents of changed files are kept.
@@ -122,33 +128,42 @@ impl Sessions {
         self.folder.join("outputs").join(session)
     }
 
-    /// Opens the session a run goes on with. `id` names a new one.
-    pub(super) fn open(&self, begin: &Begin, id: &str, model: &str) -> Result<Opened, SessionError> {
+    /// Opens an earlier session, or a copy of one under the name `id`.
+    pub(super) fn open(&self, begin: &Begin, id: &str) -> Result<Opened, SessionError> {
         match begin {
-            Begin::New => self.create(id, model, None),
+            Begin::New => self.create(id, ""),
             Begin::Resume(which) => self.resume(which),
-            Begin::Fork(which) => self.create(id, model, Some(which)),
+            Begin::Fork { session, at } => self.fork(session, *at, id),
         }
     }
 
-    fn create(&self, id: &str, model: &str, from: Option<&str>) -> Result<Opened, SessionError> {
-        let mut kept = Vec::new();
-        let mut parent = None;
-        if let Some(which) = from {
-            let source = self.find(which)?;
-            let read = self.store.read(&source)?;
-            let last = read.records.last().map_or(0, |record| record.seq);
-            parent = Some((source, last));
-            kept = read.records.into_iter().skip(1).collect();
-        }
-        let mut records = vec![self.first_record(id, model, parent)];
-        for (record, seq) in kept.into_iter().zip(2..) {
-            records.push(Record { seq, ..record });
-        }
+    /// A new session.
+    pub(super) fn create(&self, id: &str, model: &str) -> Result<Opened, SessionError> {
+        self.begin(id, vec![self.first_record(id, model, None)])
+    }
+
+    fn begin(&self, id: &str, records: Vec<Record>) -> Result<Opened, SessionError> {
         let mut journal = self.store.create(id)?;
         journal.write(&records)?;
         let conversation = Conversation::of(&records);
         Ok(Opened { id: id.to_owned(), conversation, journal: Box::new(journal), notices: Vec::new() })
+    }
+
+    fn fork(&self, which: &str, at: Option<u64>, id: &str) -> Result<Opened, SessionError> {
+        let source = self.find(which)?;
+        let read = self.store.read(&source)?;
+        let last = read.records.last().map_or(0, |record| record.seq);
+        if at.is_some_and(|at| at > last) {
+            return Err(SessionError::NoMessage { session: source, at: at.unwrap_or_default() });
+        }
+        let at = at.unwrap_or(last);
+        let model = Conversation::of(read.records.iter().take_while(|record| record.seq <= at)).model;
+        let Fact::SessionStarted(started) = self.first_record(id, &model, Some((source, at))).fact else {
+            return Err(SessionError::NoBeginning(id.to_owned()));
+        };
+        let records = fork(&read.records, Some(at), *started, now());
+        let notices = about_skipped(&read.skipped);
+        Ok(Opened { notices, ..self.begin(id, records)? })
     }
 
     fn resume(&self, which: &str) -> Result<Opened, SessionError> {
@@ -170,11 +185,6 @@ impl Sessions {
     /// What a session's records add up to, as far as it is needed to go on.
     pub(super) fn folded(&self, id: &str) -> Result<Conversation, SessionError> {
         Ok(self.store.fold(id)?)
-    }
-
-    /// Opens the session of this id for writing.
-    pub(super) fn lock(&self, id: &str) -> Result<charla_store::Opened, SessionError> {
-        self.store.open(id).map_err(|error| SessionError::of(id, error))
     }
 
     /// The sessions of this workspace, the latest first.

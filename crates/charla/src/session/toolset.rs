@@ -27,28 +27,31 @@ pub(super) struct Toolset<'a> {
     pub environment: &'a Environment,
     pub sessions: &'a Sessions,
     /// Tools of the program that opens the session.
-    pub own: Vec<Arc<dyn Tool>>,
-    /// Somebody is there to answer questions.
-    pub somebody_to_ask: bool,
-    /// The model can tell only few tools apart.
-    pub few: bool,
+    pub own: &'a [Arc<dyn Tool>],
 }
 
 impl Toolset<'_> {
-    /// All tools there are.
-    pub async fn registry(&self, processes: &Processes, notices: &mut dyn Notices) -> Registry {
-        let mut registry = self.built_in(processes);
-        for tool in &self.own {
+    /// All tools there are, `few` for a model that can tell only few apart.
+    pub fn registry(
+        &self,
+        processes: &Processes,
+        discovered: &[Arc<dyn Tool>],
+        few: bool,
+        somebody: bool,
+    ) -> Registry {
+        let mut registry = self.built_in(processes, few, somebody);
+        for tool in self.own {
             registry.register(Source::BuiltIn, tool.clone());
         }
-        self.discover(&mut registry, processes, notices).await;
-        self.tell_unknown(&registry, notices);
+        for tool in discovered {
+            registry.register(Source::Discovered, tool.clone());
+        }
         registry
     }
 
-    fn built_in(&self, processes: &Processes) -> Registry {
+    fn built_in(&self, processes: &Processes, few: bool, somebody: bool) -> Registry {
         let tools = &self.settings.tools;
-        let mut core = if self.few { Some(engine::tools(self.settings)) } else { tools.core.clone() };
+        let mut core = if few { Some(engine::tools(self.settings)) } else { tools.core.clone() };
         if let Some(core) = &mut core {
             core.extend(self.own.iter().map(|tool| tool.declaration().name.clone()));
         }
@@ -56,25 +59,20 @@ impl Toolset<'_> {
         let blobs = Arc::new(Blobs::new(self.sessions.blobs()));
         let memory = self.environment.charla_home().map(|home| home.join("CHARLA.md"));
         registry.register_files(blobs, memory);
-        let mut further: Vec<Arc<dyn Tool>> = vec![
-            Arc::new(RunShellCommand::new(processes.clone())),
-            Arc::new(ListBackgroundProcesses::new(processes.clone())),
-            Arc::new(ReadBackgroundOutput::new(processes.clone())),
-            Arc::new(self.web_fetch()),
-        ];
-        if self.somebody_to_ask {
-            further.push(Arc::new(AskUser::default()));
-        }
-        for tool in further {
-            registry.register(Source::BuiltIn, tool);
+        registry.add(RunShellCommand::new(processes.clone()));
+        registry.add(ListBackgroundProcesses::new(processes.clone()));
+        registry.add(ReadBackgroundOutput::new(processes.clone()));
+        registry.add(self.web_fetch());
+        if somebody {
+            registry.add(AskUser);
         }
         registry
     }
 
     /// Tools that the settings ask for by a name that nothing has.
-    fn tell_unknown(&self, registry: &Registry, notices: &mut dyn Notices) {
+    pub fn tell_unknown(&self, registry: &Registry, few: bool, notices: &mut dyn Notices) {
         let tools = &self.settings.tools;
-        let (key, wanted) = match self.few {
+        let (key, wanted) = match few {
             true => ("local.tools", self.settings.local.tools.as_ref()),
             false => ("tools.core", tools.core.as_ref()),
         };
@@ -96,15 +94,15 @@ impl Toolset<'_> {
         })
     }
 
-    /// Adds the tools that the user's discovery command announces. Without them the session goes on.
-    async fn discover(&self, registry: &mut Registry, processes: &Processes, notices: &mut dyn Notices) {
+    /// The tools that the user's discovery command announces. Without them the session goes on.
+    pub async fn discover(&self, processes: &Processes, notices: &mut dyn Notices) -> Vec<Arc<dyn Tool>> {
         let tools = &self.settings.tools;
         let (Some(discovery), Some(call)) = (&tools.discovery_command, &tools.call_command) else {
             if tools.discovery_command.is_some() {
                 let text = "`tools.discoveryCommand` is not run: `tools.callCommand` is not set";
                 notices.warning(&text.into());
             }
-            return;
+            return Vec::new();
         };
         let runner = Arc::new(processes.clone());
         let cwd = self.environment.directory.clone();
@@ -114,11 +112,13 @@ impl Toolset<'_> {
                 for why in &found.skipped {
                     notices.warning(&format!("a discovered tool is left out: {why}").into());
                 }
-                for tool in found.tools {
-                    if let Some(replaced) = registry.register(Source::Discovered, tool) {
+                let mut all = self.built_in(processes, false, true);
+                for tool in &found.tools {
+                    if let Some(replaced) = all.register(Source::Discovered, tool.clone()) {
                         notices.warning(&replaced.to_string().into());
                     }
                 }
+                return found.tools;
             }
             Ok(Err(error)) => notices.warning(&error.to_string().into()),
             Err(_) => {
@@ -128,5 +128,6 @@ impl Toolset<'_> {
                 notices.warning(&text.into());
             }
         }
+        Vec::new()
     }
 }

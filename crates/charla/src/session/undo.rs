@@ -3,14 +3,16 @@
 use std::path::{Component, Path, PathBuf};
 
 use charla_core::undo::{ChangeHistory, NetChange, TurnChanges};
-use charla_proto::{ChangesReverted, Fact, Record};
-use charla_store::{Blobs, FileJournal};
+use charla_core::session::SessionHandle;
+use charla_proto::{Command, Refusal, Reply, RevertSelection};
+use charla_store::Blobs;
 use charla_tools::revert::{CheckError, Conflict, Reversal, Step};
 
 use super::error::SessionError;
-use super::store::{Sessions, about_skipped};
-use crate::clock::now;
+use super::offline;
+use super::store::Sessions;
 use crate::environment::Environment;
+use crate::failure::Failure;
 use crate::notices::Notices;
 
 pub use charla_core::undo::Direction;
@@ -52,9 +54,12 @@ pub struct Reverted {
 /// Why nothing was done.
 #[derive(Debug, thiserror::Error)]
 pub enum RevertError {
-    /// There is no such session, or it cannot be had.
+    /// There is no such session.
     #[error(transparent)]
     Session(#[from] SessionError),
+    /// It cannot be had.
+    #[error(transparent)]
+    Open(#[from] Failure),
     /// The session has nothing that could be reverted.
     #[error("there is nothing to revert in the session {session}")]
     Nothing {
@@ -124,22 +129,19 @@ pub struct FileConflict {
     pub changed_by: Option<u64>,
 }
 
-/// Reverts a turn's file changes.
-pub(crate) fn revert(
+/// Reverts a turn's file changes. What is done is recorded by the session itself.
+pub(crate) async fn revert(
     request: &RevertRequest,
     environment: &Environment,
     notices: &mut dyn Notices,
 ) -> Result<Reverted, RevertError> {
     let sessions = Sessions::new(environment)?;
     let id = sessions.find(&request.session)?;
-    let (records, journal) = if request.dry_run {
-        (sessions.read(&id)?.1, None)
-    } else {
-        let opened = sessions.lock(&id)?;
-        let skipped = about_skipped(&opened.read.skipped);
-        skipped.iter().for_each(|notice| notices.warning(&notice.as_str().into()));
-        (opened.read.records, Some(opened.journal))
+    let handle = match request.dry_run {
+        true => None,
+        false => Some(offline::open(&sessions, &id, environment, notices)?.0),
     };
+    let (_, records) = sessions.read(&id)?;
     let history = ChangeHistory::of(&records);
     let work = Work { request, directory: &environment.directory, id: &id, history: &history };
     let turn = work.turn(&sessions)?;
@@ -152,9 +154,8 @@ pub(crate) fn revert(
         Err(CheckError::Failed(error)) => return Err(RevertError::Failed(error.to_string())),
         Err(CheckError::Conflicts(conflicts)) => return Err(work.conflicts(turn, &files, conflicts)),
     };
-    if let Some(journal) = journal {
-        let seq = records.last().map_or(0, |record| record.seq) + 1;
-        work.perform(turn.turn, &reversal, seq, journal)?;
+    if let Some(handle) = handle {
+        work.perform(turn.turn, &files, &handle).await?;
     }
     Ok(work.done(turn, &files, &reversal))
 }
@@ -234,27 +235,25 @@ impl Work<'_> {
         [written.clone(), real.unwrap_or(written)]
     }
 
-    /// Files first, then the record: if the process dies in between, the same request finishes the work.
-    fn perform(
+    async fn perform(
         &self,
         turn: u64,
-        reversal: &Reversal,
-        seq: u64,
-        mut journal: FileJournal,
+        files: &[&NetChange],
+        session: &SessionHandle,
     ) -> Result<(), RevertError> {
-        reversal.apply().map_err(|error| RevertError::Failed(error.to_string()))?;
-        let body = ChangesReverted { turn, files: reversal.files() };
-        let (word, fact) = match self.request.direction {
-            Direction::Undo => ("undo", Fact::ChangesUndone(body)),
-            Direction::Redo => ("redo", Fact::ChangesRedone(body)),
+        let only = files.iter().map(|file| file.change.path.clone()).collect();
+        let selection = RevertSelection { turn: Some(turn), only };
+        let (word, command) = match self.request.direction {
+            Direction::Undo => ("undo", Command::Undo(selection)),
+            Direction::Redo => ("redo", Command::Redo(selection)),
         };
-        journal.write(&[Record { seq, at: now(), fact }]).map_err(|error| {
-            let state = match reversal.withdraw() {
-                Ok(()) => "nothing was changed".to_owned(),
-                Err(error) => error.to_string(),
-            };
-            RevertError::Failed(format!("the {word} cannot be recorded: {error}; {state}"))
-        })
+        match session.send(command, "user").await {
+            Reply::Refused(Refusal::Ended) => {
+                Err(RevertError::Failed(format!("the {word} cannot be recorded; nothing was changed")))
+            }
+            Reply::Refused(refusal) => Err(RevertError::Failed(refusal.to_string())),
+            _ => Ok(()),
+        }
     }
 
     fn done(&self, turn: &TurnChanges, files: &[&NetChange], reversal: &Reversal) -> Reverted {

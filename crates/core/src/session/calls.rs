@@ -136,7 +136,7 @@ impl<'a> Calls<'a> {
             let message = LoopGuard::refusal(&call);
             return self.refuse(index, ToolError::new(ToolErrorKind::Loop, message)).await;
         }
-        let mode = self.session.ledger.conversation.mode;
+        let mode = self.session.mode();
         let verdict = self.session.approvals.judge(&plan, mode);
         if let Verdict::Deny { rule, reason } = verdict {
             let message = format!("Tool execution denied by policy: {reason} (rule: {rule})");
@@ -199,7 +199,7 @@ impl<'a> Calls<'a> {
         let id = conversation.started.as_ref().map(|started| started.session.as_str()).unwrap_or_default();
         let approval = format!("{id}:{}", conversation.seq + 1 + facts.len() as u64);
         let call = self.scheduler.calls()[index].call.clone();
-        let shown = (session.options.isolation.as_str(), conversation.mode);
+        let shown = (session.options.isolation.as_str(), session.mode());
         facts.push(Fact::CallAsked(Box::new(CallAsked {
             turn: conversation.past.count,
             call: call.id.clone().unwrap_or_default(),
@@ -335,7 +335,7 @@ impl<'a> Calls<'a> {
 
     /// Answers the questions that an "always" has answered too: nobody is asked twice for the same.
     async fn answer_granted(&mut self) -> Result<(), Stop> {
-        let mode = self.session.ledger.conversation.mode;
+        let mode = self.session.mode();
         for index in self.waiting() {
             let (Some(approval), Some(plan)) = (self.question(index), self.plan(index)) else { continue };
             if matches!(self.session.approvals.judge(&plan, mode), Verdict::Allow { .. }) {

@@ -25,6 +25,8 @@ pub struct BoundModel {
     pub count: Counter,
     /// What it costs.
     pub price: Option<Price>,
+    /// The most it is trusted with, whatever mode somebody chose.
+    pub at_most: ApprovalMode,
 }
 
 /// Dollars for a million tokens.
@@ -54,7 +56,15 @@ impl BoundModel {
         let reference = reference.into();
         let name = reference.split_once('/').map_or(reference.as_str(), |(_, name)| name).to_owned();
         let template = GenerateRequest::new(name, Vec::new());
-        Self { reference, generator, template, window: None, count: by_characters(), price: None }
+        Self {
+            reference,
+            generator,
+            template,
+            window: None,
+            count: by_characters(),
+            price: None,
+            at_most: ApprovalMode::Yolo,
+        }
     }
 }
 

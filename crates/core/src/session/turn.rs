@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use charla_proto::tool::Toolbox;
 use charla_proto::{
-    Delivery, Fact, FinishReason, GenerateRequest, LlmError, LlmErrorKind, ModelContent, Phase, TurnEnd,
+    ApprovalMode, Delivery, Fact, FinishReason, GenerateRequest, LlmError, LlmErrorKind, ModelContent, Phase, TurnEnd,
     TurnEnded, TurnEvent,
 };
 
@@ -186,15 +186,20 @@ impl Session {
         }
     }
 
+    /// The mode that holds: the chosen one, as far as the model is trusted.
+    pub(super) fn mode(&self) -> ApprovalMode {
+        self.ledger.conversation.mode.min(self.binding.model.at_most)
+    }
+
     /// The tools as they fit the situation.
     pub(super) fn toolbox(&mut self) -> Arc<dyn Toolbox> {
-        let (mode, somebody) = (self.ledger.conversation.mode, self.inbox.somebody());
+        let (mode, somebody) = (self.mode(), self.inbox.somebody());
         self.binding.equipment(mode, somebody).toolbox
     }
 
     /// The request that would be sent now.
     pub(super) fn request(&mut self) -> GenerateRequest {
-        let (mode, somebody) = (self.ledger.conversation.mode, self.inbox.somebody());
+        let (mode, somebody) = (self.mode(), self.inbox.somebody());
         self.binding.request(self.ledger.chat.curated(), mode, somebody)
     }
 

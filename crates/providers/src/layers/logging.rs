@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use charla_proto::{
     Assembler, BoxFuture, ChunkStream, ContentGenerator, EmbedRequest, EmbedResponse, GenerateRequest,
-    GenerateResponse, LlmError, LlmErrorKind, StreamEvent, TokenCount, UsageMetadata,
+    GenerateResponse, LlmError, LlmErrorKind, ModelSwitch, StreamEvent, TokenCount, UsageMetadata,
 };
 use futures_util::{StreamExt, stream};
 use serde::Serialize;
@@ -266,7 +266,7 @@ impl Story {
                 let (attempt, delay) = (notice.attempt, notice.delay);
                 self.entry.events.push(LogEvent::Retry { attempt, delay, error });
             }
-            StreamEvent::ModelSwitched { from, to, reason } => {
+            StreamEvent::ModelSwitched(ModelSwitch { from, to, reason }) => {
                 self.entry.model.clone_from(to);
                 self.entry.events.push(LogEvent::ModelSwitched {
                     from: from.clone(),

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use charla_proto::{
     BoxFuture, ChunkStream, ContentGenerator, EmbedRequest, EmbedResponse, GenerateRequest, GenerateResponse,
-    LlmError, LlmErrorKind, RetryNotice, StreamEvent, TokenCount,
+    LlmError, LlmErrorKind, ModelSwitch, RetryNotice, StreamEvent, TokenCount,
 };
 use futures_util::{StreamExt, stream};
 use tokio::time::{Instant, sleep};
@@ -215,7 +215,7 @@ impl Run {
             let link = self.shared.chain.get(index);
             link.map(|link| link.reference.clone()).unwrap_or_default()
         };
-        let event = StreamEvent::ModelSwitched { from: name(self.link), to: name(next), reason };
+        let event = StreamEvent::ModelSwitched(ModelSwitch { from: name(self.link), to: name(next), reason });
         self.pending.push_back(event);
         self.use_link(next);
     }

@@ -78,7 +78,7 @@ async fn one_entry_tells_the_whole_story_of_a_stream() {
         withdraws: true,
     };
     let switched =
-        StreamEvent::ModelSwitched { from: "p/m".into(), to: "p/m2".into(), reason: format!("{SECRET}!") };
+        StreamEvent::ModelSwitched(ModelSwitch { from: "p/m".into(), to: "p/m2".into(), reason: format!("{SECRET}!") });
     let (generator, memory) = logged(vec![
         Ok(chunk("withdrawn")),
         Ok(StreamEvent::Retry(notice)),

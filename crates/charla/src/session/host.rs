@@ -1,0 +1,266 @@
+//! What a session gets from this library: models by name, tools and instructions for the moment, files put
+//! back, rules kept.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use charla_core::policy::RuleBook;
+use charla_core::session::{self, Equipment, Host, RevertProblem, RevertStep, Reverted, Situation};
+use charla_proto::tool::{Tool, Toolbox};
+use charla_proto::{BoxFuture, FileConflict, RevertedFile};
+use charla_providers::layers::LogSink;
+use charla_store::Blobs;
+use charla_tools::memory::MemoryPlaces;
+use charla_tools::process::Processes;
+use charla_tools::revert::{CheckError, Conflict, Reversal, Step};
+use charla_tools::{Registry, memory};
+
+use super::assemble::RunOptions;
+use super::compact_toolbox::CompactToolbox;
+use super::instruction::Instruction;
+use super::saved_rules::SavedRules;
+use super::store::Sessions;
+use super::toolset::Toolset;
+use crate::environment::Environment;
+use crate::failure::Failure;
+use crate::models::{BoundModel, Chooser, PromptSize, keep_loaded, probe};
+use crate::notices::{Notice, Notices};
+use crate::settings::Settings;
+
+/// The host of one session.
+pub(super) struct SessionHost {
+    pub settings: Settings,
+    pub environment: Environment,
+    pub options: RunOptions,
+    /// Tools of the program that opens the session.
+    pub own_tools: Vec<Arc<dyn Tool>>,
+    /// Where things are kept.
+    pub sessions: Arc<Sessions>,
+    pub places: Places,
+    pub rules: Arc<RuleBook>,
+    /// The schema that the answer must fit.
+    pub schema: Option<String>,
+    pub log: Option<Arc<dyn LogSink>>,
+    pub found: Mutex<Found>,
+}
+
+/// Where a session works.
+pub(super) struct Places {
+    pub roots: Vec<PathBuf>,
+    pub processes: Processes,
+}
+
+/// What was found out so far, and may be found out anew.
+#[derive(Default)]
+pub(super) struct Found {
+    /// How each model that was bound is spoken to.
+    models: HashMap<String, Manner>,
+    /// Tools of the discovery command.
+    discovered: Vec<Arc<dyn Tool>>,
+    /// What the memory files say.
+    memory: String,
+}
+
+/// How a model is spoken to.
+#[derive(Clone, Copy)]
+struct Manner {
+    size: PromptSize,
+    chat_only: bool,
+    stable_prefix: bool,
+}
+
+impl SessionHost {
+    fn found(&self) -> MutexGuard<'_, Found> {
+        self.found.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Finds out what tools and instructions are made from.
+    pub async fn look(&self, model: &BoundModel, notices: &mut dyn Notices) {
+        let toolset = self.toolset();
+        let mut discovered = Vec::new();
+        if !self.options.no_tools && !model.chat_only {
+            discovered = toolset.discover(&self.places.processes, notices).await;
+            let few = model.prompt_size >= PromptSize::FewTools;
+            let all = toolset.registry(&self.places.processes, &discovered, few, true);
+            toolset.tell_unknown(&all, few, notices);
+        }
+        self.found().discovered = discovered;
+        self.read_memory(notices);
+    }
+
+    fn read_memory(&self, notices: &mut dyn Notices) {
+        let directory = &self.environment.directory;
+        let project = directory.ancestors().find(|folder| folder.join(".git").exists());
+        let memory = memory::load(&MemoryPlaces {
+            user_folder: self.environment.charla_home(),
+            project_root: project.unwrap_or(directory).to_owned(),
+            cwd: directory.clone(),
+            roots: self.places.roots.clone(),
+            home: self.environment.home.clone(),
+        });
+        memory.notices.iter().for_each(|notice| notices.warning(&notice.as_str().into()));
+        self.found().memory = memory.text;
+    }
+
+    fn toolset(&self) -> Toolset<'_> {
+        Toolset {
+            settings: &self.settings,
+            environment: &self.environment,
+            sessions: &self.sessions,
+            own: &self.own_tools,
+        }
+    }
+
+    /// Takes a model in: the session may ask it from now on.
+    pub fn take(&self, model: BoundModel) -> session::BoundModel {
+        let manner = Manner {
+            size: model.prompt_size,
+            chat_only: model.chat_only,
+            stable_prefix: model.stable_prefix,
+        };
+        self.found().models.insert(model.reference.clone(), manner);
+        model.for_session()
+    }
+
+    /// A model by name, ready to be asked.
+    async fn model(&self, name: &str) -> Result<BoundModel, Failure> {
+        let mut settings = self.settings.clone();
+        settings.model.name = Some(name.to_owned());
+        let mut unheard: Vec<Notice> = Vec::new();
+        ready(&settings, &self.environment, !self.options.no_tools, self.log.clone(), &mut unheard).await
+    }
+}
+
+/// The model that the settings name, ready to be asked.
+pub(super) async fn ready(
+    settings: &Settings,
+    environment: &Environment,
+    offers_tools: bool,
+    log: Option<Arc<dyn LogSink>>,
+    notices: &mut dyn Notices,
+) -> Result<BoundModel, Failure> {
+    let mut chain = Chooser::new(settings, environment).chain().await?;
+    chain.left_out.iter().for_each(|reason| notices.warning(&reason.as_str().into()));
+    chain.note.iter().for_each(|note| notices.note(note));
+    super::open::tell_mode(settings, &mut chain, notices);
+    chain.first.start(settings.model.name.is_none(), notices).await?;
+    probe::first_use(&mut chain, offers_tools, settings, environment, log.clone(), notices).await;
+    keep_loaded(&chain.first);
+    BoundModel::new(chain, settings, environment, log)
+}
+
+impl Host for SessionHost {
+    fn bind<'a>(&'a self, model: &'a str) -> BoxFuture<'a, Result<session::BoundModel, String>> {
+        Box::pin(async move {
+            let bound = self.model(model).await.map_err(|failure| failure.message)?;
+            Ok(self.take(bound))
+        })
+    }
+
+    fn equip(&self, situation: &Situation) -> Equipment {
+        let found = self.found();
+        let full = Manner { size: PromptSize::Full, chat_only: false, stable_prefix: false };
+        let manner = found.models.get(&situation.model).copied().unwrap_or(full);
+        let mut registry = Registry::default();
+        if !self.options.no_tools && !manner.chat_only {
+            let few = manner.size >= PromptSize::FewTools;
+            let processes = &self.places.processes;
+            registry = self.toolset().registry(processes, &found.discovered, few, situation.somebody);
+        }
+        let withheld =
+            registry.withhold(|tool| !self.rules.offers(tool, situation.mode, situation.somebody));
+        let instruction = Instruction {
+            environment: &self.environment,
+            roots: &self.places.roots,
+            tools: registry.declarations().iter().map(|declaration| declaration.name.clone()).collect(),
+            withheld: &withheld,
+            how_to_allow: self.options.how_to_allow.as_deref(),
+            memory: found.memory.clone(),
+            schema: self.schema.as_deref(),
+            somebody_to_ask: situation.somebody,
+            size: manner.size,
+        };
+        let instruction = Some(Arc::new(instruction.content(manner.stable_prefix)));
+        Equipment { toolbox: toolbox(registry, manner.size), instruction }
+    }
+
+    fn refresh<'a>(&'a self) -> BoxFuture<'a, ()> {
+        Box::pin(async move {
+            let mut unheard: Vec<Notice> = Vec::new();
+            let discovered = self.toolset().discover(&self.places.processes, &mut unheard).await;
+            self.found().discovered = discovered;
+            self.read_memory(&mut unheard);
+        })
+    }
+
+    fn revert<'a>(
+        &'a self,
+        steps: Vec<RevertStep>,
+    ) -> BoxFuture<'a, Result<Box<dyn Reverted>, RevertProblem>> {
+        revert(self.sessions.blobs(), steps)
+    }
+
+    fn save_rules<'a>(&'a self, rules: &'a str) -> BoxFuture<'a, Result<String, String>> {
+        Box::pin(std::future::ready(save_rules(&self.environment, rules)))
+    }
+}
+
+fn toolbox(registry: Registry, size: PromptSize) -> Arc<dyn Toolbox> {
+    match size {
+        PromptSize::Full => Arc::new(registry),
+        PromptSize::Compact => Arc::new(CompactToolbox::new(registry)),
+        PromptSize::FewTools | PromptSize::Minimal => Arc::new(CompactToolbox::minimal(registry)),
+    }
+}
+
+pub(super) fn save_rules(environment: &Environment, rules: &str) -> Result<String, String> {
+    let saved = SavedRules::of(environment).ok_or("there is no home directory to save the rule in")?;
+    let place = saved.path().display().to_string();
+    saved.append(rules).map_err(|error| format!("{place}: {error}"))?;
+    Ok(place)
+}
+
+/// Puts files back, off the runtime's threads.
+pub(super) fn revert(
+    blobs: PathBuf,
+    steps: Vec<RevertStep>,
+) -> BoxFuture<'static, Result<Box<dyn Reverted>, RevertProblem>> {
+    Box::pin(async move {
+        let work = tokio::task::spawn_blocking(move || {
+            let steps = steps.into_iter().map(|step| Step { change: step.change, mode: step.mode }).collect();
+            let reversal = Reversal::check(steps, &Blobs::new(blobs)).map_err(problem)?;
+            reversal.apply().map_err(|error| RevertProblem::Failed(error.to_string()))?;
+            Ok(Box::new(Done(reversal)) as Box<dyn Reverted>)
+        });
+        work.await.unwrap_or_else(|error| Err(RevertProblem::Failed(error.to_string())))
+    })
+}
+
+fn problem(error: CheckError) -> RevertProblem {
+    let conflict = |conflict: Conflict| FileConflict {
+        obstacle: conflict.obstacle.to_string(),
+        path: conflict.path,
+        diff: conflict.diff,
+        now: conflict.now,
+    };
+    match error {
+        CheckError::Conflicts(conflicts) => {
+            RevertProblem::Conflicts(conflicts.into_iter().map(conflict).collect())
+        }
+        CheckError::Failed(error) => RevertProblem::Failed(error.to_string()),
+    }
+}
+
+/// Files that were put back.
+struct Done(Reversal);
+
+impl Reverted for Done {
+    fn files(&self) -> Vec<RevertedFile> {
+        self.0.files()
+    }
+
+    fn withdraw(self: Box<Self>) -> Result<(), String> {
+        self.0.withdraw().map_err(|error| error.to_string())
+    }
+}

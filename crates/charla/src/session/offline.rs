@@ -1,0 +1,99 @@
+//! A session that is opened to record something, not to ask a model.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use charla_core::policy::{RuleBook, Scope};
+use charla_core::session::{
+    BoundModel, Clients, Equipment, Host, RevertProblem, RevertStep, Reverted, SessionHandle, SessionOptions,
+    SessionSetup, Situation,
+};
+use charla_proto::{
+    BoxFuture, ChunkStream, ContentGenerator, Conversation, EmbedRequest, EmbedResponse, GenerateRequest,
+    GenerateResponse, LlmError, LlmErrorKind, TokenCount,
+};
+use charla_tools::Registry;
+
+use super::host;
+use super::store::{Sessions, about_skipped};
+use crate::clock::now;
+use crate::environment::Environment;
+use crate::failure::Failure;
+use crate::notices::Notices;
+
+/// Opens the session of this id without a model: it takes answers and puts files back, and asks nobody.
+pub(super) fn open(
+    sessions: &Sessions,
+    id: &str,
+    environment: &Environment,
+    notices: &mut dyn Notices,
+) -> Result<(SessionHandle, Conversation), Failure> {
+    let resumed = sessions.resumed(id)?;
+    let skipped = about_skipped(&resumed.skipped);
+    skipped.iter().for_each(|notice| notices.warning(&notice.as_str().into()));
+    let conversation = resumed.conversation;
+    let rules = RuleBook::new(Scope::default(), &[]).map_err(|error| Failure::config(error.to_string()))?;
+    let host = OfflineHost { environment: environment.clone(), blobs: sessions.blobs() };
+    let setup = SessionSetup {
+        host: Arc::new(host),
+        model: BoundModel::new(conversation.model.clone(), Arc::new(NoModel)),
+        policy: Arc::new(rules),
+        journal: Box::new(resumed.journal),
+        clients: Clients::expected(),
+        options: SessionOptions::default(),
+        clock: now,
+    };
+    Ok((SessionHandle::start(setup, conversation.clone()), conversation))
+}
+
+struct OfflineHost {
+    environment: Environment,
+    blobs: PathBuf,
+}
+
+impl Host for OfflineHost {
+    fn bind<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<BoundModel, String>> {
+        Box::pin(std::future::ready(Err("no model is asked here".to_owned())))
+    }
+
+    fn equip(&self, _: &Situation) -> Equipment {
+        Equipment { toolbox: Arc::new(Registry::default()), instruction: None }
+    }
+
+    fn revert<'a>(
+        &'a self,
+        steps: Vec<RevertStep>,
+    ) -> BoxFuture<'a, Result<Box<dyn Reverted>, RevertProblem>> {
+        host::revert(self.blobs.clone(), steps)
+    }
+
+    fn save_rules<'a>(&'a self, rules: &'a str) -> BoxFuture<'a, Result<String, String>> {
+        Box::pin(std::future::ready(host::save_rules(&self.environment, rules)))
+    }
+}
+
+/// Answers nothing.
+struct NoModel;
+
+fn nobody<T: Send + 'static>() -> BoxFuture<'static, Result<T, LlmError>> {
+    let error = LlmError::new(LlmErrorKind::NotSupported, "this session was opened without a model");
+    Box::pin(std::future::ready(Err(error)))
+}
+
+impl ContentGenerator for NoModel {
+    fn generate<'a>(&'a self, _: &'a GenerateRequest) -> BoxFuture<'a, Result<GenerateResponse, LlmError>> {
+        nobody()
+    }
+
+    fn stream<'a>(&'a self, _: &'a GenerateRequest) -> BoxFuture<'a, Result<ChunkStream, LlmError>> {
+        nobody()
+    }
+
+    fn count_tokens<'a>(&'a self, _: &'a GenerateRequest) -> BoxFuture<'a, Result<TokenCount, LlmError>> {
+        nobody()
+    }
+
+    fn embed<'a>(&'a self, _: &'a EmbedRequest) -> BoxFuture<'a, Result<EmbedResponse, LlmError>> {
+        nobody()
+    }
+}
