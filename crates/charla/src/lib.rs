@@ -8,6 +8,7 @@
 mod clock;
 pub mod credentials;
 pub mod engine;
+mod embed;
 mod environment;
 mod failure;
 mod hint;
@@ -22,6 +23,7 @@ pub mod trust;
 
 use std::path::PathBuf;
 
+pub use embed::FunctionTool;
 pub use environment::Environment;
 pub use failure::{Failure, FailureKind};
 pub use hint::{EngineRemedy, Hint, KeyAdvice};
@@ -29,7 +31,8 @@ pub use nearest::nearest;
 pub use notices::{Notice, Notices, Progress};
 pub use session::{Begin, OpenRequest, OpenedSession, RunOptions};
 
-use session::{RestoredSession, RevertError, RevertRequest, Reverted, SessionError, Sessions};
+use charla_proto::Outcome;
+use session::{AnsweredApproval, RestoredSession, RevertError, RevertRequest, Reverted, RewoundSession, SessionError, Sessions};
 use settings::{Effective, Override, Settings};
 use trust::TrustDemand;
 
@@ -97,6 +100,28 @@ impl Charla {
         notices: &mut dyn Notices,
     ) -> Result<Reverted, RevertError> {
         session::undo::revert(request, &self.environment, notices).await
+    }
+
+    /// Answers a question of a session, whether it runs in another process or not.
+    pub async fn answer(
+        &self,
+        approval: &str,
+        outcome: Outcome,
+        by: &str,
+        notices: &mut dyn Notices,
+    ) -> Result<AnsweredApproval, Failure> {
+        session::elsewhere::answer(approval, outcome, by, &self.environment, notices).await
+    }
+
+    /// Makes an earlier message of a session the last one; with `files`, later file changes are taken back.
+    pub async fn rewind(
+        &self,
+        which: &str,
+        to: u64,
+        files: bool,
+        notices: &mut dyn Notices,
+    ) -> Result<RewoundSession, Failure> {
+        session::elsewhere::rewind(which, to, files, &self.environment, notices).await
     }
 
     /// Brings back the whole conversation of a session that was compressed.
