@@ -14,14 +14,13 @@ mod error;
 mod event;
 mod extra;
 mod fold;
-mod journal;
 mod parts;
 mod port;
 mod record;
 mod request;
 mod response;
 mod secret;
-mod snapshot;
+mod store;
 pub mod tool;
 
 pub use approval::{
@@ -39,7 +38,6 @@ pub use event::{
 };
 pub use extra::Extra;
 pub use fold::{Conversation, OpenApproval, OpenCall, OpenTurn};
-pub use journal::{Journal, JournalError, JournalReader};
 pub use parts::{
     append_to_last_text_part, flat_map_text_parts, part_to_string, parts_to_string, to_content, to_contents,
 };
@@ -58,7 +56,10 @@ pub use response::{
     UsageMetadata,
 };
 pub use secret::looks_secret;
-pub use snapshot::{SnapshotError, Snapshots};
+pub use store::{
+    Inbox, Journal, JournalError, JournalReader, MAX_POST, Mailbox, Owned, PostError, Posted, RecordStream,
+    SessionList, SessionStore, SessionSummary, Skipped, SnapshotError, Snapshots,
+};
 pub use tool::{
     Args, Effect, Invocation, Lane, Plan, Preview, Question, QuestionKind, QuestionOption, RunContext,
     ToolContext, ToolError, ToolOutput, Word, WordKind,
