@@ -17,7 +17,6 @@ mod extra;
 mod fetch;
 mod fold;
 mod hint;
-mod journal;
 mod output;
 mod parts;
 mod port;
@@ -25,7 +24,7 @@ mod record;
 mod request;
 mod response;
 mod secret;
-mod snapshot;
+mod store;
 pub mod tool;
 mod view;
 
@@ -47,7 +46,6 @@ pub use extra::Extra;
 pub use fetch::{Fetch, FetchAnswer, FetchRequest};
 pub use fold::{Conversation, Grant, OpenApproval, OpenCall, OpenTurn, PastTurns, QueuedPrompt, Shortening};
 pub use hint::{Hint, WindowPart};
-pub use journal::{Journal, JournalError, JournalReader};
 pub use output::{Display, FileLines, Todo, TodoStatus, ToolError, ToolErrorKind, ToolOutput};
 pub use parts::{
     append_to_last_text_part, flat_map_text_parts, part_to_string, parts_to_string, thought_subject,
@@ -69,7 +67,10 @@ pub use response::{
     UsageMetadata,
 };
 pub use secret::looks_secret;
-pub use snapshot::{SnapshotError, Snapshots};
+pub use store::{
+    Inbox, Journal, JournalError, JournalReader, MAX_POST, Mailbox, Owned, PostError, Posted, RecordStream,
+    SessionList, SessionStore, SessionSummary, Skipped, SnapshotError, Snapshots,
+};
 pub use tool::{
     Args, Effect, Invocation, Lane, Plan, Preview, Question, QuestionKind, QuestionOption, RunContext,
     ToolContext, Word, WordKind,

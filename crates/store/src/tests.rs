@@ -1,3 +1,10 @@
+#[cfg(unix)]
+mod mail;
+#[cfg(unix)]
+mod many;
+mod owning;
+mod port;
+
 use std::fs;
 use std::sync::Arc;
 
