@@ -97,8 +97,7 @@ mod tests {
 
     #[test]
     fn charla_home_replaces_the_folder_in_the_home() {
-        let mut environment = Environment::default();
-        environment.home = Some("/home/ada".into());
+        let environment = Environment { home: Some("/home/ada".into()), ..Environment::default() };
         assert_eq!(environment.charla_home(), Some("/home/ada/.charla".into()));
         let environment = Environment::of([("CHARLA_HOME", "/srv/charla")]);
         assert_eq!(environment.user_settings(), Some("/srv/charla/settings.json".into()));
