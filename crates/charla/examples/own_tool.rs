@@ -94,6 +94,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let mut environment = Environment::of(std::env::vars_os());
     environment.directory = std::env::current_dir()?;
     environment.home = std::env::home_dir();
+    environment.temporary = std::env::temp_dir();
     let answer = ask(environment, &prompt, async |asked| asked.confirmation.tool == "count_stock").await?;
     println!("{answer}");
     Ok(())
