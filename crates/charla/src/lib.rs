@@ -69,23 +69,25 @@ impl Charla {
         mut request: OpenRequest,
         notices: &mut dyn Notices,
     ) -> Result<OpenedSession, Failure> {
-        if let Some(workspace) = request.workspace.take() {
-            return Box::pin(self.in_workspace(workspace).open(request, notices)).await;
-        }
-        let effective = self.settings(std::mem::take(&mut request.overrides), &request.trust)?;
+        let here = self.at(request.workspace.take());
+        let effective = here.settings(std::mem::take(&mut request.overrides), &request.trust)?;
         effective.notices.iter().for_each(|notice| notices.warning(notice));
-        self.open_with(&effective.settings, request, notices).await
+        here.open_with(&effective.settings, request, notices).await
     }
 
-    /// Opens a session under settings that were read before; the request's own word on settings and workspace does
-    /// not count.
+    /// Opens a session under settings that [`Charla::settings`] gave before, for front ends that need them first.
     pub async fn open_with(
         &self,
         settings: &Settings,
-        request: OpenRequest,
+        mut request: OpenRequest,
         notices: &mut dyn Notices,
     ) -> Result<OpenedSession, Failure> {
-        session::open::open(request, settings, &self.environment, notices).await
+        let here = self.at(request.workspace.take());
+        session::open::open(request, settings, &here.environment, notices).await
+    }
+
+    fn at(&self, workspace: Option<PathBuf>) -> Self {
+        workspace.map_or_else(|| self.clone(), |folder| self.in_workspace(folder))
     }
 
     /// The user's sessions.
