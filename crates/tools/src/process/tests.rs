@@ -1,5 +1,6 @@
 //! Real processes.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -185,7 +186,8 @@ async fn output_starts_the_silence_anew() {
     let folder = tempfile::tempdir().unwrap();
     let go = folder.path().join("go");
     assert!(std::process::Command::new("mkfifo").arg(&go).status().unwrap().success());
-    let command = "for n in 1 2 3 4; do read word < go; echo $n; done; read word < go";
+    // Opened once on both sides: a reader that opens it anew for each line can see the end of the last writer.
+    let command = "exec 3< go; for n in 1 2 3 4; do read word <&3; echo $n; done; read word <&3";
     let silence = Duration::from_secs(600);
     let launch = Launch { silence: Some(silence), cwd: folder.path().to_owned(), ..launch(command) };
     let processes = processes(folder.path());
@@ -193,12 +195,13 @@ async fn output_starts_the_silence_anew() {
     let (release, held) = std::sync::mpsc::channel::<()>();
     let busy = tokio::task::spawn_blocking(move || held.recv().is_err());
     let job = processes.start(launch).unwrap();
+    let mut go = std::fs::OpenOptions::new().write(true).open(&go).unwrap();
     for said in 1..=4 {
-        std::fs::write(&go, "x\n").unwrap();
+        go.write_all(b"x\n").unwrap();
         lines(&job, said).await;
         tokio::time::advance(silence * 2 / 3).await;
     }
-    std::fs::write(&go, "x\n").unwrap();
+    go.write_all(b"x\n").unwrap();
     let ending = job.ended().await;
     assert_eq!((ending.code, ending.stopped), (Some(0), None));
     drop(release);
