@@ -23,6 +23,7 @@ mod request;
 mod response;
 mod secret;
 mod snapshot;
+pub mod text;
 pub mod tool;
 
 pub use approval::{

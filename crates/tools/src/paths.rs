@@ -9,6 +9,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
 
+use charla_proto::text::printable;
 use charla_proto::{ToolContext, ToolError, ToolErrorKind, looks_secret};
 
 /// Longer paths are refused by every system we run on.
@@ -127,11 +128,6 @@ impl ResolvedPath {
         }
         title
     }
-}
-
-/// A path on one line: a name with a line break or an escape sequence must not forge what a person reads.
-pub(crate) fn printable(path: &Path) -> String {
-    path.to_string_lossy().chars().map(|c| if c.is_control() { '\u{FFFD}' } else { c }).collect()
 }
 
 fn well_formed(given: &str) -> Result<(), ToolError> {

@@ -2,13 +2,14 @@
 
 use std::fs;
 
+use charla_proto::text::printable;
 use charla_proto::{Effect, ToolContext, ToolError, ToolErrorKind, ToolOutput};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::read_file::LIMIT;
 use crate::invocation::{Prepared, StopSignal, check, read_within, reading, said};
-use crate::paths::{FileKind, ResolvedPath, io_failure, printable, special};
+use crate::paths::{FileKind, ResolvedPath, io_failure, special};
 use crate::search::{Filter, patterns, walk};
 use crate::typed::{PreparedCall, TypedTool};
 

@@ -3,13 +3,14 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use charla_proto::text::printable;
 use charla_proto::{Display, Effect, Part, Plan, ToolContext, ToolError, ToolErrorKind, ToolOutput};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::change::{self, Current, Workbench, encode, look, preview};
 use crate::invocation::{Prepared, change, changing, check};
-use crate::paths::{ResolvedPath, printable};
+use crate::paths::ResolvedPath;
 use crate::text;
 use crate::typed::{PreparedCall, TypedTool};
 

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use charla_proto::text::printable;
 use charla_proto::{
     Display, Effect, Part, Plan, ToolContext, ToolError, ToolErrorKind, ToolOutput, looks_secret,
 };
@@ -13,7 +14,7 @@ use serde::Deserialize;
 
 use super::read_file::{LIMIT, LineRange, read};
 use crate::invocation::{Prepared, StopSignal, check, read_within, reading};
-use crate::paths::{FileKind, ResolvedPath, printable};
+use crate::paths::{FileKind, ResolvedPath};
 use crate::search::{Filter, patterns, walk};
 use crate::typed::{PreparedCall, TypedTool};
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use charla_proto::text::printable;
 use charla_proto::{Plan, ToolContext, ToolError, ToolErrorKind, ToolOutput};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,7 +11,7 @@ use super::change::{Current, Workbench, changed_meanwhile, encode};
 use super::omission;
 use super::target::{self, FileEdit, Target};
 use crate::invocation::said;
-use crate::paths::{ResolvedPath, printable};
+use crate::paths::ResolvedPath;
 use crate::text::{self, Encoding};
 use crate::typed::{PreparedCall, TypedTool};
 

@@ -5,12 +5,12 @@ mod discovery;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use charla_proto::text::nearest;
 use charla_proto::tool::{Tool, Toolbox};
 use charla_proto::{FunctionDeclaration, Snapshots};
 
 use crate::files::{ListDirectory, ReadFile, ReadManyFiles, Replace, SaveMemory, Workbench, WriteFile};
 use crate::search::{Glob, GrepSearch};
-use crate::spelling;
 use crate::todos::WriteTodos;
 use crate::typed::{Typed, TypedTool};
 
@@ -166,7 +166,7 @@ impl Toolbox for Registry {
         let meant = OTHER_NAMES.iter().find(|(other, _)| *other == lower).map(|(_, ours)| *ours);
         let meant = meant.filter(|ours| self.get(ours).is_some());
         let names = self.offered().map(RegisteredTool::name);
-        meant.or_else(|| spelling::nearest(name, names)).map(str::to_owned)
+        meant.or_else(|| nearest(name, names)).map(str::to_owned)
     }
 }
 

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use charla_proto::text::printable;
 use charla_proto::{Effect, ToolContext, ToolError, ToolErrorKind, ToolOutput};
 use globset::GlobSet;
 use schemars::JsonSchema;
@@ -12,7 +13,7 @@ use serde::Deserialize;
 use super::{Filter, LIMIT, patterns, place, shown, walk};
 use crate::files::expect_folder;
 use crate::invocation::{Prepared, StopSignal, read_within, reading, said};
-use crate::paths::{ResolvedPath, printable};
+use crate::paths::ResolvedPath;
 use crate::typed::{PreparedCall, TypedTool};
 
 /// How many paths are shown.

@@ -3,11 +3,12 @@
 use std::path::PathBuf;
 
 use charla_proto::ToolOutput;
+use charla_proto::text::printable;
 
 use super::LIMIT;
 use crate::files::MOST_LINE_CHARS;
 use crate::invocation::said;
-use crate::paths::{ResolvedPath, printable};
+use crate::paths::ResolvedPath;
 use crate::truncate;
 
 /// How much is shown altogether.
