@@ -10,6 +10,7 @@
 mod approval;
 mod assemble;
 mod content;
+mod embedders;
 mod error;
 mod event;
 mod extra;
@@ -34,6 +35,9 @@ pub use content::{
     Blob, Content, FileData, FunctionCall, FunctionResponse, InvalidArgs, Origin, Part, PartKind, Role,
     WireKind,
 };
+pub use embedders::{
+    append_to_last_text_part, flat_map_text_parts, parts_to_string, to_content, to_contents,
+};
 pub use error::{ErrorDetail, LlmError, LlmErrorKind, exit};
 pub use event::{
     CompressionReport, CompressionStatus, CompressionTrigger, PreCompress, RetryNotice, StreamEvent, TurnEnd,
@@ -43,9 +47,7 @@ pub use extra::Extra;
 pub use fold::{Conversation, OpenApproval, OpenCall, OpenTurn};
 pub use journal::{Journal, JournalError, JournalReader};
 pub use output::{Display, FileLines, Todo, TodoStatus, ToolError, ToolErrorKind, ToolOutput};
-pub use parts::{
-    append_to_last_text_part, flat_map_text_parts, part_to_string, parts_to_string, to_content, to_contents,
-};
+pub use parts::part_to_string;
 pub use port::{BoxFuture, ChunkStream, ContentGenerator};
 pub use record::{
     ApprovalAnswered, CallAsked, CallEnded, CallStarted, ChangesReverted, Compressed, CompressionFailed,

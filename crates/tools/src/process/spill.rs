@@ -25,7 +25,8 @@ impl SpillFolder {
     }
 
     /// With another limit on each file.
-    pub fn with_file_limit(self, limit: u64) -> Self {
+    #[cfg(test)]
+    pub(crate) fn with_file_limit(self, limit: u64) -> Self {
         Self { limit, ..self }
     }
 

@@ -69,8 +69,9 @@ impl WebFetch {
         Self::build(Box::new(builder), Gate::default())
     }
 
-    /// For tests: also lets through one port of this machine.
-    pub fn with_loopback_port(
+    /// Also lets through one port of this machine.
+    #[cfg(test)]
+    fn with_loopback_port(
         builder: impl Fn() -> Result<ClientBuilder, String> + Send + Sync + 'static,
         port: u16,
     ) -> Self {
