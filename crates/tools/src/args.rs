@@ -8,7 +8,7 @@ use jsonschema::error::{TypeKind, ValidationErrorKind};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-/// How many problems of one call are told at once.
+/// How many problems of one call are reported at once.
 const MOST_PROBLEMS: usize = 5;
 /// How much of a wrong value is quoted.
 const MOST_QUOTED: usize = 80;

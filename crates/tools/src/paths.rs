@@ -1,7 +1,7 @@
 //! Paths: where they really lead, and whether anything there may be opened.
 //!
 //! Everything is decided on the path with all links followed, so that neither `..` nor a link leads out of
-//! the workspace unseen. What a plan says about a path is checked again when the call runs ([`ResolvedPath::again`]):
+//! the workspace unseen. What a plan says about a path is checked again when the call runs ([`ResolvedPath::recheck`]):
 //! minutes may lie between the two.
 
 use std::ffi::OsString;
@@ -59,7 +59,7 @@ impl ResolvedPath {
     }
 
     /// Makes sure that the path still leads where it led when it was judged.
-    pub(crate) fn again(&self) -> Result<(), ToolError> {
+    pub(crate) fn recheck(&self) -> Result<(), ToolError> {
         if real_path(&self.path)? == self.real {
             return Ok(());
         }

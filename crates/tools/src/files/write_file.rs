@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::change::{Current, Workbench, changed_meanwhile, encode};
 use super::omission;
 use super::target::{self, FileEdit, Target};
-use crate::invocation::said;
+use crate::invocation::text_output;
 use crate::paths::ResolvedPath;
 use crate::text::{self, Encoding};
 use crate::typed::{PreparedCall, TypedTool};
@@ -83,7 +83,7 @@ impl FileEdit for Overwrite {
         let (after, bytes) = compose(&self.args.content, now, path)?;
         let name = printable(&path.path);
         if now.is_some_and(|now| now.bytes == bytes) {
-            return Ok(said(
+            return Ok(text_output(
                 format!("{name} already has exactly this content."),
                 format!("No change of {name}"),
             ));

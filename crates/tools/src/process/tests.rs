@@ -31,10 +31,10 @@ pub(crate) fn is_alive(id: i32) -> bool {
 }
 
 /// Far less than the thousand seconds that the commands of these tests would sleep, and enough for a busy machine.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const TEST_TIMEOUT: Duration = Duration::from_secs(60);
 
 async fn soon<T>(future: impl Future<Output = T>) -> T {
-    tokio::time::timeout(PATIENCE, future).await.expect("it does not end")
+    tokio::time::timeout(TEST_TIMEOUT, future).await.expect("it does not end")
 }
 
 fn numbers(text: &str) -> Vec<i32> {
@@ -333,7 +333,7 @@ fn what_runs_when_the_runtime_ends_is_killed() {
     drop(runtime);
     let begin = Instant::now();
     while family.iter().any(|id| is_alive(*id)) {
-        assert!(begin.elapsed() < PATIENCE, "{family:?}");
+        assert!(begin.elapsed() < TEST_TIMEOUT, "{family:?}");
         std::thread::yield_now();
     }
 }
@@ -368,7 +368,7 @@ async fn our_sudden_death_takes_the_commands_with_it() {
     victim.kill().await.unwrap();
     let begin = Instant::now();
     while family.iter().any(|id| is_alive(*id)) {
-        assert!(begin.elapsed() < PATIENCE, "{family:?} outlive us");
+        assert!(begin.elapsed() < TEST_TIMEOUT, "{family:?} outlive us");
         tokio::task::yield_now().await;
     }
 }

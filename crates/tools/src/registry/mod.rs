@@ -104,7 +104,7 @@ impl Registry {
         Self { selection, ..Self::default() }
     }
 
-    /// Adds a tool. One of the same name gives way, which the caller should tell the user.
+    /// Adds a tool. One of the same name gives way, which the user should know.
     pub fn register(&mut self, source: Source, tool: Arc<dyn Tool>) -> Option<Replaced> {
         let name = tool.declaration().name.clone();
         let before = self.entries.len();
@@ -157,8 +157,8 @@ impl Toolbox for Registry {
     }
 
     fn declarations(&self) -> Vec<Arc<FunctionDeclaration>> {
-        let told = self.offered().filter(|entry| !self.withheld.iter().any(|name| name == entry.name()));
-        told.map(|entry| entry.tool.declaration().clone()).collect()
+        let declared = self.offered().filter(|entry| !self.withheld.iter().any(|name| name == entry.name()));
+        declared.map(|entry| entry.tool.declaration().clone()).collect()
     }
 
     fn nearest(&self, name: &str) -> Option<String> {

@@ -7,7 +7,7 @@ use charla_proto::text::printable;
 
 use super::LIMIT;
 use crate::files::MOST_LINE_CHARS;
-use crate::invocation::said;
+use crate::invocation::text_output;
 use crate::paths::ResolvedPath;
 use crate::truncate;
 
@@ -66,7 +66,7 @@ impl Report {
             text.push_str(&format!("\n[{note}]"));
         }
         let found = if names_only { format!("{count} files") } else { format!("{} matches", self.matches) };
-        said(text, format!("Found {found} for {pattern}"))
+        text_output(text, format!("Found {found} for {pattern}"))
     }
 
     /// Adds the files' names; gives back how many.

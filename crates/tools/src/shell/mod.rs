@@ -1,4 +1,4 @@
-//! What a command line would do, told from its text alone.
+//! What a command line would do, read from its text alone.
 //!
 //! [`effects`] lists every command that could run, wherever it hides (pipelines, substitutions, heredocs,
 //! `xargs`, `sh -c`), with its words resolved as bash would resolve them, every redirect as a read or a write,
