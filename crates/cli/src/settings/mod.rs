@@ -21,8 +21,7 @@ use charla_providers::catalog;
 pub use address::{is_near, without_secrets};
 pub use merge::{Layers, Source};
 pub use model::{
-    KeySource, ModelFacts, OutputFormat, PromptLength, ProviderSettings, QuirkSettings, Settings,
-    ThinkingSwitch,
+    KeySource, ModelFacts, OutputFormat, PromptLength, ProviderSettings, Settings, ThinkingSwitch,
 };
 pub use schema::{all_keys, settings_schema};
 pub use show::{show_json, show_text};

@@ -1,9 +1,12 @@
 //! The published JSON Schema of the settings, and the list of keys made from it.
 
+use std::borrow::Cow;
+
+use charla_providers::endpoint::{QuirkRow, Quirks};
 use schemars::generate::SchemaSettings;
 use schemars::transform::{Transform, transform_subschemas};
-use schemars::{Schema, json_schema};
-use serde_json::{Value, json};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde_json::{Map, Value, json};
 
 use super::model::Settings;
 
@@ -103,10 +106,33 @@ pub(super) fn resolve<'a>(root: &'a Value, schema: &'a Value) -> &'a Value {
         .unwrap_or(schema)
 }
 
+/// The schema of the quirks, made from their table.
+pub(super) struct QuirkSettings;
+
+impl JsonSchema for QuirkSettings {
+    fn schema_name() -> Cow<'static, str> {
+        "QuirkSettings".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let property = |row: &QuirkRow| {
+            let schema = match row.words {
+                [] => json!({ "type": "boolean", "description": row.about }),
+                words => json!({ "type": "string", "enum": words, "description": row.about }),
+            };
+            (row.name.to_owned(), schema)
+        };
+        json_schema!({
+            "type": "object",
+            "additionalProperties": false,
+            "properties": Quirks::TABLE.iter().map(property).collect::<Map<String, Value>>(),
+            "description": "What a server does differently from its wire. What is left out keeps the provider's own value.",
+        })
+    }
+}
+
 /// Schemas of enumerations that live in other crates: their names in settings, best known here.
 pub(super) mod names {
-    use schemars::SchemaGenerator;
-
     use super::*;
 
     fn one_of(names: &[&str]) -> Schema {
@@ -155,33 +181,6 @@ pub(super) mod names {
 
     pub fn guidance_place(_: &mut SchemaGenerator) -> Schema {
         one_of(&["system", "first-user"])
-    }
-
-    pub fn max_tokens_field(_: &mut SchemaGenerator) -> Schema {
-        one_of(&["max_tokens", "max_completion_tokens"])
-    }
-
-    pub fn reasoning_replay(_: &mut SchemaGenerator) -> Schema {
-        one_of(&["never", "tool_loop", "tool_calls", "always"])
-    }
-
-    pub fn thinking_style(_: &mut SchemaGenerator) -> Schema {
-        one_of(&[
-            "none",
-            "reasoning_effort",
-            "reasoning_object",
-            "enable_thinking",
-            "chat_template_kwargs",
-            "thinking_type",
-        ])
-    }
-
-    pub fn documents(_: &mut SchemaGenerator) -> Schema {
-        one_of(&["file", "file_url", "document_url"])
-    }
-
-    pub fn tool_ids(_: &mut SchemaGenerator) -> Schema {
-        one_of(&["any", "alnum9"])
     }
 
     pub fn output_format(_: &mut SchemaGenerator) -> Schema {
