@@ -144,7 +144,11 @@ impl Asker {
         match (refused, self.answered.get(&approval)) {
             (Some(Refusal::Late { by, .. }), _) => self.printer.note(&format!("answered already by {by}")),
             (Some(refusal), _) => self.printer.warning(&refusal.to_string()),
-            (None, Some(by)) if by != TERMINAL => self.printer.note(&format!("answered by {by}")),
+            (None, Some(by)) if by != TERMINAL => {
+                // The card's last line waits for what is typed.
+                self.printer.card("\n");
+                self.printer.note(&format!("answered by {by}"));
+            }
             (None, _) => {}
         }
     }
