@@ -9,7 +9,8 @@ use serde_json::json;
 
 /// Asks the model. Its one tool of our own may run; everything else is refused.
 pub async fn ask(environment: Environment, prompt: &str) -> Result<String, Failure> {
-    let parameters = json!({"type": "object", "properties": {"item": {"type": "string"}}, "required": ["item"]});
+    let parameters =
+        json!({"type": "object", "properties": {"item": {"type": "string"}}, "required": ["item"]});
     let stock = FunctionTool::new("count_stock", "Counts an item in stock.", parameters, async |args| {
         match args.get("item").and_then(|item| item.as_str()) {
             Some("lamp" | "lamps") => Ok("17".to_owned()),

@@ -7,13 +7,12 @@
 
 mod clock;
 pub mod credentials;
-pub mod engine;
 mod embed;
+pub mod engine;
 mod environment;
 mod failure;
 mod hint;
 pub mod models;
-mod nearest;
 mod network;
 mod notices;
 mod private_file;
@@ -28,13 +27,15 @@ pub use embed::FunctionTool;
 pub use environment::Environment;
 pub use failure::{Failure, FailureKind};
 pub use hint::{EngineRemedy, Hint, KeyAdvice};
-pub use nearest::nearest;
 pub use notices::{Notice, Notices, Progress};
 pub use session::{Begin, OpenRequest, OpenedSession, RunOptions};
 
 use charla_proto::{Outcome, SessionStore};
 use session::elsewhere::Elsewhere;
-use session::{AnsweredApproval, RestoredSession, RevertError, RevertRequest, Reverted, RewoundSession, SessionError, Sessions};
+use session::{
+    AnsweredApproval, RestoredSession, RevertError, RevertRequest, Reverted, RewoundSession, SessionError,
+    Sessions,
+};
 use settings::{Effective, Override, Settings};
 use trust::TrustDemand;
 

@@ -35,9 +35,10 @@ impl Events for Answer {
             TurnEvent::ChatCompressed(report) if report.trigger == CompressionTrigger::Manual => {
                 let (reason, end) = (FinishReason::Stop, TurnEnd::Finished);
                 match compression::told(report) {
-                    Ok(words) => self
-                        .pending
-                        .extend([TurnEvent::content(words), TurnEvent::Finished { reason, end, usage: None }]),
+                    Ok(words) => self.pending.extend([
+                        TurnEvent::content(words),
+                        TurnEvent::Finished { reason, end, usage: None },
+                    ]),
                     Err(error) => self.pending.push_back(TurnEvent::failure(error)),
                 }
             }

@@ -7,12 +7,14 @@ mod card;
 mod editor;
 
 use std::collections::HashMap;
+use std::path::Path;
 use std::sync::Arc;
 
 use charla::Environment;
 use charla_core::session::{Attached, SessionHandle, Subscription};
 use charla_proto::{
-    Confirmation, ConfirmationDetail, Fact, Outcome, Question, QuestionKind, Refusal, SessionEvent,
+    Args, Confirmation, ConfirmationDetail, Fact, OpenCall, Outcome, Question, QuestionKind, Refusal,
+    SessionEvent,
 };
 use futures_util::future::poll_immediate;
 use tokio::sync::{mpsc, oneshot};
@@ -34,7 +36,12 @@ pub struct Approver {
 
 impl Approver {
     /// Begins to take questions of this session. Must be called in a tokio runtime.
-    pub fn start(session: SessionHandle, client: Attached, environment: &Environment, printer: Printer) -> Self {
+    pub fn start(
+        session: SessionHandle,
+        client: Attached,
+        environment: &Environment,
+        printer: Printer,
+    ) -> Self {
         let (questions, receiver) = mpsc::unbounded_channel();
         let asker = Asker {
             events: session.subscribe(),
@@ -76,7 +83,6 @@ fn understand(line: &str, confirmation: &Confirmation) -> Word {
     let (key, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     let rest = rest.trim();
     let always = confirmation.always.is_some();
-    let edits = matches!(confirmation.detail, ConfirmationDetail::Edit { .. });
     match key.to_lowercase().as_str() {
         "n" | "no" => {
             let reason = (!rest.is_empty()).then(|| rest.to_owned());
@@ -87,7 +93,7 @@ fn understand(line: &str, confirmation: &Confirmation) -> Word {
         "a" if always => Word::Answer(Outcome::ProceedAlways),
         "s" if always => Word::Answer(Outcome::ProceedAlwaysAndSave),
         "t" => Word::Answer(Outcome::ProceedAlwaysTool),
-        "e" if edits => Word::Edit,
+        "e" => Word::Edit,
         _ => Word::Unclear,
     }
 }
@@ -206,7 +212,7 @@ impl Asker {
             match understand(&line, confirmation) {
                 Word::Answer(outcome) => return Some(outcome),
                 Word::Edit => {
-                    if let Some(outcome) = self.edit(confirmation).await {
+                    if let Some(outcome) = self.edit(approval, confirmation).await {
                         return Some(outcome);
                     }
                 }
@@ -215,12 +221,20 @@ impl Asker {
         }
     }
 
-    /// The content as the person wants it; `None` when they changed nothing or the editor failed.
-    async fn edit(&mut self, confirmation: &Confirmation) -> Option<Outcome> {
-        let ConfirmationDetail::Edit { path, after, .. } = &confirmation.detail else { return None };
-        match self.editor.edit(path, after).await {
-            Ok(new_content) if new_content != *after => Some(Outcome::ModifyWithEditor { new_content }),
-            Ok(_) => {
+    /// The call as the person wants it; `None` when they changed nothing or the editor failed.
+    async fn edit(&mut self, approval: &str, confirmation: &Confirmation) -> Option<Outcome> {
+        let edited = match &confirmation.detail {
+            ConfirmationDetail::Edit { path, after, .. } => {
+                let edited = self.editor.edit(path, after).await;
+                edited.map(|new_content| {
+                    (new_content != *after).then_some(Outcome::ModifyWithEditor { new_content })
+                })
+            }
+            _ => self.edit_arguments(approval).await,
+        };
+        match edited {
+            Ok(Some(outcome)) => Some(outcome),
+            Ok(None) => {
                 self.printer.note("nothing was changed in the editor");
                 None
             }
@@ -229,6 +243,20 @@ impl Asker {
                 None
             }
         }
+    }
+
+    /// Other arguments for the call, written by the person as JSON.
+    async fn edit_arguments(&mut self, approval: &str) -> Result<Option<Outcome>, String> {
+        let (snapshot, _) = self.session.snapshot().await.ok_or("the session has ended")?;
+        let asks = |call: &&OpenCall| {
+            call.approval.as_ref().is_some_and(|question| question.asked.approval == approval)
+        };
+        let call = snapshot.calls.iter().find(asks).ok_or("the question is no longer open")?;
+        let before = serde_json::to_string_pretty(&call.call.args).unwrap_or_default();
+        let after = self.editor.edit(Path::new("arguments.json"), &format!("{before}\n")).await?;
+        let args: Args =
+            serde_json::from_str(&after).map_err(|error| format!("that is no JSON object: {error}"))?;
+        Ok((args != call.call.args).then_some(Outcome::Modify { args }))
     }
 
     async fn interview(&mut self, approval: &str, questions: &[Question]) -> Option<Outcome> {

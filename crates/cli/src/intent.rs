@@ -2,7 +2,8 @@
 
 use charla::settings::Override;
 use charla::trust::TrustDemand;
-use charla::{Begin, Failure, RunOptions, nearest};
+use charla::{Begin, Failure, RunOptions};
+use charla_proto::text::nearest;
 use clap::{CommandFactory, Parser};
 use serde_json::{Value, json};
 

@@ -25,9 +25,9 @@ mod wording;
 use std::ffi::OsString;
 
 use charla::{Charla, Failure};
-use charla_proto::exit::OK;
 
 use crate::commands::sessions;
+use crate::exit::OK;
 use crate::intent::{Diagnostics, Intent, SessionWork, understand};
 use crate::printer::Printer;
 use crate::runtime::runtime;

@@ -9,7 +9,7 @@ pub fn cancel_on_signals() -> CancellationToken {
     tokio::spawn(async move {
         while signalled().await {
             if asked.is_cancelled() {
-                std::process::exit(charla_proto::exit::CANCELLED);
+                std::process::exit(crate::exit::CANCELLED);
             }
             asked.cancel();
         }

@@ -7,15 +7,13 @@ use charla_proto::{Content, FunctionResponse, Part, PartKind, Role};
 /// What a call is told that never got its answer.
 pub const NO_RESULT: &str = "This call has no result: it was interrupted. It may or may not have taken effect; check before repeating it.";
 
-/// The two histories of a conversation.
+/// The curated history of a conversation: what is sent. The comprehensive one is the fold's.
 ///
-/// The comprehensive history is everything, in order. The curated history is what is sent: model contents
-/// with nothing in them are left out (the user's words stay), neighbours of one role are one content, and
-/// every call has exactly one response right after it. It is kept up to date as contents arrive; contents
-/// that did not change keep their identity, so that codecs may remember what they have encoded.
+/// Model contents with nothing in them are left out (the user's words stay), neighbours of one role are one
+/// content, and every call has exactly one response right after it. It is kept up to date as contents arrive;
+/// contents that did not change keep their identity, so that codecs may remember what they have encoded.
 #[derive(Clone, Debug, Default)]
 pub struct Chat {
-    comprehensive: Vec<Arc<Content>>,
     curated: Vec<Arc<Content>>,
 }
 
@@ -31,7 +29,6 @@ impl Chat {
 
     /// Records one more content.
     pub fn push(&mut self, content: Arc<Content>) {
-        self.comprehensive.push(content.clone());
         if content.role == Role::Model && !content.is_valid() {
             return;
         }
@@ -52,17 +49,12 @@ impl Chat {
         }
     }
 
-    /// Takes over a history that a provider kept while it called functions by itself: only what goes
+    /// For programs that embed this: takes over a history that a provider kept while it called functions by itself: only what goes
     /// beyond the curated history is new. `before` is how many contents the request had.
     pub fn take_over(&mut self, history: Vec<Content>, before: usize) {
         for content in history.into_iter().skip(before) {
             self.push(Arc::new(content));
         }
-    }
-
-    /// Everything that was said.
-    pub fn comprehensive(&self) -> &[Arc<Content>] {
-        &self.comprehensive
     }
 
     /// What is sent, with calls that are still open answered as interrupted.
@@ -137,7 +129,6 @@ mod tests {
         let curated = chat.curated();
         assert_eq!(curated.len(), 1);
         assert_eq!(curated[0].text(), "onetwo");
-        assert_eq!(chat.comprehensive().len(), 3);
     }
 
     #[test]
@@ -173,6 +164,6 @@ mod tests {
         let history =
             vec![Content::user("go"), Content::new(Role::Model, vec![call("1")]), Content::model("done")];
         chat.take_over(history, 1);
-        assert_eq!(chat.comprehensive().len(), 3);
+        assert_eq!(chat.curated().len(), 3);
     }
 }

@@ -7,32 +7,6 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::{Hint, WindowPart};
 
-/// The exit codes of the `charla` binary.
-pub mod exit {
-    /// All went well.
-    pub const OK: i32 = 0;
-    /// Something that has no code of its own.
-    pub const OTHER: i32 = 1;
-    /// No key, a wrong key, or no right to the model.
-    pub const AUTH: i32 = 41;
-    /// The prompt or an argument cannot be used.
-    pub const INPUT: i32 = 42;
-    /// The sandbox failed.
-    pub const SANDBOX: i32 = 44;
-    /// Settings cannot be used.
-    pub const CONFIG: i32 = 52;
-    /// A limit on turns was reached.
-    pub const TURN_LIMIT: i32 = 53;
-    /// A tool failed in a way that ends the run.
-    pub const FATAL_TOOL: i32 = 54;
-    /// The workspace is not trusted.
-    pub const UNTRUSTED: i32 = 55;
-    /// The answer does not fit the schema that was asked for.
-    pub const OUTPUT_SCHEMA: i32 = 56;
-    /// The user cancelled.
-    pub const CANCELLED: i32 = 130;
-}
-
 /// What kind of failure it was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -122,18 +96,6 @@ impl LlmErrorKind {
         self.is_retryable() || self == LlmErrorKind::Quota
     }
 
-    /// What the binary exits with when a run ends in this error.
-    pub fn exit_code(self) -> i32 {
-        match self {
-            LlmErrorKind::Auth | LlmErrorKind::Permission => exit::AUTH,
-            LlmErrorKind::NotFound | LlmErrorKind::ContextOverflow => exit::INPUT,
-            LlmErrorKind::Config => exit::CONFIG,
-            LlmErrorKind::Cancelled => exit::CANCELLED,
-            LlmErrorKind::OutputSchema => exit::OUTPUT_SCHEMA,
-            _ => exit::OTHER,
-        }
-    }
-
     /// What a person can do about it, when nothing better is known.
     pub fn hint(self) -> Option<Hint> {
         Some(match self {
@@ -217,11 +179,6 @@ impl LlmError {
     /// What a person can do about it.
     pub fn hint(&self) -> Option<Hint> {
         self.detail.hint.clone().or_else(|| self.kind.hint())
-    }
-
-    /// What the binary exits with.
-    pub fn exit_code(&self) -> i32 {
-        self.kind.exit_code()
     }
 }
 

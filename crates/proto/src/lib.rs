@@ -42,7 +42,7 @@ pub use content::{
 pub use embedders::{
     append_to_last_text_part, flat_map_text_parts, parts_to_string, to_content, to_contents,
 };
-pub use error::{ErrorDetail, LlmError, LlmErrorKind, exit};
+pub use error::{ErrorDetail, LlmError, LlmErrorKind};
 pub use event::{
     Assistant, CompressionReport, CompressionStatus, CompressionTrigger, ModelSwitch, PreCompress,
     RetryNotice, SessionEvent, StreamEvent, ToolFailure, ToolResult, TurnEnd, TurnEvent,

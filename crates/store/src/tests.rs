@@ -28,12 +28,11 @@ fn first(session: &str) -> Record {
 
 fn prompt(seq: u64, text: &str) -> Record {
     let prompt = Arc::new(Content::user(text));
-    Record::new(seq, 6, Fact::TurnStarted(TurnStarted {
-        turn: seq - 1,
-        prompt,
-        id: String::new(),
-        by: String::new(),
-    }))
+    Record::new(
+        seq,
+        6,
+        Fact::TurnStarted(TurnStarted { turn: seq - 1, prompt, id: String::new(), by: String::new() }),
+    )
 }
 
 fn store() -> (tempfile::TempDir, Store) {

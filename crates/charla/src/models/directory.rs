@@ -1,13 +1,13 @@
 //! Providers as they are for this user: the catalog with the settings over it, and the user's own.
 
 use charla_proto::WireKind;
+use charla_proto::text::nearest;
 use charla_providers::catalog::{self, Provider, ReferenceError};
 use charla_providers::endpoint::{AuthStyle, Endpoint, ModelRow, ModelThinking, Quirks};
 use charla_providers::layers::{GuidanceStyle, ParameterMap, StackOptions, TextToolsOptions, ThinkOptions};
 
 use crate::failure::Failure;
 use crate::hint::Hint;
-use crate::nearest::nearest;
 use crate::settings::{ModelFacts, ProviderSettings, Settings, ThinkingSwitch, is_local_network};
 
 /// More bytes than any provider's longest name has; what is longer is a file that was taken for a name.

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 use charla_core::compress::Compression;
 use charla_core::policy::{RuleBook, allowed_tools};
 use charla_core::session::{Clients, Limits, SessionOptions, SessionSetup};
-use charla_proto::{Journal, ToolContext};
 use charla_proto::tool::Tool;
+use charla_proto::{Journal, ToolContext};
 use charla_providers::layers::LogSink;
 use charla_tools::process::{self, ProcessSettings, Processes, SpillFolder};
 
@@ -91,10 +91,7 @@ impl SessionBuilder<'_> {
             policy: rules,
             journal,
             clients: self.clients,
-            options: SessionOptions {
-                answer_check: self.schema.map(OutputSchema::into_check),
-                ..options
-            },
+            options: SessionOptions { answer_check: self.schema.map(OutputSchema::into_check), ..options },
             clock: now,
         };
         Ok((setup, processes))

@@ -167,8 +167,7 @@ impl Host for SessionHost {
             let processes = &self.places.processes;
             registry = self.toolset().registry(processes, &found.discovered, few, situation.somebody);
         }
-        let withheld =
-            registry.withhold(|tool| !self.rules.offers(tool, situation.mode, situation.somebody));
+        let withheld = registry.withhold(|tool| !self.rules.offers(tool, situation.mode, situation.somebody));
         let instruction = Instruction {
             environment: &self.environment,
             roots: &self.places.roots,

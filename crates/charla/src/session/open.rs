@@ -6,9 +6,7 @@ use std::sync::Arc;
 use charla_core::CancellationToken;
 use charla_core::session::{Attached, Clients, SessionHandle};
 use charla_proto::tool::Tool;
-use charla_proto::{
-    ApprovalMode, CancelTarget, Command, Content, Owned, Refusal, Reply, SessionStore,
-};
+use charla_proto::{ApprovalMode, CancelTarget, Command, Content, Owned, Refusal, Reply, SessionStore};
 use charla_providers::layers::LogSink;
 use charla_tools::process::Processes;
 use tokio::task::JoinHandle;

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use charla_core::session::fork::fork;
 use charla_proto::{
     BoxFuture, CallAsked, Conversation, Fact, Inbox, JOURNAL_VERSION, Journal, JournalError, Mailbox, Owned,
-    PostError, Record, Request, SessionList, SessionStarted, SessionStore, SessionSummary, Skipped, Snapshots,
+    PostError, Record, Request, SessionList, SessionStarted, SessionStore, SessionSummary, Skipped,
+    Snapshots,
 };
 use charla_store::{Store, Sync};
 use futures_util::TryStreamExt;
@@ -136,12 +137,7 @@ impl Sessions {
     }
 
     /// A new session of the name `id` that begins with what an earlier one said.
-    pub(super) async fn fork(
-        &self,
-        which: &str,
-        at: Option<u64>,
-        id: &str,
-    ) -> Result<Opened, SessionError> {
+    pub(super) async fn fork(&self, which: &str, at: Option<u64>, id: &str) -> Result<Opened, SessionError> {
         let (source, records) = self.read(which).await?;
         let last = records.last().map_or(0, |record| record.seq);
         if let Some(at) = at.filter(|at| *at > last) {

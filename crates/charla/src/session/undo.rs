@@ -1,10 +1,11 @@
 //! A turn's file changes, taken back and brought back.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use charla_core::session::RevertProblem;
 use charla_core::undo::{ChangeHistory, NetChange, TurnChanges};
+use charla_proto::text::join_path;
 use charla_proto::{self as proto, Command, Refusal, Reply, RevertSelection, Snapshots};
 use charla_tools::revert::{Reversal, Step};
 
@@ -212,14 +213,7 @@ impl Work<'_> {
 
     /// What a path may be recorded as: as it is written, and without links in its folder.
     fn places(&self, path: &Path) -> [PathBuf; 2] {
-        let mut written = PathBuf::new();
-        for part in self.directory.join(path).components() {
-            match part {
-                Component::ParentDir => drop(written.pop()),
-                Component::CurDir => {}
-                part => written.push(part),
-            }
-        }
+        let written = join_path(self.directory, path);
         let folder = written.parent().and_then(|folder| folder.canonicalize().ok());
         let real = folder.zip(written.file_name()).map(|(folder, name)| folder.join(name));
         [written.clone(), real.unwrap_or(written)]

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::schema::{resolve, settings_schema};
 use super::source::{KeyPath, Place, SourceText};
-use crate::nearest::nearest;
+use charla_proto::text::nearest;
 
 /// One mistake in a settings file.
 #[derive(Clone, Debug, PartialEq)]

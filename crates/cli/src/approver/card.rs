@@ -57,9 +57,7 @@ pub(super) fn choices(confirmation: &Confirmation) -> String {
         choices.push("s always and save".to_owned());
     }
     choices.push(format!("t always {}", confirmation.tool));
-    if matches!(confirmation.detail, ConfirmationDetail::Edit { .. }) {
-        choices.push("e edit".to_owned());
-    }
+    choices.push("e edit".to_owned());
     choices.push("n no, stop".to_owned());
     choices.push("n REASON no, go on".to_owned());
     visible(&format!("{}? ", choices.join(" · ")))

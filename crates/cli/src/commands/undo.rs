@@ -4,6 +4,7 @@ use std::path::Path;
 
 use charla::session::{Conflicts, Deed, Direction, RevertError, RevertRequest, Reverted, SessionError};
 use charla::{Charla, Failure};
+use charla_proto::text::{printable, shell_quote};
 
 use crate::args::UndoArgs;
 use crate::printer::Printer;
@@ -129,7 +130,7 @@ impl Words<'_> {
                 "the diff shows what changed since; save it, put the files back, and try again".to_owned()
             }
         };
-        let free: Vec<String> = conflicts.free.iter().map(|path| quoted(&self.name(path))).collect();
+        let free: Vec<String> = conflicts.free.iter().map(|path| shell_quote(&self.name(path))).collect();
         if !free.is_empty() {
             let named = match self.request.session.as_str() {
                 "latest" => String::new(),
@@ -144,13 +145,8 @@ impl Words<'_> {
     /// A path as the user would write it.
     fn name(&self, path: &Path) -> String {
         let path = path.strip_prefix(self.directory).unwrap_or(path);
-        path.to_string_lossy().chars().map(|c| if c.is_control() { '\u{FFFD}' } else { c }).collect()
+        printable(path)
     }
-}
-
-fn quoted(name: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./+,:@%".contains(c);
-    if name.chars().all(plain) { name.to_owned() } else { format!("'{}'", name.replace('\'', "'\\''")) }
 }
 
 fn one_line(prompt: &str) -> String {

@@ -18,15 +18,14 @@ use charla::settings::OutputFormat;
 use charla::{Failure, FailureKind, Notice, Notices, Progress};
 use charla_proto::{
     CallStatus, CompressionTrigger, Confirmation, FinishReason, LlmErrorKind, ModelSwitch, RetryNotice,
-    ToolErrorKind,
-    ToolResult, TurnEnd, TurnEvent, exit,
+    ToolErrorKind, ToolResult, TurnEnd, TurnEvent,
 };
 use futures_util::future::poll_immediate;
 
 use self::patience::Patience;
 use self::state::RunState;
 use crate::compression;
-use crate::exit::code;
+use crate::exit::{OK, code};
 use crate::printer::Printer;
 use crate::wording;
 
@@ -322,10 +321,10 @@ impl View {
     fn end(&mut self, ending: Result<(), Failure>) -> i32 {
         self.printer.clear_fleeting();
         if self.printer.is_abandoned() {
-            return exit::OK;
+            return OK;
         }
         let (ending, shown) = match &ending {
-            Ok(()) => (exit::OK, self.renderer.success(&self.state, &mut self.printer)),
+            Ok(()) => (OK, self.renderer.success(&self.state, &mut self.printer)),
             Err(failure) => {
                 (code(failure.kind), self.renderer.failure(failure, &self.state, &mut self.printer))
             }

@@ -27,7 +27,11 @@ fn ok(place: &Place, arguments: &[&str]) -> Run {
 fn message(place: &Place, words: &str) -> String {
     let listed = ok(place, &["rewind"]).out;
     let line = listed.lines().find(|line| line.contains(words));
-    line.unwrap_or_else(|| panic!("{words} is missing: {listed}")).split_whitespace().next().unwrap().to_owned()
+    line.unwrap_or_else(|| panic!("{words} is missing: {listed}"))
+        .split_whitespace()
+        .next()
+        .unwrap()
+        .to_owned()
 }
 
 fn last_request(server: &Server) -> String {
@@ -68,7 +72,9 @@ fn a_rewound_session_goes_on_after_the_message_and_its_files_stay() {
     assert_eq!(place.read("made.txt").as_deref(), Some("Hello.\n"));
     assert_eq!(ok(&place, &["--resume", "-p", "delta"]).out, "Four.\n");
     let told = last_request(&server);
-    for (words, is_told) in [("alpha", true), ("One.", true), ("delta", true), ("beta", false), ("gamma", false)] {
+    for (words, is_told) in
+        [("alpha", true), ("One.", true), ("delta", true), ("beta", false), ("gamma", false)]
+    {
         assert_eq!(told.contains(words), is_told, "{words}: {told}");
     }
     assert!(server.problems().is_empty(), "{:?}", server.problems());

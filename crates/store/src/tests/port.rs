@@ -14,7 +14,13 @@ fn model_changed(seq: u64, model: &str) -> Record {
 fn answer(seq: u64, model: &str, words: &str) -> Record {
     let origin = Origin { provider: "p".to_owned(), wire: WireKind::Gemini, model: model.to_owned() };
     let content = Content { origin: Some(Arc::new(origin)), ..Content::model(words) };
-    let said = ModelContent { turn: 1, content: Arc::new(content), finish: None, usage: None, citations: Vec::new() };
+    let said = ModelContent {
+        turn: 1,
+        content: Arc::new(content),
+        finish: None,
+        usage: None,
+        citations: Vec::new(),
+    };
     Record::new(seq, 7, Fact::ModelContent(Box::new(said)))
 }
 

@@ -77,8 +77,11 @@ async fn one_entry_tells_the_whole_story_of_a_stream() {
         error: failure(),
         withdraws: true,
     };
-    let switched =
-        StreamEvent::ModelSwitched(ModelSwitch { from: "p/m".into(), to: "p/m2".into(), reason: format!("{SECRET}!") });
+    let switched = StreamEvent::ModelSwitched(ModelSwitch {
+        from: "p/m".into(),
+        to: "p/m2".into(),
+        reason: format!("{SECRET}!"),
+    });
     let (generator, memory) = logged(vec![
         Ok(chunk("withdrawn")),
         Ok(StreamEvent::Retry(notice)),

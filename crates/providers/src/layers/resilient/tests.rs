@@ -52,7 +52,9 @@ async fn story(generator: &Resilient) -> Vec<String> {
                 notice.error,
                 if notice.withdraws { ", withdrawn" } else { "" },
             ),
-            Ok(StreamEvent::ModelSwitched(ModelSwitch { from, to, reason })) => format!("{from} -> {to}: {reason}"),
+            Ok(StreamEvent::ModelSwitched(ModelSwitch { from, to, reason })) => {
+                format!("{from} -> {to}: {reason}")
+            }
             Err(error) => {
                 let model = error.detail.model.clone().unwrap_or_default();
                 format!("error: {error}, {} attempts, {model}", error.detail.attempts)
