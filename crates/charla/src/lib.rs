@@ -19,6 +19,7 @@ mod notices;
 mod private_file;
 pub mod session;
 pub mod settings;
+mod stats;
 pub mod trust;
 
 use std::path::PathBuf;
@@ -30,6 +31,7 @@ pub use hint::{EngineRemedy, Hint, KeyAdvice};
 pub use nearest::nearest;
 pub use notices::{Notice, Notices, Progress};
 pub use session::{Begin, OpenRequest, OpenedSession, RunOptions};
+pub use stats::Stats;
 
 use charla_proto::Outcome;
 use session::{AnsweredApproval, RestoredSession, RevertError, RevertRequest, Reverted, RewoundSession, SessionError, Sessions};

@@ -16,9 +16,9 @@ use charla_tools::process::Processes;
 use charla_tools::revert::{CheckError, Conflict, Reversal, Step};
 use charla_tools::{Registry, memory};
 
-use super::assemble::RunOptions;
 use super::compact_toolbox::CompactToolbox;
 use super::instruction::Instruction;
+use super::options::RunOptions;
 use super::saved_rules::SavedRules;
 use super::store::Sessions;
 use super::toolset::Toolset;

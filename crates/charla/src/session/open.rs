@@ -11,10 +11,11 @@ use charla_providers::layers::LogSink;
 use charla_tools::process::Processes;
 use tokio::task::JoinHandle;
 
-use super::assemble::{RunOptions, SessionBuilder};
+use super::assemble::SessionBuilder;
 use super::error::SessionError;
 use super::host::ready;
 use super::log_file::LogFile;
+use super::options::RunOptions;
 use super::output_schema::OutputSchema;
 use super::store::{Begin, Opened, Sessions};
 use crate::engine;
