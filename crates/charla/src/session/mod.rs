@@ -7,6 +7,7 @@ mod error;
 mod host;
 mod instruction;
 mod log_file;
+mod mode;
 mod offline;
 pub(crate) mod open;
 mod options;

@@ -29,7 +29,7 @@ use charla_proto::{ApprovalMode, Effect, Plan, Policy, Verdict};
 
 pub use allowed_tools::allowed_tools;
 pub use parse::PolicyError;
-pub use rules::{Decision, Rule, Tier};
+pub use rules::{Decision, Rule, RuleSource, Tier};
 pub use tests_of_rules::{RuleTest, TestFailure};
 
 /// A text with rules, where it comes from and how much it may say.
@@ -121,8 +121,7 @@ impl RuleBook {
                 std::cmp::Reverse(rule.tier),
                 std::cmp::Reverse(rule.priority),
                 std::cmp::Reverse(rule.decision),
-                rule.file.clone(),
-                rule.index,
+                rule.source.clone(),
             )
         });
     }

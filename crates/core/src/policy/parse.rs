@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::RuleFile;
 use super::matching::{SHELL, canonical_tool};
-use super::rules::{Decision, Rule, Subject};
+use super::rules::{Decision, Rule, RuleSource, Subject};
 use super::splitting::split;
 use super::tests_of_rules::RuleTest;
 
@@ -152,8 +152,7 @@ fn rule(file: &RuleFile, index: usize, text: RuleText) -> Result<Rule, String> {
     });
     Ok(Rule {
         tier: file.tier,
-        file: file.name.clone(),
-        index,
+        source: RuleSource { file: file.name.clone(), index },
         decision: text.decision.into(),
         priority,
         reason: text.reason,

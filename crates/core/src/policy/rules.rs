@@ -53,15 +53,22 @@ impl fmt::Display for Decision {
     }
 }
 
+/// Where a rule stands.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct RuleSource {
+    /// The file.
+    pub file: String,
+    /// Its place in the file, from 1.
+    pub index: usize,
+}
+
 /// One rule.
 #[derive(Clone, Debug)]
 pub struct Rule {
     /// Whose it is.
     pub tier: Tier,
-    /// The file it stands in.
-    pub file: String,
-    /// Its place in the file, from 1.
-    pub index: usize,
+    /// Where it stands.
+    pub source: RuleSource,
     /// What it says.
     pub decision: Decision,
     /// Asked earlier the higher it is, within its tier; 0 to 999.
@@ -98,7 +105,7 @@ pub(crate) enum Subject {
 impl Rule {
     /// The rule's name: tier, file and place.
     pub fn name(&self) -> String {
-        format!("{} {}#{}", self.tier, self.file, self.index)
+        format!("{} {}#{}", self.tier, self.source.file, self.source.index)
     }
 
     /// What the rule is about, in one line.
