@@ -171,9 +171,6 @@ pub enum Refusal {
         /// Why not.
         why: String,
     },
-    /// A turn is under way.
-    #[error("a turn is under way")]
-    Busy,
     /// Nothing to do.
     #[error("{why}")]
     Nothing {
@@ -262,7 +259,7 @@ mod tests {
             assert_eq!(serde_json::from_str::<Request>(&text).unwrap(), request, "{text}");
         }
         let late = Refusal::Late { outcome: Outcome::ProceedOnce, by: "bob".to_owned() };
-        for reply in [Reply::Done, Reply::Refused(late), Reply::Refused(Refusal::Busy)] {
+        for reply in [Reply::Done, Reply::Refused(late), Reply::Refused(Refusal::Ended)] {
             let text = serde_json::to_string(&reply).unwrap();
             assert_eq!(serde_json::from_str::<Reply>(&text).unwrap(), reply, "{text}");
         }
