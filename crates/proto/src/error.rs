@@ -9,7 +9,7 @@ use crate::{Hint, WindowPart};
 
 /// The exit codes of the `charla` binary.
 pub mod exit {
-    /// All went well.
+    /// The run succeeded.
     pub const OK: i32 = 0;
     /// Something that has no code of its own.
     pub const OTHER: i32 = 1;
@@ -174,7 +174,7 @@ pub struct LlmError {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ErrorDetail {
-    /// HTTP status.
+    /// The HTTP status, where there was an answer at all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<u16>,
     /// The server's code or status word (`insufficient_quota`, `RESOURCE_EXHAUSTED`, …).

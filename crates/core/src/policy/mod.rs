@@ -39,14 +39,14 @@ pub struct RuleFile {
     pub tier: Tier,
     /// The name people know it by.
     pub name: String,
-    /// TOML.
+    /// Its rules, as TOML.
     pub text: String,
 }
 
 /// The folders rules and modes speak of.
 #[derive(Clone, Debug, Default)]
 pub struct Scope {
-    /// The workspace.
+    /// The folders that make up the workspace.
     pub roots: Vec<PathBuf>,
     /// The user's home, for `~` in rules.
     pub home: Option<PathBuf>,
@@ -83,7 +83,7 @@ pub struct Finding {
     pub decision: Decision,
     /// The rule that says so.
     pub rule: String,
-    /// Why.
+    /// Why it says so, in words for a person.
     pub reason: String,
     /// The rule, as TOML, that would allow it from now on.
     pub always: Option<String>,

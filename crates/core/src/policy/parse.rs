@@ -18,7 +18,7 @@ const DEFAULT_PRIORITY: u16 = 100;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{file}: {message}")]
 pub struct PolicyError {
-    /// The file.
+    /// The file the mistake is in.
     pub file: String,
     /// What is wrong with it.
     pub message: String,

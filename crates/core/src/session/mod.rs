@@ -63,9 +63,9 @@ pub struct SessionSetup {
     pub host: Arc<dyn Host>,
     /// The model that answers first.
     pub model: BoundModel,
-    /// The rules.
+    /// The rules that calls are judged by.
     pub policy: Arc<dyn Policy>,
-    /// Where facts go.
+    /// Where facts are written before they are true.
     pub journal: Box<dyn Journal>,
     /// Who can be asked.
     pub clients: Clients,
