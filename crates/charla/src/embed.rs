@@ -6,8 +6,8 @@ use std::sync::Arc;
 use charla_core::session::Follower;
 use charla_proto::tool::{Args, Invocation, Tool};
 use charla_proto::{
-    BoxFuture, Confirmation, FunctionDeclaration, Lane, Outcome, Part, Plan, Preview, RunContext, ToolContext,
-    ToolError, ToolErrorKind, ToolOutput, TurnEvent,
+    BoxFuture, Confirmation, FunctionDeclaration, Lane, Outcome, Part, Plan, Preview, RunContext,
+    ToolContext, ToolError, ToolErrorKind, ToolOutput, TurnEvent,
 };
 use serde_json::Value;
 
@@ -108,7 +108,8 @@ impl OpenedSession {
     ) -> Result<String, Failure> {
         let _client = self.attach();
         let events = Follower::new(self.handle.subscribe());
-        let id = self.prompt(prompt, PROGRAM).await.map_err(|refusal| Failure::system(refusal.to_string()))?;
+        let id =
+            self.prompt(prompt, PROGRAM).await.map_err(|refusal| Failure::system(refusal.to_string()))?;
         let mut events = events.of_prompt(id);
         let mut answer = String::new();
         while let Some(event) = events.next().await {

@@ -7,8 +7,8 @@
 
 mod clock;
 pub mod credentials;
-pub mod engine;
 mod embed;
+pub mod engine;
 mod environment;
 mod failure;
 mod hint;
@@ -34,7 +34,10 @@ pub use session::{Begin, OpenRequest, OpenedSession, RunOptions};
 pub use stats::Stats;
 
 use charla_proto::Outcome;
-use session::{AnsweredApproval, RestoredSession, RevertError, RevertRequest, Reverted, RewoundSession, SessionError, Sessions};
+use session::{
+    AnsweredApproval, RestoredSession, RevertError, RevertRequest, Reverted, RewoundSession, SessionError,
+    Sessions,
+};
 use settings::{Effective, Override, Settings};
 use trust::TrustDemand;
 

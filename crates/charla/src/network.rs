@@ -82,4 +82,3 @@ pub fn direct() -> Result<Client, Failure> {
     let options = NetworkOptions { proxy: Proxy::None, ..NetworkOptions::default() };
     Client::new(options).map_err(|error| Failure::from(&error))
 }
-

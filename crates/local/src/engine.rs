@@ -18,7 +18,7 @@ use tokio::time::Instant;
 use crate::error::LocalError;
 use crate::packages::WEIGHTS_NAME;
 use crate::process::Launch;
-use crate::shared::{Membership, Place, Shared};
+use crate::shared::{Membership, RunningServer, Shared};
 use crate::store::{Progress, Store};
 
 const SERVE: &str = include_str!("../assets/serve.py");
@@ -172,7 +172,7 @@ impl Engine {
         let folder = options.store.running().join(self.kind(&program, &weights));
         let shared = Shared::new(folder, options.http.clone(), START_LIMIT);
         progress(Progress::Starting);
-        let launch = |place: &Place| self.launch(&program, &weights, place);
+        let launch = |place: &RunningServer| self.launch(&program, &weights, place);
         shared.join_or_start(launch).await
     }
 
@@ -184,7 +184,7 @@ impl Engine {
         format!("{digest:x}").chars().take(16).collect()
     }
 
-    fn launch(&self, program: &Program, weights: &Path, place: &Place) -> Launch {
+    fn launch(&self, program: &Program, weights: &Path, place: &RunningServer) -> Launch {
         let options = &self.inner.options;
         let mut environment = options.environment.clone();
         match program {

@@ -33,14 +33,14 @@ const COMPLAINTS: usize = 2;
 
 /// Where an engine listens.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Place {
+pub(crate) struct RunningServer {
     /// Its process group, for whoever looks for it; nothing here relies on it.
     pub(crate) pid: Option<u32>,
     pub(crate) port: u16,
     pub(crate) key: String,
 }
 
-impl Place {
+impl RunningServer {
     /// Where it is, up to and with `/v1`.
     pub(crate) fn base_url(&self) -> String {
         format!("http://127.0.0.1:{}/v1", self.port)
@@ -57,7 +57,7 @@ impl Place {
 #[derive(Debug)]
 pub(crate) struct Membership {
     line: Line,
-    pub(crate) place: Place,
+    pub(crate) place: RunningServer,
     pub(crate) window: u32,
 }
 
@@ -86,7 +86,7 @@ impl Shared {
     /// Joins the engine that runs, or starts one.
     pub(crate) async fn join_or_start(
         &self,
-        launch: impl Fn(&Place) -> Launch,
+        launch: impl Fn(&RunningServer) -> Launch,
     ) -> Result<Membership, LocalError> {
         private_folder(&self.folder)?;
         // Whether this process or another starts it makes no difference to the one who waits.
@@ -99,16 +99,19 @@ impl Shared {
 
     async fn join(&self) -> Option<Membership> {
         let text = std::fs::read(self.folder.join("engine.json")).ok()?;
-        let place: Place = serde_json::from_slice(&text).ok()?;
+        let place: RunningServer = serde_json::from_slice(&text).ok()?;
         let line = Line::open(&self.folder.join("users")).ok()?;
         let window = place.window(&*self.http).await?;
         Some(Membership { line, place, window })
     }
 
-    async fn start(&self, launch: impl Fn(&Place) -> Launch) -> Result<Membership, LocalError> {
+    async fn start(&self, launch: impl Fn(&RunningServer) -> Launch) -> Result<Membership, LocalError> {
         for _ in 1..MOST_PORTS {
-            let place =
-                Place { pid: None, port: free_port()?, key: uuid::Uuid::new_v4().simple().to_string() };
+            let place = RunningServer {
+                pid: None,
+                port: free_port()?,
+                key: uuid::Uuid::new_v4().simple().to_string(),
+            };
             match self.start_at(&place, &launch(&place)).await {
                 Err(LocalError::Start(_)) if is_taken(place.port) => {}
                 Ok(membership) => {
@@ -121,14 +124,14 @@ impl Shared {
         Err(LocalError::Start("every port it was given was taken by another program".to_owned()))
     }
 
-    async fn start_at(&self, place: &Place, launch: &Launch) -> Result<Membership, LocalError> {
+    async fn start_at(&self, place: &RunningServer, launch: &Launch) -> Result<Membership, LocalError> {
         let log = self.folder.join("log");
         let started = process::start(launch, &self.folder.join("users"), &log).await;
         let (line, mut child) = started.map_err(|error| LocalError::Start(error.to_string()))?;
         let window = tokio::time::timeout(self.patience, self.ready(place, &mut child)).await;
         match window {
             Ok(Some(window)) => {
-                let place = Place { pid: child.id(), ..place.clone() };
+                let place = RunningServer { pid: child.id(), ..place.clone() };
                 Ok(Membership { line, place, window })
             }
             Ok(None) => Err(LocalError::Start(last_words(&log))),
@@ -143,7 +146,7 @@ impl Shared {
     }
 
     /// Waits until the engine answers; `None` when it ends before.
-    async fn ready(&self, place: &Place, child: &mut Child) -> Option<u32> {
+    async fn ready(&self, place: &RunningServer, child: &mut Child) -> Option<u32> {
         loop {
             if let Some(window) = place.window(&*self.http).await {
                 return Some(window);
@@ -155,7 +158,7 @@ impl Shared {
         }
     }
 
-    fn remember(&self, place: &Place) -> Result<(), LocalError> {
+    fn remember(&self, place: &RunningServer) -> Result<(), LocalError> {
         let path = self.folder.join("engine.json");
         let failed = LocalError::file("cannot write", &path);
         let write = || {

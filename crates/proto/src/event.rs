@@ -85,7 +85,7 @@ pub enum TurnEvent {
         /// The piece of text, or all of it.
         content: String,
         /// True for a piece that follows those before; false for all the text of this step, which replaces
-        /// what was told of it.
+        /// what was shown of it.
         delta: bool,
     },
     /// What the model thinks, where its provider shows it.
@@ -211,7 +211,7 @@ pub enum TurnEvent {
     },
 }
 
-/// A call's response, as front ends are told it.
+/// A call's response, as front ends get it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ToolResult {
     /// The call's id.
@@ -281,15 +281,15 @@ impl TurnEvent {
     }
 }
 
-/// Something a subscriber of a session is told. Records are never lost; events may be.
+/// Something a subscriber of a session gets. Records are never lost; events may be.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", content = "data", rename_all = "snake_case")]
 pub enum SessionEvent {
     /// A durable fact, in the journal already.
     Record(Arc<Record>),
-    /// Something passing: it is not told again.
+    /// Something transient: it is not sent again.
     Turn(TurnEvent),
-    /// This subscriber was too slow: passing events are lost.
+    /// This subscriber was too slow: transient events are lost.
     Missed,
     /// The journal cannot be written: the session takes nothing more.
     Broken(String),
@@ -314,7 +314,7 @@ pub struct PreCompress {
     pub tokens: u64,
     /// The model's window, where it is known.
     pub window: Option<u32>,
-    /// How many messages are going to be told in short.
+    /// How many messages the summary would stand for.
     pub older: usize,
     /// How many stay as they are.
     pub kept: usize,
@@ -324,7 +324,7 @@ pub struct PreCompress {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CompressionStatus {
-    /// The older part is told in short from now on.
+    /// A summary stands for the older part from now on.
     Compressed,
     /// There was nothing to compress.
     NotNeeded,
@@ -378,7 +378,7 @@ pub enum TurnEnd {
     Cancelled,
     /// An error ended it.
     Error,
-    /// The process died in the middle; told by the next one.
+    /// The turn belongs to another session, or, in version 1, its process died.
     Interrupted,
     /// As many tool steps as allowed.
     StepLimit,

@@ -302,7 +302,7 @@ pub struct Compressed {
     /// The record of the first content that stays as it is.
     pub kept_from: u64,
     /// The prompt of the turn under way, with its record: it stays, too, when even the first steps of its turn
-    /// are told in short.
+    /// are summarized.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt: Option<(u64, Arc<Content>)>,
     /// Tokens before and after, counted the same way.

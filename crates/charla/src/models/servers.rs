@@ -82,7 +82,8 @@ fn in_short(error: &LlmError) -> String {
 /// The model to use of those that a server has: one that is in memory already, else its first that chats.
 pub async fn preferred_model(entry: &Entry, models: &[String], key: Option<&SecretString>) -> Option<String> {
     let chats: Vec<&String> = models.iter().filter(|name| chats(name)).collect();
-    if let (Some(kind), Ok(endpoint), Ok(http)) = (ServerKind::of(&entry.name), entry.endpoint(), network::direct())
+    if let (Some(kind), Ok(endpoint), Ok(http)) =
+        (ServerKind::of(&entry.name), entry.endpoint(), network::direct())
         && chats.len() > 1
     {
         let key = key.map(|key| key.expose_secret());

@@ -6,7 +6,9 @@ use std::time::Duration;
 use charla_proto::{ContentGenerator, GenerateRequest, Thinking};
 use charla_providers::endpoint::Target;
 use charla_providers::google::GoogleTokens;
-use charla_providers::layers::{Layered, Link, LogSink, Logging, Redactor, Resilient, Rewrite, RewriteRequests, stack};
+use charla_providers::layers::{
+    Layered, Link, LogSink, Logging, Redactor, Resilient, Rewrite, RewriteRequests, stack,
+};
 use charla_providers::{Client, Credential, Generator};
 
 use super::choice::{Access, Choice};

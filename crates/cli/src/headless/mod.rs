@@ -17,8 +17,7 @@ use charla::settings::OutputFormat;
 use charla::{Failure, FailureKind, Notice, Notices, Progress};
 use charla_proto::{
     CallStatus, CompressionTrigger, Confirmation, FinishReason, LlmErrorKind, ModelSwitch, RetryNotice,
-    ToolErrorKind,
-    ToolResult, TurnEnd, TurnEvent, exit,
+    ToolErrorKind, ToolResult, TurnEnd, TurnEvent, exit,
 };
 use futures_util::future::poll_immediate;
 

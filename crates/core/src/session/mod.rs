@@ -54,7 +54,7 @@ pub const NOBODY: &str = "nobody";
 /// Who speaks when the session itself does.
 pub const SESSION: &str = "charla";
 
-/// How many events a subscriber may lag behind; one that lags more loses passing events and reads records again.
+/// How many events a subscriber may lag behind; one that lags more loses transient events and reads records again.
 const EVENTS: usize = 1024;
 
 /// What a session is made of. Nothing in it is global: two sessions may differ in everything.

@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use charla_proto::tool::Toolbox;
 use charla_proto::{
-    ApprovalMode, Delivery, Fact, FinishReason, GenerateRequest, LlmError, LlmErrorKind, ModelContent, Phase, TurnEnd,
-    TurnEnded, TurnEvent,
+    ApprovalMode, Delivery, Fact, FinishReason, GenerateRequest, LlmError, LlmErrorKind, ModelContent, Phase,
+    TurnEnd, TurnEnded, TurnEvent,
 };
 
 use super::approvals::Approvals;

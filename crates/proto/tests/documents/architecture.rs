@@ -102,7 +102,8 @@ fn every_place_the_map_names_exists() {
     let is_path = |span: &&str| span.contains('/') && !span.contains([' ', '<', ':', '*']);
     let places: Vec<&str> = code_spans(&document).into_iter().filter(is_path).collect();
     assert!(places.len() > 40, "hardly any places were found");
-    let exists = |place: &str| repository().join("crates").join(place).exists() || repository().join(place).exists();
+    let exists =
+        |place: &str| repository().join("crates").join(place).exists() || repository().join(place).exists();
     let missing: Vec<&str> = places.into_iter().filter(|place| !exists(place)).collect();
     assert!(missing.is_empty(), "ARCHITECTURE.md names what is not there: {missing:?}");
 }
@@ -121,7 +122,8 @@ fn no_struct_is_a_heap_of_fields() {
     let modules = ["proto", "core"].into_iter().flat_map(modules_of);
     let structs: Vec<_> = modules.flat_map(|module| types(&module.tokens, "struct")).collect();
     assert!(structs.len() > 100, "hardly any structs were found");
-    let mut wide: Vec<&str> = structs.iter().filter(|(_, fields)| fields.len() > 12).map(|(name, _)| name.as_str()).collect();
+    let mut wide: Vec<&str> =
+        structs.iter().filter(|(_, fields)| fields.len() > 12).map(|(name, _)| name.as_str()).collect();
     wide.sort_unstable();
     assert_eq!(wide, WIDE.map(|(name, _)| name), "structs with more than 12 fields, and those that may");
 }

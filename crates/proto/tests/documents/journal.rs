@@ -14,7 +14,9 @@ fn kinds() -> BTreeMap<String, Vec<String>> {
     let record = modules.iter().find(|module| module.path == ["record"]).unwrap();
     let structs: BTreeMap<String, Vec<String>> = types(&record.tokens, "struct").into_iter().collect();
     let name = |tokens: &[TokenTree]| match tokens {
-        [TokenTree::Ident(word), TokenTree::Punct(_), TokenTree::Group(facts)] if word == "facts" => Some(facts.stream()),
+        [TokenTree::Ident(word), TokenTree::Punct(_), TokenTree::Group(facts)] if word == "facts" => {
+            Some(facts.stream())
+        }
         _ => None,
     };
     let facts: Vec<TokenTree> = record.tokens.windows(3).find_map(name).unwrap().into_iter().collect();

@@ -33,9 +33,10 @@ pub(crate) fn rows(text: &str) -> Vec<Vec<&str>> {
     let is_rule = |line: &str| line.starts_with("|--") || line.starts_with("| --");
     let lines: Vec<&str> = text.lines().collect();
     let is_head = |index: usize| lines.get(index + 1).is_some_and(|next| is_rule(next));
-    let body = lines.iter().enumerate().filter(|(index, line)| {
-        line.starts_with('|') && !is_rule(line) && !is_head(*index)
-    });
+    let body = lines
+        .iter()
+        .enumerate()
+        .filter(|(index, line)| line.starts_with('|') && !is_rule(line) && !is_head(*index));
     body.map(|(_, line)| line.trim().trim_matches('|').split('|').map(str::trim).collect()).collect()
 }
 

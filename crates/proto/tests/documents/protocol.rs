@@ -22,7 +22,8 @@ fn examples(heading: &str) -> Vec<Value> {
 fn check<T: DeserializeOwned + Serialize>(examples: &[Value]) {
     assert!(!examples.is_empty());
     for example in examples {
-        let read: T = serde_json::from_value(example.clone()).unwrap_or_else(|error| panic!("{example}: {error}"));
+        let read: T =
+            serde_json::from_value(example.clone()).unwrap_or_else(|error| panic!("{example}: {error}"));
         assert_eq!(serde_json::to_string(&read).unwrap(), example.to_string());
     }
 }
@@ -62,7 +63,8 @@ fn session_events_are_as_written() {
 
 #[test]
 fn turn_events_are_as_written() {
-    let (all, details, displays) = (examples("## Turn events"), examples("### Confirmations"), examples("### Displays"));
+    let (all, details, displays) =
+        (examples("## Turn events"), examples("### Confirmations"), examples("### Displays"));
     let events = &all[..all.len() - details.len() - displays.len()];
     check::<TurnEvent>(events);
     check_complete(events, "type", "TurnEvent", 0);

@@ -198,7 +198,8 @@ fn path_at(
         index += 2;
     }
     let mut name = segments.last().cloned();
-    if let (Some(TokenTree::Ident(word)), Some(TokenTree::Ident(alias))) = (tokens.get(index), tokens.get(index + 1))
+    if let (Some(TokenTree::Ident(word)), Some(TokenTree::Ident(alias))) =
+        (tokens.get(index), tokens.get(index + 1))
         && word == "as"
         && in_use
     {
