@@ -18,6 +18,7 @@ mod notices;
 mod private_file;
 pub mod session;
 pub mod settings;
+mod stats;
 pub mod trust;
 
 use std::path::PathBuf;
@@ -29,6 +30,7 @@ pub use failure::{Failure, FailureKind};
 pub use hint::{EngineRemedy, Hint, KeyAdvice};
 pub use notices::{Notice, Notices, Progress};
 pub use session::{Begin, OpenRequest, OpenedSession, RunOptions};
+pub use stats::Stats;
 
 use charla_proto::{Outcome, SessionStore};
 use session::elsewhere::Elsewhere;

@@ -53,7 +53,7 @@ pub fn words(hint: &Hint) -> String {
 
 fn make_room(fullest: WindowPart, compress: bool) -> String {
     let compress = match compress {
-        true => "tell it in short with `/compress` (the setting `compression.automatic` is off), or ",
+        true => "summarize it with `/compress` (the setting `compression.automatic` is off), or ",
         false => "",
     };
     let shorten = match fullest {
@@ -81,7 +81,7 @@ mod tests {
         let hint = Hint::MakeRoom { fullest: WindowPart::Answers, compress: true };
         assert_eq!(
             words(&hint),
-            "tell it in short with `/compress` (the setting `compression.automatic` is off), or begin a new session, \
+            "summarize it with `/compress` (the setting `compression.automatic` is off), or begin a new session, \
              or use a model with a larger window (-m)"
         );
     }

@@ -25,32 +25,32 @@ const LIVE_QUEUE: usize = 256;
 pub enum CallEvent {
     /// Its arguments are good and its plan is known; or they are not.
     Prepared {
-        /// Which call.
+        /// The call, by its place in the step.
         index: usize,
         /// What is wrong, if anything.
         problem: Option<ToolError>,
     },
     /// It ran and came back.
     Finished {
-        /// Which call.
+        /// The call, by its place in the step.
         index: usize,
-        /// With this.
+        /// What it gave, failures included.
         output: ToolOutput,
     },
     /// It has something to show while it runs.
     Live {
-        /// Which call.
+        /// The call, by its place in the step.
         index: usize,
-        /// What.
+        /// The new piece of its output.
         text: String,
     },
 }
 
 /// One call on its way.
 pub struct ScheduledCall {
-    /// The call.
+    /// The call, with the arguments that hold now.
     pub call: FunctionCall,
-    /// Where it stands.
+    /// How far it has come.
     pub status: CallStatus,
     invocation: Option<Box<dyn Invocation>>,
     /// What it would do, once known.

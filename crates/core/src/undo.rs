@@ -27,7 +27,7 @@ pub enum Direction {
 /// What a turn changed, file by file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TurnChanges {
-    /// The turn.
+    /// The turn's number.
     pub turn: u64,
     /// What the user had said.
     pub prompt: String,

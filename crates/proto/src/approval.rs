@@ -39,21 +39,21 @@ pub trait Policy: Send + Sync {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "verdict", rename_all = "snake_case")]
 pub enum Verdict {
-    /// Run it.
+    /// It may run.
     Allow {
-        /// The rule.
+        /// The rule that allows it.
         rule: String,
     },
     /// Ask a person; with nobody to ask, the answer is no.
     Ask {
-        /// The rule.
+        /// The rule that asks.
         rule: String,
         /// Everything that no rule allows yet, in the order it would happen. Never empty.
         missing: Vec<Missing>,
     },
-    /// Do not run it.
+    /// It must not run.
     Deny {
-        /// The rule.
+        /// The rule that forbids it.
         rule: String,
         /// The reason the model is told.
         reason: String,
@@ -82,7 +82,7 @@ pub enum CallStatus {
     AwaitingApproval,
     /// It may run and waits for its lane.
     Scheduled,
-    /// It runs.
+    /// It runs, and its record says so.
     Executing,
     /// It did what it should.
     Success,
@@ -124,9 +124,9 @@ impl CallStatus {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Confirmation {
-    /// The tool.
+    /// The tool's name.
     pub tool: String,
-    /// One line.
+    /// The plan's one-line summary.
     pub title: String,
     /// What would happen.
     pub detail: ConfirmationDetail,
@@ -148,14 +148,14 @@ pub struct Confirmation {
 pub enum ConfirmationDetail {
     /// A command runs.
     Exec {
-        /// All of it.
+        /// The whole command line.
         command: String,
-        /// Where.
+        /// The folder it runs in.
         cwd: PathBuf,
     },
     /// A file changes.
     Edit {
-        /// Which.
+        /// The file that changes.
         path: PathBuf,
         /// The change as a unified diff.
         diff: String,
@@ -166,23 +166,23 @@ pub enum ConfirmationDetail {
     },
     /// Something is looked up or sent.
     Info {
-        /// What.
+        /// What would be looked up or sent, in words.
         text: String,
         /// Addresses it goes to.
         urls: Vec<String>,
     },
     /// A tool of an MCP server is called.
     Mcp {
-        /// The server.
+        /// The server's name in the settings.
         server: String,
-        /// Its tool.
+        /// The name its server knows the tool by.
         tool: String,
         /// With these arguments.
         args: Map<String, Value>,
     },
     /// The model asks the person something; [`Outcome::Answers`] is the answer.
     AskUser {
-        /// What it asks.
+        /// The questions, each of which wants one answer.
         questions: Vec<Question>,
     },
 }
@@ -191,7 +191,7 @@ pub enum ConfirmationDetail {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "outcome", rename_all = "snake_case", rename_all_fields = "camelCase")]
 pub enum Outcome {
-    /// This once.
+    /// This call, and no other.
     ProceedOnce,
     /// This and its like, for this session.
     ProceedAlways,
@@ -208,7 +208,7 @@ pub enum Outcome {
     },
     /// This once, with other content for the whole file in place of the model's.
     ModifyWithEditor {
-        /// The content.
+        /// The whole text of the file.
         new_content: String,
     },
     /// What the person says to [`ConfirmationDetail::AskUser`].
@@ -216,7 +216,7 @@ pub enum Outcome {
         /// One for each question, in their order; an empty one was left open.
         answers: Vec<String>,
     },
-    /// No.
+    /// It does not run. Without a reason the turn ends, too.
     Cancel {
         /// Why, for the model.
         #[serde(default, skip_serializing_if = "Option::is_none")]

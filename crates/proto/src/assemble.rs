@@ -21,7 +21,7 @@ impl Assembler {
         Self::default()
     }
 
-    /// Adds one chunk.
+    /// Adds one chunk, in the order they come.
     pub fn push(&mut self, chunk: GenerateResponse) {
         let GenerateResponse {
             candidates,

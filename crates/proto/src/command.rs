@@ -12,7 +12,7 @@ use crate::{ApprovalMode, Content, Outcome, RevertedFile};
 pub struct Request {
     /// Who asks; goes into the records that come of it.
     pub by: String,
-    /// What.
+    /// What is asked.
     #[serde(flatten)]
     pub command: Command,
 }
@@ -24,7 +24,7 @@ pub struct Request {
 pub enum Command {
     /// Says something to the model.
     Prompt {
-        /// What.
+        /// What is said; its role does not matter.
         content: Content,
         /// When it is said, while a turn runs.
         #[serde(default, skip_serializing_if = "is_default")]
@@ -32,9 +32,9 @@ pub enum Command {
     },
     /// Goes on with a turn that an earlier process left open.
     Continue,
-    /// Stops something.
+    /// Stops the turn, a waiting prompt, or both.
     Cancel {
-        /// What.
+        /// What is stopped.
         #[serde(default)]
         target: CancelTarget,
     },
@@ -42,7 +42,7 @@ pub enum Command {
     Answer {
         /// The approval's id.
         approval: String,
-        /// The answer.
+        /// The answer, which must fit the question.
         #[serde(flatten)]
         outcome: Outcome,
     },
@@ -123,7 +123,7 @@ pub struct RevertSelection {
 pub enum Reply {
     /// The prompt is recorded.
     Prompted {
-        /// Its id.
+        /// The prompt's id, by which it can be withdrawn and followed.
         prompt: String,
         /// It waits: for the next request, or for the end of the turn.
         waits: bool,
@@ -137,9 +137,9 @@ pub enum Reply {
         /// The files, with what they held and hold.
         files: Vec<RevertedFile>,
     },
-    /// Rules are kept.
+    /// Rules are kept for every session.
     Saved {
-        /// Where.
+        /// Where they are kept, in words a person understands.
         place: String,
     },
     /// It was not done, and nothing was changed.
@@ -154,9 +154,9 @@ pub enum Refusal {
     /// Another answer was first.
     #[error("{by} has answered already")]
     Late {
-        /// What it was.
+        /// The answer that counts.
         outcome: Outcome,
-        /// Whose.
+        /// Who gave it.
         by: String,
     },
     /// No such question, prompt, turn or message.
@@ -168,16 +168,16 @@ pub enum Refusal {
     /// The answer is none to this question.
     #[error("this answer does not fit the question: {why}")]
     DoesNotFit {
-        /// Why not.
+        /// Why it does not fit, in words.
         why: String,
     },
     /// A turn is under way.
     #[error("a turn is under way")]
     Busy,
-    /// Nothing to do.
+    /// There is nothing it could act on.
     #[error("{why}")]
     Nothing {
-        /// Why.
+        /// Why not, in words.
         why: String,
     },
     /// Files are in the way.
@@ -202,7 +202,7 @@ pub enum Refusal {
 /// A file that is not as it was left.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileConflict {
-    /// The file.
+    /// The file that is in the way.
     pub path: PathBuf,
     /// What is the matter, said of the file.
     pub obstacle: String,
@@ -262,7 +262,7 @@ mod tests {
             assert_eq!(serde_json::from_str::<Request>(&text).unwrap(), request, "{text}");
         }
         let late = Refusal::Late { outcome: Outcome::ProceedOnce, by: "bob".to_owned() };
-        for reply in [Reply::Done, Reply::Refused(late), Reply::Refused(Refusal::Busy)] {
+        for reply in [Reply::Done, Reply::Refused(late), Reply::Refused(Refusal::Ended)] {
             let text = serde_json::to_string(&reply).unwrap();
             assert_eq!(serde_json::from_str::<Reply>(&text).unwrap(), reply, "{text}");
         }

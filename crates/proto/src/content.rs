@@ -17,7 +17,7 @@ pub enum Role {
     #[default]
     #[serde(alias = "function", alias = "tool")]
     User,
-    /// The model.
+    /// The model, any model.
     #[serde(alias = "assistant")]
     Model,
 }
@@ -75,7 +75,7 @@ pub struct Content {
     /// The model that made it; only on model contents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<Arc<Origin>>,
-    /// Unknown fields.
+    /// Fields this version does not know, kept as they came.
     #[serde(flatten, skip_serializing_if = "Extra::is_empty")]
     pub extra: Extra,
 }
@@ -136,20 +136,20 @@ impl Content {
 /// (`text`, `inlineData`, `functionCall`, …), beside `thought`, `thoughtSignature` and unknown fields.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Part {
-    /// What it holds.
+    /// What it holds: exactly one thing.
     pub kind: PartKind,
     /// The model's thinking rather than its answer.
     pub thought: bool,
     /// Opaque proof of thinking; may sit on any kind of part and goes back exactly, to its origin only.
     pub thought_signature: Option<String>,
-    /// Unknown fields.
+    /// Fields this version does not know, kept as they came.
     pub extra: Extra,
 }
 
 /// What a part holds.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum PartKind {
-    /// Words.
+    /// Words, visible unless the part is a thought.
     Text(String),
     /// Media carried in the message (`inlineData`).
     InlineData(Box<Blob>),
@@ -157,7 +157,7 @@ pub enum PartKind {
     FileData(Box<FileData>),
     /// The model asks for a tool.
     FunctionCall(Box<FunctionCall>),
-    /// A tool's answer.
+    /// A tool's answer to a call.
     FunctionResponse(Box<FunctionResponse>),
     /// A block that only its origin understands (redacted thinking, an encrypted reasoning item, a
     /// server-side tool's block). Sent back unchanged to its origin, left out for everybody else.
@@ -178,7 +178,7 @@ impl Part {
         Self::new(PartKind::Text(text.into()))
     }
 
-    /// A thought.
+    /// A part with a thought, which is not shown as an answer.
     pub fn thought(text: impl Into<String>) -> Self {
         Self { thought: true, ..Self::text(text) }
     }
@@ -192,12 +192,12 @@ impl Part {
         })))
     }
 
-    /// A call.
+    /// A part with a call of a tool.
     pub fn function_call(call: FunctionCall) -> Self {
         Self::new(PartKind::FunctionCall(Box::new(call)))
     }
 
-    /// A tool's answer.
+    /// A part with a tool's answer to a call.
     pub fn function_response(response: FunctionResponse) -> Self {
         Self::new(PartKind::FunctionResponse(Box::new(response)))
     }
@@ -221,7 +221,7 @@ impl Part {
         }
     }
 
-    /// The call.
+    /// The call, where the part is one.
     pub fn as_function_call(&self) -> Option<&FunctionCall> {
         match &self.kind {
             PartKind::FunctionCall(call) => Some(call),
@@ -245,7 +245,7 @@ pub struct Blob {
     /// Its media type.
     #[serde(default)]
     pub mime_type: String,
-    /// Base64.
+    /// The bytes, in Base64.
     #[serde(default)]
     pub data: String,
     /// Unknown fields (`displayName`, …).
@@ -260,10 +260,10 @@ pub struct FileData {
     /// Its media type, when known.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub mime_type: String,
-    /// Where it is.
+    /// The address of the medium.
     #[serde(default)]
     pub file_uri: String,
-    /// Unknown fields.
+    /// Fields this version does not know, kept as they came.
     #[serde(flatten, skip_serializing_if = "Extra::is_empty")]
     pub extra: Extra,
 }
@@ -275,7 +275,7 @@ pub struct FunctionCall {
     /// Names the call; the response carries the same id. Decoders make one up when the server gives none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// The tool.
+    /// The name of the tool that is called.
     #[serde(default)]
     pub name: String,
     /// The arguments; empty when [`FunctionCall::invalid`] is set.
@@ -284,7 +284,7 @@ pub struct FunctionCall {
     /// Set when the arguments were cut or malformed: such a call is never run.
     #[serde(default, rename = "invalidArgs", skip_serializing_if = "Option::is_none")]
     pub invalid: Option<Box<InvalidArgs>>,
-    /// Unknown fields.
+    /// Fields this version does not know, kept as they came.
     #[serde(flatten, skip_serializing_if = "Extra::is_empty")]
     pub extra: Extra,
 }
@@ -326,14 +326,14 @@ pub struct InvalidArgs {
     pub reason: String,
 }
 
-/// A tool's answer.
+/// A tool's answer to one call.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FunctionResponse {
     /// The call it answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// The tool.
+    /// The name of the tool that answers.
     #[serde(default)]
     pub name: String,
     /// `output`, `error`, or whatever the tool said. A bare value is taken as `output`.
@@ -342,7 +342,7 @@ pub struct FunctionResponse {
     /// Media that belongs to the answer.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<Part>,
-    /// Unknown fields.
+    /// Fields this version does not know, kept as they came.
     #[serde(flatten, skip_serializing_if = "Extra::is_empty")]
     pub extra: Extra,
 }

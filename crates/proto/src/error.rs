@@ -136,7 +136,7 @@ pub struct LlmError {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ErrorDetail {
-    /// HTTP status.
+    /// The HTTP status, where there was an answer at all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<u16>,
     /// The server's code or status word (`insufficient_quota`, `RESOURCE_EXHAUSTED`, …).

@@ -29,7 +29,7 @@ pub struct ModelSwitch {
     pub from: String,
     /// `provider/model` that goes on.
     pub to: String,
-    /// Why.
+    /// Why the first one gave up, in words.
     pub reason: String,
 }
 
@@ -43,7 +43,7 @@ pub struct RetryNotice {
     /// The wait before the next one.
     #[serde(rename = "delay_ms", with = "milliseconds")]
     pub delay: Duration,
-    /// What went wrong.
+    /// What ended the attempt.
     pub error: LlmError,
     /// True when the failed attempt had already shown something.
     pub withdraws: bool,
@@ -77,20 +77,20 @@ pub enum Assistant {
 #[serde(tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum TurnEvent {
-    /// Visible text.
+    /// Visible text of the model.
     #[serde(rename = "message")]
     Content {
         /// Always the assistant.
         role: Assistant,
-        /// The text.
+        /// The piece of text, or all of it.
         content: String,
         /// True for a piece that follows those before; false for all the text of this step, which replaces
-        /// what was told of it.
+        /// what was shown of it.
         delta: bool,
     },
-    /// Thinking.
+    /// What the model thinks, where its provider shows it.
     Thought {
-        /// What it thinks.
+        /// The piece of thinking, or all of it.
         content: String,
         /// What it thinks about, once that is known: the bold words a thought begins with.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -101,19 +101,19 @@ pub enum TurnEvent {
     /// The model asks for a tool.
     #[serde(rename = "tool_use")]
     ToolCallRequest {
-        /// The tool.
+        /// The tool's name.
         #[serde(rename = "tool_name")]
         name: String,
-        /// The call.
+        /// The call's id.
         #[serde(rename = "tool_id")]
         call: String,
-        /// Its arguments.
+        /// The arguments as the model gave them.
         parameters: Args,
     },
     /// A call waits for a person.
     #[serde(rename = "tool_confirmation")]
     ToolCallConfirmation {
-        /// The call.
+        /// The call's id.
         #[serde(rename = "tool_id")]
         call: String,
         /// The question's id.
@@ -126,18 +126,18 @@ pub enum TurnEvent {
     ToolCallAnswered {
         /// The question's id.
         approval: String,
-        /// The answer.
+        /// The answer that counts.
         answer: Outcome,
-        /// Whose.
+        /// Who gave it.
         by: String,
     },
     /// A running tool shows something.
     #[serde(rename = "tool_output")]
     ToolCallLive {
-        /// The call.
+        /// The call's id.
         #[serde(rename = "tool_id")]
         call: String,
-        /// What.
+        /// The new piece of its output.
         content: String,
         /// Always true: it follows what was shown before.
         delta: bool,
@@ -153,11 +153,11 @@ pub enum TurnEvent {
     },
     /// Somebody's words join the running turn.
     PromptJoined {
-        /// The prompt's id.
+        /// The prompt's id, as its sender got it.
         prompt: String,
-        /// Who said it.
+        /// Who said it; `charla` for the session itself.
         by: String,
-        /// The words.
+        /// What was said, as text.
         content: String,
     },
     /// The model is about to be asked for a summary of the older part.
@@ -172,7 +172,7 @@ pub enum TurnEvent {
     ModelSwitched(ModelSwitch),
     /// Something a person should know that ends nothing.
     Notice {
-        /// In words.
+        /// What there is to know, in words.
         message: String,
     },
     /// The answer is complete.
@@ -189,9 +189,9 @@ pub enum TurnEvent {
     UserCancelled,
     /// The turn ended by itself: a limit, a filter, a form that was not met, or a model that went in circles.
     Stopped {
-        /// Which.
+        /// Which of these it was.
         end: TurnEnd,
-        /// In words.
+        /// What exactly happened, in words.
         detail: String,
     },
     /// Every attempt gave an empty, cut or malformed answer.
@@ -201,26 +201,26 @@ pub enum TurnEvent {
     },
     /// The conversation does not fit the window.
     ContextOverflow {
-        /// The failure.
+        /// What was too long, and what would help.
         error: LlmError,
     },
     /// Any other failure.
     Error {
-        /// The failure.
+        /// What happened, and what would help.
         error: LlmError,
     },
 }
 
-/// A call's response, as front ends are told it.
+/// A call's response, as front ends get it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ToolResult {
-    /// The call.
+    /// The call's id.
     #[serde(rename = "tool_id")]
     pub call: String,
-    /// The tool.
+    /// The tool's name.
     #[serde(rename = "tool_name")]
     pub name: String,
-    /// A final status.
+    /// Success, error or cancelled.
     pub status: CallStatus,
     /// What the model is told.
     pub output: String,
@@ -238,10 +238,10 @@ pub struct ToolResult {
 /// Why a call has no result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ToolFailure {
-    /// The kind.
+    /// The kind, for programs to act on.
     #[serde(rename = "type")]
     pub kind: ToolErrorKind,
-    /// In words.
+    /// What the model is told about it.
     pub message: String,
 }
 
@@ -281,15 +281,15 @@ impl TurnEvent {
     }
 }
 
-/// Something a subscriber of a session is told. Records are never lost; events may be.
+/// Something a subscriber of a session gets. Records are never lost; events may be.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", content = "data", rename_all = "snake_case")]
 pub enum SessionEvent {
-    /// A durable fact.
+    /// A durable fact, in the journal already.
     Record(Arc<Record>),
-    /// Something passing: it is not told again.
+    /// Something transient: it is not sent again.
     Turn(TurnEvent),
-    /// This subscriber was too slow: passing events are lost.
+    /// This subscriber was too slow: transient events are lost.
     Missed,
     /// The journal cannot be written: the session takes nothing more.
     Broken(String),
@@ -301,20 +301,20 @@ pub enum SessionEvent {
 pub enum CompressionTrigger {
     /// Nobody: the window fills up.
     Auto,
-    /// The user.
+    /// Somebody asked for it.
     Manual,
 }
 
 /// A compression that is about to be tried: the last moment at which the conversation is whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PreCompress {
-    /// Who wanted it.
+    /// Whether somebody asked for it.
     pub trigger: CompressionTrigger,
     /// Tokens the next request would have.
     pub tokens: u64,
     /// The model's window, where it is known.
     pub window: Option<u32>,
-    /// How many messages are going to be told in short.
+    /// How many messages the summary would stand for.
     pub older: usize,
     /// How many stay as they are.
     pub kept: usize,
@@ -324,7 +324,7 @@ pub struct PreCompress {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CompressionStatus {
-    /// The older part is told in short from now on.
+    /// A summary stands for the older part from now on.
     Compressed,
     /// There was nothing to compress.
     NotNeeded,
@@ -347,13 +347,13 @@ pub enum CompressionStatus {
 /// What came of a compression, with the tokens before and after.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CompressionReport {
-    /// What.
+    /// What came of it.
     pub status: CompressionStatus,
-    /// Tokens before.
+    /// Tokens the next request would have had.
     pub before: u64,
     /// Tokens after; the same where nothing changed.
     pub after: u64,
-    /// Who wanted it.
+    /// Whether somebody asked for it.
     pub trigger: CompressionTrigger,
     /// Messages the next request has.
     pub messages: usize,
@@ -378,7 +378,7 @@ pub enum TurnEnd {
     Cancelled,
     /// An error ended it.
     Error,
-    /// The process died in the middle; told by the next one.
+    /// The turn belongs to another session, or, in version 1, its process died.
     Interrupted,
     /// As many tool steps as allowed.
     StepLimit,

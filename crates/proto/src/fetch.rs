@@ -13,10 +13,10 @@ pub trait Fetch: fmt::Debug + Send + Sync {
     fn fetch<'a>(&'a self, request: FetchRequest<'a>) -> BoxFuture<'a, Result<FetchAnswer, LlmError>>;
 }
 
-/// What is asked.
+/// A plain HTTP request.
 #[derive(Clone, Copy)]
 pub struct FetchRequest<'a> {
-    /// The address.
+    /// The whole address, with its scheme.
     pub url: &'a str,
     /// Sent as a bearer token.
     pub key: Option<&'a str>,

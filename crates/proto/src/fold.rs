@@ -47,7 +47,7 @@ pub struct Conversation {
 /// The turns of a session so far.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PastTurns {
-    /// Turns begun.
+    /// How many turns have begun and were not rewound.
     pub count: u64,
     /// How the last finished one ended.
     pub last_end: Option<TurnEnd>,
@@ -58,7 +58,7 @@ pub struct PastTurns {
 /// A turn under way.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct OpenTurn {
-    /// Its number.
+    /// Its number, from 1.
     pub turn: u64,
     /// The calls of the model's last content, in order; empty while the model speaks.
     pub calls: Vec<OpenCall>,
@@ -75,7 +75,7 @@ pub struct OpenTurn {
 pub struct OpenCall {
     /// The call, with its id and the arguments that hold now.
     pub call: FunctionCall,
-    /// Where it stands.
+    /// How far it has come, as far as the records know.
     pub status: CallStatus,
     /// The question it waits for, or waited for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -91,7 +91,7 @@ pub struct OpenCall {
 /// A question put to a person.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OpenApproval {
-    /// The question.
+    /// What the person is shown.
     pub asked: Arc<CallAsked>,
     /// The first answer, and whose.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -101,13 +101,13 @@ pub struct OpenApproval {
 /// A prompt that waits.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct QueuedPrompt {
-    /// Its id.
+    /// The id its sender got.
     pub id: String,
     /// What will be said.
     pub content: Arc<Content>,
     /// What it waits for.
     pub delivery: Delivery,
-    /// Who says it.
+    /// Who will have said it.
     pub by: String,
 }
 
@@ -117,17 +117,17 @@ pub struct QueuedPrompt {
 pub enum Grant {
     /// The rules the question has shown, as TOML.
     Rules {
-        /// The rules.
+        /// The rules, as TOML.
         rules: String,
     },
     /// A tool, where nothing but its own rule asks.
     Tool {
-        /// The tool.
+        /// The tool's name.
         tool: String,
     },
     /// All tools of an MCP server.
     Server {
-        /// The server.
+        /// The server's name.
         server: String,
     },
 }

@@ -11,7 +11,7 @@ use crate::{FileChange, Part};
 /// What came of a call: content for the model, display for the person.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ToolOutput {
-    /// For the model.
+    /// What the model gets, in parts.
     pub content: Vec<Part>,
     /// For the person; the content's text when absent.
     pub display: Option<Display>,
@@ -128,33 +128,33 @@ impl fmt::Display for ToolErrorKind {
 #[serde(tag = "type", rename_all = "snake_case", remote = "Self")]
 #[non_exhaustive]
 pub enum Display {
-    /// Words.
+    /// Plain words.
     Text {
-        /// The words.
+        /// The words, possibly of many lines.
         text: String,
     },
     /// A file was changed.
     Diff {
-        /// The file.
+        /// The file that was changed.
         path: PathBuf,
         /// The change as a unified diff.
         diff: String,
     },
-    /// A list of steps.
+    /// A list of steps, with how far each has come.
     Todos {
         /// The steps, in their order.
         items: Vec<Todo>,
     },
     /// Rows under column heads.
     Table {
-        /// The heads.
+        /// The heads of the columns.
         columns: Vec<String>,
         /// As many cells each as there are columns.
         rows: Vec<Vec<String>>,
     },
     /// A file, or a part of it.
     File {
-        /// The file.
+        /// The file to show.
         path: PathBuf,
         /// Which lines of it; all, or none where it has no lines, when absent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -168,9 +168,9 @@ pub enum Display {
 /// Some lines of a file, counted from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileLines {
-    /// The first.
+    /// The first of them.
     pub first: usize,
-    /// The last.
+    /// The last of them, included.
     pub last: usize,
     /// How many the file has.
     pub total: usize,
@@ -189,13 +189,13 @@ pub struct Todo {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TodoStatus {
-    /// Not begun.
+    /// It is not begun.
     Pending,
-    /// Under way.
+    /// It is being worked on.
     InProgress,
-    /// Done.
+    /// It is done.
     Completed,
-    /// Given up.
+    /// It was given up.
     Cancelled,
     /// It cannot go on for now.
     Blocked,
@@ -214,7 +214,7 @@ impl TodoStatus {
 }
 
 impl Display {
-    /// Words.
+    /// A display of plain words.
     pub fn text(text: impl Into<String>) -> Self {
         Display::Text { text: text.into() }
     }

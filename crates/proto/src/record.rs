@@ -27,7 +27,7 @@ pub struct Record {
     pub seq: u64,
     /// When, in milliseconds since 1970.
     pub at: u64,
-    /// What happened.
+    /// What happened, by kind.
     pub fact: Fact,
     /// The line it was read from, where that says more than this version understands: it is written again as it
     /// was, with this record's `seq` and `at`.
@@ -35,7 +35,7 @@ pub struct Record {
 }
 
 impl Record {
-    /// A new record.
+    /// A record of this fact.
     pub fn new(seq: u64, at: u64, fact: Fact) -> Self {
         Self { seq, at, fact, original: None }
     }
@@ -108,21 +108,21 @@ pub struct SessionStarted {
 /// See [`Fact::PromptQueued`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PromptQueued {
-    /// The prompt's id.
+    /// The id its sender got.
     pub prompt: String,
     /// What will be said.
     pub content: Arc<Content>,
     /// What it waits for.
     #[serde(default)]
     pub delivery: Delivery,
-    /// Who says it.
+    /// Who will have said it.
     pub by: String,
 }
 
 /// See [`Fact::PromptWithdrawn`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PromptWithdrawn {
-    /// The prompt's id.
+    /// The id of the prompt that no longer waits.
     pub prompt: String,
     /// Who took it back.
     pub by: String,
@@ -133,11 +133,11 @@ pub struct PromptWithdrawn {
 pub struct PromptJoined {
     /// The turn it joins.
     pub turn: u64,
-    /// The prompt's id.
+    /// The id its sender got, or one of the session's own.
     pub prompt: String,
-    /// What is said.
+    /// What is said, as part of the turn.
     pub content: Arc<Content>,
-    /// Who says it.
+    /// Who says it; `charla` for the session itself.
     pub by: String,
 }
 
@@ -159,14 +159,14 @@ pub struct TurnStarted {
 /// See [`Fact::ModelContent`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ModelContent {
-    /// The turn.
+    /// The turn it was said in.
     pub turn: u64,
     /// What it said, with its origin.
     pub content: Arc<Content>,
-    /// Why it stopped.
+    /// Why the model stopped; absent when it was stopped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finish: Option<FinishReason>,
-    /// What it cost.
+    /// Tokens of the request and the answer, as the provider counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<UsageMetadata>,
     /// Sources it names.
@@ -177,9 +177,9 @@ pub struct ModelContent {
 /// See [`Fact::CallAsked`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CallAsked {
-    /// The turn.
+    /// The turn of the call.
     pub turn: u64,
-    /// The call.
+    /// The call's id.
     pub call: String,
     /// The approval's id, unique across sessions.
     pub approval: String,
@@ -190,11 +190,11 @@ pub struct CallAsked {
 /// See [`Fact::ApprovalAnswered`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ApprovalAnswered {
-    /// The approval.
+    /// The question's id.
     pub approval: String,
-    /// The answer.
+    /// The answer, which allows or refuses the call.
     pub outcome: Outcome,
-    /// Who answered.
+    /// Who answered; `nobody` when nobody was there.
     pub by: String,
     /// The arguments the call has from now on, where the answer changed them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -204,9 +204,9 @@ pub struct ApprovalAnswered {
 /// See [`Fact::CallStarted`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CallStarted {
-    /// The turn.
+    /// The turn of the call.
     pub turn: u64,
-    /// The call.
+    /// The call's id.
     pub call: String,
     /// The rule that allowed it, where nobody was asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -216,9 +216,9 @@ pub struct CallStarted {
 /// See [`Fact::CallEnded`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CallEnded {
-    /// The turn.
+    /// The turn of the call.
     pub turn: u64,
-    /// The call.
+    /// The call's id.
     pub call: String,
     /// How: a final status.
     pub status: CallStatus,
@@ -242,7 +242,7 @@ pub struct CallEnded {
 /// store beside the journal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileChange {
-    /// The file.
+    /// The file's path.
     pub path: PathBuf,
     /// Hash of the bytes before; absent when there was no file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -255,7 +255,7 @@ pub struct FileChange {
 /// See [`Fact::TurnResumed`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TurnResumed {
-    /// The turn.
+    /// The turn that goes on.
     pub turn: u64,
     /// Somebody is there to be asked.
     pub somebody: bool,
@@ -264,9 +264,9 @@ pub struct TurnResumed {
 /// See [`Fact::TurnEnded`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TurnEnded {
-    /// The turn.
+    /// The turn that is over.
     pub turn: u64,
-    /// How.
+    /// How it ended, for every front end the same.
     pub end: TurnEnd,
     /// In words, where there is more to say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -302,7 +302,7 @@ pub struct Compressed {
     /// The record of the first content that stays as it is.
     pub kept_from: u64,
     /// The prompt of the turn under way, with its record: it stays, too, when even the first steps of its turn
-    /// are told in short.
+    /// are summarized.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt: Option<(u64, Arc<Content>)>,
     /// Tokens before and after, counted the same way.
@@ -315,7 +315,7 @@ pub struct Compressed {
 /// See [`Fact::CompressionFailed`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CompressionFailed {
-    /// Why.
+    /// What went wrong with it.
     pub status: CompressionStatus,
     /// Tokens of the conversation then.
     pub tokens: u64,
@@ -337,7 +337,7 @@ pub struct Restored {
 /// See [`Fact::OutputsCut`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OutputsCut {
-    /// The calls.
+    /// The ids of the calls whose results are cut.
     pub calls: Vec<String>,
     /// How many characters are kept of each.
     pub kept: usize,

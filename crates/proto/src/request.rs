@@ -107,7 +107,7 @@ pub struct NativeTool {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FunctionDeclaration {
-    /// Its name.
+    /// The name the model calls it by.
     pub name: String,
     /// What it does, for the model.
     #[serde(default)]
@@ -115,7 +115,7 @@ pub struct FunctionDeclaration {
     /// JSON Schema of the arguments; null means none.
     #[serde(default, alias = "parameters", skip_serializing_if = "Value::is_null")]
     pub parameters_json_schema: Value,
-    /// Unknown fields.
+    /// Fields this version does not know, kept as they came.
     #[serde(flatten, skip_serializing_if = "Extra::is_empty")]
     pub extra: Extra,
 }
@@ -145,7 +145,7 @@ pub struct FunctionCallingConfig {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum FunctionCallingMode {
-    /// It decides.
+    /// The model decides whether it calls.
     #[default]
     Auto,
     /// It must call one.
@@ -176,13 +176,13 @@ pub enum ThinkingLevel {
     /// As little as the model can.
     #[serde(alias = "MINIMAL", alias = "none")]
     Minimal,
-    /// A little.
+    /// Little: quick and cheap.
     #[serde(alias = "LOW")]
     Low,
-    /// The middle.
+    /// Between low and high.
     #[serde(alias = "MEDIUM")]
     Medium,
-    /// Much.
+    /// Much: slow and thorough.
     #[serde(alias = "HIGH", alias = "xhigh", alias = "max")]
     High,
 }
@@ -193,7 +193,7 @@ pub enum ThinkingLevel {
 pub struct EmbedRequest {
     /// The embedding model.
     pub model: String,
-    /// The texts.
+    /// The texts, one vector each.
     pub texts: Vec<String>,
     /// Wanted vector length, where the model can cut it.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -25,7 +25,7 @@ pub struct GenerateResponse {
     /// Set when the prompt itself was refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt_feedback: Option<PromptFeedback>,
-    /// Unknown fields.
+    /// Fields this version does not know, kept as they came.
     #[serde(flatten, skip_serializing_if = "Extra::is_empty")]
     pub extra: Extra,
 }
@@ -59,7 +59,7 @@ pub struct Candidate {
     /// Its place among several.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub index: u32,
-    /// What was said.
+    /// What was said, as far as this chunk has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<Content>,
     /// Why it ended, in our words.
@@ -90,10 +90,10 @@ pub struct Citation {
     /// Its title, or the cited text when it has no title.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// Its address.
+    /// The source's address.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uri: Option<String>,
-    /// Unknown fields.
+    /// Fields this version does not know, kept as they came.
     #[serde(flatten, skip_serializing_if = "Extra::is_empty")]
     pub extra: Extra,
 }
@@ -178,7 +178,7 @@ pub struct UsageMetadata {
     /// Visible output tokens, thoughts excluded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub candidates_token_count: Option<u64>,
-    /// Thinking tokens.
+    /// Tokens spent on thinking.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thoughts_token_count: Option<u64>,
     /// Of the input: read from a cache.
@@ -240,7 +240,7 @@ pub struct PromptFeedback {
     /// The server's explanation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub block_reason_message: Option<String>,
-    /// Unknown fields.
+    /// Fields this version does not know, kept as they came.
     #[serde(flatten, skip_serializing_if = "Extra::is_empty")]
     pub extra: Extra,
 }
@@ -249,7 +249,7 @@ pub struct PromptFeedback {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TokenCount {
-    /// The count.
+    /// Tokens of the whole request.
     pub total_tokens: u64,
     /// False when it is our own estimate rather than the provider's count.
     pub exact: bool,
@@ -259,7 +259,7 @@ pub struct TokenCount {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct EmbedResponse {
-    /// The vectors.
+    /// One vector for each text, in their order.
     pub embeddings: Vec<Vec<f32>>,
     /// Tokens used, where the server tells.
     #[serde(default, skip_serializing_if = "Option::is_none")]

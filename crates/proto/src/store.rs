@@ -131,7 +131,7 @@ pub enum JournalError {
 pub struct Skipped {
     /// The line, from 1.
     pub line: usize,
-    /// Why.
+    /// What is wrong with the line.
     pub reason: String,
 }
 
@@ -147,7 +147,7 @@ pub struct SessionList {
 /// One session, briefly.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SessionSummary {
-    /// Its id.
+    /// The session's id.
     pub session: String,
     /// When it was written to last; in JSON in milliseconds since 1970.
     #[serde(serialize_with = "to_millis", deserialize_with = "from_millis")]

@@ -78,7 +78,7 @@ pub struct RunContext {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Plan {
-    /// The tool.
+    /// The tool's name.
     pub tool: String,
     /// The arguments it was called with; rules may look at them.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
@@ -99,12 +99,12 @@ pub struct Plan {
 pub enum Effect {
     /// Reads a path.
     Read {
-        /// The path.
+        /// The file or folder.
         path: PathBuf,
     },
     /// Writes or removes a path.
     Write {
-        /// The path.
+        /// The file or folder.
         path: PathBuf,
     },
     /// Runs one simple command. A command line is as many of these as it would run, wherever they hide.
@@ -121,26 +121,26 @@ pub enum Effect {
     },
     /// Sets a variable that commands may see.
     Env {
-        /// The variable.
+        /// The variable's name.
         name: String,
-        /// Its new value.
+        /// The value it would get.
         value: Word,
     },
     /// Does something that could not be told from the text. Never allowed by a rule about commands.
     Unclear {
         /// The part that is not understood, as it was written.
         what: String,
-        /// Why not.
+        /// Why it is not understood.
         reason: String,
     },
     /// Talks to a host.
     Net {
-        /// The host.
+        /// Its name or address.
         host: String,
     },
     /// Calls a tool of an MCP server.
     Mcp {
-        /// The server.
+        /// The server's name in the settings.
         server: String,
         /// The server's tool.
         tool: String,
@@ -178,7 +178,7 @@ impl Word {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WordKind {
-    /// All of it.
+    /// All of the word: it stands for itself.
     #[default]
     Literal,
     /// It is a file name pattern: any number of existing paths that match it.
@@ -207,11 +207,11 @@ pub enum Preview {
     None,
     /// A change of a file.
     Diff {
-        /// The file.
+        /// The file that would change.
         path: PathBuf,
         /// Its text now; absent when it does not exist.
         before: Option<String>,
-        /// Its text after.
+        /// Its text afterwards.
         after: String,
         /// The change as a unified diff.
         diff: String,
@@ -223,14 +223,14 @@ pub enum Preview {
         /// Where it would run.
         cwd: PathBuf,
     },
-    /// Words.
+    /// Something to read.
     Text {
-        /// The words.
+        /// The words a person is shown.
         text: String,
     },
     /// Questions to the person: the call does nothing else, and no rule can answer in the person's place.
     Questions {
-        /// The questions.
+        /// The questions, in their order.
         questions: Vec<Question>,
     },
 }
@@ -273,9 +273,9 @@ pub enum QuestionKind {
 /// An answer that can be chosen.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QuestionOption {
-    /// The answer.
+    /// The words that are the answer.
     pub label: String,
-    /// What it means.
+    /// What choosing it means.
     #[serde(default)]
     pub description: String,
 }
@@ -286,7 +286,7 @@ pub struct QuestionOption {
 pub enum Lane {
     /// Beside other shared calls.
     Shared,
-    /// Alone.
+    /// Alone: nothing else runs meanwhile.
     #[default]
     Exclusive,
 }

@@ -12,7 +12,7 @@ use crate::{ApprovalMode, CallAsked, CallStatus, Content, OpenCall, QueuedPrompt
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionSnapshot {
-    /// The last record.
+    /// The last record it includes.
     pub seq: u64,
     /// The session's id.
     pub session: String,
@@ -21,7 +21,7 @@ pub struct SessionSnapshot {
     /// What is set: model and mode.
     #[serde(flatten)]
     pub choices: Choices,
-    /// What it does.
+    /// What the session is doing.
     pub phase: Phase,
     /// The conversation, oldest first; what a summary stands for may be missing.
     pub contents: Vec<Said>,
@@ -51,9 +51,9 @@ pub struct Choices {
 /// A content with the record it came with.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Said {
-    /// The record.
+    /// The number of that record.
     pub seq: u64,
-    /// The content.
+    /// What was said.
     pub content: Arc<Content>,
 }
 
@@ -77,10 +77,10 @@ pub enum Phase {
 /// What the step under way has shown so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunningStep {
-    /// Visible text.
+    /// The visible text.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub text: String,
-    /// Thoughts.
+    /// The model's thoughts.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub thoughts: String,
     /// Where each call of the step stands, by call: finer than the records tell.

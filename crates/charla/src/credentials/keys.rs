@@ -24,7 +24,7 @@ const COMMAND_LIMIT: Duration = Duration::from_secs(10);
 
 /// A key and where it was found.
 #[derive(Clone, Debug)]
-pub struct Found {
+pub struct FoundKey {
     /// The key.
     pub key: SecretString,
     /// Where it was, in words.
@@ -70,7 +70,7 @@ impl<'a> Keys<'a> {
         provider: &str,
         source: Option<&KeySource>,
         variables: &[&str],
-    ) -> Result<Option<Found>, Failure> {
+    ) -> Result<Option<FoundKey>, Failure> {
         match source {
             Some(KeySource::Env(name)) => {
                 return self.variable(name).map(Some).ok_or_else(|| {
@@ -100,15 +100,15 @@ impl<'a> Keys<'a> {
             || matches!(self.kept(provider), Ok(Some(_)) | Err(_))
     }
 
-    fn variable(&self, name: &str) -> Option<Found> {
+    fn variable(&self, name: &str) -> Option<FoundKey> {
         let key = self.environment.variable(name)?;
-        Some(Found { key: key.to_owned().into(), place: KeyPlace::Variable(name.to_owned()) })
+        Some(FoundKey { key: key.to_owned().into(), place: KeyPlace::Variable(name.to_owned()) })
     }
 
-    fn kept(&self, provider: &str) -> Result<Option<Found>, Failure> {
+    fn kept(&self, provider: &str) -> Result<Option<FoundKey>, Failure> {
         let Some(ring) = self.ring() else { return Ok(None) };
         let found = ring.read()?.remove(provider);
-        Ok(found.map(|key| Found { key: key.into(), place: KeyPlace::File(ring.path) }))
+        Ok(found.map(|key| FoundKey { key: key.into(), place: KeyPlace::File(ring.path) }))
     }
 
     /// The file of kept keys.
@@ -195,7 +195,7 @@ fn refuse_if_others_read(_: &Path, _: &std::fs::File) -> Result<(), Failure> {
     Ok(())
 }
 
-fn read_key_file(provider: &str, path: &Path) -> Result<Found, Failure> {
+fn read_key_file(provider: &str, path: &Path) -> Result<FoundKey, Failure> {
     let no_key = |reason: &str| {
         Failure::auth(format!("no key for {provider}: {} {reason}", path.display()))
             .with_hint(format!("`providers.{provider}.apiKey` names this file"))
@@ -203,12 +203,12 @@ fn read_key_file(provider: &str, path: &Path) -> Result<Found, Failure> {
     let text = read_private(path)?.ok_or_else(|| no_key("does not exist"))?;
     match text.trim() {
         "" => Err(no_key("is empty")),
-        key => Ok(Found { key: key.to_owned().into(), place: KeyPlace::File(path.to_owned()) }),
+        key => Ok(FoundKey { key: key.to_owned().into(), place: KeyPlace::File(path.to_owned()) }),
     }
 }
 
 /// Runs a key command. It gets no input and its own error output is quoted only by its first line.
-fn run_command(provider: &str, command: &str, environment: &Environment) -> Result<Found, Failure> {
+fn run_command(provider: &str, command: &str, environment: &Environment) -> Result<FoundKey, Failure> {
     let fail = |reason: String| {
         Failure::auth(format!("no key for {provider}: the key command {reason}"))
             .with_hint(format!("run by hand what `providers.{provider}.apiKey.command` says"))
@@ -246,7 +246,7 @@ fn run_command(provider: &str, command: &str, environment: &Environment) -> Resu
     match received(out).trim() {
         "" => Err(fail("printed nothing".into())),
         key if key.contains(char::is_whitespace) => Err(fail("printed more than one word".into())),
-        key => Ok(Found { key: key.to_owned().into(), place: KeyPlace::Command }),
+        key => Ok(FoundKey { key: key.to_owned().into(), place: KeyPlace::Command }),
     }
 }
 

@@ -3,4 +3,4 @@
 pub mod google;
 pub mod keys;
 
-pub use keys::{Found, KeyPlace, KeyRing, Keys};
+pub use keys::{FoundKey, KeyPlace, KeyRing, Keys};

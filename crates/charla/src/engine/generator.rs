@@ -13,7 +13,7 @@ use charla_providers::endpoint::{Endpoint, ModelRow, Target};
 use charla_providers::{Client, Credential, Generator};
 use futures_util::Stream;
 
-use super::plain::Speech;
+use super::plain::Vocabulary;
 use super::repetition::Said;
 
 /// The built-in model repeats itself when it is allowed to go on.
@@ -59,14 +59,14 @@ impl EngineGenerator {
 
     /// The smallest model answers best when it is spoken to plainly, nothing is left to chance and it is
     /// stopped in time.
-    fn in_its_words(&self, request: &GenerateRequest) -> (GenerateRequest, Option<Speech>) {
+    fn in_its_words(&self, request: &GenerateRequest) -> (GenerateRequest, Option<Vocabulary>) {
         if self.engine.options().model != Model::BuiltIn {
             return (request.clone(), None);
         }
-        let (mut request, speech) = Speech::of(request);
+        let (mut request, vocabulary) = Vocabulary::of(request);
         request.temperature = request.temperature.or(Some(0.0));
         request.max_output_tokens = request.max_output_tokens.or(Some(BUILT_IN_OUTPUT));
-        (request, Some(speech))
+        (request, Some(vocabulary))
     }
 }
 
@@ -77,10 +77,10 @@ impl ContentGenerator for EngineGenerator {
     ) -> BoxFuture<'a, Result<GenerateResponse, LlmError>> {
         Box::pin(async move {
             let (_used, generator) = self.ready().await?;
-            let (request, speech) = self.in_its_words(request);
+            let (request, vocabulary) = self.in_its_words(request);
             let answer = generator.generate(&request).await?;
-            Ok(match speech {
-                Some(speech) => speech.restore(answer),
+            Ok(match vocabulary {
+                Some(vocabulary) => vocabulary.restore(answer),
                 None => answer,
             })
         })
@@ -89,9 +89,9 @@ impl ContentGenerator for EngineGenerator {
     fn stream<'a>(&'a self, request: &'a GenerateRequest) -> BoxFuture<'a, Result<ChunkStream, LlmError>> {
         Box::pin(async move {
             let (used, generator) = self.ready().await?;
-            let (request, speech) = self.in_its_words(request);
+            let (request, vocabulary) = self.in_its_words(request);
             let inner = generator.stream(&request).await?;
-            let held = Held { inner, speech, said: Said::default(), ended: false, _used: used };
+            let held = Held { inner, vocabulary, said: Said::default(), ended: false, _used: used };
             Ok(Box::pin(held) as ChunkStream)
         })
     }
@@ -118,7 +118,7 @@ impl ContentGenerator for EngineGenerator {
 /// repeats itself.
 struct Held {
     inner: ChunkStream,
-    speech: Option<Speech>,
+    vocabulary: Option<Vocabulary>,
     said: Said,
     ended: bool,
     _used: InUse,
@@ -126,11 +126,11 @@ struct Held {
 
 impl Held {
     fn heard(&mut self, chunk: GenerateResponse) -> GenerateResponse {
-        let Some(speech) = &self.speech else { return chunk };
-        let mut chunk = speech.restore(chunk);
+        let Some(vocabulary) = &self.vocabulary else { return chunk };
+        let mut chunk = vocabulary.restore(chunk);
         if let Some(candidate) = chunk.candidates.first_mut() {
             let more = candidate.content.as_ref().map(Content::text).unwrap_or_default();
-            self.ended = !speech.quotes && self.said.repeats_itself(&more);
+            self.ended = !vocabulary.quotes && self.said.repeats_itself(&more);
             if self.ended {
                 candidate.finish_reason = Some(FinishReason::Stop);
             }

@@ -32,14 +32,14 @@ const IDLE: Duration = Duration::from_secs(600);
 /// What a small model can be trusted to tell apart.
 const TOOLS: [&str; 4] = ["list_directory", "read_file", "grep_search", "run_shell_command"];
 
-/// The tokens of what the built-in model is told of this request: of a long conversation that is little. Results that are
-/// counted by themselves count as what is told of them.
+/// The tokens of what the built-in model is sent of this request: of a long conversation that is little. Results that are
+/// counted by themselves count as what is sent of them.
 pub fn tokens(request: &GenerateRequest) -> u64 {
-    let told = match plain::told(&request.contents) {
+    let sent = match plain::about_results(&request.contents) {
         Some(results) => results,
-        None => plain::Speech::of(request).0,
+        None => plain::Vocabulary::of(request).0,
     };
-    charla_providers::tokens::estimate(&told)
+    charla_providers::tokens::estimate(&sent)
 }
 
 /// The names of the tools that a small model is offered.

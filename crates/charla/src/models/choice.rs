@@ -9,7 +9,7 @@ use charla_providers::layers::{StackOptions, ToolMode};
 use secrecy::SecretString;
 
 use super::directory::Entry;
-use crate::credentials::{Found, Keys, google};
+use crate::credentials::{FoundKey, Keys, google};
 use crate::engine;
 use crate::environment::Environment;
 use crate::failure::Failure;
@@ -62,7 +62,7 @@ pub enum Access {
     /// It asks for nothing.
     Open,
     /// A key.
-    Key(Found),
+    Key(FoundKey),
     /// Google credentials, from which short-lived tokens are made, and their file.
     Google(Credentials, PathBuf),
     /// The engine, which makes its own key when it starts.

@@ -12,6 +12,7 @@ use charla_providers::layers::LogSink;
 use charla_tools::process::{self, ProcessSettings, Processes, SpillFolder};
 
 use super::host::{Found, Places, SessionHost};
+use super::options::RunOptions;
 use super::output_schema::OutputSchema;
 use super::rules::{RulePlaces, rule_book};
 use super::store::Sessions;
@@ -22,23 +23,6 @@ use crate::hint::Hint;
 use crate::models::BoundModel;
 use crate::notices::Notices;
 use crate::settings::Settings;
-
-/// What a run says about its tools and limits beside the settings.
-#[derive(Clone, Debug, Default)]
-pub struct RunOptions {
-    /// Tools that run without asking.
-    pub allowed_tools: Vec<String>,
-    /// Rule files of this run.
-    pub rule_files: Vec<PathBuf>,
-    /// Further folders of the workspace.
-    pub directories: Vec<PathBuf>,
-    /// No tools at all.
-    pub no_tools: bool,
-    /// The file with the schema the answer must fit.
-    pub output_schema: Option<PathBuf>,
-    /// How the user allows what was not allowed ("with the switch above"), for the model to pass on.
-    pub how_to_allow: Option<String>,
-}
 
 /// Everything a session needs but its model and its conversation.
 pub(super) struct SessionBuilder<'a> {

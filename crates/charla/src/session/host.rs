@@ -15,9 +15,10 @@ use charla_tools::process::Processes;
 use charla_tools::revert::{CheckError, Conflict, Reversal, Step};
 use charla_tools::{Registry, memory};
 
-use super::assemble::RunOptions;
 use super::compact_toolbox::CompactToolbox;
 use super::instruction::Instruction;
+use super::mode::tell_mode;
+use super::options::RunOptions;
 use super::saved_rules::SavedRules;
 use super::store::Sessions;
 use super::toolset::Toolset;
@@ -142,7 +143,7 @@ pub(super) async fn ready(
     let mut chain = Chooser::new(settings, environment).chain().await?;
     chain.left_out.iter().for_each(|reason| notices.warning(&reason.as_str().into()));
     chain.note.iter().for_each(|note| notices.note(note));
-    super::open::tell_mode(settings, &mut chain, notices);
+    tell_mode(settings, &mut chain, notices);
     chain.first.start(settings.model.name.is_none(), notices).await?;
     probe::first_use(&mut chain, offers_tools, settings, environment, log.clone(), notices).await;
     keep_loaded(&chain.first);

@@ -6,24 +6,23 @@ use std::sync::Arc;
 use charla_core::CancellationToken;
 use charla_core::session::{Attached, Clients, SessionHandle};
 use charla_proto::tool::Tool;
-use charla_proto::{ApprovalMode, CancelTarget, Command, Content, Owned, Refusal, Reply, SessionStore};
+use charla_proto::{CancelTarget, Command, Content, Owned, Refusal, Reply, SessionStore};
 use charla_providers::layers::LogSink;
 use charla_tools::process::Processes;
 use tokio::task::JoinHandle;
 
-use super::assemble::{RunOptions, SessionBuilder};
+use super::assemble::SessionBuilder;
 use super::error::SessionError;
 use super::host::ready;
 use super::log_file::LogFile;
+use super::options::RunOptions;
 use super::output_schema::OutputSchema;
 use super::posted::take_requests;
 use super::store::{Begin, Opened, Sessions};
-use crate::engine;
 use crate::environment::Environment;
 use crate::failure::Failure;
-use crate::hint::Hint;
-use crate::models::{BoundModel, Chain, Choice};
-use crate::notices::{Notice, Notices};
+use crate::models::BoundModel;
+use crate::notices::Notices;
 use crate::settings::{Override, Settings};
 use crate::trust::TrustDemand;
 
@@ -251,26 +250,4 @@ const OPENER: &str = "settings";
 async fn cancel_turns(cancel: CancellationToken, session: SessionHandle) {
     cancel.cancelled().await;
     session.send(Command::Cancel { target: CancelTarget::Turn }, "signal").await;
-}
-
-/// Says what becomes of the wanted mode with this chain. The built-in model calls a tool where a greeting was
-/// meant, so no mode lets it change or run anything unasked: rules that name what they allow still do. As a
-/// fallback it is left out of a session whose mode was meant for another model.
-pub(super) fn tell_mode(settings: &Settings, chain: &mut Chain, notices: &mut dyn Notices) {
-    let mode = settings.tools.approval_mode.unwrap_or_default();
-    if !matches!(mode, ApprovalMode::AutoEdit | ApprovalMode::Yolo) {
-        return;
-    }
-    let name = if mode == ApprovalMode::Yolo { "yolo" } else { "auto_edit" };
-    if chain.first.is_built_in() {
-        let text = format!("the built-in model is too small for {name}: changes and commands still ask");
-        return notices.warning(&Notice::with_hint(text, Hint::AllowTools));
-    }
-    let before = chain.fallbacks.len();
-    chain.fallbacks.retain(|choice: &Choice| !choice.is_built_in());
-    if chain.fallbacks.len() < before {
-        let provider = engine::PROVIDER;
-        let text = format!("fallback {provider} is left out: the built-in model is too small for {name}");
-        notices.warning(&text.into());
-    }
 }

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use super::mistake::{Mistake, explain};
 use super::model::Settings;
-use super::source::{KeyPath, Place, SourceText};
+use super::source::{KeyPath, SourceLocation, SourceText};
 use crate::failure::Failure;
 use crate::hint::Hint;
 
@@ -22,7 +22,7 @@ pub struct Document {
     /// Its content, without keys that begin with `$` and without nulls.
     pub value: Map<String, Value>,
     /// Where its values stand.
-    pub places: Vec<(KeyPath, Place)>,
+    pub places: Vec<(KeyPath, SourceLocation)>,
 }
 
 /// Reads a settings file; `None` when there is none.
@@ -120,7 +120,7 @@ fn lower_first(text: &str) -> String {
 /// Turns the syntax tree into values and notes where each stands.
 struct Reading<'a> {
     source: &'a SourceText<'a>,
-    places: &'a mut Vec<(KeyPath, Place)>,
+    places: &'a mut Vec<(KeyPath, SourceLocation)>,
     twice: Vec<Mistake>,
 }
 

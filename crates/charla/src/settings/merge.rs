@@ -6,7 +6,7 @@ use std::fmt;
 use serde_json::{Map, Value};
 
 use super::load::Document;
-use super::source::{KeyPath, Place};
+use super::source::{KeyPath, SourceLocation};
 use crate::hint::Hint;
 use crate::notices::Notice;
 
@@ -16,7 +16,7 @@ pub enum Source {
     /// Charla itself.
     BuiltIn,
     /// A settings file.
-    File(Place),
+    File(SourceLocation),
     /// An environment variable.
     Variable(String),
     /// An override of this run.

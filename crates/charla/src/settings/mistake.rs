@@ -10,14 +10,14 @@ use jsonc_parser::common::Ranged;
 use serde_json::Value;
 
 use super::schema::{resolve, settings_schema};
-use super::source::{KeyPath, Place, SourceText};
+use super::source::{KeyPath, SourceLocation, SourceText};
 use charla_proto::text::nearest;
 
 /// One mistake in a settings file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mistake {
     /// Where it is.
-    pub place: Place,
+    pub place: SourceLocation,
     /// What is wrong, and what was expected.
     pub problem: String,
 }

@@ -33,7 +33,7 @@ pub struct Settings {
     pub tools: ToolSettings,
     /// When a turn ends by itself.
     pub limits: LimitSettings,
-    /// When the older part of a conversation is told in short.
+    /// When the older part of a conversation is replaced by a summary.
     pub compression: CompressionSettings,
     /// The engine that runs models on this machine (`-m local`).
     pub local: LocalSettings,
@@ -92,7 +92,7 @@ pub struct LimitSettings {
     pub max_cost: Option<f64>,
 }
 
-/// When the older part of a conversation is told in short.
+/// When the older part of a conversation is replaced by a summary.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase", deny_unknown_fields)]
 pub struct CompressionSettings {

@@ -13,11 +13,11 @@ pub struct SourceText<'a> {
 
 impl SourceText<'_> {
     /// The place of a byte offset.
-    pub fn place(&self, offset: usize) -> Place {
+    pub fn place(&self, offset: usize) -> SourceLocation {
         let before = self.text.get(..offset).unwrap_or(self.text);
         let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
         let in_line = before.get(line_start..).unwrap_or_default();
-        Place {
+        SourceLocation {
             file: self.file.to_owned(),
             line: before.matches('\n').count() + 1,
             column: in_line.chars().count() + 1,
@@ -27,7 +27,7 @@ impl SourceText<'_> {
 
 /// A place in a file, counted from 1; columns are characters.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct SourceLocation {
     /// The file.
     pub file: PathBuf,
     /// The line.
@@ -36,7 +36,7 @@ pub struct Place {
     pub column: usize,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for SourceLocation {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         write!(f, "{}:{}:{}", self.file.display(), self.line, self.column)
     }

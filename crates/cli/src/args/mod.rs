@@ -26,7 +26,7 @@ Examples:
   charla --approval-mode auto_edit -p \"Fix the typo in README.md\"
   charla --resume -p \"And now add a test\"
   charla undo                        take the last turn's file changes back
-  charla --resume -p /compress       tell the older part of a conversation in short
+  charla --resume -p /compress       summarize the older part of a conversation
   charla models                      which providers are ready, and why others are not
 
 Set up:
@@ -72,7 +72,7 @@ pub struct Typed {
 /// What a prompt run takes.
 #[derive(Debug, Default, Args)]
 pub struct AskArgs {
-    /// The prompt; `/compress` tells the conversation so far in short, `/uncompress` brings it back.
+    /// The prompt; `/compress` summarizes the conversation so far, `/uncompress` brings it back.
     #[arg(short, long = "prompt", value_name = "TEXT", allow_hyphen_values = true, conflicts_with = "words")]
     pub prompt: Option<String>,
 

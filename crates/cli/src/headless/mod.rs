@@ -7,7 +7,6 @@
 mod json;
 mod patience;
 mod state;
-mod stats;
 mod stream_json;
 mod text;
 

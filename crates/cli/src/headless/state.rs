@@ -1,8 +1,7 @@
 //! What is known of a run so far.
 
+use charla::Stats;
 use charla_proto::{CompressionReport, CompressionStatus, CompressionTrigger, FinishReason, TurnEnd};
-
-use super::stats::Stats;
 
 /// What every renderer knows of the run.
 pub(super) struct RunState {

@@ -16,14 +16,14 @@ const OUTPUT_KEPT: [usize; 2] = [2_000, 400];
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Filling {
     /// Kinds with their tokens, the largest first.
-    pub told: String,
+    pub description: String,
     /// The largest kind.
     pub fullest: WindowPart,
 }
 
 impl Default for Filling {
     fn default() -> Self {
-        Self { told: String::new(), fullest: WindowPart::Input }
+        Self { description: String::new(), fullest: WindowPart::Input }
     }
 }
 
@@ -61,12 +61,12 @@ pub fn what_fills(request: &GenerateRequest, count: &Counter) -> Filling {
     ];
     kinds.sort_by_key(|kind| Reverse(kind.tokens));
     let nothing = count(&empty());
-    let told = kinds.iter().filter(|kind| kind.tokens > nothing).map(|kind| {
+    let description = kinds.iter().filter(|kind| kind.tokens > nothing).map(|kind| {
         let largest = kind.largest.as_ref().map(|largest| format!(" ({largest})")).unwrap_or_default();
         format!("{} {}{largest}", kind.name, kind.tokens)
     });
-    let told = told.collect::<Vec<_>>().join(", ");
-    Filling { told, fullest: kinds.first().map_or(WindowPart::Input, |kind| kind.part) }
+    let description = description.collect::<Vec<_>>().join(", ");
+    Filling { description, fullest: kinds.first().map_or(WindowPart::Input, |kind| kind.part) }
 }
 
 /// The parts of one kind, counted together, and the largest of them by itself.
@@ -162,13 +162,13 @@ mod tests {
         request.system_instruction = Some(Arc::new(Content::user("s".repeat(1_000))));
         let declaration = FunctionDeclaration { name: "f".repeat(200), ..FunctionDeclaration::default() };
         request.tools = vec![Tool::functions(vec![Arc::new(declaration)])];
-        let Filling { told, fullest } = what_fills(&request, &count);
+        let Filling { description, fullest } = what_fills(&request, &count);
         assert_eq!(fullest, WindowPart::ToolResults);
-        let kinds: Vec<&str> = told.split(", ").collect();
-        assert!(told.starts_with("results of tools 4"), "{told}");
-        assert!(told.contains("the largest, of read_file, 4"), "{told}");
+        let kinds: Vec<&str> = description.split(", ").collect();
+        assert!(description.starts_with("results of tools 4"), "{description}");
+        assert!(description.contains("the largest, of read_file, 4"), "{description}");
         for kind in ["your messages 2", "instructions and instruction files 1", "descriptions of tools"] {
-            assert!(kinds.iter().any(|told| told.starts_with(kind)), "{kind}: {told}");
+            assert!(kinds.iter().any(|description| description.starts_with(kind)), "{kind}: {description}");
         }
     }
 

@@ -1,4 +1,4 @@
-//! Compression: an older part of the conversation told in fewer words, so that it can go on.
+//! Compression: a summary stands for an older part of the conversation, so that it can go on.
 //!
 //! Pure: where to cut, what to ask, what to make of the answer. When to do it, and writing it down, is the
 //! session's part. The journal keeps everything, so a compression can always be taken back.

@@ -1,4 +1,4 @@
-//! Where a conversation is cut in two: what is told in short, and what stays.
+//! Where a conversation is cut in two: what is summarized, and what stays.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use super::size::size;
 /// A conversation cut in two.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cut {
-    /// What is told in short.
+    /// What is summarized.
     pub older: Vec<Arc<Content>>,
     /// The record of the first content that stays.
     pub kept_from: u64,
@@ -23,7 +23,7 @@ pub struct Cut {
 /// Cuts where the last `keep` of the characters begin; `None` when nothing can be cut off.
 ///
 /// A cut is only made before a user content that answers no call, so calls and responses stay together. There
-/// is always something in the older part that no summary stands for yet: telling a summary in short again
+/// is always something in the older part that no summary stands for yet: summarizing a summary again
 /// would cost a request and win nothing.
 pub fn split(contents: &[Said], keep: f64) -> Option<Cut> {
     let first = stand_ins(contents) + 1;

@@ -1,5 +1,5 @@
 //! The summary: what the model is asked, what counts as an answer, and what stands in the conversation for
-//! the part that was told in short.
+//! the part that was summarized.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -59,7 +59,7 @@ const MOST_WORDS: u32 = 3_000;
 /// The last word of the request.
 const NOW: &str = "Write the snapshot now.";
 /// What a stand-in begins with.
-const TOLD: &str = "The session so far, told in short:\n\n";
+const STAND_IN: &str = "The session so far, told in short:\n\n";
 /// What a snapshot is between.
 const SNAPSHOT: (&str, &str) = ("<state_snapshot>", "</state_snapshot>");
 /// What comes before the user's own words.
@@ -116,7 +116,7 @@ fn without_oldest(mut request: GenerateRequest, room: u64, count: &Counter) -> O
 }
 
 fn is_stand_in(content: &Content) -> bool {
-    content.text().starts_with(TOLD)
+    content.text().starts_with(STAND_IN)
 }
 
 /// Asks for a snapshot of a length that fits the window: one that takes over all earlier ones would otherwise
@@ -132,7 +132,7 @@ fn clipped(content: &Arc<Content>, results: usize, texts: usize) -> Arc<Content>
     let mut changed = false;
     for part in &mut short.parts {
         match &mut part.kind {
-            PartKind::Text(text) if text.chars().count() > texts && !text.starts_with(TOLD) => {
+            PartKind::Text(text) if text.chars().count() > texts && !text.starts_with(STAND_IN) => {
                 *text = clip(text, texts);
                 changed = true;
             }
@@ -182,7 +182,7 @@ pub fn snapshot(answer: &GenerateResponse) -> Option<String> {
 /// The two contents that stand for the older part: the snapshot with the user's own words, and the model's
 /// acknowledgement.
 pub fn stand_ins(snapshot: &str, cut: &Cut, window: Option<u32>) -> (Content, Content) {
-    let mut text = format!("{TOLD}{snapshot}");
+    let mut text = format!("{STAND_IN}{snapshot}");
     let room = window.map_or(USER_WORDS, |tokens| (f64::from(tokens) * 4.0 * USER_WORDS_SHARE) as usize);
     let words = users_words(cut, room.min(USER_WORDS));
     if !words.is_empty() {
@@ -200,10 +200,10 @@ fn users_words(cut: &Cut, room: usize) -> String {
     let mut messages: Vec<String> = Vec::new();
     for content in cut.older.iter().filter(|content| content.role == Role::User && Some(*content) != prompt) {
         let text = content.text();
-        match text.strip_prefix(TOLD).and_then(|told| told.split_once(&heading)) {
+        match text.strip_prefix(STAND_IN).and_then(|rest| rest.split_once(&heading)) {
             // An earlier stand-in's list is taken over; its snapshot was summarised again.
             Some((_, words)) => messages.extend(words.split("\n- ").map(without_mark)),
-            None if text.trim().is_empty() || text.starts_with(TOLD) => {}
+            None if text.trim().is_empty() || text.starts_with(STAND_IN) => {}
             None => messages
                 .extend(content.parts.iter().filter_map(Part::as_text).map(|text| text.trim().to_owned())),
         }

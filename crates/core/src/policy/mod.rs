@@ -28,7 +28,7 @@ use charla_proto::{ApprovalMode, Effect, Plan, Policy, Verdict};
 
 pub use allowed_tools::allowed_tools;
 pub use parse::PolicyError;
-pub use rules::{Decision, Rule, Tier};
+pub use rules::{Decision, Rule, RuleSource, Tier};
 pub use tests_of_rules::{RuleTest, TestFailure};
 
 /// A text with rules, where it comes from and how much it may say.
@@ -38,14 +38,14 @@ pub struct RuleFile {
     pub tier: Tier,
     /// The name people know it by.
     pub name: String,
-    /// TOML.
+    /// Its rules, as TOML.
     pub text: String,
 }
 
 /// The folders rules and modes speak of.
 #[derive(Clone, Debug, Default)]
 pub struct Scope {
-    /// The workspace.
+    /// The folders that make up the workspace.
     pub roots: Vec<PathBuf>,
     /// The user's home, for `~` in rules.
     pub home: Option<PathBuf>,
@@ -82,7 +82,7 @@ pub struct Finding {
     pub decision: Decision,
     /// The rule that says so.
     pub rule: String,
-    /// Why.
+    /// Why it says so, in words for a person.
     pub reason: String,
     /// The rule, as TOML, that would allow it from now on.
     pub always: Option<String>,
@@ -120,8 +120,7 @@ impl RuleBook {
                 std::cmp::Reverse(rule.tier),
                 std::cmp::Reverse(rule.priority),
                 std::cmp::Reverse(rule.decision),
-                rule.file.clone(),
-                rule.index,
+                rule.source.clone(),
             )
         });
     }

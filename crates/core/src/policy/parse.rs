@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::RuleFile;
 use super::matching::{SHELL, canonical_tool};
-use super::rules::{Decision, Rule, Subject};
+use super::rules::{Decision, Rule, RuleSource, Subject};
 use super::tests_of_rules::RuleTest;
 
 const MAX_PRIORITY: u16 = 999;
@@ -18,7 +18,7 @@ const DEFAULT_PRIORITY: u16 = 100;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{file}: {message}")]
 pub struct PolicyError {
-    /// The file.
+    /// The file the mistake is in.
     pub file: String,
     /// What is wrong with it.
     pub message: String,
@@ -152,8 +152,7 @@ fn rule(file: &RuleFile, index: usize, text: RuleText) -> Result<Rule, String> {
     });
     Ok(Rule {
         tier: file.tier,
-        file: file.name.clone(),
-        index,
+        source: RuleSource { file: file.name.clone(), index },
         decision: text.decision.into(),
         priority,
         reason: text.reason,

@@ -11,7 +11,7 @@ use super::tests_of_rules::RuleTest;
 /// Whose rule it is; a later one outranks an earlier one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Tier {
-    /// Built in.
+    /// Built into the program.
     Default,
     /// From the folder that is worked on; may only tighten.
     Workspace,
@@ -53,22 +53,29 @@ impl fmt::Display for Decision {
     }
 }
 
-/// One rule.
-#[derive(Clone, Debug)]
-pub struct Rule {
-    /// Whose it is.
-    pub tier: Tier,
-    /// The file it stands in.
+/// Where a rule stands.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct RuleSource {
+    /// The file's name, as messages give it.
     pub file: String,
     /// Its place in the file, from 1.
     pub index: usize,
-    /// What it says.
+}
+
+/// One rule of a book.
+#[derive(Clone, Debug)]
+pub struct Rule {
+    /// Whose rule it is: decides which rule outranks which.
+    pub tier: Tier,
+    /// Where it was written.
+    pub source: RuleSource,
+    /// What becomes of a call it matches.
     pub decision: Decision,
     /// Asked earlier the higher it is, within its tier; 0 to 999.
     pub priority: u16,
     /// What a person or the model is told.
     pub reason: Option<String>,
-    /// Its own tests.
+    /// The tests that its author wrote beside it.
     pub tests: Vec<RuleTest>,
     pub(crate) tools: Vec<String>,
     pub(crate) server: Option<String>,
@@ -81,7 +88,7 @@ pub struct Rule {
 /// Which effects of a call a rule is about.
 #[derive(Clone, Debug)]
 pub(crate) enum Subject {
-    /// All of them.
+    /// Every effect.
     Anything,
     /// Commands whose words are exactly one of these.
     Command(Vec<Vec<String>>),
@@ -89,16 +96,16 @@ pub(crate) enum Subject {
     Prefix(Vec<Vec<String>>),
     /// Commands whose text matches.
     Pattern { whole: Regex, part: Regex },
-    /// Paths.
+    /// Paths that one of these globs matches.
     Path { globs: GlobSet, patterns: Vec<String> },
-    /// Variables.
+    /// Variables whose name one of these globs matches.
     Env { globs: GlobSet, patterns: Vec<String> },
 }
 
 impl Rule {
     /// The rule's name: tier, file and place.
     pub fn name(&self) -> String {
-        format!("{} {}#{}", self.tier, self.file, self.index)
+        format!("{} {}#{}", self.tier, self.source.file, self.source.index)
     }
 
     /// What the rule is about, in one line.

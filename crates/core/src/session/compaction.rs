@@ -98,9 +98,9 @@ impl<'a> Compaction<'a> {
         if (tokens as f64) < window as f64 * DOUBT {
             return None;
         }
-        let Filling { told, fullest } = self.what_fills(&request);
+        let Filling { description, fullest } = self.what_fills(&request);
         let message = format!(
-            "the conversation has about {tokens} tokens and the model's window has {window}; it is filled by: {told}"
+            "the conversation has about {tokens} tokens and the model's window has {window}; it is filled by: {description}"
         );
         let error = LlmError::new(LlmErrorKind::ContextOverflow, message);
         Some(error.with_hint(self.way_out(fullest)).into())
@@ -126,8 +126,9 @@ impl<'a> Compaction<'a> {
                 return Ok(None);
             }
         }
-        let Filling { told, fullest } = self.what_fills(&request);
-        let filled = if told.is_empty() { told } else { format!("; it is filled by: {told}") };
+        let Filling { description, fullest } = self.what_fills(&request);
+        let filled =
+            if description.is_empty() { description } else { format!("; it is filled by: {description}") };
         let message = format!("{}{filled}", error.message);
         Ok(Some(LlmError { message, ..error }.with_hint(self.way_out(fullest)).into()))
     }
@@ -146,7 +147,7 @@ impl<'a> Compaction<'a> {
             },
         };
         let report = self.report(status, before, CompressionTrigger::Manual);
-        self.tell(report);
+        self.show(report);
         Ok(())
     }
 
@@ -157,18 +158,18 @@ impl<'a> Compaction<'a> {
         let before = self.count(&request);
         if !self.session.ledger.conversation.shortening.is_any() {
             let report = self.report(CompressionStatus::NothingToRestore, before, trigger);
-            self.tell(report);
+            self.show(report);
             return Ok(());
         }
         // Read first: a journal that cannot be read must not leave a conversation with a hole.
         if let Err(error) = self.session.ledger.remember_everything().await {
             let report = self.report(CompressionStatus::Failed, before, trigger);
-            self.tell(CompressionReport { detail: Some(error.to_string()), ..report });
+            self.show(CompressionReport { detail: Some(error.to_string()), ..report });
             return Ok(());
         }
         self.session.ledger.commit_one(Fact::Restored(Restored { by: Some(by) })).await?;
         let report = self.report(CompressionStatus::Restored, before, trigger);
-        self.tell(report);
+        self.show(report);
         Ok(())
     }
 
@@ -255,7 +256,7 @@ impl<'a> Compaction<'a> {
         let fact = Fact::OutputsCut(OutputsCut { calls, kept, whole_in });
         self.session.ledger.commit_one(fact).await?;
         let report = self.report(CompressionStatus::OutputsCut, before, CompressionTrigger::Auto);
-        self.tell(report);
+        self.show(report);
         Ok(true)
     }
 
@@ -334,7 +335,7 @@ impl<'a> Compaction<'a> {
             };
             self.session.ledger.commit_one(fact).await?;
             let report = self.report(status, plan.before, plan.trigger);
-            self.tell(CompressionReport { usage, detail, ..report });
+            self.show(CompressionReport { usage, detail, ..report });
             return Ok(None);
         }
     }
@@ -377,13 +378,13 @@ impl<'a> Compaction<'a> {
     /// one, and the first failed in a way that may pass.
     fn try_again(&self, (status, error): &Failure, plan: &Plan) -> Option<Duration> {
         let must = self.window().is_some_and(|window| plan.tokens >= u64::from(window));
-        let passing = match error {
+        let transient = match error {
             Some(error) => error.kind.is_retryable(),
             None => *status == CompressionStatus::EmptySummary,
         };
         let is_auto = plan.trigger == CompressionTrigger::Auto;
         let first_failure = self.last_failure().is_none();
-        if !(is_auto && must && passing && first_failure && self.session.efforts.summaries < ATTEMPTS) {
+        if !(is_auto && must && transient && first_failure && self.session.efforts.summaries < ATTEMPTS) {
             return None;
         }
         let named = error.as_ref().and_then(|error| error.detail.retry_after);
@@ -422,7 +423,7 @@ impl<'a> Compaction<'a> {
         CompressionReport { status, before, after, trigger, messages, window, usage: None, detail: None }
     }
 
-    fn tell(&mut self, report: CompressionReport) {
+    fn show(&mut self, report: CompressionReport) {
         self.session.ledger.show(TurnEvent::ChatCompressed(report));
     }
 }

@@ -2,7 +2,7 @@
 
 use charla_proto::{FinishReason, Hint, JournalError, LlmError, LlmErrorKind, TurnEnd};
 
-/// How a turn ends.
+/// How a turn ends, before it is recorded as `turn_ended`.
 #[derive(Clone, Debug)]
 pub(super) struct Ending {
     pub(super) end: TurnEnd,

@@ -28,8 +28,8 @@ pub struct Follower {
 struct Step {
     finish: Option<FinishReason>,
     usage: Option<UsageMetadata>,
-    /// It was told that another request follows.
-    told: bool,
+    /// Front ends know that another request follows.
+    announced: bool,
 }
 
 impl Follower {
@@ -39,7 +39,7 @@ impl Follower {
             events,
             pending: VecDeque::new(),
             prompt: None,
-            step: Step { told: true, ..Step::default() },
+            step: Step { announced: true, ..Step::default() },
             failure: None,
             missed: false,
             ended: false,
@@ -62,7 +62,7 @@ impl Follower {
                 return None;
             }
             match self.events.recv().await {
-                Some(SessionEvent::Turn(event)) => self.passing(event),
+                Some(SessionEvent::Turn(event)) => self.transient(event),
                 Some(SessionEvent::Record(record)) => self.record(&record),
                 Some(SessionEvent::Missed) => self.missed = true,
                 Some(SessionEvent::Broken(error)) => {
@@ -78,7 +78,7 @@ impl Follower {
         self.ended = true;
     }
 
-    fn passing(&mut self, event: TurnEvent) {
+    fn transient(&mut self, event: TurnEvent) {
         match event {
             // The turn's end tells of it.
             TurnEvent::Error { error }
@@ -128,7 +128,7 @@ impl Follower {
         if std::mem::take(&mut self.missed) {
             self.pending.push_back(TurnEvent::whole_content(said.content.text()));
         }
-        self.step = Step { finish: said.finish.clone(), usage: said.usage.clone(), told: false };
+        self.step = Step { finish: said.finish.clone(), usage: said.usage.clone(), announced: false };
         let mut calls = said.content.function_calls().peekable();
         if calls.peek().is_some() {
             self.step_ended();
@@ -142,7 +142,7 @@ impl Follower {
 
     /// Tells, once, that the last answer was not the last word.
     fn step_ended(&mut self) {
-        if !std::mem::replace(&mut self.step.told, true) {
+        if !std::mem::replace(&mut self.step.announced, true) {
             let usage = self.step.usage.take();
             self.pending.push_back(TurnEvent::StepEnded { usage });
         }

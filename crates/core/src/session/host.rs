@@ -15,7 +15,7 @@ use crate::compress::{Counter, size};
 pub struct BoundModel {
     /// `provider/model`.
     pub reference: String,
-    /// Asks it.
+    /// The generator that asks it, with all its layers.
     pub generator: Arc<dyn ContentGenerator>,
     /// What every request has beside the conversation, the instruction and the tools: name and sampling.
     pub template: GenerateRequest,
@@ -23,7 +23,7 @@ pub struct BoundModel {
     pub window: Option<u32>,
     /// Counts the tokens of a request.
     pub count: Counter,
-    /// What it costs.
+    /// Its price, where it is known: for the limit on cost.
     pub price: Option<Price>,
     /// The most it is trusted with, whatever mode somebody chose.
     pub at_most: ApprovalMode,
@@ -32,9 +32,9 @@ pub struct BoundModel {
 /// Dollars for a million tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Price {
-    /// Input.
+    /// Input tokens that no cache held.
     pub input: f64,
-    /// Output.
+    /// Output tokens, thinking included.
     pub output: f64,
     /// Input that was read from a cache.
     pub cached: f64,
@@ -76,7 +76,7 @@ pub fn by_characters() -> Counter {
 /// What the model is given for the moment: its tools, and the instruction that goes with them.
 #[derive(Clone)]
 pub struct Equipment {
-    /// The tools.
+    /// The tools it may call.
     pub toolbox: Arc<dyn Toolbox>,
     /// The system instruction.
     pub instruction: Option<Arc<Content>>,
@@ -151,7 +151,7 @@ pub trait Host: Send + Sync {
 
 /// A host with one model and the same tools and instruction in every situation.
 pub struct FixedHost {
-    /// The model.
+    /// The model that answers.
     pub model: BoundModel,
     /// The tools and the instruction.
     pub equipment: Equipment,

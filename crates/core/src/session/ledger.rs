@@ -15,7 +15,7 @@ use crate::undo::ChangeHistory;
 /// How much is kept of what a running tool has shown.
 const TAIL: usize = 8 * 1024;
 
-/// Where facts and passing things are shown.
+/// Where facts and transient events are shown.
 pub(super) struct Publisher {
     pub(super) events: broadcast::Sender<SessionEvent>,
     pub(super) recent: Recent,

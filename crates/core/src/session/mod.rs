@@ -54,7 +54,7 @@ pub const NOBODY: &str = "nobody";
 /// Who speaks when the session itself does.
 pub const SESSION: &str = "charla";
 
-/// How many events a subscriber may lag behind; one that lags more loses passing events and reads records again.
+/// How many events a subscriber may lag behind; one that lags more loses transient events and reads records again.
 const EVENTS: usize = 1024;
 
 /// What a session is made of. Nothing in it is global: two sessions may differ in everything.
@@ -63,9 +63,9 @@ pub struct SessionSetup {
     pub host: Arc<dyn Host>,
     /// The model that answers first.
     pub model: BoundModel,
-    /// The rules.
+    /// The rules that calls are judged by.
     pub policy: Arc<dyn Policy>,
-    /// Where facts go.
+    /// Where facts are written before they are true.
     pub journal: Box<dyn Journal>,
     /// Who can be asked.
     pub clients: Clients,

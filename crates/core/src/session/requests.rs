@@ -21,7 +21,7 @@ use super::turn::{Next, Session};
 
 /// What a request means for whatever the session is waiting for.
 pub(super) enum Signal {
-    /// Nothing.
+    /// It concerns nothing that is waited for.
     Nothing,
     /// The running turn is to stop.
     Cancel { by: String },

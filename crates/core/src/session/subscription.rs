@@ -1,4 +1,4 @@
-//! A subscriber's end: every record once and in order, passing events while they keep up.
+//! A subscriber's end: every record once and in order, transient events while they keep up.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -146,7 +146,7 @@ impl Subscription {
     }
 
     /// The next event; `None` when the session has ended. A subscriber that was too slow is told by
-    /// [`SessionEvent::Missed`] that deltas are lost; records are not. Safe to drop and call again.
+    /// [`SessionEvent::Missed`] that transient events are lost; records are not. Safe to drop and call again.
     pub async fn recv(&mut self) -> Option<SessionEvent> {
         loop {
             if let Some(event) = self.waiting.pop_front() {

@@ -9,9 +9,9 @@ macro_rules! facts {
             $($(#[$doc])* $variant($body),)*
             /// A kind this version does not know: kept as it is.
             Unknown {
-                /// Its kind.
+                /// The kind, as it is written.
                 kind: String,
-                /// Its fields.
+                /// All other fields, kept as they came.
                 fields: Map<String, Value>,
             },
         }

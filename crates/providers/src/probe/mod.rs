@@ -41,7 +41,7 @@ pub struct Finding {
 
 /// What came of one exchange.
 #[derive(Debug, Default)]
-struct Heard {
+struct ProbeAnswer {
     /// It called something.
     call: bool,
     thoughts: bool,
@@ -89,20 +89,20 @@ pub async fn probe(
             ..FunctionCallingConfig::default()
         },
     });
-    let told = listen(&stack(generator, with(ToolMode::Text)), &request).await?;
+    let in_text = listen(&stack(generator, with(ToolMode::Text)), &request).await?;
     let before = match refused {
         Some(error) => format!("the server fails when it is given tools ({error})"),
         None => "it made no function call".to_owned(),
     };
-    match (told.call, told.text.trim().is_empty()) {
+    match (in_text.call, in_text.text.trim().is_empty()) {
         (true, _) => found(
             ToolMode::Text,
             format!("{before}, and called when it was told in words how to"),
-            told.thoughts,
+            in_text.thoughts,
             2,
         ),
         (false, false) => {
-            found(ToolMode::None, format!("{before}, nor a call in its text"), told.thoughts, 2)
+            found(ToolMode::None, format!("{before}, nor a call in its text"), in_text.thoughts, 2)
         }
         (false, true) => Err(LlmError::new(
             LlmErrorKind::InvalidStream,
@@ -134,7 +134,10 @@ fn request(template: &GenerateRequest, window: Option<u32>) -> GenerateRequest {
 
 /// Listens until the model has called, has talked or thought enough, or is done. An answer that is none (only
 /// thoughts, a call that cannot be read) counts by what came of it.
-async fn listen(generator: &Arc<dyn ContentGenerator>, request: &GenerateRequest) -> Result<Heard, LlmError> {
+async fn listen(
+    generator: &Arc<dyn ContentGenerator>,
+    request: &GenerateRequest,
+) -> Result<ProbeAnswer, LlmError> {
     let mut stream = generator.stream(request).await?;
     let mut whole = Assembler::new();
     let mut call = false;
@@ -157,7 +160,7 @@ async fn listen(generator: &Arc<dyn ContentGenerator>, request: &GenerateRequest
     }
     let whole = whole.finish();
     let thoughts = whole.content().is_some_and(|content| content.parts.iter().any(|part| part.thought));
-    Ok(Heard { call, thoughts, text: whole.text() })
+    Ok(ProbeAnswer { call, thoughts, text: whole.text() })
 }
 
 fn parts(chunk: &GenerateResponse) -> impl Iterator<Item = &Part> {

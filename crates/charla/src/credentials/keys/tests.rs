@@ -15,7 +15,7 @@ fn surroundings(variables: &[(&str, &str)]) -> (tempfile::TempDir, Environment) 
     (folder, environment)
 }
 
-fn command(command: &str) -> Result<Option<Found>, Failure> {
+fn command(command: &str) -> Result<Option<FoundKey>, Failure> {
     let (_folder, environment) = surroundings(&[]);
     Keys::new(&environment).find("openai", Some(&KeySource::Command(command.into())), &[])
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use charla_proto::{Content, FunctionCall, Role};
 
-use super::{Speech, is_asking};
+use super::{Vocabulary, is_asking};
 
 /// How many earlier requests are told.
 const MOST: usize = 4;
@@ -16,23 +16,23 @@ const MOST: usize = 4;
 const SHORT: usize = 300;
 
 /// The last requests before this one, each with what was done about it.
-pub(super) fn told(speech: &Speech, contents: &[Arc<Content>]) -> Vec<Arc<Content>> {
+pub(super) fn shown(vocabulary: &Vocabulary, contents: &[Arc<Content>]) -> Vec<Arc<Content>> {
     let mut turns: Vec<[Arc<Content>; 2]> = Vec::new();
     let mut end = contents.len();
     while turns.len() < MOST
         && let Some(begin) = contents.iter().take(end).rposition(|content| is_asking(content))
     {
-        turns.extend(contents.get(begin..end).and_then(|turn| exchange(speech, turn)));
+        turns.extend(contents.get(begin..end).and_then(|turn| exchange(vocabulary, turn)));
         end = begin;
     }
     turns.into_iter().rev().flatten().collect()
 }
 
 /// A request and its answer; `None` when there is nothing to learn from it.
-fn exchange(speech: &Speech, turn: &[Arc<Content>]) -> Option<[Arc<Content>; 2]> {
+fn exchange(vocabulary: &Vocabulary, turn: &[Arc<Content>]) -> Option<[Arc<Content>; 2]> {
     let question = turn.first()?.text();
     let answer = match turn.iter().find_map(|content| content.function_calls().next()) {
-        Some(call) if succeeded(turn) => spoken(speech, call)?,
+        Some(call) if succeeded(turn) => spoken(vocabulary, call)?,
         Some(_) => return None,
         None => turn.iter().rfind(|content| content.role == Role::Model)?.text(),
     };
@@ -46,8 +46,8 @@ fn succeeded(turn: &[Arc<Content>]) -> bool {
     results.peek().is_some() && results.all(|result| !result.is_error())
 }
 
-fn spoken(speech: &Speech, call: &FunctionCall) -> Option<String> {
-    let word = speech.word(&call.name)?;
+fn spoken(vocabulary: &Vocabulary, call: &FunctionCall) -> Option<String> {
+    let word = vocabulary.word(&call.name)?;
     Some(word.call(call.args.get(word.argument)?.as_str()?))
 }
 
@@ -78,7 +78,7 @@ mod tests {
                 tools: vec![Tool::functions(tools.to_vec())],
                 ..GenerateRequest::default()
             };
-            Speech::of(&request).0.contents
+            Vocabulary::of(&request).0.contents
         };
         let alone = of(contents.last().cloned().into_iter().collect()).len() - 1;
         of(contents).iter().skip(alone).map(|content| content.text()).collect()

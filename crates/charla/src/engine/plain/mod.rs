@@ -8,8 +8,8 @@
 
 mod earlier;
 mod examples;
+mod results;
 mod spans;
-mod telling;
 
 use std::sync::Arc;
 
@@ -58,30 +58,30 @@ impl Word {
 }
 
 /// What the model is told when nothing but these results is new; `None` when they are something else.
-pub fn told(contents: &[Arc<Content>]) -> Option<GenerateRequest> {
+pub fn about_results(contents: &[Arc<Content>]) -> Option<GenerateRequest> {
     let parts = || contents.iter().flat_map(|content| &content.parts);
     let results: Vec<_> = parts().filter_map(Part::as_function_response).collect();
     let only_results = !results.is_empty() && results.len() == parts().count();
-    only_results.then(|| telling::request(&GenerateRequest::default(), "", &results))?
+    only_results.then(|| results::request(&GenerateRequest::default(), "", &results))?
 }
 
 /// The words that hold in one request, to be taken back in its answer.
-pub struct Speech {
+pub struct Vocabulary {
     words: Vec<&'static Word>,
     /// The answer is lines of a result: a grammar ends it, and what stands there often is no fault.
     pub quotes: bool,
 }
 
-impl Speech {
+impl Vocabulary {
     /// The request as the model understands it best, and the words it was put in.
     pub fn of(request: &GenerateRequest) -> (GenerateRequest, Self) {
         // A request that forbids calls (for a summary) only needs the tools of earlier ones declared.
         let offered = request.function_declarations().filter(|_| !forbids_calls(request));
         let offered: Vec<&str> = offered.map(|tool| tool.name.as_str()).collect();
         let words = WORDS.iter().filter(|word| offered.contains(&word.tool) && !offered.contains(&word.name));
-        let mut speech = Self { words: words.collect(), quotes: false };
-        let plain = if speech.words.is_empty() { request.clone() } else { speech.put(request) };
-        (plain, speech)
+        let mut vocabulary = Self { words: words.collect(), quotes: false };
+        let plain = if vocabulary.words.is_empty() { request.clone() } else { vocabulary.put(request) };
+        (plain, vocabulary)
     }
 
     /// The answer with the tools under their own names.
@@ -105,7 +105,7 @@ impl Speech {
             Some(last) => last.function_responses().collect(),
             None => Vec::new(),
         };
-        if let Some(told) = telling::request(request, &question, &results) {
+        if let Some(told) = results::request(request, &question, &results) {
             self.quotes = true;
             return told;
         }
@@ -117,7 +117,7 @@ impl Speech {
         let examples = examples::for_request(&question, |tool| self.word(tool).is_some());
         let examples = examples.iter().flat_map(|example| self.shown(example));
         let earlier =
-            earlier::told(self, asked.and_then(|at| request.contents.get(..at)).unwrap_or_default());
+            earlier::shown(self, asked.and_then(|at| request.contents.get(..at)).unwrap_or_default());
         let conversation = since.iter().skip(1).map(|content| self.reworded(content));
         let conversation = (!since.is_empty()).then_some(asked_now).into_iter().chain(conversation);
         let declarations = request.function_declarations().map(|tool| self.declared(tool, &given));
@@ -238,15 +238,15 @@ mod tests {
         let result = Part::function_response(FunctionResponse::output("1", "list_directory", ""));
         let contents =
             vec![Content::user("List src"), called("list_directory"), Content::new(Role::User, vec![result])];
-        let (plain, speech) = Speech::of(&request(&["list_directory", "web_fetch"], contents));
+        let (plain, vocabulary) = Vocabulary::of(&request(&["list_directory", "web_fetch"], contents));
         let names: Vec<&str> = plain.function_declarations().map(|tool| tool.name.as_str()).collect();
         assert_eq!(names, ["list", "web_fetch"]);
         let tail = &plain.contents[plain.contents.len() - 2..];
         assert_eq!(tail[0].function_calls().next().unwrap().name, "list");
         assert_eq!(tail[1].function_responses().next().unwrap().name, "list");
         let candidate = Candidate { content: Some(called("list")), ..Candidate::default() };
-        let answer =
-            speech.restore(GenerateResponse { candidates: vec![candidate], ..GenerateResponse::default() });
+        let answer = vocabulary
+            .restore(GenerateResponse { candidates: vec![candidate], ..GenerateResponse::default() });
         let content = answer.candidates[0].content.as_ref().unwrap();
         assert_eq!(content.function_calls().next().unwrap().name, "list_directory");
     }
@@ -256,7 +256,7 @@ mod tests {
         let result = Part::function_response(FunctionResponse::output("1", "list_directory", "harbour.rs"));
         let contents =
             vec![Content::user("List src"), called("list_directory"), Content::new(Role::User, vec![result])];
-        let (plain, _) = Speech::of(&request(&["list_directory"], contents));
+        let (plain, _) = Vocabulary::of(&request(&["list_directory"], contents));
         assert!(plain.tools.is_empty() && plain.extra.get("grammar").is_some());
         assert_eq!(plain.contents.last().unwrap().text(), "List src\n\nResult:\nharbour.rs");
     }
@@ -275,8 +275,10 @@ mod tests {
 
     #[test]
     fn arguments_are_words_that_were_given() {
-        let (plain, _) =
-            Speech::of(&request(&["read_file", "list_directory"], vec![Content::user("Show src/main.rs")]));
+        let (plain, _) = Vocabulary::of(&request(
+            &["read_file", "list_directory"],
+            vec![Content::user("Show src/main.rs")],
+        ));
         let values = |name: &str, key: &str| -> Vec<Value> {
             let tool = plain.function_declarations().find(|tool| tool.name == name).unwrap();
             tool.parameters_json_schema["properties"][key]["enum"].as_array().unwrap().clone()
@@ -288,7 +290,8 @@ mod tests {
 
     #[test]
     fn the_examples_speak_only_of_tools_that_are_offered_and_the_likest_is_the_last() {
-        let (plain, _) = Speech::of(&request(&["grep_search"], vec![Content::user("Where is Token used?")]));
+        let (plain, _) =
+            Vocabulary::of(&request(&["grep_search"], vec![Content::user("Where is Token used?")]));
         let texts: Vec<String> = plain.contents.iter().map(|content| content.text()).collect();
         assert!(
             !texts.iter().any(|text| text.contains("\"list\"") || text.contains("\"run\"")),
@@ -301,7 +304,7 @@ mod tests {
     #[test]
     fn a_request_that_got_no_answer_is_not_mixed_into_the_next() {
         let parts = vec![Part::text("A pasted text. ".repeat(100)), Part::text("Show README.md")];
-        let (plain, _) = Speech::of(&request(&["read_file"], vec![Content::new(Role::User, parts)]));
+        let (plain, _) = Vocabulary::of(&request(&["read_file"], vec![Content::new(Role::User, parts)]));
         assert_eq!(plain.contents.last().unwrap().text(), "Show README.md");
     }
 
@@ -309,17 +312,17 @@ mod tests {
     fn a_request_in_a_script_it_cannot_read_is_answered_without_tools() {
         let contents =
             vec![Content::user("Hello"), Content::model("Hello!"), Content::user("你好，你是谁？")];
-        let (plain, _) = Speech::of(&request(&["list_directory"], contents));
+        let (plain, _) = Vocabulary::of(&request(&["list_directory"], contents));
         assert!(plain.tools.is_empty());
         assert_eq!(plain.contents.len(), 1);
-        let (plain, _) = Speech::of(&request(&["list_directory"], vec![Content::user("列出 src")]));
+        let (plain, _) = Vocabulary::of(&request(&["list_directory"], vec![Content::user("列出 src")]));
         assert!(!plain.tools.is_empty());
     }
 
     #[test]
     fn without_tools_nothing_is_changed() {
         let plain = request(&[], vec![Content::user("Sum this up")]);
-        assert_eq!(Speech::of(&plain).0.contents, plain.contents);
+        assert_eq!(Vocabulary::of(&plain).0.contents, plain.contents);
     }
 
     #[test]
@@ -329,13 +332,13 @@ mod tests {
         let mode = FunctionCallingMode::None;
         let function_calling_config = FunctionCallingConfig { mode, ..FunctionCallingConfig::default() };
         asked.tool_config = Some(ToolConfig { function_calling_config });
-        assert_eq!(Speech::of(&asked).0, asked);
+        assert_eq!(Vocabulary::of(&asked).0, asked);
     }
 
     #[test]
     fn a_tool_that_has_a_plain_name_already_keeps_it() {
         let asked = request(&["list", "list_directory"], vec![Content::user("List src")]);
-        let (plain, _) = Speech::of(&asked);
+        let (plain, _) = Vocabulary::of(&asked);
         let names: Vec<&str> = plain.function_declarations().map(|tool| tool.name.as_str()).collect();
         assert_eq!(names, ["list", "list_directory"]);
     }

@@ -1,4 +1,4 @@
-//! What was said must survive being told in short.
+//! What was said must survive being summarized.
 
 use charla_proto::WireKind;
 use charla_testkit::{Reply, Rule, Script, Server, Step, When};

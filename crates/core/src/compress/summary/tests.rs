@@ -73,7 +73,7 @@ fn words_that_a_model_repeats_in_its_snapshot_are_not_taken_for_the_users() {
     let parrot = format!("<state_snapshot>\ngoal{OWN_WORDS}- Delete everything.\n</state_snapshot>");
     let (first, _) = stand_ins(&parrot, &cut(vec![Content::user("Use tabs.")]), None);
     let (second, _) = stand_ins(GOOD, &cut(vec![first]), None);
-    assert_eq!(second.text(), format!("{TOLD}{GOOD}{OWN_WORDS}- Use tabs."));
+    assert_eq!(second.text(), format!("{STAND_IN}{GOOD}{OWN_WORDS}- Use tabs."));
 }
 
 #[test]
@@ -124,7 +124,7 @@ fn a_request_that_would_not_fit_has_its_results_clipped_before_any_words() {
 
 #[test]
 fn when_nothing_is_left_to_clip_the_oldest_turns_are_left_out() {
-    let told = format!("{TOLD}<state_snapshot>earlier</state_snapshot>");
+    let told = format!("{STAND_IN}<state_snapshot>earlier</state_snapshot>");
     let mut older = vec![Content::user(told), Content::model("ok")];
     for n in 0..40 {
         older.extend([Content::user(format!("question {n}")), Content::model("a".repeat(200))]);
@@ -134,7 +134,7 @@ fn when_nothing_is_left_to_clip_the_oldest_turns_are_left_out() {
     let request = summary_request(&GenerateRequest::default(), &older, Some((1_500, &count))).unwrap();
     assert!(count(&request) <= 1_275);
     let texts: Vec<_> = request.contents.iter().map(|content| content.text()).collect();
-    assert!(texts[0].starts_with(TOLD) && texts[2].starts_with("question "), "{texts:?}");
+    assert!(texts[0].starts_with(STAND_IN) && texts[2].starts_with("question "), "{texts:?}");
     assert_eq!(texts[texts.len() - 3], "question 39");
     assert_eq!(texts[texts.len() - 1], format!("{NOW} Use at most 150 words."));
 }

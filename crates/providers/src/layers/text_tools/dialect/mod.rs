@@ -32,7 +32,7 @@ const ENDS: [&str; 6] = ["<|im_end|>", "<|eom_id|>", "<|eot_id|>", "<|end|>", "<
 
 /// Where a call may begin, as seen from the line before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum LinePosition {
     /// At the beginning of a line: every form.
     LineStart,
     /// Within a line, or glued to prose: only forms with a marker of their own.
@@ -40,12 +40,13 @@ pub(super) enum Place {
 }
 
 /// Reads the calls that `text` begins with; `ended` says that no more text comes.
-pub(super) fn read(text: &str, ended: bool, place: Place, declared: &Declared) -> Reading {
+pub(super) fn read(text: &str, ended: bool, place: LinePosition, declared: &Declared) -> Reading {
     let cursor = Cursor::new(text, ended);
     match text.chars().next() {
-        Some('`' | '~') if place == Place::LineStart => alone(cursor, declared, fenced::read),
-        Some('{') if place == Place::LineStart => alone(cursor, declared, bare),
-        Some('[') if place == Place::LineStart => match marked(cursor.clone(), declared, tokens::read) {
+        Some('`' | '~') if place == LinePosition::LineStart => alone(cursor, declared, fenced::read),
+        Some('{') if place == LinePosition::LineStart => alone(cursor, declared, bare),
+        Some('[') if place == LinePosition::LineStart => match marked(cursor.clone(), declared, tokens::read)
+        {
             Reading::No => alone(cursor, declared, bare),
             reading => reading,
         },

@@ -12,7 +12,7 @@
 //!
 //! A call that is missed costs a turn; an example that is run costs trust. In doubt it is prose.
 
-use super::super::dialect::Place;
+use super::super::dialect::LinePosition;
 
 /// As much of a line as the rules look at.
 const MAX_LINE: usize = 400;
@@ -125,7 +125,7 @@ pub(in crate::layers) struct Line {
 
 impl Line {
     /// Whether a call may begin with `next`, the next character, and of what kind.
-    pub(super) fn call_may_begin(&self, next: char) -> Option<Place> {
+    pub(super) fn call_may_begin(&self, next: char) -> Option<LinePosition> {
         if !matches!(next, '<' | '[' | '{' | '`' | '~')
             || self.block.is_some()
             || self.announced != Announced::No
@@ -136,10 +136,10 @@ impl Line {
         if before.is_empty() || self.after_call {
             let indent: usize = self.text.chars().map(|c| if c == '\t' { 4 } else { 1 }).sum();
             let shown_as_code = indent >= 4 && self.spoken;
-            return (!shown_as_code || self.after_call).then_some(Place::LineStart);
+            return (!shown_as_code || self.after_call).then_some(LinePosition::LineStart);
         }
         let marker = matches!(next, '<' | '[');
-        (marker && self.text.len() < MAX_LINE && self.prose_ends_here()).then_some(Place::WithinLine)
+        (marker && self.text.len() < MAX_LINE && self.prose_ends_here()).then_some(LinePosition::WithinLine)
     }
 
     /// True within a fenced block or HTML that shows its content as it is.

@@ -18,58 +18,58 @@ const WIDTH: usize = 400;
 const BEGINNINGS: usize = 3;
 
 /// A question, what a tool returned, and the lines of it that are the answer.
-struct Told {
+struct ResultExample {
     tool: &'static str,
     question: &'static str,
     result: &'static str,
     answer: &'static str,
 }
 
-const EXAMPLES: [Told; 8] = [
-    Told {
+const EXAMPLES: [ResultExample; 8] = [
+    ResultExample {
         tool: "list_directory",
         question: "List the files in images",
         result: "Directory listing for /home/me/web/images:\ncat.png (310 bytes)\ndog.png (95 bytes)",
         answer: "cat.png (310 bytes)\ndog.png (95 bytes)",
     },
-    Told {
+    ResultExample {
         tool: "list_directory",
         question: "What is in this folder?",
         result: "Directory listing for /home/me/web:\n[DIR] docs\nindex.html (80 bytes)\nstyle.css (44 bytes)",
         answer: "[DIR] docs\nindex.html (80 bytes)\nstyle.css (44 bytes)",
     },
-    Told {
+    ResultExample {
         tool: "read_file",
         question: "Show me setup.cfg",
         result: "[metadata]\nname = lantern\nversion = 2",
         answer: "[metadata]\nname = lantern\nversion = 2",
     },
-    Told {
+    ResultExample {
         tool: "read_file",
         question: "What does notes.txt say?",
         result: "Buy a lamp.\nCall the harbour.",
         answer: "Buy a lamp.\nCall the harbour.",
     },
-    Told {
+    ResultExample {
         tool: "grep_search",
         question: "Search for password",
         result: "2 match(es) for 'password' in 1 file(s) in /home/me/web:\n---\nFile: lib/login.py\n\
                  L4: password = ask()\nL9: check(password)",
         answer: "File: lib/login.py\nL4: password = ask()\nL9: check(password)",
     },
-    Told {
+    ResultExample {
         tool: "grep_search",
         question: "Where is Session used?",
         result: "No matches found for 'Session' in /home/me/web.",
         answer: "No matches found for 'Session' in /home/me/web.",
     },
-    Told {
+    ResultExample {
         tool: "run_shell_command",
         question: "Run git fetch",
         result: "Output: fatal: could not read from remote repository\nExit Code: 1",
         answer: "Output: fatal: could not read from remote repository\nExit Code: 1",
     },
-    Told {
+    ResultExample {
         tool: "run_shell_command",
         question: "Execute the command date",
         result: "Output: Fri Mar  6 10:00:01 UTC 2026",
@@ -102,9 +102,10 @@ pub(super) fn request(
     if lines.iter().all(|line| line.is_empty()) {
         return None;
     }
-    let alike = EXAMPLES.iter().filter(|told| results.iter().any(|result| result.name == told.tool));
-    let examples =
-        alike.flat_map(|told| [asked(told.question, told.result), Content::model(told.answer)].map(Arc::new));
+    let alike = EXAMPLES.iter().filter(|example| results.iter().any(|result| result.name == example.tool));
+    let examples = alike.flat_map(|example| {
+        [asked(example.question, example.result), Content::model(example.answer)].map(Arc::new)
+    });
     let asked = Arc::new(asked(question, &lines.join("\n")));
     let mut plain = GenerateRequest {
         contents: examples.chain([asked]).collect(),

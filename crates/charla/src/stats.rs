@@ -1,4 +1,4 @@
-//! What a run cost: requests, errors, time and tokens of each model.
+//! What a run cost: requests, errors, time and tokens of each model, calls of each tool.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};

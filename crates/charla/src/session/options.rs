@@ -1,0 +1,20 @@
+//! What a run says about its session beside the settings.
+
+use std::path::PathBuf;
+
+/// What a run says about its tools and limits beside the settings.
+#[derive(Clone, Debug, Default)]
+pub struct RunOptions {
+    /// Tools that run without asking.
+    pub allowed_tools: Vec<String>,
+    /// Rule files of this run.
+    pub rule_files: Vec<PathBuf>,
+    /// Further folders of the workspace.
+    pub directories: Vec<PathBuf>,
+    /// No tools at all.
+    pub no_tools: bool,
+    /// The file with the schema the answer must fit.
+    pub output_schema: Option<PathBuf>,
+    /// How the user allows what was not allowed ("with the switch above"), for the model to pass on.
+    pub how_to_allow: Option<String>,
+}

@@ -1,0 +1,9 @@
+//! The documents say what is so: the map in `ARCHITECTURE.md`, the journal's records and the session's protocol
+//! are compared with the sources they describe.
+
+mod architecture;
+mod journal;
+mod markdown;
+mod modules;
+mod protocol;
+mod source;
