@@ -11,6 +11,7 @@ mod approval;
 mod assemble;
 mod command;
 mod content;
+mod embedders;
 mod error;
 mod event;
 mod extra;
@@ -25,6 +26,7 @@ mod request;
 mod response;
 mod secret;
 mod store;
+pub mod text;
 pub mod tool;
 mod view;
 
@@ -37,6 +39,9 @@ pub use content::{
     Blob, Content, FileData, FunctionCall, FunctionResponse, InvalidArgs, Origin, Part, PartKind, Role,
     WireKind,
 };
+pub use embedders::{
+    append_to_last_text_part, flat_map_text_parts, parts_to_string, to_content, to_contents,
+};
 pub use error::{ErrorDetail, LlmError, LlmErrorKind, exit};
 pub use event::{
     Assistant, CompressionReport, CompressionStatus, CompressionTrigger, ModelSwitch, PreCompress,
@@ -47,10 +52,7 @@ pub use fetch::{Fetch, FetchAnswer, FetchRequest};
 pub use fold::{Conversation, Grant, OpenApproval, OpenCall, OpenTurn, PastTurns, QueuedPrompt, Shortening};
 pub use hint::{Hint, WindowPart};
 pub use output::{Display, FileLines, Todo, TodoStatus, ToolError, ToolErrorKind, ToolOutput};
-pub use parts::{
-    append_to_last_text_part, flat_map_text_parts, part_to_string, parts_to_string, thought_subject,
-    to_content, to_contents,
-};
+pub use parts::{part_to_string, thought_subject};
 pub use port::{BoxFuture, ChunkStream, ContentGenerator};
 pub use record::{
     ApprovalAnswered, CallAsked, CallEnded, CallStarted, ChangesReverted, Compressed, CompressionFailed,

@@ -6,7 +6,7 @@ use charla_proto::{CallStarted, SessionStore};
 use super::*;
 
 fn call(seq: u64) -> Record {
-    Record::new(seq, 9, Fact::CallStarted(CallStarted { turn: 1, call: "c".to_owned() }))
+    Record::new(seq, 9, Fact::CallStarted(CallStarted { turn: 1, call: "c".to_owned(), rule: None }))
 }
 
 fn is_lost(result: &Result<(), JournalError>, token: u64) -> bool {
@@ -38,7 +38,7 @@ async fn who_was_replaced_is_told_and_writes_nothing_more() {
     let (_folder, store) = store();
     let mut stuck = SessionStore::create(&store, &[first("a"), prompt(2, "hello")]).await.unwrap();
     let mut new = SessionStore::take_over(&store, "a").await.unwrap();
-    assert_eq!((new.conversation.seq, new.conversation.turns), (2, 1));
+    assert_eq!((new.conversation.seq, new.conversation.past.count), (2, 1));
     for _ in 0..2 {
         assert!(is_lost(&stuck.journal.append(&[prompt(3, "late")]).await, stuck.token));
     }

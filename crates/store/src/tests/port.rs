@@ -8,13 +8,13 @@ async fn read_after(store: &Store, session: &str, after: u64) -> Result<Vec<Reco
 }
 
 fn model_changed(seq: u64, model: &str) -> Record {
-    Record::new(seq, 7, Fact::ModelChanged(ModelChanged { model: model.to_owned() }))
+    Record::new(seq, 7, Fact::ModelChanged(ModelChanged { model: model.to_owned(), by: None }))
 }
 
 fn answer(seq: u64, model: &str, words: &str) -> Record {
     let origin = Origin { provider: "p".to_owned(), wire: WireKind::Gemini, model: model.to_owned() };
     let content = Content { origin: Some(Arc::new(origin)), ..Content::model(words) };
-    let said = ModelContent { turn: 1, content: Arc::new(content), finish: None, usage: None };
+    let said = ModelContent { turn: 1, content: Arc::new(content), finish: None, usage: None, citations: Vec::new() };
     Record::new(seq, 7, Fact::ModelContent(Box::new(said)))
 }
 
