@@ -12,13 +12,18 @@ use charla_core::session::{
     BoundModel, Clients, Equipment, FixedHost, Follower, SessionHandle, SessionOptions, SessionSetup,
 };
 use charla_proto::{
+<<<<<<< HEAD
     ApprovalMode, CompressionStatus, Content, Conversation, Fact, JOURNAL_VERSION, Plan, Policy, Record,
     SessionStarted, ToolContext, TurnEvent, Verdict,
+=======
+    ApprovalMode, CompressionStatus, Content, Fact, JOURNAL_VERSION, Plan,
+    Policy, Record, SessionStarted, SessionStore, ToolContext, TurnEvent, Verdict,
+>>>>>>> bde458a3cb0468a925048aa34e727a824683123d
 };
 use charla_providers::endpoint::Target;
 use charla_providers::layers::{Link, Resilient, RetryPolicy};
 use charla_providers::{Client, Credential, Generator, NetworkOptions, catalog, tokens};
-use charla_store::{Blobs, Store, Sync};
+use charla_store::{Store, Sync};
 use charla_tools::{Registry, Selection};
 
 const SESSION: &str = "long-conversation";
@@ -50,7 +55,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     };
     let folder = Path::new(folder);
     std::fs::write(folder.join("note.txt"), "some words of a note\n".repeat(FILE / 21))?;
-    let session = start(url, folder)?;
+    let session = start(url, folder).await?;
     let mut compressions = 0;
     for turn in 1..=turns.parse::<u32>()? {
         let mut follower = Follower::new(session.subscribe());
@@ -76,7 +81,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn start(url: &str, folder: &Path) -> Result<SessionHandle, Box<dyn Error>> {
+async fn start(url: &str, folder: &Path) -> Result<SessionHandle, Box<dyn Error>> {
     let mut endpoint = catalog::provider("openai").ok_or("no such provider")?.endpoint();
     endpoint.wire = charla_proto::WireKind::OpenaiChat;
     endpoint.base_url = format!("{url}/v1");
@@ -94,11 +99,10 @@ fn start(url: &str, folder: &Path) -> Result<SessionHandle, Box<dyn Error>> {
         parent: None,
     };
     let first = Record::new(1, 1, Fact::SessionStarted(Box::new(started)));
-    let mut journal = store.create(SESSION)?;
-    journal.write(std::slice::from_ref(&first))?;
+    let owned = store.create(&[first]).await?;
     let mut tools =
         Registry::new(Selection { core: Some(vec!["read_file".to_owned()]), excluded: Vec::new() });
-    tools.register_files(Arc::new(Blobs::new(folder.join("blobs"))), None);
+    tools.register_files(store.snapshots(), None);
     let generator = Arc::new(Resilient::new(vec![link], RetryPolicy::default()));
     let model = BoundModel {
         window: Some(WINDOW),
@@ -111,12 +115,12 @@ fn start(url: &str, folder: &Path) -> Result<SessionHandle, Box<dyn Error>> {
         host: Arc::new(FixedHost { model: model.clone(), equipment }),
         model,
         policy: Arc::new(Free),
-        journal: Box::new(journal),
+        journal: owned.journal,
         clients: Clients::default(),
         options: SessionOptions { tool_context: Arc::new(cx), ..SessionOptions::default() },
         clock: || 1,
     };
-    Ok(SessionHandle::start(setup, Conversation::of(&[first])))
+    Ok(SessionHandle::start(setup, owned.conversation))
 }
 
 /// Kilobytes in memory now.

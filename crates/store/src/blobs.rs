@@ -12,13 +12,13 @@ use crate::make_private_folder;
 /// A folder of contents, one file each, named by their hash. Files are written whole or not at all and
 /// never change, so any number of processes may use the same folder.
 #[derive(Clone, Debug)]
-pub struct Blobs {
+pub(crate) struct Blobs {
     folder: PathBuf,
 }
 
 impl Blobs {
     /// The contents in `folder`, which is made when first written to.
-    pub fn new(folder: impl Into<PathBuf>) -> Self {
+    pub(crate) fn new(folder: impl Into<PathBuf>) -> Self {
         Self { folder: folder.into() }
     }
 

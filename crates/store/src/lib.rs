@@ -21,18 +21,16 @@ use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use charla_proto::{Conversation, JournalError};
+use charla_proto::{Conversation, JournalError, SessionList, Skipped};
 
 use owner::{Gate, Ownership};
 use syncs::Syncs;
 
-pub use blobs::Blobs;
-pub use charla_proto::{SessionList as Listed, SessionSummary as Summary, Skipped};
-pub use reader::Read;
-pub use writer::{FileJournal, Sync};
+use blobs::Blobs;
+use writer::FileJournal;
+pub use writer::Sync;
 
-/// The sessions in one folder. What it does by itself blocks; as a [`charla_proto::SessionStore`] it does not, and
-/// must be used in a tokio runtime.
+/// The sessions in one folder, as a [`charla_proto::SessionStore`]. Must be used in a tokio runtime.
 #[derive(Clone, Debug)]
 pub struct Store {
     folder: PathBuf,
@@ -40,24 +38,14 @@ pub struct Store {
     syncs: Syncs,
 }
 
-/// A session that was opened for writing.
-pub struct Opened {
-    /// What is written goes here.
-    pub journal: FileJournal,
-    /// What was there.
-    pub read: Read,
-}
-
 /// A session that was opened to go on with it.
-pub struct Resumed {
-    /// What is written goes here.
-    pub journal: FileJournal,
-    /// What was said so far, as far as it is needed to go on.
-    pub conversation: Conversation,
-    /// Lines that are no record.
-    pub skipped: Vec<Skipped>,
+struct Resumed {
+    journal: FileJournal,
+    conversation: Conversation,
+    skipped: Vec<Skipped>,
 }
 
+/// What is done here blocks; [`port`] does it where it may.
 impl Store {
     /// The sessions in `folder`, which is made when first written to.
     pub fn new(folder: impl Into<PathBuf>, sync: Sync) -> Self {
@@ -65,7 +53,7 @@ impl Store {
     }
 
     /// Where a session's journal is.
-    pub fn path(&self, session: &str) -> Result<PathBuf, JournalError> {
+    fn path(&self, session: &str) -> Result<PathBuf, JournalError> {
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
         if session.is_empty() || session.len() > 100 || !session.chars().all(plain) {
             return Err(JournalError::Io(format!("`{session}` is no session id")));
@@ -74,7 +62,7 @@ impl Store {
     }
 
     /// A journal for a new session. Its file must not exist yet.
-    pub fn create(&self, session: &str) -> Result<FileJournal, JournalError> {
+    fn create(&self, session: &str) -> Result<FileJournal, JournalError> {
         let path = self.path(session)?;
         make_private_folder(&self.folder).map_err(|error| failed(&self.folder, &error))?;
         let file = new_file(&path).map_err(|error| match error.kind() {
@@ -85,16 +73,8 @@ impl Store {
         self.journal(file, path, owner::FIRST, false)
     }
 
-    /// Opens a session for writing, with all its records.
-    pub fn open(&self, session: &str) -> Result<Opened, JournalError> {
-        let (file, path, token) = self.owned(session)?;
-        let read = reader::read(&file).map_err(|error| failed(&path, &error))?;
-        let torn = read.torn;
-        Ok(Opened { journal: self.journal(file, path, token, torn)?, read })
-    }
-
     /// Opens a session to go on with it. Takes memory for what is sent of it, not for all of it.
-    pub fn resume(&self, session: &str) -> Result<Resumed, JournalError> {
+    fn resume(&self, session: &str) -> Result<Resumed, JournalError> {
         let (file, path, token) = self.owned(session)?;
         self.resumed(file, path, token)
     }
@@ -142,27 +122,20 @@ impl Store {
     }
 
     /// What a session's records add up to, as far as it is needed to go on; another process may be writing it.
-    pub fn fold(&self, session: &str) -> Result<Conversation, JournalError> {
+    fn fold(&self, session: &str) -> Result<Conversation, JournalError> {
         let path = self.path(session)?;
         let file = existing(OpenOptions::new().read(true), session, &path)?;
         let (conversation, _) = reader::fold(&file).map_err(|error| failed(&path, &error))?;
         Ok(conversation)
     }
 
-    /// Reads a session without opening it for writing; another process may be writing it.
-    pub fn read(&self, session: &str) -> Result<Read, JournalError> {
-        let path = self.path(session)?;
-        let file = existing(OpenOptions::new().read(true), session, &path)?;
-        reader::read(&file).map_err(|error| failed(&path, &error))
-    }
-
     /// Every session, the one written to last first.
-    pub fn list(&self) -> Result<Listed, JournalError> {
+    fn list(&self) -> Result<SessionList, JournalError> {
         list::list(&self.folder).map_err(|error| failed(&self.folder, &error))
     }
 
     /// Removes a session and its large outputs for good. Refused while another process writes it.
-    pub fn delete(&self, session: &str) -> Result<(), JournalError> {
+    fn delete(&self, session: &str) -> Result<(), JournalError> {
         let path = self.path(session)?;
         let gate = self.gate(session, &path)?;
         let file = existing(OpenOptions::new().append(true), session, &path)?;

@@ -10,32 +10,12 @@ use tokio::task::spawn_blocking;
 
 use crate::failed;
 
-/// What a journal holds.
-#[derive(Debug, Default)]
-pub struct Read {
-    /// The records, in order.
-    pub records: Vec<Record>,
-    /// Lines that are no record.
-    pub skipped: Vec<Skipped>,
-    /// The last line has no end: what is appended must begin a new one.
-    pub torn: bool,
-}
-
 /// What was seen beside the records.
 #[derive(Default)]
 pub(crate) struct Seen {
     pub(crate) skipped: Vec<Skipped>,
+    /// The last line has no end: what is appended must begin a new one.
     pub(crate) torn: bool,
-}
-
-pub(crate) fn read(file: &File) -> io::Result<Read> {
-    let mut records = Vec::new();
-    let mut scan = Scan::new(file, 0)?;
-    while let Some(record) = scan.next()? {
-        records.push(record);
-    }
-    let Seen { skipped, torn } = scan.seen;
-    Ok(Read { records, skipped, torn })
 }
 
 /// The conversation a journal tells. What a summary stands for is let go of as soon as it is read, so that

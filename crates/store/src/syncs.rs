@@ -38,9 +38,4 @@ impl Syncs {
         });
         work.await.map_err(io::Error::other)?
     }
-
-    /// Makes what was written durable, and blocks until it is.
-    pub(crate) fn sync_now(&self, file: &File) -> io::Result<()> {
-        (self.sync)(file)
-    }
 }

@@ -9,8 +9,10 @@ use std::fs;
 use std::sync::Arc;
 
 use charla_proto::{
-    Compressed, Content, Fact, JOURNAL_VERSION, Journal, Record, Restored, SessionStarted, TurnStarted,
+    Compressed, Content, Fact, JOURNAL_VERSION, Journal, Record, Restored, SessionStarted, SessionStore,
+    TurnStarted,
 };
+use futures_util::TryStreamExt;
 use proptest::prelude::*;
 
 use super::*;
@@ -35,6 +37,23 @@ fn prompt(seq: u64, text: &str) -> Record {
     )
 }
 
+/// Waits for something in a runtime of its own.
+fn wait<T>(work: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(work)
+}
+
+fn write(journal: &mut FileJournal, records: &[Record]) -> Result<(), JournalError> {
+    wait(journal.append(records))
+}
+
+async fn read_after(store: &Store, session: &str, after: u64) -> Result<Vec<Record>, JournalError> {
+    SessionStore::read_after(store, session, after).try_collect().await
+}
+
+fn read(store: &Store, session: &str) -> Vec<Record> {
+    wait(read_after(store, session, 0)).unwrap()
+}
+
 fn store() -> (tempfile::TempDir, Store) {
     let folder = tempfile::tempdir().unwrap();
     let store = Store::new(folder.path().join("sessions"), Sync::Process);
@@ -45,49 +64,47 @@ fn store() -> (tempfile::TempDir, Store) {
 fn what_is_written_is_read_back() {
     let (_folder, store) = store();
     let mut journal = store.create("a").unwrap();
-    journal.write(&[first("a"), prompt(2, "hello")]).unwrap();
+    write(&mut journal, &[first("a"), prompt(2, "hello")]).unwrap();
     drop(journal);
-    let opened = store.open("a").unwrap();
-    assert_eq!(opened.read.records, [first("a"), prompt(2, "hello")]);
-    assert!(opened.read.skipped.is_empty());
+    assert!(store.resume("a").unwrap().skipped.is_empty());
+    assert_eq!(read(&store, "a"), [first("a"), prompt(2, "hello")]);
 }
 
 #[test]
 fn two_writers_cannot_have_one_session_and_the_lock_goes_with_its_owner() {
     let (_folder, store) = store();
     let journal = store.create("a").unwrap();
-    assert!(matches!(store.open("a"), Err(JournalError::Locked(_))));
+    assert!(matches!(store.resume("a"), Err(JournalError::Locked(_))));
     assert!(matches!(store.delete("a"), Err(JournalError::Locked(_))));
-    assert!(store.read("a").is_ok());
+    assert!(store.fold("a").is_ok());
     drop(journal);
-    assert!(store.open("a").is_ok());
+    assert!(store.resume("a").is_ok());
 }
 
 #[test]
 fn a_torn_last_line_is_skipped_with_a_notice_and_writing_goes_on() {
     let (_folder, store) = store();
     let mut journal = store.create("a").unwrap();
-    journal.write(&[first("a"), prompt(2, "hello")]).unwrap();
+    write(&mut journal, &[first("a"), prompt(2, "hello")]).unwrap();
     let path = journal.path().to_owned();
     drop(journal);
     let whole = fs::read(&path).unwrap();
     let line = serde_json::to_vec(&prompt(3, "torn")).unwrap();
     for cut in 1..line.len() {
         fs::write(&path, [&whole[..], &line[..cut]].concat()).unwrap();
-        let mut opened = store.open("a").unwrap();
-        assert_eq!(opened.read.records.len(), 2, "cut at {cut}");
-        assert_eq!(opened.read.skipped, [Skipped { line: 3, reason: "cut off in the middle".to_owned() }]);
-        opened.journal.write(&[prompt(3, "again")]).unwrap();
+        let mut opened = store.resume("a").unwrap();
+        assert_eq!(read(&store, "a").len(), 2, "cut at {cut}");
+        assert_eq!(opened.skipped, [Skipped { line: 3, reason: "cut off in the middle".to_owned() }]);
+        write(&mut opened.journal, &[prompt(3, "again")]).unwrap();
         drop(opened);
-        let read = store.read("a").unwrap();
-        assert_eq!(read.records.last(), Some(&prompt(3, "again")));
+        assert_eq!(read(&store, "a").last(), Some(&prompt(3, "again")));
     }
     // A whole line that only lacks its end counts.
     fs::write(&path, [&whole[..], &line[..]].concat()).unwrap();
-    let mut opened = store.open("a").unwrap();
-    assert_eq!(opened.read.records.len(), 3);
-    opened.journal.write(&[prompt(4, "next")]).unwrap();
-    assert_eq!(store.read("a").unwrap().records.len(), 4);
+    let mut opened = store.resume("a").unwrap();
+    assert_eq!(opened.conversation.seq, 3);
+    write(&mut opened.journal, &[prompt(4, "next")]).unwrap();
+    assert_eq!(read(&store, "a").len(), 4);
 }
 
 #[test]
@@ -95,10 +112,13 @@ fn a_record_that_comes_twice_is_read_once_even_the_first() {
     let (_folder, store) = store();
     let mut journal = store.create("a").unwrap();
     let zero = Record::new(0, 5, first("a").fact);
-    journal.write(&[zero.clone(), zero.clone(), prompt(1, "hello"), prompt(1, "hello")]).unwrap();
+    write(&mut journal, &[zero.clone(), zero.clone(), prompt(1, "hello"), prompt(1, "hello")]).unwrap();
     drop(journal);
-    let read = store.open("a").unwrap().read;
-    assert_eq!((read.records, read.skipped.len()), (vec![zero, prompt(1, "hello")], 2));
+    let resumed = store.resume("a").unwrap();
+    assert_eq!(
+        (resumed.conversation, resumed.skipped.len()),
+        (Conversation::of(&[zero, prompt(1, "hello")]), 2)
+    );
 }
 
 #[test]
@@ -107,8 +127,7 @@ fn unknown_kinds_are_kept() {
     drop(store.create("a").unwrap());
     let line = r#"{"seq":1,"at":2,"kind":"from_the_future","new":{"deep":[1]}}"#;
     fs::write(store.path("a").unwrap(), format!("{line}\n")).unwrap();
-    let read = store.read("a").unwrap();
-    assert_eq!(serde_json::to_string(&read.records[0]).unwrap(), line);
+    assert_eq!(serde_json::to_string(&read(&store, "a")[0]).unwrap(), line);
 }
 
 #[test]
@@ -117,10 +136,10 @@ fn listing_reads_only_the_files_and_shows_the_latest_first() {
     assert!(store.list().unwrap().sessions.is_empty());
     for (n, text) in ["one\ntwo", "x"].iter().enumerate() {
         let id = format!("s{n}");
-        store.create(&id).unwrap().write(&[first(&id), prompt(2, text)]).unwrap();
+        write(&mut store.create(&id).unwrap(), &[first(&id), prompt(2, text)]).unwrap();
     }
     let long = "long \"quoted\" ".repeat(2000);
-    store.create("s2").unwrap().write(&[first("s2"), prompt(2, &long)]).unwrap();
+    write(&mut store.create("s2").unwrap(), &[first("s2"), prompt(2, &long)]).unwrap();
     fs::write(store.path("bad").unwrap(), "nonsense").unwrap();
     let listed = store.list().unwrap();
     let mut titles: Vec<_> = listed.sessions.iter().map(|session| session.title.clone()).collect();
@@ -166,7 +185,7 @@ fn a_compressed_session_is_resumed_without_what_a_summary_stands_for() {
     let mut records = vec![first("a")];
     records.extend((2..100).map(|seq| prompt(seq, "words")));
     records.push(compressed(100, 95));
-    journal.write(&records).unwrap();
+    write(&mut journal, &records).unwrap();
     drop(journal);
     let mut resumed = store.resume("a").unwrap();
     assert_eq!(resumed.conversation.contents.len(), 5);
@@ -174,10 +193,10 @@ fn a_compressed_session_is_resumed_without_what_a_summary_stands_for() {
     assert_eq!((resumed.conversation.past.count, resumed.conversation.seq), (98, 100));
     // Taken back, everything is there again.
     let restored = Record::new(101, 8, Fact::Restored(Restored { by: None }));
-    resumed.journal.write(&[restored]).unwrap();
+    write(&mut resumed.journal, &[restored]).unwrap();
     assert_eq!(store.fold("a").unwrap().contents.len(), 98);
     // And compressed again, it is not.
-    resumed.journal.write(&[compressed(102, 97)]).unwrap();
+    write(&mut resumed.journal, &[compressed(102, 97)]).unwrap();
     assert_eq!(store.fold("a").unwrap().contents.len(), 3);
 }
 
@@ -185,7 +204,7 @@ fn a_compressed_session_is_resumed_without_what_a_summary_stands_for() {
 fn a_journal_is_read_again_while_it_is_written() {
     let (_folder, store) = store();
     let mut journal = store.create("a").unwrap();
-    journal.write(&[first("a"), prompt(2, "one"), prompt(3, "two")]).unwrap();
+    write(&mut journal, &[first("a"), prompt(2, "one"), prompt(3, "two")]).unwrap();
     let reader = Journal::reader(&journal).unwrap();
     let mut seqs = Vec::new();
     reader.read(1, &mut |record| seqs.push(record.seq)).unwrap();
@@ -199,7 +218,7 @@ proptest! {
         let (_folder, store) = store();
         drop(store.create("a").unwrap());
         fs::write(store.path("a").unwrap(), bytes).unwrap();
-        prop_assert!(store.open("a").is_ok());
+        prop_assert!(wait(read_after(&store, "a", 0)).is_ok());
         prop_assert!(store.resume("a").is_ok());
         prop_assert!(store.list().is_ok());
     }

@@ -24,7 +24,7 @@ pub enum Sync {
 
 /// A session's file, open and owned.
 #[derive(Debug)]
-pub struct FileJournal {
+pub(crate) struct FileJournal {
     file: Arc<File>,
     ownership: Ownership,
     sync: Sync,
@@ -40,22 +40,13 @@ impl FileJournal {
     }
 
     /// Where it is.
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         self.ownership.path()
     }
 
     /// The number of this owner, larger than those of earlier ones.
-    pub fn token(&self) -> u64 {
+    pub(crate) fn token(&self) -> u64 {
         self.ownership.token()
-    }
-
-    /// Appends records, and blocks until they are as durable as they must be.
-    pub fn write(&mut self, records: &[Record]) -> Result<(), JournalError> {
-        self.put(records)?;
-        match self.must_sync(records) {
-            true => self.syncs.sync_now(&self.file).map_err(|error| failed(self.path(), &error)),
-            false => Ok(()),
-        }
     }
 
     /// Appends records in one write, so that a crash leaves at most one torn line. It goes as far as the kernel's

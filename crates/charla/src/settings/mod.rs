@@ -12,6 +12,7 @@ mod merge;
 mod mistake;
 mod model;
 mod names;
+mod quirks;
 mod schema;
 mod shown;
 mod source;

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::names;
-use super::schema::QuirkSettings;
+use super::quirks::QuirkSettings;
 
 /// Settings of Charla.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]

@@ -6,6 +6,9 @@
 #[path = "../../examples/own_tool.rs"]
 mod own_tool;
 
+mod memory_store;
+mod reaching;
+
 use charla::session::{Deed, Direction, RevertError, RevertRequest};
 use charla::{Begin, Charla, Environment, FailureKind, Hint, Notice, OpenRequest, OpenedSession, RunOptions};
 use charla_core::CancellationToken;

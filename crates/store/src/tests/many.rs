@@ -5,8 +5,6 @@ use std::io;
 use std::sync::{Condvar, Mutex};
 use std::time::Duration;
 
-use charla_proto::SessionStore;
-
 use super::*;
 use crate::syncs::Syncs;
 

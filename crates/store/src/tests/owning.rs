@@ -1,7 +1,7 @@
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use charla_proto::{CallStarted, SessionStore};
+use charla_proto::CallStarted;
 
 use super::*;
 
@@ -14,7 +14,7 @@ fn is_lost(result: &Result<(), JournalError>, token: u64) -> bool {
 }
 
 fn numbers(store: &Store, session: &str) -> Vec<u64> {
-    store.read(session).unwrap().records.iter().map(|record| record.seq).collect()
+    read(store, session).iter().map(|record| record.seq).collect()
 }
 
 #[tokio::test]
@@ -43,7 +43,10 @@ async fn who_was_replaced_is_told_and_writes_nothing_more() {
         assert!(is_lost(&stuck.journal.append(&[prompt(3, "late")]).await, stuck.token));
     }
     new.journal.append(&[prompt(3, "in time")]).await.unwrap();
-    assert_eq!(store.read("a").unwrap().records, [first("a"), prompt(2, "hello"), prompt(3, "in time")]);
+    assert_eq!(
+        read_after(&store, "a", 0).await.unwrap(),
+        [first("a"), prompt(2, "hello"), prompt(3, "in time")]
+    );
     // Nobody comes between, whether the former owner still lives or not.
     assert!(matches!(SessionStore::own(&store, "a").await, Err(JournalError::Locked(_))));
     drop(stuck);
@@ -66,9 +69,9 @@ fn a_file_that_is_removed_moved_or_replaced_is_noticed_and_what_stands_there_is_
     let deeds: [&dyn Fn(&Path); 3] = [&removed, &moved, &replaced];
     for (session, deed) in ["a", "b", "c"].into_iter().zip(deeds) {
         let mut journal = store.create(session).unwrap();
-        journal.write(&[first(session)]).unwrap();
+        write(&mut journal, &[first(session)]).unwrap();
         deed(journal.path());
-        assert!(is_lost(&journal.write(&[prompt(2, "hello")]), journal.token()), "{session}");
+        assert!(is_lost(&write(&mut journal, &[prompt(2, "hello")]), journal.token()), "{session}");
     }
     assert!(!store.path("a").unwrap().exists());
     assert_eq!(fs::read_to_string(&elsewhere).unwrap().lines().count(), 1);
@@ -81,14 +84,14 @@ fn a_file_that_is_removed_moved_or_replaced_is_noticed_and_what_stands_there_is_
 fn nothing_acknowledged_is_lost_by_being_replaced() {
     let (_folder, store) = store();
     let mut journal = store.create("a").unwrap();
-    journal.write(&[first("a")]).unwrap();
+    write(&mut journal, &[first("a")]).unwrap();
     let mut kept = 1;
     for _ in 0..15 {
         let writing = AtomicBool::new(false);
         let (acknowledged, resumed) = std::thread::scope(|scope| {
             let writer = scope.spawn(|| {
                 let mut last = kept;
-                while journal.write(&[call(last + 1)]).is_ok() {
+                while write(&mut journal, &[call(last + 1)]).is_ok() {
                     last += 1;
                     writing.store(true, Ordering::Release);
                 }
@@ -110,7 +113,7 @@ fn nothing_acknowledged_is_lost_by_being_replaced() {
 #[test]
 fn what_is_deleted_is_gone_with_all_that_belongs_to_it() {
     let (_folder, store) = store();
-    store.create("a").unwrap().write(&[first("a")]).unwrap();
+    write(&mut store.create("a").unwrap(), &[first("a")]).unwrap();
     drop(store.resume("a").unwrap());
     let outputs = store.outputs("a");
     fs::create_dir_all(&outputs).unwrap();

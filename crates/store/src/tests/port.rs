@@ -1,11 +1,7 @@
-use charla_proto::{ModelChanged, ModelContent, Origin, SessionStore, SessionSummary, WireKind};
-use futures_util::{StreamExt, TryStreamExt};
+use charla_proto::{ModelChanged, ModelContent, Origin, SessionSummary, WireKind};
+use futures_util::StreamExt;
 
 use super::*;
-
-async fn read_after(store: &Store, session: &str, after: u64) -> Result<Vec<Record>, JournalError> {
-    SessionStore::read_after(store, session, after).try_collect().await
-}
 
 fn model_changed(seq: u64, model: &str) -> Record {
     Record::new(seq, 7, Fact::ModelChanged(ModelChanged { model: model.to_owned(), by: None }))
@@ -114,11 +110,11 @@ async fn a_session_is_listed_with_the_model_that_answered_last_or_was_chosen_sin
 #[test]
 fn a_summary_goes_over_the_wire() {
     let (_folder, store) = store();
-    store.create("a").unwrap().write(&[first("a"), prompt(2, "hello")]).unwrap();
+    write(&mut store.create("a").unwrap(), &[first("a"), prompt(2, "hello")]).unwrap();
     let listed = store.list().unwrap();
     let json = serde_json::to_value(&listed).unwrap();
     assert!(json["sessions"][0]["modified"].is_u64());
-    let mut back: Listed = serde_json::from_value(json).unwrap();
+    let mut back: SessionList = serde_json::from_value(json).unwrap();
     let off = listed.sessions[0].modified.duration_since(back.sessions[0].modified).unwrap();
     assert!(off < std::time::Duration::from_millis(1));
     back.sessions[0].modified = listed.sessions[0].modified;
