@@ -55,7 +55,7 @@ pub(super) struct Places {
 #[derive(Default)]
 pub(super) struct Found {
     /// How each model that was bound is spoken to.
-    models: HashMap<String, Manner>,
+    models: HashMap<String, PromptStyle>,
     /// Tools of the discovery command.
     discovered: Vec<Arc<dyn Tool>>,
     /// What the memory files say.
@@ -64,7 +64,7 @@ pub(super) struct Found {
 
 /// How a model is spoken to.
 #[derive(Clone, Copy)]
-struct Manner {
+struct PromptStyle {
     size: PromptSize,
     chat_only: bool,
     stable_prefix: bool,
@@ -114,12 +114,12 @@ impl SessionHost {
 
     /// Takes a model in: the session may ask it from now on.
     pub fn take(&self, model: BoundModel) -> session::BoundModel {
-        let manner = Manner {
+        let style = PromptStyle {
             size: model.prompt_size,
             chat_only: model.chat_only,
             stable_prefix: model.stable_prefix,
         };
-        self.found().models.insert(model.reference.clone(), manner);
+        self.found().models.insert(model.reference.clone(), style);
         model.for_session()
     }
 
@@ -160,11 +160,11 @@ impl Host for SessionHost {
 
     fn equip(&self, situation: &Situation) -> Equipment {
         let found = self.found();
-        let full = Manner { size: PromptSize::Full, chat_only: false, stable_prefix: false };
-        let manner = found.models.get(&situation.model).copied().unwrap_or(full);
+        let full = PromptStyle { size: PromptSize::Full, chat_only: false, stable_prefix: false };
+        let style = found.models.get(&situation.model).copied().unwrap_or(full);
         let mut registry = Registry::default();
-        if !self.options.no_tools && !manner.chat_only {
-            let few = manner.size >= PromptSize::FewTools;
+        if !self.options.no_tools && !style.chat_only {
+            let few = style.size >= PromptSize::FewTools;
             let processes = &self.places.processes;
             registry = self.toolset().registry(processes, &found.discovered, few, situation.somebody);
         }
@@ -178,10 +178,10 @@ impl Host for SessionHost {
             memory: found.memory.clone(),
             schema: self.schema.as_deref(),
             somebody_to_ask: situation.somebody,
-            size: manner.size,
+            size: style.size,
         };
-        let instruction = Some(Arc::new(instruction.content(manner.stable_prefix)));
-        Equipment { toolbox: toolbox(registry, manner.size), instruction }
+        let instruction = Some(Arc::new(instruction.content(style.stable_prefix)));
+        Equipment { toolbox: toolbox(registry, style.size), instruction }
     }
 
     fn refresh<'a>(&'a self) -> BoxFuture<'a, ()> {
