@@ -53,7 +53,7 @@ struct Full {
 
 /// What came of asking for a summary.
 enum Summary {
-    Came(Result<GenerateResponse, LlmError>),
+    Came(Box<Result<GenerateResponse, LlmError>>),
     Cancelled { by: String },
 }
 
@@ -303,7 +303,7 @@ impl<'a> Compaction<'a> {
             self.session.efforts.summaries += 1;
             self.announce(&plan);
             let answer = match self.ask(&plan.request, pause).await? {
-                Summary::Came(answer) => answer,
+                Summary::Came(answer) => *answer,
                 Summary::Cancelled { by } => return Ok(Some(by)),
             };
             if let Some(cost) = answer.as_ref().ok().and_then(|answer| answer.usage_metadata.as_ref()) {
@@ -367,7 +367,7 @@ impl<'a> Compaction<'a> {
                     Signal::Answer(answer) => Requests(self.session).answer_outside_calls(answer).await?,
                     Signal::Nothing => {}
                 },
-                answer = &mut work => break Summary::Came(answer),
+                answer = &mut work => break Summary::Came(Box::new(answer)),
             }
         };
         self.session.phase = phase;

@@ -21,7 +21,7 @@ pub(super) enum Message {
     /// The session is to end; what is given along goes with its task.
     Close(oneshot::Sender<()>),
     /// A model somebody asked for is ready, or cannot be had.
-    Bound { wish: u64, bound: Result<BoundModel, String>, asked: Asked },
+    Bound { wish: u64, bound: Result<Box<BoundModel>, String>, asked: Asked },
 }
 
 /// What a session may hear of while it waits for people.

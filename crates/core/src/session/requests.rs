@@ -170,7 +170,7 @@ impl Requests<'_> {
         binding.wishes += 1;
         let (wish, host, sender) = (binding.wishes, binding.host.clone(), self.0.inbox.sender.clone());
         tokio::spawn(async move {
-            let bound = host.bind(&model).await;
+            let bound = host.bind(&model).await.map(Box::new);
             // A session that has ended needs no model.
             if let Some(sender) = sender.upgrade() {
                 let _ = sender.send(Message::Bound { wish, bound, asked }).await;
@@ -181,7 +181,7 @@ impl Requests<'_> {
     async fn bound(
         &mut self,
         wish: u64,
-        bound: Result<BoundModel, String>,
+        bound: Result<Box<BoundModel>, String>,
         asked: Asked,
     ) -> Result<(), Stop> {
         let session = &mut *self.0;
@@ -193,7 +193,7 @@ impl Requests<'_> {
             }
             Ok(model) => {
                 let reference = model.reference.clone();
-                session.binding.bind(model);
+                session.binding.bind(*model);
                 if session.ledger.conversation.model != reference {
                     let fact = ModelChanged { model: reference, by: Some(asked.request.by.clone()) };
                     session.ledger.commit_one(Fact::ModelChanged(fact)).await?;
