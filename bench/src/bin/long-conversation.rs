@@ -12,13 +12,8 @@ use charla_core::session::{
     BoundModel, Clients, Equipment, FixedHost, Follower, SessionHandle, SessionOptions, SessionSetup,
 };
 use charla_proto::{
-<<<<<<< HEAD
-    ApprovalMode, CompressionStatus, Content, Conversation, Fact, JOURNAL_VERSION, Plan, Policy, Record,
-    SessionStarted, ToolContext, TurnEvent, Verdict,
-=======
-    ApprovalMode, CompressionStatus, Content, Fact, JOURNAL_VERSION, Plan,
-    Policy, Record, SessionStarted, SessionStore, ToolContext, TurnEvent, Verdict,
->>>>>>> bde458a3cb0468a925048aa34e727a824683123d
+    ApprovalMode, CompressionStatus, Content, Fact, JOURNAL_VERSION, Plan, Policy, Record, SessionStarted,
+    SessionStore, ToolContext, TurnEvent, Verdict,
 };
 use charla_providers::endpoint::Target;
 use charla_providers::layers::{Link, Resilient, RetryPolicy};
