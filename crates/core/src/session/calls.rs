@@ -15,7 +15,7 @@ use super::ending::{Ending, Stop};
 use super::inbox::Incoming;
 use super::requests::{Answer, Requests, Signal};
 use super::turn::Session;
-use super::{NOBODY, SESSION};
+use super::{EARLIER_ANSWER, NOBODY, SESSION};
 use crate::loop_guard::{Advice, LoopGuard, STOP};
 use crate::scheduler::{CallEvent, Scheduler, to_response};
 
@@ -37,6 +37,8 @@ pub(super) struct Calls<'a> {
     scheduler: Scheduler,
     /// Rules that allowed calls, by call.
     rules: HashMap<usize, String>,
+    /// Answers to questions of calls that are not checked yet.
+    early: Vec<Answer>,
     /// Why the turn ends once the calls are done.
     ending: Option<Ending>,
     /// When cancelled tools are ended by force.
@@ -62,13 +64,14 @@ impl<'a> Calls<'a> {
         let open = open.unwrap_or_default();
         let toolbox = session.toolbox();
         let scheduler = Scheduler::new(open, &toolbox, &session.options.tool_context);
-        Self { session, scheduler, rules: HashMap::new(), ending: None, abort_at: None }
+        Self { session, scheduler, rules: HashMap::new(), early: Vec::new(), ending: None, abort_at: None }
     }
 
     /// Runs them until each has its response. Comes back with how the turn ends, if it does.
     pub(super) async fn run(mut self) -> Result<Option<Ending>, Stop> {
         self.end_interrupted().await?;
         loop {
+            self.take_early_answers().await?;
             self.start_ready().await?;
             if self.scheduler.is_done() {
                 return Ok(self.ending);
@@ -257,7 +260,11 @@ impl<'a> Calls<'a> {
             self.waiting().into_iter().find(|index| self.question(*index).as_ref() == Some(&approval));
         let (asked, index) = match (asked, index) {
             (Ok(asked), Some(index)) => (asked, index),
-            (Ok(_), None) => return refused(reply, unknown(&approval)),
+            // It is asked by an earlier process, and its call is not checked yet.
+            (Ok(_), None) => {
+                self.early.push(Answer { approval, outcome, by, reply });
+                return Ok(());
+            }
             (Err(refusal), _) => return refused(reply, refusal),
         };
         if let Some(why) = misfit(&outcome, &asked) {
@@ -280,6 +287,13 @@ impl<'a> Calls<'a> {
         self.session.ledger.commit_one(fact).await?;
         let _ = reply.send(Reply::Done);
         self.act_on(index, outcome, args, &asked, &by).await
+    }
+
+    async fn take_early_answers(&mut self) -> Result<(), Stop> {
+        for answer in std::mem::take(&mut self.early) {
+            self.answer(answer).await?;
+        }
+        Ok(())
     }
 
     async fn act_on(
@@ -339,7 +353,7 @@ impl<'a> Calls<'a> {
         for index in self.waiting() {
             let (Some(approval), Some(plan)) = (self.question(index), self.plan(index)) else { continue };
             if matches!(self.session.approvals.judge(&plan, mode), Verdict::Allow { .. }) {
-                let fact = answered(approval, Outcome::ProceedOnce, "an earlier answer", None);
+                let fact = answered(approval, Outcome::ProceedOnce, EARLIER_ANSWER, None);
                 self.session.ledger.commit_one(fact).await?;
                 self.advance(index, CallStatus::Scheduled);
             }
@@ -472,10 +486,6 @@ fn refused(reply: tokio::sync::oneshot::Sender<Reply>, refusal: Refusal) -> Resu
     Ok(())
 }
 
-fn unknown(approval: &str) -> Refusal {
-    Refusal::Unknown { what: format!("open question `{approval}`") }
-}
-
 fn nobody_to_ask(plan: &Plan) -> ToolError {
     let message = format!(
         "Not run: it needs approval ({}) and nobody is there to give it. Do without it, or say what should be allowed.",
@@ -489,7 +499,7 @@ pub(super) fn answered(approval: String, outcome: Outcome, by: &str, args: Optio
 }
 
 /// The model must know that what ran is not what it had asked for.
-fn about_change(args: &Args) -> String {
+pub(crate) fn about_change(args: &Args) -> String {
     let text = serde_json::to_string(args).unwrap_or_default();
     let cut = text.char_indices().nth(CHANGED).and_then(|(end, _)| text.get(..end));
     let (text, rest) = cut.map_or((text.as_str(), ""), |cut| (cut, " … (cut)"));

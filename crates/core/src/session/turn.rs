@@ -22,7 +22,7 @@ use super::inbox::{Inbox, Message};
 use super::ledger::Ledger;
 use super::prompts::Prompts;
 use super::requests::{Requests, Signal};
-use super::{SESSION, SessionOptions};
+use super::{SESSION, SessionOptions, repair};
 use crate::exchange::{Exchange, Progress};
 use crate::loop_guard::LoopGuard;
 
@@ -243,13 +243,11 @@ impl Session {
             return Ok(Some(end.into()));
         };
         if self.efforts.repairs == REPAIRS {
-            let detail = Some(format!("the answer does not fit the schema: {problem}"));
+            let detail = Some(repair::detail(&problem));
             return Ok(Some(Ending { detail, ..TurnEnd::SchemaMismatch.into() }));
         }
         self.efforts.repairs += 1;
-        let words = format!(
-            "Your answer does not fit the JSON Schema: {problem}. Answer again with the corrected JSON value and nothing else."
-        );
+        let words = repair::words_for_model(&problem);
         let fact = Fact::PromptJoined(Prompts(self).own_words(words));
         self.ledger.commit_one(fact).await?;
         Ok(None)
