@@ -98,7 +98,7 @@ fn cancelled_by(view: &View) -> Option<String> {
 }
 
 fn comes_of_cancel(view: &View, ended: &CallEnded) -> bool {
-    let Some(open) = view.open_call(&ended.call) else { return false };
+    let Some(open) = view.next_call() else { return false };
     if ended.status != CallStatus::Cancelled {
         return false;
     }
@@ -109,5 +109,8 @@ fn comes_of_cancel(view: &View, ended: &CallEnded) -> bool {
             && rest.any(|fact| matches!(fact, Fact::TurnEnded(ended) if ended.end.is_cancelled()));
     }
     let answer = open.approval.as_ref().and_then(|approval| approval.answer.as_ref());
-    answer.is_none_or(|(outcome, _)| outcome.allows())
+    match ended.error {
+        Some(error) => error != ToolErrorKind::RefusedByPerson,
+        None => answer.is_none_or(|(outcome, _)| outcome.allows()),
+    }
 }

@@ -19,6 +19,7 @@ use tokio::task::unconstrained;
 use tokio::time::timeout;
 
 use super::segment::{Segment, is_plain_no};
+use super::tools::still_waits;
 use super::{Difference, compare, people, players};
 use crate::session::{Attached, Clients, NOBODY, SessionHandle};
 
@@ -63,6 +64,10 @@ struct State {
     approvals: HashMap<String, String>,
     /// Calls whose arguments were looked at.
     prepared: HashSet<String>,
+    /// The position for which people have acted.
+    acted: Option<usize>,
+    /// Calls that have got other arguments and are to be looked at again.
+    changed: Vec<String>,
     requests: u64,
     departure: Option<Departure>,
 }
@@ -72,6 +77,8 @@ pub(super) struct View<'a> {
     pub(super) segment: &'a Segment,
     pub(super) at: usize,
     pub(super) conversation: &'a Conversation,
+    /// Somebody is there to be asked.
+    pub(super) somebody: bool,
 }
 
 impl<'a> View<'a> {
@@ -87,20 +94,9 @@ impl<'a> View<'a> {
         self.conversation.unanswered().find(|open| id_of(open) == id)
     }
 
-    /// The call that a fact is about.
-    pub(super) fn call_of(&self, fact: &'a Fact) -> Option<&'a str> {
-        match fact {
-            Fact::CallAsked(asked) => Some(&asked.call),
-            Fact::CallStarted(started) => Some(&started.call),
-            Fact::CallEnded(ended) => Some(&ended.call),
-            Fact::ApprovalAnswered(answered) => {
-                let is_it = |open: &&OpenCall| {
-                    open.approval.as_ref().is_some_and(|open| open.asked.approval == answered.approval)
-                };
-                self.conversation.unanswered().find(is_it).map(id_of)
-            }
-            _ => None,
-        }
+    /// The open call that the next fact is about.
+    pub(super) fn next_call(&self) -> Option<&'a OpenCall> {
+        call_of(self.conversation, self.next()?)
     }
 
     /// How often the model was asked in the turn, the next fact counted in.
@@ -114,6 +110,23 @@ pub(super) fn id_of(open: &OpenCall) -> &str {
     open.call.id.as_deref().unwrap_or_default()
 }
 
+/// The open call that a fact is about.
+fn call_of<'a>(conversation: &'a Conversation, fact: &Fact) -> Option<&'a OpenCall> {
+    conversation.unanswered().find(|open| is_about(fact, open))
+}
+
+pub(super) fn is_about(fact: &Fact, open: &OpenCall) -> bool {
+    match fact {
+        Fact::CallAsked(asked) => id_of(open) == asked.call,
+        Fact::CallStarted(started) => id_of(open) == started.call,
+        Fact::CallEnded(ended) => id_of(open) == ended.call,
+        Fact::ApprovalAnswered(answered) => {
+            open.approval.as_ref().is_some_and(|approval| approval.asked.approval == answered.approval)
+        }
+        _ => false,
+    }
+}
+
 impl Playback {
     fn new(segment: Arc<Segment>) -> Self {
         let clients = Clients::default();
@@ -124,6 +137,8 @@ impl Playback {
             cancelling: false,
             approvals: HashMap::new(),
             prepared: HashSet::new(),
+            acted: None,
+            changed: Vec::new(),
             requests: 0,
             departure: None,
         };
@@ -150,7 +165,12 @@ impl Playback {
     }
 
     fn view_of<'a>(&'a self, state: &'a State) -> View<'a> {
-        View { segment: &self.segment, at: *self.position.borrow(), conversation: &state.conversation }
+        View {
+            segment: &self.segment,
+            at: *self.position.borrow(),
+            conversation: &state.conversation,
+            somebody: state.client.is_some(),
+        }
     }
 
     /// Looks at the segment as it stands.
@@ -209,28 +229,30 @@ impl Playback {
         true
     }
 
-    /// What people do before the next fact reaches the engine before it goes on.
+    /// Lets people do what leads to the next fact. It reaches the engine before the engine goes on.
     fn act(&self, state: &mut State) {
-        let view = self.view_of(state);
-        let (presence, request) =
-            (people::presence(&view), people::next_request(&view, state.cancelling));
+        let presence = people::presence(&self.view_of(state));
         match presence {
             Some(true) if state.client.is_none() => state.client = Some(self.clients.attach()),
             Some(false) => state.client = None,
             _ => {}
         }
-        if let Some(mut request) = request {
-            match &mut request.command {
-                Command::Answer { approval, .. } => {
-                    if let Some(here) = state.approvals.get(approval) {
-                        approval.clone_from(here);
-                    }
-                }
-                Command::Cancel { target: CancelTarget::Turn } => state.cancelling = true,
-                _ => {}
-            }
-            put(state, request);
+        let view = self.view_of(state);
+        if state.acted == Some(view.at) || state.is_looking(&view) {
+            return;
         }
+        state.acted = Some(view.at);
+        let Some(mut request) = people::next_request(&self.view_of(state), state.cancelling) else { return };
+        match &mut request.command {
+            Command::Answer { approval, .. } => {
+                if let Some(here) = state.approvals.get(approval) {
+                    approval.clone_from(here);
+                }
+            }
+            Command::Cancel { target: CancelTarget::Turn } => state.cancelling = true,
+            _ => {}
+        }
+        put(state, request);
     }
 
     /// Cancels the turn, for a model that was cut short.
@@ -241,8 +263,8 @@ impl Playback {
         put(&state, Request { by, command: Command::Cancel { target } });
     }
 
-    /// The recorded call that is meant. Tools are not told ids: calls are known by name and arguments, and of equal
-    /// ones the first that was not looked at yet. A call that is looked at again has got its arguments from a person.
+    /// The recorded call that is meant. Tools are not told ids: calls are known by name and arguments, and equal ones
+    /// are looked at in their order, and then again in the order in which people gave them other arguments.
     pub(super) fn claim(&self, name: &str, args: &Args) -> Option<String> {
         let mut state = self.state();
         let is_it = |open: &&OpenCall| {
@@ -251,12 +273,14 @@ impl Playback {
                 && call.invalid.is_none()
                 && (call.name.as_str(), &call.args) == (name, args)
         };
-        let calls: Vec<&OpenCall> = state.conversation.unanswered().filter(is_it).collect();
-        let fresh = calls.iter().find(|open| !state.prepared.contains(id_of(open)));
-        let again = || calls.iter().find(|open| open.original.is_some());
-        let id = id_of(fresh.or_else(again)?).to_owned();
-        state.prepared.insert(id.clone());
-        Some(id)
+        let calls: Vec<&str> = state.conversation.unanswered().filter(is_it).map(id_of).collect();
+        if let Some(id) = calls.iter().find(|id| !state.prepared.contains(**id)).map(|id| (*id).to_owned()) {
+            state.prepared.insert(id.clone());
+            self.act(&mut state);
+            return Some(id);
+        }
+        let again = state.changed.iter().position(|id| calls.contains(&id.as_str()))?;
+        Some(state.changed.remove(again))
     }
 
     /// One more request was answered.
@@ -292,6 +316,14 @@ impl Playback {
 }
 
 impl State {
+    /// True while the engine has yet to look at calls whose questions wait: people answer what it is ready for.
+    fn is_looking(&self, view: &View) -> bool {
+        let begins = matches!(view.next(), Some(Fact::TurnStarted(_) | Fact::TurnResumed(_)));
+        let mut calls = view.conversation.unanswered();
+        let unseen = |open: &OpenCall| still_waits(view, open) && !self.prepared.contains(id_of(open));
+        !view.segment.waits && !begins && calls.any(unseen)
+    }
+
     /// A fact with the recorded ids in the place of those that this run made up.
     fn with_recorded_ids(&mut self, made: &Fact, recorded: &Fact) -> Fact {
         let mut fact = made.clone();
@@ -317,10 +349,15 @@ impl State {
     }
 
     fn follow(&mut self, fact: &Fact) {
-        if let Fact::CallEnded(ended) = fact {
-            let mut open = self.conversation.unanswered().filter(|open| id_of(open) == ended.call);
-            let answer = open.next().and_then(|open| open.approval.as_ref()?.answer.as_ref());
-            self.cancelling |= answer.is_some_and(|(outcome, by)| is_plain_no(outcome) && by != NOBODY);
+        match (fact, call_of(&self.conversation, fact)) {
+            (Fact::ApprovalAnswered(answered), Some(open)) if answered.args.is_some() => {
+                self.changed.push(id_of(open).to_owned());
+            }
+            (Fact::CallEnded(_), Some(open)) => {
+                let answer = open.approval.as_ref().and_then(|approval| approval.answer.as_ref());
+                self.cancelling |= answer.is_some_and(|(outcome, by)| is_plain_no(outcome) && by != NOBODY);
+            }
+            _ => {}
         }
         self.conversation.apply(&Record::new(self.conversation.seq + 1, 0, fact.clone()));
     }

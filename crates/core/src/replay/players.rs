@@ -7,7 +7,7 @@ use charla_proto::{
 };
 
 use super::model::RecordedModel;
-use super::playback::{Playback, Recording, View};
+use super::playback::{Playback, Recording, View, id_of};
 use super::tools::{self, RecordedTools};
 use crate::compress::Compression;
 use crate::session::{
@@ -84,12 +84,11 @@ struct RecordedRules {
 
 impl RecordedRules {
     fn verdict(&self, view: &View, plan: &Plan) -> Option<Verdict> {
-        let next = view.next()?;
         let call = tools::call_of(plan)?;
-        if view.call_of(next) != Some(call) {
+        if id_of(view.next_call()?) != call {
             return None;
         }
-        match (next, view.after_next()) {
+        match (view.next()?, view.after_next()) {
             (Fact::CallStarted(started), _) => {
                 Some(Verdict::Allow { rule: started.rule.clone().unwrap_or_default() })
             }

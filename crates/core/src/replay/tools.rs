@@ -5,12 +5,12 @@ use std::sync::Arc;
 use charla_proto::tool::{Tool, Toolbox};
 use charla_proto::{
     Args, BoxFuture, CallAsked, CallEnded, CallStatus, ConfirmationDetail, Effect, Fact, FunctionDeclaration,
-    Invocation, Lane, Part, Plan, Preview, RunContext, ToolContext, ToolError, ToolErrorKind, ToolOutput,
+    Invocation, Lane, OpenCall, Part, Plan, Preview, RunContext, ToolContext, ToolError, ToolErrorKind, ToolOutput,
 };
 
-use super::playback::{Playback, View, id_of};
+use super::playback::{Playback, View, id_of, is_about};
 use crate::LoopGuard;
-use crate::session::about_change;
+use crate::session::{SESSION, about_change};
 
 pub(super) struct RecordedTools(pub(super) Arc<Playback>);
 
@@ -56,24 +56,30 @@ impl Tool for RecordedTool {
 
 /// What comes of looking at a call's arguments, once the recording is about to tell: a plan, or what is wrong.
 fn look_at(view: &View, call: &str) -> Option<Result<Plan, ToolError>> {
-    let next = view.next()?;
-    let about = view.call_of(next)?;
-    if about != call {
-        // A call that begins needs the plans of all calls before it.
-        let mut calls = view.conversation.unanswered().map(id_of);
-        let is_earlier = calls.find(|id| *id == call || *id == about) == Some(call);
-        return (is_earlier && matches!(next, Fact::CallStarted(_))).then(|| Ok(plan(view, call)));
-    }
-    if let Fact::CallEnded(ended) = next {
-        match (ended.status, ended.error) {
+    let open = view.open_call(call)?;
+    match view.next().filter(|next| is_about(next, open)) {
+        None if !still_waits(view, open) => return None,
+        Some(Fact::CallEnded(ended)) => match (ended.status, ended.error) {
             // The engine says so by itself, once it knows the plan.
             (_, Some(ToolErrorKind::Loop | ToolErrorKind::NobodyToAsk | ToolErrorKind::RefusedByPerson)) => {}
             // It was never looked at.
             (CallStatus::Cancelled, _) | (_, Some(ToolErrorKind::Interrupted)) => return None,
             _ => return output(view, ended).error.map(Err),
-        }
+        },
+        _ => {}
     }
     Some(Ok(plan(view, call)))
+}
+
+/// A question that an earlier process asked and that still holds is not told again: its call is looked at at once.
+pub(super) fn still_waits(view: &View, open: &OpenCall) -> bool {
+    let is_open = open.approval.as_ref().is_some_and(|approval| approval.answer.is_none());
+    let mut coming = view.segment.facts.iter().skip(view.at);
+    let still_holds = match coming.find(|fact| is_about(fact, open)) {
+        Some(Fact::ApprovalAnswered(answered)) => answered.by != SESSION,
+        coming => coming.is_none(),
+    };
+    view.somebody && is_open && still_holds
 }
 
 /// The plan that makes the engine ask what it asked. The call's id rides along as an effect, so that the rules know

@@ -50,7 +50,12 @@ enum Known {
     Nothing,
     Waits,
     Allowed(Outcome),
-    Refused(Option<String>),
+    Refused {
+        reason: Option<String>,
+        by: String,
+    },
+    /// Nobody was there to be asked.
+    Unasked,
     /// There was one, but what would happen now is something else.
     Outdated {
         open: Option<String>,
@@ -154,7 +159,8 @@ impl<'a> Calls<'a> {
                 self.allow(index, outcome);
                 Ok(())
             }
-            (Known::Refused(reason), _) => self.refused_by_person(index, reason, SESSION).await,
+            (Known::Refused { reason, by }, _) => self.refused_by_person(index, reason, &by).await,
+            (Known::Unasked, _) => self.refuse(index, nobody_to_ask(&plan)).await,
             (Known::Nothing, Verdict::Allow { rule }) => {
                 self.rules.insert(index, rule);
                 self.advance(index, CallStatus::Scheduled);
@@ -171,7 +177,10 @@ impl<'a> Calls<'a> {
         let Some(OpenApproval { asked, answer }) = &open.approval else { return Known::Nothing };
         let is_the_same = open.original.is_some() || asked.confirmation.detail == detail(plan, &open.call);
         match answer {
-            Some((Outcome::Cancel { reason }, _)) => Known::Refused(reason.clone()),
+            Some((Outcome::Cancel { .. }, by)) if by == NOBODY => Known::Unasked,
+            Some((Outcome::Cancel { reason }, by)) => {
+                Known::Refused { reason: reason.clone(), by: by.clone() }
+            }
             Some((outcome, _)) if is_the_same => Known::Allowed(outcome.clone()),
             None if is_the_same => Known::Waits,
             Some(_) => Known::Outdated { open: None },
@@ -336,10 +345,7 @@ impl<'a> Calls<'a> {
         reason: Option<String>,
         by: &str,
     ) -> Result<(), Stop> {
-        let message = match &reason {
-            Some(reason) => format!("The user did not allow this call: {reason}"),
-            None => "The user did not allow this call.".to_owned(),
-        };
+        let message = refusal(reason.as_deref());
         self.cancelled(index, ToolErrorKind::RefusedByPerson, &message).await?;
         match reason {
             Some(_) => Ok(()),
@@ -396,11 +402,20 @@ impl<'a> Calls<'a> {
                 let fact = answered(approval, Outcome::Cancel { reason: None }, by, None);
                 self.session.ledger.commit_one(fact).await?;
                 self.cancelled(index, ToolErrorKind::NotApproved, NEVER_APPROVED).await?;
-            } else if self.open(index).is_some_and(|open| open.approval.is_some()) {
-                self.cancelled(index, ToolErrorKind::Cancelled, NOT_BEGUN).await?;
-            } else {
-                self.cancelled(index, ToolErrorKind::Cancelled, CANCELLED).await?;
+                continue;
             }
+            let approval = self.open(index).and_then(|open| open.approval.as_ref());
+            let (kind, words) = match approval.and_then(|approval| approval.answer.clone()) {
+                None => (ToolErrorKind::Cancelled, CANCELLED.to_owned()),
+                Some((Outcome::Cancel { .. }, by)) if by == NOBODY => {
+                    (ToolErrorKind::NotApproved, NEVER_APPROVED.to_owned())
+                }
+                Some((Outcome::Cancel { reason }, _)) => {
+                    (ToolErrorKind::RefusedByPerson, refusal(reason.as_deref()))
+                }
+                Some(_) => (ToolErrorKind::Cancelled, NOT_BEGUN.to_owned()),
+            };
+            self.cancelled(index, kind, &words).await?;
         }
         Ok(())
     }
@@ -484,6 +499,14 @@ async fn until(at: Option<Instant>) {
 fn refused(reply: tokio::sync::oneshot::Sender<Reply>, refusal: Refusal) -> Result<(), Stop> {
     let _ = reply.send(Reply::Refused(refusal));
     Ok(())
+}
+
+/// What a call is told that a person did not allow.
+fn refusal(reason: Option<&str>) -> String {
+    match reason {
+        Some(reason) => format!("The user did not allow this call: {reason}"),
+        None => "The user did not allow this call.".to_owned(),
+    }
 }
 
 fn nobody_to_ask(plan: &Plan) -> ToolError {
