@@ -43,7 +43,12 @@ impl Segment {
             _ => before.past.count,
         };
         let waits = !begins && facts.iter().all(can_come_while_waiting);
-        let mut segment = Self { before: before.clone(), turn, facts, waits, length, made_up: 0 };
+        let mut before = before.clone();
+        if matches!(facts.first(), Some(Fact::TurnResumed(_))) {
+            // A process that takes a session over knows no more of it than this.
+            before.forget_replaced();
+        }
+        let mut segment = Self { before, turn, facts, waits, length, made_up: 0 };
         if !begins && !waits {
             segment.resume();
         }

@@ -187,10 +187,12 @@ impl Invocation for RecordedCall {
 /// The output that a recorded end came from. What the engine added to it is left out: it adds it again.
 fn output(view: &View, ended: &CallEnded) -> ToolOutput {
     let text = ended.response.to_text();
-    let changed = view.open_call(&ended.call).filter(|open| open.original.is_some());
-    let note = changed.map(|open| about_change(&open.call.args));
-    let text = note.and_then(|note| text.strip_suffix(&note)).map_or(text.as_ref(), |text| text.trim_end_matches('\n'));
-    let text = LoopGuard::without_note(text);
+    let mut text = LoopGuard::without_note(&text);
+    if let Some(open) = view.open_call(&ended.call).filter(|open| open.original.is_some())
+        && let Some(before) = text.strip_suffix(&about_change(&open.call.args))
+    {
+        text = before.strip_suffix('\n').unwrap_or(before);
+    }
     let mut output = ToolOutput {
         display: ended.display.clone(),
         changes: ended.changes.clone(),

@@ -132,6 +132,13 @@ impl<'a> Calls<'a> {
         self.scheduler.calls()[index].call.clone()
     }
 
+    /// A call with the model's own arguments: those it would repeat, and those that are seen again after a restart.
+    fn as_asked(&self, index: usize) -> FunctionCall {
+        let call = self.call(index);
+        let original = self.open(index).and_then(|open| open.original.clone());
+        FunctionCall { args: original.unwrap_or_else(|| call.args.clone()), ..call }
+    }
+
     fn open(&self, index: usize) -> Option<&OpenCall> {
         self.session.ledger.conversation.turn.as_ref()?.calls.get(index)
     }
@@ -140,7 +147,7 @@ impl<'a> Calls<'a> {
     async fn judge(&mut self, index: usize) -> Result<(), Stop> {
         let call = self.call(index);
         let Some(plan) = self.scheduler.calls()[index].plan.clone() else { return Ok(()) };
-        if self.session.guard.advise(&call) == Advice::Refuse {
+        if self.session.guard.advise(&self.as_asked(index)) == Advice::Refuse {
             let message = LoopGuard::refusal(&call);
             return self.refuse(index, ToolError::new(ToolErrorKind::Loop, message)).await;
         }
@@ -378,6 +385,12 @@ impl<'a> Calls<'a> {
     /// Starts whatever may start. A call is marked as running, durably, before it runs.
     async fn start_ready(&mut self) -> Result<(), Stop> {
         while let Some(index) = self.scheduler.ready().into_iter().next() {
+            if !self.rule_holds(index) {
+                self.rules.remove(&index);
+                self.advance(index, CallStatus::Validating);
+                self.judge(index).await?;
+                continue;
+            }
             let call = self.call(index).id.unwrap_or_default();
             let turn = self.session.ledger.conversation.past.count;
             let rule = self.rules.remove(&index);
@@ -386,6 +399,12 @@ impl<'a> Calls<'a> {
             self.scheduler.run(index);
         }
         Ok(())
+    }
+
+    /// False when a rule allowed a call and no longer does: the mode changed while the call waited for its lane.
+    fn rule_holds(&self, index: usize) -> bool {
+        let Some(plan) = self.plan(index).filter(|_| self.rules.contains_key(&index)) else { return true };
+        matches!(self.session.approvals.judge(&plan, self.session.mode()), Verdict::Allow { .. })
     }
 
     /// Stops the calls of this step: what has not begun is cancelled now, what runs is told to stop.
@@ -452,11 +471,12 @@ impl<'a> Calls<'a> {
     /// Gives a call its one response.
     async fn end(&mut self, index: usize, status: CallStatus, mut output: ToolOutput) -> Result<(), Stop> {
         let call = self.call(index);
-        if status != CallStatus::Cancelled {
-            self.count(&call, &mut output);
-        }
         if status == CallStatus::Success && self.open(index).is_some_and(|open| open.original.is_some()) {
             output.content.push(Part::text(about_change(&call.args)));
+        }
+        // What ends the turn is no sign of a loop.
+        if self.ending.is_none() {
+            self.count(index, &mut output);
         }
         let fact = CallEnded {
             turn: self.session.ledger.conversation.past.count,
@@ -474,8 +494,9 @@ impl<'a> Calls<'a> {
     }
 
     /// Counts a result; tells the model, or ends the turn, when it is always the same.
-    fn count(&mut self, call: &FunctionCall, output: &mut ToolOutput) {
-        let count = self.session.guard.count(call, &to_response(call, output));
+    fn count(&mut self, index: usize, output: &mut ToolOutput) {
+        let call = self.as_asked(index);
+        let count = self.session.guard.count(&call, &to_response(&call, output));
         if count >= STOP {
             let detail = format!("`{}` was called {count} times with the same result", call.name);
             self.ending = Some(Ending { detail: Some(detail), ..TurnEnd::Loop.into() });
