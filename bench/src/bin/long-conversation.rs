@@ -8,10 +8,11 @@ use std::error::Error;
 use std::path::Path;
 use std::sync::Arc;
 
-use charla_core::compress::Compression;
-use charla_core::session::{Command, Follower, Limits, SessionHandle, SessionSetup};
+use charla_core::session::{
+    BoundModel, Clients, Equipment, FixedHost, Follower, SessionHandle, SessionOptions, SessionSetup,
+};
 use charla_proto::{
-    ApprovalMode, CompressionStatus, Content, Conversation, Fact, GenerateRequest, JOURNAL_VERSION, Plan,
+    ApprovalMode, CompressionStatus, Content, Conversation, Fact, JOURNAL_VERSION, Plan,
     Policy, Record, SessionStarted, ToolContext, TurnEvent, Verdict,
 };
 use charla_providers::endpoint::Target;
@@ -54,15 +55,15 @@ async fn main() -> Result<(), Box<dyn Error>> {
     for turn in 1..=turns.parse::<u32>()? {
         let mut follower = Follower::new(session.subscribe());
         let words = format!("turn {turn}: read the note again. {}", "pasted words ".repeat(PASTED / 13));
-        session.send(Command::Prompt(Content::user(words))).await;
+        session.prompt(Content::user(words), "bench").await?;
         while let Some(event) = follower.next().await {
             match event {
                 TurnEvent::ChatCompressed(report) if report.status == CompressionStatus::Compressed => {
                     compressions += 1;
                 }
-                TurnEvent::Error(error)
-                | TurnEvent::InvalidStream(error)
-                | TurnEvent::ContextOverflow(error) => {
+                TurnEvent::Error { error }
+                | TurnEvent::InvalidStream { error }
+                | TurnEvent::ContextOverflow { error } => {
                     return Err(format!("turn {turn}: {error}").into());
                 }
                 _ => {}
@@ -98,18 +99,21 @@ fn start(url: &str, folder: &Path) -> Result<SessionHandle, Box<dyn Error>> {
     let mut tools =
         Registry::new(Selection { core: Some(vec!["read_file".to_owned()]), excluded: Vec::new() });
     tools.register_files(Arc::new(Blobs::new(folder.join("blobs"))), None);
+    let generator = Arc::new(Resilient::new(vec![link], RetryPolicy::default()));
+    let model = BoundModel {
+        window: Some(WINDOW),
+        count: Arc::new(tokens::estimate),
+        ..BoundModel::new("openai/bench", generator)
+    };
+    let equipment = Equipment { toolbox: Arc::new(tools), instruction: None };
+    let cx = ToolContext { cwd: folder.to_owned(), roots: vec![folder.to_owned()], home: None };
     let setup = SessionSetup {
-        generator: Arc::new(Resilient::new(vec![link], RetryPolicy::default())),
-        toolbox: Arc::new(tools),
+        host: Arc::new(FixedHost { model: model.clone(), equipment }),
+        model,
         policy: Arc::new(Free),
         journal: Box::new(journal),
-        tool_context: ToolContext { cwd: folder.to_owned(), roots: vec![folder.to_owned()], home: None },
-        template: GenerateRequest::new("bench", Vec::new()),
-        limits: Limits::default(),
-        somebody_to_ask: false,
-        isolation: "none".to_owned(),
-        window: Some((WINDOW, Arc::new(tokens::estimate))),
-        compression: Compression::default(),
+        clients: Clients::default(),
+        options: SessionOptions { tool_context: Arc::new(cx), ..SessionOptions::default() },
         clock: || 1,
     };
     Ok(SessionHandle::start(setup, Conversation::of(&[first])))

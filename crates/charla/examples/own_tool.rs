@@ -3,98 +3,38 @@
 //! `GEMINI_API_KEY=… cargo run -p charla --example own_tool -- "How many lamps are in stock?"`
 #![allow(clippy::print_stdout, reason = "an example prints")]
 
-use std::error::Error;
-use std::sync::Arc;
+use charla::{Charla, Environment, Failure, FunctionTool, Notice, OpenRequest};
+use charla_proto::Outcome;
+use serde_json::json;
 
-use charla::{Charla, Environment, Notice, OpenRequest};
-use charla_core::session::Follower;
-use charla_proto::tool::{Args, Invocation, Tool};
-use charla_proto::{
-    BoxFuture, CallAsked, FunctionDeclaration, Outcome, Part, Plan, RunContext, ToolContext, ToolError,
-    ToolOutput, TurnEvent,
-};
-
-/// Knows how many of a thing are in stock.
-struct Stock(Arc<FunctionDeclaration>);
-
-impl Tool for Stock {
-    fn declaration(&self) -> &Arc<FunctionDeclaration> {
-        &self.0
-    }
-
-    fn prepare<'a>(
-        &'a self,
-        args: Args,
-        _: &'a ToolContext,
-    ) -> BoxFuture<'a, Result<Box<dyn Invocation>, ToolError>> {
-        let plan = Plan {
-            tool: self.0.name.clone(),
-            title: "Count the stock".to_owned(),
-            args,
-            effects: Vec::new(),
-            preview: Default::default(),
-            lane: Default::default(),
-        };
-        Box::pin(async { Ok(Box::new(Count(plan)) as Box<dyn Invocation>) })
-    }
-}
-
-struct Count(Plan);
-
-impl Invocation for Count {
-    fn plan(&self) -> &Plan {
-        &self.0
-    }
-
-    fn run(self: Box<Self>, _: RunContext) -> BoxFuture<'static, ToolOutput> {
-        Box::pin(async { ToolOutput { content: vec![Part::text("17")], ..ToolOutput::default() } })
-    }
-}
-
-/// Asks the model and decides about each call with `approve`; without a yes the answer is no.
-pub async fn ask(
-    environment: Environment,
-    prompt: &str,
-    approve: impl AsyncFn(&CallAsked) -> bool,
-) -> Result<String, Box<dyn Error>> {
-    let declaration = FunctionDeclaration { name: "count_stock".to_owned(), ..Default::default() };
-    let request = OpenRequest {
-        tools: vec![Arc::new(Stock(Arc::new(declaration)))],
-        somebody_to_ask: true,
-        ..OpenRequest::default()
-    };
+/// Asks the model. Its one tool of our own may run; everything else is refused.
+pub async fn ask(environment: Environment, prompt: &str) -> Result<String, Failure> {
+    let parameters = json!({"type": "object", "properties": {"item": {"type": "string"}}, "required": ["item"]});
+    let stock = FunctionTool::new("count_stock", "Counts an item in stock.", parameters, async |args| {
+        match args.get("item").and_then(|item| item.as_str()) {
+            Some("lamp" | "lamps") => Ok("17".to_owned()),
+            _ => Err("there is no such item".to_owned()),
+        }
+    });
+    let request = OpenRequest { tools: vec![stock], ..OpenRequest::default() };
     let mut notices: Vec<Notice> = Vec::new();
     let session = Charla::new(environment).open(request, &mut notices).await?;
-    let mut events = Follower::new(session.handle.subscribe());
-    session.prompt(prompt).await;
-    let mut answer = String::new();
-    while let Some(event) = events.next().await {
-        match event {
-            TurnEvent::Content(text) => answer.push_str(&text),
-            TurnEvent::StepEnded { .. } => answer.clear(),
-            TurnEvent::ToolCallConfirmation(asked) => {
-                let outcome = match approve(&asked).await {
-                    true => Outcome::ProceedOnce,
-                    false => Outcome::Cancel { reason: Some("it was not approved".to_owned()) },
-                };
-                session.handle.answer(&asked.approval, outcome, "program").await;
-            }
-            TurnEvent::Finished { .. } => break,
-            TurnEvent::Error(error) => return Err(error.into()),
-            _ => {}
-        }
-    }
+    let answer = session
+        .ask(prompt, async |asked| match asked.tool.as_str() {
+            "count_stock" => Outcome::ProceedOnce,
+            other => Outcome::Cancel { reason: Some(format!("{other} is not allowed here")) },
+        })
+        .await;
     session.close().await;
-    Ok(answer)
+    answer
 }
 
 #[tokio::main(flavor = "current_thread")]
-async fn main() -> Result<(), Box<dyn Error>> {
+async fn main() -> Result<(), Failure> {
     let prompt = std::env::args().nth(1).unwrap_or_else(|| "How many lamps are in stock?".to_owned());
     let mut environment = Environment::of(std::env::vars_os());
-    environment.directory = std::env::current_dir()?;
+    environment.directory = std::env::current_dir().map_err(|error| Failure::system(error.to_string()))?;
     environment.home = std::env::home_dir();
-    let answer = ask(environment, &prompt, async |asked| asked.confirmation.tool == "count_stock").await?;
-    println!("{answer}");
+    println!("{}", ask(environment, &prompt).await?);
     Ok(())
 }

@@ -15,8 +15,6 @@ pub struct Environment {
     pub home: Option<PathBuf>,
     /// For what need not outlive the process.
     pub temporary: PathBuf,
-    /// Where programs are looked for, in this order.
-    pub programs: Vec<PathBuf>,
 }
 
 impl Environment {
@@ -67,9 +65,11 @@ impl Environment {
         path("CHARLA_CACHE").or_else(|| Some(usual()?.join("charla")))
     }
 
-    /// A program of this name.
+    /// A program of this name in the folders of `PATH`.
     pub fn program(&self, name: &str) -> Option<PathBuf> {
-        self.programs.iter().map(|folder| folder.join(name)).find(|path| path.is_file())
+        let separator = if cfg!(windows) { ';' } else { ':' };
+        let folders = self.variable("PATH")?.split(separator);
+        folders.map(|folder| Path::new(folder).join(name)).find(|path| path.is_file())
     }
 
     /// The user's settings file.
@@ -97,8 +97,7 @@ mod tests {
 
     #[test]
     fn charla_home_replaces_the_folder_in_the_home() {
-        let mut environment = Environment::default();
-        environment.home = Some("/home/ada".into());
+        let environment = Environment { home: Some("/home/ada".into()), ..Environment::default() };
         assert_eq!(environment.charla_home(), Some("/home/ada/.charla".into()));
         let environment = Environment::of([("CHARLA_HOME", "/srv/charla")]);
         assert_eq!(environment.user_settings(), Some("/srv/charla/settings.json".into()));

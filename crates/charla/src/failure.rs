@@ -35,8 +35,6 @@ pub enum FailureKind {
     Conflict,
     /// A limit ended the turn.
     Limit,
-    /// The model called a tool where none was offered.
-    UnexpectedToolCall,
     /// Something of this machine failed: a file, a pipe, a process.
     System,
     /// The user cancelled.
@@ -55,7 +53,6 @@ impl FailureKind {
             FailureKind::Untrusted => "untrusted",
             FailureKind::Conflict => "conflict",
             FailureKind::Limit => "limit",
-            FailureKind::UnexpectedToolCall => "unexpected_tool_call",
             FailureKind::System => "system",
             FailureKind::Cancelled => "cancelled",
             FailureKind::Model(kind) => kind.name(),

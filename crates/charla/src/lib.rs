@@ -8,6 +8,7 @@
 mod clock;
 pub mod credentials;
 pub mod engine;
+mod embed;
 mod environment;
 mod failure;
 mod hint;
@@ -22,6 +23,7 @@ pub mod trust;
 
 use std::path::PathBuf;
 
+pub use embed::FunctionTool;
 pub use environment::Environment;
 pub use failure::{Failure, FailureKind};
 pub use hint::{EngineRemedy, Hint, KeyAdvice};
@@ -29,7 +31,8 @@ pub use nearest::nearest;
 pub use notices::{Notice, Notices, Progress};
 pub use session::{Begin, OpenRequest, OpenedSession, RunOptions};
 
-use session::{RestoredSession, RevertError, RevertRequest, Reverted, SessionError, Sessions};
+use charla_proto::Outcome;
+use session::{AnsweredApproval, RestoredSession, RevertError, RevertRequest, Reverted, RewoundSession, SessionError, Sessions};
 use settings::{Effective, Override, Settings};
 use trust::TrustDemand;
 
@@ -66,23 +69,25 @@ impl Charla {
         mut request: OpenRequest,
         notices: &mut dyn Notices,
     ) -> Result<OpenedSession, Failure> {
-        if let Some(workspace) = request.workspace.take() {
-            return Box::pin(self.in_workspace(workspace).open(request, notices)).await;
-        }
-        let effective = self.settings(std::mem::take(&mut request.overrides), &request.trust)?;
+        let here = self.at(request.workspace.take());
+        let effective = here.settings(std::mem::take(&mut request.overrides), &request.trust)?;
         effective.notices.iter().for_each(|notice| notices.warning(notice));
-        self.open_with(&effective.settings, request, notices).await
+        here.open_with(&effective.settings, request, notices).await
     }
 
-    /// Opens a session under settings that were read before; the request's own word on settings and workspace does
-    /// not count.
+    /// Opens a session under settings that [`Charla::settings`] gave before, for front ends that need them first.
     pub async fn open_with(
         &self,
         settings: &Settings,
-        request: OpenRequest,
+        mut request: OpenRequest,
         notices: &mut dyn Notices,
     ) -> Result<OpenedSession, Failure> {
-        session::open::open(request, settings, &self.environment, notices).await
+        let here = self.at(request.workspace.take());
+        session::open::open(request, settings, &here.environment, notices).await
+    }
+
+    fn at(&self, workspace: Option<PathBuf>) -> Self {
+        workspace.map_or_else(|| self.clone(), |folder| self.in_workspace(folder))
     }
 
     /// The user's sessions.
@@ -97,6 +102,28 @@ impl Charla {
         notices: &mut dyn Notices,
     ) -> Result<Reverted, RevertError> {
         session::undo::revert(request, &self.environment, notices).await
+    }
+
+    /// Answers a question of a session, whether it runs in another process or not.
+    pub async fn answer(
+        &self,
+        approval: &str,
+        outcome: Outcome,
+        by: &str,
+        notices: &mut dyn Notices,
+    ) -> Result<AnsweredApproval, Failure> {
+        session::elsewhere::answer(approval, outcome, by, &self.environment, notices).await
+    }
+
+    /// Makes an earlier message of a session the last one; with `files`, later file changes are taken back.
+    pub async fn rewind(
+        &self,
+        which: &str,
+        to: u64,
+        files: bool,
+        notices: &mut dyn Notices,
+    ) -> Result<RewoundSession, Failure> {
+        session::elsewhere::rewind(which, to, files, &self.environment, notices).await
     }
 
     /// Brings back the whole conversation of a session that was compressed.

@@ -6,13 +6,14 @@
 mod card;
 mod editor;
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use charla::Environment;
-use charla::session::SavedRules;
-use charla_core::session::{SessionEvent, SessionHandle, Subscription};
-use charla_proto::{CallAsked, Confirmation, ConfirmationDetail, Fact, Outcome, Question, QuestionKind};
+use charla_core::session::{Attached, SessionHandle, Subscription};
+use charla_proto::{
+    Confirmation, ConfirmationDetail, Fact, Outcome, Question, QuestionKind, Refusal, SessionEvent,
+};
 use futures_util::future::poll_immediate;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
@@ -20,31 +21,36 @@ use tokio::task::JoinHandle;
 use crate::printer::Printer;
 use editor::Editor;
 
+/// A question on its way to the person.
+type Put = (String, Arc<Confirmation>);
+
 /// Puts questions to the person until it is dropped.
 pub struct Approver {
-    questions: mpsc::UnboundedSender<Arc<CallAsked>>,
+    questions: mpsc::UnboundedSender<Put>,
     task: JoinHandle<()>,
+    /// The person is there.
+    _client: Attached,
 }
 
 impl Approver {
     /// Begins to take questions of this session. Must be called in a tokio runtime.
-    pub fn start(session: SessionHandle, environment: &Environment, printer: Printer) -> Self {
+    pub fn start(session: SessionHandle, client: Attached, environment: &Environment, printer: Printer) -> Self {
         let (questions, receiver) = mpsc::unbounded_channel();
         let asker = Asker {
             events: session.subscribe(),
             session,
             printer,
-            answered: HashSet::new(),
+            answered: HashMap::new(),
             editor: Editor::of(environment),
-            saved_rules: SavedRules::of(environment),
+            line: None,
         };
-        Self { questions, task: tokio::spawn(asker.work(receiver)) }
+        Self { questions, task: tokio::spawn(asker.work(receiver)), _client: client }
     }
 
     /// Puts a question to the person, after those before it.
-    pub fn put(&self, asked: Arc<CallAsked>) {
+    pub fn put(&self, approval: String, confirmation: Arc<Confirmation>) {
         // Nobody takes questions any more only when the run is over.
-        let _ = self.questions.send(asked);
+        let _ = self.questions.send((approval, confirmation));
     }
 }
 
@@ -58,8 +64,6 @@ impl Drop for Approver {
 #[derive(Debug, PartialEq)]
 enum Word {
     Answer(Outcome),
-    /// Always, and remembered in a file.
-    Save,
     /// Open the editor first.
     Edit,
     /// Not understood.
@@ -81,7 +85,7 @@ fn understand(line: &str, confirmation: &Confirmation) -> Word {
         _ if !rest.is_empty() => Word::Unclear,
         "y" | "yes" => Word::Answer(Outcome::ProceedOnce),
         "a" if always => Word::Answer(Outcome::ProceedAlways),
-        "s" if always => Word::Save,
+        "s" if always => Word::Answer(Outcome::ProceedAlwaysAndSave),
         "t" => Word::Answer(Outcome::ProceedAlwaysTool),
         "e" if edits => Word::Edit,
         _ => Word::Unclear,
@@ -93,72 +97,104 @@ struct Asker {
     session: SessionHandle,
     events: Subscription,
     printer: Printer,
-    /// Questions that have their answer, from whomever.
-    answered: HashSet<String>,
+    /// Questions that have their answer, and from whom.
+    answered: HashMap<String, String>,
     editor: Editor,
-    saved_rules: Option<SavedRules>,
+    /// A line that is being read: one reader at a time, or they would take each other's lines.
+    line: Option<oneshot::Receiver<Option<String>>>,
 }
 
+/// Who answers at this terminal.
+const TERMINAL: &str = "terminal";
+
 impl Asker {
-    async fn work(mut self, mut questions: mpsc::UnboundedReceiver<Arc<CallAsked>>) {
-        while let Some(asked) = questions.recv().await {
-            if self.is_answered(&asked.approval).await {
-                continue;
+    async fn work(mut self, mut questions: mpsc::UnboundedReceiver<Put>) {
+        loop {
+            tokio::select! {
+                biased;
+                question = questions.recv() => match question {
+                    Some((approval, confirmation)) => self.put(approval, &confirmation).await,
+                    None => return,
+                },
+                event = self.events.recv() => match event {
+                    Some(event) => self.hear(&event),
+                    None => return,
+                },
             }
-            forget_typed();
-            let outcome = match &asked.confirmation.detail {
-                ConfirmationDetail::AskUser { questions } => self.interview(questions).await,
-                _ => self.decide(&asked.confirmation).await,
-            };
-            self.session.answer(&asked.approval, outcome, "terminal").await;
         }
     }
 
-    /// An answer may have come meanwhile, from elsewhere or by an earlier "always".
-    async fn is_answered(&mut self, approval: &str) -> bool {
+    /// Asks, unless an answer comes from elsewhere meanwhile, or has come by an earlier "always".
+    async fn put(&mut self, approval: String, confirmation: &Confirmation) {
         while let Some(Some(event)) = poll_immediate(self.events.recv()).await {
-            if let SessionEvent::Record(record) = event
-                && let Fact::ApprovalAnswered(answer) = &record.fact
-            {
-                self.answered.insert(answer.approval.clone());
-            }
+            self.hear(&event);
         }
-        self.answered.contains(approval)
+        if self.answered.contains_key(&approval) {
+            return;
+        }
+        forget_typed();
+        let outcome = match &confirmation.detail {
+            ConfirmationDetail::AskUser { questions } => self.interview(&approval, questions).await,
+            _ => self.decide(&approval, confirmation).await,
+        };
+        let refused = match outcome {
+            Some(outcome) => self.session.answer(&approval, outcome, TERMINAL).await.err(),
+            None => None,
+        };
+        match (refused, self.answered.get(&approval)) {
+            (Some(Refusal::Late { by, .. }), _) => self.printer.note(&format!("answered already by {by}")),
+            (Some(refusal), _) => self.printer.warning(&refusal.to_string()),
+            (None, Some(by)) if by != TERMINAL => self.printer.note(&format!("answered by {by}")),
+            (None, _) => {}
+        }
     }
 
-    async fn decide(&mut self, confirmation: &Confirmation) -> Outcome {
+    fn hear(&mut self, event: &SessionEvent) {
+        let SessionEvent::Record(record) = event else { return };
+        match &record.fact {
+            Fact::ApprovalAnswered(answer) => {
+                self.answered.insert(answer.approval.clone(), answer.by.clone());
+            }
+            Fact::RulesSaved(saved) => self.printer.note(&format!("saved in {}", saved.place)),
+            _ => {}
+        }
+    }
+
+    /// A line the person types; `None` when somebody else has answered meanwhile.
+    async fn read(&mut self, approval: &str) -> Option<Typed> {
+        loop {
+            let line = self.line.get_or_insert_with(read_line);
+            tokio::select! {
+                biased;
+                line = line => {
+                    self.line = None;
+                    return Some(line.ok().flatten().map_or(Typed::End, Typed::Line));
+                }
+                event = self.events.recv() => {
+                    self.hear(&event?);
+                    if self.answered.contains_key(approval) {
+                        return None;
+                    }
+                }
+            }
+        }
+    }
+
+    async fn decide(&mut self, approval: &str, confirmation: &Confirmation) -> Option<Outcome> {
         self.printer.card(&card::text(confirmation));
         loop {
             self.printer.card(&card::choices(confirmation));
-            let Some(line) = read_line().await else { return Outcome::Cancel { reason: None } };
+            let Typed::Line(line) = self.read(approval).await? else {
+                return Some(Outcome::Cancel { reason: None });
+            };
             match understand(&line, confirmation) {
-                Word::Answer(outcome) => return outcome,
-                Word::Save => return self.save(confirmation),
+                Word::Answer(outcome) => return Some(outcome),
                 Word::Edit => {
                     if let Some(outcome) = self.edit(confirmation).await {
-                        return outcome;
+                        return Some(outcome);
                     }
                 }
                 Word::Unclear => self.printer.note("please answer with one of the letters"),
-            }
-        }
-    }
-
-    /// A rule that cannot be saved still holds for the session.
-    fn save(&mut self, confirmation: &Confirmation) -> Outcome {
-        let (Some(saved), Some(rules)) = (&self.saved_rules, &confirmation.always) else {
-            self.printer.warning("there is no home directory to save the rule in: it holds for this session");
-            return Outcome::ProceedAlways;
-        };
-        let file = saved.path().display();
-        match saved.append(rules) {
-            Ok(()) => {
-                self.printer.note(&format!("saved in {file}"));
-                Outcome::ProceedAlwaysAndSave
-            }
-            Err(error) => {
-                self.printer.warning(&format!("{file}: {error}; the rule holds for this session only"));
-                Outcome::ProceedAlways
             }
         }
     }
@@ -179,17 +215,24 @@ impl Asker {
         }
     }
 
-    async fn interview(&mut self, questions: &[Question]) -> Outcome {
+    async fn interview(&mut self, approval: &str, questions: &[Question]) -> Option<Outcome> {
         let mut answers = Vec::new();
         for question in questions {
             self.printer.card(&card::question(question));
-            match read_line().await {
-                Some(line) => answers.push(answer_to(question, &line)),
-                None => return Outcome::Cancel { reason: None },
+            match self.read(approval).await? {
+                Typed::Line(line) => answers.push(answer_to(question, &line)),
+                Typed::End => return Some(Outcome::Cancel { reason: None }),
             }
         }
-        Outcome::Answers { answers }
+        Some(Outcome::Answers { answers })
     }
+}
+
+/// What came from the terminal.
+enum Typed {
+    Line(String),
+    /// Nothing more will.
+    End,
 }
 
 /// What a line says to a question: numbers stand for choices, anything else for itself.
@@ -223,16 +266,16 @@ fn forget_typed() {
     let _ = rustix::termios::tcflush(std::io::stdin(), rustix::termios::QueueSelector::IFlush);
 }
 
-/// One line of standard input; `None` at its end. Read on a thread of its own, which is simply left behind
+/// One line of standard input; nothing at its end. Read on a thread of its own, which is simply left behind
 /// when the run is cancelled, and only when a line is wanted: an editor needs the terminal for itself.
-async fn read_line() -> Option<String> {
+fn read_line() -> oneshot::Receiver<Option<String>> {
     let (sender, line) = oneshot::channel();
     std::thread::spawn(move || {
         let mut line = String::new();
         let read = std::io::stdin().read_line(&mut line).ok().filter(|bytes| *bytes > 0);
         let _ = sender.send(read.map(|_| line));
     });
-    line.await.ok().flatten()
+    line
 }
 
 #[cfg(test)]

@@ -1,8 +1,12 @@
 //! `charla -p`: one prompt, one answer.
 
+use std::sync::Arc;
+
 use charla::settings::{OutputFormat, Override, Settings};
-use charla::{Charla, Failure, Notices, OpenRequest, OpenedSession};
+use charla::{Begin, Charla, Failure, Notices, OpenRequest, OpenedSession};
 use charla_core::CancellationToken;
+use charla_core::session::{Clients, Follower};
+use charla_proto::{Command, Refusal, Reply};
 
 use crate::answer::Answer;
 use crate::approver::Approver;
@@ -11,6 +15,9 @@ use crate::input;
 use crate::intent::Ask;
 use crate::printer::Printer;
 use crate::signals::cancel_on_signals;
+
+/// Who speaks at a terminal or in a script.
+const USER: &str = "user";
 
 /// Runs a prompt to its end and returns the exit code.
 ///
@@ -29,26 +36,30 @@ pub async fn run(ask: Ask, charla: &Charla, printer: Printer) -> i32 {
     effective.notices.iter().for_each(|notice| view.warning(notice));
 
     let cancel = cancel_on_signals();
-    let somebody_to_ask = somebody_is_there(&settings, charla, view.printer());
+    let clients = Clients::default();
+    let somebody = somebody_is_there(&settings, charla, view.printer()).then(|| clients.attach());
+    let goes_on = matches!(ask.begin, Begin::Resume(_));
+    let other_model = ask.flags.iter().any(|flag| flag.key == ["model", "name"]);
     let request = OpenRequest {
         begin: ask.begin,
+        other_model,
         new_id: Some(session_id),
         options: ask.options,
-        somebody_to_ask,
+        clients,
         cancel: cancel.clone(),
         ..OpenRequest::default()
     };
-    let opened = match gather(ask.prompt, &cancel, &mut view).await {
+    let opened = match gather(ask.prompt, goes_on, &cancel, &mut view).await {
         Ok(prompt) => charla.open_with(&settings, request, &mut view).await.map(|session| (prompt, session)),
         Err(failure) => Err(failure),
     };
     match opened {
         Ok((prompt, session)) => {
-            let approver = somebody_to_ask.then(|| {
+            let approver = somebody.map(|client| {
                 let printer = view.printer().another();
-                Approver::start(session.handle.clone(), charla.environment(), printer)
+                Approver::start(session.handle.clone(), client, charla.environment(), printer)
             });
-            show(session, &prompt, approver, view).await
+            show(session, prompt, approver, view).await
         }
         Err(failure) => view.fail(&failure),
     }
@@ -69,27 +80,71 @@ fn somebody_is_there(settings: &Settings, charla: &Charla, printer: &Printer) ->
         && charla.environment().variable("CI").is_none()
 }
 
+/// The prompt; none when an earlier session is gone on with and nothing is said.
 async fn gather(
     words: Option<String>,
+    goes_on: bool,
     cancel: &CancellationToken,
     view: &mut View,
-) -> Result<String, Failure> {
+) -> Result<Option<String>, Failure> {
     let waiting = "waiting for standard input to end (use </dev/null if there is none)";
-    tokio::select! {
+    let gathered = tokio::select! {
         biased;
-        () = cancel.cancelled() => Err(Failure::cancelled()),
-        prompt = input::gather(words, || view.warning(&waiting.into())) => prompt,
-    }
+        () = cancel.cancelled() => return Err(Failure::cancelled()),
+        prompt = input::gather(words, goes_on, || view.warning(&waiting.into())) => prompt?,
+    };
+    Ok(gathered)
 }
 
-async fn show(session: OpenedSession, prompt: &str, approver: Option<Approver>, mut view: View) -> i32 {
+async fn show(
+    session: OpenedSession,
+    prompt: Option<String>,
+    approver: Option<Approver>,
+    mut view: View,
+) -> i32 {
     view.in_session(&session.id);
-    if approver.is_some() {
+    if let Some(approver) = &approver {
         view.with_somebody_to_ask();
+        // What an earlier process asked and nobody answered is asked again.
+        let snapshot = session.handle.snapshot().await.map(|(snapshot, _)| snapshot).unwrap_or_default();
+        for asked in snapshot.questions() {
+            approver.put(asked.approval.clone(), Arc::new(asked.confirmation.clone()));
+        }
     }
-    let mut events = Answer::new(&session, approver);
-    session.prompt(prompt).await;
-    let code = view.show(&session.model, prompt, &mut events).await;
+    let mut follower = Follower::new(session.handle.subscribe());
+    match begin(&session, prompt.as_deref()).await {
+        Ok(Some(id)) => follower = follower.of_prompt(id),
+        Ok(None) => {}
+        // A journal that failed is told by the events.
+        Err(Refusal::Ended) => {}
+        Err(refusal) => return view.fail(&nothing_to_do(&refusal)),
+    }
+    let mut events = Answer::new(follower, approver);
+    let code = view.show(&session.model, prompt.as_deref().unwrap_or_default(), &mut events).await;
     session.close().await;
     code
+}
+
+/// Says the prompt, does what it stands for, or goes on with what was left open; the id of a prompt.
+async fn begin(session: &OpenedSession, prompt: Option<&str>) -> Result<Option<String>, Refusal> {
+    let command = match prompt.map(str::trim) {
+        None => Command::Continue,
+        Some("/compress") => Command::Compress,
+        Some("/uncompress") => Command::Restore,
+        Some(_) => return session.prompt(prompt.unwrap_or_default(), USER).await.map(Some),
+    };
+    if command == Command::Continue {
+        return match session.send(command, USER).await {
+            Reply::Refused(refusal) => Err(refusal),
+            _ => Ok(None),
+        };
+    }
+    // What it comes to is told by the events.
+    let handle = session.handle.clone();
+    tokio::spawn(async move { handle.send(command, USER).await });
+    Ok(None)
+}
+
+fn nothing_to_do(refusal: &Refusal) -> Failure {
+    Failure::input(refusal.to_string()).with_hint("give a prompt: charla --resume -p \"…\"")
 }

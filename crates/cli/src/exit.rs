@@ -12,7 +12,7 @@ pub fn code(kind: FailureKind) -> i32 {
         FailureKind::Untrusted => exit::UNTRUSTED,
         FailureKind::Limit => exit::TURN_LIMIT,
         FailureKind::Cancelled => exit::CANCELLED,
-        FailureKind::Conflict | FailureKind::UnexpectedToolCall | FailureKind::System => exit::OTHER,
+        FailureKind::Conflict | FailureKind::System => exit::OTHER,
         FailureKind::Model(kind) => match kind {
             LlmErrorKind::Auth | LlmErrorKind::Permission => exit::AUTH,
             LlmErrorKind::NotFound | LlmErrorKind::ContextOverflow => exit::INPUT,

@@ -38,7 +38,9 @@ pub fn words(hint: &Hint) -> String {
         Hint::RaiseIdleTimeout => {
             "the server sent nothing for too long; try again, or raise `network.idleTimeoutSeconds`"
         }
-        Hint::RaiseOutputLimit => "raise the output limit, or let the model think less",
+        Hint::RaiseOutputLimit => {
+            "raise the setting `model.maxOutputTokens`, or lower `model.thinking`"
+        }
         Hint::MakeRoom { fullest, compress } => return make_room(*fullest, *compress),
         Hint::ChangeToolMode => {
             "--tool-mode text lets a model without function calls call tools in its text; --no-tools offers none"

@@ -13,10 +13,19 @@ const PATIENCE: Duration = Duration::from_secs(3);
 ///
 /// A terminal is not read. Anything else is read to its end, however long that takes: leaving out what a
 /// slow command was about to say would give a wrong answer. `on_wait` is called once when it takes long.
-pub async fn gather(words: Option<String>, on_wait: impl FnOnce()) -> Result<String, Failure> {
+///
+/// Where nothing need be said, nothing said is no mistake.
+pub async fn gather(
+    words: Option<String>,
+    optional: bool,
+    on_wait: impl FnOnce(),
+) -> Result<Option<String>, Failure> {
     let terminal = is_terminal();
     let piped = if terminal { String::new() } else { read_stdin(on_wait).await? };
-    compose(words, &piped, terminal)
+    if optional && words.is_none() && piped.trim().is_empty() {
+        return Ok(None);
+    }
+    compose(words, &piped, terminal).map(Some)
 }
 
 /// True when a person types what we read.

@@ -96,7 +96,7 @@ fn ask(args: AskArgs) -> Result<Ask, Failure> {
     let flags = flags(&args);
     let begin = match (args.resume, args.fork) {
         (Some(which), _) => Begin::Resume(which),
-        (None, Some(which)) => Begin::Fork(which),
+        (None, Some(session)) => Begin::Fork { session, at: args.at },
         (None, None) => Begin::New,
     };
     let options = RunOptions {

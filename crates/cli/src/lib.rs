@@ -13,6 +13,7 @@ mod commands;
 mod compression;
 mod exit;
 mod headless;
+mod hints;
 mod input;
 mod intent;
 mod printer;

@@ -10,7 +10,5 @@ pub fn of_process() -> Environment {
     environment.directory = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
     environment.home = etcetera::home_dir().ok();
     environment.temporary = std::env::temp_dir();
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    environment.programs = std::env::split_paths(&path).collect();
     environment
 }

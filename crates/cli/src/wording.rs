@@ -2,7 +2,8 @@
 
 use charla::engine::WEIGHTS_NAME;
 use charla::{EngineRemedy, Hint, KeyAdvice, Notice};
-use charla_proto::LlmErrorKind;
+
+use crate::hints;
 
 /// A notice in one piece.
 pub fn notice(notice: &Notice) -> String {
@@ -22,7 +23,7 @@ pub fn notice(notice: &Notice) -> String {
 pub fn hint(hint: &Hint) -> Option<String> {
     let words = match hint {
         Hint::Text(text) => text,
-        Hint::Remedy(kind) => remedy(*kind)?,
+        Hint::Model(hint) => return Some(hints::words(hint)),
         Hint::NameModel => "name a model: -m provider/model",
         Hint::ChooseAnotherModel => "-m PROVIDER/MODEL chooses another, `charla models` lists them",
         Hint::LoadModel { provider } => {
@@ -64,32 +65,6 @@ pub fn hint(hint: &Hint) -> Option<String> {
         Hint::CallsAsText => "--tool-mode text writes them as text",
     };
     Some(words.to_owned())
-}
-
-fn remedy(kind: LlmErrorKind) -> Option<&'static str> {
-    Some(match kind {
-        LlmErrorKind::Auth => "check the API key; `charla models` shows which key was found where",
-        LlmErrorKind::Permission => {
-            "the key is valid but has no right to this model; try another model with -m"
-        }
-        LlmErrorKind::NotFound => "check the model's name; `charla models` lists providers and models",
-        LlmErrorKind::ContextOverflow => "shorten the input, or use a model with a larger window (-m)",
-        LlmErrorKind::RateLimit | LlmErrorKind::Overloaded => {
-            "wait and try again, or name other models in the setting `model.fallback`"
-        }
-        LlmErrorKind::Quota => "check the account's quota or billing, or use another model with -m",
-        LlmErrorKind::Server => "the provider has a problem; try again later or use another model with -m",
-        LlmErrorKind::Network => "check the network, the base URL and proxy settings",
-        LlmErrorKind::Timeout => {
-            "the server sent nothing for too long; try again, or raise `network.idleTimeoutSeconds`"
-        }
-        LlmErrorKind::InvalidStream | LlmErrorKind::Protocol => "try again, or use another model with -m",
-        LlmErrorKind::Blocked => "rephrase the request; the provider's filter refused it",
-        LlmErrorKind::Config => "fix the endpoint in the settings; `charla models` shows what is configured",
-        LlmErrorKind::OutputSchema => "try another model with -m, or a simpler schema",
-        LlmErrorKind::Journal => "check the disk and the rights of the session folder",
-        LlmErrorKind::InvalidRequest | LlmErrorKind::NotSupported | LlmErrorKind::Cancelled => return None,
-    })
 }
 
 fn engine(remedy: EngineRemedy) -> String {
@@ -155,6 +130,5 @@ mod tests {
         assert_eq!(notice(&asks), "changes still ask (--allowed-tools names those that need not)");
         let alone = Notice::with_hint("", Hint::TrustWorkspace);
         assert!(notice(&alone).starts_with("`charla trust` shows"), "{}", notice(&alone));
-        assert_eq!(notice(&Notice::with_hint("as it is", Hint::Remedy(LlmErrorKind::Cancelled))), "as it is");
     }
 }

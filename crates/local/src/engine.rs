@@ -18,7 +18,7 @@ use tokio::time::Instant;
 use crate::error::LocalError;
 use crate::packages::WEIGHTS_NAME;
 use crate::process::Launch;
-use crate::shared::{Membership, Place, Shared};
+use crate::shared::{EngineAddress, Membership, Shared};
 use crate::store::{Progress, Store};
 
 const SERVE: &str = include_str!("../assets/serve.py");
@@ -149,8 +149,8 @@ impl Engine {
         };
         let member = membership.insert(member);
         let endpoint = Endpoint {
-            base_url: member.place.base_url(),
-            key: member.place.key.clone().into(),
+            base_url: member.address.base_url(),
+            key: member.address.key.clone().into(),
             model: self.model(),
             window: member.window,
         };
@@ -172,7 +172,7 @@ impl Engine {
         let folder = options.store.running().join(self.kind(&program, &weights));
         let shared = Shared::new(folder, options.http.clone(), START_LIMIT);
         progress(Progress::Starting);
-        let launch = |place: &Place| self.launch(&program, &weights, place);
+        let launch = |address: &EngineAddress| self.launch(&program, &weights, address);
         shared.join_or_start(launch).await
     }
 
@@ -184,14 +184,14 @@ impl Engine {
         format!("{digest:x}").chars().take(16).collect()
     }
 
-    fn launch(&self, program: &Program, weights: &Path, place: &Place) -> Launch {
+    fn launch(&self, program: &Program, weights: &Path, address: &EngineAddress) -> Launch {
         let options = &self.inner.options;
         let mut environment = options.environment.clone();
         match program {
             Program::Managed(folder) => {
                 let template = (options.model == Model::BuiltIn).then_some(TEMPLATE);
                 let wanted = json!({
-                    "model": weights, "alias": self.model(), "port": place.port, "key": place.key,
+                    "model": weights, "alias": self.model(), "port": address.port, "key": address.key,
                     "window": options.window, "threads": options.threads, "template": template,
                 });
                 environment.push(("CHARLA_ENGINE".into(), wanted.to_string().into()));
@@ -203,12 +203,12 @@ impl Engine {
                 }
             }
             Program::LlamaServer(path) => {
-                environment.push(("LLAMA_API_KEY".into(), place.key.clone().into()));
+                environment.push(("LLAMA_API_KEY".into(), address.key.clone().into()));
                 let text = [
                     "--host".to_owned(),
                     "127.0.0.1".to_owned(),
                     "--port".to_owned(),
-                    place.port.to_string(),
+                    address.port.to_string(),
                     "--ctx-size".to_owned(),
                     options.window.to_string(),
                     "--threads".to_owned(),

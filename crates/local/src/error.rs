@@ -22,7 +22,7 @@ pub enum LocalError {
     /// pip could not get a package: no network, no such version for this machine, no space.
     #[error("cannot download {package}: {detail}")]
     Download {
-        /// Which.
+        /// Its name and version.
         package: String,
         /// pip's own words.
         detail: String,
@@ -30,17 +30,17 @@ pub enum LocalError {
     /// What came is not what was expected. It was thrown away.
     #[error("{file} is not what it should be: {detail}; it was not used")]
     Corrupt {
-        /// Which file.
+        /// The file's name.
         file: String,
-        /// What differs.
+        /// How it differs from what was expected.
         detail: String,
     },
     /// The file that was named is no model.
     #[error("{path} cannot be used as a model: {detail}")]
     NotAModel {
-        /// Which file.
+        /// The file that was named.
         path: PathBuf,
-        /// Why not.
+        /// What is wrong with it.
         detail: String,
     },
     /// The engine ended before it was ready, or took too long.
@@ -51,7 +51,7 @@ pub enum LocalError {
     File {
         /// What was tried.
         action: &'static str,
-        /// Where.
+        /// The file or folder.
         path: PathBuf,
         /// What the system said.
         source: io::Error,

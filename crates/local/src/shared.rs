@@ -33,14 +33,14 @@ const COMPLAINTS: usize = 2;
 
 /// Where an engine listens.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Place {
+pub(crate) struct EngineAddress {
     /// Its process group, for whoever looks for it; nothing here relies on it.
     pub(crate) pid: Option<u32>,
     pub(crate) port: u16,
     pub(crate) key: String,
 }
 
-impl Place {
+impl EngineAddress {
     /// Where it is, up to and with `/v1`.
     pub(crate) fn base_url(&self) -> String {
         format!("http://127.0.0.1:{}/v1", self.port)
@@ -57,7 +57,7 @@ impl Place {
 #[derive(Debug)]
 pub(crate) struct Membership {
     line: Line,
-    pub(crate) place: Place,
+    pub(crate) address: EngineAddress,
     pub(crate) window: u32,
 }
 
@@ -75,18 +75,18 @@ pub(crate) struct Shared {
     /// What asks the engine whether it is ready.
     http: Arc<dyn Fetch>,
     /// How long a start may take.
-    patience: Duration,
+    start_limit: Duration,
 }
 
 impl Shared {
-    pub(crate) fn new(folder: PathBuf, http: Arc<dyn Fetch>, patience: Duration) -> Self {
-        Self { folder, http, patience }
+    pub(crate) fn new(folder: PathBuf, http: Arc<dyn Fetch>, start_limit: Duration) -> Self {
+        Self { folder, http, start_limit }
     }
 
     /// Joins the engine that runs, or starts one.
     pub(crate) async fn join_or_start(
         &self,
-        launch: impl Fn(&Place) -> Launch,
+        launch: impl Fn(&EngineAddress) -> Launch,
     ) -> Result<Membership, LocalError> {
         private_folder(&self.folder)?;
         // Whether this process or another starts it makes no difference to the one who waits.
@@ -99,20 +99,23 @@ impl Shared {
 
     async fn join(&self) -> Option<Membership> {
         let text = std::fs::read(self.folder.join("engine.json")).ok()?;
-        let place: Place = serde_json::from_slice(&text).ok()?;
+        let address: EngineAddress = serde_json::from_slice(&text).ok()?;
         let line = Line::open(&self.folder.join("users")).ok()?;
-        let window = place.window(&*self.http).await?;
-        Some(Membership { line, place, window })
+        let window = address.window(&*self.http).await?;
+        Some(Membership { line, address, window })
     }
 
-    async fn start(&self, launch: impl Fn(&Place) -> Launch) -> Result<Membership, LocalError> {
+    async fn start(&self, launch: impl Fn(&EngineAddress) -> Launch) -> Result<Membership, LocalError> {
         for _ in 1..MOST_PORTS {
-            let place =
-                Place { pid: None, port: free_port()?, key: uuid::Uuid::new_v4().simple().to_string() };
-            match self.start_at(&place, &launch(&place)).await {
-                Err(LocalError::Start(_)) if is_taken(place.port) => {}
+            let address = EngineAddress {
+                pid: None,
+                port: free_port()?,
+                key: uuid::Uuid::new_v4().simple().to_string(),
+            };
+            match self.start_at(&address, &launch(&address)).await {
+                Err(LocalError::Start(_)) if is_taken(address.port) => {}
                 Ok(membership) => {
-                    self.remember(&membership.place)?;
+                    self.remember(&membership.address)?;
                     return Ok(membership);
                 }
                 Err(error) => return Err(error),
@@ -121,19 +124,19 @@ impl Shared {
         Err(LocalError::Start("every port it was given was taken by another program".to_owned()))
     }
 
-    async fn start_at(&self, place: &Place, launch: &Launch) -> Result<Membership, LocalError> {
+    async fn start_at(&self, address: &EngineAddress, launch: &Launch) -> Result<Membership, LocalError> {
         let log = self.folder.join("log");
         let started = process::start(launch, &self.folder.join("users"), &log).await;
         let (line, mut child) = started.map_err(|error| LocalError::Start(error.to_string()))?;
-        let window = tokio::time::timeout(self.patience, self.ready(place, &mut child)).await;
+        let window = tokio::time::timeout(self.start_limit, self.ready(address, &mut child)).await;
         match window {
             Ok(Some(window)) => {
-                let place = Place { pid: child.id(), ..place.clone() };
-                Ok(Membership { line, place, window })
+                let address = EngineAddress { pid: child.id(), ..address.clone() };
+                Ok(Membership { line, address, window })
             }
             Ok(None) => Err(LocalError::Start(last_words(&log))),
             Err(_) => {
-                let limit = self.patience.as_secs();
+                let limit = self.start_limit.as_secs();
                 Err(LocalError::Start(format!(
                     "it was not ready after {limit} seconds; {}",
                     last_words(&log)
@@ -143,9 +146,9 @@ impl Shared {
     }
 
     /// Waits until the engine answers; `None` when it ends before.
-    async fn ready(&self, place: &Place, child: &mut Child) -> Option<u32> {
+    async fn ready(&self, address: &EngineAddress, child: &mut Child) -> Option<u32> {
         loop {
-            if let Some(window) = place.window(&*self.http).await {
+            if let Some(window) = address.window(&*self.http).await {
                 return Some(window);
             }
             if !matches!(child.try_wait(), Ok(None)) {
@@ -155,13 +158,13 @@ impl Shared {
         }
     }
 
-    fn remember(&self, place: &Place) -> Result<(), LocalError> {
+    fn remember(&self, address: &EngineAddress) -> Result<(), LocalError> {
         let path = self.folder.join("engine.json");
         let failed = LocalError::file("cannot write", &path);
         let write = || {
             // Only the owner may read temporary files.
             let mut file = tempfile::NamedTempFile::new_in(&self.folder)?;
-            serde_json::to_writer(&mut file, place)?;
+            serde_json::to_writer(&mut file, address)?;
             file.flush()?;
             file.persist(&path)?;
             Ok(())

@@ -26,7 +26,7 @@ const PARTIAL: &str = "partial-";
 pub enum Progress {
     /// A package is coming.
     Downloading {
-        /// Which.
+        /// The package's name.
         package: &'static str,
         /// Bytes so far.
         done: u64,
@@ -35,7 +35,7 @@ pub enum Progress {
     },
     /// It is being checked and unpacked.
     Unpacking {
-        /// Which.
+        /// The package's name.
         package: &'static str,
     },
     /// Another process does the same.

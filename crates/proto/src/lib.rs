@@ -11,13 +11,13 @@ mod approval;
 mod assemble;
 mod command;
 mod content;
+mod embedders;
 mod error;
 mod event;
 mod extra;
 mod fetch;
 mod fold;
 mod hint;
-mod journal;
 mod output;
 mod parts;
 mod port;
@@ -25,7 +25,8 @@ mod record;
 mod request;
 mod response;
 mod secret;
-mod snapshot;
+mod store;
+pub mod text;
 pub mod tool;
 mod view;
 
@@ -38,6 +39,9 @@ pub use content::{
     Blob, Content, FileData, FunctionCall, FunctionResponse, InvalidArgs, Origin, Part, PartKind, Role,
     WireKind,
 };
+pub use embedders::{
+    append_to_last_text_part, flat_map_text_parts, parts_to_string, to_content, to_contents,
+};
 pub use error::{ErrorDetail, LlmError, LlmErrorKind, exit};
 pub use event::{
     Assistant, CompressionReport, CompressionStatus, CompressionTrigger, ModelSwitch, PreCompress,
@@ -47,12 +51,8 @@ pub use extra::Extra;
 pub use fetch::{Fetch, FetchAnswer, FetchRequest};
 pub use fold::{Conversation, Grant, OpenApproval, OpenCall, OpenTurn, PastTurns, QueuedPrompt, Shortening};
 pub use hint::{Hint, WindowPart};
-pub use journal::{Journal, JournalError, JournalReader};
 pub use output::{Display, FileLines, Todo, TodoStatus, ToolError, ToolErrorKind, ToolOutput};
-pub use parts::{
-    append_to_last_text_part, flat_map_text_parts, part_to_string, parts_to_string, thought_subject,
-    to_content, to_contents,
-};
+pub use parts::{part_to_string, thought_subject};
 pub use port::{BoxFuture, ChunkStream, ContentGenerator};
 pub use record::{
     ApprovalAnswered, CallAsked, CallEnded, CallStarted, ChangesReverted, Compressed, CompressionFailed,
@@ -69,7 +69,10 @@ pub use response::{
     UsageMetadata,
 };
 pub use secret::looks_secret;
-pub use snapshot::{SnapshotError, Snapshots};
+pub use store::{
+    Inbox, Journal, JournalError, JournalReader, MAX_POST, Mailbox, Owned, PostError, Posted, RecordStream,
+    SessionList, SessionStore, SessionSummary, Skipped, SnapshotError, Snapshots,
+};
 pub use tool::{
     Args, Effect, Invocation, Lane, Plan, Preview, Question, QuestionKind, QuestionOption, RunContext,
     ToolContext, Word, WordKind,

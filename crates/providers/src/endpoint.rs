@@ -5,6 +5,12 @@ use std::sync::Arc;
 use charla_proto::{Origin, WireKind};
 use serde::{Deserialize, Serialize};
 
+mod quirks;
+
+pub use quirks::{
+    DocumentStyle, MaxTokensField, QuirkOverlay, QuirkRow, Quirks, ReasoningReplay, ThinkingStyle, ToolIds,
+};
+
 /// A server that speaks one of the wires, and what is peculiar about it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Endpoint {
@@ -38,107 +44,6 @@ pub enum AuthStyle {
     ApiKey,
     /// No key.
     None,
-}
-
-/// What a server does differently from its wire. Every field's default is the wire's own behaviour.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
-pub struct Quirks {
-    /// The field for the output limit (OpenAI Chat).
-    pub max_tokens_field: MaxTokensField,
-    /// When thoughts go back in `reasoning_content` (OpenAI Chat).
-    pub reasoning_replay: ReasoningReplay,
-    /// How thinking is asked for (OpenAI Chat).
-    pub thinking_style: ThinkingStyle,
-    /// Tool-call ids it accepts.
-    pub tool_ids: ToolIds,
-    /// It refuses `stream_options.include_usage` (OpenAI Chat).
-    pub no_stream_usage: bool,
-    /// How documents and videos are sent (OpenAI Chat).
-    pub documents: DocumentStyle,
-    /// It refuses media parts: they become a note in words.
-    pub no_media: bool,
-    /// It refuses a system message: instructions go in front of the first user message.
-    pub no_system: bool,
-    /// It refuses the `tools` field.
-    pub no_tools: bool,
-    /// It answers client mistakes with status 500 (llama.cpp): such an answer is not retried.
-    pub client_errors_as_500: bool,
-    /// It has no token counting endpoint although its wire has one.
-    pub no_count_tokens: bool,
-    /// It marks no cache breakpoints (Anthropic).
-    pub no_cache_control: bool,
-}
-
-/// See [`Quirks::max_tokens_field`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum MaxTokensField {
-    /// What nearly every compatible server takes.
-    #[default]
-    MaxTokens,
-    /// What OpenAI's own newer models want.
-    MaxCompletionTokens,
-}
-
-/// See [`Quirks::reasoning_replay`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ReasoningReplay {
-    /// Never: the server refuses or ignores it.
-    #[default]
-    Never,
-    /// On contents of the current tool loop (after the last user message that is not a tool result).
-    ToolLoop,
-    /// On every message that calls tools: the server refuses such a message without thoughts (DeepSeek, Kimi).
-    /// Where there are none, because another model made the call, words that say so stand in for them.
-    ToolCalls,
-    /// Always.
-    Always,
-}
-
-/// See [`Quirks::thinking_style`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ThinkingStyle {
-    /// Nothing is sent.
-    #[default]
-    None,
-    /// `reasoning_effort: low|medium|high` (OpenAI and many others).
-    ReasoningEffort,
-    /// `reasoning: {effort|max_tokens|enabled}` (OpenRouter).
-    ReasoningObject,
-    /// `enable_thinking: bool` and `thinking_budget` (Qwen/DashScope).
-    EnableThinking,
-    /// `chat_template_kwargs: {enable_thinking: bool}` (vLLM, llama.cpp).
-    ChatTemplateKwargs,
-    /// `thinking: {type: enabled|disabled}` (DeepSeek, Z.ai).
-    ThinkingType,
-}
-
-/// See [`Quirks::tool_ids`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ToolIds {
-    /// Any text.
-    #[default]
-    Any,
-    /// Exactly nine letters or digits (Mistral).
-    Alnum9,
-}
-
-/// See [`Quirks::documents`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum DocumentStyle {
-    /// Carried documents as `file`; documents and audio by address, and videos, become a note in words
-    /// (OpenAI).
-    #[default]
-    File,
-    /// `file` by address too, `video_url` and `audio_url` (OpenRouter, vLLM, Qwen).
-    FileUrl,
-    /// `document_url` (Mistral).
-    DocumentUrl,
 }
 
 /// What is known of a model.

@@ -22,7 +22,7 @@ use std::sync::Arc;
 use charla_proto::{Content, FunctionResponse, Part, PartKind, Role, part_to_string};
 
 use crate::endpoint::Target;
-use pairing::{Pairing, Place};
+use pairing::{Pairing, PartIndex};
 
 /// Put in front of a conversation that a model begins.
 const OPENING: &str = "(The conversation begins here.)";
@@ -83,7 +83,7 @@ fn with_parts(content: &Content, parts: Vec<Part>) -> Content {
 /// right as they are.
 fn model_parts(at: usize, content: &Content, pairing: &Pairing) -> Option<Vec<Part>> {
     let ids: Vec<Option<String>> =
-        (0..content.parts.len()).map(|part| pairing.new_id(Place { content: at, part })).collect();
+        (0..content.parts.len()).map(|part| pairing.new_id(PartIndex { content: at, part })).collect();
     let stray = content.function_responses().next().is_some();
     if !stray && ids.iter().all(Option::is_none) {
         return None;
@@ -92,7 +92,7 @@ fn model_parts(at: usize, content: &Content, pairing: &Pairing) -> Option<Vec<Pa
     for (n, (part, id)) in content.parts.iter().zip(ids).enumerate() {
         match &part.kind {
             PartKind::FunctionResponse(response) => {
-                push_unused(&mut parts, response, pairing.is_used(Place { content: at, part: n }));
+                push_unused(&mut parts, response, pairing.is_used(PartIndex { content: at, part: n }));
             }
             PartKind::FunctionCall(call) if id.is_some() => {
                 let call = charla_proto::FunctionCall { id, ..(**call).clone() };
@@ -115,7 +115,7 @@ fn user_parts(at: usize, content: &Content, pairing: &Pairing) -> Option<Vec<Par
     for (n, part) in content.parts.iter().enumerate() {
         match &part.kind {
             PartKind::FunctionResponse(response) => {
-                push_unused(&mut parts, response, pairing.is_used(Place { content: at, part: n }));
+                push_unused(&mut parts, response, pairing.is_used(PartIndex { content: at, part: n }));
             }
             PartKind::FunctionCall(_) => parts.push(Part::text(part_to_string(part, true))),
             _ => parts.push(part.clone()),

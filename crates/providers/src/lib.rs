@@ -5,7 +5,9 @@
 //! connections, timeouts and framing for all of them; [`layers`] over it log, retry and fall back.
 //! Endpoints and models are rows of data, so another compatible server is a row and not a module.
 //!
-//! The crate never reads the environment or the disk: keys and addresses are handed in.
+//! Keys, addresses and options are handed in: the crate opens no file and reads no variable itself. Two things the
+//! system is asked for when a connection first needs them: the certificate authorities it trusts (its store, or what
+//! `SSL_CERT_FILE` and `SSL_CERT_DIR` name) and, with [`Proxy::System`], its proxies (`HTTPS_PROXY`, `NO_PROXY`, …).
 
 pub mod catalog;
 pub mod endpoint;

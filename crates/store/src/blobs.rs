@@ -74,7 +74,8 @@ fn failed(path: &Path, error: &io::Error) -> SnapshotError {
     SnapshotError::Io(format!("{}: {error}", path.display()))
 }
 
-fn hash(bytes: &[u8]) -> String {
+/// SHA-256, in lower-case hex.
+pub(crate) fn hash(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

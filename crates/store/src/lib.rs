@@ -1,37 +1,43 @@
 //! The journal: append-only JSONL files, one per session.
 //!
 //! The files are the only truth: listing, resuming and pending approvals are read from them, there is no
-//! index to lose. A file is never rewritten. One process writes a session at a time; the lock is the
+//! index to lose. What was written is never changed. One process writes a session at a time; the lock is the
 //! kernel's and goes with the process. The format is described in `docs/journal.md`.
 
 mod blobs;
 mod list;
+#[cfg(unix)]
+mod mail;
+#[cfg(not(unix))]
+#[path = "no_mail.rs"]
+mod mail;
+mod owner;
+mod port;
 mod reader;
+mod syncs;
 mod writer;
 
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::thread;
-use std::time::{Duration, Instant};
 
 use charla_proto::{Conversation, JournalError};
 
+use owner::{Gate, Ownership};
+use syncs::Syncs;
+
 pub use blobs::Blobs;
-pub use list::{Listed, Summary};
-pub use reader::{Read, Skipped};
+pub use charla_proto::{SessionList as Listed, SessionSummary as Summary, Skipped};
+pub use reader::Read;
 pub use writer::{FileJournal, Sync};
 
-/// How long a lock is tried for.
-const LOCK_PATIENCE: Duration = Duration::from_millis(300);
-/// How long to wait between two tries.
-const LOCK_PAUSE: Duration = Duration::from_millis(5);
-
-/// The sessions in one folder.
+/// The sessions in one folder. What it does by itself blocks; as a [`charla_proto::SessionStore`] it does not, and
+/// must be used in a tokio runtime.
 #[derive(Clone, Debug)]
 pub struct Store {
     folder: PathBuf,
     sync: Sync,
+    syncs: Syncs,
 }
 
 /// A session that was opened for writing.
@@ -55,7 +61,7 @@ pub struct Resumed {
 impl Store {
     /// The sessions in `folder`, which is made when first written to.
     pub fn new(folder: impl Into<PathBuf>, sync: Sync) -> Self {
-        Self { folder: folder.into(), sync }
+        Self { folder: folder.into(), sync, syncs: Syncs::default() }
     }
 
     /// Where a session's journal is.
@@ -71,44 +77,74 @@ impl Store {
     pub fn create(&self, session: &str) -> Result<FileJournal, JournalError> {
         let path = self.path(session)?;
         make_private_folder(&self.folder).map_err(|error| failed(&self.folder, &error))?;
-        let mut options = OpenOptions::new();
-        options.append(true).create_new(true);
-        private(&mut options);
-        let file = options.open(&path).map_err(|error| failed(&path, &error))?;
-        lock(&file, &path)?;
-        Ok(FileJournal::new(file, path, self.sync, false))
+        let file = new_file(&path).map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => JournalError::Exists(session.to_owned()),
+            _ => failed(&path, &error),
+        })?;
+        owner::lock(&file, &path)?;
+        self.journal(file, path, owner::FIRST, false)
     }
 
     /// Opens a session for writing, with all its records.
     pub fn open(&self, session: &str) -> Result<Opened, JournalError> {
-        let (path, file) = self.locked(session)?;
+        let (file, path, token) = self.owned(session)?;
         let read = reader::read(&file).map_err(|error| failed(&path, &error))?;
         let torn = read.torn;
-        Ok(Opened { journal: FileJournal::new(file, path, self.sync, torn), read })
+        Ok(Opened { journal: self.journal(file, path, token, torn)?, read })
     }
 
     /// Opens a session to go on with it. Takes memory for what is sent of it, not for all of it.
     pub fn resume(&self, session: &str) -> Result<Resumed, JournalError> {
-        let (path, file) = self.locked(session)?;
+        let (file, path, token) = self.owned(session)?;
+        self.resumed(file, path, token)
+    }
+
+    /// Goes on with a session in place of its owner, who need not let go of it.
+    fn take_over(&self, session: &str) -> Result<Resumed, JournalError> {
+        let path = self.path(session)?;
+        let gate = self.gate(session, &path)?;
+        let old = existing(OpenOptions::new().read(true), session, &path)?;
+        let token = gate.next_token()?;
+        let file = owner::replace(old, &path).map_err(|error| failed(&path, &error))?;
+        self.resumed(file, path, token)
+    }
+
+    fn resumed(&self, file: File, path: PathBuf, token: u64) -> Result<Resumed, JournalError> {
         let (conversation, seen) = reader::fold(&file).map_err(|error| failed(&path, &error))?;
-        let journal = FileJournal::new(file, path, self.sync, seen.torn);
+        let journal = self.journal(file, path, token, seen.torn)?;
         Ok(Resumed { journal, conversation, skipped: seen.skipped })
     }
 
-    /// A session's file, locked: what is read then stays the end of it.
-    fn locked(&self, session: &str) -> Result<(PathBuf, File), JournalError> {
+    /// A session's file, ours: what is read then stays the end of it.
+    fn owned(&self, session: &str) -> Result<(File, PathBuf, u64), JournalError> {
         let path = self.path(session)?;
-        let mut options = OpenOptions::new();
-        options.read(true).append(true);
-        let file = options.open(&path).map_err(|error| failed(&path, &error))?;
-        lock(&file, &path)?;
-        Ok((path, file))
+        let gate = self.gate(session, &path)?;
+        let file = existing(OpenOptions::new().read(true).append(true), session, &path)?;
+        owner::lock(&file, &path)?;
+        Ok((file, path, gate.next_token()?))
+    }
+
+    /// Where those who want to own a session that is there pass one at a time.
+    fn gate(&self, session: &str, path: &Path) -> Result<Gate, JournalError> {
+        existing(OpenOptions::new().read(true), session, path)?;
+        Gate::enter(&self.folder, session)
+    }
+
+    fn journal(
+        &self,
+        file: File,
+        path: PathBuf,
+        token: u64,
+        torn: bool,
+    ) -> Result<FileJournal, JournalError> {
+        let ownership = Ownership::new(&file, path, token)?;
+        Ok(FileJournal::new(file, ownership, self.sync, self.syncs.clone(), torn))
     }
 
     /// What a session's records add up to, as far as it is needed to go on; another process may be writing it.
     pub fn fold(&self, session: &str) -> Result<Conversation, JournalError> {
         let path = self.path(session)?;
-        let file = File::open(&path).map_err(|error| failed(&path, &error))?;
+        let file = existing(OpenOptions::new().read(true), session, &path)?;
         let (conversation, _) = reader::fold(&file).map_err(|error| failed(&path, &error))?;
         Ok(conversation)
     }
@@ -116,7 +152,7 @@ impl Store {
     /// Reads a session without opening it for writing; another process may be writing it.
     pub fn read(&self, session: &str) -> Result<Read, JournalError> {
         let path = self.path(session)?;
-        let file = File::open(&path).map_err(|error| failed(&path, &error))?;
+        let file = existing(OpenOptions::new().read(true), session, &path)?;
         reader::read(&file).map_err(|error| failed(&path, &error))
     }
 
@@ -125,34 +161,46 @@ impl Store {
         list::list(&self.folder).map_err(|error| failed(&self.folder, &error))
     }
 
-    /// Removes a session for good. Refused while another process writes it.
+    /// Removes a session and its large outputs for good. Refused while another process writes it.
     pub fn delete(&self, session: &str) -> Result<(), JournalError> {
         let path = self.path(session)?;
-        let file = OpenOptions::new().append(true).open(&path).map_err(|error| failed(&path, &error))?;
-        lock(&file, &path)?;
-        fs::remove_file(&path).map_err(|error| failed(&path, &error))
+        let gate = self.gate(session, &path)?;
+        let file = existing(OpenOptions::new().append(true), session, &path)?;
+        owner::lock(&file, &path)?;
+        fs::remove_file(&path).map_err(|error| failed(&path, &error))?;
+        gate.remove();
+        let outputs = self.outputs_of(session);
+        match fs::remove_dir_all(&outputs) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed(&outputs, &error)),
+            _ => Ok(()),
+        }
+    }
+
+    fn outputs_of(&self, session: &str) -> PathBuf {
+        self.folder.join("outputs").join(session)
     }
 }
 
-/// Takes the lock. A process that was killed while it started a tool leaves a child that holds the lock until
-/// it has become the tool: so a lock that is held is tried again for a moment before it is believed.
-fn lock(file: &File, path: &Path) -> Result<(), JournalError> {
-    let start = Instant::now();
-    loop {
-        match file.try_lock() {
-            Ok(()) => return Ok(()),
-            Err(TryLockError::WouldBlock) if start.elapsed() < LOCK_PATIENCE => thread::sleep(LOCK_PAUSE),
-            Err(TryLockError::WouldBlock) => return Err(JournalError::Locked(path.display().to_string())),
-            Err(TryLockError::Error(error)) => return Err(failed(path, &error)),
-        }
-    }
+/// Opens the file of a session that should be there.
+fn existing(options: &OpenOptions, session: &str, path: &Path) -> Result<File, JournalError> {
+    options.open(path).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => JournalError::Missing(session.to_owned()),
+        _ => failed(path, &error),
+    })
 }
 
 fn failed(path: &Path, error: &io::Error) -> JournalError {
     JournalError::Io(format!("{}: {error}", path.display()))
 }
 
-/// Conversations are private: only their owner may read them.
+/// Makes a journal's file. Conversations are private: only their owner may read them.
+fn new_file(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).append(true).create_new(true);
+    private(&mut options);
+    options.open(path)
+}
+
 fn private(options: &mut OpenOptions) {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);

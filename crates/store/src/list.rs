@@ -1,41 +1,18 @@
 //! Listing sessions from their files alone.
 
 use std::fs::{self, File};
-use std::io::{self, Read as _};
+use std::io::{self, Read as _, Seek, SeekFrom};
 use std::path::Path;
-use std::time::SystemTime;
 
-use charla_proto::{Fact, Record, SessionStarted};
+use charla_proto::{Fact, Record, SessionList, SessionSummary};
 
-/// How much of a file is looked at: the first record and the beginning of the first prompt.
+/// How much of a file's beginning is looked at: the first record and the beginning of the first prompt.
 const LOOK: u64 = 8 * 1024;
+/// How much of a longer file's end is looked at for the model that answered last, and how much where that is too little.
+const LOOK_BACK: [u64; 2] = [16 * 1024, 256 * 1024];
 
-/// One session, briefly.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Summary {
-    /// Its id.
-    pub session: String,
-    /// When it was written to last.
-    pub modified: SystemTime,
-    /// Its size in bytes.
-    pub size: u64,
-    /// Its first record.
-    pub started: SessionStarted,
-    /// The beginning of its first prompt.
-    pub title: String,
-}
-
-/// All sessions, and files that look like one but are not.
-#[derive(Debug, Default)]
-pub struct Listed {
-    /// The sessions, the one written to last first.
-    pub sessions: Vec<Summary>,
-    /// Files that cannot be read as a session, with the reason.
-    pub unreadable: Vec<(String, String)>,
-}
-
-pub(crate) fn list(folder: &Path) -> io::Result<Listed> {
-    let mut listed = Listed::default();
+pub(crate) fn list(folder: &Path) -> io::Result<SessionList> {
+    let mut listed = SessionList::default();
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(listed),
@@ -55,25 +32,57 @@ pub(crate) fn list(folder: &Path) -> io::Result<Listed> {
     Ok(listed)
 }
 
-fn summary(session: &str, path: &Path, buffer: &mut Vec<u8>) -> Result<Summary, String> {
+fn summary(session: &str, path: &Path, buffer: &mut Vec<u8>) -> Result<SessionSummary, String> {
     let in_words = |error: io::Error| error.to_string();
-    let file = File::open(path).map_err(in_words)?;
+    let mut file = File::open(path).map_err(in_words)?;
     let metadata = file.metadata().map_err(in_words)?;
     buffer.clear();
-    file.take(LOOK).read_to_end(buffer).map_err(in_words)?;
+    file.by_ref().take(LOOK).read_to_end(buffer).map_err(in_words)?;
     let text = String::from_utf8_lossy(buffer);
     let mut lines = text.lines();
     let first = Record::from_json(lines.next().unwrap_or_default()).map_err(|error| error.to_string())?;
     let Fact::SessionStarted(started) = first.fact else {
         return Err("the first record does not start a session".to_owned());
     };
-    let title = lines.find(|line| line.contains("\"turn_started\"")).map(title).unwrap_or_default();
-    Ok(Summary {
+    let prompt = lines.find(|line| line.contains("\"turn_started\""));
+    let long = metadata.len() > LOOK;
+    let model = if long { model_at_the_end(&mut file, metadata.len()).map_err(in_words)? } else { None };
+    let model = model.or_else(|| last_model(&text));
+    Ok(SessionSummary {
         session: session.to_owned(),
         modified: metadata.modified().map_err(in_words)?,
         size: metadata.len(),
+        model: model.unwrap_or_else(|| started.model.clone()),
         started: *started,
-        title,
+        has_turns: prompt.is_some(),
+        title: prompt.map(title).unwrap_or_default(),
+    })
+}
+
+/// The model that answered last or was chosen since, as far as the end of the file tells.
+fn model_at_the_end(file: &mut File, size: u64) -> io::Result<Option<String>> {
+    for look in LOOK_BACK {
+        file.seek(SeekFrom::Start(size.saturating_sub(look)))?;
+        let mut end = Vec::new();
+        file.by_ref().take(look).read_to_end(&mut end)?;
+        let model = last_model(&String::from_utf8_lossy(&end));
+        if model.is_some() || look >= size {
+            return Ok(model);
+        }
+    }
+    Ok(None)
+}
+
+/// The model that the last line tells which has one. Lines that are cut tell nothing.
+fn last_model(text: &str) -> Option<String> {
+    let telling = |line: &&str| line.contains("\"model_changed\"") || line.contains("\"model_content\"");
+    text.lines().rev().filter(telling).find_map(|line| match Record::from_json(line).ok()?.fact {
+        Fact::ModelChanged(changed) => Some(changed.model),
+        Fact::ModelContent(said) => {
+            let origin = said.content.origin.as_ref()?;
+            Some(format!("{}/{}", origin.provider, origin.model))
+        }
+        _ => None,
     })
 }
 

@@ -4,7 +4,9 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Seek};
 use std::path::PathBuf;
 
-use charla_proto::{Conversation, Fact, JournalError, JournalReader, Record};
+use charla_proto::{Conversation, Fact, JournalError, JournalReader, Record, RecordStream, Skipped};
+use futures_util::{StreamExt, stream};
+use tokio::task::spawn_blocking;
 
 use crate::failed;
 
@@ -19,15 +21,6 @@ pub struct Read {
     pub torn: bool,
 }
 
-/// A line that is no record, told so that nothing is lost silently.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Skipped {
-    /// The line, from 1.
-    pub line: usize,
-    /// Why.
-    pub reason: String,
-}
-
 /// What was seen beside the records.
 #[derive(Default)]
 pub(crate) struct Seen {
@@ -37,7 +30,11 @@ pub(crate) struct Seen {
 
 pub(crate) fn read(file: &File) -> io::Result<Read> {
     let mut records = Vec::new();
-    let Seen { skipped, torn } = scan(file, |record| records.push(record))?;
+    let mut scan = Scan::new(file, 0)?;
+    while let Some(record) = scan.next()? {
+        records.push(record);
+    }
+    let Seen { skipped, torn } = scan.seen;
     Ok(Read { records, skipped, torn })
 }
 
@@ -46,51 +43,152 @@ pub(crate) fn read(file: &File) -> io::Result<Read> {
 /// second time, whole.
 pub(crate) fn fold(file: &File) -> io::Result<(Conversation, Seen)> {
     let mut conversation = Conversation::new();
-    let seen = scan(file, |record| {
+    let mut scan = Scan::new(file, 0)?;
+    while let Some(record) = scan.next()? {
         conversation.apply(&record);
         if matches!(record.fact, Fact::Compressed(_)) {
             conversation.forget_replaced();
         }
-    })?;
+    }
     if !conversation.is_whole() {
         conversation = Conversation::new();
-        scan(file, |record| conversation.apply(&record))?;
+        let mut again = Scan::new(file, 0)?;
+        while let Some(record) = again.next()? {
+            conversation.apply(&record);
+        }
         conversation.forget_replaced();
     }
-    Ok((conversation, seen))
+    Ok((conversation, scan.seen))
 }
 
-/// Hands over every record, in order, from the file's beginning.
-fn scan(mut file: &File, mut each: impl FnMut(Record)) -> io::Result<Seen> {
-    file.rewind()?;
-    let mut reader = BufReader::with_capacity(256 * 1024, file);
-    let mut seen = Seen::default();
-    let mut last = None;
-    let mut line = Vec::new();
-    for number in 1.. {
-        line.clear();
-        if reader.read_until(b'\n', &mut line)? == 0 {
-            break;
-        }
-        seen.torn = line.last() != Some(&b'\n');
-        let text = line.trim_ascii();
-        if text.is_empty() {
-            continue;
-        }
-        match parse(text) {
-            // A sequence that goes back is a copy of what is known, or a stranger's: not history.
-            Ok(record) if last >= Some(record.seq) => {
-                let reason = format!("record {} is out of order", record.seq);
-                seen.skipped.push(Skipped { line: number, reason });
+/// Goes through a file from its beginning.
+struct Scan<F> {
+    reader: BufReader<F>,
+    /// The first record that is wanted.
+    from: u64,
+    last: Option<u64>,
+    /// The number of the line that was read last, and the line.
+    number: usize,
+    line: Vec<u8>,
+    seen: Seen,
+}
+
+impl<F: io::Read + Seek> Scan<F> {
+    fn new(mut file: F, from: u64) -> io::Result<Self> {
+        file.rewind()?;
+        let reader = BufReader::with_capacity(256 * 1024, file);
+        Ok(Self { reader, from, last: None, number: 0, line: Vec::new(), seen: Seen::default() })
+    }
+
+    /// The next record that is wanted, in order.
+    fn next(&mut self) -> io::Result<Option<Record>> {
+        loop {
+            self.line.clear();
+            if self.reader.read_until(b'\n', &mut self.line)? == 0 {
+                return Ok(None);
             }
-            Ok(record) => {
-                last = Some(record.seq);
-                each(record);
+            self.number += 1;
+            self.seen.torn = self.line.last() != Some(&b'\n');
+            let text = self.line.trim_ascii();
+            if text.is_empty() || number_of(text).is_some_and(|seq| seq < self.from) {
+                continue;
             }
-            Err(reason) => seen.skipped.push(Skipped { line: number, reason }),
+            match parse(text) {
+                // A sequence that goes back is a copy of what is known, or a stranger's: not history.
+                Ok(record) if self.last >= Some(record.seq) => {
+                    self.skip(format!("record {} is out of order", record.seq));
+                }
+                Ok(record) => {
+                    self.last = Some(record.seq);
+                    if record.seq >= self.from {
+                        return Ok(Some(record));
+                    }
+                }
+                Err(reason) => self.skip(reason),
+            }
         }
     }
-    Ok(seen)
+
+    fn skip(&mut self, reason: String) {
+        self.seen.skipped.push(Skipped { line: self.number, reason });
+    }
+}
+
+/// A record's number, where its line begins with it as ours do: what is not wanted need not be understood.
+fn number_of(line: &[u8]) -> Option<u64> {
+    let digits = line.strip_prefix(b"{\"seq\":")?;
+    let (digits, _) = digits.split_at(digits.iter().position(|byte| !byte.is_ascii_digit())?);
+    std::str::from_utf8(digits).ok()?.parse().ok()
+}
+
+/// How many records are read at a time for whoever may be slow to take them.
+const BATCH: usize = 64;
+
+/// The records that `open` gives. Each batch is read on a thread that is free again until the next is wanted.
+pub(crate) fn stream(open: impl FnOnce() -> Result<Tail, JournalError> + Send + 'static) -> RecordStream {
+    let batches = stream::unfold(Some(Left::Unopened(open)), |left| async {
+        let work = spawn_blocking(move || left?.read());
+        match work.await {
+            Ok(read) => read,
+            Err(error) => Some((Err(JournalError::Io(error.to_string())), None)),
+        }
+    });
+    Box::pin(batches.flat_map(|batch| match batch {
+        Ok(records) => stream::iter(records).map(Ok).left_stream(),
+        Err(error) => stream::iter([Err(error)]).right_stream(),
+    }))
+}
+
+/// The records of a file from some number on.
+pub(crate) struct Tail {
+    scan: Scan<File>,
+    path: PathBuf,
+}
+
+impl Tail {
+    pub(crate) fn new(file: File, path: PathBuf, after: u64) -> Result<Self, JournalError> {
+        match Scan::new(file, after.saturating_add(1)) {
+            Ok(scan) => Ok(Self { scan, path }),
+            Err(error) => Err(failed(&path, &error)),
+        }
+    }
+
+    fn batch(&mut self) -> io::Result<Vec<Record>> {
+        let mut batch = Vec::new();
+        while batch.len() < BATCH
+            && let Some(record) = self.scan.next()?
+        {
+            batch.push(record);
+        }
+        Ok(batch)
+    }
+}
+
+/// What a stream has still to read.
+enum Left<O> {
+    Unopened(O),
+    Opened(Tail),
+}
+
+type Batch = Result<Vec<Record>, JournalError>;
+
+impl<O: FnOnce() -> Result<Tail, JournalError>> Left<O> {
+    /// The next records, and what is left after them; nothing at the end.
+    fn read(self) -> Option<(Batch, Option<Self>)> {
+        let opened = match self {
+            Left::Unopened(open) => open(),
+            Left::Opened(tail) => Ok(tail),
+        };
+        let read = opened.and_then(|mut tail| match tail.batch() {
+            Ok(batch) => Ok((batch, tail)),
+            Err(error) => Err(failed(&tail.path, &error)),
+        });
+        match read {
+            Ok((batch, _)) if batch.is_empty() => None,
+            Ok((batch, tail)) => Some((Ok(batch), Some(Left::Opened(tail)))),
+            Err(error) => Some((Err(error), None)),
+        }
+    }
 }
 
 /// Reads a session's file anew, while it is written.
@@ -100,13 +198,14 @@ pub(crate) struct FileReader {
 
 impl JournalReader for FileReader {
     fn read(&self, after: u64, each: &mut dyn FnMut(Record)) -> Result<(), JournalError> {
-        let file = File::open(&self.path).map_err(|error| failed(&self.path, &error))?;
-        let read = scan(&file, |record| {
-            if record.seq > after {
+        let mut read = || {
+            let mut scan = Scan::new(File::open(&self.path)?, after.saturating_add(1))?;
+            while let Some(record) = scan.next()? {
                 each(record);
             }
-        });
-        read.map(drop).map_err(|error| failed(&self.path, &error))
+            Ok(())
+        };
+        read().map_err(|error: io::Error| failed(&self.path, &error))
     }
 
     fn place(&self) -> String {

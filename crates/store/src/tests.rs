@@ -1,3 +1,10 @@
+#[cfg(unix)]
+mod mail;
+#[cfg(unix)]
+mod many;
+mod owning;
+mod port;
+
 use std::fs;
 use std::sync::Arc;
 
@@ -21,7 +28,12 @@ fn first(session: &str) -> Record {
 
 fn prompt(seq: u64, text: &str) -> Record {
     let prompt = Arc::new(Content::user(text));
-    Record::new(seq, 6, Fact::TurnStarted(TurnStarted { turn: seq - 1, prompt }))
+    Record::new(seq, 6, Fact::TurnStarted(TurnStarted {
+        turn: seq - 1,
+        prompt,
+        id: String::new(),
+        by: String::new(),
+    }))
 }
 
 fn store() -> (tempfile::TempDir, Store) {
@@ -143,6 +155,7 @@ fn compressed(seq: u64, kept_from: u64) -> Record {
         kept_from,
         prompt: None,
         tokens: (100, 10),
+        usage: None,
     };
     Record::new(seq, 7, Fact::Compressed(Box::new(fact)))
 }
@@ -159,9 +172,9 @@ fn a_compressed_session_is_resumed_without_what_a_summary_stands_for() {
     let mut resumed = store.resume("a").unwrap();
     assert_eq!(resumed.conversation.contents.len(), 5);
     assert_eq!(resumed.conversation.sent(), Conversation::of(&records).sent());
-    assert_eq!((resumed.conversation.turns, resumed.conversation.seq), (98, 100));
+    assert_eq!((resumed.conversation.past.count, resumed.conversation.seq), (98, 100));
     // Taken back, everything is there again.
-    let restored = Record::new(101, 8, Fact::Restored(Restored {}));
+    let restored = Record::new(101, 8, Fact::Restored(Restored { by: None }));
     resumed.journal.write(&[restored]).unwrap();
     assert_eq!(store.fold("a").unwrap().contents.len(), 98);
     // And compressed again, it is not.

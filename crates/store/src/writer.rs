@@ -2,13 +2,15 @@
 
 use std::fs::File;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::Arc;
 
 use charla_proto::{BoxFuture, Fact, Journal, JournalError, JournalReader, Record};
 
 use crate::failed;
+use crate::owner::Ownership;
 use crate::reader::FileReader;
+use crate::syncs::Syncs;
 
 /// What a record survives once it is acknowledged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -20,29 +22,46 @@ pub enum Sync {
     Machine,
 }
 
-/// A session's file, open and locked.
+/// A session's file, open and owned.
 #[derive(Debug)]
 pub struct FileJournal {
-    file: File,
-    path: PathBuf,
+    file: Arc<File>,
+    ownership: Ownership,
     sync: Sync,
+    syncs: Syncs,
     /// The file ends in the middle of a line: begin a new one first.
     torn: bool,
     buffer: Vec<u8>,
 }
 
 impl FileJournal {
-    pub(crate) fn new(file: File, path: PathBuf, sync: Sync, torn: bool) -> Self {
-        Self { file, path, sync, torn, buffer: Vec::new() }
+    pub(crate) fn new(file: File, ownership: Ownership, sync: Sync, syncs: Syncs, torn: bool) -> Self {
+        Self { file: Arc::new(file), ownership, sync, syncs, torn, buffer: Vec::new() }
     }
 
     /// Where it is.
-    pub fn path(&self) -> &std::path::Path {
-        &self.path
+    pub fn path(&self) -> &Path {
+        self.ownership.path()
     }
 
-    /// Appends records in one write, so that a crash leaves at most one torn line.
+    /// The number of this owner, larger than those of earlier ones.
+    pub fn token(&self) -> u64 {
+        self.ownership.token()
+    }
+
+    /// Appends records, and blocks until they are as durable as they must be.
     pub fn write(&mut self, records: &[Record]) -> Result<(), JournalError> {
+        self.put(records)?;
+        match self.must_sync(records) {
+            true => self.syncs.sync_now(&self.file).map_err(|error| failed(self.path(), &error)),
+            false => Ok(()),
+        }
+    }
+
+    /// Appends records in one write, so that a crash leaves at most one torn line. It goes as far as the kernel's
+    /// memory: quick enough to be done in place.
+    fn put(&mut self, records: &[Record]) -> Result<(), JournalError> {
+        self.ownership.still_known()?;
         self.buffer.clear();
         if self.torn {
             self.buffer.push(b'\n');
@@ -54,14 +73,28 @@ impl FileJournal {
         }
         // Until the write has succeeded the file may end anywhere.
         self.torn = true;
-        self.file.write_all(&self.buffer).map_err(|error| failed(&self.path, &error))?;
+        self.file.as_ref().write_all(&self.buffer).map_err(|error| failed(self.ownership.path(), &error))?;
         self.torn = false;
-        if self.sync == Sync::Machine || records.iter().any(|record| is_border(&record.fact)) {
-            self.file.sync_data().map_err(|error| failed(&self.path, &error))?;
+        // Afterwards, not before: whoever took over until now has not read this, and whoever does later will.
+        if let Err(error) = self.ownership.check() {
+            self.withdraw();
+            return Err(error);
         }
         // One large record must not hold its memory for the rest of the session.
         self.buffer.shrink_to(64 * 1024);
         Ok(())
+    }
+
+    /// Takes back what was written last: the file may have another name by now, and others may read it there.
+    fn withdraw(&self) {
+        if let Ok(metadata) = self.file.metadata() {
+            // Where it fails, a record too many is left in a file that is no session of ours.
+            let _ = self.file.set_len(metadata.len().saturating_sub(self.buffer.len() as u64));
+        }
+    }
+
+    fn must_sync(&self, records: &[Record]) -> bool {
+        self.sync == Sync::Machine || records.iter().any(|record| is_border(&record.fact))
     }
 }
 
@@ -76,10 +109,17 @@ fn is_border(fact: &Fact) -> bool {
 
 impl Journal for FileJournal {
     fn append<'a>(&'a mut self, records: &'a [Record]) -> BoxFuture<'a, Result<(), JournalError>> {
-        Box::pin(std::future::ready(self.write(records)))
+        Box::pin(async move {
+            self.put(records)?;
+            if self.must_sync(records) {
+                let synced = self.syncs.sync(self.file.clone()).await;
+                synced.map_err(|error| failed(self.path(), &error))?;
+            }
+            Ok(())
+        })
     }
 
     fn reader(&self) -> Option<Arc<dyn JournalReader>> {
-        Some(Arc::new(FileReader { path: self.path.clone() }))
+        Some(Arc::new(FileReader { path: self.path().to_owned() }))
     }
 }

@@ -4,6 +4,7 @@ use std::io;
 use std::time::Duration;
 
 use bytes::{Buf, BytesMut};
+use percent_encoding::percent_decode_str;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -95,13 +96,8 @@ impl Connection {
         let close = headers.get("connection").is_some_and(|value| value.eq_ignore_ascii_case("close"));
         Ok(Request {
             method: method.to_owned(),
-            path: percent_decode(path),
-            query: query
-                .split('&')
-                .filter(|pair| !pair.is_empty())
-                .map(|pair| pair.split_once('=').unwrap_or((pair, "")))
-                .map(|(name, value)| (percent_decode(name), percent_decode(value)))
-                .collect(),
+            path: percent_decode_str(path).decode_utf8_lossy().into_owned(),
+            query: form_urlencoded::parse(query.as_bytes()).into_owned().collect(),
             keep_alive: !close && version == "HTTP/1.1",
             headers,
             body,
@@ -250,21 +246,4 @@ pub(crate) fn reason(status: u16) -> &'static str {
 
 fn find(haystack: &[u8], needle: &[u8]) -> Option<usize> {
     haystack.windows(needle.len()).position(|window| window == needle)
-}
-
-fn percent_decode(text: &str) -> String {
-    let mut decoded = Vec::with_capacity(text.len());
-    let mut bytes = text.as_bytes().iter();
-    while let Some(&byte) = bytes.next() {
-        let rest = bytes.as_slice();
-        let hex = rest.get(..2).and_then(|hex| std::str::from_utf8(hex).ok());
-        match hex.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
-            Some(value) if byte == b'%' => {
-                decoded.push(value);
-                bytes.nth(1);
-            }
-            _ => decoded.push(byte),
-        }
-    }
-    String::from_utf8_lossy(&decoded).into_owned()
 }

@@ -2,14 +2,13 @@
 
 use std::sync::{Arc, LazyLock, OnceLock};
 
+use charla_proto::text::nearest;
 use charla_proto::{Args, FunctionDeclaration, ToolError, ToolErrorKind};
 use jsonschema::error::{TypeKind, ValidationErrorKind};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use crate::spelling;
-
-/// How many problems of one call are told at once.
+/// How many problems of one call are reported at once.
 const MOST_PROBLEMS: usize = 5;
 /// How much of a wrong value is quoted.
 const MOST_QUOTED: usize = 80;
@@ -134,7 +133,7 @@ impl Schema {
     }
 
     fn unknown(&self, name: &str) -> String {
-        let near = spelling::nearest(name, self.properties().keys().map(String::as_str));
+        let near = nearest(name, self.properties().keys().map(String::as_str));
         let hint = near.map(|near| format!(" (did you mean `{near}`?)")).unwrap_or_default();
         format!("there is no field `{}`{hint}", shortened(name, MOST_QUOTED))
     }
@@ -143,7 +142,7 @@ impl Schema {
     fn misspelt(&self, missing: &str, given: &Value) -> String {
         let known = self.properties();
         let others = given.as_object().into_iter().flat_map(Map::keys).map(String::as_str);
-        let near = spelling::nearest(missing, others.filter(|name| !known.contains_key(*name)));
+        let near = nearest(missing, others.filter(|name| !known.contains_key(*name)));
         near.map(|near| format!(" (`{near}` was given)")).unwrap_or_default()
     }
 }

@@ -13,7 +13,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::args::invalid;
-use crate::invocation::changing;
+use crate::invocation::write_plan;
 use crate::typed::{PreparedCall, TypedTool};
 
 const MOST_QUESTIONS: usize = 4;
@@ -107,7 +107,7 @@ when a decision is theirs and you cannot find it out yourself, not to ask whethe
         let headers: Vec<&str> = questions.iter().map(|question| question.header.as_str()).collect();
         let title = format!("Asking: {}", headers.join(", "));
         let preview = Preview::Questions { questions: questions.clone() };
-        let plan = changing(Self::NAME, title, Vec::new(), preview);
+        let plan = write_plan(Self::NAME, title, Vec::new(), preview);
         Ok(Box::new(Asking { plan, questions, answers: None }))
     }
 }

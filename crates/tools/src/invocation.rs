@@ -43,7 +43,7 @@ impl Invocation for Prepared {
 }
 
 /// The plan of a call that only reads.
-pub(crate) fn reading(tool: &str, title: String, effects: Vec<Effect>) -> Plan {
+pub(crate) fn read_plan(tool: &str, title: String, effects: Vec<Effect>) -> Plan {
     Plan {
         tool: tool.to_owned(),
         args: Args::new(),
@@ -55,12 +55,12 @@ pub(crate) fn reading(tool: &str, title: String, effects: Vec<Effect>) -> Plan {
 }
 
 /// The plan of a call that changes something.
-pub(crate) fn changing(tool: &str, title: String, effects: Vec<Effect>, preview: Preview) -> Plan {
+pub(crate) fn write_plan(tool: &str, title: String, effects: Vec<Effect>, preview: Preview) -> Plan {
     Plan { tool: tool.to_owned(), args: Args::new(), title, effects, preview, lane: Lane::Exclusive }
 }
 
 /// Words for the model, and others for the person.
-pub(crate) fn said(text: impl Into<String>, display: impl Into<String>) -> ToolOutput {
+pub(crate) fn text_output(text: impl Into<String>, display: impl Into<String>) -> ToolOutput {
     ToolOutput {
         content: vec![Part::text(text)],
         display: Some(Display::text(display)),
@@ -159,7 +159,7 @@ mod tests {
     async fn work_sees_that_its_time_is_up_and_gives_what_it_has() {
         let output = read_within(Duration::ZERO, Box::pin(std::future::pending()), |stop| {
             assert!(stop.now() && stop.is_late() && !stop.is_cancelled());
-            Ok(said("half", "half"))
+            Ok(text_output("half", "half"))
         });
         assert_eq!(output.await.content, [Part::text("half")]);
     }

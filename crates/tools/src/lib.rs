@@ -13,7 +13,6 @@ mod registry;
 pub mod revert;
 mod search;
 pub mod shell;
-mod spelling;
 pub mod text;
 mod todos;
 pub mod truncate;

@@ -1,7 +1,7 @@
 //! Paths: where they really lead, and whether anything there may be opened.
 //!
 //! Everything is decided on the path with all links followed, so that neither `..` nor a link leads out of
-//! the workspace unseen. What a plan says about a path is checked again when the call runs ([`ResolvedPath::again`]):
+//! the workspace unseen. What a plan says about a path is checked again when the call runs ([`ResolvedPath::recheck`]):
 //! minutes may lie between the two.
 
 use std::ffi::OsString;
@@ -9,6 +9,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
 
+use charla_proto::text::printable;
 use charla_proto::{ToolContext, ToolError, ToolErrorKind, looks_secret};
 
 /// Longer paths are refused by every system we run on.
@@ -58,7 +59,7 @@ impl ResolvedPath {
     }
 
     /// Makes sure that the path still leads where it led when it was judged.
-    pub(crate) fn again(&self) -> Result<(), ToolError> {
+    pub(crate) fn recheck(&self) -> Result<(), ToolError> {
         if real_path(&self.path)? == self.real {
             return Ok(());
         }
@@ -127,11 +128,6 @@ impl ResolvedPath {
         }
         title
     }
-}
-
-/// A path on one line: a name with a line break or an escape sequence must not forge what a person reads.
-pub(crate) fn printable(path: &Path) -> String {
-    path.to_string_lossy().chars().map(|c| if c.is_control() { '\u{FFFD}' } else { c }).collect()
 }
 
 fn well_formed(given: &str) -> Result<(), ToolError> {

@@ -4,7 +4,7 @@ use charla_proto::{Display, Part, Todo, TodoStatus, ToolContext, ToolError, Tool
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 
-use crate::invocation::{Prepared, reading};
+use crate::invocation::{Prepared, read_plan};
 use crate::typed::{PreparedCall, TypedTool};
 
 /// Keeps a list of what is to be done. The list lives in the conversation; nothing else is touched.
@@ -47,7 +47,7 @@ replaces the one before. At most one step is in_progress.";
             );
             return Err(ToolError::new(ToolErrorKind::InvalidArgs, message));
         }
-        let plan = reading(Self::NAME, format!("Set {} todo(s)", args.todos.len()), Vec::new());
+        let plan = read_plan(Self::NAME, format!("Set {} todo(s)", args.todos.len()), Vec::new());
         let output = ToolOutput {
             content: vec![Part::text(in_words(&args.todos))],
             display: Some(Display::Todos { items: args.todos }),

@@ -8,9 +8,7 @@ use charla_providers::layers::{GuidanceStyle, ParameterMap, StackOptions, TextTo
 use crate::failure::Failure;
 use crate::hint::Hint;
 use crate::nearest::nearest;
-use crate::settings::{
-    ModelFacts, ProviderSettings, QuirkSettings, Settings, ThinkingSwitch, is_local_network,
-};
+use crate::settings::{ModelFacts, ProviderSettings, Settings, ThinkingSwitch, is_local_network};
 
 /// More bytes than any provider's longest name has; what is longer is a file that was taken for a name.
 const LONGEST_REFERENCE: usize = 500;
@@ -156,7 +154,7 @@ impl Entry {
             endpoint.auth = auth;
         }
         endpoint.headers = settings.headers.clone().into_iter().collect();
-        endpoint.quirks = with_quirks(endpoint.quirks, &settings.quirks);
+        endpoint.quirks = endpoint.quirks.overlaid_by(&settings.quirks);
         if endpoint.base_url.is_empty() {
             return Err(self.no_address());
         }
@@ -227,38 +225,6 @@ impl Entry {
             apply_facts(&mut row, facts);
         }
         row
-    }
-}
-
-/// The settings' quirks over the endpoint's own; what the settings leave out stays.
-fn with_quirks(quirks: Quirks, settings: &QuirkSettings) -> Quirks {
-    let QuirkSettings {
-        max_tokens_field,
-        reasoning_replay,
-        thinking_style,
-        tool_ids,
-        no_stream_usage,
-        documents,
-        no_media,
-        no_system,
-        no_tools,
-        client_errors_as_500,
-        no_count_tokens,
-        no_cache_control,
-    } = settings;
-    Quirks {
-        max_tokens_field: max_tokens_field.unwrap_or(quirks.max_tokens_field),
-        reasoning_replay: reasoning_replay.unwrap_or(quirks.reasoning_replay),
-        thinking_style: thinking_style.unwrap_or(quirks.thinking_style),
-        tool_ids: tool_ids.unwrap_or(quirks.tool_ids),
-        no_stream_usage: no_stream_usage.unwrap_or(quirks.no_stream_usage),
-        documents: documents.unwrap_or(quirks.documents),
-        no_media: no_media.unwrap_or(quirks.no_media),
-        no_system: no_system.unwrap_or(quirks.no_system),
-        no_tools: no_tools.unwrap_or(quirks.no_tools),
-        client_errors_as_500: client_errors_as_500.unwrap_or(quirks.client_errors_as_500),
-        no_count_tokens: no_count_tokens.unwrap_or(quirks.no_count_tokens),
-        no_cache_control: no_cache_control.unwrap_or(quirks.no_cache_control),
     }
 }
 

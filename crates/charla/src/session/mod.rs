@@ -2,6 +2,7 @@
 
 mod assemble;
 mod compact_toolbox;
+pub(crate) mod elsewhere;
 mod error;
 mod host;
 mod instruction;
@@ -17,6 +18,7 @@ mod toolset;
 pub(crate) mod undo;
 
 pub use assemble::RunOptions;
+pub use elsewhere::{AnsweredApproval, RewoundSession};
 pub use error::SessionError;
 pub use open::{OpenRequest, OpenedSession};
 pub use output_schema::OutputSchema;

@@ -3,22 +3,21 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use charla_core::policy::{RuleBook, Scope};
 use charla_core::session::{
     BoundModel, Clients, Equipment, Host, RevertProblem, RevertStep, Reverted, SessionHandle, SessionOptions,
     SessionSetup, Situation,
 };
 use charla_proto::{
-    BoxFuture, ChunkStream, ContentGenerator, Conversation, EmbedRequest, EmbedResponse, GenerateRequest,
-    GenerateResponse, LlmError, LlmErrorKind, TokenCount,
+    ApprovalMode, BoxFuture, ChunkStream, ContentGenerator, Conversation, EmbedRequest, EmbedResponse, GenerateRequest,
+    GenerateResponse, LlmError, LlmErrorKind, Plan, Policy, TokenCount, Verdict,
 };
 use charla_tools::Registry;
 
+use super::error::SessionError;
 use super::host;
 use super::store::{Sessions, about_skipped};
 use crate::clock::now;
 use crate::environment::Environment;
-use crate::failure::Failure;
 use crate::notices::Notices;
 
 /// Opens the session of this id without a model: it takes answers and puts files back, and asks nobody.
@@ -27,17 +26,16 @@ pub(super) fn open(
     id: &str,
     environment: &Environment,
     notices: &mut dyn Notices,
-) -> Result<(SessionHandle, Conversation), Failure> {
+) -> Result<(SessionHandle, Conversation), SessionError> {
     let resumed = sessions.resumed(id)?;
     let skipped = about_skipped(&resumed.skipped);
     skipped.iter().for_each(|notice| notices.warning(&notice.as_str().into()));
     let conversation = resumed.conversation;
-    let rules = RuleBook::new(Scope::default(), &[]).map_err(|error| Failure::config(error.to_string()))?;
     let host = OfflineHost { environment: environment.clone(), blobs: sessions.blobs() };
     let setup = SessionSetup {
         host: Arc::new(host),
         model: BoundModel::new(conversation.model.clone(), Arc::new(NoModel)),
-        policy: Arc::new(rules),
+        policy: Arc::new(NoRules),
         journal: Box::new(resumed.journal),
         clients: Clients::expected(),
         options: SessionOptions::default(),
@@ -69,6 +67,16 @@ impl Host for OfflineHost {
 
     fn save_rules<'a>(&'a self, rules: &'a str) -> BoxFuture<'a, Result<String, String>> {
         Box::pin(std::future::ready(host::save_rules(&self.environment, rules)))
+    }
+}
+
+/// Allows nothing: nothing runs here.
+struct NoRules;
+
+impl Policy for NoRules {
+    fn judge(&self, _: &Plan, _: ApprovalMode) -> Verdict {
+        let reason = "nothing runs in a session that was opened without a model".to_owned();
+        Verdict::Deny { rule: "none".to_owned(), reason }
     }
 }
 

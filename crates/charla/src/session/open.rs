@@ -83,8 +83,9 @@ impl OpenedSession {
         self.handle.attach()
     }
 
-    /// Ends what its tools left running.
+    /// Ends the session after its turn, and what its tools left running.
     pub async fn close(self) {
+        self.handle.close().await;
         self.processes.shutdown().await;
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use charla_proto::{Command, Content, Conversation, GenerateRequest, Reply};
 use charla_providers::tokens;
 
+use super::error::SessionError;
 use super::offline;
 use super::store::Sessions;
 use crate::environment::Environment;
@@ -36,9 +37,9 @@ pub(crate) async fn restore(
     let sessions = Sessions::new(environment)?;
     let id = sessions.find(which)?;
     let opened = offline::open(&sessions, &id, environment, notices);
-    let (handle, conversation) = opened.map_err(|failure| match failure.hint {
-        Some(Hint::ForkSession) => failure.with_hint(Hint::RestoreWithin),
-        _ => failure,
+    let (handle, conversation) = opened.map_err(|error| match error {
+        SessionError::InUse(_) => Failure::from(error).with_hint(Hint::RestoreWithin),
+        error => error.into(),
     })?;
     let compressed = SentSize::of(&conversation);
     if !conversation.shortening.is_any() {

@@ -12,7 +12,6 @@ use super::error::SessionError;
 use super::offline;
 use super::store::Sessions;
 use crate::environment::Environment;
-use crate::failure::Failure;
 use crate::notices::Notices;
 
 pub use charla_core::undo::Direction;
@@ -54,12 +53,9 @@ pub struct Reverted {
 /// Why nothing was done.
 #[derive(Debug, thiserror::Error)]
 pub enum RevertError {
-    /// There is no such session.
+    /// There is no such session, or it cannot be had.
     #[error(transparent)]
     Session(#[from] SessionError),
-    /// It cannot be had.
-    #[error(transparent)]
-    Open(#[from] Failure),
     /// The session has nothing that could be reverted.
     #[error("there is nothing to revert in the session {session}")]
     Nothing {

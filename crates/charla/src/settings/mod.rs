@@ -23,8 +23,7 @@ use charla_providers::catalog;
 pub use address::{is_local_network, without_secrets};
 pub use merge::{Layers, Source};
 pub use model::{
-    KeySource, ModelFacts, OutputFormat, PromptLength, ProviderSettings, QuirkSettings, Settings,
-    ThinkingSwitch,
+    KeySource, ModelFacts, OutputFormat, PromptLength, ProviderSettings, Settings, ThinkingSwitch,
 };
 pub use schema::{all_keys, settings_schema};
 pub use shown::ShownSetting;

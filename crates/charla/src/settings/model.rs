@@ -4,15 +4,14 @@
 use std::collections::BTreeMap;
 
 use charla_proto::{ApprovalMode, ThinkingLevel, WireKind};
-use charla_providers::endpoint::{
-    AuthStyle, DocumentStyle, MaxTokensField, ReasoningReplay, ThinkingStyle, ToolIds,
-};
+use charla_providers::endpoint::{AuthStyle, QuirkOverlay};
 use charla_providers::layers::{GuidancePlace, GuidanceStyle, ThinkStart, ThinkSwitch, ToolMode};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::names;
+use super::schema::QuirkSettings;
 
 /// Settings of Charla.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
@@ -170,7 +169,8 @@ pub struct ProviderSettings {
     /// Headers added to every request.
     pub headers: BTreeMap<String, String>,
     /// What the server does differently from its wire.
-    pub quirks: QuirkSettings,
+    #[schemars(with = "QuirkSettings")]
+    pub quirks: QuirkOverlay,
     /// What is known of its models, by id.
     pub models: BTreeMap<String, ModelFacts>,
     /// The model used when the provider is chosen without one.
@@ -254,42 +254,6 @@ pub enum ThinkingSwitch {
     Levels,
     /// The model decides; an effort level may be named.
     Adaptive,
-}
-
-/// What a server does differently from its wire. What is left out keeps the provider's own value.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
-#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
-pub struct QuirkSettings {
-    /// The field for the output limit (OpenAI Chat).
-    #[schemars(schema_with = "names::max_tokens_field")]
-    pub max_tokens_field: Option<MaxTokensField>,
-    /// When thoughts go back in `reasoning_content` (OpenAI Chat).
-    #[schemars(schema_with = "names::reasoning_replay")]
-    pub reasoning_replay: Option<ReasoningReplay>,
-    /// How thinking is asked for (OpenAI Chat).
-    #[schemars(schema_with = "names::thinking_style")]
-    pub thinking_style: Option<ThinkingStyle>,
-    /// Tool-call ids it accepts.
-    #[schemars(schema_with = "names::tool_ids")]
-    pub tool_ids: Option<ToolIds>,
-    /// It refuses `stream_options.include_usage` (OpenAI Chat).
-    pub no_stream_usage: Option<bool>,
-    /// How documents and videos are sent (OpenAI Chat).
-    #[schemars(schema_with = "names::documents")]
-    pub documents: Option<DocumentStyle>,
-    /// It refuses media: images become a note in words.
-    pub no_media: Option<bool>,
-    /// It refuses a system message: instructions go in front of the first user message.
-    pub no_system: Option<bool>,
-    /// It refuses the `tools` field.
-    pub no_tools: Option<bool>,
-    /// It answers client mistakes with status 500 (llama.cpp): such an answer is not tried again.
-    #[serde(rename = "clientErrorsAs500")]
-    pub client_errors_as_500: Option<bool>,
-    /// It cannot count tokens although its wire can.
-    pub no_count_tokens: Option<bool>,
-    /// It takes no cache breakpoints (Anthropic).
-    pub no_cache_control: Option<bool>,
 }
 
 /// Connections.

@@ -50,33 +50,6 @@ pub(super) fn guidance_place(_: &mut SchemaGenerator) -> Schema {
     one_of(&["system", "first-user"])
 }
 
-pub(super) fn max_tokens_field(_: &mut SchemaGenerator) -> Schema {
-    one_of(&["max_tokens", "max_completion_tokens"])
-}
-
-pub(super) fn reasoning_replay(_: &mut SchemaGenerator) -> Schema {
-    one_of(&["never", "tool_loop", "tool_calls", "always"])
-}
-
-pub(super) fn thinking_style(_: &mut SchemaGenerator) -> Schema {
-    one_of(&[
-        "none",
-        "reasoning_effort",
-        "reasoning_object",
-        "enable_thinking",
-        "chat_template_kwargs",
-        "thinking_type",
-    ])
-}
-
-pub(super) fn documents(_: &mut SchemaGenerator) -> Schema {
-    one_of(&["file", "file_url", "document_url"])
-}
-
-pub(super) fn tool_ids(_: &mut SchemaGenerator) -> Schema {
-    one_of(&["any", "alnum9"])
-}
-
 pub(super) fn output_format(_: &mut SchemaGenerator) -> Schema {
     one_of(&["text", "json", "stream-json"])
 }

@@ -1,9 +1,12 @@
 //! The published JSON Schema of the settings, and the list of keys made from it.
 
-use schemars::Schema;
+use std::borrow::Cow;
+
+use charla_providers::endpoint::{QuirkRow, Quirks};
 use schemars::generate::SchemaSettings;
 use schemars::transform::{Transform, transform_subschemas};
-use serde_json::{Value, json};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde_json::{Map, Value, json};
 
 use super::model::Settings;
 
@@ -101,4 +104,29 @@ pub(super) fn resolve<'a>(root: &'a Value, schema: &'a Value) -> &'a Value {
         .and_then(Value::as_str)
         .and_then(|reference| root.pointer(reference.strip_prefix('#')?))
         .unwrap_or(schema)
+}
+
+/// The schema of the quirks, made from their table.
+pub(super) struct QuirkSettings;
+
+impl JsonSchema for QuirkSettings {
+    fn schema_name() -> Cow<'static, str> {
+        "QuirkSettings".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let property = |row: &QuirkRow| {
+            let schema = match row.words {
+                [] => json!({ "type": "boolean", "description": row.about }),
+                words => json!({ "type": "string", "enum": words, "description": row.about }),
+            };
+            (row.name.to_owned(), schema)
+        };
+        json_schema!({
+            "type": "object",
+            "additionalProperties": false,
+            "properties": Quirks::TABLE.iter().map(property).collect::<Map<String, Value>>(),
+            "description": "What a server does differently from its wire. What is left out keeps the provider's own value.",
+        })
+    }
 }

@@ -1,6 +1,7 @@
 use std::fs;
 use std::path::Path;
 
+use charla_providers::endpoint::QuirkOverlay;
 use insta::assert_snapshot;
 use serde_json::json;
 
@@ -270,7 +271,7 @@ fn every_name_the_schema_offers_is_one_the_types_accept() {
                 "ThinkingSettings" => serde_json::from_value::<model::ThinkingSettings>(object).map(drop),
                 "ModelFacts" => serde_json::from_value::<model::ModelFacts>(object).map(drop),
                 "OutputSettings" => serde_json::from_value::<model::OutputSettings>(object).map(drop),
-                _ => serde_json::from_value::<model::QuirkSettings>(object).map(drop),
+                _ => serde_json::from_value::<QuirkOverlay>(object).map(drop),
             };
             result.unwrap();
             names += 1;

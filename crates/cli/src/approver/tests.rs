@@ -49,7 +49,7 @@ fn only_what_is_offered_is_understood() {
     }
     let always = exec("make", Some("[[rule]]"));
     assert_eq!(understand("a", &always), Word::Answer(Outcome::ProceedAlways));
-    assert_eq!(understand("s", &always), Word::Save);
+    assert_eq!(understand("s", &always), Word::Answer(Outcome::ProceedAlwaysAndSave));
     assert!(!card::choices(&plain).contains("always and save"));
     assert!(card::choices(&always).contains("always and save"));
 }

@@ -121,6 +121,56 @@ pub struct UndoArgs {
     pub dry_run: bool,
 }
 
+/// What `charla approvals` does beside listing.
+#[derive(Debug, Subcommand)]
+pub enum ApprovalsCommand {
+    /// Answer a question, whether the session runs in another process or not.
+    Answer {
+        /// The question's id, as `charla approvals` lists it; its beginning is enough.
+        id: String,
+        /// The answer.
+        #[arg(value_enum)]
+        answer: AnswerWord,
+        /// With `no`: why, for the model, which then goes on. With `edit`: the new arguments as JSON.
+        /// With `say`: the words.
+        words: Vec<String>,
+    },
+}
+
+/// An answer in one word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum AnswerWord {
+    /// This once
+    Yes,
+    /// No; without a reason the turn ends
+    No,
+    /// This and its like, for this session
+    Always,
+    /// The same, and kept for every session
+    Save,
+    /// Everything of this tool, for this session
+    Tool,
+    /// Everything of this MCP server, for this session
+    Server,
+    /// This once, with other arguments
+    Edit,
+    /// What you say to the model's question
+    Say,
+}
+
+/// Arguments of `charla rewind`.
+#[derive(Debug, Args)]
+pub struct RewindArgs {
+    /// The message that becomes the last one; 0 takes all of them back.
+    pub message: Option<u64>,
+    /// The session: `latest` of this folder, an id, or the beginning of one.
+    #[arg(long, value_name = "ID", default_value = "latest", hide_default_value = true)]
+    pub session: String,
+    /// Take the file changes made after it back, too.
+    #[arg(long)]
+    pub files: bool,
+}
+
 /// Arguments of `charla restore`.
 #[derive(Debug, Args)]
 pub struct RestoreArgs {

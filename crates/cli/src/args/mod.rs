@@ -8,8 +8,8 @@ use charla_proto::ApprovalMode;
 use clap::{Args, Parser, Subcommand, ValueHint};
 
 pub use commands::{
-    AuthCommand, EngineCommand, ModelsCommand, PolicyArgs, PolicyCommand, RestoreArgs, SettingsCommand,
-    TrustArgs, UndoArgs,
+    AnswerWord, ApprovalsCommand, AuthCommand, EngineCommand, ModelsCommand, PolicyArgs, PolicyCommand,
+    RestoreArgs, RewindArgs, SettingsCommand, TrustArgs, UndoArgs,
 };
 
 const ABOUT: &str = "Ask any model, and let it work in this folder, from a terminal or a script";
@@ -99,6 +99,10 @@ pub struct AskArgs {
     /// Go on in a copy of an earlier session; the session itself stays as it is.
     #[arg(long, value_name = "ID", num_args = 0..=1, default_missing_value = "latest", conflicts_with = "resume", help_heading = "Sessions")]
     pub fork: Option<String>,
+
+    /// Go on from this message of the session, see `charla rewind`; later ones are left out of the copy.
+    #[arg(long, value_name = "MESSAGE", requires = "fork", help_heading = "Sessions")]
+    pub at: Option<u64>,
 
     /// List the sessions, the latest first; those of this folder have a star.
     #[arg(long, help_heading = "Sessions")]
@@ -263,12 +267,18 @@ pub enum Command {
     },
     /// Show what the rules say to a command, test and list rules.
     Policy(PolicyArgs),
-    /// List what waits for approval, in every session.
-    Approvals,
+    /// List what waits for approval, in every session, and answer it.
+    Approvals {
+        /// Answer instead.
+        #[command(subcommand)]
+        command: Option<ApprovalsCommand>,
+    },
     /// Take back the file changes of a turn.
     Undo(UndoArgs),
     /// Take an undo back.
     Redo(UndoArgs),
+    /// Make an earlier message the last one; without a message, show them with their numbers.
+    Rewind(RewindArgs),
     /// Bring back the whole conversation of a session that was compressed.
     Restore(RestoreArgs),
     /// Show what this workspace's own settings would do, and trust them.

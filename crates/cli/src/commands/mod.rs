@@ -1,13 +1,14 @@
 //! Commands other than asking: each does its work with the library and prints what came of it.
 
+mod approvals;
 mod auth;
 mod engine;
 mod manual;
 mod models;
 mod policy;
 mod probe;
-mod replay;
 mod restore;
+mod rewind;
 pub mod sessions;
 mod settings;
 mod trust;
@@ -19,7 +20,7 @@ use charla::trust::TrustDemand;
 use charla::{Charla, Failure, Notices};
 use clap::CommandFactory;
 
-use crate::args::{Command, ModelsCommand, Typed};
+use crate::args::{ApprovalsCommand, Command, ModelsCommand, Typed};
 use crate::printer::Printer;
 
 /// Runs a command.
@@ -35,12 +36,16 @@ pub fn run(command: Command, charla: &Charla, printer: &mut Printer) -> Result<(
         Command::Auth { command } => auth::run(command, charla, printer),
         Command::Settings { command } => settings::run(command, charla, printer),
         Command::Policy(args) => policy::run(&args, charla, printer),
-        Command::Approvals => sessions::approvals(charla, printer),
+        Command::Approvals { command: None } => approvals::list(charla, printer),
+        Command::Approvals { command: Some(ApprovalsCommand::Answer { id, answer, words }) } => {
+            approvals::answer(&id, answer, &words, charla, printer)
+        }
+        Command::Rewind(args) => rewind::run(&args, charla, printer),
         Command::Undo(args) => undo::run(Direction::Undo, args, charla, printer),
         Command::Redo(args) => undo::run(Direction::Redo, args, charla, printer),
         Command::Restore(args) => restore::run(&args, charla, printer),
         Command::Trust(args) => trust::run(&args, charla, printer),
-        Command::Replay { session, json } => replay::run(&session, json, charla, printer),
+        Command::Replay { .. } => Ok(()),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Typed::command(), "charla", &mut script);

@@ -7,7 +7,7 @@ use charla::session::{RulePlaces, rule_book};
 use charla::{Charla, Failure};
 use charla_core::policy::{Decision, Judgement, PolicyError, Rule, allowed_tools};
 use charla_proto::{ApprovalMode, Effect, Verdict};
-use charla_tools::shell::{self, Place};
+use charla_tools::shell::{self, ShellContext};
 use serde_json::json;
 
 use crate::args::{PolicyArgs, PolicyCommand};
@@ -47,7 +47,7 @@ fn report(args: &PolicyArgs, places: &RulePlaces) -> Result<Report, PolicyError>
     let allowed = allowed_tools(args.allowed_tools.iter().map(String::as_str))?;
     let book = rule_book(places, roots, &extra)?.with(allowed);
     let mut report = Report { notices: book.notices().to_vec(), ..Report::default() };
-    let shell_place = Place { cwd: places.directory.clone(), home: places.home.clone() };
+    let shell_place = ShellContext { cwd: places.directory.clone(), home: places.home.clone() };
     match &args.command {
         PolicyCommand::Explain { command, mode, json } => {
             let mut plan = shell::plan(command, &shell_place);

@@ -5,10 +5,11 @@ use charla::{Charla, Failure};
 use crate::args::RestoreArgs;
 use crate::compression::too_much;
 use crate::printer::Printer;
+use crate::runtime::runtime;
 
 /// Runs `charla restore`.
 pub fn run(args: &RestoreArgs, charla: &Charla, printer: &mut Printer) -> Result<(), Failure> {
-    let restored = charla.restore(&args.session, printer)?;
+    let restored = runtime()?.block_on(charla.restore(&args.session, printer))?;
     let (whole, compressed) = (restored.whole, restored.compressed);
     printer.result(&format!(
         "restored the session {}: {} messages, about {} tokens (compressed: {} messages, about {} tokens)\n",

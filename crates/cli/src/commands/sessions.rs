@@ -1,4 +1,4 @@
-//! `--list-sessions`, `--delete-session` and `charla approvals`.
+//! `--list-sessions` and `--delete-session`.
 
 use std::time::SystemTime;
 
@@ -34,20 +34,6 @@ pub fn list(charla: &Charla, printer: &mut Printer) -> Result<(), Failure> {
 pub fn delete(which: &str, charla: &Charla, printer: &mut Printer) -> Result<(), Failure> {
     let id = charla.sessions()?.delete(which)?;
     printer.note(&format!("deleted the session {id}"));
-    Ok(())
-}
-
-/// Prints every question that waits for an answer.
-pub fn approvals(charla: &Charla, printer: &mut Printer) -> Result<(), Failure> {
-    let waiting = charla.sessions()?.approvals()?;
-    for approval in &waiting {
-        let asked = &approval.asked;
-        let line = format!("{}  {}  {}\n", asked.approval, asked.confirmation.tool, asked.confirmation.title);
-        printer.words(&line)?;
-    }
-    if waiting.is_empty() {
-        printer.note("nothing waits for approval");
-    }
     Ok(())
 }
 

@@ -7,6 +7,7 @@ use charla::{Charla, Failure};
 
 use crate::args::UndoArgs;
 use crate::printer::Printer;
+use crate::runtime::runtime;
 
 /// Runs `charla undo` or `charla redo`.
 pub fn run(
@@ -18,7 +19,7 @@ pub fn run(
     let UndoArgs { turn, session, only, dry_run } = args;
     let request = RevertRequest { direction, session, turn, only, dry_run };
     let words = Words { request: &request, directory: &charla.environment().directory };
-    match charla.revert(&request, printer) {
+    match runtime()?.block_on(charla.revert(&request, printer)) {
         Ok(reverted) => words.report(&reverted, printer),
         Err(RevertError::Conflicts(conflicts)) => {
             for file in &conflicts.files {

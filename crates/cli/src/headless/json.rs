@@ -20,10 +20,10 @@ impl Json {
 
 impl Renderer for Json {
     fn event(&mut self, event: &TurnEvent, _: &RunState, printer: &mut Printer) -> Result<(), Failure> {
-        if let TurnEvent::Thought(text) = event
+        if let TurnEvent::Thought { content, .. } = event
             && self.thoughts
         {
-            printer.aside(text);
+            printer.aside(content);
         }
         Ok(())
     }

@@ -17,8 +17,9 @@ use std::time::Instant;
 use charla::settings::OutputFormat;
 use charla::{Failure, FailureKind, Notice, Notices, Progress};
 use charla_proto::{
-    CallAsked, CallStatus, CompressionTrigger, FinishReason, LlmErrorKind, RetryNotice, TurnEnd, TurnEvent,
-    exit,
+    CallStatus, CompressionTrigger, Confirmation, FinishReason, LlmErrorKind, ModelSwitch, RetryNotice,
+    ToolErrorKind,
+    ToolResult, TurnEnd, TurnEvent, exit,
 };
 use futures_util::future::poll_immediate;
 
@@ -187,8 +188,8 @@ impl View {
         self.patience.note(&event, Instant::now());
         let state = &mut self.state;
         match &event {
-            TurnEvent::Content(text) => state.text.push_str(text),
-            TurnEvent::WholeText(text) => state.text.clone_from(text),
+            TurnEvent::Content { content, delta: true, .. } => state.text.push_str(content),
+            TurnEvent::Content { content, .. } => state.text.clone_from(content),
             TurnEvent::PreCompress(coming) => {
                 state.summary_begins();
                 self.printer.fleeting(&format!("compressing {} messages", coming.older));
@@ -206,25 +207,23 @@ impl View {
                 // Only the last step's text is the answer.
                 state.text.clear();
             }
-            TurnEvent::ToolCallConfirmation(asked) if !self.asks => {
-                state.unapproved.push(asked.confirmation.title.clone());
-                self.tell_unapproved(&asked.clone());
+            TurnEvent::ToolCallConfirmation { confirmation, .. } if !self.asks => {
+                state.unapproved.push(confirmation.title.clone());
+                self.tell_unapproved(confirmation);
             }
-            TurnEvent::ToolCallResponse(ended) => {
-                state.stats.called(&ended.response.name, ended.status == CallStatus::Success);
+            TurnEvent::ToolCallResponse(result) => {
+                state.stats.called(&result.name, result.status == CallStatus::Success);
                 // The model is asked again once all calls are done; the time until then is not its own.
                 state.stats.restart(Instant::now());
-                let response = ended.response.clone();
-                let refused = match self.asks {
-                    true => ended.status == CallStatus::Cancelled,
-                    false => response.to_text().starts_with("Not run: it needs"),
-                };
-                if ended.status != CallStatus::Success && !refused {
-                    let words: String = response.to_text().chars().take(400).collect();
-                    self.printer.note(&format!("Error executing tool {}: {words}", response.name));
-                }
+                self.tell_failed(result);
+            }
+            TurnEvent::Notice { message } => self.printer.warning(message),
+            TurnEvent::PromptJoined { by, content, .. } if by != charla_core::session::SESSION => {
+                self.printer.note(&format!("{by} says: {content}"));
             }
             TurnEvent::Stopped { end, detail } => {
+                state.stopped = Some(*end);
+                self.tell_how_to_allow();
                 return Ok(Some(Err(stopped(*end, detail))));
             }
             TurnEvent::Retry(notice) => {
@@ -234,23 +233,27 @@ impl View {
                 state.stats.attempt(&model, Instant::now() + notice.delay);
                 self.announce_retry(notice);
             }
-            TurnEvent::ModelSwitched { from, to, reason } => {
+            TurnEvent::ModelSwitched(ModelSwitch { from, to, reason }) => {
                 state.stats.attempt(to, Instant::now());
                 self.next_attempt = None;
                 self.printer.note(&format!("{from} gave up ({reason}); {to} goes on"));
             }
-            TurnEvent::Finished { reason, usage } => {
+            TurnEvent::Finished { reason, end, usage } => {
                 if !state.is_about_compression() {
                     state.stats.answered(usage.as_ref());
                 }
                 state.finish_reason = Some(reason.clone());
-                return Ok(Some(self.verdict()));
+                self.tell_how_to_allow();
+                self.tell_how_it_ended(*end, reason);
+                return Ok(Some(Ok(())));
             }
             TurnEvent::UserCancelled => {
                 state.stats.failed();
                 return Ok(Some(Err(Failure::cancelled())));
             }
-            TurnEvent::InvalidStream(error) | TurnEvent::ContextOverflow(error) | TurnEvent::Error(error) => {
+            TurnEvent::InvalidStream { error }
+            | TurnEvent::ContextOverflow { error }
+            | TurnEvent::Error { error } => {
                 if !state.is_about_compression() {
                     state.stats.failed();
                 }
@@ -263,10 +266,21 @@ impl View {
         Ok(None)
     }
 
-    /// Nobody is there to approve a call: says what was not done and how to allow it.
-    fn tell_unapproved(&mut self, asked: &CallAsked) {
-        let confirmation = &asked.confirmation;
+    /// Nobody is there to approve a call: says what was not done.
+    fn tell_unapproved(&mut self, confirmation: &Confirmation) {
         self.printer.note(&format!("not allowed: {} ({})", confirmation.title, confirmation.rule));
+    }
+
+    /// Says that a call failed, unless somebody has just said no to it.
+    fn tell_failed(&mut self, result: &ToolResult) {
+        let refused = match result.error.as_ref().map(|error| error.kind) {
+            Some(ToolErrorKind::NobodyToAsk) => !self.asks,
+            _ => self.asks && result.status == CallStatus::Cancelled,
+        };
+        if result.status != CallStatus::Success && !refused {
+            let words: String = result.output.chars().take(400).collect();
+            self.printer.note(&format!("Error executing tool {}: {words}", result.name));
+        }
     }
 
     /// A terminal gets the reason and, below it, the wait as it passes; anything else gets one line.
@@ -282,43 +296,26 @@ impl View {
         }
     }
 
-    /// Whether a finished answer is an answer.
-    fn verdict(&mut self) -> Result<(), Failure> {
-        let reason = self.state.finish_reason.as_ref().unwrap_or(&FinishReason::Stop);
+    fn tell_how_to_allow(&mut self) {
         if !self.state.unapproved.is_empty() {
             self.printer.warning(
                 "something was not allowed and nobody was there to ask; allow it with --approval-mode auto_edit (edits) \
                  or --allowed-tools TOOL, or see `charla policy explain`",
             );
         }
-        let empty = self.state.text.trim().is_empty();
-        match reason {
-            FinishReason::MaxTokens if empty => {
-                let message = "the model used up its output limit before it answered";
-                Err(Failure::new(NO_ANSWER, message)
-                    .with_hint("raise the setting `model.maxOutputTokens`, or lower `model.thinking`"))
-            }
-            FinishReason::Safety | FinishReason::Recitation => {
-                let message = format!("the provider stopped the answer ({reason})");
-                Err(Failure::new(FailureKind::Model(LlmErrorKind::Blocked), message)
-                    .with_hint("rephrase the request, or use another model"))
-            }
-            FinishReason::MalformedFunctionCall | FinishReason::UnexpectedToolCall => {
-                let message = format!("the model tried to call a tool, but none was offered ({reason})");
-                Err(Failure::new(FailureKind::UnexpectedToolCall, message))
-            }
-            _ if empty => Err(Failure::new(NO_ANSWER, "the model gave an empty answer")
-                .with_hint("try again, or use another model with -m")),
-            FinishReason::Stop => Ok(()),
-            FinishReason::MaxTokens => {
+    }
+
+    /// An answer that may not be whole is told as such.
+    fn tell_how_it_ended(&mut self, end: TurnEnd, reason: &FinishReason) {
+        match (end, reason) {
+            (TurnEnd::Truncated, _) => {
                 self.printer.warning("the answer was cut at the output limit (`model.maxOutputTokens`)");
-                Ok(())
             }
-            FinishReason::Pause | FinishReason::Other(_) => {
+            (_, FinishReason::Pause | FinishReason::Other(_)) => {
                 let warning = format!("the answer may be incomplete: the provider ended it with {reason}");
                 self.printer.warning(&warning);
-                Ok(())
             }
+            _ => {}
         }
     }
 
@@ -363,13 +360,24 @@ impl Notices for View {
 
 /// A turn that ended by itself.
 fn stopped(end: TurnEnd, detail: &str) -> Failure {
-    let hint = match end {
-        TurnEnd::StepLimit => "raise --max-turns, or give it less to do at once",
-        TurnEnd::TokenLimit => "raise the setting `limits.maxTokens`",
-        TurnEnd::CostLimit => "raise the setting `limits.maxCost`",
-        _ => "try again with other words, or use another model with -m",
+    let (kind, hint) = match end {
+        TurnEnd::StepLimit => (FailureKind::Limit, "raise --max-turns, or give it less to do at once"),
+        TurnEnd::TokenLimit => (FailureKind::Limit, "raise the setting `limits.maxTokens`"),
+        TurnEnd::CostLimit => (FailureKind::Limit, "raise the setting `limits.maxCost`"),
+        TurnEnd::Blocked => {
+            (FailureKind::Model(LlmErrorKind::Blocked), "rephrase the request, or use another model")
+        }
+        TurnEnd::SchemaMismatch => {
+            let hint = "try another model with -m, or a simpler schema";
+            (FailureKind::Model(LlmErrorKind::OutputSchema), hint)
+        }
+        _ => (FailureKind::Limit, "try again with other words, or use another model with -m"),
     };
-    Failure::new(FailureKind::Limit, format!("the turn was ended: {detail}")).with_hint(hint)
+    let message = match kind {
+        FailureKind::Limit => format!("the turn was ended: {detail}"),
+        _ => detail.to_owned(),
+    };
+    Failure::new(kind, message).with_hint(hint)
 }
 
 /// The error object of the JSON formats.

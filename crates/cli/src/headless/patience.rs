@@ -24,20 +24,17 @@ impl Patience {
     /// Takes an event in.
     pub(super) fn note(&mut self, event: &TurnEvent, now: Instant) {
         match event {
-            TurnEvent::Content(_)
-            | TurnEvent::WholeText(_)
-            | TurnEvent::Thought(_)
-            | TurnEvent::PreCompress(_) => {
+            TurnEvent::Content { .. } | TurnEvent::Thought { .. } | TurnEvent::PreCompress(_) => {
                 self.busy = true;
             }
-            TurnEvent::ToolCallRequest(_) => self.calls += 1,
+            TurnEvent::ToolCallRequest { .. } => self.calls += 1,
             TurnEvent::ToolCallResponse(_) => {
                 self.calls = self.calls.saturating_sub(1);
                 self.begin(now);
             }
             TurnEvent::StepEnded { .. }
             | TurnEvent::Retry(_)
-            | TurnEvent::ModelSwitched { .. }
+            | TurnEvent::ModelSwitched(_)
             | TurnEvent::ChatCompressed(_) => self.begin(now),
             _ => {}
         }
@@ -63,9 +60,7 @@ impl Patience {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
-    use charla_proto::{CallEnded, CallStatus, FunctionCall, FunctionResponse};
+    use charla_proto::{CallEnded, CallStatus, FunctionResponse};
     use serde_json::Map;
 
     use super::*;
@@ -77,7 +72,8 @@ mod tests {
         let mut patience = Patience::new(start);
         assert_eq!(patience.line("m", at(1)), None);
         assert_eq!(patience.line("m", at(3)).as_deref(), Some("waiting for m (3 s)"));
-        patience.note(&TurnEvent::ToolCallRequest(FunctionCall::new("1", "list", Map::new())), at(4));
+        let (name, call) = ("list".to_owned(), "1".to_owned());
+        patience.note(&TurnEvent::ToolCallRequest { name, call, parameters: Map::new() }, at(4));
         patience.note(&TurnEvent::StepEnded { usage: None }, at(4));
         assert_eq!(patience.line("m", at(9)), None);
         let ended = CallEnded {
@@ -90,9 +86,9 @@ mod tests {
             whole_output: None,
             changes: Vec::new(),
         };
-        patience.note(&TurnEvent::ToolCallResponse(Arc::new(ended)), at(10));
+        patience.note(&TurnEvent::tool_result(&ended), at(10));
         assert_eq!(patience.line("m", at(12)).as_deref(), Some("waiting for m (2 s)"));
-        patience.note(&TurnEvent::Content("har".to_owned()), at(13));
+        patience.note(&TurnEvent::content("har"), at(13));
         assert_eq!(patience.line("m", at(20)), None);
     }
 }

@@ -1,6 +1,6 @@
 //! What is known of a run so far.
 
-use charla_proto::{CompressionReport, CompressionStatus, CompressionTrigger, FinishReason};
+use charla_proto::{CompressionReport, CompressionStatus, CompressionTrigger, FinishReason, TurnEnd};
 
 use super::stats::Stats;
 
@@ -13,6 +13,8 @@ pub(super) struct RunState {
     pub text: String,
     /// Why the answer ended.
     pub finish_reason: Option<FinishReason>,
+    /// How the turn was stopped before its answer was good.
+    pub stopped: Option<TurnEnd>,
     /// Calls that nobody was there to approve: what they would have done.
     pub unapproved: Vec<String>,
     /// What came of compressions.
@@ -30,6 +32,7 @@ impl RunState {
             model: String::new(),
             text: String::new(),
             finish_reason: None,
+            stopped: None,
             unapproved: Vec::new(),
             compressions: Vec::new(),
             summing: false,

@@ -1,7 +1,7 @@
 //! JSON lines, as things happen; exactly one `result` line ends them.
 
 use charla::{Failure, FailureKind};
-use charla_proto::{CallStatus, TurnEvent};
+use charla_proto::TurnEvent;
 use serde_json::{Value, json};
 
 use super::state::RunState;
@@ -27,63 +27,13 @@ impl Renderer for StreamJson {
     }
 
     fn event(&mut self, event: &TurnEvent, _: &RunState, printer: &mut Printer) -> Result<(), Failure> {
-        match event {
-            TurnEvent::Content(text) => {
-                line(printer, "message", json!({ "role": "assistant", "content": text, "delta": true }))
-            }
-            TurnEvent::Thought(text) => line(printer, "thought", json!({ "content": text, "delta": true })),
-            TurnEvent::WholeText(text) => {
-                line(printer, "message", json!({ "role": "assistant", "content": text, "delta": false }))
-            }
-            TurnEvent::ToolCallRequest(call) => {
-                let fields = json!({ "tool_name": call.name, "tool_id": call.id, "parameters": call.args });
-                line(printer, "tool_use", fields)
-            }
-            TurnEvent::ToolCallConfirmation(asked) => {
-                let fields = json!({
-                    "tool_id": asked.call,
-                    "approval": asked.approval,
-                    "confirmation": asked.confirmation,
-                });
-                line(printer, "tool_confirmation", fields)
-            }
-            TurnEvent::ToolCallLive { call, text } => {
-                line(printer, "tool_output", json!({ "tool_id": call, "content": text, "delta": true }))
-            }
-            TurnEvent::ToolCallResponse(ended) => {
-                let success = ended.status == CallStatus::Success;
-                let text = ended.response.to_text();
-                let mut fields = json!({
-                    "tool_id": ended.call,
-                    "tool_name": ended.response.name,
-                    "status": if success { "success" } else { "error" },
-                    "output": text,
-                });
-                if !success && let Some(object) = fields.as_object_mut() {
-                    let kind = ended.error.map_or_else(|| json!(ended.status), |kind| json!(kind));
-                    object.insert("error".to_owned(), json!({ "type": kind, "message": text }));
-                }
-                line(printer, "tool_result", fields)
-            }
-            TurnEvent::PreCompress(coming) => line(printer, "pre_compress", json!(coming)),
-            TurnEvent::ChatCompressed(report) => line(printer, "chat_compressed", json!(report)),
-            TurnEvent::Citation(citation) => line(printer, "citation", json!(citation)),
-            TurnEvent::Retry(notice) => {
-                let delay = u64::try_from(notice.delay.as_millis()).unwrap_or(u64::MAX);
-                let fields = json!({
-                    "attempt": notice.attempt,
-                    "max_attempts": notice.max_attempts,
-                    "delay_ms": delay,
-                    "error": error_json(&Failure::from(&notice.error)),
-                    "withdraws": notice.withdraws,
-                });
-                line(printer, "retry", fields)
-            }
-            TurnEvent::ModelSwitched { from, to, reason } => {
-                line(printer, "model_switched", json!({ "from": from, "to": to, "reason": reason }))
-            }
-            _ => Ok(()),
+        let Ok(Value::Object(mut fields)) = serde_json::to_value(event) else { return Ok(()) };
+        let Some(Value::String(kind)) = fields.shift_remove("type") else { return Ok(()) };
+        // Advice is worded by each front end.
+        if let TurnEvent::Retry(notice) = event {
+            fields.insert("error".to_owned(), error_json(&Failure::from(&notice.error)));
         }
+        line(printer, &kind, Value::Object(fields))
     }
 
     fn success(&mut self, state: &RunState, printer: &mut Printer) -> Result<(), Failure> {

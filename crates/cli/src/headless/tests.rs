@@ -2,7 +2,7 @@ use std::io::Write;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use charla_proto::{FunctionCall, LlmError, LlmErrorKind, UsageMetadata};
+use charla_proto::{LlmError, LlmErrorKind, UsageMetadata};
 use insta::assert_snapshot;
 use serde_json::Value;
 
@@ -78,7 +78,7 @@ fn play(stage: Stage, events: Vec<TurnEvent>) -> Shown {
 }
 
 fn say(text: &str) -> TurnEvent {
-    TurnEvent::Content(text.into())
+    TurnEvent::content(text)
 }
 
 fn finish(reason: FinishReason) -> TurnEvent {
@@ -88,7 +88,12 @@ fn finish(reason: FinishReason) -> TurnEvent {
         thoughts_token_count: Some(2),
         ..UsageMetadata::default()
     };
-    TurnEvent::Finished { reason, usage: Some(usage) }
+    let end = if reason == FinishReason::MaxTokens { TurnEnd::Truncated } else { TurnEnd::Finished };
+    TurnEvent::Finished { reason, end, usage: Some(usage) }
+}
+
+fn thought(text: &str) -> TurnEvent {
+    TurnEvent::Thought { content: text.into(), subject: None, delta: true }
 }
 
 fn stop() -> TurnEvent {
@@ -107,11 +112,12 @@ fn retry(withdraws: bool) -> TurnEvent {
 }
 
 fn switch() -> TurnEvent {
-    TurnEvent::ModelSwitched { from: "mock/one".into(), to: "mock/two".into(), reason: "overloaded".into() }
+    let (from, to) = ("mock/one".into(), "mock/two".into());
+    TurnEvent::ModelSwitched(ModelSwitch { from, to, reason: "overloaded".into() })
 }
 
 fn broken() -> TurnEvent {
-    TurnEvent::Error(LlmError::new(LlmErrorKind::Server, "it burns"))
+    TurnEvent::failure(LlmError::new(LlmErrorKind::Server, "it burns"))
 }
 
 #[test]
@@ -150,7 +156,7 @@ fn a_failure_says_what_happened_and_what_to_do() {
 
 #[test]
 fn thoughts_are_shown_on_standard_error_and_only_when_wanted() {
-    let events = || vec![TurnEvent::Thought("hm".into()), say("yes"), stop()];
+    let events = || vec![thought("hm"), say("yes"), stop()];
     let shown = play(PIPE, events());
     assert_eq!((shown.out.as_str(), shown.err.as_str()), ("yes\n", ""));
     let shown = play(Stage { thoughts: true, ..PIPE }, events());
@@ -159,10 +165,16 @@ fn thoughts_are_shown_on_standard_error_and_only_when_wanted() {
 
 #[test]
 fn an_empty_answer_is_no_success() {
-    let shown = play(PIPE, vec![say(" \n"), stop()]);
+    let empty = |message: &str, hint: charla_proto::Hint| {
+        let error = LlmError::new(LlmErrorKind::InvalidStream, message);
+        TurnEvent::failure(error.with_hint(hint))
+    };
+    let ending = empty("the model gave an empty answer", charla_proto::Hint::Retry);
+    let shown = play(PIPE, vec![say(" \n"), ending]);
     assert_eq!((shown.out.as_str(), shown.code), ("", 1));
     assert!(shown.err.starts_with("error: the model gave an empty answer"), "{}", shown.err);
-    let shown = play(JSON, vec![finish(FinishReason::MaxTokens)]);
+    let ending = empty("the model used up its output limit", charla_proto::Hint::RaiseOutputLimit);
+    let shown = play(JSON, vec![ending]);
     assert_eq!((shown.out.as_str(), shown.code), ("", 1));
     assert!(shown.err.contains("model.maxOutputTokens"), "{}", shown.err);
 }
@@ -176,16 +188,21 @@ fn a_cut_answer_is_a_success_with_a_warning() {
 
 #[test]
 fn an_answer_the_provider_stopped_is_shown_but_fails() {
-    let shown = play(PIPE, vec![say("Once"), finish(FinishReason::Safety)]);
+    let detail = "the provider stopped the answer (SAFETY)".to_owned();
+    let shown = play(PIPE, vec![say("Once"), TurnEvent::Stopped { end: TurnEnd::Blocked, detail }]);
     assert_eq!((shown.out.as_str(), shown.code), ("Once\n", 1));
     assert!(shown.err.starts_with("error: the provider stopped the answer (SAFETY)"), "{}", shown.err);
 }
 
 #[test]
 fn a_model_that_goes_in_circles_ends_with_the_limit_code() {
-    let call = FunctionCall::new("c1", "rm", Default::default());
+    let call = TurnEvent::ToolCallRequest {
+        name: "rm".to_owned(),
+        call: "c1".to_owned(),
+        parameters: Default::default(),
+    };
     let detail = "`rm` was called 7 times with the same result".to_owned();
-    let events = vec![TurnEvent::ToolCallRequest(call), TurnEvent::Stopped { end: TurnEnd::Loop, detail }];
+    let events = vec![call, TurnEvent::Stopped { end: TurnEnd::Loop, detail }];
     let shown = play(LINES, events);
     assert_eq!(shown.code, 53);
     let last = shown.lines().pop().unwrap();
@@ -264,8 +281,7 @@ fn json_errors_go_to_standard_error() {
 
 #[test]
 fn json_lines_tell_everything_in_order_and_end_once() {
-    let thought = TurnEvent::Thought("hm".into());
-    let shown = play(LINES, vec![thought, say("Hel"), retry(true), switch(), say("Hi"), stop()]);
+    let shown = play(LINES, vec![thought("hm"), say("Hel"), retry(true), switch(), say("Hi"), stop()]);
     let lines = shown.lines();
     let kinds: Vec<&str> = lines.iter().map(|line| line["type"].as_str().unwrap()).collect();
     assert_eq!(

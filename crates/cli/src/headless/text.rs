@@ -5,7 +5,7 @@
 //! then marked as withdrawn.
 
 use charla::Failure;
-use charla_proto::TurnEvent;
+use charla_proto::{TurnEnd, TurnEvent};
 
 use super::Renderer;
 use super::state::RunState;
@@ -65,26 +65,26 @@ fn brief(args: &serde_json::Map<String, serde_json::Value>) -> String {
 impl Renderer for Text {
     fn event(&mut self, event: &TurnEvent, _: &RunState, printer: &mut Printer) -> Result<(), Failure> {
         match event {
-            TurnEvent::Content(text) if printer.out_terminal => {
+            TurnEvent::Content { content, delta: true, .. } if printer.out_terminal => {
                 self.end_thoughts(printer);
-                self.live(text, printer)?;
+                self.live(content, printer)?;
             }
             // The lost beginning cannot be put in front any more: the whole text follows on a new line.
-            TurnEvent::WholeText(text) if printer.out_terminal => {
+            TurnEvent::Content { content, .. } if printer.out_terminal => {
                 self.end_thoughts(printer);
                 self.end_line(printer)?;
-                self.live(text, printer)?;
+                self.live(content, printer)?;
             }
             TurnEvent::StepEnded { .. } => {
                 self.end_thoughts(printer);
                 self.end_line(printer)?;
             }
-            TurnEvent::ToolCallRequest(call) if printer.err_terminal => {
-                printer.note(&format!("{} {}", call.name, brief(&call.args)));
+            TurnEvent::ToolCallRequest { name, parameters, .. } if printer.err_terminal => {
+                printer.note(&format!("{name} {}", brief(parameters)));
             }
-            TurnEvent::Thought(text) if self.thoughts => {
-                printer.aside(text);
-                self.thinking = !text.ends_with('\n');
+            TurnEvent::Thought { content, .. } if self.thoughts => {
+                printer.aside(content);
+                self.thinking = !content.ends_with('\n');
             }
             TurnEvent::Retry(notice) => {
                 self.end_thoughts(printer);
@@ -112,7 +112,7 @@ impl Renderer for Text {
         self.end_thoughts(printer);
         if printer.out_terminal {
             self.end_line(printer)?;
-        } else if state.finish_reason.is_some() && !state.text.trim().is_empty() {
+        } else if state.stopped == Some(TurnEnd::Blocked) && !state.text.trim().is_empty() {
             printer.result(state.text.trim_end_matches('\n'))?;
             printer.result("\n")?;
             printer.flush()?;

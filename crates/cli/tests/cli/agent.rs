@@ -171,6 +171,22 @@ fn a_tool_nobody_has_is_answered_and_the_run_goes_on() {
 }
 
 #[test]
+fn the_kind_of_a_failure_is_printed_and_recorded() {
+    let cases = [
+        (call("read_file", json!({"file_path": "none"})), "not_found"),
+        (call("read_file", json!({"path": 1})), "invalid_args"),
+        (shell("make install"), "nobody_to_ask"),
+    ];
+    for (reply, kind) in cases {
+        let (run, _, place) = once(reply, &["-o", "stream-json"], |place| place);
+        let result = run.lines().into_iter().find(|line| line["type"] == "tool_result").unwrap();
+        assert_eq!(result["error"]["type"], kind);
+        let (_, journal) = place.journals().pop().unwrap();
+        assert!(journal.contains(&format!("\"error\":\"{kind}\"")), "{journal}");
+    }
+}
+
+#[test]
 fn output_too_large_to_show_is_in_a_file_that_is_named() {
     let (run, server, place) = once(shell("seq 1 200000"), &["--approval-mode", "yolo"], |place| place);
     assert_eq!(run.code, Some(0), "{}", run.err);
@@ -180,6 +196,10 @@ fn output_too_large_to_show_is_in_a_file_that_is_named() {
     let session = std::fs::read_dir(folder).unwrap().next().unwrap().unwrap().path();
     let file = std::fs::read_dir(session).unwrap().next().unwrap().unwrap().path();
     assert!(told.contains(file.file_name().unwrap().to_str().unwrap()), "the file is not named");
+    let (_, journal) = place.journals().pop().unwrap();
+    let records = journal.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let ended = records.into_iter().find(|record| record["kind"] == "call_ended").unwrap();
+    assert_eq!(ended["whole_output"], json!(file));
     let kept = std::fs::read_to_string(file).unwrap();
     assert!(kept.starts_with("1\n2\n") && kept.ends_with("200000\n"));
 }

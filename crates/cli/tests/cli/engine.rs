@@ -349,8 +349,7 @@ fn choice_at(machine: &Machine) -> Choice {
     let cache = machine.place.path().join("cache").display().to_string();
     let path = std::env::var("PATH").unwrap();
     let variables = [("CHARLA_CACHE", cache.as_str()), ("PATH", path.as_str()), ("CHARLA_OFFLINE", "1")];
-    let (mut environment, settings) = (Environment::of(variables), Settings::default());
-    environment.programs = std::env::split_paths(&path).collect();
+    let (environment, settings) = (Environment::of(variables), Settings::default());
     let entry = Directory::new(&settings).find(engine::PROVIDER).unwrap();
     Choice::of_engine(entry, None, &settings, &environment).unwrap()
 }

@@ -1,5 +1,6 @@
 //! From effects to a verdict.
 
+use charla_proto::text::shell_quote;
 use charla_proto::{ApprovalMode, Effect, Missing, Plan, Verdict, Word};
 
 use super::commands::{self, Harm};
@@ -7,7 +8,6 @@ use super::guards::{delicate, guard, harmless_variable};
 use super::matching::{Match, SHELL};
 use super::paths::is_free;
 use super::rules::{Decision, Rule, Tier};
-use super::splitting::quote;
 use super::{Finding, Judgement, RuleBook};
 
 pub(super) fn explain(book: &RuleBook, plan: &Plan, mode: ApprovalMode) -> Judgement {
@@ -188,7 +188,8 @@ impl<'a> Case<'a> {
             // Nobody gives this away with one key; who means it writes the rule.
             Some(Effect::Exec { words, .. }) if delicate(words).is_some() => None,
             Some(Effect::Exec { words, .. }) => {
-                let known: Option<Vec<String>> = words.iter().map(|word| word.known().map(quote)).collect();
+                let known: Option<Vec<String>> =
+                    words.iter().map(|word| word.known().map(shell_quote)).collect();
                 known.map(|words| of("command", words.join(" ")))
             }
             Some(Effect::Read { path } | Effect::Write { path }) => {
@@ -211,7 +212,7 @@ fn stated(rule: &Rule) -> String {
 
 /// An effect in words.
 fn what(effect: &Effect) -> String {
-    let typed = |word: &Word| word.known().map_or_else(|| word.text.clone(), quote);
+    let typed = |word: &Word| word.known().map_or_else(|| word.text.clone(), shell_quote);
     match effect {
         Effect::Read { path } => format!("read {}", path.display()),
         Effect::Write { path } => format!("write {}", path.display()),

@@ -2,13 +2,12 @@
 
 use std::path::Path;
 
+use charla_proto::text::{join_path, shell_quote};
 use charla_proto::{ApprovalMode, Effect, Plan, Word, WordKind};
 
 use super::Scope;
 use super::commands::{self, Operands};
-use super::paths::resolve;
 use super::rules::{Decision, Rule, Subject};
-use super::splitting::quote;
 
 /// The tool that runs command lines.
 pub(super) const SHELL: &str = "run_shell_command";
@@ -151,7 +150,7 @@ fn any(commands: &[Vec<String>], matches: impl Fn(&[String]) -> Match) -> Match 
 
 /// The command as a line, if all its words are known.
 fn text(words: &[Word]) -> Option<String> {
-    let typed: Option<Vec<String>> = words.iter().map(|word| word.known().map(quote)).collect();
+    let typed: Option<Vec<String>> = words.iter().map(|word| word.known().map(shell_quote)).collect();
     typed.map(|typed| typed.join(" "))
 }
 
@@ -279,11 +278,11 @@ fn words_as_paths(
     let everywhere = name == "rg" && overlaps(cwd);
     let mut found = if everywhere { Match::Maybe } else { Match::No };
     for word in words.iter().skip(1) {
-        let path = resolve(cwd, &word.text);
+        let path = join_path(cwd, &word.text);
         match word.kind {
             WordKind::Literal => {
                 let mut parts = word.text.split(['=', ':', '@']).chain([word.text.as_str()]);
-                if parts.any(|part| !part.is_empty() && named(&resolve(cwd, part))) {
+                if parts.any(|part| !part.is_empty() && named(&join_path(cwd, part))) {
                     return Match::Yes;
                 }
                 if !names_only && overlaps(&path) {

@@ -17,7 +17,6 @@ mod matching;
 mod parse;
 mod paths;
 mod rules;
-mod splitting;
 #[cfg(test)]
 mod tests;
 mod tests_of_rules;

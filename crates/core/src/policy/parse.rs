@@ -1,6 +1,7 @@
 //! Rules from TOML.
 
 use charla_proto::ApprovalMode;
+use charla_proto::text::shell_split;
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use regex::{Regex, RegexBuilder};
 use serde::Deserialize;
@@ -8,7 +9,6 @@ use serde::Deserialize;
 use super::RuleFile;
 use super::matching::{SHELL, canonical_tool};
 use super::rules::{Decision, Rule, Subject};
-use super::splitting::split;
 use super::tests_of_rules::RuleTest;
 
 const MAX_PRIORITY: u16 = 999;
@@ -201,7 +201,7 @@ fn subject(
 }
 
 fn word_lists(commands: OneOrMany) -> Result<Vec<Vec<String>>, String> {
-    let list = |command: String| match split(&command) {
+    let list = |command: String| match shell_split(&command) {
         Some(words) if !words.is_empty() => Ok(words),
         _ => Err(format!("`{command}` is not a list of words")),
     };

@@ -1,25 +1,10 @@
 //! Paths, told apart by their text: inside the workspace or not, secret, protected, free.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use globset::GlobSet;
 
 use super::Scope;
-
-/// `path` seen from `folder`, with `.` and `..` worked out on the text alone.
-pub(super) fn resolve(folder: &Path, path: &str) -> PathBuf {
-    let mut joined = PathBuf::new();
-    for component in folder.join(path).components() {
-        match component {
-            Component::ParentDir => {
-                joined.pop();
-            }
-            Component::CurDir => {}
-            other => joined.push(other),
-        }
-    }
-    joined
-}
 
 impl Scope {
     /// True for what lies in the workspace.

@@ -18,6 +18,8 @@ pub(super) enum Message {
     Request(Asked),
     /// Somebody wants to see the session as it is, and what comes.
     View(oneshot::Sender<(SessionSnapshot, Subscription)>),
+    /// The session is to end; what is given along goes with its task.
+    Close(oneshot::Sender<()>),
     /// A model somebody asked for is ready, or cannot be had.
     Bound { wish: u64, bound: Result<BoundModel, String>, asked: Asked },
 }
@@ -51,6 +53,8 @@ pub(super) struct Inbox {
     clients: Clients,
     seen: watch::Receiver<usize>,
     closed: bool,
+    /// Those who wait for the end of the task.
+    closers: Vec<oneshot::Sender<()>>,
 }
 
 impl Inbox {
@@ -58,7 +62,7 @@ impl Inbox {
         let (sender, messages) = mpsc::channel(MESSAGES);
         let seen = clients.0.subscribe();
         let weak = sender.downgrade();
-        let inbox = Self { messages, sender: weak, later: VecDeque::new(), clients, seen, closed: false };
+        let inbox = Self { messages, sender: weak, later: VecDeque::new(), clients, seen, closed: false, closers: Vec::new() };
         (inbox, sender)
     }
 
@@ -71,6 +75,12 @@ impl Inbox {
         let message = self.messages.recv().await;
         self.closed = message.is_none();
         message
+    }
+
+    /// Takes nothing more. Whoever gave `closer` is told when the task has ended.
+    pub(super) fn close(&mut self, closer: oneshot::Sender<()>) {
+        self.messages.close();
+        self.closers.push(closer);
     }
 
     /// True when nobody can send anything any more.

@@ -186,6 +186,16 @@ impl SessionHandle {
         Some(subscription.from(seq, &snapshot))
     }
 
+    /// Ends the session after its turn, whoever else holds a handle, and waits until its journal is closed. What
+    /// waits for a person then waits for another process.
+    pub async fn close(&self) {
+        let (closer, closed) = oneshot::channel();
+        if self.messages.send(Message::Close(closer)).await.is_ok() {
+            // The task never answers: it drops its end when it is over.
+            let _ = closed.await;
+        }
+    }
+
     /// One more client that can be asked, until what is given back is dropped.
     pub fn attach(&self) -> Attached {
         self.clients.attach()

@@ -48,6 +48,10 @@ impl Requests<'_> {
                 let _ = reply.send((self.snapshot(), self.0.ledger.subscribe()));
                 Ok(Signal::Nothing)
             }
+            Message::Close(closer) => {
+                self.0.inbox.close(closer);
+                Ok(Signal::Nothing)
+            }
             Message::Bound { wish, bound, asked } => {
                 self.bound(wish, bound, asked).await?;
                 Ok(Signal::Nothing)

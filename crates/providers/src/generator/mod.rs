@@ -90,11 +90,6 @@ impl Generator {
         Self { wire, ..self }
     }
 
-    /// What it speaks to.
-    pub fn target(&self) -> &Target {
-        &self.target
-    }
-
     fn encode(&self, request: &GenerateRequest, mode: Mode) -> Result<WireRequest, LlmError> {
         let request = self.prepare(request);
         let mut fragments = self.fragments.lock().unwrap_or_else(PoisonError::into_inner);

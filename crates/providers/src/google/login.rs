@@ -14,7 +14,7 @@ use tokio::net::{TcpListener, TcpStream};
 
 use super::adc::config;
 use super::source::exchange;
-use super::{CLOUD_SCOPE, Credentials, TOKEN_URI, form, percent_decode};
+use super::{CLOUD_SCOPE, Credentials, TOKEN_URI, form};
 use crate::net::Client;
 
 /// The OAuth client that asks for permission: the user's own, of the kind "desktop app".
@@ -140,8 +140,8 @@ impl Login {
 
     fn read_query(&self, query: &str) -> Option<Result<String, LlmError>> {
         let field = |name: &str| {
-            let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
-            pairs.filter(|(key, _)| *key == name).map(|(_, value)| percent_decode(value)).next()
+            let mut pairs = form_urlencoded::parse(query.as_bytes());
+            pairs.find(|(key, _)| key == name).map(|(_, value)| value.into_owned())
         };
         if field("state")? != self.state {
             return None;

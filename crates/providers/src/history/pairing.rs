@@ -11,14 +11,14 @@ use super::check::named;
 
 /// Where a part stands: its content among the contents to send, and its place in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Place {
+pub(super) struct PartIndex {
     pub content: usize,
     pub part: usize,
 }
 
 /// A call that has no response yet.
 struct Waiting<'a> {
-    place: Place,
+    place: PartIndex,
     call: &'a FunctionCall,
     /// The id it has from now on.
     id: String,
@@ -33,7 +33,7 @@ struct Found {
 /// Calls and their responses.
 pub(super) struct Pairing<'a> {
     /// Ids of calls that had none, or one that an earlier call has as well.
-    new_ids: HashMap<Place, String>,
+    new_ids: HashMap<PartIndex, String>,
     /// The response's part, by the final id of its call.
     responses: HashMap<String, &'a Part>,
     /// The responses of each content.
@@ -54,7 +54,7 @@ impl<'a> Pairing<'a> {
         for (at, (index, content)) in contents.iter().enumerate() {
             let mut found = Vec::new();
             for (n, part) in content.parts.iter().enumerate() {
-                let place = Place { content: at, part: n };
+                let place = PartIndex { content: at, part: n };
                 match &part.kind {
                     PartKind::FunctionCall(call) if content.role == Role::Model => {
                         let id = pairing.settle_id(call, place, (*index, n), &mut seen);
@@ -79,7 +79,7 @@ impl<'a> Pairing<'a> {
     fn settle_id(
         &mut self,
         call: &FunctionCall,
-        place: Place,
+        place: PartIndex,
         (index, part): (usize, usize),
         seen: &mut HashSet<String>,
     ) -> String {
@@ -101,7 +101,7 @@ impl<'a> Pairing<'a> {
     }
 
     /// The id that a call must be given, if its own will not do.
-    pub(super) fn new_id(&self, place: Place) -> Option<String> {
+    pub(super) fn new_id(&self, place: PartIndex) -> Option<String> {
         self.new_ids.get(&place).cloned()
     }
 
@@ -110,7 +110,7 @@ impl<'a> Pairing<'a> {
     }
 
     /// True when the response at `place` answers a call.
-    pub(super) fn is_used(&self, place: Place) -> bool {
+    pub(super) fn is_used(&self, place: PartIndex) -> bool {
         self.found(place.content).any(|found| found.part == place.part && found.call.is_some())
     }
 

@@ -122,7 +122,7 @@ fn is_zero(n: &u32) -> bool {
     *n == 0
 }
 
-/// The layer. Stands outermost, so that one entry tells a call's whole story.
+/// The layer. Stands outermost, so that one entry tells a call's whole record.
 pub struct Logging {
     inner: Arc<dyn ContentGenerator>,
     log: Log,
@@ -157,36 +157,36 @@ impl ContentGenerator for Logging {
         request: &'a GenerateRequest,
     ) -> BoxFuture<'a, Result<GenerateResponse, LlmError>> {
         Box::pin(async move {
-            let mut story = Story::new(&self.log, LogCall::Generate, request);
+            let mut record = CallRecord::new(&self.log, LogCall::Generate, request);
             let answer = self.inner.generate(request).await;
             match &answer {
-                Ok(answer) => story.chunk(answer),
-                Err(error) => story.error(error),
+                Ok(answer) => record.chunk(answer),
+                Err(error) => record.error(error),
             }
-            story.ended = true;
+            record.ended = true;
             answer
         })
     }
 
     fn stream<'a>(&'a self, request: &'a GenerateRequest) -> BoxFuture<'a, Result<ChunkStream, LlmError>> {
         Box::pin(async move {
-            let mut story = Story::new(&self.log, LogCall::Stream, request);
+            let mut record = CallRecord::new(&self.log, LogCall::Stream, request);
             let events = match self.inner.stream(request).await {
                 Ok(events) => events,
                 Err(error) => {
-                    story.error(&error);
-                    story.ended = true;
+                    record.error(&error);
+                    record.ended = true;
                     return Err(error);
                 }
             };
-            let logged = stream::unfold((events, Box::new(story)), |(mut events, mut story)| async move {
+            let logged = stream::unfold((events, Box::new(record)), |(mut events, mut record)| async move {
                 let event = events.next().await;
                 match &event {
-                    Some(Ok(event)) => story.event(event),
-                    Some(Err(error)) => story.error(error),
-                    None => story.ended = true,
+                    Some(Ok(event)) => record.event(event),
+                    Some(Err(error)) => record.error(error),
+                    None => record.ended = true,
                 }
-                Some((event?, (events, story)))
+                Some((event?, (events, record)))
             });
             Ok(Box::pin(logged) as ChunkStream)
         })
@@ -197,21 +197,21 @@ impl ContentGenerator for Logging {
         request: &'a GenerateRequest,
     ) -> BoxFuture<'a, Result<TokenCount, LlmError>> {
         Box::pin(async move {
-            let mut story = Story::new(&self.log, LogCall::CountTokens, request);
+            let mut record = CallRecord::new(&self.log, LogCall::CountTokens, request);
             let counted = self.inner.count_tokens(request).await;
-            story.result(&counted, |count| json!(count));
+            record.result(&counted, |count| json!(count));
             counted
         })
     }
 
     fn embed<'a>(&'a self, request: &'a EmbedRequest) -> BoxFuture<'a, Result<EmbedResponse, LlmError>> {
         Box::pin(async move {
-            let mut story = Story::new(&self.log, LogCall::Embed, request);
+            let mut record = CallRecord::new(&self.log, LogCall::Embed, request);
             let embedded = self.inner.embed(request).await;
             // The vectors are long and tell a reader nothing.
-            story.result(&embedded, |response| json!({ "embeddings": response.embeddings.len() }));
+            record.result(&embedded, |response| json!({ "embeddings": response.embeddings.len() }));
             if let Ok(response) = &embedded {
-                story.entry.usage.clone_from(&response.usage_metadata);
+                record.entry.usage.clone_from(&response.usage_metadata);
             }
             embedded
         })
@@ -220,7 +220,7 @@ impl ContentGenerator for Logging {
 
 /// One call being written down; recorded when it is dropped, so that a call the caller abandons is
 /// recorded, too.
-struct Story {
+struct CallRecord {
     log: Log,
     entry: LogEntry,
     answer: Option<Assembler>,
@@ -228,7 +228,7 @@ struct Story {
     ended: bool,
 }
 
-impl Story {
+impl CallRecord {
     fn new(log: &Log, call: LogCall, request: &impl Serialize) -> Self {
         let mut request = serde_json::to_value(request).unwrap_or_default();
         shrink_media(&mut request);
@@ -294,7 +294,7 @@ impl Story {
     }
 }
 
-impl Drop for Story {
+impl Drop for CallRecord {
     fn drop(&mut self) {
         let mut entry = LogEntry {
             request: std::mem::take(&mut self.entry.request),

@@ -40,7 +40,7 @@ impl fmt::Debug for Link {
 /// [`StreamEvent::ModelSwitched`]. `stream` returns at once: the first attempt, too, is made while the
 /// stream is read. Dropping the stream ends whatever it is doing, waits included.
 ///
-/// State of the chain (who is resting) belongs to the layer: sessions that should share it share the layer.
+/// State of the chain (who is cooling down) belongs to the layer: sessions that should share it share the layer.
 pub struct Resilient {
     shared: Arc<Shared>,
 }
@@ -49,11 +49,11 @@ struct Shared {
     chain: Vec<Link>,
     policy: RetryPolicy,
     random: Random,
-    resting: Mutex<Vec<Option<Rest>>>,
+    cooling: Mutex<Vec<Option<Cooldown>>>,
 }
 
 /// A model that was given up for a while.
-struct Rest {
+struct Cooldown {
     until: Instant,
     reason: String,
 }
@@ -66,8 +66,8 @@ impl Resilient {
 
     /// The same with a given source of jitter.
     pub fn with_random(chain: Vec<Link>, policy: RetryPolicy, random: Random) -> Self {
-        let resting = Mutex::new(chain.iter().map(|_| None).collect());
-        Self { shared: Arc::new(Shared { chain, policy, random, resting }) }
+        let cooling = Mutex::new(chain.iter().map(|_| None).collect());
+        Self { shared: Arc::new(Shared { chain, policy, random, cooling }) }
     }
 }
 
@@ -77,23 +77,24 @@ impl ContentGenerator for Resilient {
         request: &'a GenerateRequest,
     ) -> BoxFuture<'a, Result<GenerateResponse, LlmError>> {
         Box::pin(async move {
-            let mut run = Run::new(self.shared.clone(), request);
+            let mut exchange = Exchange::new(self.shared.clone(), request);
             loop {
-                let answer = match run.current() {
-                    Some(link) => link.generator.generate(&run.request).await,
+                let answer = match exchange.current() {
+                    Some(link) => link.generator.generate(&exchange.request).await,
                     None => return Err(no_model()),
                 };
                 match answer {
                     Ok(answer) => return Ok(answer),
-                    Err(error) => sleep(run.failed(error)?).await,
+                    Err(error) => sleep(exchange.failed(error)?).await,
                 }
             }
         })
     }
 
     fn stream<'a>(&'a self, request: &'a GenerateRequest) -> BoxFuture<'a, Result<ChunkStream, LlmError>> {
-        let run = Box::new(Run::new(self.shared.clone(), request));
-        let events = stream::unfold(run, |mut run| async move { Some((run.next().await?, run)) });
+        let exchange = Box::new(Exchange::new(self.shared.clone(), request));
+        let events =
+            stream::unfold(exchange, |mut exchange| async move { Some((exchange.next().await?, exchange)) });
         Box::pin(async move { Ok(Box::pin(events) as ChunkStream) })
     }
 
@@ -103,9 +104,9 @@ impl ContentGenerator for Resilient {
         request: &'a GenerateRequest,
     ) -> BoxFuture<'a, Result<TokenCount, LlmError>> {
         Box::pin(async move {
-            let run = Run::new(self.shared.clone(), request);
-            match run.current() {
-                Some(link) => link.generator.count_tokens(&run.request).await,
+            let exchange = Exchange::new(self.shared.clone(), request);
+            match exchange.current() {
+                Some(link) => link.generator.count_tokens(&exchange.request).await,
                 None => Err(no_model()),
             }
         })
@@ -134,7 +135,7 @@ impl ContentGenerator for Resilient {
 }
 
 /// One request on its way through the chain.
-struct Run {
+struct Exchange {
     shared: Arc<Shared>,
     /// As it goes to the current link.
     request: GenerateRequest,
@@ -158,9 +159,9 @@ enum Stage {
     Ended,
 }
 
-impl Run {
+impl Exchange {
     fn new(shared: Arc<Shared>, request: &GenerateRequest) -> Self {
-        let mut run = Self {
+        let mut exchange = Self {
             request: request.clone(),
             asked_temperature: request.temperature,
             link: 0,
@@ -172,8 +173,8 @@ impl Run {
             stage: Stage::Waiting(Duration::ZERO),
             shared,
         };
-        run.choose_first();
-        run
+        exchange.choose_first();
+        exchange
     }
 
     /// The settings' number, unless the request asks for less.
@@ -186,14 +187,15 @@ impl Run {
         self.shared.chain.get(self.link)
     }
 
-    /// Starts with the first link that is not resting, or with the one that has rested longest.
+    /// Starts with the first link that is not cooling down, or with the one that is back first.
     fn choose_first(&mut self) {
         let shared = self.shared.clone();
-        let resting = shared.resting();
-        let until = |index: &usize| resting.get(*index).and_then(Option::as_ref).map(|rest| rest.until);
+        let cooling = shared.cooling();
+        let until =
+            |index: &usize| cooling.get(*index).and_then(Option::as_ref).map(|cooldown| cooldown.until);
         let chosen = (0..shared.chain.len()).min_by_key(|index| (until(index), *index)).unwrap_or(0);
-        let reason = resting.first().and_then(Option::as_ref).map(|rest| rest.reason.clone());
-        drop(resting);
+        let reason = cooling.first().and_then(Option::as_ref).map(|cooldown| cooldown.reason.clone());
+        drop(cooling);
         if chosen == 0 {
             self.use_link(0);
         } else {
@@ -295,7 +297,7 @@ impl Run {
             }
             (Decision::GiveUpLink, Some(next)) if !used_up => {
                 let reason = error.to_string();
-                self.shared.rest(self.link, shared.policy.rest(&error), &reason);
+                self.shared.cool_down(self.link, shared.policy.cooldown_after(&error), &reason);
                 if let Some(given_up) = self.given_up.get_mut(self.link) {
                     *given_up = true;
                 }
@@ -310,13 +312,13 @@ impl Run {
         }
     }
 
-    /// The other links that are neither resting nor already given up by this request.
+    /// The other links that are neither cooling down nor already given up by this request.
     fn usable_links(&self) -> Vec<usize> {
-        let resting = self.shared.resting();
+        let cooling = self.shared.cooling();
         let usable = |index: &usize| {
-            let rests = resting.get(*index).is_some_and(Option::is_some);
+            let cools = cooling.get(*index).is_some_and(Option::is_some);
             let given_up = self.given_up.get(*index).copied().unwrap_or(true);
-            *index != self.link && !given_up && !rests
+            *index != self.link && !given_up && !cools
         };
         (0..self.shared.chain.len()).filter(usable).collect()
     }
@@ -333,21 +335,21 @@ impl Run {
 }
 
 impl Shared {
-    /// Who is resting; ended rests are swept out first.
-    fn resting(&self) -> MutexGuard<'_, Vec<Option<Rest>>> {
-        let mut resting = self.resting.lock().unwrap_or_else(PoisonError::into_inner);
+    /// Who is cooling down; cooldowns that are over are swept out first.
+    fn cooling(&self) -> MutexGuard<'_, Vec<Option<Cooldown>>> {
+        let mut cooling = self.cooling.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Instant::now();
-        for rest in resting.iter_mut() {
-            if rest.as_ref().is_some_and(|rest| rest.until <= now) {
-                *rest = None;
+        for cooldown in cooling.iter_mut() {
+            if cooldown.as_ref().is_some_and(|cooldown| cooldown.until <= now) {
+                *cooldown = None;
             }
         }
-        resting
+        cooling
     }
 
-    fn rest(&self, index: usize, time: Duration, reason: &str) {
-        if let Some(rest) = self.resting().get_mut(index) {
-            *rest = Some(Rest { until: Instant::now() + time, reason: reason.to_owned() });
+    fn cool_down(&self, index: usize, time: Duration, reason: &str) {
+        if let Some(cooldown) = self.cooling().get_mut(index) {
+            *cooldown = Some(Cooldown { until: Instant::now() + time, reason: reason.to_owned() });
         }
     }
 }

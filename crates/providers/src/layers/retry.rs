@@ -122,7 +122,7 @@ impl RetryPolicy {
     }
 
     /// How long a model that failed like this stays unused.
-    pub(super) fn rest(&self, error: &LlmError) -> Duration {
+    pub(super) fn cooldown_after(&self, error: &LlmError) -> Duration {
         error.detail.retry_after.unwrap_or(self.cooldown)
     }
 }

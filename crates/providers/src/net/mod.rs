@@ -23,7 +23,8 @@ pub(crate) use body::Body;
 pub(crate) use failure::{UNPROVEN, UNREACHABLE};
 use failure::{host_of, is_loopback, request_failed, went_silent};
 
-/// How to reach servers. Everything is handed in: nothing here reads settings.
+/// How to reach servers. Everything is handed in but what only the system knows: the authorities it trusts, and the
+/// proxies of [`Proxy::System`].
 #[derive(Clone, Debug)]
 pub struct NetworkOptions {
     /// Longest wait for a connection, name lookup and TLS included.

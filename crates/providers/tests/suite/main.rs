@@ -4,8 +4,7 @@
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::string_slice,
-    clippy::print_stdout,
-    reason = "a test may end where it stands, and say what it measured"
+    reason = "a test may end where it stands"
 )]
 
 mod any_to_any;

@@ -10,11 +10,11 @@ use tokio::time::sleep;
 
 use super::{LONGEST_DELAY_MS, report};
 use crate::args::invalid;
-use crate::invocation::{Prepared, reading};
+use crate::invocation::{Prepared, read_plan};
 use crate::process::{Job, Processes};
 use crate::typed::{PreparedCall, TypedTool};
 
-/// How many lines are shown unless told.
+/// How many lines are shown by default.
 const LINES: usize = 100;
 /// How many lines may be asked for; the characters shown have their own limit.
 const MOST_LINES: usize = 10_000;
@@ -42,7 +42,7 @@ impl TypedTool for ListBackgroundProcesses {
         "Lists the background processes of this session with their process ids and how they stand.";
 
     async fn prepare(&self, _: ListBackgroundProcessesArgs, _: &ToolContext) -> PreparedCall {
-        let plan = reading(Self::NAME, "List background processes".to_owned(), Vec::new());
+        let plan = read_plan(Self::NAME, "List background processes".to_owned(), Vec::new());
         let processes = self.processes.clone();
         let list = move || ToolOutput {
             content: vec![Part::text(list(&processes.list()))],
@@ -100,7 +100,7 @@ impl TypedTool for ReadBackgroundOutput {
             ToolError::new(ToolErrorKind::NotFound, message)
         })?;
         // Reading what commands wrote that were approved before touches nothing.
-        let plan = reading(Self::NAME, format!("Read the output of process {}", args.pid), Vec::new());
+        let plan = read_plan(Self::NAME, format!("Read the output of process {}", args.pid), Vec::new());
         let delay = Duration::from_millis(delay);
         Ok(Prepared::boxed(plan, move |cx| read(job, lines, delay, cx)))
     }

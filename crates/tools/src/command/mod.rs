@@ -18,7 +18,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 pub use background::{ListBackgroundProcesses, ReadBackgroundOutput};
 
 use crate::args::invalid;
-use crate::invocation::changing;
+use crate::invocation::write_plan;
 use crate::process::clean::Cleaner;
 use crate::process::{Ending, Foreground, Job, Launch, Processes};
 use crate::shell::{self, ShellContext};
@@ -91,7 +91,7 @@ impl TypedTool for RunShellCommand {
             _ => args.command.clone(),
         };
         let preview = Preview::Command { command: args.command.clone(), cwd: cwd.clone() };
-        let plan = changing(Self::NAME, title, effects(&args.command, &cwd, cx), preview);
+        let plan = write_plan(Self::NAME, title, effects(&args.command, &cwd, cx), preview);
         let launch = Launch {
             program: self.shell.clone(),
             arguments: vec!["-c".to_owned(), args.command.clone()],
@@ -121,7 +121,7 @@ fn check_command(command: &str) -> Result<(), ToolError> {
     Ok(())
 }
 
-/// Everything a command line would do, as far as it can be told from its text and the disk.
+/// Everything a command line would do, as far as its text and the disk show it.
 fn effects(command: &str, cwd: &Path, cx: &ToolContext) -> Vec<Effect> {
     let context = ShellContext { cwd: cwd.to_owned(), home: cx.home.clone() };
     let mut effects = shell::effects(command, &context);

@@ -1,4 +1,4 @@
-//! What the model is told about a command.
+//! A command's end as the model reads it.
 
 use std::fmt::Write;
 use std::time::Duration;

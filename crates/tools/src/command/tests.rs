@@ -5,7 +5,7 @@ use charla_proto::{Args, Lane};
 use serde_json::{Value, json};
 
 use super::*;
-use crate::process::{Environment, PATIENCE, ProcessSettings, SpillFolder, is_secret_name};
+use crate::process::{Environment, ProcessSettings, SpillFolder, TEST_TIMEOUT, is_secret_name};
 use crate::typed::Typed;
 
 struct Bench {
@@ -146,7 +146,7 @@ async fn live_output_comes_while_it_runs_and_cancel_ends_it_with_what_it_said() 
             }
         }),
     };
-    let output = tokio::time::timeout(PATIENCE, invocation.run(cx)).await.expect("it goes on");
+    let output = tokio::time::timeout(TEST_TIMEOUT, invocation.run(cx)).await.expect("it goes on");
     let error = output.error.unwrap();
     assert_eq!(error.kind, ToolErrorKind::Cancelled);
     assert!(error.message.ends_with("Its output until then:\nfirst"), "{}", error.message);
@@ -231,7 +231,7 @@ async fn a_call_that_is_given_up_takes_its_command_with_it() {
     assert!(task.await.unwrap_err().is_cancelled());
     let begin = std::time::Instant::now();
     while crate::process::is_alive(pid) {
-        assert!(begin.elapsed() < PATIENCE, "it goes on");
+        assert!(begin.elapsed() < TEST_TIMEOUT, "it goes on");
         tokio::task::yield_now().await;
     }
 }

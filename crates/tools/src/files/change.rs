@@ -7,13 +7,14 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use charla_proto::text::printable;
 use charla_proto::{FileChange, Preview, Snapshots, ToolError, ToolErrorKind};
 use sha2::{Digest, Sha256};
 use similar::TextDiff;
 
 use super::read_file::{MOST_BYTES, binary};
 use super::whole::{create, overwrite};
-use crate::paths::{FileKind, ResolvedPath, io_failure, is_directory, printable, special};
+use crate::paths::{FileKind, ResolvedPath, io_failure, is_directory, special};
 use crate::text::{self, Decoded, Encoding};
 
 /// How long the smallest diff is looked for; then a larger one does.

@@ -2,13 +2,14 @@
 
 use std::fs;
 
+use charla_proto::text::printable;
 use charla_proto::{Effect, ToolContext, ToolError, ToolErrorKind, ToolOutput};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::read_file::LIMIT;
-use crate::invocation::{Prepared, StopSignal, check, read_within, reading, said};
-use crate::paths::{FileKind, ResolvedPath, io_failure, printable, special};
+use crate::invocation::{Prepared, StopSignal, check, read_plan, read_within, text_output};
+use crate::paths::{FileKind, ResolvedPath, io_failure, special};
 use crate::search::{Filter, patterns, walk};
 use crate::typed::{PreparedCall, TypedTool};
 
@@ -44,11 +45,11 @@ files (.gitignore and the like) are left out.";
         let context = cx.clone();
         let place = check(move || ResolvedPath::resolve(&args.dir_path, &context)).await?;
         let effects = vec![Effect::Read { path: place.real.clone() }];
-        let plan = reading(Self::NAME, format!("List {}", place.title(cx)), effects);
+        let plan = read_plan(Self::NAME, format!("List {}", place.title(cx)), effects);
         let filter = args.file_filtering_options;
         Ok(Prepared::boxed(plan, move |cx| {
             read_within(LIMIT, cx.cancelled, move |stop| {
-                place.again()?;
+                place.recheck()?;
                 list(&place, &ignored, &filter, stop)
             })
         }))
@@ -119,7 +120,7 @@ fn in_words(place: &ResolvedPath, entries: &[FolderEntry], left_out: usize) -> T
     if left_out > 0 {
         text.push_str(&format!("\n({left_out} ignored)"));
     }
-    said(text, format!("Listed {} entries of {folder}", entries.len()))
+    text_output(text, format!("Listed {} entries of {folder}", entries.len()))
 }
 
 /// Refuses everything but a folder.

@@ -1,4 +1,4 @@
-//! Media, told by their first bytes.
+//! Media, recognized by their first bytes.
 
 /// The type of an image, a PDF, a sound or a film that models can be shown; `None` for anything else.
 pub(crate) fn sniff(bytes: &[u8]) -> Option<&'static str> {

@@ -3,13 +3,14 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use charla_proto::text::printable;
 use charla_proto::{Display, Effect, Part, Plan, ToolContext, ToolError, ToolErrorKind, ToolOutput};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::change::{self, Current, Workbench, encode, look, preview};
-use crate::invocation::{Prepared, change, changing, check};
-use crate::paths::{ResolvedPath, printable};
+use crate::invocation::{Prepared, change, check, write_plan};
+use crate::paths::ResolvedPath;
 use crate::text;
 use crate::typed::{PreparedCall, TypedTool};
 
@@ -69,7 +70,7 @@ impl Saving {
         let place = ResolvedPath::at(&file, cx)?;
         let now = look(&place)?;
         let before = now.as_ref().map(|now| now.decoded.text.as_str());
-        let plan = changing(
+        let plan = write_plan(
             SaveMemory::NAME,
             format!("Remember: {fact}"),
             vec![Effect::Write { path: place.real.clone() }],
@@ -80,7 +81,7 @@ impl Saving {
 
     /// Adding a line is right whatever else has changed meanwhile, so the file may have.
     fn run(&self) -> Result<ToolOutput, ToolError> {
-        self.place.again()?;
+        self.place.recheck()?;
         let now = look(&self.place)?;
         let before = now.as_ref().map(|now| now.decoded.text.as_str());
         let after = with_fact(before.unwrap_or_default(), &self.fact);

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::media;
-use crate::invocation::{Prepared, check, read_within, reading};
+use crate::invocation::{Prepared, check, read_plan, read_within};
 use crate::paths::ResolvedPath;
 use crate::text::{self, Encoding};
 use crate::truncate;
@@ -57,10 +57,10 @@ shown to you.";
         let context = cx.clone();
         let place = check(move || ResolvedPath::resolve(&args.file_path, &context)).await?;
         let effects = vec![Effect::Read { path: place.real.clone() }];
-        let plan = reading(Self::NAME, format!("Read {}", place.title(cx)), effects);
+        let plan = read_plan(Self::NAME, format!("Read {}", place.title(cx)), effects);
         Ok(Prepared::boxed(plan, move |cx| {
             read_within(LIMIT, cx.cancelled, move |_| {
-                place.again()?;
+                place.recheck()?;
                 read(&place, &lines)
             })
         }))

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use charla_proto::text::printable;
 use charla_proto::{
     Display, Effect, Part, Plan, ToolContext, ToolError, ToolErrorKind, ToolOutput, looks_secret,
 };
@@ -12,8 +13,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::read_file::{LIMIT, LineRange, read};
-use crate::invocation::{Prepared, StopSignal, check, read_within, reading};
-use crate::paths::{FileKind, ResolvedPath, printable};
+use crate::invocation::{Prepared, StopSignal, check, read_plan, read_within};
+use crate::paths::{FileKind, ResolvedPath};
 use crate::search::{Filter, patterns, walk};
 use crate::typed::{PreparedCall, TypedTool};
 
@@ -136,7 +137,7 @@ impl ManyFilesReader {
         }
         let names = self.named.iter().map(|place| place.title(&self.cx));
         let all: Vec<String> = names.chain(self.patterns.iter().cloned()).take(MOST_NAMED).collect();
-        reading(ReadManyFiles::NAME, format!("Read {}", all.join(", ")), effects)
+        read_plan(ReadManyFiles::NAME, format!("Read {}", all.join(", ")), effects)
     }
 
     fn run(&self, stop: &StopSignal) -> Result<ToolOutput, ToolError> {
@@ -157,7 +158,7 @@ impl ManyFilesReader {
         let mut seen: BTreeSet<PathBuf> = BTreeSet::new();
         let mut found = Vec::new();
         for place in &self.named {
-            place.again()?;
+            place.recheck()?;
             if seen.insert(place.real.clone()) {
                 found.push((place.clone(), true));
             }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use charla_proto::text::printable;
 use charla_proto::{Plan, ToolContext, ToolError, ToolErrorKind, ToolOutput};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,7 +11,7 @@ use super::change::{Current, Workbench, changed_meanwhile, encode};
 use super::target::{self, FileEdit, Target};
 use super::write_file::refuse_omission;
 use crate::edit::{self, Edit, Edited, MatchKind};
-use crate::paths::{missing, printable};
+use crate::paths::missing;
 use crate::text::Encoding;
 use crate::truncate;
 use crate::typed::{PreparedCall, TypedTool};

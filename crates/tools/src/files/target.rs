@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::change::{Current, Workbench, diff, look, preview};
-use crate::invocation::{change, changing, check};
+use crate::invocation::{change, check, write_plan};
 use crate::paths::ResolvedPath;
 use crate::typed::PreparedCall;
 
@@ -31,7 +31,7 @@ impl Target {
     pub(super) fn plan(&self, tool: &str, verb: &str, after: &str, cx: &ToolContext) -> Plan {
         let verb = if self.then.is_some() { verb } else { "Create" };
         let before = self.then.as_ref().map(|then| then.decoded.text.as_str());
-        changing(
+        write_plan(
             tool,
             format!("{verb} {}", self.path.title(cx)),
             vec![Effect::Write { path: self.path.real.clone() }],
@@ -41,7 +41,7 @@ impl Target {
 
     /// The file as it is now. The path must still lead where it led.
     pub(super) fn now(&self) -> Result<Option<Current>, ToolError> {
-        self.path.again()?;
+        self.path.recheck()?;
         look(&self.path)
     }
 

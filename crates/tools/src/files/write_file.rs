@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use charla_proto::text::printable;
 use charla_proto::{Plan, ToolContext, ToolError, ToolErrorKind, ToolOutput};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,8 +10,8 @@ use serde::{Deserialize, Serialize};
 use super::change::{Current, Workbench, changed_meanwhile, encode};
 use super::omission;
 use super::target::{self, FileEdit, Target};
-use crate::invocation::said;
-use crate::paths::{ResolvedPath, printable};
+use crate::invocation::text_output;
+use crate::paths::ResolvedPath;
 use crate::text::{self, Encoding};
 use crate::typed::{PreparedCall, TypedTool};
 
@@ -82,7 +83,7 @@ impl FileEdit for Overwrite {
         let (after, bytes) = compose(&self.args.content, now, path)?;
         let name = printable(&path.path);
         if now.is_some_and(|now| now.bytes == bytes) {
-            return Ok(said(
+            return Ok(text_output(
                 format!("{name} already has exactly this content."),
                 format!("No change of {name}"),
             ));

@@ -55,10 +55,10 @@ fn a_link_that_is_changed_after_the_check_is_noticed() {
     let link = cx.cwd.join("link");
     symlink("a.txt", &link).unwrap();
     let place = ResolvedPath::resolve("link", &cx).unwrap();
-    place.again().unwrap();
+    place.recheck().unwrap();
     fs::remove_file(&link).unwrap();
     symlink("../outside.txt", &link).unwrap();
-    assert_eq!(place.again().unwrap_err().kind, ToolErrorKind::Conflict);
+    assert_eq!(place.recheck().unwrap_err().kind, ToolErrorKind::Conflict);
 }
 
 #[test]

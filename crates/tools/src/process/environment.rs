@@ -1,4 +1,4 @@
-//! What a child process is told about the world.
+//! The environment variables of child processes.
 
 use std::ffi::{OsStr, OsString};
 

@@ -3,7 +3,7 @@
 //! A process that dies by `kill -9` cannot clean up, and setting a parent-death signal in a child needs
 //! code between fork and exec that safe Rust does not offer. So a small shell script waits at the other end
 //! of a pipe that only we hold open: when we are gone, however that came, it reads the end of the pipe and
-//! kills the groups it was told of. Only groups: what left them lives on in that one case.
+//! kills the groups it was given. Only groups: what left them lives on in that one case.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -25,7 +25,7 @@ done
 for group in $all; do kill -KILL "-$group" 2>/dev/null; done
 "#;
 
-/// The script, started with the first group it is told of.
+/// The script, started with the first group it is given.
 #[derive(Debug, Default)]
 pub(crate) struct Guard {
     line: Mutex<Option<File>>,
@@ -38,12 +38,12 @@ impl Guard {
         if line.is_none() {
             *line = start().ok();
         }
-        tell(&mut line, "add", group);
+        send(&mut line, "add", group);
     }
 
     /// This group is gone; its number may be another's soon.
     pub(crate) fn remove(&self, group: i32) {
-        tell(&mut self.line(), "drop", group);
+        send(&mut self.line(), "drop", group);
     }
 
     fn line(&self) -> MutexGuard<'_, Option<File>> {
@@ -51,7 +51,7 @@ impl Guard {
     }
 }
 
-fn tell(line: &mut Option<File>, verb: &str, group: i32) {
+fn send(line: &mut Option<File>, verb: &str, group: i32) {
     let Some(file) = line else { return };
     if file.write_all(format!("{verb} {group}\n").as_bytes()).is_err() {
         // Somebody killed it. The next command gets a new one; those that run go unguarded.

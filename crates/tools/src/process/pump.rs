@@ -17,14 +17,14 @@ use super::guard::Guard;
 use super::job::{Ending, Job, StopReason};
 use super::spill::{Spill, SpillFolder};
 
-/// Between asking a process to end and making it.
+/// Between SIGTERM and SIGKILL.
 const GRACE: Duration = Duration::from_millis(200);
-/// How often the dying are looked at.
-const LOOK: Duration = Duration::from_millis(20);
+/// How often it is checked whether processes that were sent a signal are gone.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// How long output may trail behind the end of the command when something else holds its pipe.
 const TRAIL: Duration = Duration::from_millis(100);
 /// How often it is checked whether left-behind processes still run.
-const ROLL_CALL: Duration = Duration::from_secs(30);
+const STRAYS_CHECK: Duration = Duration::from_secs(30);
 /// A whole pipe at once.
 const CHUNK: usize = 64 * 1024;
 
@@ -166,7 +166,7 @@ impl Intake {
         }
     }
 
-    /// Makes the file agree with what is about to be told.
+    /// Makes the file agree with what is about to be reported.
     async fn publish(&mut self) {
         if !self.job.transcript().is_cut()
             && let Some(spill) = self.spill.take()
@@ -190,7 +190,7 @@ impl Intake {
             tokio::select! {
                 biased;
                 () = job.stop.cancelled() => break,
-                () = sleep(ROLL_CALL) => {}
+                () = sleep(STRAYS_CHECK) => {}
                 read = self.pipe.read(&mut self.buffer), if self.open => {
                     self.put_away(read).await;
                     if self.open {
@@ -202,12 +202,12 @@ impl Intake {
                 break;
             }
         }
-        ask(family, GroupIs::Unsure).await;
+        terminate(family, GroupIs::Unsure).await;
         let deadline = Instant::now() + GRACE;
         while Instant::now() < deadline && !members(family, GroupIs::Unsure).await.is_empty() {
-            sleep(LOOK).await;
+            sleep(POLL_INTERVAL).await;
         }
-        make(family, GroupIs::Unsure).await;
+        kill(family, GroupIs::Unsure).await;
         self.publish().await;
     }
 }
@@ -215,14 +215,14 @@ impl Intake {
 /// Ends a running command: asks everybody, waits a little, then leaves no choice. Goes on reading
 /// meanwhile, so that last words are heard and nobody is stuck on a full pipe.
 async fn end(intake: &mut Intake, child: &mut Child, family: &Family) -> Option<ExitStatus> {
-    ask(family, GroupIs::Ours).await;
+    terminate(family, GroupIs::Ours).await;
     let deadline = Instant::now() + GRACE;
     let mut status = None;
     while Instant::now() < deadline {
         tokio::select! {
             biased;
             ended = child.wait(), if status.is_none() => status = ended.ok(),
-            () = sleep(LOOK) => {}
+            () = sleep(POLL_INTERVAL) => {}
             read = intake.pipe.read(&mut intake.buffer), if intake.open => {
                 intake.put_away(read).await;
                 continue;
@@ -233,28 +233,28 @@ async fn end(intake: &mut Intake, child: &mut Child, family: &Family) -> Option<
         }
     }
     let group = if status.is_none() { GroupIs::Ours } else { GroupIs::Unsure };
-    make(family, group).await;
+    kill(family, group).await;
     match status {
         Some(status) => Some(status),
         // A killed process ends at once, unless the kernel holds it in a call that cannot be broken off.
-        None => timeout_at(deadline + LOOK * 4, child.wait()).await.ok().and_then(Result::ok),
+        None => timeout_at(deadline + POLL_INTERVAL * 4, child.wait()).await.ok().and_then(Result::ok),
     }
 }
 
-async fn ask(family: &Family, group: GroupIs) {
+async fn terminate(family: &Family, group: GroupIs) {
     let family = family.clone();
     let _ = spawn_blocking(move || family.signal(Signal::TERM, group)).await;
 }
 
 /// Kills until nobody turns up any more: one that was just being started may have been missed.
-async fn make(family: &Family, group: GroupIs) {
+async fn kill(family: &Family, group: GroupIs) {
     for _ in 0..5 {
         let family = family.clone();
         let found = spawn_blocking(move || family.signal(Signal::KILL, group)).await;
         if found.unwrap_or(0) == 0 {
             return;
         }
-        sleep(LOOK / 4).await;
+        sleep(POLL_INTERVAL / 4).await;
     }
 }
 

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::os::unix::process::ExitStatusExt;
 
+use charla_proto::text::shell_split;
 use charla_proto::{BoxFuture, ToolError, ToolErrorKind};
 
 use super::capture::{Capture, capture};
@@ -49,7 +50,7 @@ impl CommandRunner for Processes {
 fn words(command: &str) -> Result<Vec<OsString>, ToolError> {
     let broken =
         |why: &str| ToolError::new(ToolErrorKind::SpawnFailed, format!("`{command}` cannot be run: {why}."));
-    let words = shlex::split(command).ok_or_else(|| broken("its quotes do not match"))?;
+    let words = shell_split(command).ok_or_else(|| broken("its quotes do not match"))?;
     if words.is_empty() {
         return Err(broken("it is empty"));
     }

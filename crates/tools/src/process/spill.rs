@@ -25,7 +25,8 @@ impl SpillFolder {
     }
 
     /// With another limit on each file.
-    pub fn with_file_limit(self, limit: u64) -> Self {
+    #[cfg(test)]
+    pub(crate) fn with_file_limit(self, limit: u64) -> Self {
         Self { limit, ..self }
     }
 
@@ -53,7 +54,7 @@ pub(crate) struct Spilled {
     pub(crate) failed: Option<String>,
 }
 
-/// A file being filled. It never fails its writer: what went wrong is told in [`Spill::outcome`].
+/// A file being filled. It never fails its writer: what went wrong is in [`Spill::outcome`].
 #[derive(Debug)]
 pub(crate) struct Spill {
     file: Option<File>,

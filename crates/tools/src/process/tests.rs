@@ -1,5 +1,6 @@
 //! Real processes.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -30,10 +31,10 @@ pub(crate) fn is_alive(id: i32) -> bool {
 }
 
 /// Far less than the thousand seconds that the commands of these tests would sleep, and enough for a busy machine.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const TEST_TIMEOUT: Duration = Duration::from_secs(60);
 
 async fn soon<T>(future: impl Future<Output = T>) -> T {
-    tokio::time::timeout(PATIENCE, future).await.expect("it does not end")
+    tokio::time::timeout(TEST_TIMEOUT, future).await.expect("it does not end")
 }
 
 fn numbers(text: &str) -> Vec<i32> {
@@ -185,7 +186,8 @@ async fn output_starts_the_silence_anew() {
     let folder = tempfile::tempdir().unwrap();
     let go = folder.path().join("go");
     assert!(std::process::Command::new("mkfifo").arg(&go).status().unwrap().success());
-    let command = "for n in 1 2 3 4; do read word < go; echo $n; done; read word < go";
+    // Opened once on both sides: a reader that opens it anew for each line can see the end of the last writer.
+    let command = "exec 3< go; for n in 1 2 3 4; do read word <&3; echo $n; done; read word <&3";
     let silence = Duration::from_secs(600);
     let launch = Launch { silence: Some(silence), cwd: folder.path().to_owned(), ..launch(command) };
     let processes = processes(folder.path());
@@ -193,12 +195,13 @@ async fn output_starts_the_silence_anew() {
     let (release, held) = std::sync::mpsc::channel::<()>();
     let busy = tokio::task::spawn_blocking(move || held.recv().is_err());
     let job = processes.start(launch).unwrap();
+    let mut go = std::fs::OpenOptions::new().write(true).open(&go).unwrap();
     for said in 1..=4 {
-        std::fs::write(&go, "x\n").unwrap();
+        go.write_all(b"x\n").unwrap();
         lines(&job, said).await;
         tokio::time::advance(silence * 2 / 3).await;
     }
-    std::fs::write(&go, "x\n").unwrap();
+    go.write_all(b"x\n").unwrap();
     let ending = job.ended().await;
     assert_eq!((ending.code, ending.stopped), (Some(0), None));
     drop(release);
@@ -330,7 +333,7 @@ fn what_runs_when_the_runtime_ends_is_killed() {
     drop(runtime);
     let begin = Instant::now();
     while family.iter().any(|id| is_alive(*id)) {
-        assert!(begin.elapsed() < PATIENCE, "{family:?}");
+        assert!(begin.elapsed() < TEST_TIMEOUT, "{family:?}");
         std::thread::yield_now();
     }
 }
@@ -365,7 +368,7 @@ async fn our_sudden_death_takes_the_commands_with_it() {
     victim.kill().await.unwrap();
     let begin = Instant::now();
     while family.iter().any(|id| is_alive(*id)) {
-        assert!(begin.elapsed() < PATIENCE, "{family:?} outlive us");
+        assert!(begin.elapsed() < TEST_TIMEOUT, "{family:?} outlive us");
         tokio::task::yield_now().await;
     }
 }

@@ -14,7 +14,7 @@ use charla_proto::{
 use serde_json::{Map, Value};
 
 use crate::args::Schema;
-use crate::invocation::{Prepared, changing, said};
+use crate::invocation::{Prepared, text_output, write_plan};
 use crate::truncate;
 
 /// What names of discovered tools begin with, so that none can take a built-in tool's place.
@@ -249,7 +249,7 @@ impl Tool for DiscoveredTool {
                 vec![Effect::Exec { command: line.clone(), cwd: cx.cwd.clone(), words, carrier: false }];
             let pretty = serde_json::to_string_pretty(&args).unwrap_or_default();
             let preview = Preview::Text { text: format!("{line}\n{pretty}") };
-            let plan = changing(&self.schema.declaration().name, format!("Run {line}"), effects, preview);
+            let plan = write_plan(&self.schema.declaration().name, format!("Run {line}"), effects, preview);
             let runner = self.runner.clone();
             let (command, name, cwd) = (self.call_command.clone(), self.name.clone(), cx.cwd.clone());
             Ok(Prepared::boxed(plan, move |cx| async move {
@@ -272,7 +272,7 @@ fn to_output(output: &CommandOutput) -> ToolOutput {
     };
     let (stdout, stderr) = (shown(&output.stdout), shown(&output.stderr));
     if output.exit == Some(0) && stderr.is_empty() {
-        return said(stdout.clone(), stdout);
+        return text_output(stdout.clone(), stdout);
     }
     let or_empty = |text: &str| if text.is_empty() { "(empty)".to_owned() } else { text.to_owned() };
     ToolOutput::failed(ToolError::new(

@@ -5,12 +5,12 @@ mod discovery;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use charla_proto::text::nearest;
 use charla_proto::tool::{Tool, Toolbox};
 use charla_proto::{FunctionDeclaration, Snapshots};
 
 use crate::files::{ListDirectory, ReadFile, ReadManyFiles, Replace, SaveMemory, Workbench, WriteFile};
 use crate::search::{Glob, GrepSearch};
-use crate::spelling;
 use crate::todos::WriteTodos;
 use crate::typed::{Typed, TypedTool};
 
@@ -104,7 +104,7 @@ impl Registry {
         Self { selection, ..Self::default() }
     }
 
-    /// Adds a tool. One of the same name gives way, which the caller should tell the user.
+    /// Adds a tool. One of the same name gives way, which the user should know.
     pub fn register(&mut self, source: Source, tool: Arc<dyn Tool>) -> Option<Replaced> {
         let name = tool.declaration().name.clone();
         let before = self.entries.len();
@@ -157,8 +157,8 @@ impl Toolbox for Registry {
     }
 
     fn declarations(&self) -> Vec<Arc<FunctionDeclaration>> {
-        let told = self.offered().filter(|entry| !self.withheld.iter().any(|name| name == entry.name()));
-        told.map(|entry| entry.tool.declaration().clone()).collect()
+        let declared = self.offered().filter(|entry| !self.withheld.iter().any(|name| name == entry.name()));
+        declared.map(|entry| entry.tool.declaration().clone()).collect()
     }
 
     fn nearest(&self, name: &str) -> Option<String> {
@@ -166,7 +166,7 @@ impl Toolbox for Registry {
         let meant = OTHER_NAMES.iter().find(|(other, _)| *other == lower).map(|(_, ours)| *ours);
         let meant = meant.filter(|ours| self.get(ours).is_some());
         let names = self.offered().map(RegisteredTool::name);
-        meant.or_else(|| spelling::nearest(name, names)).map(str::to_owned)
+        meant.or_else(|| nearest(name, names)).map(str::to_owned)
     }
 }
 

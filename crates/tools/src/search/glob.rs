@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use charla_proto::text::printable;
 use charla_proto::{Effect, ToolContext, ToolError, ToolErrorKind, ToolOutput};
 use globset::GlobSet;
 use schemars::JsonSchema;
@@ -11,8 +12,8 @@ use serde::Deserialize;
 
 use super::{Filter, LIMIT, patterns, place, shown, walk};
 use crate::files::expect_folder;
-use crate::invocation::{Prepared, StopSignal, read_within, reading, said};
-use crate::paths::{ResolvedPath, printable};
+use crate::invocation::{Prepared, StopSignal, read_plan, read_within, text_output};
+use crate::paths::ResolvedPath;
 use crate::typed::{PreparedCall, TypedTool};
 
 /// How many paths are shown.
@@ -53,7 +54,7 @@ their absolute paths, recently changed ones first.";
         let search = GlobQuery::new(&args, place)?;
         let effects = vec![Effect::Read { path: search.place.real.clone() }];
         let title = format!("Find {} in {}", shown(&args.pattern), search.place.title(cx));
-        let plan = reading(Self::NAME, title, effects);
+        let plan = read_plan(Self::NAME, title, effects);
         Ok(Prepared::boxed(plan, move |cx| read_within(LIMIT, cx.cancelled, move |stop| search.run(stop))))
     }
 }
@@ -84,7 +85,7 @@ impl GlobQuery {
     }
 
     fn run(&self, stop: &StopSignal) -> Result<ToolOutput, ToolError> {
-        self.place.again()?;
+        self.place.recheck()?;
         expect_folder(&self.place)?;
         let mut found = Vec::new();
         let mut looked_at = 0_u64;
@@ -135,7 +136,7 @@ impl GlobQuery {
         if stop.is_late() {
             text.push_str(&format!("\n[Stopped after {} seconds: there may be more.]", LIMIT.as_secs()));
         }
-        said(text, format!("FoundFile {} files matching {pattern}", found.len()))
+        text_output(text, format!("FoundFile {} files matching {pattern}", found.len()))
     }
 }
 

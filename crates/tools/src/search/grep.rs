@@ -15,11 +15,11 @@ use serde::Deserialize;
 
 use super::report::{FileMatches, Line, Report};
 use super::{Filter, LIMIT, LONGEST_PATTERN, name_patterns, place, shown, walk};
-use crate::invocation::{Prepared, StopSignal, read_within, reading};
+use crate::invocation::{Prepared, StopSignal, read_plan, read_within};
 use crate::paths::{FileKind, ResolvedPath, missing, open_regular, special};
 use crate::typed::{PreparedCall, TypedTool};
 
-/// How many matches are shown unless told otherwise.
+/// How many matches are shown by default.
 const MATCHES: usize = 100;
 /// How many may be asked for.
 const MOST_MATCHES: usize = 20_000;
@@ -80,7 +80,7 @@ and returns them with their line numbers. Binary and ignored files are left out.
         let search = GrepQuery::new(args, place)?;
         let effects = vec![Effect::Read { path: search.place.real.clone() }];
         let title = format!("Search {} for {}", search.place.title(cx), shown(&search.args.pattern));
-        let plan = reading(Self::NAME, title, effects);
+        let plan = read_plan(Self::NAME, title, effects);
         Ok(Prepared::boxed(plan, move |cx| read_within(LIMIT, cx.cancelled, move |stop| search.run(stop))))
     }
 }
@@ -104,7 +104,7 @@ impl GrepQuery {
     }
 
     fn run(&self, stop: &StopSignal) -> Result<ToolOutput, ToolError> {
-        self.place.again()?;
+        self.place.recheck()?;
         let (before, after) = self.context();
         let mut report = Report::default();
         match self.place.kind()? {

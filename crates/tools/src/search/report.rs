@@ -3,11 +3,12 @@
 use std::path::PathBuf;
 
 use charla_proto::ToolOutput;
+use charla_proto::text::printable;
 
 use super::LIMIT;
 use crate::files::MOST_LINE_CHARS;
-use crate::invocation::said;
-use crate::paths::{ResolvedPath, printable};
+use crate::invocation::text_output;
+use crate::paths::ResolvedPath;
 use crate::truncate;
 
 /// How much is shown altogether.
@@ -65,7 +66,7 @@ impl Report {
             text.push_str(&format!("\n[{note}]"));
         }
         let found = if names_only { format!("{count} files") } else { format!("{} matches", self.matches) };
-        said(text, format!("Found {found} for {pattern}"))
+        text_output(text, format!("Found {found} for {pattern}"))
     }
 
     /// Adds the files' names; gives back how many.

@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
+use charla_proto::text::join_path;
 use charla_proto::{Effect, Word};
 
 /// Adds what the disk knows about the paths in `effects`: a path that is reached through a link is listed under
@@ -20,9 +21,7 @@ pub fn look_at_disk(effects: &mut Vec<Effect>, roots: &[PathBuf]) {
             }
             Effect::Exec { words, cwd, command, .. } => {
                 let known = words.iter().skip(1).filter_map(Word::known);
-                let paths = known
-                    .filter(|word| !word.starts_with('-'))
-                    .map(|word| super::effects::join_path(cwd, word));
+                let paths = known.filter(|word| !word.starts_with('-')).map(|word| join_path(cwd, word));
                 let existing = paths.chain([cwd.clone()]).filter(|path| path.symlink_metadata().is_ok());
                 found.extend(
                     existing.filter_map(|path| real(&path, &real_roots)).map(|path| Effect::Read { path }),

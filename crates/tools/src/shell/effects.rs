@@ -1,7 +1,8 @@
 //! From the tree to the list of effects.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::PathBuf;
 
+use charla_proto::text::join_path;
 use charla_proto::{Effect, Word};
 
 use super::ShellContext;
@@ -331,19 +332,4 @@ impl Walk {
 /// A word of `[[ … ]]`; operators that look like nothing else stand for themselves.
 fn test_word(word: &RawWord, home: Option<&str>) -> Word {
     if word.atoms.is_empty() { Word::literal(&word.source) } else { value(word, home) }
-}
-
-/// `path` seen from `folder`, with `.` and `..` worked out on the text alone.
-pub(super) fn join_path(folder: &Path, path: &str) -> PathBuf {
-    let mut joined = PathBuf::new();
-    for component in folder.join(path).components() {
-        match component {
-            Component::ParentDir => {
-                joined.pop();
-            }
-            Component::CurDir => {}
-            other => joined.push(other),
-        }
-    }
-    joined
 }

@@ -1,4 +1,4 @@
-//! What a command line would do, told from its text alone.
+//! What a command line would do, read from its text alone.
 //!
 //! [`effects`] lists every command that could run, wherever it hides (pipelines, substitutions, heredocs,
 //! `xargs`, `sh -c`), with its words resolved as bash would resolve them, every redirect as a read or a write,
@@ -17,7 +17,6 @@ mod effects;
 mod expand;
 mod grammar;
 mod heredoc;
-mod quote;
 mod reader;
 mod scripts;
 mod simple;
@@ -32,7 +31,6 @@ use std::path::PathBuf;
 use charla_proto::{Effect, Lane, Plan, Preview};
 
 pub use disk::look_at_disk;
-pub use quote::quote;
 use syntax::{Item, Link, Node, Read, Script, Trouble};
 
 /// Longer texts are not read.

@@ -1,9 +1,9 @@
 //! Scripts inside words: `sh -c '…'`, `eval '…'`.
 
 use charla_proto::Word;
+use charla_proto::text::shell_quote;
 
 use super::effects::Walk;
-use super::quote::quote;
 
 /// Whose rules a nested script follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +39,6 @@ impl Walk {
 
 /// Words as a command line.
 pub(super) fn join(words: &[Word]) -> String {
-    let typed = |word: &Word| word.known().map_or_else(|| word.text.clone(), quote);
+    let typed = |word: &Word| word.known().map_or_else(|| word.text.clone(), shell_quote);
     words.iter().map(typed).collect::<Vec<_>>().join(" ")
 }

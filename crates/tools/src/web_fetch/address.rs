@@ -22,7 +22,7 @@ pub(super) enum Refusal {
     NotPublic(String),
 }
 
-/// Lets addresses of the public internet pass, and one port of this machine when told to.
+/// Lets addresses of the public internet pass, and in tests one port of this machine.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Gate {
     pub(super) loopback_port: Option<u16>,

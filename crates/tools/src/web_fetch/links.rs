@@ -2,8 +2,8 @@
 
 use reqwest::Url;
 
-/// The http and https addresses in a text, each once, in their order. What begins like one and cannot be
-/// read is told.
+/// The http and https addresses in a text, each once, in their order; and what begins like one and cannot be
+/// read.
 pub(super) fn find(text: &str) -> (Vec<Url>, Vec<String>) {
     let (mut urls, mut broken) = (Vec::<Url>::new(), Vec::new());
     for word in text.split(|character: char| character.is_whitespace() || "<>\"`|\\^{}".contains(character)) {

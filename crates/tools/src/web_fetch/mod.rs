@@ -23,7 +23,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::args::invalid;
-use crate::invocation::{Prepared, reading};
+use crate::invocation::{Prepared, read_plan};
 use crate::typed::{PreparedCall, TypedTool};
 use address::{Gate, PublicResolver};
 use rate::Rates;
@@ -69,8 +69,9 @@ impl WebFetch {
         Self::build(Box::new(builder), Gate::default())
     }
 
-    /// For tests: also lets through one port of this machine.
-    pub fn with_loopback_port(
+    /// Also lets through one port of this machine.
+    #[cfg(test)]
+    fn with_loopback_port(
         builder: impl Fn() -> Result<ClientBuilder, String> + Send + Sync + 'static,
         port: u16,
     ) -> Self {
@@ -130,7 +131,7 @@ fn plan(text: &str, urls: &[Url]) -> Plan {
     let title = format!("Fetch from {}", hosts.join(", "));
     let effects = hosts.into_iter().map(|host| Effect::Net { host: host.to_owned() }).collect();
     let preview = Preview::Text { text: format!("{text}\n\nFetches:\n{}", list.join("\n")) };
-    Plan { preview, ..reading(WebFetch::NAME, title, effects) }
+    Plan { preview, ..read_plan(WebFetch::NAME, title, effects) }
 }
 
 impl TypedTool for WebFetch {

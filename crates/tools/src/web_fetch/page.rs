@@ -17,7 +17,7 @@ const BYTES: usize = 10 * 1024 * 1024;
 const REDIRECTS: usize = 5;
 const WANTED: &str = "text/markdown, text/plain;q=0.9, text/html;q=0.8, application/json;q=0.8, */*;q=0.1";
 
-/// Fetches one page; what goes wrong is told in words.
+/// Fetches one page; `Err` says in words what went wrong.
 pub(super) async fn fetch(client: &Client, gate: Gate, rates: &Rates, url: Url) -> Result<String, String> {
     let body = timeout(TIME, request(client, gate, rates, url)).await;
     let (url, kind, bytes) = body.map_err(|_| format!("no answer within {} s", TIME.as_secs()))??;

@@ -6,6 +6,7 @@ use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use charla_proto::text::shell_quote;
 use charla_proto::{Effect, Word};
 use charla_tools::shell::{self, ShellContext};
 use proptest::prelude::*;
@@ -364,7 +365,7 @@ fn scripts() -> impl Strategy<Value = String> {
             9 => format!("{{\n{left}\n}} | {{\n{right}\n}}"),
             10 => format!("{{\n{left}\n}} && {{\n{right}\n}}"),
             11 => format!("{{\n{left}\n}} &\nwait"),
-            12 => format!("eval {}", shell::quote(&left)),
+            12 => format!("eval {}", shell_quote(&left)),
             13 => format!("w <(\n{left}\n)"),
             14 => format!("if false; then\n{left}\nelse\n{right}\nfi"),
             _ => format!("w \"a $(\n{left}\n) ${{x:-b}}\" 'c'"),

@@ -1,6 +1,7 @@
 //! Whatever the text: no panic, and nothing runs unasked that is not understood.
 
 use charla_core::policy::Decision;
+use charla_proto::text::shell_quote;
 use charla_proto::{ApprovalMode, Effect};
 use charla_tools::shell;
 use proptest::prelude::*;
@@ -59,8 +60,8 @@ proptest! {
             1 => format!("{line}\nmake"),
             2 => format!("(\n{line}\nmake\n)"),
             3 => format!("if ls; then\n{line}\nmake\nfi"),
-            4 => format!("bash -c {}", shell::quote(&format!("{line}\nmake"))),
-            5 => format!("eval {}", shell::quote(&format!("make\n{line}"))),
+            4 => format!("bash -c {}", shell_quote(&format!("{line}\nmake"))),
+            5 => format!("eval {}", shell_quote(&format!("make\n{line}"))),
             6 => format!("echo \"$(\n{line}\nmake\n)\""),
             _ => format!("for f in a; do\n{line}\nmake\ndone"),
         };

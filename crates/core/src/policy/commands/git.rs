@@ -1,11 +1,11 @@
 //! The commands of git that only read.
 
 use charla_proto::Word;
+use charla_proto::text::join_path;
 
 use super::options::{Sorted, sort};
 use super::table::Options;
 use super::{Call, Checked};
-use crate::policy::paths::resolve;
 
 const SHOWING: &[&str] = &[
     "--oneline",
@@ -350,7 +350,7 @@ fn operands(subcommand: &Subcommand, sorted: &Sorted<'_>) -> Checked {
 fn paths(call: Call<'_>, sorted: &Sorted<'_>) -> Checked {
     for word in &sorted.operands {
         let looks_outside = word.text.starts_with(['/', '~']) || word.text.contains("../");
-        if looks_outside && !call.scope.readable(&resolve(call.cwd, &word.text)) {
+        if looks_outside && !call.scope.readable(&join_path(call.cwd, &word.text)) {
             return Err(format!("{} lies outside the workspace", word.text));
         }
     }

@@ -12,10 +12,11 @@ mod table;
 
 use std::path::Path;
 
+use charla_proto::text::join_path;
 use charla_proto::{Word, WordKind};
 
 use super::Scope;
-use super::paths::{protected, resolve};
+use super::paths::protected;
 pub(super) use table::Operands;
 
 /// What harm a command can do.
@@ -169,7 +170,7 @@ fn edits(call: Call<'_>) -> Checked {
                 }
             }
             WordKind::Literal => {
-                let path = resolve(call.cwd, &word.text);
+                let path = join_path(call.cwd, &word.text);
                 if !call.scope.contains(&path) || call.scope.roots.contains(&path) {
                     return Err(format!("{} lies outside the workspace", word.text));
                 }

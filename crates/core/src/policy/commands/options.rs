@@ -1,10 +1,10 @@
 //! Options and operands against a row of the table.
 
+use charla_proto::text::join_path;
 use charla_proto::{Word, WordKind};
 
 use super::table::{Operands, Options, Spec};
 use super::{Call, Checked};
-use crate::policy::paths::resolve;
 
 /// Everything a call says, sorted by what it is.
 #[derive(Debug, Default)]
@@ -123,7 +123,7 @@ pub(super) fn readable(call: Call<'_>, word: &Word) -> Checked {
         }
         WordKind::Unknown => return Err(format!("what it reads ({}) is only known to the shell", word.text)),
     };
-    if call.scope.readable(&resolve(call.cwd, fixed)) {
+    if call.scope.readable(&join_path(call.cwd, fixed)) {
         Ok(())
     } else {
         Err(format!("{} lies outside the workspace", word.text))

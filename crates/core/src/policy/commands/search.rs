@@ -1,11 +1,12 @@
 //! Commands that search.
 
+use charla_proto::text::join_path;
 use charla_proto::{Word, WordKind};
 
 use super::options::{readable, sort};
 use super::table::Options;
 use super::{Call, Checked};
-use crate::policy::paths::{resolve, secret_pattern};
+use crate::policy::paths::secret_pattern;
 
 const GREP: Options = Options::Only {
     letters: "EFGPivwxyclLnqshHoRrzabZTUI",
@@ -52,7 +53,7 @@ pub(super) fn grep(call: Call<'_>) -> Checked {
     let files = sorted.operands.get(patterns..).unwrap_or_default();
     let included =
         sorted.has("--include") && sorted.values.iter().all(|value| secret_pattern(value).is_none());
-    let everywhere = |word: &&&Word| call.scope.roots.contains(&resolve(call.cwd, &word.text));
+    let everywhere = |word: &&&Word| call.scope.roots.contains(&join_path(call.cwd, &word.text));
     if recursive && !included && (files.is_empty() || files.iter().any(|word| everywhere(&word))) {
         return Err("it would read every file, secrets included; name a folder or --include".into());
     }

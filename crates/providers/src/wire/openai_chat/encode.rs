@@ -4,7 +4,7 @@ use charla_proto::{FunctionCallingMode, FunctionDeclaration, Role};
 use serde::Serialize;
 use serde_json::{Map, json};
 
-use super::message::{Place, write_content, write_system};
+use super::message::{Provenance, write_content, write_system};
 use super::options::options;
 use super::*;
 use crate::endpoint::ReasoningReplay;
@@ -70,12 +70,12 @@ fn messages(request: &GenerateRequest, target: &Target, fragments: &mut Fragment
         // Results belong to whoever made the calls before them.
         own = target.made(content) || (own && content.function_responses().next().is_some());
         let said = own && content.role == Role::Model;
-        let place = Place { own, replay: said && replays(target, content, n >= loop_start) };
+        let provenance = Provenance { own, replay: said && replays(target, content, n >= loop_start) };
         let instructions = system.filter(|_| carrier == Some(n));
         list.add(|body| match instructions {
-            Some(system) => write_content(content, Some(system), target, place, body),
-            None => fragments.append(content, place.variant(), body, |content, body| {
-                write_content(content, None, target, place, body);
+            Some(system) => write_content(content, Some(system), target, provenance, body),
+            None => fragments.append(content, provenance.variant(), body, |content, body| {
+                write_content(content, None, target, provenance, body);
             }),
         });
     }

@@ -16,14 +16,14 @@ const LONGEST_ID: usize = 40;
 
 /// What a content's messages depend on besides the content.
 #[derive(Clone, Copy)]
-pub struct Place {
+pub struct Provenance {
     /// The target made it, so its data for the origin goes back; of results, the target made their calls.
     pub own: bool,
     /// Its thoughts go back; never set where the target did not make it.
     pub replay: bool,
 }
 
-impl Place {
+impl Provenance {
     /// Tells apart the fragments that one content can have.
     pub fn variant(self) -> u8 {
         u8::from(self.own) | u8::from(self.replay) << 1
@@ -78,20 +78,20 @@ pub fn write_content(
     content: &Content,
     system: Option<&Content>,
     target: &Target,
-    place: Place,
+    provenance: Provenance,
     body: &mut Vec<u8>,
 ) {
     match content.role {
-        Role::Model => write_assistant(content, target, place, body),
-        Role::User => write_user(content, system, target, place, body),
+        Role::Model => write_assistant(content, target, provenance, body),
+        Role::User => write_user(content, system, target, provenance, body),
     }
 }
 
-fn write_assistant(content: &Content, target: &Target, place: Place, body: &mut Vec<u8>) {
+fn write_assistant(content: &Content, target: &Target, provenance: Provenance, body: &mut Vec<u8>) {
     let mut message = Message { role: "assistant", ..Message::default() };
     let mut text = String::new();
     let mut thoughts = String::new();
-    let mut ids = Ids::new(target, place);
+    let mut ids = Ids::new(target, provenance);
     for part in &content.parts {
         match &part.kind {
             PartKind::Text(words) if part.thought => thoughts.push_str(words),
@@ -101,9 +101,9 @@ fn write_assistant(content: &Content, target: &Target, place: Place, body: &mut 
             }
             PartKind::FunctionCall(call) => {
                 let id = ids.of(call.id.as_deref(), &call.name);
-                message.tool_calls.push(tool_call(call, part, &id, place.own));
+                message.tool_calls.push(tool_call(call, part, &id, provenance.own));
             }
-            PartKind::Opaque(fields) if place.own => {
+            PartKind::Opaque(fields) if provenance.own => {
                 let details = fields.get("reasoning_details").and_then(Value::as_array);
                 message.reasoning_details.extend(details.into_iter().flatten());
                 message.extra_content = fields.get("extra_content").or(message.extra_content);
@@ -113,7 +113,7 @@ fn write_assistant(content: &Content, target: &Target, place: Place, body: &mut 
             PartKind::FunctionResponse(_) | PartKind::Opaque(_) | PartKind::Other => {}
         }
     }
-    if !place.replay {
+    if !provenance.replay {
         thoughts.clear();
     }
     if thoughts.trim().is_empty() && wants_thoughts(target) && !message.tool_calls.is_empty() {
@@ -137,7 +137,7 @@ fn wants_thoughts(target: &Target) -> bool {
     target.endpoint.quirks.reasoning_replay == ReasoningReplay::ToolCalls
 }
 
-/// Words in place of thoughts that nobody has. The ids make them differ from turn to turn: a model that reads
+/// Words in provenance of thoughts that nobody has. The ids make them differ from turn to turn: a model that reads
 /// the same words everywhere begins to write them itself.
 fn stand_in(content: &Content) -> String {
     let calls = content.function_calls().map(|call| match &call.id {
@@ -167,7 +167,7 @@ fn write_user(
     content: &Content,
     system: Option<&Content>,
     target: &Target,
-    place: Place,
+    provenance: Provenance,
     body: &mut Vec<u8>,
 ) {
     let mut list = Separated::new(body);
@@ -175,7 +175,7 @@ fn write_user(
     if let Some(system) = system {
         pieces.push(Piece::Text { text: instructions(system) });
     }
-    let mut ids = Ids::new(target, place);
+    let mut ids = Ids::new(target, provenance);
     let several = content.function_responses().nth(1).is_some();
     for response in content.function_responses() {
         let text = result_text(response);
@@ -244,8 +244,8 @@ struct Ids<'a> {
 }
 
 impl<'a> Ids<'a> {
-    fn new(target: &Target, place: Place) -> Self {
-        Self { style: target.endpoint.quirks.tool_ids, own: place.own, unnamed: Vec::new() }
+    fn new(target: &Target, provenance: Provenance) -> Self {
+        Self { style: target.endpoint.quirks.tool_ids, own: provenance.own, unnamed: Vec::new() }
     }
 
     fn of(&mut self, id: Option<&str>, name: &'a str) -> String {

@@ -1,5 +1,6 @@
 //! Writes out references and drops keywords that are not what JSON Schema says they are.
 
+use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value, json};
 
 use super::{MAX_DEPTH, MAX_SIZE, union};
@@ -187,7 +188,7 @@ fn whole_number(value: &Value) -> Option<u64> {
 fn find<'a>(root: &'a Value, reference: &str) -> Option<&'a Value> {
     let (document, fragment) = reference.split_once('#').unwrap_or((reference, ""));
     let document = if document.is_empty() { root } else { identified(root, "$id", document, 0)? };
-    let fragment = percent_decoded(fragment)?;
+    let fragment = percent_decode_str(fragment).decode_utf8().ok()?;
     if fragment.is_empty() || fragment.starts_with('/') {
         return document.pointer(&fragment);
     }
@@ -206,19 +207,4 @@ fn identified<'a>(value: &'a Value, key: &str, name: &str, depth: usize) -> Opti
         Value::Array(list) => list.iter().find_map(|value| identified(value, key, name, depth + 1)),
         _ => None,
     }
-}
-
-fn percent_decoded(text: &str) -> Option<String> {
-    let mut bytes = text.bytes();
-    let mut out = Vec::with_capacity(text.len());
-    while let Some(byte) = bytes.next() {
-        if byte != b'%' {
-            out.push(byte);
-            continue;
-        }
-        let digit = |byte: Option<u8>| char::from(byte?).to_digit(16);
-        let (high, low) = (digit(bytes.next())?, digit(bytes.next())?);
-        out.push((high * 16 + low) as u8);
-    }
-    String::from_utf8(out).ok()
 }

@@ -1,0 +1,72 @@
+//! `charla approvals`: what waits for a yes, and the yes.
+
+use charla::{Charla, Failure};
+use charla_proto::{ConfirmationDetail, Outcome};
+
+use crate::args::AnswerWord;
+use crate::printer::Printer;
+use crate::runtime::runtime;
+
+/// Prints every question that waits for an answer.
+pub fn list(charla: &Charla, printer: &mut Printer) -> Result<(), Failure> {
+    let waiting = charla.sessions()?.approvals()?;
+    for approval in &waiting {
+        let asked = &approval.asked;
+        let line = format!("{}  {}  {}\n", asked.approval, asked.confirmation.tool, asked.confirmation.title);
+        printer.words(&line)?;
+    }
+    if waiting.is_empty() {
+        printer.note("nothing waits for approval");
+    }
+    Ok(())
+}
+
+/// Answers a question.
+pub fn answer(
+    id: &str,
+    word: AnswerWord,
+    words: &[String],
+    charla: &Charla,
+    printer: &mut Printer,
+) -> Result<(), Failure> {
+    let outcome = outcome(word, words)?;
+    let answered = runtime()?.block_on(charla.answer(id, outcome, "command line", printer))?;
+    let confirmation = &answered.asked.confirmation;
+    let detail = match &confirmation.detail {
+        ConfirmationDetail::Exec { command, .. } => command.clone(),
+        ConfirmationDetail::Edit { path, .. } => path.display().to_string(),
+        _ => confirmation.title.clone(),
+    };
+    let then = match answered.runs {
+        true => "its session goes on",
+        false => "it takes effect when the session goes on: charla --resume",
+    };
+    let resume = if answered.runs { String::new() } else { format!(" {}", answered.session) };
+    printer.note(&format!("answered: {} ({detail}); {then}{resume}", confirmation.tool));
+    Ok(())
+}
+
+fn outcome(word: AnswerWord, words: &[String]) -> Result<Outcome, Failure> {
+    let said = words.join(" ");
+    let takes_words = matches!(word, AnswerWord::No | AnswerWord::Edit | AnswerWord::Say);
+    if !words.is_empty() && !takes_words {
+        return Err(Failure::input(format!("`{said}` does not belong to this answer"))
+            .with_hint("only `no`, `edit` and `say` take words"));
+    }
+    Ok(match word {
+        AnswerWord::Yes => Outcome::ProceedOnce,
+        AnswerWord::No => Outcome::Cancel { reason: (!said.is_empty()).then_some(said) },
+        AnswerWord::Always => Outcome::ProceedAlways,
+        AnswerWord::Save => Outcome::ProceedAlwaysAndSave,
+        AnswerWord::Tool => Outcome::ProceedAlwaysTool,
+        AnswerWord::Server => Outcome::ProceedAlwaysServer,
+        AnswerWord::Edit => match serde_json::from_str(&said) {
+            Ok(serde_json::Value::Object(args)) => Outcome::Modify { args },
+            _ => {
+                return Err(Failure::input("the new arguments are not a JSON object")
+                    .with_hint("charla approvals answer ID edit '{\"command\": \"ls\"}'"));
+            }
+        },
+        AnswerWord::Say => Outcome::Answers { answers: words.to_vec() },
+    })
+}

@@ -1,0 +1,175 @@
+//! The store's port: where sessions are kept, who may write them, and how a session's owner is reached.
+//!
+//! A session has one owner at a time. Owning it gives a token, a number that grows with each owner; an owner that was
+//! replaced is told so by its next [`Journal::append`], which then writes nothing.
+
+mod inbox;
+mod snapshot;
+
+use std::path::PathBuf;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use futures_util::Stream;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::{BoxFuture, Conversation, Record, SessionStarted};
+
+pub use inbox::{Inbox, MAX_POST, Mailbox, PostError, Posted};
+pub use snapshot::{SnapshotError, Snapshots};
+
+/// Records as they are read, in order. At most one `Err`, as the last item. Dropping it ends the reading.
+pub type RecordStream = Pin<Box<dyn Stream<Item = Result<Record, JournalError>> + Send>>;
+
+/// Keeps sessions. Nothing here blocks the caller's thread on a disk or a network.
+pub trait SessionStore: Send + Sync {
+    /// Makes a session of these records and owns it. The first one starts the session and names it.
+    fn create<'a>(&'a self, records: &'a [Record]) -> BoxFuture<'a, Result<Owned, JournalError>>;
+
+    /// Every session, the one written to last first.
+    fn list(&self) -> BoxFuture<'_, Result<SessionList, JournalError>>;
+
+    /// Owns a session to go on with it; [`JournalError::Locked`] while somebody else does.
+    fn own<'a>(&'a self, session: &'a str) -> BoxFuture<'a, Result<Owned, JournalError>>;
+
+    /// Owns a session whose owner is stuck. Everything that owner was told is kept is there; it keeps nothing more.
+    fn take_over<'a>(&'a self, session: &'a str) -> BoxFuture<'a, Result<Owned, JournalError>>;
+
+    /// What a session's records add up to, as far as it is needed to go on; somebody may be writing it.
+    fn fold<'a>(&'a self, session: &'a str) -> BoxFuture<'a, Result<Conversation, JournalError>>;
+
+    /// Every record after number `after`, as far as they are written now.
+    fn read_after(&self, session: &str, after: u64) -> RecordStream;
+
+    /// Removes a session and its large outputs for good; [`JournalError::Locked`] while somebody owns it.
+    fn delete<'a>(&'a self, session: &'a str) -> BoxFuture<'a, Result<(), JournalError>>;
+
+    /// Hands a command (JSON, at most [`MAX_POST`] bytes) to the session's owner and gives back its reply.
+    fn post<'a>(&'a self, session: &'a str, command: &'a [u8]) -> BoxFuture<'a, Result<Vec<u8>, PostError>>;
+
+    /// Where the contents of changed files are kept.
+    fn snapshots(&self) -> Arc<dyn Snapshots>;
+
+    /// The folder for large outputs of a session's tools. It need not exist.
+    fn outputs(&self, session: &str) -> PathBuf;
+}
+
+/// A session that is ours to write.
+pub struct Owned {
+    /// What is written goes here.
+    pub journal: Box<dyn Journal>,
+    /// What was said so far, as far as it is needed to go on.
+    pub conversation: Conversation,
+    /// What could not be read.
+    pub skipped: Vec<Skipped>,
+    /// Larger than that of every earlier owner.
+    pub token: u64,
+    /// Where others' commands arrive.
+    pub mailbox: Box<dyn Mailbox>,
+}
+
+impl Owned {
+    /// Begins to take commands that others [post](SessionStore::post), until the inbox is dropped.
+    pub fn listen(&self) -> BoxFuture<'_, Result<Inbox, PostError>> {
+        self.mailbox.listen()
+    }
+}
+
+/// Takes records of one session. When `append` returns, they survive a crash.
+pub trait Journal: Send {
+    /// Appends all of `records`, or none. After [`JournalError::NotOwner`] nothing more is taken, and whoever
+    /// appends must stop acting for the session.
+    fn append<'a>(&'a mut self, records: &'a [Record]) -> BoxFuture<'a, Result<(), JournalError>>;
+
+    /// Reads what was appended. A session whose journal has a reader lets go of what a summary stands for
+    /// and of records everybody has seen; without one it must hold everything.
+    fn reader(&self) -> Option<Arc<dyn JournalReader>> {
+        None
+    }
+}
+
+/// Reads a session's journal while it is written.
+pub trait JournalReader: Send + Sync {
+    /// Hands over every record after number `after`, oldest first. Blocks while it reads.
+    fn read(&self, after: u64, each: &mut dyn FnMut(Record)) -> Result<(), JournalError>;
+
+    /// Where the journal is, in words a person or a model can use.
+    fn place(&self) -> String;
+}
+
+/// Why a session could not be had, read or written.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum JournalError {
+    /// Somebody else owns the session.
+    #[error("the session is in use by another process: {0}")]
+    Locked(String),
+    /// The session is no longer ours: it was taken over, moved or removed.
+    #[error("the session is no longer ours, owner {token} was replaced: {place}")]
+    NotOwner {
+        /// Where it is kept.
+        place: String,
+        /// The token that no longer counts.
+        token: u64,
+    },
+    /// There is no such session.
+    #[error("there is no session {0}")]
+    Missing(String),
+    /// There is a session of this name already.
+    #[error("there is a session {0} already")]
+    Exists(String),
+    /// The first record does not start a session, or names none that can be kept.
+    #[error("the session {0} has no beginning")]
+    NoBeginning(String),
+    /// The medium failed.
+    #[error("the journal cannot be used: {0}")]
+    Io(String),
+}
+
+/// Something in a journal that is no record, told so that nothing is lost silently.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Skipped {
+    /// The line, from 1.
+    pub line: usize,
+    /// Why.
+    pub reason: String,
+}
+
+/// All sessions, and what looks like one but is not.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SessionList {
+    /// The sessions, the one written to last first.
+    pub sessions: Vec<SessionSummary>,
+    /// Ids of what cannot be read as a session, with the reason.
+    pub unreadable: Vec<(String, String)>,
+}
+
+/// One session, briefly.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SessionSummary {
+    /// Its id.
+    pub session: String,
+    /// When it was written to last; in JSON in milliseconds since 1970.
+    #[serde(serialize_with = "to_millis", deserialize_with = "from_millis")]
+    pub modified: SystemTime,
+    /// Its size in bytes.
+    pub size: u64,
+    /// Its first record, with the session it was forked from.
+    pub started: SessionStarted,
+    /// `provider/model` that answered last, or was chosen since.
+    pub model: String,
+    /// The beginning of its first prompt.
+    pub title: String,
+    /// Something was asked in it.
+    pub has_turns: bool,
+}
+
+fn to_millis<S: Serializer>(time: &SystemTime, serializer: S) -> Result<S::Ok, S::Error> {
+    let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    serializer.serialize_u64(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
+}
+
+fn from_millis<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SystemTime, D::Error> {
+    let since = Duration::from_millis(u64::deserialize(deserializer)?);
+    SystemTime::UNIX_EPOCH.checked_add(since).ok_or_else(|| serde::de::Error::custom("too late a time"))
+}

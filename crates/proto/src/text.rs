@@ -1,0 +1,164 @@
+//! Pure helpers on text that several crates need: "did you mean", shell words, paths.
+
+use std::path::{Component, Path, PathBuf};
+
+/// Longer names are not compared: nobody mistypes them, and comparing costs.
+const LONGEST_NAME: usize = 100;
+
+/// The name nearest to `typed`, if one is near enough to be what was meant.
+///
+/// Up to a third of the letters may be wrong, a swap of neighbours counting once; case and all but letters and
+/// digits do not count. A name that begins with what was typed, or the other way round, goes first.
+pub fn nearest<'a>(typed: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let typed = folded(typed)?;
+    let letters = typed.chars().count();
+    let allowed = (letters / 3).clamp(1, 4);
+    let near = names.into_iter().filter_map(|name| {
+        let known = folded(name)?;
+        let begins = letters >= 3 && known.starts_with(&typed)
+            || known.chars().count() >= 3 && typed.starts_with(&known);
+        // `shell` for `run_shell_command`: too far letter by letter, yet plainly meant.
+        let contains = letters >= 4 && known.contains(&typed);
+        let distance = strsim::osa_distance(&typed, &known);
+        (begins || contains || distance <= allowed).then_some(((!begins, distance), name))
+    });
+    near.min_by_key(|(rank, _)| *rank).map(|(_, name)| name)
+}
+
+/// Letters and digits in lower case: `readFile`, `read-file` and `read_file` are one name.
+fn folded(name: &str) -> Option<String> {
+    let letters = name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase);
+    let folded: String = letters.take(LONGEST_NAME + 1).collect();
+    (1..=LONGEST_NAME).contains(&folded.chars().count()).then_some(folded)
+}
+
+/// `word` as a shell reads it as one word: bare where that is safe, else in single quotes.
+pub fn shell_quote(word: &str) -> String {
+    let bare = |c: char| c.is_ascii_alphanumeric() || "-_./=:@%+,".contains(c);
+    if !word.is_empty() && word.chars().all(bare) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+/// The words of `text`, split at blanks, quotes and backslashes resolved; absent when a quote is not closed.
+/// Nothing is expanded, and `#` begins no comment.
+pub fn shell_split(text: &str) -> Option<Vec<String>> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut rest = text.chars();
+    while let Some(c) = rest.next() {
+        match c {
+            c if c.is_whitespace() => words.extend(word.take()),
+            '\'' => push_until(word.get_or_insert_default(), '\'', &mut rest)?,
+            '"' => push_until(word.get_or_insert_default(), '"', &mut rest)?,
+            '\\' => word.get_or_insert_default().push(rest.next()?),
+            c => word.get_or_insert_default().push(c),
+        }
+    }
+    words.extend(word);
+    Some(words)
+}
+
+/// Takes what is in quotes up to the closing one.
+fn push_until(word: &mut String, quote: char, rest: &mut std::str::Chars) -> Option<()> {
+    loop {
+        match rest.next()? {
+            end if end == quote => return Some(()),
+            '\\' if quote == '"' => match rest.next()? {
+                escaped @ ('"' | '\\' | '$' | '`') => word.push(escaped),
+                other => word.extend(['\\', other]),
+            },
+            other => word.push(other),
+        }
+    }
+}
+
+/// `path` seen from `folder`, with `.` and `..` worked out on the text alone: no link is followed.
+pub fn join_path(folder: &Path, path: impl AsRef<Path>) -> PathBuf {
+    let mut joined = PathBuf::new();
+    for component in folder.join(path).components() {
+        match component {
+            Component::ParentDir => {
+                joined.pop();
+            }
+            Component::CurDir => {}
+            other => joined.push(other),
+        }
+    }
+    joined
+}
+
+/// A path on one line: a name with a line break or an escape sequence must not forge what a person reads.
+pub fn printable(path: &Path) -> String {
+    path.to_string_lossy().chars().map(|c| if c.is_control() { '\u{FFFD}' } else { c }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_mistyped_name_finds_the_one_that_was_meant() {
+        let tools = ["read_file", "write_file", "run_shell_command", "glob", "grep_search"];
+        let keys = ["name", "fallback", "temperature", "maxOutputTokens", "baseUrl"];
+        for (typed, meant) in [
+            ("readFile", "read_file"),
+            ("raed_file", "read_file"),
+            ("shell", "run_shell_command"),
+            ("grep", "grep_search"),
+            ("golb", "glob"),
+            ("nmae", "name"),
+            ("temprature", "temperature"),
+            ("base_url", "baseUrl"),
+            ("fallbacks", "fallback"),
+            ("max", "maxOutputTokens"),
+        ] {
+            assert_eq!(nearest(typed, tools.into_iter().chain(keys)), Some(meant), "{typed}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_suggested_for_a_word_that_resembles_nothing() {
+        let names = ["name", "fallback", "read_file", "glob", "", "x"];
+        for typed in ["colour", "deploy", "", "_", "xylophone", &"x".repeat(1 << 20)] {
+            assert_eq!(nearest(typed, names), None, "{}", typed.len());
+        }
+    }
+
+    #[test]
+    fn words_are_split_as_a_shell_splits_them() {
+        let words = |text| shell_split(text).unwrap();
+        assert_eq!(words(r#"git  log "a b" 'c "d"' e\ f"#), ["git", "log", "a b", "c \"d\"", "e f"]);
+        assert_eq!(words(r#""a\"b" "\$x" "C:\dir" '' x''y"#), ["a\"b", "$x", r"C:\dir", "", "xy"]);
+        assert_eq!(words("echo #1"), ["echo", "#1"]);
+        assert_eq!(words(" \n"), [""; 0]);
+        for open in ["git 'log", "git \"log", "git log\\", "\"a\\"] {
+            assert_eq!(shell_split(open), None, "{open}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn quoted_words_come_back(words: Vec<String>) {
+            let text = words.iter().map(|word| shell_quote(word)).collect::<Vec<_>>().join(" ");
+            prop_assert_eq!(shell_split(&text), Some(words));
+        }
+    }
+
+    #[test]
+    fn a_path_is_worked_out_on_its_text() {
+        let joined = |path| join_path(Path::new("/a/b"), path);
+        assert_eq!(joined("./c/../d"), Path::new("/a/b/d"));
+        assert_eq!(joined("../../../x"), Path::new("/x"));
+        assert_eq!(joined("/etc/./passwd"), Path::new("/etc/passwd"));
+        assert_eq!(joined(""), Path::new("/a/b"));
+    }
+
+    #[test]
+    fn a_name_cannot_forge_a_line() {
+        assert_eq!(printable(Path::new("a\n\u{1b}[2Kb")), "a\u{FFFD}\u{FFFD}[2Kb");
+    }
+}

@@ -1,0 +1,133 @@
+//! The files as the store's port. What waits for the disk does so on threads of its own; what only reaches the
+//! kernel's memory is done in place.
+
+use std::fs::{self, OpenOptions};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use charla_proto::{
+    BoxFuture, Conversation, Fact, Journal, JournalError, Owned, PostError, Record, RecordStream,
+    SessionList, SessionStore, Snapshots,
+};
+use tokio::task::spawn_blocking;
+
+use crate::mail::{self, FileMailbox};
+use crate::reader::{self, Tail};
+use crate::{Blobs, Resumed, Store, existing, owner};
+
+impl SessionStore for Store {
+    fn create<'a>(&'a self, records: &'a [Record]) -> BoxFuture<'a, Result<Owned, JournalError>> {
+        Box::pin(async move {
+            let session = match records.first().map(|record| &record.fact) {
+                Some(Fact::SessionStarted(started)) => &started.session,
+                _ => return Err(JournalError::NoBeginning(String::new())),
+            };
+            let mut journal = Store::create(self, session)?;
+            if let Err(error) = journal.append(records).await {
+                // What has no beginning must not be listed. It was never there for anybody.
+                let _ = fs::remove_file(journal.path());
+                return Err(error);
+            }
+            let mut conversation = Conversation::of(records);
+            conversation.forget_replaced();
+            Ok(self.owned_by_us(session, Resumed { journal, conversation, skipped: Vec::new() }))
+        })
+    }
+
+    fn list(&self) -> BoxFuture<'_, Result<SessionList, JournalError>> {
+        self.on_a_thread(Store::list)
+    }
+
+    fn own<'a>(&'a self, session: &'a str) -> BoxFuture<'a, Result<Owned, JournalError>> {
+        self.begin(session, Store::resume)
+    }
+
+    fn take_over<'a>(&'a self, session: &'a str) -> BoxFuture<'a, Result<Owned, JournalError>> {
+        self.begin(session, Store::take_over)
+    }
+
+    fn fold<'a>(&'a self, session: &'a str) -> BoxFuture<'a, Result<Conversation, JournalError>> {
+        let session = session.to_owned();
+        self.on_a_thread(move |store| store.fold(&session))
+    }
+
+    fn read_after(&self, session: &str, after: u64) -> RecordStream {
+        let (store, session) = (self.clone(), session.to_owned());
+        reader::stream(move || {
+            let path = store.path(&session)?;
+            let file = existing(OpenOptions::new().read(true), &session, &path)?;
+            Tail::new(file, path, after)
+        })
+    }
+
+    fn delete<'a>(&'a self, session: &'a str) -> BoxFuture<'a, Result<(), JournalError>> {
+        let session = session.to_owned();
+        self.on_a_thread(move |store| store.delete(&session))
+    }
+
+    fn post<'a>(&'a self, session: &'a str, command: &'a [u8]) -> BoxFuture<'a, Result<Vec<u8>, PostError>> {
+        Box::pin(async move {
+            match mail::post(&self.folder, session, command).await {
+                Err(PostError::Unreachable(_)) if !self.has_owner(session).await => Err(PostError::NotOwned),
+                replied => replied,
+            }
+        })
+    }
+
+    fn snapshots(&self) -> Arc<dyn Snapshots> {
+        Arc::new(Blobs::new(self.folder.join("blobs")))
+    }
+
+    fn outputs(&self, session: &str) -> PathBuf {
+        self.outputs_of(session)
+    }
+}
+
+impl Store {
+    /// Does what blocks where it may.
+    fn on_a_thread<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Store) -> Result<T, JournalError> + Send + 'static,
+    ) -> BoxFuture<'_, Result<T, JournalError>> {
+        let store = self.clone();
+        Box::pin(async move {
+            let work = spawn_blocking(move || work(&store));
+            work.await.unwrap_or_else(|error| Err(JournalError::Io(error.to_string())))
+        })
+    }
+
+    fn begin<'a>(
+        &'a self,
+        session: &'a str,
+        open: fn(&Store, &str) -> Result<Resumed, JournalError>,
+    ) -> BoxFuture<'a, Result<Owned, JournalError>> {
+        let id = session.to_owned();
+        Box::pin(async move {
+            let resumed = self.on_a_thread(move |store| open(store, &id)).await?;
+            match resumed.conversation.started {
+                Some(_) => Ok(self.owned_by_us(session, resumed)),
+                None => Err(JournalError::NoBeginning(session.to_owned())),
+            }
+        })
+    }
+
+    fn owned_by_us(&self, session: &str, resumed: Resumed) -> Owned {
+        Owned {
+            token: resumed.journal.token(),
+            journal: Box::new(resumed.journal),
+            conversation: resumed.conversation,
+            skipped: resumed.skipped,
+            mailbox: Box::new(FileMailbox::new(&self.folder, session)),
+        }
+    }
+
+    /// True while somebody has the session open, as the kernel's lock tells.
+    async fn has_owner(&self, session: &str) -> bool {
+        let session = session.to_owned();
+        let free = self.on_a_thread(move |store| {
+            let path = store.path(&session)?;
+            owner::lock(&existing(OpenOptions::new().read(true), &session, &path)?, &path)
+        });
+        matches!(free.await, Err(JournalError::Locked(_)))
+    }
+}

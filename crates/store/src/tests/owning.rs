@@ -1,0 +1,145 @@
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use charla_proto::{CallStarted, SessionStore};
+
+use super::*;
+
+fn call(seq: u64) -> Record {
+    Record::new(seq, 9, Fact::CallStarted(CallStarted { turn: 1, call: "c".to_owned(), rule: None }))
+}
+
+fn is_lost(result: &Result<(), JournalError>, token: u64) -> bool {
+    matches!(result, Err(JournalError::NotOwner { token: lost, .. }) if *lost == token)
+}
+
+fn numbers(store: &Store, session: &str) -> Vec<u64> {
+    store.read(session).unwrap().records.iter().map(|record| record.seq).collect()
+}
+
+#[tokio::test]
+async fn a_session_has_one_owner_and_every_owner_a_larger_token() {
+    let (_folder, store) = store();
+    let store: &dyn SessionStore = &store;
+    let created = store.create(&[first("a")]).await.unwrap();
+    assert!(matches!(store.own("a").await, Err(JournalError::Locked(_))));
+    assert!(matches!(store.delete("a").await, Err(JournalError::Locked(_))));
+    let mut tokens = vec![created.token];
+    drop(created);
+    for _ in 0..12 {
+        tokens.push(store.own("a").await.unwrap().token);
+    }
+    tokens.push(store.take_over("a").await.unwrap().token);
+    assert!(tokens.is_sorted_by(|earlier, later| earlier < later), "{tokens:?}");
+}
+
+#[tokio::test]
+async fn who_was_replaced_is_told_and_writes_nothing_more() {
+    let (_folder, store) = store();
+    let mut stuck = SessionStore::create(&store, &[first("a"), prompt(2, "hello")]).await.unwrap();
+    let mut new = SessionStore::take_over(&store, "a").await.unwrap();
+    assert_eq!((new.conversation.seq, new.conversation.past.count), (2, 1));
+    for _ in 0..2 {
+        assert!(is_lost(&stuck.journal.append(&[prompt(3, "late")]).await, stuck.token));
+    }
+    new.journal.append(&[prompt(3, "in time")]).await.unwrap();
+    assert_eq!(store.read("a").unwrap().records, [first("a"), prompt(2, "hello"), prompt(3, "in time")]);
+    // Nobody comes between, whether the former owner still lives or not.
+    assert!(matches!(SessionStore::own(&store, "a").await, Err(JournalError::Locked(_))));
+    drop(stuck);
+    assert!(matches!(SessionStore::own(&store, "a").await, Err(JournalError::Locked(_))));
+    drop(new);
+    assert_eq!(SessionStore::own(&store, "a").await.unwrap().conversation.seq, 3);
+}
+
+#[test]
+fn a_file_that_is_removed_moved_or_replaced_is_noticed_and_what_stands_there_is_left_alone() {
+    let (folder, store) = store();
+    let removed = |path: &Path| fs::remove_file(path).unwrap();
+    let elsewhere = folder.path().join("elsewhere");
+    let moved = |path: &Path| fs::rename(path, &elsewhere).unwrap();
+    let other = folder.path().join("other");
+    let replaced = |path: &Path| {
+        fs::write(&other, "another's").unwrap();
+        fs::rename(&other, path).unwrap();
+    };
+    let deeds: [&dyn Fn(&Path); 3] = [&removed, &moved, &replaced];
+    for (session, deed) in ["a", "b", "c"].into_iter().zip(deeds) {
+        let mut journal = store.create(session).unwrap();
+        journal.write(&[first(session)]).unwrap();
+        deed(journal.path());
+        assert!(is_lost(&journal.write(&[prompt(2, "hello")]), journal.token()), "{session}");
+    }
+    assert!(!store.path("a").unwrap().exists());
+    assert_eq!(fs::read_to_string(&elsewhere).unwrap().lines().count(), 1);
+    assert_eq!(fs::read_to_string(store.path("c").unwrap()).unwrap(), "another's");
+}
+
+/// Owners are replaced again and again while they write: what they were told is kept is there, once, and beyond that
+/// at most what was on its way when they were replaced.
+#[test]
+fn nothing_acknowledged_is_lost_by_being_replaced() {
+    let (_folder, store) = store();
+    let mut journal = store.create("a").unwrap();
+    journal.write(&[first("a")]).unwrap();
+    let mut kept = 1;
+    for _ in 0..15 {
+        let writing = AtomicBool::new(false);
+        let (acknowledged, resumed) = std::thread::scope(|scope| {
+            let writer = scope.spawn(|| {
+                let mut last = kept;
+                while journal.write(&[call(last + 1)]).is_ok() {
+                    last += 1;
+                    writing.store(true, Ordering::Release);
+                }
+                last
+            });
+            while !writing.load(Ordering::Acquire) {
+                std::thread::yield_now();
+            }
+            let resumed = store.take_over("a").unwrap();
+            (writer.join().unwrap(), resumed)
+        });
+        kept = resumed.conversation.seq;
+        assert!(kept == acknowledged || kept == acknowledged + 1, "{acknowledged} acknowledged, {kept} kept");
+        assert_eq!(numbers(&store, "a"), (1..=kept).collect::<Vec<_>>());
+        journal = resumed.journal;
+    }
+}
+
+#[test]
+fn what_is_deleted_is_gone_with_all_that_belongs_to_it() {
+    let (_folder, store) = store();
+    store.create("a").unwrap().write(&[first("a")]).unwrap();
+    drop(store.resume("a").unwrap());
+    let outputs = store.outputs("a");
+    fs::create_dir_all(&outputs).unwrap();
+    fs::write(outputs.join("1.txt"), "large").unwrap();
+    store.delete("a").unwrap();
+    assert!(!outputs.exists());
+    assert_eq!(fs::read_dir(store.folder.join("owners")).unwrap().count(), 0);
+    assert_eq!(store.delete("a"), Err(JournalError::Missing("a".to_owned())));
+}
+
+#[tokio::test]
+async fn what_is_not_there_is_missing_and_leaves_no_trace() {
+    let (_folder, store) = store();
+    let missing = JournalError::Missing("a".to_owned());
+    assert_eq!(SessionStore::own(&store, "a").await.err(), Some(missing.clone()));
+    assert_eq!(SessionStore::take_over(&store, "a").await.err(), Some(missing.clone()));
+    assert_eq!(SessionStore::fold(&store, "a").await.err(), Some(missing.clone()));
+    assert_eq!(SessionStore::delete(&store, "a").await, Err(missing));
+    assert!(!store.folder.exists());
+}
+
+#[tokio::test]
+async fn a_session_begins_once_and_with_its_beginning() {
+    let (_folder, store) = store();
+    let store: &dyn SessionStore = &store;
+    for records in [vec![], vec![prompt(1, "hello")]] {
+        assert!(matches!(store.create(&records).await, Err(JournalError::NoBeginning(_))));
+    }
+    drop(store.create(&[first("a")]).await.unwrap());
+    assert_eq!(store.create(&[first("a")]).await.err(), Some(JournalError::Exists("a".to_owned())));
+    assert_eq!(store.list().await.unwrap().sessions.len(), 1);
+}
