@@ -14,6 +14,7 @@ mod playback;
 mod players;
 mod segment;
 mod tools;
+mod view;
 
 use std::sync::Arc;
 
@@ -54,29 +55,29 @@ pub async fn replay(records: &[Record]) -> Replayed {
     let mut replayed = Replayed::default();
     let mut conversation = Conversation::new();
     let mut rest = records;
-    // A difference that may be none: its process may have died there.
+    // A difference that is none if its process died there, and the rest replays.
     let mut doubtful = None;
     while let Some(first) = rest.first() {
         let mut length = 1;
-        if let Some(segment) = Segment::first(rest, &conversation) {
-            length = segment.length;
+        if let Some(segment) = Segment::first(rest, &conversation).map(Arc::new) {
             replayed.turns += u64::from(matches!(first.fact, Fact::TurnStarted(_)));
-            let segment = Arc::new(segment);
             let played = Playback::play(segment.clone()).await;
             replayed.requests += played.requests;
-            match played.departure {
-                None => doubtful = None,
-                Some(departure) => match segment.died_after(departure.after).filter(|_| departure.made) {
-                    Some(records) => {
-                        length = records;
-                        doubtful.get_or_insert(departure.difference);
-                    }
-                    None => {
-                        replayed.difference = Some(doubtful.unwrap_or(departure.difference));
+            length = match played.departure {
+                None => {
+                    doubtful = None;
+                    segment.length
+                }
+                Some(departure) => {
+                    let died_after = segment.died_after(departure.after).filter(|_| departure.made);
+                    let difference = doubtful.get_or_insert(departure.difference);
+                    let Some(records) = died_after else {
+                        replayed.difference = Some(difference.clone());
                         break;
-                    }
-                },
-            }
+                    };
+                    records
+                }
+            };
         }
         let (played, after) = rest.split_at(length);
         played.iter().for_each(|record| conversation.apply(record));

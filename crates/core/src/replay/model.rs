@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use charla_proto::{
     BoxFuture, Candidate, ChunkStream, Content, ContentGenerator, EmbedRequest, EmbedResponse, Fact,
-    GenerateRequest, GenerateResponse, LlmError, LlmErrorKind, ModelContent, StreamEvent, TokenCount, TurnEnd,
-    TurnEnded,
+    GenerateRequest, GenerateResponse, LlmError, LlmErrorKind, ModelContent, StreamEvent, TokenCount,
+    TurnEnd, TurnEnded,
 };
 use futures_util::{StreamExt, stream};
 use serde_json::{Value, json};
 
-use super::playback::{Playback, View};
+use super::playback::Playback;
+use super::view::View;
 use crate::Chat;
 
 pub(super) struct RecordedModel(pub(super) Arc<Playback>);

@@ -5,8 +5,8 @@ use charla_proto::{
     TurnStarted,
 };
 
-use super::playback::View;
 use super::segment::{is_by_person, is_plain_no};
+use super::view::View;
 use crate::session::NOBODY;
 use crate::undo::note_for_model;
 

@@ -20,6 +20,7 @@ use tokio::time::timeout;
 
 use super::segment::{Segment, is_plain_no};
 use super::tools::still_waits;
+use super::view::{View, call_of, id_of};
 use super::{Difference, compare, people, players};
 use crate::session::{Attached, Clients, NOBODY, SessionHandle};
 
@@ -72,61 +73,6 @@ struct State {
     departure: Option<Departure>,
 }
 
-/// A segment as it stands: what was made, and what comes next.
-pub(super) struct View<'a> {
-    pub(super) segment: &'a Segment,
-    pub(super) at: usize,
-    pub(super) conversation: &'a Conversation,
-    /// Somebody is there to be asked.
-    pub(super) somebody: bool,
-}
-
-impl<'a> View<'a> {
-    pub(super) fn next(&self) -> Option<&'a Fact> {
-        self.segment.facts.get(self.at)
-    }
-
-    pub(super) fn after_next(&self) -> Option<&'a Fact> {
-        self.segment.facts.get(self.at + 1)
-    }
-
-    pub(super) fn open_call(&self, id: &str) -> Option<&'a OpenCall> {
-        self.conversation.unanswered().find(|open| id_of(open) == id)
-    }
-
-    /// The open call that the next fact is about.
-    pub(super) fn next_call(&self) -> Option<&'a OpenCall> {
-        call_of(self.conversation, self.next()?)
-    }
-
-    /// How often the model was asked in the turn, the next fact counted in.
-    pub(super) fn step(&self) -> usize {
-        let steps = self.conversation.turn.as_ref().map_or(0, |turn| turn.steps as usize);
-        steps + usize::from(matches!(self.next(), Some(Fact::ModelContent(_))))
-    }
-}
-
-pub(super) fn id_of(open: &OpenCall) -> &str {
-    open.call.id.as_deref().unwrap_or_default()
-}
-
-/// The open call that a fact is about.
-fn call_of<'a>(conversation: &'a Conversation, fact: &Fact) -> Option<&'a OpenCall> {
-    conversation.unanswered().find(|open| is_about(fact, open))
-}
-
-pub(super) fn is_about(fact: &Fact, open: &OpenCall) -> bool {
-    match fact {
-        Fact::CallAsked(asked) => id_of(open) == asked.call,
-        Fact::CallStarted(started) => id_of(open) == started.call,
-        Fact::CallEnded(ended) => id_of(open) == ended.call,
-        Fact::ApprovalAnswered(answered) => {
-            open.approval.as_ref().is_some_and(|approval| approval.asked.approval == answered.approval)
-        }
-        _ => false,
-    }
-}
-
 impl Playback {
     fn new(segment: Arc<Segment>) -> Self {
         let clients = Clients::default();
@@ -154,7 +100,7 @@ impl Playback {
         let mut position = playback.position.subscribe();
         while !playback.is_over() {
             if timeout(PATIENCE, position.changed()).await.is_err() {
-                playback.is_stuck();
+                playback.stuck();
             }
         }
         playback.end()
@@ -288,7 +234,8 @@ impl Playback {
         self.state().requests += 1;
     }
 
-    fn is_stuck(&self) {
+    /// Nothing happens any more although more is recorded.
+    fn stuck(&self) {
         self.depart(&mut self.state(), None);
     }
 
@@ -320,7 +267,7 @@ impl State {
     fn is_looking(&self, view: &View) -> bool {
         let begins = matches!(view.next(), Some(Fact::TurnStarted(_) | Fact::TurnResumed(_)));
         let mut calls = view.conversation.unanswered();
-        let unseen = |open: &OpenCall| still_waits(view, open) && !self.prepared.contains(id_of(open));
+        let unseen = |open: &OpenCall| !self.prepared.contains(id_of(open)) && still_waits(view, open);
         !view.segment.waits && !begins && calls.any(unseen)
     }
 
@@ -328,10 +275,8 @@ impl State {
     fn with_recorded_ids(&mut self, made: &Fact, recorded: &Fact) -> Fact {
         let mut fact = made.clone();
         match (&mut fact, recorded) {
-            (Fact::TurnStarted(made), Fact::TurnStarted(recorded)) => {
-                if !self.conversation.queue.iter().any(|queued| queued.id == recorded.id) {
-                    made.id.clone_from(&recorded.id);
-                }
+            (Fact::TurnStarted(made), Fact::TurnStarted(recorded)) if !self.waits(&recorded.id) => {
+                made.id.clone_from(&recorded.id);
             }
             (Fact::CallAsked(made), Fact::CallAsked(recorded)) => {
                 self.approvals.insert(recorded.approval.clone(), made.approval.clone());
@@ -346,6 +291,11 @@ impl State {
             _ => {}
         }
         fact
+    }
+
+    /// True for a prompt that waits to be said, and so has its id already.
+    fn waits(&self, prompt: &str) -> bool {
+        self.conversation.queue.iter().any(|queued| queued.id == prompt)
     }
 
     fn follow(&mut self, fact: &Fact) {

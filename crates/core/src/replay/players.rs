@@ -2,13 +2,12 @@
 
 use std::sync::Arc;
 
-use charla_proto::{
-    ApprovalMode, BoxFuture, Confirmation, Fact, Missing, Plan, Policy, TurnEnd, Verdict,
-};
+use charla_proto::{ApprovalMode, BoxFuture, Confirmation, Fact, Missing, Plan, Policy, TurnEnd, Verdict};
 
 use super::model::RecordedModel;
-use super::playback::{Playback, Recording, View, id_of};
+use super::playback::{Playback, Recording};
 use super::tools::{self, RecordedTools};
+use super::view::{View, id_of};
 use crate::compress::Compression;
 use crate::session::{
     BoundModel, EARLIER_ANSWER, Equipment, Host, SESSION, SessionOptions, SessionSetup, Situation,

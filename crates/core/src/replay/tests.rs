@@ -3,6 +3,9 @@ use charla_proto::{ApprovalMode, Command, Outcome, Part, ToolErrorKind, TurnEnd}
 use super::*;
 use crate::session::tests::{Answer, Run};
 
+mod processes;
+mod recordings;
+
 /// The records of a session in which a person, tools and limits had their say.
 async fn recorded() -> Vec<Record> {
     let calls = |calls: &[(&'static str, u32)]| Answer::Calls(calls.to_vec());

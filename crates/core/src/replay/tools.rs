@@ -5,10 +5,12 @@ use std::sync::Arc;
 use charla_proto::tool::{Tool, Toolbox};
 use charla_proto::{
     Args, BoxFuture, CallAsked, CallEnded, CallStatus, ConfirmationDetail, Effect, Fact, FunctionDeclaration,
-    Invocation, Lane, OpenCall, Part, Plan, Preview, RunContext, ToolContext, ToolError, ToolErrorKind, ToolOutput,
+    Invocation, Lane, OpenCall, Part, Plan, Preview, RunContext, ToolContext, ToolError, ToolErrorKind,
+    ToolOutput,
 };
 
-use super::playback::{Playback, View, id_of, is_about};
+use super::playback::Playback;
+use super::view::{View, id_of, is_about};
 use crate::LoopGuard;
 use crate::session::{SESSION, about_change};
 
@@ -74,12 +76,14 @@ fn look_at(view: &View, call: &str) -> Option<Result<Plan, ToolError>> {
 /// A question that an earlier process asked and that still holds is not told again: its call is looked at at once.
 pub(super) fn still_waits(view: &View, open: &OpenCall) -> bool {
     let is_open = open.approval.as_ref().is_some_and(|approval| approval.answer.is_none());
+    if !is_open || !view.somebody {
+        return false;
+    }
     let mut coming = view.segment.facts.iter().skip(view.at);
-    let still_holds = match coming.find(|fact| is_about(fact, open)) {
+    match coming.find(|fact| is_about(fact, open)) {
         Some(Fact::ApprovalAnswered(answered)) => answered.by != SESSION,
         coming => coming.is_none(),
-    };
-    view.somebody && is_open && still_holds
+    }
 }
 
 /// The plan that makes the engine ask what it asked. The call's id rides along as an effect, so that the rules know

@@ -62,7 +62,15 @@ impl Inbox {
         let (sender, messages) = mpsc::channel(MESSAGES);
         let seen = clients.0.subscribe();
         let weak = sender.downgrade();
-        let inbox = Self { messages, sender: weak, later: VecDeque::new(), clients, seen, closed: false, closers: Vec::new() };
+        let inbox = Self {
+            messages,
+            sender: weak,
+            later: VecDeque::new(),
+            clients,
+            seen,
+            closed: false,
+            closers: Vec::new(),
+        };
         (inbox, sender)
     }
 

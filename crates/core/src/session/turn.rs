@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use charla_proto::tool::Toolbox;
 use charla_proto::{
-    ApprovalMode, Delivery, Fact, FinishReason, GenerateRequest, LlmError, LlmErrorKind, ModelContent, Phase, TurnEnd,
-    TurnEnded, TurnEvent,
+    ApprovalMode, Delivery, Fact, FinishReason, GenerateRequest, LlmError, LlmErrorKind, ModelContent, Phase,
+    TurnEnd, TurnEnded, TurnEvent,
 };
 
 use super::approvals::Approvals;
@@ -148,6 +148,10 @@ impl Session {
             if let Some(ending) = Compaction::new(self).make_room().await? {
                 return Ok(ending);
             }
+            // Making room may take long: what was said meanwhile is part of the next request, too.
+            if self.is_joined() {
+                continue;
+            }
             let ending = match self.ask().await? {
                 Answered::Calls => None,
                 Answered::Words(finish, text) => self.last_word(finish, &text).await?,
@@ -228,7 +232,7 @@ impl Session {
 
     /// The model has said something and calls nothing: the turn ends, unless more is to be said.
     async fn last_word(&mut self, finish: FinishReason, text: &str) -> Result<Option<Ending>, Stop> {
-        if self.ledger.conversation.queue.iter().any(|queued| queued.delivery == Delivery::Join) {
+        if self.is_joined() {
             return Ok(None);
         }
         if finish == FinishReason::Pause && self.efforts.pauses < PAUSES {
@@ -251,6 +255,11 @@ impl Session {
         let fact = Fact::PromptJoined(Prompts(self).own_words(words));
         self.ledger.commit_one(fact).await?;
         Ok(None)
+    }
+
+    /// True when somebody has said something for the next request of the turn.
+    fn is_joined(&self) -> bool {
+        self.ledger.conversation.queue.iter().any(|queued| queued.delivery == Delivery::Join)
     }
 
     pub(super) async fn end_turn(&mut self, ending: Ending) -> Result<(), Stop> {
