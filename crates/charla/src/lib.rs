@@ -22,6 +22,7 @@ pub mod settings;
 pub mod trust;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 pub use embed::FunctionTool;
 pub use environment::Environment;
@@ -31,26 +32,35 @@ pub use nearest::nearest;
 pub use notices::{Notice, Notices, Progress};
 pub use session::{Begin, OpenRequest, OpenedSession, RunOptions};
 
-use charla_proto::Outcome;
+use charla_proto::{Outcome, SessionStore};
+use session::elsewhere::Elsewhere;
 use session::{AnsweredApproval, RestoredSession, RevertError, RevertRequest, Reverted, RewoundSession, SessionError, Sessions};
 use settings::{Effective, Override, Settings};
 use trust::TrustDemand;
 
 /// One user's Charla.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Charla {
     environment: Environment,
+    /// Where sessions are kept; nowhere without a home.
+    store: Option<Arc<dyn SessionStore>>,
 }
 
 impl Charla {
-    /// The Charla of whoever these surroundings belong to.
+    /// The Charla of whoever these surroundings belong to. Sessions are files under the user's home.
     pub fn new(environment: Environment) -> Self {
-        Self { environment }
+        let store = session::home_store(&environment);
+        Self { environment, store }
+    }
+
+    /// The same user, with sessions in this store instead.
+    pub fn with_store(self, store: Arc<dyn SessionStore>) -> Self {
+        Self { store: Some(store), ..self }
     }
 
     /// The same user in another workspace.
     pub fn in_workspace(&self, folder: impl Into<PathBuf>) -> Self {
-        Self::new(self.environment.in_workspace(folder))
+        Self { environment: self.environment.in_workspace(folder), store: self.store.clone() }
     }
 
     /// The user's surroundings.
@@ -83,7 +93,7 @@ impl Charla {
         notices: &mut dyn Notices,
     ) -> Result<OpenedSession, Failure> {
         let here = self.at(request.workspace.take());
-        session::open::open(request, settings, &here.environment, notices).await
+        session::open::open(request, settings, &here.environment, here.store, notices).await
     }
 
     fn at(&self, workspace: Option<PathBuf>) -> Self {
@@ -92,7 +102,11 @@ impl Charla {
 
     /// The user's sessions.
     pub fn sessions(&self) -> Result<Sessions, SessionError> {
-        Sessions::new(&self.environment)
+        Sessions::new(self.store.clone(), &self.environment)
+    }
+
+    fn elsewhere<'a>(&'a self, notices: &'a mut dyn Notices) -> Result<Elsewhere<'a>, SessionError> {
+        Ok(Elsewhere { sessions: self.sessions()?, environment: &self.environment, notices })
     }
 
     /// Takes a turn's file changes back, or brings them back.
@@ -101,7 +115,7 @@ impl Charla {
         request: &RevertRequest,
         notices: &mut dyn Notices,
     ) -> Result<Reverted, RevertError> {
-        session::undo::revert(request, &self.environment, notices).await
+        session::undo::revert(request, self.elsewhere(notices)?).await
     }
 
     /// Answers a question of a session, whether it runs in another process or not.
@@ -112,7 +126,7 @@ impl Charla {
         by: &str,
         notices: &mut dyn Notices,
     ) -> Result<AnsweredApproval, Failure> {
-        session::elsewhere::answer(approval, outcome, by, &self.environment, notices).await
+        self.elsewhere(notices)?.answer(approval, outcome, by).await
     }
 
     /// Makes an earlier message of a session the last one; with `files`, later file changes are taken back.
@@ -123,11 +137,11 @@ impl Charla {
         files: bool,
         notices: &mut dyn Notices,
     ) -> Result<RewoundSession, Failure> {
-        session::elsewhere::rewind(which, to, files, &self.environment, notices).await
+        self.elsewhere(notices)?.rewind(which, to, files).await
     }
 
     /// Brings back the whole conversation of a session that was compressed.
     pub async fn restore(&self, which: &str, notices: &mut dyn Notices) -> Result<RestoredSession, Failure> {
-        session::restore::restore(which, &self.environment, notices).await
+        session::restore::restore(which, self.elsewhere(notices)?).await
     }
 }

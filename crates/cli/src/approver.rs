@@ -132,7 +132,7 @@ impl Asker {
         if self.answered.contains_key(&approval) {
             return;
         }
-        forget_typed();
+        self.forget_typed().await;
         let outcome = match &confirmation.detail {
             ConfirmationDetail::AskUser { questions } => self.interview(&approval, questions).await,
             _ => self.decide(&approval, confirmation).await,
@@ -144,9 +144,25 @@ impl Asker {
         match (refused, self.answered.get(&approval)) {
             (Some(Refusal::Late { by, .. }), _) => self.printer.note(&format!("answered already by {by}")),
             (Some(refusal), _) => self.printer.warning(&refusal.to_string()),
-            (None, Some(by)) if by != TERMINAL => self.printer.note(&format!("answered by {by}")),
+            (None, Some(by)) if by != TERMINAL => {
+                // The card's last line waits for what is typed.
+                self.printer.card("\n");
+                self.printer.note(&format!("answered by {by}"));
+            }
             (None, _) => {}
         }
+    }
+
+    /// Drops what was typed before the card was shown: nobody can have meant it as the answer.
+    async fn forget_typed(&mut self) {
+        // A card that was answered elsewhere leaves its reader behind, and that may have a line.
+        if let Some(line) = &mut self.line
+            && poll_immediate(line).await.is_some()
+        {
+            self.line = None;
+        }
+        #[cfg(unix)]
+        let _ = rustix::termios::tcflush(std::io::stdin(), rustix::termios::QueueSelector::IFlush);
     }
 
     fn hear(&mut self, event: &SessionEvent) {
@@ -258,12 +274,6 @@ fn answer_to(question: &Question, line: &str) -> String {
         }
         _ => line.to_owned(),
     }
-}
-
-/// Drops what was typed before the card was shown: nobody can have meant it as the answer.
-fn forget_typed() {
-    #[cfg(unix)]
-    let _ = rustix::termios::tcflush(std::io::stdin(), rustix::termios::QueueSelector::IFlush);
 }
 
 /// One line of standard input; nothing at its end. Read on a thread of its own, which is simply left behind

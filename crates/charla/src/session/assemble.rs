@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use charla_core::compress::Compression;
 use charla_core::policy::{RuleBook, allowed_tools};
 use charla_core::session::{Clients, Limits, SessionOptions, SessionSetup};
-use charla_proto::ToolContext;
+use charla_proto::{Journal, ToolContext};
 use charla_proto::tool::Tool;
 use charla_providers::layers::LogSink;
 use charla_tools::process::{self, ProcessSettings, Processes, SpillFolder};
@@ -14,7 +14,7 @@ use charla_tools::process::{self, ProcessSettings, Processes, SpillFolder};
 use super::host::{Found, Places, SessionHost};
 use super::output_schema::OutputSchema;
 use super::rules::{RulePlaces, rule_book};
-use super::store::{Opened, Sessions};
+use super::store::Sessions;
 use crate::clock::now;
 use crate::environment::Environment;
 use crate::failure::Failure;
@@ -60,14 +60,15 @@ impl SessionBuilder<'_> {
     /// Puts the session together; also the processes of its tools, to be shut down when it ends.
     pub async fn build(
         self,
-        opened: Opened,
+        id: &str,
+        journal: Box<dyn Journal>,
         model: BoundModel,
         notices: &mut dyn Notices,
     ) -> Result<(SessionSetup, Processes), Failure> {
         let roots = self.roots()?;
         let rules = Arc::new(self.rules(&roots)?);
         rules.notices().iter().for_each(|notice| notices.warning(&notice.as_str().into()));
-        let processes = self.processes(&opened.id);
+        let processes = self.processes(id);
         let options = self.session_options(roots.clone());
         let schema = self.schema.as_ref().map(|schema| schema.text().to_owned());
         let host = Arc::new(SessionHost {
@@ -88,7 +89,7 @@ impl SessionBuilder<'_> {
             host,
             model,
             policy: rules,
-            journal: opened.journal,
+            journal,
             clients: self.clients,
             options: SessionOptions {
                 answer_check: self.schema.map(OutputSchema::into_check),

@@ -1,14 +1,18 @@
-//! Requests to sessions that this process does not run: answers and rewinds.
+//! Requests to sessions wherever they run: in another process, which is told at once, or in none.
 
 use std::sync::Arc;
 
-use charla_proto::{CallAsked, Command, Outcome, Refusal, Reply, RevertedFile};
+use charla_proto::{CallAsked, Command, Outcome, PostError, Refusal, Reply, Request, RevertedFile};
 
+use super::error::SessionError;
 use super::offline;
 use super::store::{Sessions, WaitingApproval};
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::notices::Notices;
+
+/// How often a session may be opened or closed by others while we look for who has it.
+const TRIES: usize = 3;
 
 /// A question that was answered.
 #[derive(Clone, Debug)]
@@ -32,52 +36,114 @@ pub struct RewoundSession {
     pub files: Vec<RevertedFile>,
 }
 
-/// Answers the question of this id, or of which it is the beginning.
-pub(crate) async fn answer(
-    id: &str,
-    outcome: Outcome,
-    by: &str,
-    environment: &Environment,
-    notices: &mut dyn Notices,
-) -> Result<AnsweredApproval, Failure> {
-    let sessions = Sessions::new(environment)?;
-    let waiting = sessions.approvals()?;
-    let found: Vec<&WaitingApproval> =
-        waiting.iter().filter(|waiting| waiting.asked.approval.starts_with(id)).collect();
-    let exact = found.iter().find(|waiting| waiting.asked.approval == id);
-    let command = |approval: &str| Command::Answer { approval: approval.to_owned(), outcome: outcome.clone() };
-    let found = match (exact, found.as_slice()) {
-        (Some(exact), _) => *exact,
-        (None, [one]) => *one,
-        (None, []) => return Err(nothing_waits(id, command(id), by, &sessions, environment, notices).await),
-        (None, several) => {
-            let count = several.len();
-            return Err(Failure::input(format!("`{id}` is the beginning of {count} questions"))
-                .with_hint("give more of the id"));
-        }
-    };
-    let command = command(&found.asked.approval);
-    let (reply, runs) = request(&found.session, command, by, &sessions, environment, notices).await?;
-    match reply {
-        Reply::Refused(refusal) => Err(refused(&refusal)),
-        _ => Ok(AnsweredApproval { session: found.session.clone(), asked: found.asked.clone(), runs }),
-    }
+/// Asks something of a user's sessions.
+pub(crate) struct Elsewhere<'a> {
+    /// The sessions.
+    pub sessions: Sessions,
+    /// The user's surroundings.
+    pub environment: &'a Environment,
+    /// Takes what a person should know about a session that is opened for it.
+    pub notices: &'a mut dyn Notices,
 }
 
-/// Nothing of that id waits: who answered it, if somebody did.
-async fn nothing_waits(
-    id: &str,
-    command: Command,
-    by: &str,
-    sessions: &Sessions,
-    environment: &Environment,
-    notices: &mut dyn Notices,
-) -> Failure {
-    let unknown = Failure::input(format!("nothing waits for an answer under `{id}`"));
-    let Some((session, _)) = id.split_once(':') else { return unknown };
-    match request(session, command, by, sessions, environment, notices).await {
-        Ok((Reply::Refused(refusal @ Refusal::Late { .. }), _)) => refused(&refusal),
-        _ => unknown,
+impl Elsewhere<'_> {
+    /// Answers the question of this id, or of which it is the beginning.
+    pub(crate) async fn answer(
+        &mut self,
+        id: &str,
+        outcome: Outcome,
+        by: &str,
+    ) -> Result<AnsweredApproval, Failure> {
+        let waiting = self.sessions.approvals_of(id).await?;
+        let WaitingApproval { session, asked } = match waiting.as_slice() {
+            [] => return Err(self.nothing_waits(id, outcome, by).await),
+            [one] => one.clone(),
+            several => match several.iter().find(|waiting| waiting.asked.approval == id) {
+                Some(exact) => exact.clone(),
+                None => {
+                    let count = several.len();
+                    return Err(Failure::input(format!("`{id}` is the beginning of {count} questions"))
+                        .with_hint("give more of the id"));
+                }
+            },
+        };
+        let command = Command::Answer { approval: asked.approval.clone(), outcome };
+        match self.request(&session, command, by).await {
+            Ok((Reply::Refused(refusal), _)) => Err(refused(&refusal)),
+            Ok((_, runs)) => Ok(AnsweredApproval { session, asked, runs }),
+            Err(error @ SessionError::InUse(_)) => {
+                Err(Failure::from(error).with_hint("answer it there, or end that process first"))
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Nothing of that id waits: who answered it, if somebody did.
+    async fn nothing_waits(&mut self, id: &str, outcome: Outcome, by: &str) -> Failure {
+        let unknown = Failure::input(format!("nothing waits for an answer under `{id}`"));
+        let Some((session, _)) = id.split_once(':') else { return unknown };
+        let command = Command::Answer { approval: id.to_owned(), outcome };
+        match self.request(session, command, by).await {
+            Ok((Reply::Refused(refusal @ Refusal::Late { .. }), _)) => refused(&refusal),
+            _ => unknown,
+        }
+    }
+
+    /// Makes an earlier message of a session the last one.
+    pub(crate) async fn rewind(
+        &mut self,
+        which: &str,
+        to: u64,
+        files: bool,
+    ) -> Result<RewoundSession, Failure> {
+        let id = self.sessions.find(which).await?;
+        match self.request(&id, Command::Rewind { to, files }, "user").await?.0 {
+            Reply::Reverted { files, .. } => Ok(RewoundSession { session: id, to, files }),
+            Reply::Refused(refusal @ Refusal::Conflict { .. }) => {
+                Err(Failure::conflict(format!("nothing was changed: {refusal}")))
+            }
+            Reply::Refused(refusal) => Err(refused(&refusal)),
+            _ => Err(Failure::system("the session said something else than what was asked")),
+        }
+    }
+
+    /// Asks something of the process that has the session of this id open, or in its place when none has. True when
+    /// one has. A process that takes no requests, or none of this kind while its turn runs, has it to itself.
+    pub(super) async fn request(
+        &mut self,
+        id: &str,
+        command: Command,
+        by: &str,
+    ) -> Result<(Reply, bool), SessionError> {
+        let request = Request { by: by.to_owned(), command };
+        let in_use = || SessionError::InUse(id.to_owned());
+        for _ in 0..TRIES {
+            match self.post(id, &request).await {
+                Ok(Reply::Refused(Refusal::Busy)) | Err(PostError::Unreachable(_)) => return Err(in_use()),
+                // It ends at this moment.
+                Ok(Reply::Refused(Refusal::Ended)) | Err(PostError::NotOwned) => {}
+                Ok(reply) => return Ok((reply, true)),
+                Err(error) => {
+                    return Err(SessionError::NoReply { session: id.to_owned(), why: error.to_string() });
+                }
+            }
+            match offline::open(&self.sessions, id, self.environment, self.notices).await {
+                Ok(session) => {
+                    let reply = session.request(request).await;
+                    session.close().await;
+                    return Ok((reply, false));
+                }
+                // Somebody has opened it meanwhile.
+                Err(SessionError::InUse(_)) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Err(in_use())
+    }
+
+    async fn post(&self, id: &str, request: &Request) -> Result<Reply, PostError> {
+        let reply = self.sessions.post(id, request).await?;
+        serde_json::from_slice(&reply).map_err(|error| PostError::NoReply(error.to_string()))
     }
 }
 
@@ -90,38 +156,4 @@ fn refused(refusal: &Refusal) -> Failure {
         }
         refusal => Failure::input(refusal.to_string()),
     }
-}
-
-/// Makes an earlier message of a session the last one.
-pub(crate) async fn rewind(
-    which: &str,
-    to: u64,
-    files: bool,
-    environment: &Environment,
-    notices: &mut dyn Notices,
-) -> Result<RewoundSession, Failure> {
-    let sessions = Sessions::new(environment)?;
-    let id = sessions.find(which)?;
-    let command = Command::Rewind { to, files };
-    match request(&id, command, "user", &sessions, environment, notices).await?.0 {
-        Reply::Reverted { files, .. } => Ok(RewoundSession { session: id, to, files }),
-        Reply::Refused(refusal @ Refusal::Conflict { .. }) => {
-            Err(Failure::conflict(format!("nothing was changed: {refusal}")))
-        }
-        Reply::Refused(refusal) => Err(refused(&refusal)),
-        _ => Err(Failure::system("the session said something else than what was asked")),
-    }
-}
-
-/// Asks something of a session: of the process that runs it, or in its place when none does. True when one does.
-async fn request(
-    id: &str,
-    command: Command,
-    by: &str,
-    sessions: &Sessions,
-    environment: &Environment,
-    notices: &mut dyn Notices,
-) -> Result<(Reply, bool), Failure> {
-    let (handle, _) = offline::open(sessions, id, environment, notices)?;
-    Ok((handle.send(command, by).await, false))
 }

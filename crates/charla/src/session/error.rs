@@ -36,6 +36,14 @@ pub enum SessionError {
         /// What was asked for.
         at: u64,
     },
+    /// Another process has it, was asked something, and has not answered.
+    #[error("it is not known what came of it in the session {session}: {why}")]
+    NoReply {
+        /// The session.
+        session: String,
+        /// What happened.
+        why: String,
+    },
     /// Its journal does not say what it is.
     #[error("the session {0} has no beginning")]
     NoBeginning(String),
@@ -49,6 +57,8 @@ impl SessionError {
     pub(super) fn of(id: &str, error: JournalError) -> Self {
         match error {
             JournalError::Locked(_) => SessionError::InUse(id.to_owned()),
+            JournalError::Missing(_) => SessionError::Unknown(id.to_owned()),
+            JournalError::NoBeginning(_) => SessionError::NoBeginning(id.to_owned()),
             error => SessionError::Journal(error),
         }
     }
@@ -65,6 +75,7 @@ impl From<SessionError> for Failure {
             SessionError::Ambiguous { .. } => Failure::input(message).with_hint("give more of the id"),
             SessionError::InUse(_) => Failure::input(message).with_hint(Hint::ForkSession),
             SessionError::NoBeginning(_) | SessionError::NoMessage { .. } => Failure::input(message),
+            SessionError::NoReply { .. } => Failure::system(message),
             SessionError::Journal(_) => {
                 Failure::system(message).with_hint("CHARLA_HOME names another folder for conversations")
             }

@@ -8,9 +8,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use charla_core::policy::RuleBook;
 use charla_core::session::{self, Equipment, Host, RevertProblem, RevertStep, Reverted, Situation};
 use charla_proto::tool::{Tool, Toolbox};
-use charla_proto::{BoxFuture, FileConflict, RevertedFile};
+use charla_proto::{BoxFuture, FileConflict, RevertedFile, Snapshots};
 use charla_providers::layers::LogSink;
-use charla_store::Blobs;
 use charla_tools::memory::MemoryPlaces;
 use charla_tools::process::Processes;
 use charla_tools::revert::{CheckError, Conflict, Reversal, Step};
@@ -198,11 +197,11 @@ impl Host for SessionHost {
         &'a self,
         steps: Vec<RevertStep>,
     ) -> BoxFuture<'a, Result<Box<dyn Reverted>, RevertProblem>> {
-        revert(self.sessions.blobs(), steps)
+        revert(self.sessions.snapshots(), steps)
     }
 
     fn save_rules<'a>(&'a self, rules: &'a str) -> BoxFuture<'a, Result<String, String>> {
-        Box::pin(std::future::ready(save_rules(&self.environment, rules)))
+        save_rules(&self.environment, rules)
     }
 }
 
@@ -214,22 +213,30 @@ fn toolbox(registry: Registry, size: PromptSize) -> Arc<dyn Toolbox> {
     }
 }
 
-pub(super) fn save_rules(environment: &Environment, rules: &str) -> Result<String, String> {
-    let saved = SavedRules::of(environment).ok_or("there is no home directory to save the rule in")?;
-    let place = saved.path().display().to_string();
-    saved.append(rules).map_err(|error| format!("{place}: {error}"))?;
-    Ok(place)
+/// Keeps rules in the user's file, off the runtime's threads.
+pub(super) fn save_rules(
+    environment: &Environment,
+    rules: &str,
+) -> BoxFuture<'static, Result<String, String>> {
+    let (saved, rules) = (SavedRules::of(environment), rules.to_owned());
+    Box::pin(async move {
+        let saved = saved.ok_or("there is no home directory to save the rule in")?;
+        let place = saved.path().display().to_string();
+        let work = tokio::task::spawn_blocking(move || saved.append(&rules));
+        let done = work.await.unwrap_or_else(|error| Err(std::io::Error::other(error)));
+        done.map(|()| place.clone()).map_err(|error| format!("{place}: {error}"))
+    })
 }
 
 /// Puts files back, off the runtime's threads.
 pub(super) fn revert(
-    blobs: PathBuf,
+    snapshots: Arc<dyn Snapshots>,
     steps: Vec<RevertStep>,
 ) -> BoxFuture<'static, Result<Box<dyn Reverted>, RevertProblem>> {
     Box::pin(async move {
         let work = tokio::task::spawn_blocking(move || {
             let steps = steps.into_iter().map(|step| Step { change: step.change, mode: step.mode }).collect();
-            let reversal = Reversal::check(steps, &Blobs::new(blobs)).map_err(problem)?;
+            let reversal = Reversal::check(steps, snapshots.as_ref()).map_err(problem)?;
             reversal.apply().map_err(|error| RevertProblem::Failed(error.to_string()))?;
             Ok(Box::new(Done(reversal)) as Box<dyn Reverted>)
         });
@@ -237,7 +244,7 @@ pub(super) fn revert(
     })
 }
 
-fn problem(error: CheckError) -> RevertProblem {
+pub(super) fn problem(error: CheckError) -> RevertProblem {
     let conflict = |conflict: Conflict| FileConflict {
         obstacle: conflict.obstacle.to_string(),
         path: conflict.path,

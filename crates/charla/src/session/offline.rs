@@ -1,6 +1,5 @@
 //! A session that is opened to record something, not to ask a model.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use charla_core::session::{
@@ -8,45 +7,44 @@ use charla_core::session::{
     SessionSetup, Situation,
 };
 use charla_proto::{
-    ApprovalMode, BoxFuture, ChunkStream, ContentGenerator, Conversation, EmbedRequest, EmbedResponse, GenerateRequest,
-    GenerateResponse, LlmError, LlmErrorKind, Plan, Policy, TokenCount, Verdict,
+    ApprovalMode, BoxFuture, ChunkStream, ContentGenerator, EmbedRequest, EmbedResponse, GenerateRequest,
+    GenerateResponse, LlmError, LlmErrorKind, Owned, Plan, Policy, Snapshots, TokenCount, Verdict,
 };
 use charla_tools::Registry;
 
 use super::error::SessionError;
 use super::host;
-use super::store::{Sessions, about_skipped};
+use super::store::Sessions;
 use crate::clock::now;
 use crate::environment::Environment;
 use crate::notices::Notices;
 
 /// Opens the session of this id without a model: it takes answers and puts files back, and asks nobody.
-pub(super) fn open(
+pub(super) async fn open(
     sessions: &Sessions,
     id: &str,
     environment: &Environment,
     notices: &mut dyn Notices,
-) -> Result<(SessionHandle, Conversation), SessionError> {
-    let resumed = sessions.resumed(id)?;
-    let skipped = about_skipped(&resumed.skipped);
-    skipped.iter().for_each(|notice| notices.warning(&notice.as_str().into()));
-    let conversation = resumed.conversation;
-    let host = OfflineHost { environment: environment.clone(), blobs: sessions.blobs() };
+) -> Result<SessionHandle, SessionError> {
+    let opened = sessions.own(id).await?;
+    opened.notices.iter().for_each(|notice| notices.warning(&notice.as_str().into()));
+    let Owned { journal, conversation, .. } = opened.owned;
+    let host = OfflineHost { environment: environment.clone(), snapshots: sessions.snapshots() };
     let setup = SessionSetup {
         host: Arc::new(host),
         model: BoundModel::new(conversation.model.clone(), Arc::new(NoModel)),
         policy: Arc::new(NoRules),
-        journal: Box::new(resumed.journal),
+        journal,
         clients: Clients::expected(),
         options: SessionOptions::default(),
         clock: now,
     };
-    Ok((SessionHandle::start(setup, conversation.clone()), conversation))
+    Ok(SessionHandle::start(setup, conversation))
 }
 
 struct OfflineHost {
     environment: Environment,
-    blobs: PathBuf,
+    snapshots: Arc<dyn Snapshots>,
 }
 
 impl Host for OfflineHost {
@@ -62,11 +60,11 @@ impl Host for OfflineHost {
         &'a self,
         steps: Vec<RevertStep>,
     ) -> BoxFuture<'a, Result<Box<dyn Reverted>, RevertProblem>> {
-        host::revert(self.blobs.clone(), steps)
+        host::revert(self.snapshots.clone(), steps)
     }
 
     fn save_rules<'a>(&'a self, rules: &'a str) -> BoxFuture<'a, Result<String, String>> {
-        Box::pin(std::future::ready(host::save_rules(&self.environment, rules)))
+        host::save_rules(&self.environment, rules)
     }
 }
 

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use charla_core::CancellationToken;
 use charla_core::session::{Attached, Clients, SessionHandle};
 use charla_proto::tool::Tool;
-use charla_proto::{ApprovalMode, CancelTarget, Command, Content, Refusal, Reply};
+use charla_proto::{
+    ApprovalMode, CancelTarget, Command, Content, Owned, Refusal, Reply, SessionStore,
+};
 use charla_providers::layers::LogSink;
 use charla_tools::process::Processes;
 use tokio::task::JoinHandle;
@@ -16,6 +18,7 @@ use super::error::SessionError;
 use super::host::ready;
 use super::log_file::LogFile;
 use super::output_schema::OutputSchema;
+use super::posted::take_requests;
 use super::store::{Begin, Opened, Sessions};
 use crate::engine;
 use crate::environment::Environment;
@@ -63,6 +66,7 @@ pub struct OpenedSession {
     pub is_open: bool,
     processes: Processes,
     cancelling: JoinHandle<()>,
+    listening: JoinHandle<()>,
     /// Whatever the session puts aside lives as long as this.
     _sessions: Arc<Sessions>,
 }
@@ -93,6 +97,7 @@ impl OpenedSession {
 impl Drop for OpenedSession {
     fn drop(&mut self) {
         self.cancelling.abort();
+        self.listening.abort();
     }
 }
 
@@ -101,10 +106,11 @@ pub(crate) async fn open(
     request: OpenRequest,
     settings: &Settings,
     environment: &Environment,
+    store: Option<Arc<dyn SessionStore>>,
     notices: &mut dyn Notices,
 ) -> Result<OpenedSession, Failure> {
     let cancel = request.cancel.clone();
-    let opening = Opening { settings, environment };
+    let opening = Opening { settings, environment, store };
     tokio::select! {
         biased;
         () = cancel.cancelled() => Err(Failure::cancelled()),
@@ -115,6 +121,7 @@ pub(crate) async fn open(
 struct Opening<'a> {
     settings: &'a Settings,
     environment: &'a Environment,
+    store: Option<Arc<dyn SessionStore>>,
 }
 
 impl Opening<'_> {
@@ -125,9 +132,10 @@ impl Opening<'_> {
         let new_id = request.new_id.clone().unwrap_or_else(|| uuid::Uuid::now_v7().to_string());
         let log = self.log(&new_id)?;
         let (model, sessions, opened) = self.begin(&request, &new_id, log.clone(), notices).await?;
-        opened.notices.iter().for_each(|notice| notices.warning(&notice.as_str().into()));
-        let (id, reference) = (opened.id.clone(), model.reference.clone());
-        let conversation = opened.conversation.clone();
+        let Opened { id, owned, notices: about } = opened;
+        about.iter().for_each(|notice| notices.warning(&notice.as_str().into()));
+        let Owned { journal, conversation, mailbox, .. } = owned;
+        let (reference, clients) = (model.reference.clone(), request.clients.clone());
         let is_open = conversation.turn.is_some() || !conversation.queue.is_empty();
         let builder = SessionBuilder {
             settings: self.settings,
@@ -139,12 +147,13 @@ impl Opening<'_> {
             schema,
             log,
         };
-        let (setup, processes) = builder.build(opened, model, notices).await?;
+        let (setup, processes) = builder.build(&id, journal, model, notices).await?;
         let handle = SessionHandle::start(setup, conversation);
         let mode = self.settings.tools.approval_mode.unwrap_or_default();
         handle.send(Command::SetMode { mode }, OPENER).await;
         Ok(OpenedSession {
             cancelling: tokio::spawn(cancel_turns(request.cancel, handle.clone())),
+            listening: tokio::spawn(take_requests(mailbox, clients, handle.clone())),
             handle,
             id,
             model: reference,
@@ -163,14 +172,25 @@ impl Opening<'_> {
         notices: &mut dyn Notices,
     ) -> Result<(BoundModel, Arc<Sessions>, Opened), Failure> {
         let tools = !request.options.no_tools;
-        if request.begin == Begin::New {
-            let model = ready(self.settings, self.environment, tools, log, notices).await?;
-            let (sessions, opened) = self.new_session(id, &model.reference);
-            return Ok((model, Arc::new(sessions), opened));
-        }
-        let sessions = Sessions::new(self.environment)?;
-        let opened = sessions.open(&request.begin, id)?;
-        let last = opened.conversation.model.clone();
+        let kept = Sessions::new(self.store.clone(), self.environment);
+        let (sessions, opened) = match &request.begin {
+            Begin::New => {
+                let model = ready(self.settings, self.environment, tools, log, notices).await?;
+                let (sessions, opened) = self.new_session(kept, id, &model.reference).await;
+                return Ok((model, Arc::new(sessions), opened));
+            }
+            Begin::Resume(which) => {
+                let sessions = kept?;
+                let opened = sessions.resume(which).await?;
+                (sessions, opened)
+            }
+            Begin::Fork { session, at } => {
+                let sessions = kept?;
+                let opened = sessions.fork(session, *at, id).await?;
+                (sessions, opened)
+            }
+        };
+        let last = opened.owned.conversation.model.clone();
         let model = match request.other_model || last.is_empty() {
             true => ready(self.settings, self.environment, tools, log, notices).await?,
             false => self.same_model(&last, tools, log, notices).await?,
@@ -204,12 +224,20 @@ impl Opening<'_> {
     }
 
     /// A new session that cannot be kept is better than no answer.
-    fn new_session(&self, id: &str, model: &str) -> (Sessions, Opened) {
-        let kept: Result<_, SessionError> = Sessions::new(self.environment).and_then(|sessions| {
-            let opened = sessions.create(id, model)?;
-            Ok((sessions, opened))
-        });
-        kept.unwrap_or_else(|error| Sessions::temporary(self.environment, id, model, &error))
+    async fn new_session(
+        &self,
+        kept: Result<Sessions, SessionError>,
+        id: &str,
+        model: &str,
+    ) -> (Sessions, Opened) {
+        let why = match kept {
+            Ok(sessions) => match sessions.create(id, model).await {
+                Ok(opened) => return (sessions, opened),
+                Err(error) => error,
+            },
+            Err(error) => error,
+        };
+        Sessions::temporary(self.environment, id, model, &why)
     }
 
     fn log(&self, session: &str) -> Result<Option<Arc<dyn LogSink>>, Failure> {

@@ -5,14 +5,12 @@ use std::sync::Arc;
 use charla_proto::{Command, Content, Conversation, GenerateRequest, Reply};
 use charla_providers::tokens;
 
+use super::elsewhere::Elsewhere;
 use super::error::SessionError;
-use super::offline;
-use super::store::Sessions;
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::hint::Hint;
 use crate::models::Directory;
-use crate::notices::Notices;
 use crate::settings;
 
 /// A session whose conversation is whole again.
@@ -29,36 +27,30 @@ pub struct RestoredSession {
 }
 
 /// Takes the compressions of a session back.
-pub(crate) async fn restore(
-    which: &str,
-    environment: &Environment,
-    notices: &mut dyn Notices,
-) -> Result<RestoredSession, Failure> {
-    let sessions = Sessions::new(environment)?;
-    let id = sessions.find(which)?;
-    let opened = offline::open(&sessions, &id, environment, notices);
-    let (handle, conversation) = opened.map_err(|error| match error {
-        SessionError::InUse(_) => Failure::from(error).with_hint(Hint::RestoreWithin),
-        error => error.into(),
-    })?;
-    let compressed = SentSize::of(&conversation);
-    if !conversation.shortening.is_any() {
+pub(crate) async fn restore(which: &str, mut elsewhere: Elsewhere<'_>) -> Result<RestoredSession, Failure> {
+    let id = elsewhere.sessions.find(which).await?;
+    let before = elsewhere.sessions.folded(&id).await?;
+    let compressed = SentSize::of(&before);
+    if !before.shortening.is_any() {
         let SentSize { messages, tokens } = compressed;
         return Err(Failure::conflict(format!(
             "there is nothing to restore in the session {id}: it is whole ({messages} messages, about {tokens} tokens)"
         ))
         .with_hint(Hint::ListSessions));
     }
-    let restored = handle.send(Command::Restore, "user").await;
-    if let Reply::Refused(refusal) = restored {
+    let (reply, _) = elsewhere.request(&id, Command::Restore, "user").await.map_err(|error| match error {
+        SessionError::InUse(_) => Failure::from(error).with_hint(Hint::RestoreWithin),
+        error => error.into(),
+    })?;
+    if let Reply::Refused(refusal) = reply {
         return Err(Failure::system(format!("it cannot be recorded: {refusal}")));
     }
-    let restored = sessions.folded(&id)?;
+    let restored = elsewhere.sessions.folded(&id).await?;
     if restored.shortening.is_any() {
         return Err(Failure::system("the journal cannot be read: the conversation is as it was"));
     }
     let whole = SentSize::of(&restored);
-    let window = window(&restored.model, environment);
+    let window = window(&restored.model, elsewhere.environment);
     Ok(RestoredSession { session: id, compressed, whole, window })
 }
 

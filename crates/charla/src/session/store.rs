@@ -1,29 +1,27 @@
-//! The sessions of a user: the latest, by id, listed, removed, forked.
+//! The sessions of a user: the latest, by id, listed, removed, forked. Any store will do.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use charla_core::session::fork::fork;
 use charla_proto::{
-    BoxFuture, CallAsked, Conversation, Fact, JOURNAL_VERSION, Journal, JournalError, Record, SessionStarted,
+    BoxFuture, CallAsked, Conversation, Fact, Inbox, JOURNAL_VERSION, Journal, JournalError, Mailbox, Owned,
+    PostError, Record, Request, SessionList, SessionStarted, SessionStore, SessionSummary, Skipped, Snapshots,
 };
-use charla_store::{Resumed, Skipped, Store, Sync};
+use charla_store::{Store, Sync};
+use futures_util::TryStreamExt;
 
 use super::error::SessionError;
 use crate::clock::now;
 use crate::environment::Environment;
 
-pub use charla_store::{Listed, Summary};
-
 /// A session that is open for writing.
 pub(super) struct Opened {
     /// Its id.
     pub id: String,
-    /// What was said so far.
-    pub conversation: Conversation,
-    /// Where more is written.
-    pub journal: Box<dyn Journal>,
-    /// What a person should know about its file.
+    /// The session itself.
+    pub owned: Owned,
+    /// What a person should know about its journal.
     pub notices: Vec<String>,
 }
 
@@ -53,35 +51,30 @@ pub struct WaitingApproval {
     pub asked: Arc<CallAsked>,
 }
 
-/// The sessions of a user.
+/// The sessions of a user, seen from a workspace.
 pub struct Sessions {
-    store: Store,
-    folder: PathBuf,
+    store: Arc<dyn SessionStore>,
     directory: PathBuf,
     /// Removes the folder when the session ends.
     _temporary: Option<tempfile::TempDir>,
 }
 
-/// Keeps nothing.
-struct NoJournal;
-
-impl Journal for NoJournal {
-    fn append<'a>(&'a mut self, _: &'a [Record]) -> BoxFuture<'a, Result<(), JournalError>> {
-        Box::pin(std::future::ready(Ok(())))
-    }
+/// The files under Charla's home; nothing without a home.
+pub(crate) fn home_store(environment: &Environment) -> Option<Arc<dyn SessionStore>> {
+    // A home that is named but not there is not ours to make.
+    let chosen = environment.variable("CHARLA_HOME").is_some();
+    let home = environment.charla_home()?;
+    let usable = chosen || home.parent().is_some_and(|parent| parent.is_dir());
+    usable.then(|| Arc::new(Store::new(home.join("sessions"), Sync::Process)) as Arc<dyn SessionStore>)
 }
 
 impl Sessions {
-    /// The sessions under Charla's home.
-    pub fn new(environment: &Environment) -> Result<Self, SessionError> {
-        // A home that is named but not there is not ours to make.
-        let chosen = environment.variable("CHARLA_HOME").is_some();
-        let home =
-            environment.charla_home().filter(|home| chosen || home.parent().is_some_and(|it| it.is_dir()));
-        let home = home.ok_or(SessionError::NoHome)?;
-        let folder = home.join("sessions");
-        let directory = environment.directory.clone();
-        Ok(Self { store: Store::new(&folder, Sync::Process), folder, directory, _temporary: None })
+    pub(crate) fn new(
+        store: Option<Arc<dyn SessionStore>>,
+        environment: &Environment,
+    ) -> Result<Self, SessionError> {
+        let store = store.ok_or(SessionError::NoHome)?;
+        Ok(Self { store, directory: environment.directory.clone(), _temporary: None })
     }
 
     /// A new session that is gone when it ends, for when nothing can be kept; `why` is told. What tools
@@ -95,112 +88,111 @@ impl Sessions {
         let place = &environment.temporary;
         let temporary = tempfile::Builder::new().prefix("charla-").tempdir_in(place).ok();
         let folder = temporary.as_ref().map_or_else(|| place.clone(), |folder| folder.path().to_owned());
-        let directory = environment.directory.clone();
-        let sessions =
-            Self { store: Store::new(&folder, Sync::Process), folder, directory, _temporary: temporary };
-        let opened = Opened {
-            id: id.to_owned(),
+        let store = Arc::new(Store::new(folder, Sync::Process));
+        let sessions = Self { store, directory: environment.directory.clone(), _temporary: temporary };
+        let owned = Owned {
+            journal: Box::new(Nowhere),
             conversation: Conversation::of(&[sessions.first_record(id, model, None)]),
-            journal: Box::new(NoJournal),
-            notices: vec![format!("this conversation is not kept: {why}")],
+            skipped: Vec::new(),
+            token: 0,
+            mailbox: Box::new(Nowhere),
         };
-        (sessions, opened)
+        let notices = vec![format!("this conversation is not kept: {why}")];
+        (sessions, Opened { id: id.to_owned(), owned, notices })
     }
 
     fn first_record(&self, id: &str, model: &str, parent: Option<(String, u64)>) -> Record {
-        let started = SessionStarted {
+        Record::new(1, now(), Fact::SessionStarted(Box::new(self.start(id, model, parent))))
+    }
+
+    fn start(&self, id: &str, model: &str, parent: Option<(String, u64)>) -> SessionStarted {
+        SessionStarted {
             version: JOURNAL_VERSION,
             session: id.to_owned(),
             cwd: self.directory.clone(),
             model: model.to_owned(),
             parent,
-        };
-        Record::new(1, now(), Fact::SessionStarted(Box::new(started)))
+        }
     }
 
     /// Where contents of changed files are kept.
-    pub(super) fn blobs(&self) -> PathBuf {
-        self.folder.join("blobs")
+    pub(super) fn snapshots(&self) -> Arc<dyn Snapshots> {
+        self.store.snapshots()
     }
 
     /// Where large outputs of a session are kept.
     pub(super) fn outputs(&self, session: &str) -> PathBuf {
-        self.folder.join("outputs").join(session)
-    }
-
-    /// Opens an earlier session, or a copy of one under the name `id`.
-    pub(super) fn open(&self, begin: &Begin, id: &str) -> Result<Opened, SessionError> {
-        match begin {
-            Begin::New => self.create(id, ""),
-            Begin::Resume(which) => self.resume(which),
-            Begin::Fork { session, at } => self.fork(session, *at, id),
-        }
+        self.store.outputs(session)
     }
 
     /// A new session.
-    pub(super) fn create(&self, id: &str, model: &str) -> Result<Opened, SessionError> {
-        self.begin(id, vec![self.first_record(id, model, None)])
+    pub(super) async fn create(&self, id: &str, model: &str) -> Result<Opened, SessionError> {
+        self.begin(id, &[self.first_record(id, model, None)]).await
     }
 
-    fn begin(&self, id: &str, records: Vec<Record>) -> Result<Opened, SessionError> {
-        let mut journal = self.store.create(id)?;
-        journal.write(&records)?;
-        let conversation = Conversation::of(&records);
-        Ok(Opened { id: id.to_owned(), conversation, journal: Box::new(journal), notices: Vec::new() })
+    async fn begin(&self, id: &str, records: &[Record]) -> Result<Opened, SessionError> {
+        let owned = self.store.create(records).await?;
+        Ok(Opened { id: id.to_owned(), owned, notices: Vec::new() })
     }
 
-    fn fork(&self, which: &str, at: Option<u64>, id: &str) -> Result<Opened, SessionError> {
-        let source = self.find(which)?;
-        let read = self.store.read(&source)?;
-        let last = read.records.last().map_or(0, |record| record.seq);
-        if at.is_some_and(|at| at > last) {
-            return Err(SessionError::NoMessage { session: source, at: at.unwrap_or_default() });
+    /// A new session of the name `id` that begins with what an earlier one said.
+    pub(super) async fn fork(
+        &self,
+        which: &str,
+        at: Option<u64>,
+        id: &str,
+    ) -> Result<Opened, SessionError> {
+        let (source, records) = self.read(which).await?;
+        let last = records.last().map_or(0, |record| record.seq);
+        if let Some(at) = at.filter(|at| *at > last) {
+            return Err(SessionError::NoMessage { session: source, at });
         }
         let at = at.unwrap_or(last);
-        let model = Conversation::of(read.records.iter().take_while(|record| record.seq <= at)).model;
-        let Fact::SessionStarted(started) = self.first_record(id, &model, Some((source, at))).fact else {
-            return Err(SessionError::NoBeginning(id.to_owned()));
-        };
-        let records = fork(&read.records, Some(at), *started, now());
-        let notices = about_skipped(&read.skipped);
-        Ok(Opened { notices, ..self.begin(id, records)? })
+        let model = Conversation::of(records.iter().take_while(|record| record.seq <= at)).model;
+        let forked = fork(&records, Some(at), self.start(id, &model, Some((source, at))), now());
+        let notices = about_gaps(&records);
+        Ok(Opened { notices, ..self.begin(id, &forked).await? })
     }
 
-    fn resume(&self, which: &str) -> Result<Opened, SessionError> {
-        let id = self.find(which)?;
-        let resumed = self.resumed(&id)?;
-        let notices = about_skipped(&resumed.skipped);
-        Ok(Opened { id, conversation: resumed.conversation, journal: Box::new(resumed.journal), notices })
+    /// An earlier session, to go on with it.
+    pub(super) async fn resume(&self, which: &str) -> Result<Opened, SessionError> {
+        let id = self.find(which).await?;
+        self.own(&id).await
     }
 
-    /// Opens the session of this id to go on with it.
-    pub(super) fn resumed(&self, id: &str) -> Result<Resumed, SessionError> {
-        let resumed = self.store.resume(id).map_err(|error| SessionError::of(id, error))?;
-        if resumed.conversation.started.is_none() {
-            return Err(SessionError::NoBeginning(id.to_owned()));
-        }
-        Ok(resumed)
+    /// The session of this id, to go on with it.
+    pub(super) async fn own(&self, id: &str) -> Result<Opened, SessionError> {
+        let owned = self.store.own(id).await.map_err(|error| SessionError::of(id, error))?;
+        let notices = about_skipped(&owned.skipped);
+        Ok(Opened { id: id.to_owned(), owned, notices })
+    }
+
+    /// Hands a request to the process that has the session of this id open; its reply in JSON.
+    pub(super) async fn post(&self, id: &str, request: &Request) -> Result<Vec<u8>, PostError> {
+        let request = serde_json::to_vec(request).map_err(|error| PostError::NoReply(error.to_string()))?;
+        self.store.post(id, &request).await
     }
 
     /// What a session's records add up to, as far as it is needed to go on.
-    pub(super) fn folded(&self, id: &str) -> Result<Conversation, SessionError> {
-        Ok(self.store.fold(id)?)
+    pub(super) async fn folded(&self, id: &str) -> Result<Conversation, SessionError> {
+        self.store.fold(id).await.map_err(|error| SessionError::of(id, error))
     }
 
     /// The sessions of this workspace, the latest first.
-    pub(super) fn here(&self) -> Result<Vec<String>, SessionError> {
-        let here = self.list()?.sessions.into_iter().filter(|session| self.is_here(session));
+    pub(super) async fn here(&self) -> Result<Vec<String>, SessionError> {
+        let here = self.list().await?.sessions.into_iter().filter(|session| self.is_here(session));
         Ok(here.map(|session| session.session).collect())
     }
 
-    /// The id meant by `latest`, an id, or the beginning of one.
-    pub fn find(&self, which: &str) -> Result<String, SessionError> {
-        let sessions = self.list()?.sessions;
+    /// The id meant by `latest`, an id, or the beginning of one. A session in which nothing was asked is nobody's
+    /// latest.
+    pub async fn find(&self, which: &str) -> Result<String, SessionError> {
+        let sessions = self.list().await?.sessions;
         if which == "latest" {
-            let here = sessions.iter().find(|session| self.is_here(session));
+            let here = sessions.iter().find(|session| session.has_turns && self.is_here(session));
             return here.map(|session| session.session.clone()).ok_or(SessionError::NoneHere);
         }
-        let found: Vec<&Summary> =
+        let found: Vec<&SessionSummary> =
             sessions.iter().filter(|session| session.session.starts_with(which)).collect();
         match found.as_slice() {
             [one] => Ok(one.session.clone()),
@@ -213,47 +205,96 @@ impl Sessions {
     }
 
     /// Reads a session.
-    pub fn read(&self, which: &str) -> Result<(String, Vec<Record>), SessionError> {
-        let id = self.find(which)?;
-        let read = self.store.read(&id)?;
-        Ok((id, read.records))
+    pub async fn read(&self, which: &str) -> Result<(String, Vec<Record>), SessionError> {
+        let id = self.find(which).await?;
+        let records = self.records(&id).await?;
+        Ok((id, records))
     }
 
-    /// Every session, the latest first, and files that cannot be read as one.
-    pub fn list(&self) -> Result<Listed, SessionError> {
-        Ok(self.store.list()?)
+    /// Every record of the session of this id.
+    pub(super) async fn records(&self, id: &str) -> Result<Vec<Record>, SessionError> {
+        let records = self.store.read_after(id, 0).try_collect().await;
+        records.map_err(|error| SessionError::of(id, error))
+    }
+
+    /// Every session, the latest first, and what cannot be read as one.
+    pub async fn list(&self) -> Result<SessionList, SessionError> {
+        Ok(self.store.list().await?)
     }
 
     /// True when a session is one of this workspace.
-    pub fn is_here(&self, session: &Summary) -> bool {
+    pub fn is_here(&self, session: &SessionSummary) -> bool {
         session.started.cwd == self.directory
     }
 
     /// Removes a session for good; says which.
-    pub fn delete(&self, which: &str) -> Result<String, SessionError> {
-        let id = self.find(which)?;
-        self.store.delete(&id)?;
+    pub async fn delete(&self, which: &str) -> Result<String, SessionError> {
+        let id = self.find(which).await?;
+        self.store.delete(&id).await.map_err(|error| SessionError::of(&id, error))?;
         Ok(id)
     }
 
     /// Every question of every session that waits for an answer.
-    pub fn approvals(&self) -> Result<Vec<WaitingApproval>, SessionError> {
+    pub async fn approvals(&self) -> Result<Vec<WaitingApproval>, SessionError> {
+        self.approvals_of("").await
+    }
+
+    /// The questions that wait and whose ids begin so. A question's id begins with its session's.
+    pub(super) async fn approvals_of(&self, id: &str) -> Result<Vec<WaitingApproval>, SessionError> {
         let mut waiting = Vec::new();
-        for session in self.list()?.sessions {
-            let conversation = self.folded(&session.session)?;
-            let asked = conversation
-                .open_approvals()
-                .map(|open| WaitingApproval { session: session.session.clone(), asked: open.asked.clone() });
-            waiting.extend(asked);
+        for SessionSummary { session, .. } in self.list().await?.sessions {
+            if !session.starts_with(id) && !id.starts_with(&session) {
+                continue;
+            }
+            let conversation = match self.store.fold(&session).await {
+                Ok(conversation) => conversation,
+                // Removed since it was listed.
+                Err(JournalError::Missing(_)) => continue,
+                Err(error) => return Err(SessionError::of(&session, error)),
+            };
+            let open = conversation.open_approvals().filter(|open| open.asked.approval.starts_with(id));
+            waiting.extend(
+                open.map(|open| WaitingApproval { session: session.clone(), asked: open.asked.clone() }),
+            );
         }
         Ok(waiting)
     }
 }
 
+/// Where nothing is kept and nobody is heard.
+struct Nowhere;
+
+impl Journal for Nowhere {
+    fn append<'a>(&'a mut self, _: &'a [Record]) -> BoxFuture<'a, Result<(), JournalError>> {
+        Box::pin(std::future::ready(Ok(())))
+    }
+}
+
+impl Mailbox for Nowhere {
+    fn listen(&self) -> BoxFuture<'_, Result<Inbox, PostError>> {
+        let why = "the session is not kept".to_owned();
+        Box::pin(std::future::ready(Err(PostError::Unreachable(why))))
+    }
+}
+
 /// What a person should know about lines that were skipped.
-pub(super) fn about_skipped(skipped: &[Skipped]) -> Vec<String> {
+fn about_skipped(skipped: &[Skipped]) -> Vec<String> {
     let notice = |skipped: &Skipped| {
         format!("the session's journal: line {} was skipped: {}", skipped.line, skipped.reason)
     };
     skipped.iter().map(notice).collect()
+}
+
+/// What a person should know about records that are not there: their numbers have no gaps otherwise.
+fn about_gaps(records: &[Record]) -> Vec<String> {
+    let numbers = records.windows(2).filter_map(|pair| match pair {
+        [before, after] if after.seq > before.seq + 1 => Some((before.seq + 1, after.seq - 1)),
+        _ => None,
+    });
+    numbers
+        .map(|(first, last)| match first == last {
+            true => format!("the session's journal: record {first} cannot be read"),
+            false => format!("the session's journal: records {first} to {last} cannot be read"),
+        })
+        .collect()
 }

@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use charla_proto::tool::{Tool, Toolbox};
-use charla_store::Blobs;
 use charla_tools::ask_user::AskUser;
 use charla_tools::command::{ListBackgroundProcesses, ReadBackgroundOutput, RunShellCommand};
 use charla_tools::process::Processes;
@@ -56,9 +55,8 @@ impl Toolset<'_> {
             core.extend(self.own.iter().map(|tool| tool.declaration().name.clone()));
         }
         let mut registry = Registry::new(Selection { core, excluded: tools.exclude.clone() });
-        let blobs = Arc::new(Blobs::new(self.sessions.blobs()));
         let memory = self.environment.charla_home().map(|home| home.join("CHARLA.md"));
-        registry.register_files(blobs, memory);
+        registry.register_files(self.sessions.snapshots(), memory);
         registry.add(RunShellCommand::new(processes.clone()));
         registry.add(ListBackgroundProcesses::new(processes.clone()));
         registry.add(ReadBackgroundOutput::new(processes.clone()));

@@ -1,18 +1,17 @@
 //! A turn's file changes, taken back and brought back.
 
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 
+use charla_core::session::RevertProblem;
 use charla_core::undo::{ChangeHistory, NetChange, TurnChanges};
-use charla_core::session::SessionHandle;
-use charla_proto::{Command, Refusal, Reply, RevertSelection};
-use charla_store::Blobs;
-use charla_tools::revert::{CheckError, Conflict, Reversal, Step};
+use charla_proto::{self as proto, Command, Refusal, Reply, RevertSelection, Snapshots};
+use charla_tools::revert::{Reversal, Step};
 
+use super::elsewhere::Elsewhere;
 use super::error::SessionError;
-use super::offline;
+use super::host;
 use super::store::Sessions;
-use crate::environment::Environment;
-use crate::notices::Notices;
 
 pub use charla_core::undo::Direction;
 pub use charla_tools::revert::Deed;
@@ -128,30 +127,21 @@ pub struct FileConflict {
 /// Reverts a turn's file changes. What is done is recorded by the session itself.
 pub(crate) async fn revert(
     request: &RevertRequest,
-    environment: &Environment,
-    notices: &mut dyn Notices,
+    mut elsewhere: Elsewhere<'_>,
 ) -> Result<Reverted, RevertError> {
-    let sessions = Sessions::new(environment)?;
-    let id = sessions.find(&request.session)?;
-    let handle = match request.dry_run {
-        true => None,
-        false => Some(offline::open(&sessions, &id, environment, notices)?.0),
-    };
-    let (_, records) = sessions.read(&id)?;
+    let (id, records) = elsewhere.sessions.read(&request.session).await?;
     let history = ChangeHistory::of(&records);
-    let work = Work { request, directory: &environment.directory, id: &id, history: &history };
-    let turn = work.turn(&sessions)?;
+    let directory = &elsewhere.environment.directory;
+    let work = Work { request, directory, id: &id, history: &history };
+    let turn = work.turn(&elsewhere.sessions).await?;
     let files = work.chosen(turn)?;
-    let blobs = Blobs::new(sessions.blobs());
-    let direction = request.direction;
-    let steps = files.iter().map(|file| Step { change: file.step(direction), mode: file.mode }).collect();
-    let reversal = match Reversal::check(steps, &blobs) {
+    let reversal = match work.check(&files, elsewhere.sessions.snapshots()).await {
         Ok(reversal) => reversal,
-        Err(CheckError::Failed(error)) => return Err(RevertError::Failed(error.to_string())),
-        Err(CheckError::Conflicts(conflicts)) => return Err(work.conflicts(turn, &files, conflicts)),
+        Err(RevertProblem::Failed(error)) => return Err(RevertError::Failed(error)),
+        Err(RevertProblem::Conflicts(conflicts)) => return Err(work.conflicts(turn, &files, conflicts)),
     };
-    if let Some(handle) = handle {
-        work.perform(turn.turn, &files, &handle).await?;
+    if !request.dry_run {
+        work.perform(turn, &files, &mut elsewhere).await?;
     }
     Ok(work.done(turn, &files, &reversal))
 }
@@ -166,13 +156,14 @@ struct Work<'a> {
 
 impl Work<'_> {
     /// The turn that is meant.
-    fn turn(&self, sessions: &Sessions) -> Result<&TurnChanges, RevertError> {
+    async fn turn(&self, sessions: &Sessions) -> Result<&TurnChanges, RevertError> {
         let (direction, session) = (self.request.direction, self.id.to_owned());
         let Some(number) = self.request.turn else {
             let number = self.history.default_turn(direction);
-            return number
-                .and_then(|number| self.history.turn(number))
-                .ok_or_else(|| RevertError::Nothing { session, elsewhere: self.other_session(sessions) });
+            return match number.and_then(|number| self.history.turn(number)) {
+                Some(turn) => Ok(turn),
+                None => Err(RevertError::Nothing { session, elsewhere: self.other_session(sessions).await }),
+            };
         };
         let turn = self.history.turn(number).ok_or(RevertError::NoTurn { session, turn: number })?;
         if turn.files.is_empty() {
@@ -188,12 +179,15 @@ impl Work<'_> {
     }
 
     /// When the session has nothing to offer, another of this workspace may be meant.
-    fn other_session(&self, sessions: &Sessions) -> Option<String> {
-        let others = sessions.here().unwrap_or_default().into_iter().filter(|other| other != self.id);
-        others.take(MOST_SESSIONS).find(|other| {
-            let records = sessions.read(other).map(|(_, records)| records).unwrap_or_default();
-            ChangeHistory::of(&records).default_turn(self.request.direction).is_some()
-        })
+    async fn other_session(&self, sessions: &Sessions) -> Option<String> {
+        let here = sessions.here().await.unwrap_or_default();
+        for other in here.into_iter().filter(|other| other != self.id).take(MOST_SESSIONS) {
+            let records = sessions.records(&other).await.unwrap_or_default();
+            if ChangeHistory::of(&records).default_turn(self.request.direction).is_some() {
+                return Some(other);
+            }
+        }
+        None
     }
 
     /// The files of the turn that are asked for.
@@ -231,21 +225,37 @@ impl Work<'_> {
         [written.clone(), real.unwrap_or(written)]
     }
 
+    /// Looks whether it can be done, off the runtime's threads.
+    async fn check(
+        &self,
+        files: &[&NetChange],
+        snapshots: Arc<dyn Snapshots>,
+    ) -> Result<Reversal, RevertProblem> {
+        let direction = self.request.direction;
+        let steps = files.iter().map(|file| Step { change: file.step(direction), mode: file.mode }).collect();
+        let work = tokio::task::spawn_blocking(move || Reversal::check(steps, snapshots.as_ref()));
+        let checked = work.await.map_err(|error| RevertProblem::Failed(error.to_string()))?;
+        checked.map_err(host::problem)
+    }
+
     async fn perform(
         &self,
-        turn: u64,
+        turn: &TurnChanges,
         files: &[&NetChange],
-        session: &SessionHandle,
+        elsewhere: &mut Elsewhere<'_>,
     ) -> Result<(), RevertError> {
         let only = files.iter().map(|file| file.change.path.clone()).collect();
-        let selection = RevertSelection { turn: Some(turn), only };
+        let selection = RevertSelection { turn: Some(turn.turn), only };
         let (word, command) = match self.request.direction {
             Direction::Undo => ("undo", Command::Undo(selection)),
             Direction::Redo => ("redo", Command::Redo(selection)),
         };
-        match session.send(command, "user").await {
+        match elsewhere.request(self.id, command, "user").await?.0 {
             Reply::Refused(Refusal::Ended) => {
                 Err(RevertError::Failed(format!("the {word} cannot be recorded; nothing was changed")))
+            }
+            Reply::Refused(Refusal::Conflict { conflicts, .. }) => {
+                Err(self.conflicts(turn, files, conflicts))
             }
             Reply::Refused(refusal) => Err(RevertError::Failed(refusal.to_string())),
             _ => Ok(()),
@@ -265,18 +275,23 @@ impl Work<'_> {
     }
 
     /// What is in the way. Nothing has been changed.
-    fn conflicts(&self, turn: &TurnChanges, files: &[&NetChange], conflicts: Vec<Conflict>) -> RevertError {
+    fn conflicts(
+        &self,
+        turn: &TurnChanges,
+        files: &[&NetChange],
+        conflicts: Vec<proto::FileConflict>,
+    ) -> RevertError {
         let paths = files.iter().map(|file| &file.change.path);
         let free = paths.filter(|path| !conflicts.iter().any(|conflict| conflict.path == **path));
         let free = free.cloned().collect();
-        let conflict = |conflict: Conflict| FileConflict {
+        let conflict = |conflict: proto::FileConflict| FileConflict {
             changed_by: match self.request.direction {
                 Direction::Undo => {
                     self.history.later_turn(turn.turn, &conflict.path, conflict.now.as_deref())
                 }
                 Direction::Redo => None,
             },
-            obstacle: conflict.obstacle.to_string(),
+            obstacle: conflict.obstacle,
             path: conflict.path,
             diff: conflict.diff,
         };

@@ -87,7 +87,7 @@ async fn two_users_with_different_models_and_rules_live_in_one_process() {
     assert_eq!(users[0].file("a.txt").as_deref(), Some("Hello.\n"));
     assert_eq!(users[1].file("b.txt"), None, "nobody was there to ask");
     for (user, session) in users.iter().zip([first, second]) {
-        let listed = user.charla().sessions().unwrap().list().unwrap().sessions;
+        let listed = user.charla().sessions().unwrap().list().await.unwrap().sessions;
         assert_eq!(listed.len(), 1);
         assert_eq!(listed[0].session, session.id);
         session.close().await;

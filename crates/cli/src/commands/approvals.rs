@@ -9,7 +9,8 @@ use crate::runtime::runtime;
 
 /// Prints every question that waits for an answer.
 pub fn list(charla: &Charla, printer: &mut Printer) -> Result<(), Failure> {
-    let waiting = charla.sessions()?.approvals()?;
+    let sessions = charla.sessions()?;
+    let waiting = runtime()?.block_on(sessions.approvals())?;
     for approval in &waiting {
         let asked = &approval.asked;
         let line = format!("{}  {}  {}\n", asked.approval, asked.confirmation.tool, asked.confirmation.title);

@@ -14,8 +14,9 @@ const WIDTH: usize = 200;
 
 /// Replays a session; a difference is a failure.
 pub fn run(which: &str, json: bool, charla: &Charla, printer: &mut Printer) -> Result<(), Failure> {
-    let (session, records) = charla.sessions()?.read(which)?;
-    let replayed = runtime()?.block_on(replay(&records));
+    let (runtime, sessions) = (runtime()?, charla.sessions()?);
+    let (session, records) = runtime.block_on(sessions.read(which))?;
+    let replayed = runtime.block_on(replay(&records));
     match json {
         true => printer.result(&format!("{:#}\n", to_json(&session, &replayed)))?,
         false => printer.words(&to_text(&replayed))?,

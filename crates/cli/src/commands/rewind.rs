@@ -24,7 +24,8 @@ pub fn run(args: &RewindArgs, charla: &Charla, printer: &mut Printer) -> Result<
 }
 
 fn list(which: &str, charla: &Charla, printer: &mut Printer) -> Result<(), Failure> {
-    let (id, records) = charla.sessions()?.read(which)?;
+    let sessions = charla.sessions()?;
+    let (id, records) = runtime()?.block_on(sessions.read(which))?;
     for (seq, content) in &Conversation::of(&records).contents {
         let speaker = match content.role {
             Role::User => "you",

@@ -5,11 +5,12 @@ use std::time::SystemTime;
 use charla::{Charla, Failure};
 
 use crate::printer::Printer;
+use crate::runtime::runtime;
 
 /// Prints every session, the latest first.
 pub fn list(charla: &Charla, printer: &mut Printer) -> Result<(), Failure> {
     let sessions = charla.sessions()?;
-    let listed = sessions.list()?;
+    let listed = runtime()?.block_on(sessions.list())?;
     for (session, reason) in &listed.unreadable {
         printer.warning(&format!("the session {session} cannot be read: {reason}"));
     }
@@ -20,7 +21,7 @@ pub fn list(charla: &Charla, printer: &mut Printer) -> Result<(), Failure> {
             "{} {here} {:>8}  {}  {}\n",
             session.session,
             in_words(age.as_secs()),
-            session.started.model,
+            session.model,
             session.title
         ))?;
     }
@@ -32,7 +33,8 @@ pub fn list(charla: &Charla, printer: &mut Printer) -> Result<(), Failure> {
 
 /// Removes a session for good.
 pub fn delete(which: &str, charla: &Charla, printer: &mut Printer) -> Result<(), Failure> {
-    let id = charla.sessions()?.delete(which)?;
+    let sessions = charla.sessions()?;
+    let id = runtime()?.block_on(sessions.delete(which))?;
     printer.note(&format!("deleted the session {id}"));
     Ok(())
 }

@@ -152,7 +152,7 @@ fn several_reads_of_one_step_are_answered_together() {
         assert_eq!((run.code, run.err.as_str()), (Some(0), ""), "{model}");
         assert_eq!(
             run.kinds(),
-            ["init", "message", "tool_use", "tool_result", "message", "result"],
+            ["init", "message", "step_ended", "tool_use", "tool_result", "message", "result"],
             "{model}"
         );
         let body = server.requests()[1].body.to_string();

@@ -141,6 +141,14 @@ impl Clients {
         Attached(self.0.clone())
     }
 
+    /// Comes back as soon as somebody can be asked.
+    pub async fn wait_for_somebody(&self) {
+        if !self.somebody() {
+            // The sender is ours: it cannot be gone.
+            let _ = self.0.subscribe().wait_for(|count| *count > 0).await;
+        }
+    }
+
     /// True when somebody can be asked.
     pub fn somebody(&self) -> bool {
         self.1 || *self.0.borrow() > 0

@@ -15,9 +15,10 @@ const WITHDRAWN: &str = "init message retry message result";
 const NEVER_WHOLE: &str = "init message retry message retry message error result";
 
 /// A model that makes the same useless call until it is stopped.
-const SEVEN_CALLS: &str = "init message tool_use tool_result tool_use tool_result tool_use tool_result \
-                           tool_use tool_result tool_use tool_result tool_use tool_result tool_use tool_result \
-                           error result";
+const SEVEN_CALLS: &str = "init message step_ended tool_use tool_result step_ended tool_use tool_result \
+                           step_ended tool_use tool_result step_ended tool_use tool_result \
+                           step_ended tool_use tool_result step_ended tool_use tool_result \
+                           step_ended tool_use tool_result error result";
 
 pub fn all() -> Vec<Row> {
     [
