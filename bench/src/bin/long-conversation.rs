@@ -12,8 +12,8 @@ use charla_core::session::{
     BoundModel, Clients, Equipment, FixedHost, Follower, SessionHandle, SessionOptions, SessionSetup,
 };
 use charla_proto::{
-    ApprovalMode, CompressionStatus, Content, Fact, JOURNAL_VERSION, Plan,
-    Policy, Record, SessionStarted, SessionStore, ToolContext, TurnEvent, Verdict,
+    ApprovalMode, CompressionStatus, Content, Fact, JOURNAL_VERSION, Plan, Policy, Record, SessionStarted,
+    SessionStore, ToolContext, TurnEvent, Verdict,
 };
 use charla_providers::endpoint::Target;
 use charla_providers::layers::{Link, Resilient, RetryPolicy};

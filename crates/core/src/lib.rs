@@ -9,7 +9,7 @@ pub mod exchange;
 pub mod loop_guard;
 pub mod policy;
 pub mod prompt;
-//pub mod replay;
+pub mod replay;
 pub mod scheduler;
 pub mod session;
 pub mod undo;

@@ -113,7 +113,7 @@ impl CallStatus {
         match self {
             Validating => matches!(next, AwaitingApproval | Scheduled | Error | Cancelled),
             AwaitingApproval => matches!(next, Validating | Scheduled | Error | Cancelled),
-            Scheduled => matches!(next, Executing | Cancelled),
+            Scheduled => matches!(next, Validating | Executing | Cancelled),
             Executing => matches!(next, Success | Error | Cancelled),
             Success | Error | Cancelled => false,
         }

@@ -235,6 +235,8 @@ impl Conversation {
         if let Some(turn) = &mut self.turn {
             turn.prompts.push(seq);
         }
+        // What the user took back is told before anything else is.
+        self.reverted.clear();
     }
 
     fn turn_started(&mut self, seq: u64, started: &TurnStarted) {

@@ -8,6 +8,8 @@ use charla_proto::{
     Plan, Policy, Preview, Verdict,
 };
 
+use super::EARLIER_ANSWER;
+
 /// The rules of a session with what people have allowed for the rest of it.
 pub(super) struct Approvals {
     policy: Arc<dyn Policy>,
@@ -43,7 +45,7 @@ impl Approvals {
         match self.policy.judge(plan, mode) {
             Verdict::Allow { rule } if is_question(plan) => Verdict::Ask { rule, missing: Vec::new() },
             Verdict::Ask { .. } if self.is_of_allowed_server(plan) => {
-                Verdict::Allow { rule: "an earlier answer".to_owned() }
+                Verdict::Allow { rule: EARLIER_ANSWER.to_owned() }
             }
             verdict => verdict,
         }

@@ -15,7 +15,7 @@ use super::ending::{Ending, Stop};
 use super::inbox::Incoming;
 use super::requests::{Answer, Requests, Signal};
 use super::turn::Session;
-use super::{NOBODY, SESSION};
+use super::{EARLIER_ANSWER, NOBODY, SESSION};
 use crate::loop_guard::{Advice, LoopGuard, STOP};
 use crate::scheduler::{CallEvent, Scheduler, to_response};
 
@@ -37,6 +37,8 @@ pub(super) struct Calls<'a> {
     scheduler: Scheduler,
     /// Rules that allowed calls, by call.
     rules: HashMap<usize, String>,
+    /// Answers to questions of calls that are not checked yet.
+    early: Vec<Answer>,
     /// Why the turn ends once the calls are done.
     ending: Option<Ending>,
     /// When cancelled tools are ended by force.
@@ -48,7 +50,12 @@ enum Known {
     Nothing,
     Waits,
     Allowed(Outcome),
-    Refused(Option<String>),
+    Refused {
+        reason: Option<String>,
+        by: String,
+    },
+    /// Nobody was there to be asked.
+    Unasked,
     /// There was one, but what would happen now is something else.
     Outdated {
         open: Option<String>,
@@ -62,13 +69,14 @@ impl<'a> Calls<'a> {
         let open = open.unwrap_or_default();
         let toolbox = session.toolbox();
         let scheduler = Scheduler::new(open, &toolbox, &session.options.tool_context);
-        Self { session, scheduler, rules: HashMap::new(), ending: None, abort_at: None }
+        Self { session, scheduler, rules: HashMap::new(), early: Vec::new(), ending: None, abort_at: None }
     }
 
     /// Runs them until each has its response. Comes back with how the turn ends, if it does.
     pub(super) async fn run(mut self) -> Result<Option<Ending>, Stop> {
         self.end_interrupted().await?;
         loop {
+            self.take_early_answers().await?;
             self.start_ready().await?;
             if self.scheduler.is_done() {
                 return Ok(self.ending);
@@ -124,6 +132,13 @@ impl<'a> Calls<'a> {
         self.scheduler.calls()[index].call.clone()
     }
 
+    /// A call with the model's own arguments: those it would repeat, and those that are seen again after a restart.
+    fn as_asked(&self, index: usize) -> FunctionCall {
+        let call = self.call(index);
+        let original = self.open(index).and_then(|open| open.original.clone());
+        FunctionCall { args: original.unwrap_or_else(|| call.args.clone()), ..call }
+    }
+
     fn open(&self, index: usize) -> Option<&OpenCall> {
         self.session.ledger.conversation.turn.as_ref()?.calls.get(index)
     }
@@ -132,7 +147,7 @@ impl<'a> Calls<'a> {
     async fn judge(&mut self, index: usize) -> Result<(), Stop> {
         let call = self.call(index);
         let Some(plan) = self.scheduler.calls()[index].plan.clone() else { return Ok(()) };
-        if self.session.guard.advise(&call) == Advice::Refuse {
+        if self.session.guard.advise(&self.as_asked(index)) == Advice::Refuse {
             let message = LoopGuard::refusal(&call);
             return self.refuse(index, ToolError::new(ToolErrorKind::Loop, message)).await;
         }
@@ -151,7 +166,8 @@ impl<'a> Calls<'a> {
                 self.allow(index, outcome);
                 Ok(())
             }
-            (Known::Refused(reason), _) => self.refused_by_person(index, reason, SESSION).await,
+            (Known::Refused { reason, by }, _) => self.refused_by_person(index, reason, &by).await,
+            (Known::Unasked, _) => self.refuse(index, nobody_to_ask(&plan)).await,
             (Known::Nothing, Verdict::Allow { rule }) => {
                 self.rules.insert(index, rule);
                 self.advance(index, CallStatus::Scheduled);
@@ -168,7 +184,10 @@ impl<'a> Calls<'a> {
         let Some(OpenApproval { asked, answer }) = &open.approval else { return Known::Nothing };
         let is_the_same = open.original.is_some() || asked.confirmation.detail == detail(plan, &open.call);
         match answer {
-            Some((Outcome::Cancel { reason }, _)) => Known::Refused(reason.clone()),
+            Some((Outcome::Cancel { .. }, by)) if by == NOBODY => Known::Unasked,
+            Some((Outcome::Cancel { reason }, by)) => {
+                Known::Refused { reason: reason.clone(), by: by.clone() }
+            }
             Some((outcome, _)) if is_the_same => Known::Allowed(outcome.clone()),
             None if is_the_same => Known::Waits,
             Some(_) => Known::Outdated { open: None },
@@ -257,7 +276,11 @@ impl<'a> Calls<'a> {
             self.waiting().into_iter().find(|index| self.question(*index).as_ref() == Some(&approval));
         let (asked, index) = match (asked, index) {
             (Ok(asked), Some(index)) => (asked, index),
-            (Ok(_), None) => return refused(reply, unknown(&approval)),
+            // It is asked by an earlier process, and its call is not checked yet.
+            (Ok(_), None) => {
+                self.early.push(Answer { approval, outcome, by, reply });
+                return Ok(());
+            }
             (Err(refusal), _) => return refused(reply, refusal),
         };
         if let Some(why) = misfit(&outcome, &asked) {
@@ -280,6 +303,13 @@ impl<'a> Calls<'a> {
         self.session.ledger.commit_one(fact).await?;
         let _ = reply.send(Reply::Done);
         self.act_on(index, outcome, args, &asked, &by).await
+    }
+
+    async fn take_early_answers(&mut self) -> Result<(), Stop> {
+        for answer in std::mem::take(&mut self.early) {
+            self.answer(answer).await?;
+        }
+        Ok(())
     }
 
     async fn act_on(
@@ -322,10 +352,7 @@ impl<'a> Calls<'a> {
         reason: Option<String>,
         by: &str,
     ) -> Result<(), Stop> {
-        let message = match &reason {
-            Some(reason) => format!("The user did not allow this call: {reason}"),
-            None => "The user did not allow this call.".to_owned(),
-        };
+        let message = refusal(reason.as_deref());
         self.cancelled(index, ToolErrorKind::RefusedByPerson, &message).await?;
         match reason {
             Some(_) => Ok(()),
@@ -339,7 +366,7 @@ impl<'a> Calls<'a> {
         for index in self.waiting() {
             let (Some(approval), Some(plan)) = (self.question(index), self.plan(index)) else { continue };
             if matches!(self.session.approvals.judge(&plan, mode), Verdict::Allow { .. }) {
-                let fact = answered(approval, Outcome::ProceedOnce, "an earlier answer", None);
+                let fact = answered(approval, Outcome::ProceedOnce, EARLIER_ANSWER, None);
                 self.session.ledger.commit_one(fact).await?;
                 self.advance(index, CallStatus::Scheduled);
             }
@@ -358,6 +385,12 @@ impl<'a> Calls<'a> {
     /// Starts whatever may start. A call is marked as running, durably, before it runs.
     async fn start_ready(&mut self) -> Result<(), Stop> {
         while let Some(index) = self.scheduler.ready().into_iter().next() {
+            if !self.rule_holds(index) {
+                self.rules.remove(&index);
+                self.advance(index, CallStatus::Validating);
+                self.judge(index).await?;
+                continue;
+            }
             let call = self.call(index).id.unwrap_or_default();
             let turn = self.session.ledger.conversation.past.count;
             let rule = self.rules.remove(&index);
@@ -366,6 +399,12 @@ impl<'a> Calls<'a> {
             self.scheduler.run(index);
         }
         Ok(())
+    }
+
+    /// False when a rule allowed a call and no longer does: the mode changed while the call waited for its lane.
+    fn rule_holds(&self, index: usize) -> bool {
+        let Some(plan) = self.plan(index).filter(|_| self.rules.contains_key(&index)) else { return true };
+        matches!(self.session.approvals.judge(&plan, self.session.mode()), Verdict::Allow { .. })
     }
 
     /// Stops the calls of this step: what has not begun is cancelled now, what runs is told to stop.
@@ -382,11 +421,20 @@ impl<'a> Calls<'a> {
                 let fact = answered(approval, Outcome::Cancel { reason: None }, by, None);
                 self.session.ledger.commit_one(fact).await?;
                 self.cancelled(index, ToolErrorKind::NotApproved, NEVER_APPROVED).await?;
-            } else if self.open(index).is_some_and(|open| open.approval.is_some()) {
-                self.cancelled(index, ToolErrorKind::Cancelled, NOT_BEGUN).await?;
-            } else {
-                self.cancelled(index, ToolErrorKind::Cancelled, CANCELLED).await?;
+                continue;
             }
+            let approval = self.open(index).and_then(|open| open.approval.as_ref());
+            let (kind, words) = match approval.and_then(|approval| approval.answer.clone()) {
+                None => (ToolErrorKind::Cancelled, CANCELLED.to_owned()),
+                Some((Outcome::Cancel { .. }, by)) if by == NOBODY => {
+                    (ToolErrorKind::NotApproved, NEVER_APPROVED.to_owned())
+                }
+                Some((Outcome::Cancel { reason }, _)) => {
+                    (ToolErrorKind::RefusedByPerson, refusal(reason.as_deref()))
+                }
+                Some(_) => (ToolErrorKind::Cancelled, NOT_BEGUN.to_owned()),
+            };
+            self.cancelled(index, kind, &words).await?;
         }
         Ok(())
     }
@@ -423,11 +471,12 @@ impl<'a> Calls<'a> {
     /// Gives a call its one response.
     async fn end(&mut self, index: usize, status: CallStatus, mut output: ToolOutput) -> Result<(), Stop> {
         let call = self.call(index);
-        if status != CallStatus::Cancelled {
-            self.count(&call, &mut output);
-        }
         if status == CallStatus::Success && self.open(index).is_some_and(|open| open.original.is_some()) {
             output.content.push(Part::text(about_change(&call.args)));
+        }
+        // What ends the turn is no sign of a loop.
+        if self.ending.is_none() {
+            self.count(index, &mut output);
         }
         let fact = CallEnded {
             turn: self.session.ledger.conversation.past.count,
@@ -445,8 +494,9 @@ impl<'a> Calls<'a> {
     }
 
     /// Counts a result; tells the model, or ends the turn, when it is always the same.
-    fn count(&mut self, call: &FunctionCall, output: &mut ToolOutput) {
-        let count = self.session.guard.count(call, &to_response(call, output));
+    fn count(&mut self, index: usize, output: &mut ToolOutput) {
+        let call = self.as_asked(index);
+        let count = self.session.guard.count(&call, &to_response(&call, output));
         if count >= STOP {
             let detail = format!("`{}` was called {count} times with the same result", call.name);
             self.ending = Some(Ending { detail: Some(detail), ..TurnEnd::Loop.into() });
@@ -472,8 +522,12 @@ fn refused(reply: tokio::sync::oneshot::Sender<Reply>, refusal: Refusal) -> Resu
     Ok(())
 }
 
-fn unknown(approval: &str) -> Refusal {
-    Refusal::Unknown { what: format!("open question `{approval}`") }
+/// What a call is told that a person did not allow.
+fn refusal(reason: Option<&str>) -> String {
+    match reason {
+        Some(reason) => format!("The user did not allow this call: {reason}"),
+        None => "The user did not allow this call.".to_owned(),
+    }
 }
 
 fn nobody_to_ask(plan: &Plan) -> ToolError {
@@ -489,7 +543,7 @@ pub(super) fn answered(approval: String, outcome: Outcome, by: &str, args: Optio
 }
 
 /// The model must know that what ran is not what it had asked for.
-fn about_change(args: &Args) -> String {
+pub(crate) fn about_change(args: &Args) -> String {
     let text = serde_json::to_string(args).unwrap_or_default();
     let cut = text.char_indices().nth(CHANGED).and_then(|(end, _)| text.get(..end));
     let (text, rest) = cut.map_or((text.as_str(), ""), |cut| (cut, " … (cut)"));

@@ -19,6 +19,7 @@ mod inbox;
 mod ledger;
 mod limits;
 mod prompts;
+mod repair;
 mod requests;
 mod reverting;
 mod subscription;
@@ -36,6 +37,7 @@ use crate::compress::Compression;
 use crate::loop_guard::LoopGuard;
 use approvals::Approvals;
 use binding::Binding;
+pub(crate) use calls::about_change;
 pub use follow::Follower;
 pub use host::{
     BoundModel, Equipment, FixedHost, Host, Price, RevertProblem, RevertStep, Reverted, Situation,
@@ -45,6 +47,7 @@ use inbox::{Asked, Inbox, Message};
 pub use inbox::{Attached, Clients};
 use ledger::{Ledger, Publisher};
 pub use limits::Limits;
+pub(crate) use repair::schema_problem;
 use subscription::Recent;
 pub use subscription::Subscription;
 use turn::{Efforts, Next, Session};
@@ -53,6 +56,8 @@ use turn::{Efforts, Next, Session};
 pub const NOBODY: &str = "nobody";
 /// Who speaks when the session itself does.
 pub const SESSION: &str = "charla";
+/// Who answers when a question needs no asking any more: an "always" has answered it, too.
+pub const EARLIER_ANSWER: &str = "an earlier answer";
 
 /// How many events a subscriber may lag behind; one that lags more loses transient events and reads records again.
 const EVENTS: usize = 1024;

@@ -22,7 +22,7 @@ use super::inbox::{Inbox, Message};
 use super::ledger::Ledger;
 use super::prompts::Prompts;
 use super::requests::{Requests, Signal};
-use super::{SESSION, SessionOptions};
+use super::{SESSION, SessionOptions, repair};
 use crate::exchange::{Exchange, Progress};
 use crate::loop_guard::LoopGuard;
 
@@ -148,6 +148,10 @@ impl Session {
             if let Some(ending) = Compaction::new(self).make_room().await? {
                 return Ok(ending);
             }
+            // Making room may take long: what was said meanwhile is part of the next request, too.
+            if self.is_joined() {
+                continue;
+            }
             let ending = match self.ask().await? {
                 Answered::Calls => None,
                 Answered::Words(finish, text) => self.last_word(finish, &text).await?,
@@ -228,7 +232,7 @@ impl Session {
 
     /// The model has said something and calls nothing: the turn ends, unless more is to be said.
     async fn last_word(&mut self, finish: FinishReason, text: &str) -> Result<Option<Ending>, Stop> {
-        if self.ledger.conversation.queue.iter().any(|queued| queued.delivery == Delivery::Join) {
+        if self.is_joined() {
             return Ok(None);
         }
         if finish == FinishReason::Pause && self.efforts.pauses < PAUSES {
@@ -243,16 +247,19 @@ impl Session {
             return Ok(Some(end.into()));
         };
         if self.efforts.repairs == REPAIRS {
-            let detail = Some(format!("the answer does not fit the schema: {problem}"));
+            let detail = Some(repair::detail(&problem));
             return Ok(Some(Ending { detail, ..TurnEnd::SchemaMismatch.into() }));
         }
         self.efforts.repairs += 1;
-        let words = format!(
-            "Your answer does not fit the JSON Schema: {problem}. Answer again with the corrected JSON value and nothing else."
-        );
+        let words = repair::words_for_model(&problem);
         let fact = Fact::PromptJoined(Prompts(self).own_words(words));
         self.ledger.commit_one(fact).await?;
         Ok(None)
+    }
+
+    /// True when somebody has said something for the next request of the turn.
+    fn is_joined(&self) -> bool {
+        self.ledger.conversation.queue.iter().any(|queued| queued.delivery == Delivery::Join)
     }
 
     pub(super) async fn end_turn(&mut self, ending: Ending) -> Result<(), Stop> {

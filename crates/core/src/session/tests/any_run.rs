@@ -201,6 +201,8 @@ async fn play(replies: Vec<Answer>, steps: Vec<Step>) {
     check_live(&run).await;
     let journal = run.world.journal.lock().unwrap().clone();
     check_journal(&journal);
+    let replayed = crate::replay::replay(&journal).await;
+    assert_eq!(replayed.difference, None, "the session replays");
     let ran = run.world.ran.lock().unwrap().len();
     let marked = journal.iter().filter(|record| matches!(record.fact, Fact::CallStarted(_))).count();
     // A crash may come between the mark and the run, never the other way round.

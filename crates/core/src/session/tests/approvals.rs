@@ -166,3 +166,21 @@ async fn a_question_is_refused_when_nobody_is_there() {
     assert_eq!(run.statuses(), [CallStatus::Error]);
     assert!(run.world.ran.lock().unwrap().is_empty());
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_rule_that_no_longer_holds_when_its_call_begins_allows_nothing() {
+    let mut run = Run::new(vec![Answer::Calls(vec![("question", 1), ("write", 2)])], true);
+    run.prompt("go").await;
+    run.mode(ApprovalMode::Yolo).await;
+    let question = run.asked().await;
+    settle().await;
+    run.mode(ApprovalMode::Default).await;
+    let answers = Outcome::Answers { answers: vec!["blue".to_owned()] };
+    run.session.answer(&question, answers, "me").await.unwrap();
+    let write = run.asked().await;
+    settle().await;
+    assert_eq!(*run.world.ran.lock().unwrap(), ["question 1"]);
+    run.session.answer(&write, Outcome::ProceedOnce, "me").await.unwrap();
+    assert_eq!(run.end().await, TurnEnd::Finished);
+    assert_eq!(*run.world.ran.lock().unwrap(), ["question 1", "write 2"]);
+}

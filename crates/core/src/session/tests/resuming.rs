@@ -165,3 +165,77 @@ async fn a_session_that_nobody_can_answer_any_more_leaves_its_turn_open() {
     let conversation = Conversation::of(&*world.journal.lock().unwrap());
     assert_eq!(conversation.open_approvals().count(), 1);
 }
+
+#[tokio::test(start_paused = true)]
+async fn the_model_is_told_once_what_was_undone_while_its_turn_was_open() {
+    let calls = |calls: &[(&'static str, u32)]| Answer::Calls(calls.to_vec());
+    let replies =
+        vec![calls(&[("change", 1)]), Answer::Text("ok"), calls(&[("write", 1)]), calls(&[("read", 2)])];
+    let mut run = Run::new(replies, true);
+    run.mode(ApprovalMode::Yolo).await;
+    run.prompt("go").await;
+    assert_eq!(run.end().await, TurnEnd::Finished);
+    run.mode(ApprovalMode::Default).await;
+    run.prompt("go on").await;
+    let approval = run.asked().await;
+    let mut next = Run::resume(run.world.clone(), true);
+    let reply = next.send(Command::Undo(charla_proto::RevertSelection::default())).await;
+    assert!(matches!(reply, Reply::Reverted { turn: 1, .. }), "{reply:?}");
+    next.send(Command::Continue).await;
+    next.session.answer(&approval, Outcome::ProceedOnce, "me").await.unwrap();
+    assert_eq!(next.end().await, TurnEnd::Finished);
+    let requests = next.world.requests.lock().unwrap();
+    let told = requests.last().unwrap().contents.iter().map(|content| content.text());
+    let told = told.filter(|text| text.contains("has undone the file changes of turn 1"));
+    assert_eq!(told.map(|text| text.matches("has undone").count()).collect::<Vec<_>>(), [1]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refusal_that_was_only_recorded_holds_when_the_turn_goes_on_or_is_cancelled() {
+    for (goes_on, by) in [(true, "bob"), (false, "me")] {
+        let mut run = Run::new(vec![Answer::Calls(vec![("write", 1)])], true);
+        run.prompt("go").await;
+        let approval = run.asked().await;
+        let mut next = Run::resume(run.world.clone(), true);
+        next.session.answer(&approval, Outcome::Cancel { reason: None }, "bob").await.unwrap();
+        match goes_on {
+            true => drop(next.send(Command::Continue).await),
+            false => next.cancel().await,
+        }
+        let ended = next.until(|fact| matches!(fact, Fact::TurnEnded(_))).await;
+        assert!(matches!(ended, Fact::TurnEnded(ended) if ended.by.as_deref() == Some(by)));
+        assert_eq!(next.errors(), [ToolErrorKind::RefusedByPerson]);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_question_that_nobody_could_answer_is_not_taken_for_a_refusal() {
+    let run = Run::new(vec![Answer::Calls(vec![("write", 1)])], false);
+    // The process dies between the answer and the call's end.
+    *run.world.room.lock().unwrap() = Some(4);
+    run.prompt("go").await;
+    settle().await;
+    let mut next = Run::resume(run.world.clone(), true);
+    next.send(Command::Continue).await;
+    assert_eq!(next.end().await, TurnEnd::Finished);
+    assert_eq!(next.errors(), [ToolErrorKind::NobodyToAsk]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_loop_is_made_of_is_known_after_a_restart() {
+    let again = || Answer::Calls(vec![("write", 1)]);
+    let mut run = Run::new((0..4).map(|_| again()).collect(), true);
+    run.prompt("go").await;
+    let args = Map::from_iter([("n".to_owned(), json!(2))]);
+    for _ in 0..2 {
+        let approval = run.asked().await;
+        run.session.answer(&approval, Outcome::Modify { args: args.clone() }, "me").await.unwrap();
+    }
+    let approval = run.asked().await;
+    let mut next = Run::resume(run.world.clone(), true);
+    next.send(Command::Continue).await;
+    next.session.answer(&approval, Outcome::Modify { args }, "me").await.unwrap();
+    next.asked().await;
+    let told = results(&next.world);
+    assert!(told.last().unwrap().contains("the same result 3 times"), "{told:?}");
+}

@@ -145,6 +145,32 @@ async fn when_nothing_can_be_said_without_it_a_passing_failure_is_tried_once_mor
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_is_said_while_a_summary_is_made_is_part_of_the_next_request() {
+    let world = world();
+    let mut run = start_with(&world, None, Compression::default());
+    talk(&mut run).await;
+    drop(run);
+    let asked = world.clone();
+    *world.summariser.lock().unwrap() =
+        Some(Arc::new(move |_: &GenerateRequest| match *asked.summaries.lock().unwrap() {
+            1 => Err(LlmError::new(LlmErrorKind::Overloaded, "busy")),
+            _ => Ok(ended_with(vec![Part::text(SNAPSHOT)], FinishReason::Stop)),
+        }));
+    let mut run = start(&world, 1_500);
+    let before = world.requests.lock().unwrap().len();
+    run.prompt("go on").await;
+    // The second attempt comes after a second.
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    run.prompt("and hurry").await;
+    assert_eq!(run.end().await, TurnEnd::Finished);
+    let requests = world.requests.lock().unwrap().clone();
+    assert_eq!(requests.len(), before + 1);
+    assert!(requests.last().unwrap().contents.last().unwrap().text().ends_with("and hurry"));
+    let records = world.journal.lock().unwrap().clone();
+    assert_eq!(crate::replay::replay(&records).await.difference, None);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_provider_that_refuses_the_length_is_asked_again_with_less() {
     let world = world();
     world.summarise(SNAPSHOT);
