@@ -3,6 +3,8 @@
 //! `GEMINI_API_KEY=… cargo run -p charla --example own_tool -- "How many lamps are in stock?"`
 #![allow(clippy::print_stdout, reason = "an example prints")]
 
+use std::sync::Arc;
+
 use charla::{Charla, Environment, Failure, FunctionTool, Notice, OpenRequest};
 use charla_proto::Outcome;
 use serde_json::json;
@@ -17,7 +19,7 @@ pub async fn ask(environment: Environment, prompt: &str) -> Result<String, Failu
             _ => Err("there is no such item".to_owned()),
         }
     });
-    let request = OpenRequest { tools: vec![stock], ..OpenRequest::default() };
+    let request = OpenRequest { tools: vec![Arc::new(stock)], ..OpenRequest::default() };
     let mut notices: Vec<Notice> = Vec::new();
     let session = Charla::new(environment).open(request, &mut notices).await?;
     let answer = session

@@ -33,7 +33,7 @@ impl FunctionTool {
         description: &str,
         parameters: Value,
         run: impl Fn(Args) -> F + Send + Sync + 'static,
-    ) -> Arc<dyn Tool>
+    ) -> Self
     where
         F: Future<Output = Result<String, String>> + Send + 'static,
     {
@@ -43,7 +43,7 @@ impl FunctionTool {
             parameters_json_schema: parameters,
             ..FunctionDeclaration::default()
         };
-        Arc::new(Self { declaration: Arc::new(declaration), run: Arc::new(move |args| Box::pin(run(args))) })
+        Self { declaration: Arc::new(declaration), run: Arc::new(move |args| Box::pin(run(args))) }
     }
 }
 

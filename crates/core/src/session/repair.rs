@@ -1,6 +1,6 @@
 //! What is said about an answer that does not fit its schema.
 
-const TOLD: [&str; 2] = [
+const WORDS: [&str; 2] = [
     "Your answer does not fit the JSON Schema: ",
     ". Answer again with the corrected JSON value and nothing else.",
 ];
@@ -8,7 +8,7 @@ const ENDED: &str = "the answer does not fit the schema: ";
 
 /// What the model is told, so that it mends its answer.
 pub(super) fn words_for_model(problem: &str) -> String {
-    let [before, after] = TOLD;
+    let [before, after] = WORDS;
     format!("{before}{problem}{after}")
 }
 
@@ -19,7 +19,7 @@ pub(super) fn detail(problem: &str) -> String {
 
 /// The problem that such words tell of.
 pub(crate) fn schema_problem(words: &str) -> Option<&str> {
-    let [before, after] = TOLD;
+    let [before, after] = WORDS;
     let told = words.strip_prefix(before).and_then(|rest| rest.strip_suffix(after));
     told.or_else(|| words.strip_prefix(ENDED))
 }
