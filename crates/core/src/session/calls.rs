@@ -37,6 +37,8 @@ pub(super) struct Calls<'a> {
     scheduler: Scheduler,
     /// Rules that allowed calls, by call.
     rules: HashMap<usize, String>,
+    /// Answers to questions of an earlier process, about calls whose plan is not made yet.
+    early: Vec<Answer>,
     /// Why the turn ends once the calls are done.
     ending: Option<Ending>,
     /// When cancelled tools are ended by force.
@@ -62,13 +64,16 @@ impl<'a> Calls<'a> {
         let open = open.unwrap_or_default();
         let toolbox = session.toolbox();
         let scheduler = Scheduler::new(open, &toolbox, &session.options.tool_context);
-        Self { session, scheduler, rules: HashMap::new(), ending: None, abort_at: None }
+        Self { session, scheduler, rules: HashMap::new(), early: Vec::new(), ending: None, abort_at: None }
     }
 
     /// Runs them until each has its response. Comes back with how the turn ends, if it does.
     pub(super) async fn run(mut self) -> Result<Option<Ending>, Stop> {
         self.end_interrupted().await?;
         loop {
+            for answer in std::mem::take(&mut self.early) {
+                self.answer(answer).await?;
+            }
             self.start_ready().await?;
             if self.scheduler.is_done() {
                 return Ok(self.ending);
@@ -145,6 +150,7 @@ impl<'a> Calls<'a> {
         match (self.known(index, &plan), verdict) {
             (Known::Waits, _) => {
                 self.advance(index, CallStatus::AwaitingApproval);
+                self.answer_granted().await?;
                 self.refuse_when_alone().await
             }
             (Known::Allowed(outcome), _) => {
@@ -251,15 +257,16 @@ impl<'a> Calls<'a> {
 
     /// Somebody answers a question. The first answer that fits counts.
     async fn answer(&mut self, answer: Answer) -> Result<(), Stop> {
-        let Answer { approval, outcome, by, reply } = answer;
-        let asked = Requests(self.session).question(&approval).await?;
-        let index =
-            self.waiting().into_iter().find(|index| self.question(*index).as_ref() == Some(&approval));
-        let (asked, index) = match (asked, index) {
-            (Ok(asked), Some(index)) => (asked, index),
-            (Ok(_), None) => return refused(reply, unknown(&approval)),
-            (Err(refusal), _) => return refused(reply, refusal),
+        let asked = match Requests(self.session).question(&answer.approval).await? {
+            Ok(asked) => asked,
+            Err(refusal) => return refused(answer.reply, refusal),
         };
+        let is_it = |index: &usize| self.question(*index).as_ref() == Some(&answer.approval);
+        let Some(index) = self.waiting().into_iter().find(is_it) else {
+            self.early.push(answer);
+            return Ok(());
+        };
+        let Answer { approval, outcome, by, reply } = answer;
         if let Some(why) = misfit(&outcome, &asked) {
             return refused(reply, Refusal::DoesNotFit { why: why.to_owned() });
         }
@@ -333,13 +340,14 @@ impl<'a> Calls<'a> {
         }
     }
 
-    /// Answers the questions that an "always" has answered too: nobody is asked twice for the same.
+    /// Answers the questions that the rules answer by now, with what was allowed for good: nobody is asked twice
+    /// for the same.
     async fn answer_granted(&mut self) -> Result<(), Stop> {
         let mode = self.session.mode();
         for index in self.waiting() {
             let (Some(approval), Some(plan)) = (self.question(index), self.plan(index)) else { continue };
-            if matches!(self.session.approvals.judge(&plan, mode), Verdict::Allow { .. }) {
-                let fact = answered(approval, Outcome::ProceedOnce, "an earlier answer", None);
+            if let Verdict::Allow { rule } = self.session.approvals.judge(&plan, mode) {
+                let fact = answered(approval, Outcome::ProceedOnce, &rule, None);
                 self.session.ledger.commit_one(fact).await?;
                 self.advance(index, CallStatus::Scheduled);
             }
@@ -470,10 +478,6 @@ async fn until(at: Option<Instant>) {
 fn refused(reply: tokio::sync::oneshot::Sender<Reply>, refusal: Refusal) -> Result<(), Stop> {
     let _ = reply.send(Reply::Refused(refusal));
     Ok(())
-}
-
-fn unknown(approval: &str) -> Refusal {
-    Refusal::Unknown { what: format!("open question `{approval}`") }
 }
 
 fn nobody_to_ask(plan: &Plan) -> ToolError {
