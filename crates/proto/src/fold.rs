@@ -8,8 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     ApprovalAnswered, ApprovalMode, Args, CallAsked, CallEnded, CallStatus, ChangesReverted,
-    ConfirmationDetail, Content, Delivery, Fact, FunctionCall, LlmErrorKind, ModelContent, Outcome, Part,
-    PromptJoined, PromptQueued, Record, Role, SessionStarted, TurnEnd, TurnEnded, TurnStarted, UsageMetadata,
+    ConfirmationDetail, Content, Delivery, Fact, FinishReason, FunctionCall, LlmErrorKind, ModelContent,
+    Outcome, Part, PromptJoined, PromptQueued, Record, Role, SessionStarted, TurnEnd, TurnEnded, TurnStarted,
+    UsageMetadata,
 };
 pub use shortening::Shortening;
 
@@ -64,6 +65,8 @@ pub struct OpenTurn {
     pub calls: Vec<OpenCall>,
     /// How often the model was asked in this turn.
     pub steps: u32,
+    /// Why the model's last answer ended; absent before one, and where a cancel cut it off.
+    pub finish: Option<FinishReason>,
     /// What the turn has cost so far, summaries included.
     pub spent: UsageMetadata,
     /// The records of what the user said in it.
@@ -262,6 +265,7 @@ impl Conversation {
         self.contents.push((seq, said.content.clone()));
         let Some(turn) = &mut self.turn else { return };
         turn.steps += 1;
+        turn.finish.clone_from(&said.finish);
         let open = |call: &FunctionCall| OpenCall {
             call: call.clone(),
             status: CallStatus::Validating,
@@ -358,6 +362,19 @@ impl Conversation {
     /// Calls that still need a response, in order.
     pub fn unanswered(&self) -> impl Iterator<Item = &OpenCall> {
         self.turn.iter().flat_map(|turn| &turn.calls).filter(|call| call.response.is_none())
+    }
+
+    /// What the model said last in the turn under way, when it calls nothing and nothing was said since: the turn
+    /// lacks only its end.
+    pub fn last_word(&self) -> Option<&Arc<Content>> {
+        self.turn.as_ref().filter(|turn| turn.steps > 0)?;
+        let (_, last) = self.contents.last()?;
+        (last.role == Role::Model && last.function_calls().next().is_none()).then_some(last)
+    }
+
+    /// True when a prompt waits for the next request of the turn under way.
+    pub fn is_joined(&self) -> bool {
+        self.queue.iter().any(|queued| queued.delivery == Delivery::Join)
     }
 
     /// Questions nobody has answered yet.

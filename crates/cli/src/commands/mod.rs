@@ -7,6 +7,7 @@ mod manual;
 mod models;
 mod policy;
 mod probe;
+mod replay;
 mod restore;
 mod rewind;
 pub mod sessions;
@@ -45,7 +46,7 @@ pub fn run(command: Command, charla: &Charla, printer: &mut Printer) -> Result<(
         Command::Redo(args) => undo::run(Direction::Redo, args, charla, printer),
         Command::Restore(args) => restore::run(&args, charla, printer),
         Command::Trust(args) => trust::run(&args, charla, printer),
-        Command::Replay { .. } => Ok(()),
+        Command::Replay { session, json } => replay::run(&session, json, charla, printer),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Typed::command(), "charla", &mut script);

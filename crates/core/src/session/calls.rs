@@ -160,6 +160,7 @@ impl<'a> Calls<'a> {
         match (self.known(index, &plan), verdict) {
             (Known::Waits, _) => {
                 self.advance(index, CallStatus::AwaitingApproval);
+                self.answer_granted().await?;
                 self.refuse_when_alone().await
             }
             (Known::Allowed(outcome), _) => {
@@ -270,19 +271,16 @@ impl<'a> Calls<'a> {
 
     /// Somebody answers a question. The first answer that fits counts.
     async fn answer(&mut self, answer: Answer) -> Result<(), Stop> {
-        let Answer { approval, outcome, by, reply } = answer;
-        let asked = Requests(self.session).question(&approval).await?;
-        let index =
-            self.waiting().into_iter().find(|index| self.question(*index).as_ref() == Some(&approval));
-        let (asked, index) = match (asked, index) {
-            (Ok(asked), Some(index)) => (asked, index),
-            // It is asked by an earlier process, and its call is not checked yet.
-            (Ok(_), None) => {
-                self.early.push(Answer { approval, outcome, by, reply });
-                return Ok(());
-            }
-            (Err(refusal), _) => return refused(reply, refusal),
+        let asked = match Requests(self.session).question(&answer.approval).await? {
+            Ok(asked) => asked,
+            Err(refusal) => return refused(answer.reply, refusal),
         };
+        let is_it = |index: &usize| self.question(*index).as_ref() == Some(&answer.approval);
+        let Some(index) = self.waiting().into_iter().find(is_it) else {
+            self.early.push(answer);
+            return Ok(());
+        };
+        let Answer { approval, outcome, by, reply } = answer;
         if let Some(why) = misfit(&outcome, &asked) {
             return refused(reply, Refusal::DoesNotFit { why: why.to_owned() });
         }
@@ -360,12 +358,13 @@ impl<'a> Calls<'a> {
         }
     }
 
-    /// Answers the questions that an "always" has answered too: nobody is asked twice for the same.
+    /// Answers the questions that the rules answer by now, with what was allowed for good: nobody is asked twice
+    /// for the same.
     async fn answer_granted(&mut self) -> Result<(), Stop> {
         let mode = self.session.mode();
         for index in self.waiting() {
             let (Some(approval), Some(plan)) = (self.question(index), self.plan(index)) else { continue };
-            if matches!(self.session.approvals.judge(&plan, mode), Verdict::Allow { .. }) {
+            if let Verdict::Allow { .. } = self.session.approvals.judge(&plan, mode) {
                 let fact = answered(approval, Outcome::ProceedOnce, EARLIER_ANSWER, None);
                 self.session.ledger.commit_one(fact).await?;
                 self.advance(index, CallStatus::Scheduled);

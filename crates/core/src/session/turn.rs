@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use charla_proto::tool::Toolbox;
 use charla_proto::{
-    ApprovalMode, Delivery, Fact, FinishReason, GenerateRequest, LlmError, LlmErrorKind, ModelContent, Phase,
-    TurnEnd, TurnEnded, TurnEvent,
+    ApprovalMode, Fact, FinishReason, GenerateRequest, LlmError, LlmErrorKind, ModelContent, Phase, TurnEnd,
+    TurnEnded, TurnEvent,
 };
 
 use super::approvals::Approvals;
@@ -126,8 +126,26 @@ impl Session {
     }
 
     async fn turn(&mut self) -> Result<(), Stop> {
-        let ending = self.steps().await?;
+        let ending = match self.said_before().await? {
+            Some(ending) => ending,
+            None => self.steps().await?,
+        };
         self.end_turn(ending).await
+    }
+
+    /// The ending of a turn whose process died after the model's last word, before the end was recorded.
+    async fn said_before(&mut self) -> Result<Option<Ending>, Stop> {
+        let conversation = &self.ledger.conversation;
+        let Some(text) = conversation.last_word().map(|said| said.text()) else { return Ok(None) };
+        let Some(finish) = conversation.turn.as_ref().and_then(|turn| turn.finish.clone()) else {
+            return Ok((!conversation.is_joined()).then(|| self.cancelled(SESSION.to_owned())));
+        };
+        let ending = self.last_word(finish, &text).await?;
+        if ending.is_some() {
+            // Nobody has seen it in this process.
+            self.ledger.show(TurnEvent::whole_content(text));
+        }
+        Ok(ending)
     }
 
     /// Asks the model, runs the calls it makes, and asks again, until there is an ending.
@@ -149,7 +167,7 @@ impl Session {
                 return Ok(ending);
             }
             // Making room may take long: what was said meanwhile is part of the next request, too.
-            if self.is_joined() {
+            if self.ledger.conversation.is_joined() {
                 continue;
             }
             let ending = match self.ask().await? {
@@ -232,7 +250,7 @@ impl Session {
 
     /// The model has said something and calls nothing: the turn ends, unless more is to be said.
     async fn last_word(&mut self, finish: FinishReason, text: &str) -> Result<Option<Ending>, Stop> {
-        if self.is_joined() {
+        if self.ledger.conversation.is_joined() {
             return Ok(None);
         }
         if finish == FinishReason::Pause && self.efforts.pauses < PAUSES {
@@ -255,11 +273,6 @@ impl Session {
         let fact = Fact::PromptJoined(Prompts(self).own_words(words));
         self.ledger.commit_one(fact).await?;
         Ok(None)
-    }
-
-    /// True when somebody has said something for the next request of the turn.
-    fn is_joined(&self) -> bool {
-        self.ledger.conversation.queue.iter().any(|queued| queued.delivery == Delivery::Join)
     }
 
     pub(super) async fn end_turn(&mut self, ending: Ending) -> Result<(), Stop> {

@@ -239,3 +239,81 @@ async fn what_a_loop_is_made_of_is_known_after_a_restart() {
     let told = results(&next.world);
     assert!(told.last().unwrap().contains("the same result 3 times"), "{told:?}");
 }
+
+/// The journal as it was before its last record.
+fn without_the_end(world: &World) {
+    let end = world.journal.lock().unwrap().pop();
+    assert!(matches!(end.unwrap().fact, Fact::TurnEnded(_)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_turn_that_lacks_only_its_end_gets_it_and_the_model_is_not_asked_again() {
+    let mut run = Run::new(vec![Answer::Text("whole"), Answer::Text("more")], true);
+    run.prompt("go").await;
+    assert_eq!(run.end().await, TurnEnd::Finished);
+    without_the_end(&run.world);
+    let mut again = Run::resume(run.world.clone(), true);
+    let mut shown = Follower::new(again.session.subscribe());
+    again.send(Command::Continue).await;
+    assert_eq!(again.end().await, TurnEnd::Finished);
+    assert_eq!(again.world.requests.lock().unwrap().len(), 1);
+    assert_eq!(shown.next().await, Some(TurnEvent::whole_content("whole")));
+    assert!(matches!(shown.next().await, Some(TurnEvent::Finished { .. })));
+    // What is said before the end joins the turn.
+    without_the_end(&again.world);
+    let mut again = Run::resume(again.world.clone(), true);
+    again.prompt("and?").await;
+    assert_eq!(again.end().await, TurnEnd::Finished);
+    let requests = again.world.requests.lock().unwrap();
+    let said: Vec<String> = requests[1].contents.iter().map(|content| content.text()).collect();
+    assert_eq!(said, ["go", "whole", "and?"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_turn_that_was_cancelled_stays_cancelled_though_its_end_was_lost() {
+    let mut run = Run::new(vec![Answer::Hangs], true);
+    run.prompt("go").await;
+    settle().await;
+    run.cancel().await;
+    assert_eq!(run.end().await, TurnEnd::Cancelled);
+    without_the_end(&run.world);
+    let mut again = Run::resume(run.world.clone(), true);
+    again.send(Command::Continue).await;
+    assert_eq!(again.end().await, TurnEnd::Cancelled);
+    assert_eq!(again.world.requests.lock().unwrap().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_always_given_while_nothing_runs_answers_the_other_questions_it_covers() {
+    let calls = vec![("write", 1), ("write", 1), ("write", 2)];
+    let mut run = Run::new(vec![Answer::Calls(calls)], true);
+    run.prompt("go").await;
+    let first = run.asked().await;
+    settle().await;
+    let other = Run::resume(run.world.clone(), false);
+    other.session.answer(&first, Outcome::ProceedAlways, "another process").await.unwrap();
+    let mut again = Run::resume(other.world.clone(), false);
+    again.send(Command::Continue).await;
+    assert_eq!(again.end().await, TurnEnd::Finished);
+    assert_eq!(*again.world.ran.lock().unwrap(), ["write 1", "write 1"]);
+    let by = [("another process".to_owned(), true), (NOBODY.to_owned(), false), ("test".to_owned(), true)];
+    let mut answered = answers(&again.world);
+    answered.sort();
+    assert_eq!(answered, by);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_comes_while_a_call_is_checked_again_waits_for_that() {
+    let args = Map::from_iter([("n".to_owned(), json!(2))]);
+    for (outcome, ran) in [(Outcome::ProceedOnce, "write 1"), (Outcome::Modify { args }, "write 2")] {
+        let mut run = Run::new(vec![Answer::Calls(vec![("write", 1)])], true);
+        run.prompt("go").await;
+        let approval = run.asked().await;
+        let mut again = Run::resume(run.world.clone(), true);
+        let (_, answered) =
+            tokio::join!(again.send(Command::Continue), again.session.answer(&approval, outcome, "me"));
+        assert_eq!(answered, Ok(()));
+        assert_eq!(again.end().await, TurnEnd::Finished);
+        assert_eq!(*again.world.ran.lock().unwrap(), [ran]);
+    }
+}
