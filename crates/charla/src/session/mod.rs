@@ -29,5 +29,5 @@ pub use restore::{RestoredSession, SentSize};
 pub use rules::{RulePlaces, rule_book};
 pub use saved_rules::SavedRules;
 pub(crate) use store::home_store;
-pub use store::{Begin, Sessions, WaitingApproval};
+pub use store::{Begin, Message, Sessions, WaitingApproval};
 pub use undo::{Conflicts, Deed, Direction, FileConflict, RevertError, RevertRequest, Reverted};

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use charla_core::session::fork::fork;
 use charla_proto::{
-    BoxFuture, CallAsked, Conversation, Fact, Inbox, JOURNAL_VERSION, Journal, JournalError, Mailbox, Owned,
-    PostError, Record, Request, SessionList, SessionStarted, SessionStore, SessionSummary, Skipped,
-    Snapshots,
+    BoxFuture, CallAsked, Content, Conversation, Fact, Inbox, JOURNAL_VERSION, Journal, JournalError,
+    Mailbox, Owned, PartKind, PostError, Record, Request, Role, SessionList, SessionStarted, SessionStore,
+    SessionSummary, Skipped, Snapshots,
 };
 use charla_store::{Store, Sync};
 use futures_util::TryStreamExt;
@@ -50,6 +50,30 @@ pub struct WaitingApproval {
     pub session: String,
     /// What it asks.
     pub asked: Arc<CallAsked>,
+}
+
+/// One message of a conversation, briefly.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Message {
+    /// Its number: the record it came with.
+    pub seq: u64,
+    /// Who speaks.
+    pub role: Role,
+    /// What is said, on one line, with calls and results by their tool.
+    pub words: String,
+}
+
+impl Message {
+    fn of(seq: u64, content: &Content) -> Self {
+        let calls = content.parts.iter().filter_map(|part| match &part.kind {
+            PartKind::FunctionCall(call) => Some(format!("[{}]", call.name)),
+            PartKind::FunctionResponse(response) => Some(format!("[result of {}]", response.name)),
+            _ => None,
+        });
+        let words: Vec<String> = std::iter::once(content.text()).chain(calls).collect();
+        let words = words.join(" ").split_whitespace().collect::<Vec<_>>().join(" ");
+        Self { seq, role: content.role, words }
+    }
 }
 
 /// The sessions of a user, seen from a workspace.
@@ -211,6 +235,13 @@ impl Sessions {
     pub(super) async fn records(&self, id: &str) -> Result<Vec<Record>, SessionError> {
         let records = self.store.read_after(id, 0).try_collect().await;
         records.map_err(|error| SessionError::of(id, error))
+    }
+
+    /// The messages of a session, oldest first.
+    pub async fn messages(&self, which: &str) -> Result<(String, Vec<Message>), SessionError> {
+        let (id, records) = self.read(which).await?;
+        let contents = Conversation::of(&records).contents;
+        Ok((id, contents.iter().map(|(seq, content)| Message::of(*seq, content)).collect()))
     }
 
     /// Every session, the latest first, and what cannot be read as one.

@@ -1,7 +1,8 @@
 //! `charla rewind`: an earlier message becomes the last one.
 
+use charla::session::Message;
 use charla::{Charla, Failure};
-use charla_proto::{Conversation, PartKind, Role};
+use charla_proto::Role;
 
 use crate::args::RewindArgs;
 use crate::printer::Printer;
@@ -24,20 +25,9 @@ pub fn run(args: &RewindArgs, charla: &Charla, printer: &mut Printer) -> Result<
 }
 
 fn list(which: &str, charla: &Charla, printer: &mut Printer) -> Result<(), Failure> {
-    let sessions = charla.sessions()?;
-    let (id, records) = runtime()?.block_on(sessions.read(which))?;
-    for (seq, content) in &Conversation::of(&records).contents {
-        let speaker = match content.role {
-            Role::User => "you",
-            Role::Model => "model",
-        };
-        let calls = content.parts.iter().filter_map(|part| match &part.kind {
-            PartKind::FunctionCall(call) => Some(format!("[{}]", call.name)),
-            PartKind::FunctionResponse(response) => Some(format!("[result of {}]", response.name)),
-            _ => None,
-        });
-        let words: Vec<String> = std::iter::once(content.text()).chain(calls).collect();
-        let words = words.join(" ").split_whitespace().collect::<Vec<_>>().join(" ");
+    let (id, messages) = runtime()?.block_on(charla.sessions()?.messages(which))?;
+    for Message { seq, role, words } in messages {
+        let speaker = if role == Role::User { "you" } else { "model" };
         let words: String = words.chars().take(SHOWN).collect();
         printer.words(&format!("{seq:>6}  {speaker:<5}  {words}\n"))?;
     }

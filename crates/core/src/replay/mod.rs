@@ -13,12 +13,14 @@ mod people;
 mod playback;
 mod players;
 mod segment;
+mod shown;
 mod tools;
 mod view;
 
 use std::sync::Arc;
 
 use charla_proto::{Conversation, Fact, JOURNAL_VERSION, Record};
+use serde::Serialize;
 use serde_json::Value;
 
 use playback::Playback;
@@ -36,7 +38,7 @@ pub struct Replayed {
 }
 
 /// Where a run left its recording.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Difference {
     /// The turn.
     pub turn: u64,
@@ -48,6 +50,13 @@ pub struct Difference {
     pub expected: Value,
     /// What happened now; null when nothing did.
     pub got: Value,
+}
+
+impl Difference {
+    /// Both sides from the first line that differs to the last, a few lines of each.
+    pub fn shown(&self) -> String {
+        shown::short_diff(self)
+    }
 }
 
 /// Runs a session again from its records. Must be called in a tokio runtime with time.

@@ -296,7 +296,8 @@ async fn an_always_given_while_nothing_runs_answers_the_other_questions_it_cover
     again.send(Command::Continue).await;
     assert_eq!(again.end().await, TurnEnd::Finished);
     assert_eq!(*again.world.ran.lock().unwrap(), ["write 1", "write 1"]);
-    let by = [("another process".to_owned(), true), (NOBODY.to_owned(), false), ("test".to_owned(), true)];
+    let by =
+        [(EARLIER_ANSWER.to_owned(), true), ("another process".to_owned(), true), (NOBODY.to_owned(), false)];
     let mut answered = answers(&again.world);
     answered.sort();
     assert_eq!(answered, by);
