@@ -82,7 +82,7 @@ async fn play(steps: Vec<Step>) {
                 most = 1;
             }
             Step::Restore => drop(run.send(Command::Restore).await),
-            Step::Cancel => drop(run.cancel().await),
+            Step::Cancel => run.cancel().await,
             Step::Resume => run = start(&world, WINDOW),
             Step::Summaries(kind) => *world.summariser.lock().unwrap() = Some(summariser(kind)),
         }

@@ -29,6 +29,9 @@ pub(crate) enum Answer {
     Ends(&'static str, FinishReason),
 }
 
+/// What a model is instructed in a situation.
+pub(crate) type Instruct = fn(&Situation) -> String;
+
 /// Everything the fakes share with the test.
 #[derive(Default)]
 pub(crate) struct World {
@@ -48,7 +51,7 @@ pub(crate) struct World {
     /// What the tool `drift` would do changes with this.
     pub(super) drift: Mutex<u32>,
     /// What the model is instructed.
-    pub(super) instruction: Mutex<Option<fn(&Situation) -> String>>,
+    pub(super) instruction: Mutex<Option<Instruct>>,
     /// Rules the session had kept.
     pub(super) saved: Mutex<Vec<String>>,
 }

@@ -215,10 +215,9 @@ async fn undo_redo_and_rewind_are_recorded_by_the_session() {
     assert!(matches!(&reply, Reply::Reverted { turn: 1, files } if files.len() == 1), "{reply:?}");
     run.prompt("third").await;
     assert_eq!(run.end().await, TurnEnd::Finished);
-    let requests = run.world.requests.lock().unwrap();
-    let sent: String = requests.last().unwrap().contents.iter().map(|content| content.text()).collect();
+    let last = run.world.requests.lock().unwrap().last().cloned().unwrap();
+    let sent: String = last.contents.iter().map(|content| content.text()).collect();
     assert!(sent.contains("first") && sent.contains("third") && !sent.contains("second"), "{sent}");
-    drop(requests);
     let reply = run.send(Command::Rewind { to: 9999, files: false }).await;
     assert!(matches!(reply, Reply::Refused(Refusal::Unknown { .. })), "{reply:?}");
     // The first turn's change is still there to undo, the second's went with the rewind.

@@ -28,7 +28,7 @@ async fn an_open_question_still_waits_in_the_next_process_and_can_be_answered_th
     let (snapshot, _) = again.session.snapshot().await.unwrap();
     assert_eq!(snapshot.phase, Phase::Open);
     let waiting: Vec<_> = snapshot.questions().map(|asked| asked.approval.clone()).collect();
-    assert_eq!(waiting, [approval.clone()]);
+    assert_eq!(waiting, std::slice::from_ref(&approval));
     assert_eq!(again.send(Command::Continue).await, Reply::Done);
     settle().await;
     assert!(again.world.ran.lock().unwrap().is_empty());

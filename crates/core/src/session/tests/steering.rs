@@ -70,10 +70,9 @@ async fn a_cancel_drops_no_prompt_of_somebody_else() {
     assert_eq!(run.end().await, TurnEnd::Cancelled);
     assert_eq!(run.end().await, TurnEnd::Finished);
     settle().await;
-    let requests = run.world.requests.lock().unwrap();
+    let requests: Vec<_> = run.world.requests.lock().unwrap().clone();
     assert_eq!(requests.len(), 2);
     assert!(texts(&requests[1]).contains(&"anna's".to_owned()));
-    drop(requests);
     let Reply::Prompted { prompt, .. } = mine else { panic!("{mine:?}") };
     let gone = run.send(Command::Cancel { target: CancelTarget::Prompt(prompt) }).await;
     assert!(matches!(gone, Reply::Refused(Refusal::Unknown { .. })), "{gone:?}");
