@@ -1,9 +1,10 @@
 //! The events of one run, with the questions among them put to the person.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use charla_core::session::Follower;
-use charla_proto::{CompressionTrigger, FinishReason, TurnEnd, TurnEvent};
+use charla_proto::{CompressionTrigger, FinishReason, OpenCall, TurnEnd, TurnEvent};
 
 use crate::approver::Approver;
 use crate::compression;
@@ -18,18 +19,18 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// Follows a turn. Questions go to the approver, if there is one.
-    pub fn new(follower: Follower, approver: Option<Approver>) -> Self {
-        Self { follower, approver, pending: VecDeque::new() }
+    /// Follows a turn. Questions go to the approver, if there is one. `open` are calls that an earlier process left.
+    pub fn new(follower: Follower, approver: Option<Approver>, open: &[OpenCall]) -> Self {
+        Self { follower, approver, pending: open.iter().flat_map(introduced).collect() }
     }
 }
 
 impl Events for Answer {
     async fn next(&mut self) -> Option<TurnEvent> {
-        if let Some(event) = self.pending.pop_front() {
-            return Some(event);
-        }
-        let event = self.follower.next().await?;
+        let event = match self.pending.pop_front() {
+            Some(event) => event,
+            None => self.follower.next().await?,
+        };
         match &event {
             // Asked for, it is the answer of the run; by itself, it happens beside it.
             TurnEvent::ChatCompressed(report) if report.trigger == CompressionTrigger::Manual => {
@@ -51,4 +52,25 @@ impl Events for Answer {
         }
         Some(event)
     }
+}
+
+/// A call that an earlier process left, and the question it waits for.
+fn introduced(open: &OpenCall) -> Vec<TurnEvent> {
+    if open.response.is_some() {
+        return Vec::new();
+    }
+    let call = open.call.id.clone().unwrap_or_default();
+    let mut events = vec![TurnEvent::ToolCallRequest {
+        name: open.call.name.clone(),
+        call: call.clone(),
+        parameters: open.call.args.clone(),
+    }];
+    if let Some(question) = open.approval.as_ref().filter(|question| question.answer.is_none()) {
+        events.push(TurnEvent::ToolCallConfirmation {
+            call,
+            approval: question.asked.approval.clone(),
+            confirmation: Arc::new(question.asked.confirmation.clone()),
+        });
+    }
+    events
 }

@@ -1,7 +1,5 @@
 //! `charla -p`: one prompt, one answer.
 
-use std::sync::Arc;
-
 use charla::settings::{OutputFormat, Override, Settings};
 use charla::{Begin, Charla, Failure, Notices, OpenRequest, OpenedSession};
 use charla_core::CancellationToken;
@@ -112,14 +110,11 @@ async fn show(
         Err(Refusal::Ended) => {}
         Err(refusal) => return view.fail(&nothing_to_do(&refusal)),
     }
-    if let Some(approver) = &approver {
+    if approver.is_some() {
         view.with_somebody_to_ask();
-        // What an earlier process asked and nobody answered is asked again, once the prompt is recorded.
-        for asked in earlier.questions() {
-            approver.put(asked.approval.clone(), Arc::new(asked.confirmation.clone()));
-        }
     }
-    let mut events = Answer::new(follower, approver);
+    // What an earlier process asked and nobody answered is asked again, once the prompt is recorded.
+    let mut events = Answer::new(follower, approver, &earlier.calls);
     let code = view.show(&session.model, prompt.as_deref().unwrap_or_default(), &mut events).await;
     session.close().await;
     code

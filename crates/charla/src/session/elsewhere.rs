@@ -151,9 +151,23 @@ fn refused(refusal: &Refusal) -> Failure {
     match refusal {
         Refusal::Failed { message } => Failure::system(message.clone()),
         Refusal::Late { by, outcome } => {
-            let word = if outcome.allows() { "yes" } else { "no" };
-            Failure::conflict(format!("{by} has answered already: {word}"))
+            Failure::conflict(format!("{by} has answered already: {}", in_a_word(outcome)))
         }
         refusal => Failure::input(refusal.to_string()),
+    }
+}
+
+/// An answer as a person would say it.
+fn in_a_word(outcome: &Outcome) -> String {
+    match outcome {
+        Outcome::ProceedOnce => "yes".to_owned(),
+        Outcome::ProceedAlways => "always".to_owned(),
+        Outcome::ProceedAlwaysAndSave => "always, saved as a rule".to_owned(),
+        Outcome::ProceedAlwaysTool => "always this tool".to_owned(),
+        Outcome::ProceedAlwaysServer => "always this server".to_owned(),
+        Outcome::Modify { .. } | Outcome::ModifyWithEditor { .. } => "yes, with other arguments".to_owned(),
+        Outcome::Answers { answers } => answers.join(", "),
+        Outcome::Cancel { reason: Some(reason) } => format!("no, {reason}"),
+        Outcome::Cancel { reason: None } => "no".to_owned(),
     }
 }

@@ -101,7 +101,13 @@ pub struct AskArgs {
     pub fork: Option<String>,
 
     /// Go on from this message of the session, see `charla rewind`; later ones are left out of the copy.
-    #[arg(long, value_name = "MESSAGE", requires = "fork", help_heading = "Sessions")]
+    #[arg(
+        long,
+        value_name = "MESSAGE",
+        requires = "fork",
+        conflicts_with = "resume",
+        help_heading = "Sessions"
+    )]
     pub at: Option<u64>,
 
     /// List the sessions, the latest first; those of this folder have a star.

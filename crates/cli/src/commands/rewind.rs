@@ -16,7 +16,8 @@ pub fn run(args: &RewindArgs, charla: &Charla, printer: &mut Printer) -> Result<
     let Some(message) = args.message else { return list(&args.session, charla, printer) };
     let rewound = runtime()?.block_on(charla.rewind(&args.session, message, args.files, printer))?;
     for file in &rewound.files {
-        printer.words(&format!("put back  {}\n", file.change.path.display()))?;
+        let done = if file.change.after.is_some() { "restored" } else { "removed" };
+        printer.words(&format!("{done:<12}  {}\n", file.change.path.display()))?;
     }
     printer.flush()?;
     let session = &rewound.session;

@@ -23,6 +23,10 @@ fn line(printer: &mut Printer, kind: &str, fields: Value) -> Result<(), Failure>
 impl Renderer for StreamJson {
     fn begin(&mut self, state: &RunState, prompt: &str, printer: &mut Printer) -> Result<(), Failure> {
         line(printer, "init", json!({ "session_id": state.session_id, "model": state.model }))?;
+        if prompt.is_empty() {
+            // An earlier turn is gone on with.
+            return Ok(());
+        }
         line(printer, "message", json!({ "role": "user", "content": prompt }))
     }
 

@@ -297,10 +297,20 @@ impl<'a> Calls<'a> {
             }
             _ => None,
         };
+        if let Some(problem) = self.problem_with(index, args.as_ref()).await {
+            return refused(reply, Refusal::DoesNotFit { why: problem.message });
+        }
         let fact = answered(approval, outcome.clone(), &by, args.clone());
         self.session.ledger.commit_one(fact).await?;
         let _ = reply.send(Reply::Done);
         self.act_on(index, outcome, args, &asked, &by).await
+    }
+
+    /// What is wrong with arguments that a person gives: theirs to mend, not the model's.
+    async fn problem_with(&mut self, index: usize, args: Option<&Args>) -> Option<ToolError> {
+        let tool = self.session.toolbox().get(&self.call(index).name)?;
+        let cx = self.session.options.tool_context.clone();
+        tool.prepare(args?.clone(), &cx).await.err()
     }
 
     async fn take_early_answers(&mut self) -> Result<(), Stop> {
@@ -400,10 +410,15 @@ impl<'a> Calls<'a> {
         Ok(())
     }
 
-    /// False when a rule allowed a call and no longer does: the mode changed while the call waited for its lane.
+    /// False when a rule allowed a call and no longer does, or denies now what a person allowed: the mode changed
+    /// while the call waited.
     fn rule_holds(&self, index: usize) -> bool {
-        let Some(plan) = self.plan(index).filter(|_| self.rules.contains_key(&index)) else { return true };
-        matches!(self.session.approvals.judge(&plan, self.session.mode()), Verdict::Allow { .. })
+        let Some(plan) = self.plan(index) else { return true };
+        match self.session.approvals.judge(&plan, self.session.mode()) {
+            Verdict::Allow { .. } => true,
+            Verdict::Ask { .. } => !self.rules.contains_key(&index),
+            Verdict::Deny { .. } => false,
+        }
     }
 
     /// Stops the calls of this step: what has not begun is cancelled now, what runs is told to stop.

@@ -62,9 +62,8 @@ impl<'a> Reverting<'a> {
             return Ok(failed(format!("the journal cannot be read: {error}")));
         }
         let conversation = &self.session.ledger.conversation;
-        let first = conversation.contents.first().map_or(u64::MAX, |(seq, _)| *seq);
-        let is_known = to < first || conversation.contents.iter().any(|(seq, _)| *seq == to);
-        if !is_known || to > conversation.seq {
+        let is_known = to == 0 || conversation.contents.iter().any(|(seq, _)| *seq == to);
+        if !is_known {
             return Ok(Reply::Refused(Refusal::Unknown { what: format!("message {to}") }));
         }
         let to = self.with_results(to);

@@ -138,15 +138,17 @@ async fn changed_arguments_that_are_denied_or_wrong_do_not_run() {
     let mut run = Run::new(vec![Answer::Calls(vec![("write", 1), ("write", 2)])], true);
     run.prompt("go").await;
     let (first, second) = (run.asked().await, run.asked().await);
-    for (approval, n) in [(first, 7), (second, 99)] {
-        let args = Map::from_iter([("n".to_owned(), json!(n))]);
-        run.session.answer(&approval, Outcome::Modify { args }, "me").await.unwrap();
-    }
+    let with = |n: u32| Outcome::Modify { args: Map::from_iter([("n".to_owned(), json!(n))]) };
+    run.session.answer(&first, with(7), "me").await.unwrap();
+    // Arguments that do not fit the tool are the person's to mend: the question stays.
+    let refused = run.session.answer(&second, with(99), "me").await;
+    assert!(matches!(refused, Err(Refusal::DoesNotFit { .. })), "{refused:?}");
+    run.session.answer(&second, Outcome::Cancel { reason: Some("no".to_owned()) }, "me").await.unwrap();
     assert_eq!(run.end().await, TurnEnd::Finished);
     assert!(run.world.ran.lock().unwrap().is_empty());
     let mut errors = run.errors();
     errors.sort_by_key(|kind| format!("{kind:?}"));
-    assert_eq!(errors, [ToolErrorKind::DeniedByRule, ToolErrorKind::InvalidArgs]);
+    assert_eq!(errors, [ToolErrorKind::DeniedByRule, ToolErrorKind::RefusedByPerson]);
 }
 
 #[tokio::test(start_paused = true)]
