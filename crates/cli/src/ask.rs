@@ -103,14 +103,7 @@ async fn show(
     mut view: View,
 ) -> i32 {
     view.in_session(&session.id);
-    if let Some(approver) = &approver {
-        view.with_somebody_to_ask();
-        // What an earlier process asked and nobody answered is asked again.
-        let snapshot = session.handle.snapshot().await.map(|(snapshot, _)| snapshot).unwrap_or_default();
-        for asked in snapshot.questions() {
-            approver.put(asked.approval.clone(), Arc::new(asked.confirmation.clone()));
-        }
-    }
+    let earlier = session.handle.snapshot().await.map(|(snapshot, _)| snapshot).unwrap_or_default();
     let mut follower = Follower::new(session.handle.subscribe());
     match begin(&session, prompt.as_deref()).await {
         Ok(Some(id)) => follower = follower.of_prompt(id),
@@ -118,6 +111,13 @@ async fn show(
         // A journal that failed is told by the events.
         Err(Refusal::Ended) => {}
         Err(refusal) => return view.fail(&nothing_to_do(&refusal)),
+    }
+    if let Some(approver) = &approver {
+        view.with_somebody_to_ask();
+        // What an earlier process asked and nobody answered is asked again, once the prompt is recorded.
+        for asked in earlier.questions() {
+            approver.put(asked.approval.clone(), Arc::new(asked.confirmation.clone()));
+        }
     }
     let mut events = Answer::new(follower, approver);
     let code = view.show(&session.model, prompt.as_deref().unwrap_or_default(), &mut events).await;

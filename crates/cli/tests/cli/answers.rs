@@ -11,11 +11,12 @@ use crate::place::{Place, server};
 /// No waits between attempts.
 const IMPATIENT: &str = r#"{"retry": {"initialDelaySeconds": 0, "maxDelaySeconds": 0, "maxAttempts": 4}}"#;
 
-const MODELS: [&str; 4] =
+/// A model on every wire.
+pub const MODELS: [&str; 4] =
     ["gemini/gemini-test", "anthropic/claude-test", "openai/gpt-test", "responses/gpt-test"];
 
 /// Settings under which `responses/…` is the server's Responses wire.
-fn with_responses(server: &charla_testkit::Server) -> String {
+pub fn with_responses(server: &charla_testkit::Server) -> String {
     let url = server.base_url(charla_proto::WireKind::OpenaiResponses);
     json!({
         "providers": {"responses": {"wire": "openai-responses", "baseUrl": url, "apiKey": {"env": "OPENAI_API_KEY"}}},

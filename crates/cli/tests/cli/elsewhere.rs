@@ -14,7 +14,7 @@ fn write(name: &str) -> Reply {
     Reply::new().call("write_file", json!({"file_path": name, "content": "Hello.\n"}))
 }
 
-fn place(server: &Server) -> Place {
+pub fn place(server: &Server) -> Place {
     Place::with_server(server).variable("TERM", "dumb").variable("NO_COLOR", "1")
 }
 
@@ -26,13 +26,13 @@ fn asking(place: &Place) -> (Terminal, String) {
 }
 
 /// The id of the one question that waits.
-fn question(place: &Place) -> String {
+pub fn question(place: &Place) -> String {
     let listed = place.run(&["approvals"]);
     assert_eq!((listed.code, listed.out.lines().count()), (Some(0), 1), "{}{}", listed.out, listed.err);
     listed.out.split_whitespace().next().unwrap().to_owned()
 }
 
-fn answer(place: &Place, id: &str, words: &[&str]) -> Run {
+pub fn answer(place: &Place, id: &str, words: &[&str]) -> Run {
     place.run(&[&["approvals", "answer", id], words].concat())
 }
 

@@ -11,6 +11,7 @@ mod compressing;
 mod elsewhere;
 mod engine;
 mod faults;
+mod killed_turns;
 mod kills;
 mod local_network;
 mod mistakes;

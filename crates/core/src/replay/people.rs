@@ -6,7 +6,7 @@ use charla_proto::{
 };
 
 use super::segment::{is_by_person, is_plain_no};
-use super::view::View;
+use super::view::{View, id_of};
 use crate::session::NOBODY;
 use crate::undo::note_for_model;
 
@@ -79,7 +79,9 @@ fn comes_of_answer(view: &View) -> bool {
 fn closes_question(view: &View) -> bool {
     match (view.next(), view.after_next()) {
         (Some(Fact::ApprovalAnswered(answered)), Some(Fact::CallEnded(ended))) => {
-            is_plain_no(&answered.outcome) && ended.error == Some(ToolErrorKind::NotApproved)
+            is_plain_no(&answered.outcome)
+                && ended.error == Some(ToolErrorKind::NotApproved)
+                && view.next_call().map(id_of) == Some(&ended.call)
         }
         _ => false,
     }

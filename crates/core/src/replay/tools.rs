@@ -117,14 +117,15 @@ fn plan(view: &View, call: &str) -> Plan {
     plan
 }
 
-/// The question about a call that is about to be asked, or was asked before.
+/// The question about a call that is about to be asked, or was asked before and still holds.
 fn question<'a>(view: &View<'a>, call: &str) -> Option<&'a CallAsked> {
     let mut coming = view.segment.facts.iter().skip(view.at).filter_map(|fact| match fact {
         Fact::CallAsked(asked) => Some(asked.as_ref()),
         _ => None,
     });
-    let before = || view.open_call(call).and_then(|open| open.approval.as_ref()).map(|open| &*open.asked);
-    coming.find(|asked| asked.call == call).or_else(before)
+    let is_closed = matches!(view.next(), Some(Fact::ApprovalAnswered(answered)) if answered.by == SESSION);
+    let before = view.open_call(call).and_then(|open| open.approval.as_ref()).filter(|_| !is_closed);
+    coming.find(|asked| asked.call == call).or(before.map(|open| &*open.asked))
 }
 
 /// The call a plan is of.

@@ -495,7 +495,8 @@ impl<'a> Calls<'a> {
     /// Counts a result; tells the model, or ends the turn, when it is always the same.
     fn count(&mut self, index: usize, output: &mut ToolOutput) {
         let call = self.as_asked(index);
-        let count = self.session.guard.count(&call, &to_response(&call, output));
+        let response = to_response(&call, output);
+        let count = self.session.guard.count(&call, &response);
         if count >= STOP {
             let detail = format!("`{}` was called {count} times with the same result", call.name);
             self.ending = Some(Ending { detail: Some(detail), ..TurnEnd::Loop.into() });
@@ -503,6 +504,10 @@ impl<'a> Calls<'a> {
         if let Some(note) = LoopGuard::note(count) {
             match &mut output.error {
                 Some(error) => error.message = format!("{}\n{note}", error.message),
+                // With what is said of an output without words, where it has none.
+                None if output.content.iter().all(|part| part.as_text().is_none()) => {
+                    output.content.push(Part::text(format!("{}\n{note}", response.to_text())));
+                }
                 None => output.content.push(Part::text(note)),
             }
         }

@@ -41,7 +41,9 @@ impl Prompts<'_> {
         let turn = conversation.past.count;
         let first = conversation.turn.iter().flat_map(|turn| turn.prompts.first().copied()).next();
         let said = conversation.contents.iter().filter(|(seq, _)| Some(*seq) >= first);
-        self.0.guard = LoopGuard::of(said.map(|(_, content)| content.as_ref()));
+        let calls = conversation.turn.iter().flat_map(|turn| &turn.calls);
+        let results = Content::new(Role::User, calls.filter_map(|call| call.response.clone()).collect());
+        self.0.guard = LoopGuard::of(said.map(|(_, content)| content.as_ref()).chain([&results]));
         self.0.efforts = Efforts::default();
         let mut facts = Vec::with_capacity(2);
         facts.extend(self.model_change(SESSION));

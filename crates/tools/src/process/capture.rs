@@ -77,10 +77,12 @@ pub(crate) async fn capture(processes: &Processes, ask: Capture) -> Result<Captu
     command.args(&ask.arguments).current_dir(&ask.cwd).process_group(0).kill_on_drop(true);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     processes.settings().environment.apply(&mut command, &mark);
+    let announced = processes.guard().announce(&mark);
     let child = command.spawn().map_err(CaptureError::Start)?;
     let gone = || CaptureError::Start(io::Error::other("it ended before it began"));
     let family = child.id().and_then(|id| Family::new(id, mark)).ok_or_else(gone)?;
     processes.guard().add(family.group());
+    drop(announced);
     let mut ended = Ended { processes, family, waited_for: false };
     let captured =
         timeout(ask.time, exchange(child, &ask)).await.map_err(|_| CaptureError::Late(ask.time))?;

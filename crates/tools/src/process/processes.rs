@@ -107,7 +107,8 @@ impl Processes {
     /// A mark of its own for a new family of processes.
     pub(super) fn mark(&self) -> Arc<str> {
         let number = self.inner.count.fetch_add(1, Ordering::Relaxed);
-        format!("{}.{number}", self.inner.session).into()
+        // None is the beginning of another.
+        format!("{}.{number:08}", self.inner.session).into()
     }
 
     pub(super) fn guard(&self) -> &Arc<Guard> {
@@ -135,6 +136,7 @@ impl Processes {
         command.args(&launch.arguments).current_dir(&launch.cwd).process_group(0);
         command.stdin(Stdio::null()).stdout(writer.try_clone()?).stderr(writer);
         self.inner.settings.environment.apply(&mut command, &mark);
+        let announced = bound.then(|| self.inner.guard.announce(&mark));
         let child = command.spawn()?;
         // The command holds the writing ends of the pipe until it is dropped.
         drop(command);
@@ -143,6 +145,7 @@ impl Processes {
         if bound {
             self.inner.guard.add(family.group());
         }
+        drop(announced);
         let job = Arc::new(Job {
             id: family.group(),
             label: launch.label.clone(),

@@ -223,7 +223,7 @@ async fn a_question_that_nobody_could_answer_is_not_taken_for_a_refusal() {
 
 #[tokio::test(start_paused = true)]
 async fn what_a_loop_is_made_of_is_known_after_a_restart() {
-    let again = || Answer::Calls(vec![("write", 1)]);
+    let again = || Answer::Calls(vec![("read", 1), ("write", 1)]);
     let mut run = Run::new((0..4).map(|_| again()).collect(), true);
     run.prompt("go").await;
     let args = Map::from_iter([("n".to_owned(), json!(2))]);
@@ -236,8 +236,12 @@ async fn what_a_loop_is_made_of_is_known_after_a_restart() {
     next.send(Command::Continue).await;
     next.session.answer(&approval, Outcome::Modify { args }, "me").await.unwrap();
     next.asked().await;
+    settle().await;
     let told = results(&next.world);
     assert!(told.last().unwrap().contains("the same result 3 times"), "{told:?}");
+    let journal = next.world.journal.lock().unwrap();
+    assert!(matches!(&journal.last().unwrap().fact, Fact::CallEnded(ended)
+        if ended.response.name == "read" && ended.response.to_text().contains("the same result 4 times")));
 }
 
 /// The journal as it was before its last record.
