@@ -3,6 +3,7 @@
 use charla::settings::Override;
 use charla::trust::TrustDemand;
 use charla::{Begin, Failure, RunOptions};
+use charla_proto::ApprovalMode;
 use charla_proto::text::nearest;
 use clap::{CommandFactory, Parser};
 use serde_json::{Value, json};
@@ -120,7 +121,11 @@ fn flags(args: &AskArgs) -> Vec<Override> {
         (&["output", "format"], args.output_format.map(|format| json!(format.name())), "--output-format"),
         (&["output", "thoughts"], args.thoughts.then(|| json!(true)), "--thoughts"),
         (&["logging", "file"], file.map(|file| json!(file)), "--log-file"),
-        (&["tools", "approvalMode"], args.approval_mode.map(|mode| json!(mode.name())), "--approval-mode"),
+        (
+            &["tools", "approvalMode"],
+            args.approval_mode.map(|mode| json!(ApprovalMode::from(mode))),
+            "--approval-mode",
+        ),
         (&["model", "toolMode"], args.tool_mode.map(|mode| json!(mode.name())), "--tool-mode"),
         (&["limits", "maxTurns"], args.max_turns.map(|most| json!(most)), "--max-turns"),
     ];

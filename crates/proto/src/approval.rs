@@ -1,5 +1,6 @@
 //! Approvals: who decides whether a call runs, and what was decided.
 
+use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -21,6 +22,13 @@ pub enum ApprovalMode {
     AutoEdit,
     /// Nothing asks; what a rule denies stays denied.
     Yolo,
+}
+
+/// Its name in settings, flags and JSON.
+impl fmt::Display for ApprovalMode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
+    }
 }
 
 /// Judges plans. Pure: the same plan and mode give the same verdict.

@@ -94,11 +94,34 @@ pub fn printable(path: &Path) -> String {
     path.to_string_lossy().chars().map(|c| if c.is_control() { '\u{FFFD}' } else { c }).collect()
 }
 
+/// Text of several lines as it is: characters that would show nothing, move the cursor or turn the direction of
+/// writing are shown by their number, so that what a person agrees to is what they see.
+pub fn visible(text: &str) -> String {
+    let hides = |c: char| {
+        matches!(c,
+            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+    };
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        match hides(c) || (c.is_control() && c != '\n' && c != '\t') {
+            true => shown.extend(c.escape_unicode()),
+            false => shown.push(c),
+        }
+    }
+    shown
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn what_is_agreed_to_is_what_is_seen() {
+        assert_eq!(visible("a\u{202e}b\u{1b}[2K\u{200b}\r é\n"), "a\\u{202e}b\\u{1b}[2K\\u{200b}\\u{d} é\n");
+    }
 
     #[test]
     fn a_mistyped_name_finds_the_one_that_was_meant() {

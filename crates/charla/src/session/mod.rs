@@ -26,7 +26,7 @@ pub use open::{OpenRequest, OpenedSession};
 pub use options::RunOptions;
 pub use output_schema::OutputSchema;
 pub use restore::{RestoredSession, SentSize};
-pub use rules::{RulePlaces, rule_book};
+pub use rules::{RuleCheck, RulePlaces, rule_book};
 pub use saved_rules::SavedRules;
 pub(crate) use store::home_store;
 pub use store::{Begin, Message, Sessions, WaitingApproval};

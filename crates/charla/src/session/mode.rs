@@ -16,16 +16,15 @@ pub(super) fn tell_mode(settings: &Settings, chain: &mut Chain, notices: &mut dy
     if !matches!(mode, ApprovalMode::AutoEdit | ApprovalMode::Yolo) {
         return;
     }
-    let name = if mode == ApprovalMode::Yolo { "yolo" } else { "auto_edit" };
     if chain.first.is_built_in() {
-        let text = format!("the built-in model is too small for {name}: changes and commands still ask");
+        let text = format!("the built-in model is too small for {mode}: changes and commands still ask");
         return notices.warning(&Notice::with_hint(text, Hint::AllowTools));
     }
     let before = chain.fallbacks.len();
     chain.fallbacks.retain(|choice| !choice.is_built_in());
     if chain.fallbacks.len() < before {
         let provider = engine::PROVIDER;
-        let text = format!("fallback {provider} is left out: the built-in model is too small for {name}");
+        let text = format!("fallback {provider} is left out: the built-in model is too small for {mode}");
         notices.warning(&text.into());
     }
 }

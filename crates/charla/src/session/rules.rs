@@ -2,7 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use charla_core::policy::{PolicyError, RuleBook, RuleFile, Scope, Tier};
+use charla_core::policy::{
+    Judgement, PolicyError, RuleBook, RuleFile, Scope, TestFailure, Tier, allowed_tools,
+};
+use charla_proto::ApprovalMode;
+use charla_tools::shell::{self, ShellContext};
 
 use crate::environment::Environment;
 
@@ -51,6 +55,35 @@ pub fn rule_book(places: &RulePlaces, roots: &[PathBuf], extra: &[PathBuf]) -> R
         plans: Some(places.directory.join(".charla/plans")),
     };
     RuleBook::new(scope, &files)
+}
+
+/// The rules that would hold, to be asked about commands before anything runs.
+pub struct RuleCheck {
+    /// The rules.
+    pub book: RuleBook,
+    place: ShellContext,
+}
+
+impl RuleCheck {
+    /// The rules of these places with further files and allowed tools, as a session would have them.
+    pub fn new(places: &RulePlaces, files: &[PathBuf], allowed: &[String]) -> Result<Self, PolicyError> {
+        let allowed = allowed_tools(allowed.iter().map(String::as_str))?;
+        let book = rule_book(places, std::slice::from_ref(&places.directory), files)?.with(allowed);
+        let place = ShellContext { cwd: places.directory.clone(), home: places.home.clone() };
+        Ok(Self { book, place })
+    }
+
+    /// What the rules say to a command line here, part by part.
+    pub fn explain(&self, command: &str, mode: ApprovalMode) -> Judgement {
+        let mut plan = shell::plan(command, &self.place);
+        shell::look_at_disk(&mut plan.effects, std::slice::from_ref(&self.place.cwd));
+        self.book.explain(&plan, mode)
+    }
+
+    /// Runs the rules' own tests: how many there are, and those that fail.
+    pub fn run_tests(&self) -> (usize, Vec<TestFailure>) {
+        self.book.run_tests(&|command| shell::plan(command, &self.place))
+    }
 }
 
 /// The rule files in a folder, by name. A folder that is not there has none; one that cannot be read is an

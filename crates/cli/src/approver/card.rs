@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use charla_proto::text::visible;
 use charla_proto::{Confirmation, ConfirmationDetail, Question, QuestionKind};
 
 /// The card of a question.
@@ -86,21 +87,4 @@ pub(super) fn question(question: &Question) -> String {
 /// Lines after the first under the first.
 fn indented(text: &str) -> String {
     text.replace('\n', "\n           ")
-}
-
-/// Characters that would show nothing, move the cursor or turn the direction of text are shown by their
-/// number: a card must not read differently from what would run.
-fn visible(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
-    for c in text.chars() {
-        let hides = matches!(c,
-            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}');
-        if hides || (c.is_control() && c != '\n' && c != '\t') {
-            let _ = write!(shown, "\\u{{{:x}}}", u32::from(c));
-        } else {
-            shown.push(c);
-        }
-    }
-    shown
 }

@@ -199,18 +199,6 @@ pub enum Mode {
     Yolo,
 }
 
-impl Mode {
-    /// The name in settings.
-    pub fn name(self) -> &'static str {
-        match self {
-            Mode::Default => "default",
-            Mode::AutoEdit => "auto_edit",
-            Mode::Plan => "plan",
-            Mode::Yolo => "yolo",
-        }
-    }
-}
-
 impl From<Mode> for ApprovalMode {
     fn from(mode: Mode) -> ApprovalMode {
         match mode {

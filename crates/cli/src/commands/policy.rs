@@ -3,12 +3,10 @@
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use charla::session::{RulePlaces, rule_book};
+use charla::session::{RuleCheck, RulePlaces};
 use charla::{Charla, Failure};
-use charla_core::policy::{Decision, Judgement, PolicyError, Rule, allowed_tools};
-use charla_proto::{ApprovalMode, Effect, Verdict};
-use charla_tools::shell::{self, ShellContext};
-use serde_json::json;
+use charla_core::policy::{Judgement, PolicyError, Rule};
+use charla_proto::{Effect, Verdict};
 
 use crate::args::{PolicyArgs, PolicyCommand};
 use crate::printer::Printer;
@@ -42,38 +40,31 @@ fn report(args: &PolicyArgs, places: &RulePlaces) -> Result<Report, PolicyError>
         PolicyCommand::Test { files } => files,
         _ => &[],
     };
-    let roots = std::slice::from_ref(&places.directory);
-    let extra: Vec<PathBuf> = args.policies.iter().chain(tested).cloned().collect();
-    let allowed = allowed_tools(args.allowed_tools.iter().map(String::as_str))?;
-    let book = rule_book(places, roots, &extra)?.with(allowed);
-    let mut report = Report { notices: book.notices().to_vec(), ..Report::default() };
-    let shell_place = ShellContext { cwd: places.directory.clone(), home: places.home.clone() };
+    let files: Vec<PathBuf> = args.policies.iter().chain(tested).cloned().collect();
+    let rules = RuleCheck::new(places, &files, &args.allowed_tools)?;
+    let mut report = Report { notices: rules.book.notices().to_vec(), ..Report::default() };
     match &args.command {
         PolicyCommand::Explain { command, mode, json } => {
-            let mut plan = shell::plan(command, &shell_place);
-            shell::look_at_disk(&mut plan.effects, roots);
-            let judgement = book.explain(&plan, (*mode).into());
-            report.text = if *json { explain_json(&judgement) } else { explain_text(&judgement) };
+            let judgement = rules.explain(command, (*mode).into());
+            report.text = match *json {
+                true => serde_json::to_string_pretty(&judgement).unwrap_or_default() + "\n",
+                false => explain_text(&judgement),
+            };
         }
         PolicyCommand::Test { .. } => {
-            let (count, failures) = book.run_tests(&|command| shell::plan(command, &shell_place));
+            let (count, failures) = rules.run_tests();
             for failure in &failures {
                 let test = &failure.test;
                 let _ = writeln!(
                     report.text,
                     "FAILED {}: `{}` in mode {}: expected {}, got {} (by {})",
-                    failure.rule,
-                    test.command,
-                    mode_name(test.mode),
-                    test.expect,
-                    failure.got,
-                    failure.decided_by
+                    failure.rule, test.command, test.mode, test.expect, failure.got, failure.decided_by
                 );
             }
             let _ = writeln!(report.text, "{count} tests, {} failed", failures.len());
             report.failed = failures.len();
         }
-        PolicyCommand::List => book.rules().iter().for_each(|rule| list_rule(rule, &mut report.text)),
+        PolicyCommand::List => rules.book.rules().iter().for_each(|rule| list_rule(rule, &mut report.text)),
     }
     Ok(report)
 }
@@ -125,42 +116,9 @@ fn kind(effect: &Effect) -> &'static str {
     }
 }
 
-fn explain_json(judgement: &Judgement) -> String {
-    let findings: Vec<_> = judgement
-        .findings
-        .iter()
-        .map(|finding| {
-            json!({
-                "effect": finding.effect,
-                "what": finding.what,
-                "decision": finding.decision.to_string(),
-                "rule": finding.rule,
-                "reason": finding.reason,
-                "always": finding.always,
-            })
-        })
-        .collect();
-    let mut text = format!("{:#}", json!({ "findings": findings, "verdict": judgement.verdict }));
-    text.push('\n');
-    text
-}
-
 fn list_rule(rule: &Rule, text: &mut String) {
-    let modes: Vec<&str> = rule.modes().iter().map(|mode| mode_name(*mode)).collect();
+    let modes: Vec<String> = rule.modes().iter().map(ToString::to_string).collect();
     let modes = if modes.is_empty() { String::new() } else { format!(" in {}", modes.join(", ")) };
-    let decision = match rule.decision {
-        Decision::Allow => "allow",
-        Decision::Ask => "ask",
-        Decision::Deny => "deny",
-    };
+    let decision = rule.decision.to_string();
     let _ = writeln!(text, "{decision:<5} {:>3}  {}{modes}  [{}]", rule.priority, rule.about(), rule.name());
-}
-
-fn mode_name(mode: ApprovalMode) -> &'static str {
-    match mode {
-        ApprovalMode::Plan => "plan",
-        ApprovalMode::Default => "default",
-        ApprovalMode::AutoEdit => "auto_edit",
-        ApprovalMode::Yolo => "yolo",
-    }
 }

@@ -3,6 +3,7 @@
 use charla::session::{RulePlaces, rule_book};
 use charla::trust::{Standing, TrustBook, WorkspaceContent};
 use charla::{Charla, Environment, Failure, settings};
+use charla_proto::text::visible;
 
 use crate::args::TrustArgs;
 use crate::input;
@@ -82,24 +83,5 @@ fn confirm(printer: &mut Printer) -> Result<(), Failure> {
     match answer.trim().to_lowercase().as_str() {
         "y" | "yes" => Ok(()),
         _ => Err(Failure::untrusted("the workspace stays untrusted")),
-    }
-}
-
-/// Characters that would show a text other than it is become visible: what is agreed to must be what is seen.
-fn visible(text: &str) -> String {
-    let deceives = |c: char| {
-        (c.is_control() && c != '\n')
-            || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
-    };
-    text.chars().map(|c| if deceives(c) { c.escape_unicode().to_string() } else { c.to_string() }).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_agreed_to_is_what_is_seen() {
-        assert_eq!(visible("a\u{202e}b\u{1b}[2K\u{200b}\r é\n"), "a\\u{202e}b\\u{1b}[2K\\u{200b}\\u{d} é\n");
     }
 }

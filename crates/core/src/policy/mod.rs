@@ -25,6 +25,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use charla_proto::{ApprovalMode, Effect, Plan, Policy, Verdict};
+use serde::Serialize;
 
 pub use allowed_tools::allowed_tools;
 pub use parse::PolicyError;
@@ -63,7 +64,7 @@ pub struct RuleBook {
 }
 
 /// A verdict with the findings it was made from.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Judgement {
     /// One for each effect, in the plan's order.
     pub findings: Vec<Finding>,
@@ -72,7 +73,7 @@ pub struct Judgement {
 }
 
 /// What was found about one effect.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
     /// The effect; absent for a call that touches nothing.
     pub effect: Option<Effect>,

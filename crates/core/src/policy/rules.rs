@@ -5,6 +5,7 @@ use std::fmt;
 use charla_proto::ApprovalMode;
 use globset::GlobSet;
 use regex::Regex;
+use serde::Serialize;
 
 use super::tests_of_rules::RuleTest;
 
@@ -33,7 +34,8 @@ impl fmt::Display for Tier {
 }
 
 /// What a rule says; a later one is stricter.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Decision {
     /// Run it.
     Allow,
@@ -45,11 +47,7 @@ pub enum Decision {
 
 impl fmt::Display for Decision {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Decision::Allow => "allow",
-            Decision::Ask => "ask",
-            Decision::Deny => "deny",
-        })
+        self.serialize(f)
     }
 }
 
