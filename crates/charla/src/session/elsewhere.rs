@@ -54,6 +54,9 @@ impl Elsewhere<'_> {
         outcome: Outcome,
         by: &str,
     ) -> Result<AnsweredApproval, Failure> {
+        if id.trim().is_empty() {
+            return Err(Failure::input("the question's id is empty"));
+        }
         let waiting = self.sessions.approvals_of(id).await?;
         let WaitingApproval { session, asked } = match waiting.as_slice() {
             [] => return Err(self.nothing_waits(id, outcome, by).await),

@@ -28,6 +28,14 @@ pub enum SessionError {
     /// Another process writes it.
     #[error("the session {0} is in use by another process")]
     InUse(String),
+    /// A newer Charla wrote it, and what it says may mean something else there.
+    #[error("the session {session} has journal version {version}, written by a newer Charla; it can be read, not gone on with")]
+    NewerVersion {
+        /// The session.
+        session: String,
+        /// Its journal's version.
+        version: u32,
+    },
     /// It has no such message.
     #[error("the session {session} has no message {at}")]
     NoMessage {
@@ -74,7 +82,9 @@ impl From<SessionError> for Failure {
             }
             SessionError::Ambiguous { .. } => Failure::input(message).with_hint("give more of the id"),
             SessionError::InUse(_) => Failure::input(message).with_hint(Hint::ForkSession),
-            SessionError::NoBeginning(_) | SessionError::NoMessage { .. } => Failure::input(message),
+            SessionError::NoBeginning(_)
+            | SessionError::NoMessage { .. }
+            | SessionError::NewerVersion { .. } => Failure::input(message),
             SessionError::NoReply { .. } => Failure::system(message),
             SessionError::Journal(_) => {
                 Failure::system(message).with_hint("CHARLA_HOME names another folder for conversations")

@@ -1,8 +1,11 @@
 //! Takes what other processes of the user ask of a session that runs here.
 
-use charla_core::session::{Clients, SessionHandle};
+use charla_core::session::{Clients, EARLIER_ANSWER, NOBODY, SESSION, SessionHandle};
 use charla_proto::{Command, MAX_POST, Mailbox, Phase, Posted, Refusal, Reply, Request};
 use futures_util::StreamExt;
+
+/// Names that records have for the session itself and for nobody.
+const RESERVED: [&str; 3] = [NOBODY, SESSION, EARLIER_ANSWER];
 
 /// How many requests are worked on at once; further ones wait.
 const AT_ONCE: usize = 32;
@@ -20,6 +23,9 @@ pub(super) async fn take_requests(mailbox: Box<dyn Mailbox>, clients: Clients, s
 
 async fn reply_to(posted: Posted, session: &SessionHandle) {
     let reply = match serde_json::from_slice(&posted.command) {
+        Ok(Request { by, .. }) if RESERVED.contains(&by.as_str()) => {
+            failed(format!("`{by}` is nobody who could ask"))
+        }
         Ok(request) => ask(request, session).await,
         Err(error) => failed(format!("this is no request: {error}")),
     };

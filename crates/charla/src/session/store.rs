@@ -183,6 +183,10 @@ impl Sessions {
     /// The session of this id, to go on with it.
     pub(super) async fn own(&self, id: &str) -> Result<Opened, SessionError> {
         let owned = self.store.own(id).await.map_err(|error| SessionError::of(id, error))?;
+        let version = owned.conversation.started.as_ref().map_or(0, |started| started.version);
+        if version > JOURNAL_VERSION {
+            return Err(SessionError::NewerVersion { session: id.to_owned(), version });
+        }
         let notices = about_skipped(&owned.skipped);
         Ok(Opened { id: id.to_owned(), owned, notices })
     }

@@ -150,6 +150,22 @@ pub(super) fn detail(plan: &Plan, call: &FunctionCall) -> ConfirmationDetail {
     }
 }
 
+/// True when a call whose arguments a person gave meets what they saw: the same folder, the same file as it was.
+pub(super) fn on_same_ground(then: &ConfirmationDetail, now: &ConfirmationDetail) -> bool {
+    use ConfirmationDetail::{Edit, Exec, Info, Mcp};
+    match (then, now) {
+        (Exec { cwd: then, .. }, Exec { cwd: now, .. }) => then == now,
+        (Edit { path, before, .. }, Edit { path: path_now, before: before_now, .. }) => {
+            path == path_now && before == before_now
+        }
+        (Mcp { server, tool, .. }, Mcp { server: server_now, tool: tool_now, .. }) => {
+            server == server_now && tool == tool_now
+        }
+        (Info { .. }, Info { .. }) => true,
+        _ => false,
+    }
+}
+
 fn hosts(plan: &Plan) -> Vec<String> {
     let hosts = plan.effects.iter().filter_map(|effect| match effect {
         Effect::Net { host } => Some(host.clone()),

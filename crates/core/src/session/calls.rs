@@ -10,7 +10,7 @@ use charla_proto::{
 };
 use tokio::time::Instant;
 
-use super::approvals::{detail, misfit};
+use super::approvals::{detail, misfit, on_same_ground};
 use super::ending::{Ending, Stop};
 use super::inbox::Incoming;
 use super::requests::{Answer, Requests, Signal};
@@ -183,7 +183,11 @@ impl<'a> Calls<'a> {
     fn known(&self, index: usize, plan: &Plan) -> Known {
         let Some(open) = self.open(index) else { return Known::Nothing };
         let Some(OpenApproval { asked, answer }) = &open.approval else { return Known::Nothing };
-        let is_the_same = open.original.is_some() || asked.confirmation.detail == detail(plan, &open.call);
+        let (then, now) = (&asked.confirmation.detail, detail(plan, &open.call));
+        let is_the_same = match open.original.is_some() {
+            true => on_same_ground(then, &now),
+            false => *then == now,
+        };
         match answer {
             Some((Outcome::Cancel { .. }, by)) if by == NOBODY => Known::Unasked,
             Some((Outcome::Cancel { reason }, by)) => {
@@ -217,7 +221,7 @@ impl<'a> Calls<'a> {
             facts.push(answered(approval, outcome, SESSION, None));
         }
         let id = conversation.started.as_ref().map(|started| started.session.as_str()).unwrap_or_default();
-        let approval = format!("{id}:{}", conversation.seq + 1 + facts.len() as u64);
+        let approval = format!("{id}:{}", conversation.seq.saturating_add(1 + facts.len() as u64));
         let call = self.scheduler.calls()[index].call.clone();
         let shown = (session.options.isolation.as_str(), session.mode());
         facts.push(Fact::CallAsked(Box::new(CallAsked {

@@ -128,7 +128,11 @@ impl Follower {
         if std::mem::take(&mut self.missed) {
             self.pending.push_back(TurnEvent::whole_content(said.content.text()));
         }
-        self.step = Step { finish: said.finish.clone(), usage: said.usage.clone(), announced: false };
+        let mut usage = said.usage.clone();
+        if let Some(paused) = self.step.usage.take() {
+            usage.get_or_insert_with(UsageMetadata::default).add(&paused);
+        }
+        self.step = Step { finish: said.finish.clone(), usage, announced: false };
         let mut calls = said.content.function_calls().peekable();
         if calls.peek().is_some() {
             self.step_ended();
@@ -142,6 +146,10 @@ impl Follower {
 
     /// Tells, once, that the last answer was not the last word.
     fn step_ended(&mut self) {
+        // What follows a pause is the rest of the same answer.
+        if self.step.finish == Some(FinishReason::Pause) {
+            return;
+        }
         if !std::mem::replace(&mut self.step.announced, true) {
             let usage = self.step.usage.take();
             self.pending.push_back(TurnEvent::StepEnded { usage });

@@ -22,7 +22,7 @@ pub fn fork(records: &[Record], at: Option<u64>, started: SessionStarted, now: u
     let conversation = Conversation::of(&forked);
     let mut next = conversation.seq;
     for fact in closing(&conversation) {
-        next += 1;
+        next = next.saturating_add(1);
         forked.push(Record::new(next, now, fact));
     }
     forked

@@ -92,6 +92,10 @@ impl Ledger {
             return Err(error.clone());
         }
         let at = (self.clock)();
+        let room = u64::MAX - self.conversation.seq;
+        if room <= facts.len() as u64 {
+            return Err(JournalError::Io("its records have no numbers left".to_owned()));
+        }
         let first = self.conversation.seq + 1;
         let records: Vec<Record> =
             facts.into_iter().zip(first..).map(|(fact, seq)| Record::new(seq, at, fact)).collect();
@@ -135,7 +139,7 @@ impl Ledger {
 
     /// The id of the record that would be written next, as an id of something it begins.
     pub(super) fn next_id(&self, prefix: &str) -> String {
-        format!("{prefix}{}", self.conversation.seq + 1)
+        format!("{prefix}{}", self.conversation.seq.saturating_add(1))
     }
 
     /// Where everything is written down, for those who are told only a part.

@@ -102,7 +102,8 @@ pub struct SessionOptions {
 #[derive(Clone)]
 pub struct SessionHandle {
     messages: mpsc::Sender<Message>,
-    events: broadcast::Sender<SessionEvent>,
+    /// Weak: subscriptions end with the session's task, however it ends.
+    events: broadcast::WeakSender<SessionEvent>,
     recent: Recent,
     clients: Clients,
 }
@@ -117,7 +118,7 @@ impl SessionHandle {
         let (events, _) = broadcast::channel(EVENTS);
         let recent = Recent::new(conversation.seq, setup.journal.reader());
         let handle =
-            Self { messages, events: events.clone(), recent: recent.clone(), clients: setup.clients };
+            Self { messages, events: events.downgrade(), recent: recent.clone(), clients: setup.clients };
         let approvals = Approvals::new(setup.policy, &conversation.grants);
         let publisher = Publisher { events, recent, running: RunningStep::default() };
         let session = Session {
@@ -170,7 +171,11 @@ impl SessionHandle {
 
     /// Events from now on.
     pub fn subscribe(&self) -> Subscription {
-        Subscription::new(self.events.subscribe(), self.recent.clone())
+        let events = match self.events.upgrade() {
+            Some(events) => events.subscribe(),
+            None => broadcast::channel(1).1,
+        };
+        Subscription::new(events, self.recent.clone())
     }
 
     /// The session as it is, and every event after that; nothing when it has ended.

@@ -24,7 +24,7 @@ impl Prompts<'_> {
         if let Some(note) = note_for_model(&self.0.ledger.conversation) {
             content.parts.insert(0, Part::text(note));
         }
-        let turn = self.0.ledger.conversation.past.count + 1;
+        let turn = self.0.ledger.conversation.past.count.saturating_add(1);
         let mut facts = Vec::with_capacity(2);
         facts.extend(self.model_change(&by));
         facts.push(Fact::TurnStarted(TurnStarted { turn, prompt: Arc::new(content), id, by }));

@@ -261,7 +261,8 @@ impl Session {
             return Ok(Some(ending));
         }
         let Some(problem) = self.options.answer_check.as_ref().and_then(|check| check(text)) else {
-            let end = if finish == FinishReason::MaxTokens { TurnEnd::Truncated } else { TurnEnd::Finished };
+            let cut = matches!(finish, FinishReason::MaxTokens | FinishReason::Pause);
+            let end = if cut { TurnEnd::Truncated } else { TurnEnd::Finished };
             return Ok(Some(end.into()));
         };
         if self.efforts.repairs == REPAIRS {
