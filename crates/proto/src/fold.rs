@@ -8,8 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     ApprovalAnswered, ApprovalMode, Args, CallAsked, CallEnded, CallStatus, ChangesReverted,
-    ConfirmationDetail, Content, Delivery, Fact, FinishReason, FunctionCall, LlmErrorKind, ModelContent, Outcome, Part,
-    PromptJoined, PromptQueued, Record, Role, SessionStarted, TurnEnd, TurnEnded, TurnStarted, UsageMetadata,
+    ConfirmationDetail, Content, Delivery, Fact, FinishReason, FunctionCall, LlmErrorKind, ModelContent,
+    Outcome, Part, PromptJoined, PromptQueued, Record, Role, SessionStarted, TurnEnd, TurnEnded, TurnStarted,
+    UsageMetadata,
 };
 pub use shortening::Shortening;
 

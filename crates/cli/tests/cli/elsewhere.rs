@@ -68,7 +68,14 @@ fn an_answer_from_another_process_closes_the_card_and_says_whose_it_is() {
 
 #[test]
 fn a_line_typed_after_a_card_was_answered_elsewhere_is_not_the_next_cards_answer() {
-    let replies = [write("a.txt"), Reply::new().text("Well").delay(300).call("write_file", json!({"file_path": "b.txt", "content": "x"})), "Done.".into()];
+    let replies = [
+        write("a.txt"),
+        Reply::new()
+            .text("Well")
+            .delay(300)
+            .call("write_file", json!({"file_path": "b.txt", "content": "x"})),
+        "Done.".into(),
+    ];
     let server = server(Script::new(replies));
     let place = place(&server);
     let (mut terminal, id) = asking(&place);
@@ -144,7 +151,12 @@ fn with_nobody_there_a_resumed_question_is_denied_as_ever() {
     let (terminal, id) = asking(&place);
     terminal.kill();
     let run = place.run(&["--resume"]);
-    assert_eq!((run.code, run.out.as_str(), place.read("a.txt")), (Some(0), "I could not.\n", None), "{}", run.err);
+    assert_eq!(
+        (run.code, run.out.as_str(), place.read("a.txt")),
+        (Some(0), "I could not.\n", None),
+        "{}",
+        run.err
+    );
     assert!(last_request(&server).contains("nobody is there to give it"));
     let run = answer(&place, &id, &["yes"]);
     assert!(run.err.contains("nobody has answered already: no"), "{}", run.err);

@@ -50,7 +50,9 @@ fn told(server: &Server) -> Vec<String> {
             WireKind::Gemini => (item["functionCall"]["name"].clone(), item["functionResponse"].clone()),
             WireKind::OpenaiChat if item["role"] == "tool" => (Value::Null, item),
             WireKind::OpenaiResponses if item["type"] == "function_call_output" => (Value::Null, item),
-            WireKind::OpenaiResponses if item["type"] == "function_call" => (item["call_id"].clone(), Value::Null),
+            WireKind::OpenaiResponses if item["type"] == "function_call" => {
+                (item["call_id"].clone(), Value::Null)
+            }
             WireKind::Anthropic if item["type"] == "tool_result" => (Value::Null, item),
             WireKind::Anthropic if item["type"] == "tool_use" => (item["id"].clone(), Value::Null),
             _ => {
@@ -74,7 +76,9 @@ fn told(server: &Server) -> Vec<String> {
 fn items(wire: WireKind, body: &Value) -> Vec<Value> {
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
     match wire {
-        WireKind::Gemini => list(&body["contents"]).iter().flat_map(|content| list(&content["parts"])).collect(),
+        WireKind::Gemini => {
+            list(&body["contents"]).iter().flat_map(|content| list(&content["parts"])).collect()
+        }
         WireKind::Anthropic => {
             list(&body["messages"]).iter().flat_map(|message| list(&message["content"])).collect()
         }
@@ -250,12 +254,17 @@ fn an_answer_that_was_cut_is_asked_for_again_and_its_calls_do_not_run() {
         let cut = || Reply::new().text("begun").call("run_shell_command", call.clone()).text("more").stall();
         let replies = || vec![commands(&[("first", "echo out-1")]), cut(), "Whole.".into()];
         on_every_wire(replies, |model, place, server| {
-            let mut child = place.spawn(&["-m", model, "--approval-mode", "yolo", "-o", "stream-json", "-p", "go"]);
+            let mut child =
+                place.spawn(&["-m", model, "--approval-mode", "yolo", "-o", "stream-json", "-p", "go"]);
             let lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
             assert!(lines.take_while(|line| !line.contains(r#""begun""#)).count() > 0);
             kill(child);
             let words: Vec<&str> = prompt.into_iter().flat_map(|prompt| ["-p", prompt]).collect();
-            ok(&place.run(&[&["--resume", "--approval-mode", "yolo"], &words[..]].concat()), "Whole.\n", model);
+            ok(
+                &place.run(&[&["--resume", "--approval-mode", "yolo"], &words[..]].concat()),
+                "Whole.\n",
+                model,
+            );
             assert_eq!(ran(place), ["first"], "{model}");
             assert_told(server, &["out-1"], model);
             let last = server.requests().pop().unwrap().body.to_string();
