@@ -11,6 +11,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use charla::Environment;
+use charla::session::SIGNAL;
 use charla_core::session::{Attached, SessionHandle, Subscription};
 use charla_proto::{
     Args, Confirmation, ConfirmationDetail, Fact, OpenCall, Outcome, Question, QuestionKind, Refusal,
@@ -150,7 +151,7 @@ impl Asker {
         match (refused, self.answered.get(&approval)) {
             (Some(Refusal::Late { by, .. }), _) => self.printer.note(&format!("answered already by {by}")),
             (Some(refusal), _) => self.printer.warning(&refusal.to_string()),
-            (None, Some(by)) if by != TERMINAL => {
+            (None, Some(by)) if by != TERMINAL && by != SIGNAL => {
                 // The card's last line waits for what is typed.
                 self.printer.card("\n");
                 self.printer.note(&format!("answered by {by}"));

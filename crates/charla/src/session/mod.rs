@@ -22,7 +22,7 @@ pub(crate) mod undo;
 
 pub use elsewhere::{AnsweredApproval, RewoundSession};
 pub use error::SessionError;
-pub use open::{OpenRequest, OpenedSession};
+pub use open::{OpenRequest, OpenedSession, SIGNAL};
 pub use options::RunOptions;
 pub use output_schema::OutputSchema;
 pub use restore::{RestoredSession, SentSize};

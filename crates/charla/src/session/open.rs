@@ -244,10 +244,13 @@ impl Opening<'_> {
     }
 }
 
+/// Who cancels a turn when the program is told to stop.
+pub const SIGNAL: &str = "signal";
+
 /// Who sets a session up.
 const OPENER: &str = "settings";
 
 async fn cancel_turns(cancel: CancellationToken, session: SessionHandle) {
     cancel.cancelled().await;
-    session.send(Command::Cancel { target: CancelTarget::Turn }, "signal").await;
+    session.send(Command::Cancel { target: CancelTarget::Turn }, SIGNAL).await;
 }

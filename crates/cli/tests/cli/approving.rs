@@ -143,6 +143,7 @@ fn ctrl_c_at_a_question_cancels() {
     let place = place(&server);
     let run = ask(&place, &[("n REASON", "\u{3}")]);
     assert_eq!((run.code, place.read("hello.txt")), (Some(130), None), "{}", run.out);
+    assert!(!run.out.contains("answered by"), "{}", run.out);
 }
 
 #[test]

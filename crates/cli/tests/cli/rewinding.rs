@@ -1,5 +1,7 @@
 //! Going back in a conversation: `charla rewind`, `--fork ID --at N`; and the model a session goes on with.
 
+use std::time::{Duration, SystemTime};
+
 use charla_testkit::{Reply, Script, Server};
 use serde_json::json;
 
@@ -146,7 +148,10 @@ fn a_session_in_which_nothing_was_asked_is_not_the_latest() {
     let (started, empty) = (journal.lines().next().unwrap(), "0199aaaa-empty");
     let id = place.journals().pop().unwrap().0;
     let path = place.home().join("sessions").join(format!("{empty}.jsonl"));
-    std::fs::write(path, format!("{}\n", started.replace(&id, empty))).unwrap();
+    std::fs::write(&path, format!("{}\n", started.replace(&id, empty))).unwrap();
+    // Clocks of files are coarse.
+    let later = SystemTime::now() + Duration::from_secs(60);
+    std::fs::File::options().append(true).open(path).unwrap().set_modified(later).unwrap();
     assert!(ok(&place, &["--list-sessions"]).out.starts_with(empty), "it was written last");
     ok(&place, &["--resume", "-p", "second"]);
     assert!(last_request(&server).contains("first"));
