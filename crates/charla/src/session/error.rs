@@ -29,7 +29,9 @@ pub enum SessionError {
     #[error("the session {0} is in use by another process")]
     InUse(String),
     /// A newer Charla wrote it, and what it says may mean something else there.
-    #[error("the session {session} has journal version {version}, written by a newer Charla; it can be read, not gone on with")]
+    #[error(
+        "the session {session} has journal version {version}, written by a newer Charla; it can be read, not gone on with"
+    )]
     NewerVersion {
         /// The session.
         session: String,
