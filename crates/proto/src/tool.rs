@@ -22,6 +22,11 @@ pub trait Tool: Send + Sync {
         args: Args,
         cx: &'a ToolContext,
     ) -> BoxFuture<'a, Result<Box<dyn Invocation>, ToolError>>;
+
+    /// What is wrong with arguments that a person gives in place of the model's, if anything.
+    fn check<'a>(&'a self, args: Args, cx: &'a ToolContext) -> BoxFuture<'a, Option<ToolError>> {
+        Box::pin(async move { self.prepare(args, cx).await.err() })
+    }
 }
 
 /// The tools of a session.

@@ -41,6 +41,11 @@ impl Tool for RecordedTool {
         &self.declaration
     }
 
+    /// What was taken then is taken again.
+    fn check<'a>(&'a self, _: Args, _: &'a ToolContext) -> BoxFuture<'a, Option<ToolError>> {
+        Box::pin(std::future::ready(None))
+    }
+
     fn prepare<'a>(
         &'a self,
         args: Args,

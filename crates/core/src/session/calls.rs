@@ -314,7 +314,7 @@ impl<'a> Calls<'a> {
     async fn problem_with(&mut self, index: usize, args: Option<&Args>) -> Option<ToolError> {
         let tool = self.session.toolbox().get(&self.call(index).name)?;
         let cx = self.session.options.tool_context.clone();
-        tool.prepare(args?.clone(), &cx).await.err()
+        tool.check(args?.clone(), &cx).await
     }
 
     async fn take_early_answers(&mut self) -> Result<(), Stop> {

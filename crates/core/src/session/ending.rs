@@ -20,6 +20,14 @@ pub(super) enum Stop {
 }
 
 impl Ending {
+    /// The ending of a turn with an answer, whole or cut.
+    pub(super) fn of_words(finish: &FinishReason) -> Self {
+        match finish {
+            FinishReason::MaxTokens | FinishReason::Pause => TurnEnd::Truncated.into(),
+            _ => TurnEnd::Finished.into(),
+        }
+    }
+
     /// How an answer without calls ends a turn by itself; nothing when it is an answer.
     pub(super) fn of_answer(finish: &FinishReason, text: &str) -> Option<Self> {
         let empty = text.trim().is_empty();

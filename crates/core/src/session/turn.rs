@@ -261,9 +261,7 @@ impl Session {
             return Ok(Some(ending));
         }
         let Some(problem) = self.options.answer_check.as_ref().and_then(|check| check(text)) else {
-            let cut = matches!(finish, FinishReason::MaxTokens | FinishReason::Pause);
-            let end = if cut { TurnEnd::Truncated } else { TurnEnd::Finished };
-            return Ok(Some(end.into()));
+            return Ok(Some(Ending::of_words(&finish)));
         };
         if self.efforts.repairs == REPAIRS {
             let detail = Some(repair::detail(&problem));
