@@ -94,7 +94,7 @@ fn a_rewind_with_files_takes_later_changes_back_or_changes_nothing() {
     message(&place, "gamma");
     std::fs::write(place.work().join("made.txt"), "Hello.\n").unwrap();
     let run = ok(&place, &["rewind", &one, "--files"]);
-    assert!(run.out.starts_with("put back") && run.out.contains("made.txt"), "{}", run.out);
+    assert!(run.out.starts_with("removed") && run.out.contains("made.txt"), "{}", run.out);
     assert_eq!(place.read("made.txt"), None);
     assert!(!ok(&place, &["rewind"]).out.contains("beta"));
 }
