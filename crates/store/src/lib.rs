@@ -45,7 +45,7 @@ struct Resumed {
     skipped: Vec<Skipped>,
 }
 
-/// What is done here blocks; [`port`] does it where it may.
+/// What is done here blocks; its port does it where it may.
 impl Store {
     /// The sessions in `folder`, which is made when first written to.
     pub fn new(folder: impl Into<PathBuf>, sync: Sync) -> Self {

@@ -4,7 +4,7 @@
 //! played from the records; what the engine makes of them is compared with what it made then. So a change of
 //! the engine that would have led a real session elsewhere is seen without a model, a network or a tool.
 //!
-//! A session is cut into [`Segment`]s, each the work of one process, and each is played by an engine that starts on
+//! A session is cut into segments, each the work of one process, and each is played by an engine that starts on
 //! what came before. Times and the ids of questions are made up anew and not compared.
 
 mod compare;
