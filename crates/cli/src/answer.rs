@@ -21,7 +21,12 @@ pub struct Answer {
 impl Answer {
     /// Follows a turn. Questions go to the approver, if there is one. `open` are calls that an earlier process left.
     pub fn new(follower: Follower, approver: Option<Approver>, open: &[OpenCall]) -> Self {
-        Self { follower, approver, pending: open.iter().flat_map(introduced).collect() }
+        let mut pending: VecDeque<TurnEvent> = open.iter().flat_map(introduced).collect();
+        if approver.is_some() {
+            // A person is asked; the calls themselves were shown to them before.
+            pending.retain(|event| matches!(event, TurnEvent::ToolCallConfirmation { .. }));
+        }
+        Self { follower, approver, pending }
     }
 }
 
