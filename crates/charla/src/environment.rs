@@ -67,9 +67,13 @@ impl Environment {
 
     /// A program of this name in the folders of `PATH`.
     pub fn program(&self, name: &str) -> Option<PathBuf> {
+        self.program_folders().map(|folder| folder.join(name)).find(|path| path.is_file())
+    }
+
+    /// The folders of `PATH`.
+    pub fn program_folders(&self) -> impl Iterator<Item = PathBuf> {
         let separator = if cfg!(windows) { ';' } else { ':' };
-        let folders = self.variable("PATH")?.split(separator);
-        folders.map(|folder| Path::new(folder).join(name)).find(|path| path.is_file())
+        self.variable("PATH").into_iter().flat_map(move |path| path.split(separator)).map(PathBuf::from)
     }
 
     /// The user's settings file.

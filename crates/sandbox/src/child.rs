@@ -33,7 +33,7 @@ impl Steps {
     /// have held any lock, the allocator's included.
     pub(crate) fn enter(&self) -> io::Result<()> {
         sys::new_session()?;
-        sys::close_others_on_exec()?;
+        sys::close_others_on_exec();
         if let Some(mounts) = &self.mounts {
             mounts.enter()?;
         }

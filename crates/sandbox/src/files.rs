@@ -16,7 +16,8 @@ use rustix::fs::{CWD, Mode, OFlags, openat};
 
 use crate::error::SandboxError;
 use crate::places::{
-    ASKED_DEVICES, BUILD_CACHES, Places, SHARED_TEMPORARY, SINKS, SYSTEM_FILES, SYSTEM_FOLDERS, TOOL_CHAINS,
+    ASKED_DEVICES, BUILD_CACHES, Extra, Places, SHARED_TEMPORARY, SINKS, SYSTEM_FILES, SYSTEM_FOLDERS,
+    TOOL_CHAINS,
 };
 
 type Rights = BitFlags<AccessFs>;
@@ -71,9 +72,6 @@ impl System {
             if let Some(environment) = folder.parent().filter(|parent| parent.join("pyvenv.cfg").is_file()) {
                 grant(environment, RUN);
             }
-        }
-        for path in &places.readable {
-            grant(path, READ);
         }
         Self { opened }
     }
@@ -138,6 +136,27 @@ impl Grants {
             self.carve(&folder, BUILD, hidden);
         }
         self.carve(&places.temporary, BUILD, hidden);
+    }
+
+    /// What a person agreed to read or to write: it is as they were shown, secret or not. A folder does not stand for the
+    /// secrets in it.
+    pub(crate) fn agreed(&mut self, places: &Places, extra: &Extra, hidden: &BTreeSet<PathBuf>) {
+        let nothing = BTreeSet::new();
+        let named = |path: &Path| path.ancestors().any(|above| hidden.contains(above));
+        for path in &extra.read {
+            self.read(path, if named(path) { &nothing } else { hidden });
+        }
+        for path in &extra.write {
+            // What is to be made is made in its folder; but not so that everything else in a home can be written.
+            let place = if path.exists() { Some(path.as_path()) } else { path.parent() };
+            let holds_more = |place: &&Path| {
+                let mut kept = places.home.iter().chain(&places.roots);
+                kept.any(|kept| kept.starts_with(place))
+            };
+            if let Some(place) = place.filter(|place| !holds_more(place)) {
+                self.write(place, if named(place) { &nothing } else { hidden });
+            }
+        }
     }
 
     /// A file or folder can be read, but for what is hidden.

@@ -20,12 +20,23 @@ pub(crate) type Program = Vec<libc::sock_filter>;
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 type Failed = seccompiler::BackendError;
 
-/// The capabilities that let root work on other users' files: CHOWN, DAC_OVERRIDE, FOWNER and FSETID.
+/// What root keeps of its capabilities: DAC_OVERRIDE. To be kept from files of other users is no part of the wall.
 pub(crate) const FILE_CAPABILITIES: u64 = 1 << 1;
-/// What root keeps of its capabilities when a person agreed: CHOWN, FOWNER, FSETID, KILL, SETGID, SETUID, SETPCAP,
+/// What root keeps when a person agreed: also CHOWN, FOWNER, FSETID, KILL, SETGID, SETUID, SETPCAP,
 /// NET_BIND_SERVICE, NET_RAW, SYS_CHROOT, AUDIT_WRITE, SETFCAP.
-pub(crate) const ASKED_CAPABILITIES: u64 =
-    1 | 1 << 3 | 1 << 4 | 1 << 5 | 1 << 6 | 1 << 7 | 1 << 8 | 1 << 10 | 1 << 13 | 1 << 18 | 1 << 29 | 1 << 31;
+pub(crate) const ASKED_CAPABILITIES: u64 = FILE_CAPABILITIES
+    | 1
+    | 1 << 3
+    | 1 << 4
+    | 1 << 5
+    | 1 << 6
+    | 1 << 7
+    | 1 << 8
+    | 1 << 10
+    | 1 << 13
+    | 1 << 18
+    | 1 << 29
+    | 1 << 31;
 
 /// Refused to every confined child: the kernel, its modules and clocks, mounts, keys, files by number.
 const NEVER: &[c_long] = &[

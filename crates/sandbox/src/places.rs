@@ -25,12 +25,15 @@ pub struct Places {
     pub roots: Vec<PathBuf>,
     /// The user's home.
     pub home: Option<PathBuf>,
-    /// A private folder for temporary files. It is made when it is needed.
+    /// The folder for what need not last. Children that nobody was asked about get one of their own in it.
     pub temporary: PathBuf,
     /// The folders of `PATH`.
     pub programs: Vec<PathBuf>,
-    /// More that reading children may read.
+    /// More that reading children may read, secret or not.
     pub readable: Vec<PathBuf>,
+    /// Where version control keeps what belongs to the workspace, if that is outside of it: every child may read it, and
+    /// those that a person agreed to may write it.
+    pub history: Vec<PathBuf>,
     /// Files and folders that only unconfined children may read, beside [`HOME_SECRETS`].
     pub secrets: Vec<PathBuf>,
     /// What becomes of a path in the workspace.

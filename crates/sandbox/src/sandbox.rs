@@ -1,12 +1,12 @@
 //! The sandbox of one session.
 
-use std::fs::DirBuilder;
-use std::os::unix::fs::DirBuilderExt;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use charla_proto::Confinement;
+use tempfile::TempDir;
 
 use crate::child::{Limits, Steps, before_exec};
 use crate::error::SandboxError;
@@ -15,7 +15,7 @@ use crate::filter::{self, Program};
 use crate::mounts::Mounts;
 use crate::places::{Extra, Places};
 use crate::sys;
-use crate::tree::{self, Found};
+use crate::tree;
 use crate::wall::Wall;
 
 /// Confines the children of one session.
@@ -24,7 +24,8 @@ pub struct Sandbox {
     places: Places,
     /// What the kernel says it offers.
     offered: Wall,
-    reading: OnceLock<System>,
+    system: OnceLock<System>,
+    temporary: Mutex<Option<TempDir>>,
     programs: [OnceLock<Arc<[Program]>>; 3],
 }
 
@@ -54,7 +55,13 @@ impl Sandbox {
 
     /// As [`Sandbox::new`], on a machine that offers this much.
     pub fn with_wall(places: Places, offered: Wall) -> Self {
-        Self { places, offered, reading: OnceLock::new(), programs: Default::default() }
+        Self {
+            places,
+            offered,
+            system: OnceLock::new(),
+            temporary: Mutex::default(),
+            programs: Default::default(),
+        }
     }
 
     /// What this machine offers.
@@ -63,8 +70,8 @@ impl Sandbox {
     }
 
     /// Gets everything ready for one child that works in `cwd`. Looks through the workspace: blocks for some
-    /// milliseconds when that is large. A confinement that does not hold here is an error, but for
-    /// [`Confinement::Asked`]: a person agreed, and was told what holds.
+    /// milliseconds when that is large. `extra` is only for [`Confinement::Asked`]. A confinement that does not hold
+    /// here is an error, but for that one: a person agreed, and was told what holds.
     pub fn prepare(&self, confinement: Confinement, cwd: &Path, extra: &Extra) -> Result<Cell, SandboxError> {
         match confinement {
             Confinement::Open => Ok(Cell { steps: Steps::default(), temporary: None }),
@@ -72,8 +79,8 @@ impl Sandbox {
                 Ok(Cell { steps: Steps::default(), temporary: None })
             }
             Confinement::Asked => self.asked(extra),
-            Confinement::Reading if self.proven().reading => self.reading(extra),
-            Confinement::Editing if self.proven().editing => self.editing(cwd, extra),
+            Confinement::Reading if self.proven().reading => self.reading(),
+            Confinement::Editing if self.proven().editing => self.editing(cwd),
             Confinement::Reading | Confinement::Editing => {
                 Err(SandboxError::Missing(self.proven().notes.join("; ")))
             }
@@ -89,69 +96,52 @@ impl Sandbox {
         }
     }
 
-    pub(crate) fn reading(&self, extra: &Extra) -> Result<Cell, SandboxError> {
-        self.make_temporary()?;
-        let found = tree::look(&self.places)?;
-        let mut grants = self.reading_grants(extra);
-        let mut hidden = found.hidden;
+    pub(crate) fn reading(&self) -> Result<Cell, SandboxError> {
+        let mut hidden = tree::look(&self.places)?.hidden;
         hidden.extend(self.places.all_secrets());
-        hidden.retain(|path| !extra.read.contains(path));
+        let mut grants = self.unasked()?;
         for root in tree::outermost(&self.places.roots) {
             grants.read(root, &hidden);
         }
-        self.cell(Confinement::Reading, grants, None, 0)
+        self.cell(Confinement::Reading, grants, None)
     }
 
-    pub(crate) fn editing(&self, cwd: &Path, extra: &Extra) -> Result<Cell, SandboxError> {
-        self.make_temporary()?;
-        let found = tree::look(&self.places)?;
-        let mut grants = self.reading_grants(extra);
+    pub(crate) fn editing(&self, cwd: &Path) -> Result<Cell, SandboxError> {
+        let mut found = tree::look(&self.places)?;
         let roots = tree::outermost(&self.places.roots);
-        let secrets = self.places.all_secrets();
-        let below = |path: &PathBuf| roots.iter().any(|root| path.starts_with(root));
-        let hidden =
-            found.hidden.into_iter().chain(secrets.into_iter().filter(|path| below(path) && path.exists()));
-        let found = Found { hidden: hidden.filter(|path| below(path)).collect(), protected: found.protected };
+        found.hidden.extend(self.places.all_secrets().into_iter().filter(|path| path.exists()));
+        found.hidden.retain(|path| roots.iter().any(|root| path.starts_with(root)));
+        let mut grants = self.unasked()?;
         for root in &roots {
-            grants.write(root, &Default::default());
+            grants.write(root, &BTreeSet::new());
         }
-        let writable = roots.into_iter().chain([&self.places.temporary]).map(PathBuf::as_path);
+        let temporary = self.temporary()?;
+        let writable = roots.into_iter().chain([&temporary]).map(PathBuf::as_path);
         let mounts = Mounts::new(writable, &found, cwd)?;
-        self.cell(Confinement::Editing, grants, Some(mounts), 0)
+        self.cell(Confinement::Editing, grants, Some(mounts))
     }
 
     fn asked(&self, extra: &Extra) -> Result<Cell, SandboxError> {
         let places = &self.places;
+        let hidden: BTreeSet<PathBuf> = places.all_secrets().into_iter().collect();
         let mut grants = Grants::asked();
-        let mut hidden: std::collections::BTreeSet<PathBuf> = places.all_secrets().into_iter().collect();
-        hidden.retain(|path| {
-            !extra
-                .read
-                .iter()
-                .chain(&extra.write)
-                .any(|agreed| path.starts_with(agreed) || agreed.starts_with(path))
-        });
         grants.asked_system(places, &hidden);
-        for root in tree::outermost(&places.roots) {
+        for root in tree::outermost(&places.roots).into_iter().chain(&places.history) {
             grants.write(root, &hidden);
         }
-        for path in &extra.read {
-            grants.read(path, &Default::default());
-        }
-        for path in &extra.write {
-            grants.write(existing(path), &hidden);
-        }
-        self.cell(Confinement::Asked, grants, None, filter::ASKED_CAPABILITIES)
+        grants.agreed(places, extra, &hidden);
+        self.cell(Confinement::Asked, grants, None)
     }
 
-    fn reading_grants(&self, extra: &Extra) -> Grants {
-        let system = self.reading.get_or_init(|| System::of(&self.places));
+    /// What every child may touch that nobody was asked about, but for the workspace.
+    fn unasked(&self) -> Result<Grants, SandboxError> {
+        let system = self.system.get_or_init(|| System::of(&self.places));
         let mut grants = Grants::reading(system);
-        for path in &extra.read {
-            grants.read(path, &Default::default());
+        for path in self.places.readable.iter().chain(&self.places.history) {
+            grants.read(path, &BTreeSet::new());
         }
-        grants.write(&self.places.temporary, &Default::default());
-        grants
+        grants.write(&self.temporary()?, &BTreeSet::new());
+        Ok(grants)
     }
 
     fn cell(
@@ -159,13 +149,15 @@ impl Sandbox {
         confinement: Confinement,
         grants: Grants,
         mounts: Option<Mounts>,
-        capabilities: u64,
     ) -> Result<Cell, SandboxError> {
         let programs = self.programs(confinement)?;
-        // Root stays able to read what others own: to be kept from that is no part of this wall.
-        let capabilities = capabilities | filter::FILE_CAPABILITIES;
+        let (capabilities, temporary) = match confinement {
+            Confinement::Reading | Confinement::Editing => {
+                (filter::FILE_CAPABILITIES, Some(self.temporary()?))
+            }
+            Confinement::Asked | Confinement::Open => (filter::ASKED_CAPABILITIES, None),
+        };
         let limits = Limits { capabilities, ruleset: grants.ruleset()?, programs };
-        let temporary = (confinement != Confinement::Asked).then(|| self.places.temporary.clone());
         Ok(Cell { steps: Steps { mounts, limits: Some(limits) }, temporary })
     }
 
@@ -183,16 +175,19 @@ impl Sandbox {
         Ok(kept.get_or_init(|| programs).clone())
     }
 
-    fn make_temporary(&self) -> Result<(), SandboxError> {
-        let folder = &self.places.temporary;
-        let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
-        made.map_err(SandboxError::path(folder))
+    /// The private folder, made when it is first needed.
+    pub(crate) fn temporary(&self) -> Result<PathBuf, SandboxError> {
+        let mut made = self.temporary.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(folder) = &*made {
+            return Ok(folder.path().to_owned());
+        }
+        let place = &self.places.temporary;
+        let folder = tempfile::Builder::new().prefix("charla-").tempdir_in(place);
+        let folder = folder.map_err(SandboxError::path(place))?;
+        let path = folder.path().canonicalize().map_err(SandboxError::path(place))?;
+        *made = Some(folder);
+        Ok(path)
     }
-}
-
-/// The path, or the nearest folder above it that is there: what is to be made is made in it.
-fn existing(path: &Path) -> &Path {
-    path.ancestors().find(|path| path.exists()).unwrap_or(path)
 }
 
 /// Keeps other processes of the user from looking into this one: its variables hold keys. Root's can.

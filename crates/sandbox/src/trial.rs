@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use crate::child::before_exec;
 use crate::error::SandboxError;
 use crate::mounts::{c_path, is_administrator};
-use crate::places::{Extra, Places, Treatment};
+use crate::places::{Places, Treatment};
 use crate::sandbox::{Cell, Sandbox};
 use crate::sys;
 use crate::wall::Wall;
@@ -78,10 +78,10 @@ pub(crate) fn prove() -> Wall {
         };
         why.inspect(|why| wall.notes.push(format!("{name} does not hold: {why}"))).is_none()
     };
-    let nothing = Extra::default();
-    let reading = tried("reading", sandbox.reading(&nothing), ground.reading());
+    let temporary = sandbox.temporary().unwrap_or_default();
+    let reading = tried("reading", sandbox.reading(), ground.reading(&temporary));
     let possible = sandbox.wall().editing && reading;
-    let editing = possible && tried("editing", sandbox.editing(&ground.root(), &nothing), ground.editing());
+    let editing = possible && tried("editing", sandbox.editing(&ground.root()), ground.editing());
     Wall { reading, editing, ..wall }
 }
 
@@ -173,16 +173,17 @@ impl Ground {
         Places {
             roots: vec![self.root()],
             home: None,
-            temporary: self.folder.join("temporary"),
+            temporary: self.folder.clone(),
             programs: Vec::new(),
             readable: Vec::new(),
+            history: Vec::new(),
             secrets: Vec::new(),
             treatment: Arc::new(treatment),
         }
     }
 
-    fn trials(&self, wanted: &[(&'static str, bool, bool, &str)]) -> Vec<Trial> {
-        let file = |(what, allowed, writes, name): &(&'static str, bool, bool, &str)| {
+    fn trials(&self, wanted: &[(&'static str, bool, bool, &Path)]) -> Vec<Trial> {
+        let file = |(what, allowed, writes, name): &(&'static str, bool, bool, &Path)| {
             let path = c_path(&self.folder.join(name)).ok()?;
             let attempt = if *writes { Attempt::Write(path) } else { Attempt::Read(path) };
             Some(Trial { what, attempt, allowed: *allowed })
@@ -196,23 +197,23 @@ impl Ground {
         wanted.iter().filter_map(file).chain(sockets).collect()
     }
 
-    fn reading(&self) -> Vec<Trial> {
+    fn reading(&self, temporary: &Path) -> Vec<Trial> {
         self.trials(&[
-            ("the workspace could not be read", true, false, "workspace/plain"),
-            ("a hidden file could be read", false, false, "workspace/hidden"),
-            ("a file outside could be read", false, false, "outside"),
-            ("the workspace could be written", false, true, "workspace/plain"),
-            ("a file could be made", false, true, "workspace/new"),
-            ("the temporary folder could not be written", true, true, "temporary/new"),
+            ("the workspace could not be read", true, false, Path::new("workspace/plain")),
+            ("a hidden file could be read", false, false, Path::new("workspace/hidden")),
+            ("a file outside could be read", false, false, Path::new("outside")),
+            ("the workspace could be written", false, true, Path::new("workspace/plain")),
+            ("a file could be made", false, true, Path::new("workspace/new")),
+            ("the temporary folder could not be written", true, true, &temporary.join("new")),
         ])
     }
 
     fn editing(&self) -> Vec<Trial> {
         self.trials(&[
-            ("the workspace could not be written", true, true, "workspace/new"),
-            ("a protected place could be written", false, true, "workspace/protected/new"),
-            ("a file outside could be read", false, false, "outside"),
-            ("a file outside could be written", false, true, "outside"),
+            ("the workspace could not be written", true, true, Path::new("workspace/new")),
+            ("a protected place could be written", false, true, Path::new("workspace/protected/new")),
+            ("a file outside could be read", false, false, Path::new("outside")),
+            ("a file outside could be written", false, true, Path::new("outside")),
         ])
     }
 }

@@ -10,6 +10,7 @@
 
 mod allowed_tools;
 mod commands;
+mod confined;
 mod defaults;
 mod guards;
 mod judge;

@@ -22,6 +22,7 @@ impl Ground {
         let folder = tempfile::tempdir_in(FOLDER).unwrap();
         let at = |name: &str| folder.path().join(name);
         for name in [
+            "private",
             "home/.ssh",
             "home/.cargo/bin",
             "home/.cache",
@@ -139,6 +140,7 @@ fn places(folder: &Path) -> Places {
         temporary: folder.join("private"),
         programs: vec!["/usr/bin".into(), folder.join("ws"), folder.to_owned()],
         readable: Vec::new(),
+        history: Vec::new(),
         secrets: Vec::new(),
         treatment: Arc::new(treatment),
     }

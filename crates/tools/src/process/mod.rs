@@ -26,4 +26,4 @@ pub use transcript::OUTPUT_LIMIT;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
-pub(crate) use tests::{TEST_TIMEOUT, is_alive};
+pub(crate) use tests::{TEST_TIMEOUT, is_alive, sandbox};
