@@ -16,7 +16,7 @@ use super::inbox::Incoming;
 use super::requests::{Answer, Requests, Signal};
 use super::turn::Session;
 use super::{EARLIER_ANSWER, NOBODY, SESSION};
-use crate::loop_guard::{Advice, LoopGuard, STOP};
+use crate::loop_guard::{Advice, LoopGuard};
 use crate::scheduler::{CallEvent, Scheduler, to_response};
 
 /// How long a cancelled tool may take to stop before it is ended.
@@ -531,12 +531,12 @@ impl<'a> Calls<'a> {
     fn count(&mut self, index: usize, output: &mut ToolOutput) {
         let call = self.as_asked(index);
         let response = to_response(&call, output);
-        let count = self.session.guard.count(&call, &response);
-        if count >= STOP {
-            let detail = format!("`{}` was called {count} times with the same result", call.name);
+        let error = output.error.as_ref().map(|error| error.kind);
+        let repeats = self.session.guard.count(&call, &response, error);
+        if let Some(detail) = LoopGuard::ending(&call, repeats) {
             self.ending = Some(Ending { detail: Some(detail), ..TurnEnd::Loop.into() });
         }
-        if let Some(note) = LoopGuard::note(count) {
+        if let Some(note) = LoopGuard::note(repeats) {
             match &mut output.error {
                 Some(error) => error.message = format!("{}\n{note}", error.message),
                 // With what is said of an output without words, where it has none.
