@@ -273,7 +273,7 @@ mod tests {
     fn steps_that_come_to_nothing_are_counted_and_one_that_helps_ends_the_count() {
         let mut guard = LoopGuard::default();
         let refused = |n: u32| FunctionResponse::error("id", "read_file", format!("denied {n}"));
-        let mut futile = |guard: &mut LoopGuard, n| {
+        let futile = |guard: &mut LoopGuard, n| {
             guard.begin_step();
             guard.count(&call(n), &refused(n), Some(ToolErrorKind::DeniedByRule));
             guard.count(&call(n + 100), &refused(n + 100), Some(ToolErrorKind::NobodyToAsk)).futile
