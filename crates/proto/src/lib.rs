@@ -17,6 +17,7 @@ mod error;
 mod event;
 mod extra;
 mod fetch;
+mod files;
 mod fold;
 mod hint;
 mod output;
@@ -51,6 +52,7 @@ pub use event::{
 };
 pub use extra::Extra;
 pub use fetch::{Fetch, FetchAnswer, FetchRequest};
+pub use files::{FileJudge, Withheld};
 pub use fold::{Conversation, Grant, OpenApproval, OpenCall, OpenTurn, PastTurns, QueuedPrompt, Shortening};
 pub use hint::{Hint, WindowPart};
 pub use output::{Display, FileLines, Todo, TodoStatus, ToolError, ToolErrorKind, ToolOutput};
