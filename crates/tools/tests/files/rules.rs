@@ -22,7 +22,7 @@ fn workspace() -> Bench {
     bench
 }
 
-fn book(bench: &Bench, rules: &str) -> Arc<RuleBook> {
+pub fn book(bench: &Bench, rules: &str) -> Arc<RuleBook> {
     let scope = Scope { roots: vec![bench.root.clone()], ..Scope::default() };
     let file = RuleFile { tier: Tier::User, name: "own.toml".into(), text: rules.into() };
     Arc::new(RuleBook::new(scope, &[file]).unwrap())
@@ -31,7 +31,7 @@ fn book(bench: &Bench, rules: &str) -> Arc<RuleBook> {
 const DENY: &str = "[[rule]]\ntool = \"*\"\npath = \"secrets/**\"\ndecision = \"deny\"\n";
 
 /// What a model is told of a call in this mode, or that it is asked about or denied.
-async fn call(
+pub async fn call(
     bench: &Bench,
     book: &Arc<RuleBook>,
     mode: ApprovalMode,
@@ -49,7 +49,7 @@ async fn call(
     }
     let output = run_judged(prepared, FileJudge::new(book.clone(), tool, mode)).await;
     let error = output.error.as_ref().map(ToString::to_string).unwrap_or_default();
-    ("ran", format!("{}{error}", words(&output)))
+    ("ran", format!("{}{error}{:?}", words(&output), output.display))
 }
 
 #[tokio::test]
@@ -74,6 +74,9 @@ async fn a_denied_folder_is_shown_by_no_tool_in_no_spelling() {
             calls.push(("read_file", json!({"file_path": file})));
             calls.push(("read_many_files", json!({"include": [file]})));
             calls.push(("grep_search", json!({"pattern": "needle", "dir_path": file})));
+            if [".", &root, "SECRETS"].contains(&folder.as_str()) {
+                continue;
+            }
             calls.push(("replace", json!({"file_path": file, "old_string": "needle", "new_string": "x"})));
             calls.push(("write_file", json!({"file_path": file, "content": "x"})));
         }
