@@ -4,6 +4,8 @@ use std::ffi::{OsStr, OsString};
 
 use tokio::process::Command;
 
+use super::withheld::{Reach, Withheld};
+
 /// The variable that marks every process of a session, inherited by whatever it starts.
 pub(crate) const MARK: &str = "CHARLA_RUN";
 
@@ -13,61 +15,46 @@ const UNATTENDED: [(&str, &str); 3] = [("PAGER", "cat"), ("GIT_PAGER", "cat"), (
 /// The variables children get. Nothing is inherited that is not in here.
 #[derive(Clone, Debug, Default)]
 pub struct Environment {
-    variables: Vec<(OsString, OsString)>,
+    /// For what was approved.
+    approved: Vec<(OsString, OsString)>,
+    /// For what runs without anybody having been asked.
+    unasked: Vec<(OsString, OsString)>,
 }
 
 impl Environment {
-    /// These variables without the secret ones. `is_secret` is asked by name; a name that is no UTF-8 is
-    /// asked with its odd bytes replaced.
-    pub fn new(
-        variables: impl IntoIterator<Item = (OsString, OsString)>,
-        is_secret: impl Fn(&str) -> bool,
-    ) -> Self {
-        let open = variables.into_iter().filter(|(name, _)| !is_secret(&name.to_string_lossy()));
-        Self { variables: open.collect() }
+    /// These variables without those that are withheld.
+    pub fn new(variables: impl IntoIterator<Item = (OsString, OsString)>, withheld: &Withheld) -> Self {
+        let variables: Vec<_> = variables.into_iter().collect();
+        let withheld = withheld.with_values(
+            variables.iter().filter_map(|(name, value)| Some((name.to_str()?, value.to_str()?))),
+        );
+        let mut environment = Self::default();
+        for (name, value) in variables {
+            // Odd bytes in a name or a value are judged by what is readable around them.
+            let reach = withheld.reach(&name.to_string_lossy(), &value.to_string_lossy());
+            if reach == Reach::Every {
+                environment.unasked.push((name.clone(), without_relative_folders(&name, &value)));
+            }
+            if reach != Reach::Nobody {
+                environment.approved.push((name, value));
+            }
+        }
+        environment
     }
 
-    /// The value of a variable.
+    /// The value of a variable, for what was approved.
     pub fn get(&self, name: &str) -> Option<&OsStr> {
-        self.variables.iter().rev().find(|(known, _)| known == name).map(|(_, value)| value.as_os_str())
+        self.approved.iter().rev().find(|(known, _)| known == name).map(|(_, value)| value.as_os_str())
     }
 
     pub(crate) fn apply(&self, command: &mut Command, mark: &str) {
-        command.env_clear().envs(self.variables.iter().map(|(name, value)| (name, value)));
+        command.env_clear().envs(self.approved.iter().map(|(name, value)| (name, value)));
         command.envs(UNATTENDED).env(MARK, mark);
     }
 }
 
-/// A rule for [`Environment::new`]: names that commonly hold a model provider's key, a password or another
-/// secret. A command that needs one can still read it from where the user keeps it.
-pub fn is_secret_name(name: &str) -> bool {
-    const ENDINGS: [&str; 9] = [
-        "API_KEY",
-        "APIKEY",
-        "ACCESS_KEY",
-        "SECRET",
-        "SECRET_KEY",
-        "PRIVATE_KEY",
-        "PASSWORD",
-        "AUTH_TOKEN",
-        "CREDENTIALS",
-    ];
-    let name = name.to_ascii_uppercase();
-    ENDINGS.iter().any(|ending| name.ends_with(ending))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn secrets_are_left_out_and_the_rest_stays() {
-        let variables = [("OPENAI_API_KEY", "k"), ("PATH", "/bin"), ("db_password", "p"), ("HOME", "/h")];
-        let variables = variables.map(|(name, value)| (name.into(), value.into()));
-        let environment = Environment::new(variables, is_secret_name);
-        assert_eq!(environment.get("PATH"), Some(OsStr::new("/bin")));
-        assert_eq!(environment.get("HOME"), Some(OsStr::new("/h")));
-        assert_eq!(environment.get("OPENAI_API_KEY"), None);
-        assert_eq!(environment.get("db_password"), None);
-    }
+/// A search path without entries that depend on the working folder: `ls` must not mean a file that came with a workspace.
+fn without_relative_folders(name: &OsStr, value: &OsStr) -> OsString {
+    let Some(folders) = value.to_str().filter(|_| name == "PATH") else { return value.to_owned() };
+    folders.split(':').filter(|folder| folder.starts_with('/')).collect::<Vec<_>>().join(":").into()
 }
