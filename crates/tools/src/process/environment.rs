@@ -2,6 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 
+use charla_proto::Confinement;
 use tokio::process::Command;
 
 use super::withheld::{Reach, Withheld};
@@ -47,8 +48,16 @@ impl Environment {
         self.approved.iter().rev().find(|(known, _)| known == name).map(|(_, value)| value.as_os_str())
     }
 
-    pub(crate) fn apply(&self, command: &mut Command, mark: &str) {
-        command.env_clear().envs(self.approved.iter().map(|(name, value)| (name, value)));
+    /// The variables of a child that reaches this far.
+    fn of(&self, confinement: Confinement) -> &[(OsString, OsString)] {
+        match confinement {
+            Confinement::Reading | Confinement::Editing => &self.unasked,
+            Confinement::Asked | Confinement::Open => &self.approved,
+        }
+    }
+
+    pub(crate) fn apply(&self, command: &mut Command, mark: &str, confinement: Confinement) {
+        command.env_clear().envs(self.of(confinement).iter().map(|(name, value)| (name, value)));
         command.envs(UNATTENDED).env(MARK, mark);
     }
 }
@@ -57,4 +66,35 @@ impl Environment {
 fn without_relative_folders(name: &OsStr, value: &OsStr) -> OsString {
     let Some(folders) = value.to_str().filter(|_| name == "PATH") else { return value.to_owned() };
     folders.split(':').filter(|folder| folder.starts_with('/')).collect::<Vec<_>>().join(":").into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_runs_unasked_gets_less_than_what_was_approved() {
+        let variables = [
+            ("OPENAI_API_KEY", "k"),
+            ("PATH", ".:/usr/bin::bin:/bin"),
+            ("HOME", "/h"),
+            ("SSH_AUTH_SOCK", "/run/agent"),
+            ("GITHUB_TOKEN", "t"),
+            ("PLAIN", "mine-12345"),
+            ("COPY", "mine-12345"),
+        ];
+        let variables = variables.map(|(name, value)| (name.into(), value.into()));
+        let withheld = Withheld::new(["PLAIN".to_owned()], ["GITHUB_TOKEN".to_owned()]);
+        let environment = Environment::new(variables, &withheld);
+        let names = |confinement| {
+            let names = environment.of(confinement).iter().map(|(name, _)| name.to_str().unwrap());
+            names.collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(names(Confinement::Reading), "PATH HOME");
+        assert_eq!(names(Confinement::Editing), "PATH HOME");
+        assert_eq!(names(Confinement::Asked), "PATH HOME SSH_AUTH_SOCK GITHUB_TOKEN");
+        assert_eq!(names(Confinement::Open), "PATH HOME SSH_AUTH_SOCK GITHUB_TOKEN");
+        assert_eq!(environment.unasked[0].1, "/usr/bin:/bin");
+        assert_eq!(environment.get("PATH"), Some(OsStr::new(".:/usr/bin::bin:/bin")));
+    }
 }
