@@ -273,6 +273,44 @@ mod tests {
         assert!(printer.is_abandoned());
     }
 
+    /// A screen that several printers write to.
+    #[derive(Clone, Default)]
+    struct Screen(std::sync::Arc<std::sync::Mutex<Vec<u8>>>);
+
+    impl Write for Screen {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().extend(bytes);
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn nothing_is_drawn_between_a_question_and_its_answer() {
+        let screen = Screen::default();
+        let printer = || Printer::of(Box::new(screen.clone()), Box::new(screen.clone()), true);
+        let mut view = printer();
+        let mut asker = Printer { curtain: view.curtain.clone(), ..printer() };
+        view.fleeting("waiting");
+        asker.begin_card(true);
+        asker.card("run it? ");
+        view.clear_fleeting();
+        view.note("a note");
+        view.fleeting("fleeting");
+        view.warning("a warning");
+        view.words("words").unwrap();
+        view.flush().unwrap();
+        asker.note("a note of its own");
+        let shown = || String::from_utf8(screen.0.lock().unwrap().clone()).unwrap();
+        assert_eq!(shown(), "waiting\r\nrun it? ");
+        asker.close_card();
+        view.flush().unwrap();
+        let rest = "a note\nwarning: a warning\na note of its own\nwords";
+        assert_eq!(shown(), format!("waiting\r\nrun it? {rest}"));
+    }
+
     #[test]
     fn a_terminal_gets_no_control_sequences_of_a_model() {
         assert_eq!(without_controls("a\u{1b}[2Jb\tc\n\u{9b}d\re"), "a[2Jb\tc\nde");

@@ -9,6 +9,9 @@ use crate::hint::Hint;
 use crate::notices::{Notice, Notices};
 use crate::trust::{self, WorkspaceContent};
 
+/// How many files a note names.
+const SHOWN: usize = 5;
+
 /// Reads them, and what is to be told about them.
 pub fn memory_files(environment: &Environment) -> Memory {
     let owners = trust::owners(environment);
@@ -61,5 +64,7 @@ fn is_trusted(environment: &Environment) -> bool {
 
 fn names(files: &[PathBuf], folder: &Path) -> String {
     let short = |path: &PathBuf| path.strip_prefix(folder).unwrap_or(path).display().to_string();
-    files.iter().map(short).collect::<Vec<_>>().join(", ")
+    let more = files.len().saturating_sub(SHOWN);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("{}{more}", files.iter().take(SHOWN).map(short).collect::<Vec<_>>().join(", "))
 }

@@ -2,6 +2,7 @@
 //!
 //! Every key stands here, or the tests fail. What is not here is refused.
 
+use charla_proto::text::one_line;
 use serde_json::Value;
 
 use super::load::Document;
@@ -120,6 +121,8 @@ pub fn tame(document: &mut Document, standing: Standing) -> Vec<Notice> {
         remove(&mut document.value, path.steps());
         let place = document.places.iter().find(|(known, _)| known == path);
         let place = place.map_or_else(|| document.path.display().to_string(), |(_, place)| place.to_string());
+        // A provider's name is the workspace's to choose, line breaks and all.
+        let path = one_line(&path.to_string());
         notices.push(Notice::from(format!("{place}: `{path}` is ignored: {reason}")));
     }
     if refused.iter().any(|(path, _)| right(path) == Trusted) {

@@ -54,7 +54,7 @@ fn show(
         let count = if keys.is_empty() { "nothing that needs trust" } else { "sets, once trusted:" };
         printer.words(&format!(".charla/settings.json {count}\n"))?;
         for (key, value) in keys {
-            printer.words(&visible(&format!("  {key} = {value}\n")))?;
+            printer.words(&format!("  {}\n", one_line(&format!("{key} = {value}"))))?;
         }
     }
     let rules: Vec<&str> = content.names().filter(|name| name.starts_with("policies/")).collect();

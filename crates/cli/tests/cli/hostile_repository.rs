@@ -14,7 +14,8 @@ const CANARY: &str = "CANARY-5f1c";
 /// A program that leaves a trace where it runs, whatever it is called.
 const PROGRAM: &str = "#!/bin/sh\necho \"$0 $*\" >> \"$TRACES\"\nexit 1\n";
 /// The same as a module.
-const MODULE: &str = "import os\nopen(os.environ.get('TRACES', '/tmp/traces'), 'a').write(__file__ + '\\n')\n";
+const MODULE: &str =
+    "import os\nopen(os.environ.get('TRACES', '/tmp/traces'), 'a').write(__file__ + '\\n')\n";
 
 /// Programs that Charla or a shell might look for.
 const PROGRAMS: [&str; 10] =
@@ -126,7 +127,10 @@ fn settings_choose_no_model_no_address_and_run_nothing() {
     ] {
         assert_told(&run, &[&format!("`{key}` is ignored: this workspace is not trusted")]);
     }
-    assert_told(&run, &["`tools.passVariables` is ignored: a workspace can never set it", "`charla trust` shows"]);
+    assert_told(
+        &run,
+        &["`tools.passVariables` is ignored: a workspace can never set it", "`charla trust` shows"],
+    );
     assert!(!run.err.contains("model.temperature"), "{}", run.err);
 }
 
@@ -301,7 +305,9 @@ fn commands_see_no_secret_variable() {
         .variable("MINE", &secret("CANARY-mine"))
         .variable("A_COPY", &secret("CANARY-mine"))
         .variable("HARMLESS", "seen-by-commands")
-        .settings(r#"{"providers": {"work": {"baseUrl": "http://127.0.0.1:9/v1", "apiKey": {"env": "MINE"}}}}"#);
+        .settings(
+            r#"{"providers": {"work": {"baseUrl": "http://127.0.0.1:9/v1", "apiKey": {"env": "MINE"}}}}"#,
+        );
     let clone = Clone { place, ..clone };
     let run = clone.place.run(&["-m", "openai/gpt-test", "--approval-mode", "yolo", "-p", "hi"]);
     assert_eq!(run.code, Some(0), "{}", run.err);

@@ -33,8 +33,9 @@ impl Environment {
         for (name, value) in variables {
             // Odd bytes in a name or a value are judged by what is readable around them.
             let reach = withheld.reach(&name.to_string_lossy(), &value.to_string_lossy());
+            let value = without_relative_folders(&name, value);
             if reach == Reach::Every {
-                environment.unasked.push((name.clone(), without_relative_folders(&name, &value)));
+                environment.unasked.push((name.clone(), value.clone()));
             }
             if reach != Reach::Nobody {
                 environment.approved.push((name, value));
@@ -63,9 +64,13 @@ impl Environment {
 }
 
 /// A search path without entries that depend on the working folder: `ls` must not mean a file that came with a workspace.
-fn without_relative_folders(name: &OsStr, value: &OsStr) -> OsString {
-    let Some(folders) = value.to_str().filter(|_| name == "PATH") else { return value.to_owned() };
-    folders.split(':').filter(|folder| folder.starts_with('/')).collect::<Vec<_>>().join(":").into()
+fn without_relative_folders(name: &OsStr, value: OsString) -> OsString {
+    let Some(folders) = value.to_str().filter(|_| name == "PATH") else { return value };
+    match folders.split(':').filter(|folder| folder.starts_with('/')).collect::<Vec<_>>().join(":") {
+        // An empty one would stand for the working folder.
+        none if none.is_empty() => "/usr/bin:/bin".into(),
+        folders => folders.into(),
+    }
 }
 
 #[cfg(test)]
@@ -95,6 +100,6 @@ mod tests {
         assert_eq!(names(Confinement::Asked), "PATH HOME SSH_AUTH_SOCK GITHUB_TOKEN");
         assert_eq!(names(Confinement::Open), "PATH HOME SSH_AUTH_SOCK GITHUB_TOKEN");
         assert_eq!(environment.unasked[0].1, "/usr/bin:/bin");
-        assert_eq!(environment.get("PATH"), Some(OsStr::new(".:/usr/bin::bin:/bin")));
+        assert_eq!(environment.get("PATH"), Some(OsStr::new("/usr/bin:/bin")));
     }
 }
