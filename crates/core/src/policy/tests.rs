@@ -37,7 +37,7 @@ fn plan(tool: &str, effects: Vec<Effect>) -> Plan {
 
 fn run(line: &str) -> Plan {
     let words = line.split(' ').map(Word::literal).collect();
-    let exec = Effect::Exec { command: line.into(), cwd: PathBuf::from("/w"), words, carrier: false };
+    let exec = Effect::Exec { command: line.into(), cwd: PathBuf::from("/w"), words, carrier: false, fed: false };
     plan("run_shell_command", vec![exec])
 }
 

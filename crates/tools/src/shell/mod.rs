@@ -12,6 +12,7 @@
 
 mod agreement;
 mod ansi_c;
+mod declarations;
 mod disk;
 mod effects;
 mod expand;
