@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use charla_proto::tool::Toolbox;
 use charla_proto::{
-    Args, CallStatus, FunctionCall, FunctionResponse, Invocation, Lane, OpenCall, Part, Plan, RunContext,
-    ToolContext, ToolError, ToolErrorKind, ToolOutput,
+    Args, CallStatus, Confinement, FunctionCall, FunctionResponse, Invocation, Lane, OpenCall, Part, Plan,
+    RunContext, ToolContext, ToolError, ToolErrorKind, ToolOutput,
 };
 use futures_util::future::BoxFuture;
 use futures_util::stream::{FuturesUnordered, StreamExt};
@@ -205,7 +205,7 @@ impl Scheduler {
     }
 
     /// Runs a call whose status is executing.
-    pub fn run(&mut self, index: usize) {
+    pub fn run(&mut self, index: usize, confinement: Confinement) {
         let Some(invocation) = self.calls[index].invocation.take() else { return };
         let live = self.live_sender.clone();
         let cancel = self.cancel.clone();
@@ -213,6 +213,7 @@ impl Scheduler {
             cancelled: Box::pin(async move { cancel.cancelled().await }),
             // A full queue means nobody keeps up: live output may be lost.
             live: Box::new(move |text| drop(live.try_send((index, text.to_owned())))),
+            confinement,
         };
         let task = self.running.spawn(invocation.run(cx));
         self.tasks.insert(task.id(), index);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{Plan, Question};
+use crate::{Confinement, Plan, Question};
 
 /// How much is allowed without asking, from the least to the most.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -51,6 +51,8 @@ pub enum Verdict {
     Allow {
         /// The rule that allows it.
         rule: String,
+        /// How far its processes reach.
+        confinement: Confinement,
     },
     /// Ask a person; with nobody to ask, the answer is no.
     Ask {
@@ -58,6 +60,8 @@ pub enum Verdict {
         rule: String,
         /// Everything that no rule allows yet, in the order it would happen. Never empty.
         missing: Vec<Missing>,
+        /// How far its processes reach if the person says yes.
+        confinement: Confinement,
     },
     /// It must not run.
     Deny {
@@ -104,7 +108,7 @@ impl Verdict {
     /// The rule that decided.
     pub fn rule(&self) -> &str {
         match self {
-            Verdict::Allow { rule } | Verdict::Ask { rule, .. } | Verdict::Deny { rule, .. } => rule,
+            Verdict::Allow { rule, .. } | Verdict::Ask { rule, .. } | Verdict::Deny { rule, .. } => rule,
         }
     }
 }
@@ -140,7 +144,10 @@ pub struct Confirmation {
     pub detail: ConfirmationDetail,
     /// The rule that asks, and what it misses.
     pub rule: String,
-    /// What really holds the call in while it runs.
+    /// How far its processes reach once it is allowed, where it starts any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confinement: Option<Confinement>,
+    /// What really holds the call in while it runs, in words.
     pub isolation: String,
     /// What is asked about, part by part, and why.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -148,6 +155,13 @@ pub struct Confirmation {
     /// The rules, as TOML, that "always" would add; absent where there is no such answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub always: Option<String>,
+}
+
+impl Confirmation {
+    /// How far its processes reach once it is allowed: questions from before there was confinement had none.
+    pub fn reach(&self) -> Confinement {
+        self.confinement.unwrap_or(Confinement::Open)
+    }
 }
 
 /// What would happen, by type.

@@ -10,6 +10,7 @@
 mod approval;
 mod assemble;
 mod command;
+mod confinement;
 mod content;
 mod embedders;
 mod error;
@@ -35,6 +36,7 @@ pub use approval::{
 };
 pub use assemble::Assembler;
 pub use command::{CancelTarget, Command, Delivery, FileConflict, Refusal, Reply, Request, RevertSelection};
+pub use confinement::Confinement;
 pub use content::{
     Blob, Content, FileData, FunctionCall, FunctionResponse, InvalidArgs, Origin, Part, PartKind, Role,
     WireKind,

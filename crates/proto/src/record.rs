@@ -11,8 +11,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use crate::{
-    ApprovalMode, Args, CallStatus, Citation, CompressionStatus, Confirmation, Content, Delivery, Display,
-    FinishReason, FunctionResponse, LlmErrorKind, Outcome, ToolErrorKind, TurnEnd, UsageMetadata,
+    ApprovalMode, Args, CallStatus, Citation, CompressionStatus, Confinement, Confirmation, Content,
+    Delivery, Display, FinishReason, FunctionResponse, LlmErrorKind, Outcome, ToolErrorKind, TurnEnd,
+    UsageMetadata,
 };
 use json::{Flat, Head};
 use table::facts;
@@ -211,6 +212,9 @@ pub struct CallStarted {
     /// The rule that allowed it, where nobody was asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,
+    /// How far its processes reach, where it starts any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confinement: Option<Confinement>,
 }
 
 /// See [`Fact::CallEnded`].

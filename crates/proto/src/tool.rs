@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{BoxFuture, FunctionDeclaration, ToolError, ToolOutput};
+use crate::{BoxFuture, Confinement, FunctionDeclaration, ToolError, ToolOutput};
 
 /// A tool's arguments, as the model gave them.
 pub type Args = Map<String, Value>;
@@ -77,6 +77,8 @@ pub struct RunContext {
     pub cancelled: BoxFuture<'static, ()>,
     /// Takes live output for people; what it takes may be dropped.
     pub live: Box<dyn Fn(&str) + Send + Sync>,
+    /// How far the processes it starts may reach.
+    pub confinement: Confinement,
 }
 
 /// What a call would do, said before it does it.
@@ -96,6 +98,16 @@ pub struct Plan {
     pub preview: Preview,
     /// Whether it may run beside others.
     pub lane: Lane,
+}
+
+impl Plan {
+    /// True when the call may start processes.
+    pub fn starts_processes(&self) -> bool {
+        let starts = |effect: &Effect| {
+            matches!(effect, Effect::Exec { .. } | Effect::Unclear { .. } | Effect::Unconfined)
+        };
+        matches!(self.preview, Preview::Command { .. }) || self.effects.iter().any(starts)
+    }
 }
 
 /// Something a call touches.
@@ -141,6 +153,8 @@ pub enum Effect {
         /// Why it is not understood.
         reason: String,
     },
+    /// Runs without confinement, as the call itself wants. Allowed only by who allows everything.
+    Unconfined,
     /// Talks to a host.
     Net {
         /// Its name or address.

@@ -173,7 +173,11 @@ mod tests {
     }
 
     fn quiet() -> RunContext {
-        RunContext { cancelled: Box::pin(std::future::pending()), live: Box::new(|_| {}) }
+        RunContext {
+            cancelled: Box::pin(std::future::pending()),
+            live: Box::new(|_| {}),
+            confinement: charla_proto::Confinement::Open,
+        }
     }
 
     fn color() -> Value {

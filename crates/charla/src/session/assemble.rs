@@ -90,7 +90,7 @@ impl SessionBuilder<'_> {
                 home: self.environment.home.clone(),
             }),
             limits: Limits { steps: limits.max_turns, tokens: limits.max_tokens, cost: limits.max_cost },
-            isolation: "none: it runs with your own rights".to_owned(),
+            isolation: Some(Arc::new(|_, _| "none: it runs with your own rights".to_owned())),
             compression: compression(self.settings),
             answer_check: None,
         }

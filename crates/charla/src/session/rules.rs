@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use charla_core::policy::{
-    Judgement, PolicyError, RuleBook, RuleFile, Scope, TestFailure, Tier, allowed_tools,
+    Judgement, PolicyError, RuleBook, RuleFile, Scope, TestFailure, Tier, Wall, allowed_tools,
 };
 use charla_proto::ApprovalMode;
 use charla_tools::shell::{self, ShellContext};
@@ -50,6 +50,7 @@ pub fn rule_book(places: &RulePlaces, roots: &[PathBuf], extra: &[PathBuf]) -> R
         files.push(file(path, Tier::User)?);
     }
     let scope = Scope {
+        wall: Wall::WHOLE,
         roots: roots.to_vec(),
         home: places.home.clone(),
         plans: Some(places.directory.join(".charla/plans")),

@@ -1,4 +1,4 @@
-use charla_proto::{Confirmation, ConfirmationDetail, Outcome, Question, QuestionOption};
+use charla_proto::{Confinement, Confirmation, ConfirmationDetail, Outcome, Question, QuestionOption};
 use insta::assert_snapshot;
 
 use super::*;
@@ -9,6 +9,7 @@ fn exec(command: &str, always: Option<&str>) -> Confirmation {
         title: command.to_owned(),
         detail: ConfirmationDetail::Exec { command: command.to_owned(), cwd: "/w".into() },
         rule: "default built-in#8".to_owned(),
+        confinement: Some(Confinement::Open),
         isolation: "none".to_owned(),
         reasons: vec!["make: it is not known to be harmless".to_owned()],
         always: always.map(str::to_owned),

@@ -81,14 +81,14 @@ fn explain_text(judgement: &Judgement) -> String {
     }
     let _ = writeln!(text);
     match &judgement.verdict {
-        Verdict::Allow { rule } => {
-            let _ = writeln!(text, "verdict: allow ({rule})");
+        Verdict::Allow { rule, confinement } => {
+            let _ = writeln!(text, "verdict: allow ({rule})\nconfinement: {confinement}");
         }
         Verdict::Deny { rule, reason } => {
             let _ = writeln!(text, "verdict: deny ({rule})\n{reason}");
         }
-        Verdict::Ask { rule, missing } => {
-            let _ = writeln!(text, "verdict: ask ({rule})\nmissing:");
+        Verdict::Ask { rule, missing, confinement } => {
+            let _ = writeln!(text, "verdict: ask ({rule})\nconfinement: {confinement}\nmissing:");
             for part in missing {
                 let _ = writeln!(text, "  {}: {}", part.what, part.reason);
             }
@@ -111,6 +111,7 @@ fn kind(effect: &Effect) -> &'static str {
         Effect::Exec { .. } => "run",
         Effect::Env { .. } => "set",
         Effect::Unclear { .. } => "unclear",
+        Effect::Unconfined => "unconfined",
         Effect::Net { .. } => "connect",
         Effect::Mcp { .. } => "mcp",
     }

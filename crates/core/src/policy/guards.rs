@@ -38,7 +38,7 @@ pub(super) fn guard(effect: &Effect, rule: &Rule, scope: &Scope) -> Option<Strin
             None
         }
         Effect::Env { .. } => Some("this variable may change what commands do".into()),
-        Effect::Unclear { .. } | Effect::Net { .. } | Effect::Mcp { .. } => None,
+        Effect::Unclear { .. } | Effect::Unconfined | Effect::Net { .. } | Effect::Mcp { .. } => None,
     }
 }
 

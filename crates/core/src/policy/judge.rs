@@ -1,7 +1,7 @@
 //! From effects to a verdict.
 
 use charla_proto::text::shell_quote;
-use charla_proto::{ApprovalMode, Effect, Missing, Plan, Verdict, Word};
+use charla_proto::{ApprovalMode, Confinement, Effect, Missing, Plan, Verdict, Word};
 
 use super::commands::{self, Harm};
 use super::guards::{delicate, guard, harmless_variable};
@@ -29,6 +29,14 @@ struct Case<'a> {
     effect: Option<&'a Effect>,
 }
 
+/// What is found about an effect, before it is put into words.
+struct Settled {
+    decision: Decision,
+    rule: String,
+    reason: String,
+    confinement: Confinement,
+}
+
 /// What the rules alone say.
 struct Ruling<'a> {
     decision: Decision,
@@ -39,30 +47,46 @@ struct Ruling<'a> {
 
 impl<'a> Case<'a> {
     fn finding(&self) -> Finding {
-        let Some(ruling) = self.ruling() else {
-            return self.found(Decision::Ask, "no rule".into(), "no rule is about it".into());
+        let asked = |rule: String, reason: String| Settled {
+            decision: Decision::Ask,
+            rule,
+            reason,
+            confinement: self.when_asked(),
         };
-        let (decision, name, reason) = self.settle(&ruling);
-        match ruling.doubt.filter(|_| decision == Decision::Allow) {
+        let Some(ruling) = self.ruling() else {
+            return self.found(asked("no rule".into(), "no rule is about it".into()));
+        };
+        let settled = self.settle(&ruling);
+        match ruling.doubt.filter(|_| settled.decision == Decision::Allow) {
             Some(rule) => {
                 let reason = format!("it cannot be told whether this rule is about it: {}", rule.about());
-                Finding { always: None, ..self.found(Decision::Ask, rule.name(), reason) }
+                Finding { always: None, ..self.found(asked(rule.name(), reason)) }
             }
-            None => self.found(decision, name, reason),
+            None => self.found(settled),
         }
     }
 
     /// What becomes of a ruling once the two built-in layers have had their say.
-    fn settle(&self, ruling: &Ruling<'_>) -> (Decision, String, String) {
+    fn settle(&self, ruling: &Ruling<'_>) -> Settled {
         let built_in = ruling.rule.tier == Tier::Default;
         let guarded = || self.effect.and_then(|effect| guard(effect, ruling.rule, &self.book.scope));
-        let by_guard = |reason| (Decision::Ask, "built-in guard".to_owned(), reason);
+        let by_guard = |reason| Settled {
+            decision: Decision::Ask,
+            rule: "built-in guard".to_owned(),
+            reason,
+            confinement: self.when_asked(),
+        };
+        let mut unconfined = None;
         if built_in
             && ruling.decision != Decision::Allow
-            && let Some(why) = self.harmless(ruling.decision)
+            && let Some((reason, confinement)) = self.harmless(ruling.decision)
         {
-            let known = (Decision::Allow, "built-in knowledge".to_owned(), why);
-            return guarded().map_or(known, by_guard);
+            if self.plan.tool != SHELL || self.book.scope.wall.holds(confinement) {
+                let rule = "built-in knowledge".to_owned();
+                let known = Settled { decision: Decision::Allow, rule, reason, confinement };
+                return guarded().map_or(known, by_guard);
+            }
+            unconfined = Some("the kernel does not confine commands here, so each is asked about".to_owned());
         }
         if ruling.decision == Decision::Allow
             && self.mode != ApprovalMode::Yolo
@@ -71,10 +95,26 @@ impl<'a> Case<'a> {
             return by_guard(reason);
         }
         let reason = match (ruling.decision, self.effect) {
-            (Decision::Ask, Some(effect)) if built_in => self.why_asked(effect),
+            (Decision::Ask, Some(effect)) if built_in => unconfined.or_else(|| self.why_asked(effect)),
             _ => None,
         };
-        (ruling.decision, ruling.rule.name(), reason.unwrap_or_else(|| stated(ruling.rule)))
+        Settled {
+            decision: ruling.decision,
+            rule: ruling.rule.name(),
+            reason: reason.unwrap_or_else(|| stated(ruling.rule)),
+            confinement: match ruling.decision {
+                Decision::Allow => ruling.rule.allowance.confinement.unwrap_or(Confinement::Open),
+                Decision::Ask | Decision::Deny => self.when_asked(),
+            },
+        }
+    }
+
+    /// How far an effect reaches that a person approved.
+    fn when_asked(&self) -> Confinement {
+        match self.effect {
+            Some(Effect::Unconfined) => Confinement::Open,
+            _ => Confinement::Asked,
+        }
     }
 
     /// Asks the tiers from the highest down. A denial above the built-in tier holds in any case, and the
@@ -107,29 +147,31 @@ impl<'a> Case<'a> {
     }
 
     /// Why an effect the built-in rules do not allow is let through nevertheless.
-    fn harmless(&self, decision: Decision) -> Option<String> {
+    fn harmless(&self, decision: Decision) -> Option<(String, Confinement)> {
+        let reading = |why: &str| Some((why.to_owned(), Confinement::Reading));
+        let editing = |why: &str| Some((why.to_owned(), Confinement::Editing));
         let scope = &self.book.scope;
         let edits = self.mode == ApprovalMode::AutoEdit;
         match self.effect? {
-            Effect::Exec { carrier: true, .. } => Some("what it starts is judged by itself".into()),
-            Effect::Env { name, .. } if harmless_variable(name) => Some("a harmless variable".into()),
+            Effect::Exec { carrier: true, .. } => reading("what it starts is judged by itself"),
+            Effect::Env { name, .. } if harmless_variable(name) => reading("a harmless variable"),
             Effect::Read { path } if self.plan.tool == SHELL && scope.readable(path) => {
-                Some("reading in the workspace".into())
+                reading("reading in the workspace")
             }
-            Effect::Write { path } if is_free(path) => Some("writing to nowhere".into()),
+            Effect::Write { path } if is_free(path) => reading("writing to nowhere"),
             Effect::Write { path }
                 if self.plan.tool == SHELL && scope.contains(path) && self.may_redirect() =>
             {
-                Some("writing in the workspace".into())
+                editing("writing in the workspace")
             }
             Effect::Write { path } if self.mode == ApprovalMode::Plan => {
                 let plans = scope.plans.as_ref()?;
-                path.starts_with(plans).then(|| "writing plans in plan mode".into())
+                path.starts_with(plans).then(|| editing("writing plans in plan mode"))?
             }
             Effect::Exec { words, cwd, .. } if decision == Decision::Ask => {
                 match commands::harm(words, cwd, scope) {
-                    Harm::None => Some("a command that only reads".into()),
-                    Harm::Edits if edits => Some("a command that edits the workspace".into()),
+                    Harm::None => reading("a command that only reads"),
+                    Harm::Edits if edits => editing("a command that edits the workspace"),
                     _ => None,
                 }
             }
@@ -148,7 +190,8 @@ impl<'a> Case<'a> {
             self.plan.effects.iter().filter(|effect| matches!(effect, Effect::Exec { carrier: false, .. }));
         let allowed = |effect| {
             let case = Case { effect: Some(effect), ..*self };
-            case.ruling().is_some_and(|ruling| ruling.decision == Decision::Allow && ruling.rule.redirection)
+            case.ruling()
+                .is_some_and(|ruling| ruling.decision == Decision::Allow && ruling.rule.allowance.redirection)
         };
         commands.clone().next().is_some() && commands.all(allowed)
     }
@@ -163,18 +206,21 @@ impl<'a> Case<'a> {
                 Harm::None => None,
             },
             Effect::Unclear { reason, .. } => Some(reason.clone()),
+            Effect::Unconfined => Some("the call wants to run outside the sandbox".to_owned()),
             _ => None,
         };
         guard(effect, general, &self.book.scope).or_else(known)
     }
 
-    fn found(&self, decision: Decision, rule: String, reason: String) -> Finding {
+    fn found(&self, settled: Settled) -> Finding {
+        let Settled { decision, rule, reason, confinement } = settled;
         Finding {
             effect: self.effect.cloned(),
             what: self.effect.map_or_else(|| self.plan.title.clone(), what),
             decision,
             rule,
             reason,
+            confinement,
             always: (decision == Decision::Ask).then(|| self.always()).flatten(),
         }
     }
@@ -196,7 +242,7 @@ impl<'a> Case<'a> {
                 Some(of("path", globset::escape(&path.to_string_lossy())))
             }
             Some(Effect::Env { name, .. }) => Some(of("env", name.clone())),
-            Some(Effect::Unclear { .. }) => None,
+            Some(Effect::Unclear { .. } | Effect::Unconfined) => None,
             Some(Effect::Net { .. } | Effect::Mcp { .. }) | None => Some(rule(String::new())),
         }
     }
@@ -219,6 +265,7 @@ fn what(effect: &Effect) -> String {
         Effect::Exec { words, .. } => words.iter().map(typed).collect::<Vec<_>>().join(" "),
         Effect::Env { name, value } => format!("{name}={}", typed(value)),
         Effect::Unclear { what, .. } => what.clone(),
+        Effect::Unconfined => "run without confinement".to_owned(),
         Effect::Net { host } => format!("connect to {host}"),
         Effect::Mcp { server, tool } => format!("{tool} of {server}"),
     }
@@ -229,6 +276,9 @@ fn strictest(findings: &[Finding]) -> Verdict {
         let reason = format!("{}: {}", denied.what, denied.reason);
         return Verdict::Deny { rule: denied.rule.clone(), reason };
     }
+    // One shell runs all of it: as far as the part that reaches furthest.
+    let confinement =
+        findings.iter().map(|finding| finding.confinement).max().unwrap_or(Confinement::Reading);
     let mut asked = findings.iter().filter(|finding| finding.decision == Decision::Ask);
     if let Some(first) = asked.clone().next() {
         let mut missing: Vec<Missing> = Vec::new();
@@ -242,7 +292,7 @@ fn strictest(findings: &[Finding]) -> Verdict {
                 missing.push(one);
             }
         }
-        return Verdict::Ask { rule: first.rule.clone(), missing };
+        return Verdict::Ask { rule: first.rule.clone(), missing, confinement };
     }
     let mut rules: Vec<&str> = Vec::new();
     for finding in findings {
@@ -250,5 +300,5 @@ fn strictest(findings: &[Finding]) -> Verdict {
             rules.push(&finding.rule);
         }
     }
-    Verdict::Allow { rule: rules.join(", ") }
+    Verdict::Allow { rule: rules.join(", "), confinement }
 }

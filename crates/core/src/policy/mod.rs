@@ -24,7 +24,7 @@ mod tests_of_rules;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use charla_proto::{ApprovalMode, Effect, Plan, Policy, Verdict};
+use charla_proto::{ApprovalMode, Confinement, Effect, Plan, Policy, Verdict};
 use serde::Serialize;
 
 pub use allowed_tools::allowed_tools;
@@ -52,6 +52,30 @@ pub struct Scope {
     pub home: Option<PathBuf>,
     /// Where plan mode may write its plans.
     pub plans: Option<PathBuf>,
+    /// What the kernel enforces here.
+    pub wall: Wall,
+}
+
+/// Which confinement the kernel really enforces. What does not hold lets no command run unasked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Wall {
+    /// [`Confinement::Reading`] holds.
+    pub reading: bool,
+    /// [`Confinement::Editing`] holds.
+    pub editing: bool,
+}
+
+impl Wall {
+    /// Both hold.
+    pub const WHOLE: Wall = Wall { reading: true, editing: true };
+
+    pub(crate) fn holds(self, confinement: Confinement) -> bool {
+        match confinement {
+            Confinement::Reading => self.reading,
+            Confinement::Editing => self.editing,
+            Confinement::Asked | Confinement::Open => true,
+        }
+    }
 }
 
 /// All the rules that hold for a session.
@@ -85,6 +109,8 @@ pub struct Finding {
     pub rule: String,
     /// Why it says so, in words for a person.
     pub reason: String,
+    /// How far it lets processes reach, once it is allowed.
+    pub confinement: Confinement,
     /// The rule, as TOML, that would allow it from now on.
     pub always: Option<String>,
 }
@@ -142,8 +168,9 @@ impl RuleBook {
         let writes_plans = mode == ApprovalMode::Plan
             && self.scope.plans.is_some()
             && matches!(tool, "write_file" | "replace");
-        let reads_in_shell =
-            tool == matching::SHELL && matches!(mode, ApprovalMode::Default | ApprovalMode::AutoEdit);
+        let reads_in_shell = self.scope.wall.reading
+            && tool == matching::SHELL
+            && matches!(mode, ApprovalMode::Default | ApprovalMode::AutoEdit);
         for rule in self.rules.iter().filter(|rule| rule.concerns(tool, mode)) {
             match rule.decision {
                 Decision::Allow => return true,

@@ -1,14 +1,14 @@
 //! Rules from TOML.
 
-use charla_proto::ApprovalMode;
 use charla_proto::text::shell_split;
+use charla_proto::{ApprovalMode, Confinement};
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use regex::{Regex, RegexBuilder};
 use serde::Deserialize;
 
 use super::RuleFile;
 use super::matching::{SHELL, canonical_tool};
-use super::rules::{Decision, Rule, RuleSource, Subject};
+use super::rules::{Allowance, Decision, Rule, RuleSource, Subject};
 use super::tests_of_rules::RuleTest;
 
 const MAX_PRIORITY: u16 = 999;
@@ -51,6 +51,7 @@ struct RuleText {
     reason: Option<String>,
     #[serde(default)]
     allow_redirection: bool,
+    confinement: Option<Confinement>,
     #[serde(default, rename = "test")]
     tests: Vec<TestText>,
 }
@@ -162,7 +163,7 @@ fn rule(file: &RuleFile, index: usize, text: RuleText) -> Result<Rule, String> {
         subject,
         args: text.args_pattern.as_deref().map(regex).transpose()?,
         modes: text.modes.into_iter().map(ApprovalMode::from).collect(),
-        redirection: text.allow_redirection,
+        allowance: Allowance { redirection: text.allow_redirection, confinement: text.confinement },
     })
 }
 

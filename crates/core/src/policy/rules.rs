@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use charla_proto::ApprovalMode;
+use charla_proto::{ApprovalMode, Confinement};
 use globset::GlobSet;
 use regex::Regex;
 use serde::Serialize;
@@ -80,7 +80,16 @@ pub struct Rule {
     pub(crate) subject: Subject,
     pub(crate) args: Option<Regex>,
     pub(crate) modes: Vec<ApprovalMode>,
+    pub(crate) allowance: Allowance,
+}
+
+/// What an allowance includes beyond the effect itself.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Allowance {
+    /// Redirects into the workspace.
     pub(crate) redirection: bool,
+    /// How far processes reach; to where the user may, when the rule does not say.
+    pub(crate) confinement: Option<Confinement>,
 }
 
 /// Which effects of a call a rule is about.

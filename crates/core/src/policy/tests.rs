@@ -2,13 +2,14 @@ use std::path::PathBuf;
 
 use charla_proto::{ApprovalMode, Args, Effect, Lane, Plan, Policy, Preview, Verdict, Word};
 
-use super::{Decision, RuleBook, RuleFile, Scope, Tier, allowed_tools};
+use super::{Decision, RuleBook, RuleFile, Scope, Tier, Wall, allowed_tools};
 
 const ALL_MODES: [ApprovalMode; 4] =
     [ApprovalMode::Plan, ApprovalMode::Default, ApprovalMode::AutoEdit, ApprovalMode::Yolo];
 
 fn scope() -> Scope {
     Scope {
+        wall: Wall::WHOLE,
         roots: vec![PathBuf::from("/w")],
         home: Some(PathBuf::from("/home/u")),
         plans: Some(PathBuf::from("/w/.charla/plans")),

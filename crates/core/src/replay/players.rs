@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use charla_proto::{ApprovalMode, BoxFuture, Confirmation, Fact, Missing, Plan, Policy, TurnEnd, Verdict};
+use charla_proto::{
+    ApprovalMode, BoxFuture, Confinement, Confirmation, Fact, Missing, Plan, Policy, TurnEnd, Verdict,
+};
 
 use super::model::RecordedModel;
 use super::playback::{Playback, Recording};
@@ -17,7 +19,7 @@ use crate::session::{
 /// A session in which everything but the engine is played.
 pub(super) fn setup(playback: &Arc<Playback>) -> SessionSetup {
     let host = RecordedHost(playback.clone());
-    let check = playback.clone();
+    let (check, shown) = (playback.clone(), playback.clone());
     let (limits, _) = playback.segment.limits();
     SessionSetup {
         model: host.model(&playback.segment.before.model),
@@ -27,7 +29,7 @@ pub(super) fn setup(playback: &Arc<Playback>) -> SessionSetup {
         clients: playback.clients.clone(),
         options: SessionOptions {
             limits,
-            isolation: playback.segment.isolation(),
+            isolation: Some(Arc::new(move |plan, _| shown.look(|view| tools::isolation(view, plan)))),
             // What was compressed then is taken as it is; nothing is compressed anew.
             compression: Compression { automatic: false, ..Compression::default() },
             answer_check: Some(Arc::new(move |_| check.look(problem))),
@@ -89,7 +91,8 @@ impl RecordedRules {
         }
         match (view.next()?, view.after_next()) {
             (Fact::CallStarted(started), _) => {
-                Some(Verdict::Allow { rule: started.rule.clone().unwrap_or_default() })
+                let confinement = started.confinement.unwrap_or(Confinement::Open);
+                Some(Verdict::Allow { rule: started.rule.clone().unwrap_or_default(), confinement })
             }
             (Fact::CallAsked(asked), _) => Some(self.on_question(&asked.confirmation)),
             // A question whose answer no longer holds is closed before the next is asked.
@@ -98,9 +101,10 @@ impl RecordedRules {
             {
                 Some(self.on_question(&asked.confirmation))
             }
-            (Fact::ApprovalAnswered(answered), _) if answered.by == EARLIER_ANSWER => {
-                Some(Verdict::Allow { rule: String::new() })
-            }
+            (Fact::ApprovalAnswered(answered), _) if answered.by == EARLIER_ANSWER => Some(Verdict::Allow {
+                rule: String::new(),
+                confinement: tools::reach(view, call).unwrap_or(Confinement::Open),
+            }),
             _ => None,
         }
     }
@@ -110,21 +114,25 @@ impl RecordedRules {
         let rule = confirmation.rule.clone();
         let is_offered = self.added.is_some() && self.added == confirmation.always;
         if confirmation.reasons.is_empty() || is_offered {
-            return Verdict::Allow { rule };
+            return Verdict::Allow { rule, confinement: confirmation.reach() };
         }
         let missing = confirmation.reasons.iter().map(|reason| {
             let (what, reason) = reason.split_once(": ").unwrap_or((reason, ""));
             let always = confirmation.always.clone();
             Missing { what: what.to_owned(), reason: reason.to_owned(), always }
         });
-        Verdict::Ask { rule, missing: missing.collect() }
+        Verdict::Ask { rule, missing: missing.collect(), confinement: confirmation.reach() }
     }
 }
 
 impl Policy for RecordedRules {
     fn judge(&self, plan: &Plan, _: ApprovalMode) -> Verdict {
         let verdict = self.playback.look(|view| self.verdict(view, plan));
-        verdict.unwrap_or(Verdict::Ask { rule: String::new(), missing: Vec::new() })
+        verdict.unwrap_or(Verdict::Ask {
+            rule: String::new(),
+            missing: Vec::new(),
+            confinement: Confinement::Open,
+        })
     }
 
     fn with_rules(&self, toml: &str) -> Result<Arc<dyn Policy>, String> {

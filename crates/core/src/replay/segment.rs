@@ -79,14 +79,6 @@ impl Segment {
         }
     }
 
-    pub(super) fn isolation(&self) -> String {
-        let mut asked = self.facts.iter().filter_map(|fact| match fact {
-            Fact::CallAsked(asked) => Some(asked.confirmation.isolation.clone()),
-            _ => None,
-        });
-        asked.next().unwrap_or_default()
-    }
-
     /// Limits are settings and not recorded; the one that ended the turn is known from its end.
     pub(super) fn limits(&self) -> (Limits, Option<Price>) {
         let mut limits = Limits::default();

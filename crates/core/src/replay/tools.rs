@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use charla_proto::tool::{Tool, Toolbox};
 use charla_proto::{
-    Args, BoxFuture, CallAsked, CallEnded, CallStatus, ConfirmationDetail, Effect, Fact, FunctionDeclaration,
-    Invocation, Lane, OpenCall, Part, Plan, Preview, RunContext, ToolContext, ToolError, ToolErrorKind,
-    ToolOutput,
+    Args, BoxFuture, CallAsked, CallEnded, CallStatus, Confinement, ConfirmationDetail, Effect, Fact,
+    FunctionDeclaration, Invocation, Lane, OpenCall, Part, Plan, Preview, RunContext, ToolContext, ToolError,
+    ToolErrorKind, ToolOutput,
 };
 
 use super::playback::Playback;
@@ -100,10 +100,14 @@ fn plan(view: &View, call: &str) -> Plan {
         tool: name.clone(),
         args: Args::new(),
         title: name,
-        effects: vec![Effect::Unclear { what: call.to_owned(), reason: String::new() }],
+        effects: vec![Effect::Read { path: call.into() }],
         preview: Preview::None,
         lane: lane(view, call),
     };
+    let told = question(view, call).and_then(|asked| asked.confirmation.confinement);
+    if told.or_else(|| reach(view, call)).is_some() {
+        plan.effects.push(Effect::Unclear { what: String::new(), reason: String::new() });
+    }
     let Some(asked) = question(view, call) else { return plan };
     plan.tool.clone_from(&asked.confirmation.tool);
     plan.title.clone_from(&asked.confirmation.title);
@@ -133,10 +137,24 @@ fn question<'a>(view: &View<'a>, call: &str) -> Option<&'a CallAsked> {
     coming.find(|asked| asked.call == call).or(before.map(|open| &*open.asked))
 }
 
+/// How far the processes of a call reached, if it is about to start any.
+pub(super) fn reach(view: &View, call: &str) -> Option<Confinement> {
+    view.segment.facts.iter().skip(view.at).find_map(|fact| match fact {
+        Fact::CallStarted(started) if started.call == call => started.confinement,
+        _ => None,
+    })
+}
+
+/// What a person was told holds a call in.
+pub(super) fn isolation(view: &View, plan: &Plan) -> String {
+    let asked = call_of(plan).and_then(|call| question(view, call));
+    asked.map(|asked| asked.confirmation.isolation.clone()).unwrap_or_default()
+}
+
 /// The call a plan is of.
 pub(super) fn call_of(plan: &Plan) -> Option<&str> {
     plan.effects.iter().find_map(|effect| match effect {
-        Effect::Unclear { what, .. } => Some(what.as_str()),
+        Effect::Read { path } => path.to_str(),
         _ => None,
     })
 }

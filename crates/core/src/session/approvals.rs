@@ -4,11 +4,11 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use charla_proto::{
-    ApprovalMode, CallAsked, Confirmation, ConfirmationDetail, Effect, FunctionCall, Grant, Missing, Outcome,
-    Plan, Policy, Preview, Verdict,
+    ApprovalMode, CallAsked, Confinement, Confirmation, ConfirmationDetail, Effect, FunctionCall, Grant,
+    Missing, Outcome, Plan, Policy, Preview, Verdict,
 };
 
-use super::EARLIER_ANSWER;
+use super::{EARLIER_ANSWER, Isolation};
 
 /// The rules of a session with what people have allowed for the rest of it.
 pub(super) struct Approvals {
@@ -43,9 +43,11 @@ impl Approvals {
     /// What the rules say to a plan. A question to the person cannot be allowed away: somebody has to answer it.
     pub(super) fn judge(&self, plan: &Plan, mode: ApprovalMode) -> Verdict {
         match self.policy.judge(plan, mode) {
-            Verdict::Allow { rule } if is_question(plan) => Verdict::Ask { rule, missing: Vec::new() },
-            Verdict::Ask { .. } if self.is_of_allowed_server(plan) => {
-                Verdict::Allow { rule: EARLIER_ANSWER.to_owned() }
+            Verdict::Allow { rule, confinement } if is_question(plan) => {
+                Verdict::Ask { rule, missing: Vec::new(), confinement }
+            }
+            Verdict::Ask { confinement, .. } if self.is_of_allowed_server(plan) => {
+                Verdict::Allow { rule: EARLIER_ANSWER.to_owned(), confinement }
             }
             verdict => verdict,
         }
@@ -64,17 +66,24 @@ impl Approvals {
         &self,
         plan: &Plan,
         call: &FunctionCall,
-        rule: String,
-        missing: &[Missing],
-        (isolation, mode): (&str, ApprovalMode),
+        verdict: Verdict,
+        isolation: Option<&Isolation>,
+        mode: ApprovalMode,
     ) -> Confirmation {
+        let rule = verdict.rule().to_owned();
+        let (missing, confinement) = match verdict {
+            Verdict::Ask { missing, confinement, .. } => (missing, confinement),
+            Verdict::Allow { confinement, .. } => (Vec::new(), confinement),
+            Verdict::Deny { .. } => (Vec::new(), Confinement::Reading),
+        };
         Confirmation {
             tool: plan.tool.clone(),
             title: plan.title.clone(),
             detail: detail(plan, call),
             rule,
-            isolation: isolation.to_owned(),
-            always: self.always(plan, missing, mode),
+            confinement: plan.starts_processes().then_some(confinement),
+            isolation: isolation.map(|isolation| isolation(plan, confinement)).unwrap_or_default(),
+            always: self.always(plan, &missing, mode),
             reasons: missing.iter().map(|part| format!("{}: {}", part.what, part.reason)).collect(),
         }
     }

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use charla_proto::{
-    ApprovalAnswered, Args, CallAsked, CallEnded, CallStarted, CallStatus, Fact, FunctionCall, Grant,
-    Missing, OpenApproval, OpenCall, Outcome, Part, Plan, Refusal, Reply, ToolError, ToolErrorKind,
-    ToolOutput, TurnEnd, TurnEvent, Verdict,
+    ApprovalAnswered, Args, CallAsked, CallEnded, CallStarted, CallStatus, Confinement, Fact, FunctionCall,
+    Grant, OpenApproval, OpenCall, Outcome, Part, Plan, Refusal, Reply, ToolError, ToolErrorKind, ToolOutput,
+    TurnEnd, TurnEvent, Verdict,
 };
 use tokio::time::Instant;
 
@@ -37,6 +37,8 @@ pub(super) struct Calls<'a> {
     scheduler: Scheduler,
     /// Rules that allowed calls, by call.
     rules: HashMap<usize, String>,
+    /// How far allowed calls reach, by call.
+    confined: HashMap<usize, Confinement>,
     /// Answers to questions of calls that are not checked yet.
     early: Vec<Answer>,
     /// Why the turn ends once the calls are done.
@@ -49,7 +51,7 @@ pub(super) struct Calls<'a> {
 enum Known {
     Nothing,
     Waits,
-    Allowed(Outcome),
+    Allowed(Outcome, Confinement),
     Refused {
         reason: Option<String>,
         by: String,
@@ -69,7 +71,15 @@ impl<'a> Calls<'a> {
         let open = open.unwrap_or_default();
         let toolbox = session.toolbox();
         let scheduler = Scheduler::new(open, &toolbox, &session.options.tool_context);
-        Self { session, scheduler, rules: HashMap::new(), early: Vec::new(), ending: None, abort_at: None }
+        Self {
+            session,
+            scheduler,
+            rules: HashMap::new(),
+            confined: HashMap::new(),
+            early: Vec::new(),
+            ending: None,
+            abort_at: None,
+        }
     }
 
     /// Runs them until each has its response. Comes back with how the turn ends, if it does.
@@ -163,14 +173,15 @@ impl<'a> Calls<'a> {
                 self.answer_granted().await?;
                 self.refuse_when_alone().await
             }
-            (Known::Allowed(outcome), _) => {
-                self.allow(index, outcome);
+            (Known::Allowed(outcome, confinement), _) => {
+                self.allow(index, outcome, confinement);
                 Ok(())
             }
             (Known::Refused { reason, by }, _) => self.refused_by_person(index, reason, &by).await,
             (Known::Unasked, _) => self.refuse(index, nobody_to_ask(&plan)).await,
-            (Known::Nothing, Verdict::Allow { rule }) => {
+            (Known::Nothing, Verdict::Allow { rule, confinement }) => {
                 self.rules.insert(index, rule);
+                self.confined.insert(index, confinement);
                 self.advance(index, CallStatus::Scheduled);
                 Ok(())
             }
@@ -193,7 +204,7 @@ impl<'a> Calls<'a> {
             Some((Outcome::Cancel { reason }, by)) => {
                 Known::Refused { reason: reason.clone(), by: by.clone() }
             }
-            Some((outcome, _)) if is_the_same => Known::Allowed(outcome.clone()),
+            Some((outcome, _)) if is_the_same => Known::Allowed(outcome.clone(), asked.confirmation.reach()),
             None if is_the_same => Known::Waits,
             Some(_) => Known::Outdated { open: None },
             None => Known::Outdated { open: Some(asked.approval.clone()) },
@@ -208,11 +219,6 @@ impl<'a> Calls<'a> {
         verdict: Verdict,
         outdated: Option<String>,
     ) -> Result<(), Stop> {
-        let rule = verdict.rule().to_owned();
-        let missing: Vec<Missing> = match verdict {
-            Verdict::Ask { missing, .. } => missing,
-            _ => Vec::new(),
-        };
         let session = &mut *self.session;
         let conversation = &session.ledger.conversation;
         let mut facts = Vec::new();
@@ -223,12 +229,12 @@ impl<'a> Calls<'a> {
         let id = conversation.started.as_ref().map(|started| started.session.as_str()).unwrap_or_default();
         let approval = format!("{id}:{}", conversation.seq.saturating_add(1 + facts.len() as u64));
         let call = self.scheduler.calls()[index].call.clone();
-        let shown = (session.options.isolation.as_str(), session.mode());
+        let isolation = session.options.isolation.as_ref();
         facts.push(Fact::CallAsked(Box::new(CallAsked {
             turn: conversation.past.count,
             call: call.id.clone().unwrap_or_default(),
             approval: approval.clone(),
-            confirmation: session.approvals.confirmation(plan, &call, rule, &missing, shown),
+            confirmation: session.approvals.confirmation(plan, &call, verdict, isolation, session.mode()),
         })));
         let somebody = session.inbox.somebody();
         if !somebody {
@@ -345,12 +351,13 @@ impl<'a> Calls<'a> {
                 let toolbox = self.session.toolbox();
                 self.scheduler.change(index, call, &toolbox, &self.session.options.tool_context);
             }
-            (outcome, None) => self.allow(index, outcome),
+            (outcome, None) => self.allow(index, outcome, asked.confirmation.reach()),
         }
         self.answer_granted().await
     }
 
-    fn allow(&mut self, index: usize, outcome: Outcome) {
+    fn allow(&mut self, index: usize, outcome: Outcome, confinement: Confinement) {
+        self.confined.insert(index, confinement);
         if let Outcome::Answers { answers } = outcome {
             self.scheduler.answered(index, answers);
         }
@@ -378,7 +385,8 @@ impl<'a> Calls<'a> {
         let mode = self.session.mode();
         for index in self.waiting() {
             let (Some(approval), Some(plan)) = (self.question(index), self.plan(index)) else { continue };
-            if let Verdict::Allow { .. } = self.session.approvals.judge(&plan, mode) {
+            if let Verdict::Allow { confinement, .. } = self.session.approvals.judge(&plan, mode) {
+                self.confined.insert(index, confinement);
                 let fact = answered(approval, Outcome::ProceedOnce, EARLIER_ANSWER, None);
                 self.session.ledger.commit_one(fact).await?;
                 self.advance(index, CallStatus::Scheduled);
@@ -407,19 +415,27 @@ impl<'a> Calls<'a> {
             let call = self.call(index).id.unwrap_or_default();
             let turn = self.session.ledger.conversation.past.count;
             let rule = self.rules.remove(&index);
-            self.session.ledger.commit_one(Fact::CallStarted(CallStarted { turn, call, rule })).await?;
+            let reach = self.confined.remove(&index).unwrap_or(Confinement::Reading);
+            let confinement = self.plan(index).filter(Plan::starts_processes).map(|_| reach);
+            let started = CallStarted { turn, call, rule, confinement };
+            self.session.ledger.commit_one(Fact::CallStarted(started)).await?;
             self.advance(index, CallStatus::Executing);
-            self.scheduler.run(index);
+            self.scheduler.run(index, reach);
         }
         Ok(())
     }
 
     /// False when a rule allowed a call and no longer does, or denies now what a person allowed: the mode changed
     /// while the call waited.
-    fn rule_holds(&self, index: usize) -> bool {
+    fn rule_holds(&mut self, index: usize) -> bool {
         let Some(plan) = self.plan(index) else { return true };
         match self.session.approvals.judge(&plan, self.session.mode()) {
-            Verdict::Allow { .. } => true,
+            Verdict::Allow { confinement, .. } => {
+                if self.rules.contains_key(&index) {
+                    self.confined.insert(index, confinement);
+                }
+                true
+            }
             Verdict::Ask { .. } => !self.rules.contains_key(&index),
             Verdict::Deny { .. } => false,
         }

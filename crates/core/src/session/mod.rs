@@ -28,8 +28,8 @@ mod turn;
 use std::sync::Arc;
 
 use charla_proto::{
-    Command, Content, Conversation, Journal, Outcome, Phase, Policy, Refusal, Reply, Request, RunningStep,
-    SessionEvent, SessionSnapshot, ToolContext,
+    Command, Confinement, Content, Conversation, Journal, Outcome, Phase, Plan, Policy, Refusal, Reply,
+    Request, RunningStep, SessionEvent, SessionSnapshot, ToolContext,
 };
 use tokio::sync::{broadcast, mpsc, oneshot};
 
@@ -83,6 +83,9 @@ pub struct SessionSetup {
 /// Says what is wrong with an answer, if anything.
 pub type AnswerCheck = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
+/// Says what really holds a call in whose processes may reach that far.
+pub type Isolation = Arc<dyn Fn(&Plan, Confinement) -> String + Send + Sync>;
+
 /// What holds for a session as long as it runs.
 #[derive(Clone, Default)]
 pub struct SessionOptions {
@@ -90,8 +93,8 @@ pub struct SessionOptions {
     pub tool_context: Arc<ToolContext>,
     /// When a turn ends by itself.
     pub limits: Limits,
-    /// What holds a running tool in, in words for the person who is asked.
-    pub isolation: String,
+    /// What holds a running call in, in words for the person who is asked.
+    pub isolation: Option<Isolation>,
     /// When the conversation is compressed, and how much of it stays.
     pub compression: Compression,
     /// What the last answer of a turn is held to; the model is told what does not fit and may mend it.

@@ -6,7 +6,11 @@ use charla_proto::CallStarted;
 use super::*;
 
 fn call(seq: u64) -> Record {
-    Record::new(seq, 9, Fact::CallStarted(CallStarted { turn: 1, call: "c".to_owned(), rule: None }))
+    Record::new(
+        seq,
+        9,
+        Fact::CallStarted(CallStarted { turn: 1, call: "c".to_owned(), rule: None, confinement: None }),
+    )
 }
 
 fn is_lost(result: &Result<(), JournalError>, token: u64) -> bool {

@@ -220,7 +220,7 @@ fn not_started(error: &crate::process::LaunchError, cwd: &Path) -> ToolError {
 
 /// Shows what a job says while it runs, and ends it when the user cancels.
 async fn watch(job: &Job, cx: RunContext) -> Ending {
-    let RunContext { mut cancelled, live } = cx;
+    let RunContext { mut cancelled, live, .. } = cx;
     let mut cleaner = Cleaner::default();
     let mut due: Option<Instant> = None;
     let mut next = Instant::now();

@@ -1,7 +1,7 @@
 use std::sync::{Arc, Mutex};
 
 use charla_proto::tool::Tool;
-use charla_proto::{Args, Lane};
+use charla_proto::{Args, Confinement, Lane};
 use serde_json::{Value, json};
 
 use super::*;
@@ -28,7 +28,11 @@ fn args(value: Value) -> Args {
 }
 
 fn quiet() -> RunContext {
-    RunContext { cancelled: Box::pin(std::future::pending()), live: Box::new(|_| {}) }
+    RunContext {
+        cancelled: Box::pin(std::future::pending()),
+        live: Box::new(|_| {}),
+        confinement: Confinement::Open,
+    }
 }
 
 fn text(output: &ToolOutput) -> String {
@@ -146,6 +150,7 @@ async fn live_output_comes_while_it_runs_and_cancel_ends_it_with_what_it_said() 
                 sender.send(text.to_owned()).unwrap();
             }
         }),
+        confinement: Confinement::Open,
     };
     let output = tokio::time::timeout(TEST_TIMEOUT, invocation.run(cx)).await.expect("it goes on");
     let error = output.error.unwrap();
@@ -163,7 +168,9 @@ async fn live_output_of_a_storm_comes_in_few_pieces() {
     let heard = pieces.clone();
     let live = Box::new(move |text: &str| heard.lock().unwrap().push(text.len()));
     let begin = std::time::Instant::now();
-    invocation.run(RunContext { cancelled: Box::pin(std::future::pending()), live }).await;
+    invocation
+        .run(RunContext { cancelled: Box::pin(std::future::pending()), live, confinement: Confinement::Open })
+        .await;
     let most = begin.elapsed().as_millis() / LIVE_EVERY.as_millis() + 2;
     let pieces = pieces.lock().unwrap();
     assert!(!pieces.is_empty() && pieces.len() as u128 <= most, "{pieces:?}");
@@ -226,7 +233,11 @@ async fn a_call_that_is_given_up_takes_its_command_with_it() {
     let invocation = tool.prepare(args(wanted), &bench.cx).await.unwrap_or_else(|error| panic!("{error}"));
     let (sender, mut receiver) = tokio::sync::mpsc::unbounded_channel();
     let live = Box::new(move |text: &str| sender.send(text.trim().parse::<i32>().unwrap()).unwrap());
-    let task = tokio::spawn(invocation.run(RunContext { cancelled: Box::pin(std::future::pending()), live }));
+    let task = tokio::spawn(invocation.run(RunContext {
+        cancelled: Box::pin(std::future::pending()),
+        live,
+        confinement: Confinement::Open,
+    }));
     let pid = receiver.recv().await.unwrap();
     task.abort();
     assert!(task.await.unwrap_err().is_cancelled());

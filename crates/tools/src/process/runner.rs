@@ -62,14 +62,18 @@ mod tests {
     use std::sync::Arc;
     use std::time::{Duration, Instant};
 
-    use charla_proto::{RunContext, ToolContext, ToolErrorKind, ToolOutput};
+    use charla_proto::{Confinement, RunContext, ToolContext, ToolErrorKind, ToolOutput};
     use serde_json::{Value, json};
 
     use crate::process::tests::{is_alive, processes};
     use crate::registry::discover;
 
     fn quiet() -> RunContext {
-        RunContext { cancelled: Box::pin(std::future::pending()), live: Box::new(|_| {}) }
+        RunContext {
+            cancelled: Box::pin(std::future::pending()),
+            live: Box::new(|_| {}),
+            confinement: Confinement::Open,
+        }
     }
 
     /// Discovers one tool whose call command is this script, and calls it.
@@ -121,7 +125,11 @@ mod tests {
 
     #[tokio::test]
     async fn a_cancelled_call_ends() {
-        let cx = RunContext { cancelled: Box::pin(std::future::ready(())), live: Box::new(|_| {}) };
+        let cx = RunContext {
+            cancelled: Box::pin(std::future::ready(())),
+            live: Box::new(|_| {}),
+            confinement: Confinement::Open,
+        };
         let begin = Instant::now();
         let output = call("sleep 1000", json!({}), cx).await;
         assert_eq!(output.error.unwrap().kind, ToolErrorKind::Cancelled);

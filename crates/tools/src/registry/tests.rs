@@ -1,7 +1,9 @@
 use std::collections::HashMap;
 use std::sync::Mutex;
 
-use charla_proto::{Args, BoxFuture, RunContext, SnapshotError, ToolContext, ToolError, part_to_string};
+use charla_proto::{
+    Args, BoxFuture, Confinement, RunContext, SnapshotError, ToolContext, ToolError, part_to_string,
+};
 use serde_json::{Value, json};
 
 use super::*;
@@ -157,7 +159,11 @@ async fn a_discovered_tool_runs_the_call_command_with_its_arguments_on_stdin() {
     let args = json!({"n": 2}).as_object().unwrap().clone();
     let call = tools[0].prepare(args, &cx).await.unwrap();
     assert_eq!(call.plan().title, "Run call-tool double");
-    let run = RunContext { cancelled: Box::pin(std::future::pending()), live: Box::new(|_| ()) };
+    let run = RunContext {
+        cancelled: Box::pin(std::future::pending()),
+        live: Box::new(|_| ()),
+        confinement: Confinement::Open,
+    };
     let output = call.run(run).await;
     assert_eq!(part_to_string(&output.content[0], false), r#"call-tool double < {"n":2}"#);
 }

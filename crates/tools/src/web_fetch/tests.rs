@@ -1,3 +1,4 @@
+use charla_proto::Confinement;
 use charla_proto::tool::Tool;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -72,7 +73,11 @@ fn site(path: &str) -> String {
 
 async fn call(tool: &Typed<WebFetch>, args: Value) -> ToolOutput {
     let args = args.as_object().cloned().unwrap_or_default();
-    let cx = RunContext { cancelled: Box::pin(std::future::pending()), live: Box::new(|_| {}) };
+    let cx = RunContext {
+        cancelled: Box::pin(std::future::pending()),
+        live: Box::new(|_| {}),
+        confinement: Confinement::Open,
+    };
     match tool.prepare(args, &ToolContext::default()).await {
         Ok(invocation) => invocation.run(cx).await,
         Err(error) => ToolOutput::failed(error),
@@ -166,7 +171,11 @@ async fn cancelling_does_not_wait_for_the_server() {
     let (port, tool) = server(site).await;
     let args = json!({ "url": format!("http://127.0.0.1:{port}/hang") });
     let invocation = tool.prepare(args.as_object().cloned().unwrap(), &ToolContext::default()).await;
-    let cx = RunContext { cancelled: Box::pin(std::future::ready(())), live: Box::new(|_| {}) };
+    let cx = RunContext {
+        cancelled: Box::pin(std::future::ready(())),
+        live: Box::new(|_| {}),
+        confinement: Confinement::Open,
+    };
     // The server never answers.
     let output = invocation.unwrap_or_else(|error| panic!("{error}")).run(cx).await;
     assert_eq!(output.error.unwrap().kind, ToolErrorKind::Cancelled);

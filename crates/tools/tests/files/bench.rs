@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use charla_proto::tool::{Tool, Toolbox};
 use charla_proto::{
-    Invocation, Plan, RunContext, SnapshotError, Snapshots, ToolContext, ToolError, ToolOutput,
+    Confinement, Invocation, Plan, RunContext, SnapshotError, Snapshots, ToolContext, ToolError, ToolOutput,
 };
 use charla_tools::{Registry, Selection};
 use serde_json::Value;
@@ -111,7 +111,12 @@ impl Bench {
 }
 
 pub async fn run(call: Box<dyn Invocation>) -> ToolOutput {
-    call.run(RunContext { cancelled: Box::pin(std::future::pending()), live: Box::new(|_| ()) }).await
+    call.run(RunContext {
+        cancelled: Box::pin(std::future::pending()),
+        live: Box::new(|_| ()),
+        confinement: Confinement::Open,
+    })
+    .await
 }
 
 pub fn words(output: &ToolOutput) -> String {

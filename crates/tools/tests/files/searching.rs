@@ -1,7 +1,7 @@
 use std::os::unix::fs::symlink;
 use std::time::{Duration, SystemTime};
 
-use charla_proto::{RunContext, ToolErrorKind};
+use charla_proto::{Confinement, RunContext, ToolErrorKind};
 use serde_json::json;
 
 use crate::bench::{Bench, pipe};
@@ -155,7 +155,11 @@ async fn a_cancelled_search_comes_back_at_once() {
         bench.write(&format!("d{}/f{n}", n % 20), "text\n".repeat(50));
     }
     let call = bench.prepare("grep_search", json!({"pattern": "nothing"})).await.unwrap();
-    let cx = RunContext { cancelled: Box::pin(std::future::ready(())), live: Box::new(|_| ()) };
+    let cx = RunContext {
+        cancelled: Box::pin(std::future::ready(())),
+        live: Box::new(|_| ()),
+        confinement: Confinement::Open,
+    };
     let output = call.run(cx).await;
     assert_eq!(output.error.map(|error| error.kind), Some(ToolErrorKind::Cancelled));
 }

@@ -9,7 +9,7 @@ mod reading;
 
 use std::path::PathBuf;
 
-use charla_core::policy::{RuleBook, RuleFile, Scope, Tier};
+use charla_core::policy::{RuleBook, RuleFile, Scope, Tier, Wall};
 use charla_tools::shell::ShellContext;
 
 /// The workspace of these tests.
@@ -20,7 +20,12 @@ fn place() -> ShellContext {
 }
 
 fn scope() -> Scope {
-    Scope { roots: vec![PathBuf::from(PROJECT)], home: Some(PathBuf::from("/home/user")), plans: None }
+    Scope {
+        roots: vec![PathBuf::from(PROJECT)],
+        home: Some(PathBuf::from("/home/user")),
+        plans: None,
+        wall: Wall::WHOLE,
+    }
 }
 
 fn user_rules(text: &str) -> RuleBook {

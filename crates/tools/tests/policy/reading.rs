@@ -34,6 +34,7 @@ fn read(line: &str) -> Vec<String> {
             }
             Effect::Env { name, value } => format!("set {name}={}", value.text),
             Effect::Unclear { what, .. } => format!("unclear {what}"),
+            Effect::Unconfined => "unconfined".to_owned(),
             Effect::Net { host } => format!("net {host}"),
             Effect::Mcp { server, tool } => format!("mcp {server} {tool}"),
         })

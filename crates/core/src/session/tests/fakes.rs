@@ -2,9 +2,9 @@
 
 use charla_proto::tool::Tool as ToolTrait;
 use charla_proto::{
-    Args, BoxFuture, Candidate, ChunkStream, Effect, EmbedRequest, EmbedResponse, FunctionDeclaration,
-    Invocation, JournalReader, Lane, Missing, Plan, Preview, Question, RunContext, StreamEvent, TokenCount,
-    ToolError, ToolErrorKind, ToolOutput, Verdict,
+    Args, BoxFuture, Candidate, ChunkStream, Confinement, Effect, EmbedRequest, EmbedResponse,
+    FunctionDeclaration, Invocation, JournalReader, Lane, Missing, Plan, Preview, Question, RunContext,
+    StreamEvent, TokenCount, ToolError, ToolErrorKind, ToolOutput, Verdict,
 };
 use charla_proto::{FileChange, RevertedFile};
 use futures_util::{StreamExt as _, stream};
@@ -294,12 +294,12 @@ impl Policy for Rules {
         }
         let named = self.0.contains(&plan.title);
         if plan.tool == "read" || mode == ApprovalMode::Yolo || named {
-            return Verdict::Allow { rule };
+            return Verdict::Allow { rule, confinement: Confinement::Open };
         }
         // `write 9` may never be allowed for good.
         let always = (!plan.title.ends_with(" 9")).then(|| plan.title.clone());
         let missing = Missing { what: plan.title.clone(), reason: "test".to_owned(), always };
-        Verdict::Ask { rule, missing: vec![missing] }
+        Verdict::Ask { rule, missing: vec![missing], confinement: Confinement::Asked }
     }
 
     fn with_rules(&self, rules: &str) -> Result<Arc<dyn Policy>, String> {
@@ -410,7 +410,7 @@ pub(super) fn setup(world: &Arc<World>) -> SessionSetup {
         clients: Clients::default(),
         options: SessionOptions {
             limits: Limits { steps: Some(20), ..Limits::default() },
-            isolation: "none".to_owned(),
+            isolation: Some(Arc::new(|_, _| "none".to_owned())),
             ..SessionOptions::default()
         },
         clock: || 0,
