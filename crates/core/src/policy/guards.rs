@@ -5,12 +5,14 @@ use std::path::Path;
 use charla_proto::{Effect, Word, WordKind};
 
 use super::Scope;
-use super::commands::{self, Operands};
-use super::paths::{is_free, protected, secret, secret_pattern};
+use super::commands::{self, Harm, Operands};
+use super::paths::{is_free, secret, secret_pattern};
+use super::protected::protected;
 use super::rules::{Rule, Subject};
 
-/// Why `effect` is asked about although `rule` allows it.
-pub(super) fn guard(effect: &Effect, rule: &Rule, scope: &Scope) -> Option<String> {
+/// Why `effect` is asked about although `rule` allows it. `others` is true when commands run beside it that are not
+/// known to be harmless.
+pub(super) fn guard(effect: &Effect, rule: &Rule, scope: &Scope, others: bool) -> Option<String> {
     match effect {
         Effect::Read { path } | Effect::Write { path }
             if matches!(rule.subject, Subject::Path { .. }) || is_free(path) =>
@@ -31,9 +33,11 @@ pub(super) fn guard(effect: &Effect, rule: &Rule, scope: &Scope) -> Option<Strin
                 .map(str::to_owned)
                 .or_else(|| (!scope.contains(path)).then(|| "it lies outside the workspace".to_owned()))
         }
-        Effect::Exec { words, cwd, .. } => exec(words, cwd, rule),
+        Effect::Exec { words, cwd, carrier, .. } => {
+            exec(words, cwd, rule).or_else(|| too_wide(words, cwd, *carrier, rule, scope))
+        }
         Effect::Env { name, .. }
-            if matches!(rule.subject, Subject::Env { .. }) || harmless_variable(name) =>
+            if matches!(rule.subject, Subject::Env { .. }) || harmless_variable(name, others) =>
         {
             None
         }
@@ -55,6 +59,42 @@ fn exec(words: &[Word], cwd: &Path, rule: &Rule) -> Option<String> {
     delicate(words).map(str::to_owned)
 }
 
+/// Why a command goes beyond what a narrow rule was written for: the flag names a command, not all its options.
+fn too_wide(words: &[Word], cwd: &Path, carrier: bool, rule: &Rule, scope: &Scope) -> Option<String> {
+    if !rule.allowance.narrow || !rule.names_command() || carrier {
+        return None;
+    }
+    if commands::is_reader(words) {
+        return match commands::harm(words, cwd, scope) {
+            Harm::Possible(reason) => Some(reason),
+            Harm::None | Harm::Edits => None,
+        };
+    }
+    const REACHING: [&str; 8] = [
+        "--output",
+        "--exec",
+        "--upload-pack",
+        "--receive-pack",
+        "--config",
+        "--ext-diff",
+        "--textconv",
+        "--open-files-in-pager",
+    ];
+    words.iter().skip(1).find_map(|word| match word.known() {
+        None if word.kind == WordKind::Glob => None,
+        None => Some(format!("{} may turn out to be an option", word.text)),
+        Some(text) if REACHING.iter().any(|option| text.starts_with(option)) => {
+            Some(format!("the option {text} was not named"))
+        }
+        Some(text) => {
+            let path = text.split_once('=').map_or(text, |(_, value)| value);
+            let climbs = path.starts_with(['/', '~']) || path.split('/').any(|part| part == "..");
+            let outside = climbs && !scope.readable(&charla_proto::text::join_path(cwd, path));
+            outside.then(|| format!("{text} lies outside the workspace"))
+        }
+    })
+}
+
 /// Why a command may show a secret.
 fn discloses(words: &[Word], cwd: &Path) -> Option<String> {
     let name = commands::base_name(words)?;
@@ -68,9 +108,13 @@ fn discloses(words: &[Word], cwd: &Path) -> Option<String> {
     }
     words.iter().skip(1).find_map(|word| {
         let reason = match word.kind {
+            // Patterns that these read themselves.
+            WordKind::Literal if matches!(name, "git" | "rg") && word.text.contains(['*', '?', '[']) => {
+                secret(&word.text).or_else(|| secret_pattern(&word.text))
+            }
             WordKind::Literal => secret(&word.text),
             WordKind::Glob => secret_pattern(&word.text).filter(|_| shows_files || name == "git"),
-            WordKind::Unknown => shows_files.then_some("what it reads is only known to the shell"),
+            WordKind::Single | WordKind::Unknown => shows_files.then_some("what it reads is only known to the shell"),
         };
         reason.map(|reason| format!("{}: {reason}", word.text))
     })
@@ -107,11 +151,11 @@ pub(super) fn delicate(words: &[Word]) -> Option<&'static str> {
     }
 }
 
-/// True for variables that change what is shown, not what is done.
-pub(super) fn harmless_variable(name: &str) -> bool {
-    const NAMES: [&str; 24] = [
+/// True for variables that change what is shown, not what is done. With `others`, programs run that may read any
+/// name: then only names no program is known to look at count.
+pub(super) fn harmless_variable(name: &str, others: bool) -> bool {
+    const NAMES: [&str; 21] = [
         "LANG",
-        "LANGUAGE",
         "TZ",
         "TERM",
         "COLUMNS",
@@ -131,12 +175,14 @@ pub(super) fn harmless_variable(name: &str) -> bool {
         "PYTHONUNBUFFERED",
         "PYTHONDONTWRITEBYTECODE",
         "DEBIAN_FRONTEND",
-        "NO_PROXY",
         "REPLY",
-        "SECONDS",
     ];
-    let lower_case = name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
+    const READ: [&str; 9] =
+        ["path", "prefix", "shell", "editor", "pager", "browser", "cc", "cxx", "config"];
+    let lower_case = name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
+        && name.starts_with(|c: char| c.is_ascii_lowercase());
+    let looked_at = name.contains('_') || READ.contains(&name);
     NAMES.contains(&name)
         || name.starts_with("LC_")
-        || (lower_case && !name.ends_with("proxy") && name.starts_with(|c: char| c.is_ascii_lowercase()))
+        || (lower_case && !name.ends_with("proxy") && !(others && looked_at))
 }

@@ -9,6 +9,7 @@
 //! Everything here is pure. Rule texts and the folders they speak of are handed in.
 
 mod allowed_tools;
+mod always;
 mod commands;
 mod defaults;
 mod guards;
@@ -16,6 +17,7 @@ mod judge;
 mod matching;
 mod parse;
 mod paths;
+mod protected;
 mod rules;
 #[cfg(test)]
 mod tests;

@@ -98,7 +98,8 @@ impl Walk {
                 }
                 let mut reached = self.folders.clone();
                 let before = reached.len();
-                let fed = std::mem::replace(&mut self.fed, self.fed || feeds(redirects));
+                let fed = self.fed;
+                self.fed |= feeds(redirects);
                 for script in scripts {
                     self.folders.clone_from(&reached);
                     self.script(script);
@@ -129,7 +130,8 @@ impl Walk {
             }
         }
         self.redirects(&simple.redirects);
-        let fed = std::mem::replace(&mut self.fed, self.fed || feeds(&simple.redirects));
+        let fed = self.fed;
+        self.fed |= feeds(&simple.redirects);
         self.words_of(simple);
         self.fed = fed;
     }

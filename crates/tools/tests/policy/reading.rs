@@ -18,6 +18,7 @@ fn read(line: &str) -> Vec<String> {
                     .map(|word| match word.kind {
                         WordKind::Literal => word.text.clone(),
                         WordKind::Glob => format!("*{}*", word.text),
+                        WordKind::Single => format!("1{}1", word.text),
                         WordKind::Unknown => format!("?{}?", word.text),
                     })
                     .collect();
@@ -126,10 +127,8 @@ fn links_and_nested_repositories_are_found_on_the_disk() {
     std::os::unix::fs::symlink(".env", root.join("notes")).unwrap();
     let on_disk = |line: &str| {
         let place = shell::ShellContext { cwd: root.clone(), home: None };
-        let mut effects = shell::effects(line, &place);
-        let before = effects.len();
-        shell::look_at_disk(&mut effects, std::slice::from_ref(&root));
-        effects.split_off(before)
+        let before = shell::effects(line, &place).len();
+        shell::effects_on_disk(line, &place, std::slice::from_ref(&root)).split_off(before)
     };
     assert_eq!(on_disk("cat plain src/missing"), []);
     assert_eq!(on_disk("cat out/hosts"), [Effect::Read { path: "/etc/hosts".into() }]);

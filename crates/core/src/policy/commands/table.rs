@@ -48,12 +48,12 @@ const fn only(
     Spec { names, options: Options::Only { letters, long }, valued, operands, most: usize::MAX }
 }
 
-const SPECS: [Spec; 20] = [
+const SPECS: &[Spec] = &[
     any(
         &[
             "echo", "pwd", "true", "false", ":", "basename", "dirname", "whoami", "id", "groups", "uname",
             "arch", "nproc", "uptime", "free", "seq", "sleep", "tty", "which", "type", "exit", "return",
-            "break", "continue", "shift", "expr", "tr", "cal", "numfmt", "factor", "logname", "getconf",
+            "break", "continue", "shift", "expr", "tr", "cal", "numfmt", "factor", "logname",
         ],
         "",
         Operands::Nothing,
@@ -80,16 +80,88 @@ const SPECS: [Spec; 20] = [
         &["--summarize", "--human-readable", "--max-depth=", "--apparent-size", "--all", "--total"],
         Operands::Names,
     ),
-    any(&["cat", "tac", "rev"], "", Operands::Contents),
-    any(&["head", "tail"], "nc", Operands::Contents),
-    any(&["cut"], "dfcb", Operands::Contents),
-    any(&["nl"], "bdfhilnsvw", Operands::Contents),
-    any(&["paste"], "d", Operands::Contents),
-    any(&["fold", "fmt"], "w", Operands::Contents),
-    any(&["expand", "unexpand"], "t", Operands::Contents),
-    any(&["column"], "socN", Operands::Contents),
-    any(&["od", "hexdump", "hd", "strings"], "", Operands::Contents),
-    any(&["cmp", "comm", "join", "base64", "base32"], "", Operands::Contents),
+    only(
+        &["cat"],
+        "AbeEnstTuv",
+        "",
+        &["--number", "--number-nonblank", "--show-all", "--show-ends", "--show-tabs", "--squeeze-blank"],
+        Operands::Contents,
+    ),
+    only(&["tac"], "br", "s", &["--separator=", "--before", "--regex"], Operands::Contents),
+    only(&["rev"], "", "", &[], Operands::Contents),
+    only(
+        &["head"],
+        "qvz",
+        "nc",
+        &["--lines=", "--bytes=", "--quiet", "--silent", "--verbose", "--zero-terminated"],
+        Operands::Contents,
+    ),
+    only(
+        &["tail"],
+        "fFqvz",
+        "ncs",
+        &["--lines=", "--bytes=", "--quiet", "--silent", "--verbose", "--zero-terminated", "--follow"],
+        Operands::Contents,
+    ),
+    only(
+        &["cut"],
+        "nsz",
+        "dfcb",
+        &[
+            "--delimiter=",
+            "--fields=",
+            "--characters=",
+            "--bytes=",
+            "--complement",
+            "--only-delimited",
+            "--output-delimiter=",
+        ],
+        Operands::Contents,
+    ),
+    only(
+        &["nl"],
+        "p",
+        "bdfhilnsvw",
+        &["--body-numbering=", "--number-format=", "--number-width=", "--number-separator="],
+        Operands::Contents,
+    ),
+    only(&["paste"], "sz", "d", &["--delimiters=", "--serial"], Operands::Contents),
+    only(&["fold"], "bs", "w", &["--width=", "--spaces", "--bytes"], Operands::Contents),
+    only(&["fmt"], "cstu", "wgp", &["--width=", "--goal=", "--prefix=", "--split-only"], Operands::Contents),
+    only(&["expand"], "i", "t", &["--tabs=", "--initial"], Operands::Contents),
+    only(&["unexpand"], "a", "t", &["--tabs=", "--all", "--first-only"], Operands::Contents),
+    only(&["column"], "tx", "socN", &["--table", "--separator=", "--output-separator="], Operands::Contents),
+    only(
+        &["od"],
+        "abcdfilosxv",
+        "AjNt",
+        &["--address-radix=", "--format=", "--skip-bytes=", "--read-bytes="],
+        Operands::Contents,
+    ),
+    only(&["hexdump", "hd"], "bcCdovx", "ns", &["--canonical", "--length=", "--skip="], Operands::Contents),
+    only(&["strings"], "af", "nte", &["--all", "--bytes=", "--radix=", "--encoding="], Operands::Contents),
+    only(
+        &["cmp"],
+        "bls",
+        "in",
+        &["--silent", "--quiet", "--verbose", "--print-bytes", "--bytes="],
+        Operands::Contents,
+    ),
+    only(
+        &["comm"],
+        "123z",
+        "",
+        &["--total", "--check-order", "--nocheck-order", "--output-delimiter="],
+        Operands::Contents,
+    ),
+    only(&["join"], "iz", "12aetjov", &["--ignore-case", "--header", "--nocheck-order"], Operands::Contents),
+    only(
+        &["base64", "base32"],
+        "di",
+        "w",
+        &["--decode", "--ignore-garbage", "--wrap="],
+        Operands::Contents,
+    ),
     only(
         &["sort"],
         "bdfghiMnrRsuVcCmz",
@@ -147,8 +219,7 @@ const SPECS: [Spec; 20] = [
 
 /// The row of a command.
 pub(super) fn find(name: &str) -> Option<&'static Spec> {
-    const ALL: &[Spec] = &SPECS;
-    ALL.iter().find(|spec| spec.names.contains(&name))
+    SPECS.iter().find(|spec| spec.names.contains(&name))
 }
 
 /// Commands that print their version and nothing else when asked for it.
