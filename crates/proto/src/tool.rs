@@ -39,6 +39,11 @@ pub trait Toolbox: Send + Sync {
 
     /// A name close to one that does not exist.
     fn nearest(&self, name: &str) -> Option<String>;
+
+    /// True for a tool that the model is not offered now, because no call of it could run.
+    fn withholds(&self, _name: &str) -> bool {
+        false
+    }
 }
 
 /// One checked call, ready to run.
