@@ -60,7 +60,7 @@ pub(super) fn matches(cwd: &Path, pattern: &str) -> Option<Vec<PathBuf>> {
             found.iter_mut().for_each(|path| path.push(&name));
             continue;
         }
-        let glob = globset::GlobBuilder::new(part).literal_separator(true).build().ok()?.compile_matcher();
+        let glob = globset::GlobBuilder::new(&plain_braces(part)).literal_separator(true).build().ok()?.compile_matcher();
         let mut next = Vec::new();
         for folder in &found {
             // What is no folder, or cannot be read, has no names for the shell either.
@@ -80,6 +80,20 @@ pub(super) fn matches(cwd: &Path, pattern: &str) -> Option<Vec<PathBuf>> {
     }
     found.retain(|path| cwd.join(path).symlink_metadata().is_ok());
     Some(found)
+}
+
+/// A brace that is left in a pattern stands for itself.
+fn plain_braces(part: &str) -> String {
+    let mut plain = String::new();
+    let mut rest = part.chars();
+    while let Some(next) = rest.next() {
+        match next {
+            '\\' => plain.extend(['\\'].into_iter().chain(rest.next())),
+            '{' | '}' => plain.extend(['\\', next]),
+            _ => plain.push(next),
+        }
+    }
+    plain
 }
 
 /// Everything below a folder, from the folder; absent when it is too much.

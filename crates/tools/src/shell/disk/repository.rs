@@ -7,9 +7,9 @@ use charla_proto::Word;
 /// Settings of this size are not read.
 const MAX_SETTINGS: u64 = 256 * 1024;
 
-/// Keys whose values are programs, or name files with more settings. The pager is none of them: children get
-/// their own.
-const RUNS: [&str; 21] = [
+/// Keys whose values are programs that commands which only read may start, or name files with more settings. The
+/// pager is none of them: children get their own.
+const RUNS: [&str; 11] = [
     "external",
     "textconv",
     "command",
@@ -17,20 +17,10 @@ const RUNS: [&str; 21] = [
     "smudge",
     "process",
     "program",
-    "driver",
     "path",
     "hookspath",
-    "askpass",
-    "editor",
-    "sshcommand",
-    "gitproxy",
     "worktreeconfig",
     "alternaterefscommand",
-    "difffilter",
-    "helper",
-    "packobjectshook",
-    "defaultkeycommand",
-    "update",
 ];
 
 const NESTED: &str = "the settings of a repository inside the workspace may run programs";
@@ -43,6 +33,11 @@ pub(super) fn doubt(cwd: &Path, roots: &[&Path], words: &[Word]) -> Option<&'sta
     let is_repository = |folder: &Path| folder.join(".git").exists() || folder.join("HEAD").exists();
     if cwd.ancestors().take_while(inside).any(is_repository) {
         return Some(NESTED);
+    }
+    // A workspace may itself pass for a bare repository.
+    let bare = |root: &&Path| root.join("HEAD").exists() && root.join("objects").exists();
+    if roots.iter().filter(|root| cwd.starts_with(root)).any(bare) {
+        return Some(PROGRAMS);
     }
     let root = cwd.ancestors().find(|folder| folder.join(".git").symlink_metadata().is_ok())?;
     if !roots.iter().any(|known| root.starts_with(known)) {
@@ -120,7 +115,6 @@ mod tests {
             "[filter \"f\"]\nclean = x",
             "[include]\npath = ../other",
             "hooksPath = x",
-            "sshCommand=x",
         ] {
             assert!(runs_programs(line), "{line}");
         }
