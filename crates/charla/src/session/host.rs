@@ -82,8 +82,7 @@ impl SessionHost {
         if !self.options.no_tools && !model.chat_only {
             discovered = toolset.discover(&self.places.processes, notices).await;
             let few = model.prompt_size >= PromptSize::FewTools;
-            let all = toolset.registry(&self.places.processes, &discovered, few, true);
-            toolset.tell_unknown(&all, few, notices);
+            toolset.tell_unknown(&self.places.processes, &discovered, few, notices);
         }
         self.found().discovered = discovered;
         self.read_memory(notices);

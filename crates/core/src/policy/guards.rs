@@ -6,7 +6,7 @@ use charla_proto::{Effect, Word, WordKind};
 
 use super::Scope;
 use super::commands::{self, Harm, Operands};
-use super::paths::{is_free, secret, secret_pattern};
+use super::paths::{is_free, secret, secret_include, secret_pattern};
 use super::protected::protected;
 use super::rules::{Rule, Subject};
 
@@ -110,7 +110,7 @@ fn discloses(words: &[Word], cwd: &Path) -> Option<String> {
         let reason = match word.kind {
             // Patterns that these read themselves.
             WordKind::Literal if matches!(name, "git" | "rg") && word.text.contains(['*', '?', '[']) => {
-                secret(&word.text).or_else(|| secret_pattern(&word.text))
+                secret(&word.text).or_else(|| secret_include(&word.text))
             }
             WordKind::Literal => secret(&word.text),
             WordKind::Glob => secret_pattern(&word.text).filter(|_| shows_files || name == "git"),

@@ -32,6 +32,16 @@ fn runs_others(effect: &Effect, scope: &Scope) -> bool {
     }
 }
 
+/// The rule that decides about an effect.
+pub(super) fn rule_about<'a>(
+    book: &'a RuleBook,
+    plan: &'a Plan,
+    effect: &'a Effect,
+    mode: ApprovalMode,
+) -> Option<&'a Rule> {
+    Case { book, plan, mode, effect: Some(effect), others: true }.ruling().map(|ruling| ruling.rule)
+}
+
 /// One effect before the rules.
 struct Case<'a> {
     book: &'a RuleBook,

@@ -6,7 +6,7 @@ use charla_proto::{Word, WordKind};
 use super::options::{readable, sort};
 use super::table::Options;
 use super::{Call, Checked};
-use crate::policy::paths::secret_pattern;
+use crate::policy::paths::secret_include;
 
 const GREP: Options = Options::Only {
     letters: "EFGPivwxyclLnqshHorzabZTUI",
@@ -54,7 +54,7 @@ pub(super) fn grep(call: Call<'_>) -> Checked {
     let included =
         sorted.has("--include")
             && sorted.values_of(&["--include"]).all(|value| {
-                value.is_some_and(|value| secret_pattern(value).is_none())
+                value.is_some_and(|value| secret_include(value).is_none())
             });
     let everywhere = |word: &&&Word| call.scope.roots.contains(&join_path(call.cwd, &word.text));
     if recursive && !included && (files.is_empty() || files.iter().any(|word| everywhere(&word))) {
