@@ -31,8 +31,8 @@ pub(super) fn reach(effect: Option<&Effect>) -> Confinement {
         _ => return Confinement::Asked,
     };
     let name = super::commands::base_name(words).unwrap_or_default();
-    let subcommand = words.iter().skip(1).filter_map(Word::known).find(|word| !word.starts_with('-'));
-    let git = name == "git" && subcommand.is_some_and(|word| GIT_REACHING.contains(&word));
+    let mut known = words.iter().skip(1).filter_map(Word::known);
+    let git = name == "git" && known.any(|word| GIT_REACHING.contains(&word));
     if git || REACHING.contains(&name) { Confinement::Open } else { Confinement::Asked }
 }
 

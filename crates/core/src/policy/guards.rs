@@ -88,8 +88,9 @@ fn too_wide(words: &[Word], cwd: &Path, carrier: bool, rule: &Rule, scope: &Scop
         }
         Some(text) => {
             let path = text.split_once('=').map_or(text, |(_, value)| value);
-            let climbs = path.starts_with(['/', '~']) || path.split('/').any(|part| part == "..");
-            let outside = climbs && !scope.readable(&charla_proto::text::join_path(cwd, path));
+            let climbs = path.starts_with('/') || path.split('/').any(|part| part == "..");
+            let outside = path.starts_with('~')
+                || climbs && !scope.readable(&charla_proto::text::join_path(cwd, path));
             outside.then(|| format!("{text} lies outside the workspace"))
         }
     })
@@ -106,18 +107,33 @@ fn discloses(words: &[Word], cwd: &Path) -> Option<String> {
     if shows_files && let Some(reason) = secret(&cwd.to_string_lossy()) {
         return Some(format!("{}: {reason}", cwd.display()));
     }
-    words.iter().skip(1).find_map(|word| {
+    words.iter().enumerate().skip(1).find_map(|(index, word)| {
+        let before = words.get(index - 1);
         let reason = match word.kind {
-            // Patterns that these read themselves.
-            WordKind::Literal if matches!(name, "git" | "rg") && word.text.contains(['*', '?', '[']) => {
+            WordKind::Literal if is_pattern(name, word, before) => {
                 secret(&word.text).or_else(|| secret_include(&word.text))
             }
             WordKind::Literal => secret(&word.text),
             WordKind::Glob => secret_pattern(&word.text).filter(|_| shows_files || name == "git"),
-            WordKind::Single | WordKind::Unknown => shows_files.then_some("what it reads is only known to the shell"),
+            WordKind::Single | WordKind::Unknown => {
+                shows_files.then_some("what it reads is only known to the shell")
+            }
         };
         reason.map(|reason| format!("{}: {reason}", word.text))
     })
+}
+
+/// True for a word that the command itself reads as a pattern of file names: `git grep x -- '.e*'`, `rg -g '.e*'`.
+fn is_pattern(name: &str, word: &Word, before: Option<&Word>) -> bool {
+    let wild = word.text.contains(['*', '?', '[']);
+    match name {
+        "git" => wild && word.text.starts_with(['.', '*', '?', '[', ':']),
+        "rg" => {
+            let glob = |text: &str| matches!(text, "-g" | "--glob" | "--iglob");
+            wild && (before.and_then(Word::known).is_some_and(glob) || word.text.starts_with("--glob="))
+        }
+        _ => false,
+    }
 }
 
 /// Why a command deserves a look even where commands are allowed in general.
@@ -142,13 +158,23 @@ pub(super) fn delicate(words: &[Word]) -> Option<&'static str> {
         "chmod" | "chown" | "chgrp" if has("R") || says("--recursive") => {
             Some("it changes rights in a whole tree")
         }
-        "find" if says("-delete") => Some("it removes without asking"),
+        "find" if may_delete(words) => Some("it removes without asking"),
         "git" if says("clean") || says("--hard") || says("--force") || says("-f") => {
             Some("it can discard work for good")
         }
         "crontab" | "systemctl" | "at" | "launchctl" => Some("it makes the machine run commands by itself"),
         _ => None,
     }
+}
+
+/// True when one of the words of `find` is `-delete`, or may be; what a test is given is no action.
+fn may_delete(words: &[Word]) -> bool {
+    let tested = |word: Option<&Word>| word.and_then(Word::known).is_some_and(|word| word.starts_with('-'));
+    words.iter().enumerate().skip(1).any(|(index, word)| match word.kind {
+        WordKind::Literal => word.text == "-delete",
+        WordKind::Single => !tested(words.get(index - 1)),
+        WordKind::Glob | WordKind::Unknown => true,
+    })
 }
 
 /// True for variables that change what is shown, not what is done. With `others`, programs run that may read any

@@ -58,7 +58,7 @@ fn a_program_that_is_only_named_like_a_carrier_is_judged_itself() {
 #[test]
 fn an_option_behind_the_first_operand_is_not_the_carriers_own() {
     let started = [
-        "env -v touch x", "env touch x -v", "awk -v x=1 'BEGIN{system(\"id\")}'", "bash -v x.sh", "bash x.sh -v", "curl -v http://x", "rm -v f",
+        "env -v rm x", "env rm x -v", "awk -v x=1 'BEGIN{system(\"id\")}'", "bash -v x.sh", "bash x.sh -v", "curl -v http://x", "rm -v f",
         "make -v", "python3 -v x.py", "node -v x", "touch -v x", "cp -v a /b", "tee -v x", "tar -v x", "ssh -v host", "sudo -v ls", "perl -v x",
         "ruby -v x", "sh -v x", "docker -v x", "npm -v x", "git push -v", "install -v a b", "ln -v a b", "mv -v a /b", "chmod -v 777 a",
     ];
@@ -139,12 +139,12 @@ fn xargs_and_find_forms_that_are_not_understood_ask() {
     }
     lines.extend(product(
         &["ls | xargs {}", "ls | xargs -0 {}"],
-        &["--max-lines touch echo", "-a x ls", "--arg-file=x ls", "-o ls", "-p ls", "--process-slot-var=PATH ls", "-e ls", "cat", "head", "sh -c ls x", "wc -l",
+        &["--max-lines touch echo", "-a x ls", "--arg-file=x ls", "-o ls", "-p ls", "--process-slot-var=PATH ls", "-e ls", "cat", "head", "sh -c 'cat \"$1\"' x", "wc -l",
           "-I{} sh -c {}", "-I{} {}", "sort", "git log", "env", "bash", "find", "sed p", "test", "printf"],
     ));
     lines.extend(product(
         &["find . {}", "find src -name x {}", "find /etc -maxdepth 1 {}"],
-        &["-execdir ls {} ';'", "-execdir git status ';'", "-execdir cat a ';'", "-okdir ls ';'", "-delete", "-exec touch {} ';'", "-exec sh -c ls ';'", "-fls x",
+        &["-execdir ls {} ';'", "-execdir git status ';'", "-execdir cat a ';'", "-okdir ls ';'", "-delete", "-exec touch {} ';'", "-exec sh -c 'cat \"$1\"' x {} ';'", "-fls x",
           "-fprintf x y", "-exec cat {} +", "-ok rm {} ';'", "-exec head -1 shadow ';'", "$x", "-files0-from x"],
     ));
     nothing_runs("xargs and find", &lines);
@@ -155,7 +155,7 @@ fn readers_do_not_reach_outside_by_options_nobody_looked_at() {
     let outside = ["/etc/passwd", "../x", "~/x", "/proc/self/environ", "/dev/tty", "/root/.ssh/id_rsa", "/dev/zero", "/dev/random"];
     let shapes = [
         "head -999c {}", "head -1c {}", "head -c5 {}", "head -n1 {}", "head -qn1 {}", "tail -9999c {}", "tail -n+1 {}", "fmt -pw {}", "fmt -pt {}", "column -t -Nc -Tc {}",
-        "column -tc {}", "strings @{}", "strings -n4 {}", "hexdump -f{}", "hexdump -C {}", "hexdump -e '1/1 \"%c\"' {}", "od -c {}", "od -An {}", "cut -c1- {}", "nl -ba {}", "paste -s {}",
+        "strings @{}", "strings -n4 {}", "hexdump -f{}", "hexdump -C {}", "hexdump -e '1/1 \"%c\"' {}", "od -c {}", "od -An {}", "cut -c1- {}", "nl -ba {}", "paste -s {}",
         "fold -w80 {}", "expand -t4 {}", "unexpand -a {}", "cat -A {}", "tac -s x {}", "rev {}", "base64 -w0 {}", "cmp -l {} f", "comm -12 {} f", "join -j1 {} f",
         "sort -k1 {}", "uniq {}", "diff {} f", "git diff f {}", "git diff -- f {}", "grep x {}", "sed p {}", "awk 1 {}", "jq . {}", "cat < {}", "rg x {}", "grep -f{} f",
         "diff --from-file={} f",
@@ -230,9 +230,12 @@ fn a_narrow_allowance_allows_the_plain_forms_only() {
     ];
     let lines = product(&shapes, &commands);
     assert!(lines.len() >= 250, "{}", lines.len());
-    // What harmless variables do beside a command that only reads is nothing.
+    // What harmless variables do beside a command that only reads is nothing, and to such a command these are
+    // plain names of files.
     let reads = |line: &String| ["npm_config_script_shell=./evil", "pnpm_config_x=1", "config=x", "node_options=x"].iter().any(|set| {
         ["git log", "git diff", "cat"].iter().any(|command| *line == format!("{set} {command}"))
+    }) || ["git log", "git diff", "cat"].iter().any(|command| {
+        *line == format!("{command} a=/etc/passwd") || *line == format!("{command} '~/x'")
     });
     let lines: Vec<String> = lines.into_iter().filter(|line| !reads(line)).collect();
     let wrong = let_through(&book, &lines, DEFAULT);

@@ -65,7 +65,7 @@ fn what_lies_outside_is_not_read_through_links_patterns_or_parents() {
         "cat sub/?", "cat sub/link/passw*", "cat su*/w", "cat */w", "cat leak*", "cat *.txt", "grep x sub/w*", "wc -l sub/*", "head sub/*", "diff suba subb", "diff suba/w subb/w", "diff f subb", "sort sub/w",
         "cat < sub/w", "cat < sub/ssl/../passwd", "cat < sub/in/../neighbour.txt", "cd outlink && cat secret", "cat outlink/secret", "cat outlink/*", "cat ./sub/../outlink/secret", "cd -P sub/link/.. && cat etc/passwd",
         "cd sub/dl && cat ../secret", "cat sub/dl/../secret", "grep -r x outlink", "grep -r x sub/link", "sed p leak.txt", "awk 1 sub/w", "jq . leak.txt", "for f in sub/*; do cat sub/w; done", "bash -c 'cat sub/w'",
-        "ls | head; cat sub/w", "find sub/link -name x -exec cat {} +", "tail -n1 sub/in/../../ws/leak.txt", "echo \"$(cat sub/w)\"", "cat src/../leak.txt", "git diff --no-index f leak.txt", "cut -c1 leak.txt",
+        "ls | head; cat sub/w", "find sub/link -name x -exec cat {} +", "tail -n1 sub/in/leak.txt", "echo \"$(cat sub/w)\"", "cat src/../leak.txt", "git diff --no-index f leak.txt", "cut -c1 leak.txt",
     ];
     clone.expect(&asks, ApprovalMode::Default, Decision::Ask);
     clone.expect(&asks, ApprovalMode::AutoEdit, Decision::Ask);
@@ -95,7 +95,7 @@ fn git_asks_where_the_settings_of_a_repository_could_run_programs() {
     let clone = Clone::new();
     let nested = [
         "cd vendor/x && git status", "cd vendor/x && /usr/bin/git status", "cd lnk && git status", "cd vendor/x/objects && git log", "cd vendor/x/objects/deep && /bin/git diff", "find vendor/x -name HEAD -execdir git status ';'",
-        "cd .git && git log", "cd ./lnk/.. && git status", "(cd lnk; git log)", "git -C vendor/x status", "cd vendor/x && command git status", "cd vendor/x && env git status", "cd vendor/x; timeout 5 git status",
+        "cd .git && git log", "(cd lnk; git log)", "git -C vendor/x status", "cd vendor/x && command git status", "cd vendor/x && env git status", "cd vendor/x; timeout 5 git status",
     ];
     clone.expect(&nested, ApprovalMode::Default, Decision::Ask);
     clone.expect(&["git status", "git log"], ApprovalMode::Default, Decision::Allow);

@@ -54,7 +54,7 @@ fn every_part_of_a_compound_line_is_listed_in_order() {
 
 #[test]
 fn substitutions_run_before_the_command_that_holds_them() {
-    assert_eq!(read("a \"$(b `c`)\""), ["run [c]", "run [b|?`c`?]", "run [a|?\"$(b `c`)\"?]"]);
+    assert_eq!(read("a \"$(b `c`)\""), ["run [c]", "run [b|?`c`?]", "run [a|1\"$(b `c`)\"1]"]);
     assert_eq!(read("a <(b)"), ["run [b]", "run [a|/dev/fd/63]"]);
 }
 
@@ -93,7 +93,7 @@ fn wrappers_are_looked_through() {
 #[test]
 fn assignments_are_effects_of_their_own() {
     assert_eq!(read("A=b C=$d e"), ["set A=b", "set C=$d", "run [e]"]);
-    assert_eq!(read("export P=q R"), ["set P=q", "run [export|P=q|R]"]);
+    assert_eq!(read("export P=q R"), ["run [export|P=q|R]", "set P=q", "set R=$R"]);
     assert_eq!(read("for V in a; do b; done"), ["set V=a", "run [b]"]);
 }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use charla_proto::Word;
 
-use super::{Harm, base_name, harm, is_known, trusted_name};
+use super::{Harm, base_name, harm, is_known, is_reader, trusted_name};
 use crate::policy::Scope;
 
 const SHELLS: [&str; 11] =
@@ -59,7 +59,7 @@ pub(in crate::policy) fn reads_input(words: &[Word], fed: bool) -> bool {
         SHELLS.contains(&name) && letters.is_some_and(|letters| letters.contains('s'))
     };
     rest.iter().any(input)
-        || (fed && !is_known(name))
+        || (fed && !(is_known(name) && name != "git" || is_reader(words)))
         || (interprets && rest.iter().any(combined))
         || (interprets && script_of(words).is_none() && !rest.iter().any(given) && !asks_version(rest))
 }

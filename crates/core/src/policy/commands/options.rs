@@ -54,8 +54,9 @@ pub(super) fn sort<'a>(words: &'a [Word], options: Options, valued: &str) -> Res
     let mut sorted = Sorted::default();
     let mut rest = words.iter();
     let mut ended = false;
+    let mild = matches!(options, Options::Mild { .. });
     while let Some(word) = rest.next() {
-        let restricted = matches!(options, Options::Only { .. });
+        let restricted = !matches!(options, Options::Any);
         match word.known() {
             Some("--") if !ended => ended = true,
             Some(text) if !ended && text.len() > 1 && text.starts_with('-') => {
@@ -69,7 +70,7 @@ pub(super) fn sort<'a>(words: &'a [Word], options: Options, valued: &str) -> Res
                 }
             }
             Some(_) => sorted.operands.push(word),
-            None if !ended && restricted && may_be_option(word) => {
+            None if !ended && restricted && may_be_option(word) && !(mild && word.kind == WordKind::Glob) => {
                 return Err(format!("{} may turn out to be an option", word.text));
             }
             None => sorted.operands.push(word),
@@ -91,7 +92,7 @@ fn takes_next<'a>(
 ) -> Result<Option<String>, String> {
     let refused = || Err(format!("the option {text} is not known to be harmless"));
     if text.starts_with("--") {
-        let Options::Only { long, .. } = options else { return Ok(None) };
+        let (Options::Only { long, .. } | Options::Mild { long, .. }) = options else { return Ok(None) };
         let (name, value) = text.split_once('=').map_or((text, None), |(name, value)| (name, Some(value)));
         sorted.given.push(name.to_owned());
         let with_value = long.contains(&format!("{name}=").as_str());
@@ -121,7 +122,7 @@ fn takes_next<'a>(
             return Ok(None);
         }
         match options {
-            Options::Only { letters, .. } if !letters.contains(letter) => return refused(),
+            Options::Only { letters, .. } | Options::Mild { letters, .. } if !letters.contains(letter) => return refused(),
             _ => {}
         }
     }

@@ -20,6 +20,8 @@ pub(super) enum Options {
     Any,
     /// These letters without a value, and these long ones (`--name=` has to have a value).
     Only { letters: &'static str, long: &'static [&'static str] },
+    /// The same, and no other option does harm either: a file that is named like one may turn up in a pattern.
+    Mild { letters: &'static str, long: &'static [&'static str] },
 }
 
 /// One row.
@@ -46,6 +48,15 @@ const fn only(
     operands: Operands,
 ) -> Spec {
     Spec { names, options: Options::Only { letters, long }, valued, operands, most: usize::MAX }
+}
+
+const fn mild(
+    names: &'static [&'static str],
+    letters: &'static str,
+    valued: &'static str,
+    long: &'static [&'static str],
+) -> Spec {
+    Spec { names, options: Options::Mild { letters, long }, valued, operands: Operands::Contents, most: usize::MAX }
 }
 
 const SPECS: &[Spec] = &[
@@ -80,30 +91,27 @@ const SPECS: &[Spec] = &[
         &["--summarize", "--human-readable", "--max-depth=", "--apparent-size", "--all", "--total"],
         Operands::Names,
     ),
-    only(
+    mild(
         &["cat"],
         "AbeEnstTuv",
         "",
         &["--number", "--number-nonblank", "--show-all", "--show-ends", "--show-tabs", "--squeeze-blank"],
-        Operands::Contents,
     ),
-    only(&["tac"], "br", "s", &["--separator=", "--before", "--regex"], Operands::Contents),
-    only(&["rev"], "", "", &[], Operands::Contents),
-    only(
+    mild(&["tac"], "br", "s", &["--separator=", "--before", "--regex"]),
+    mild(&["rev"], "", "", &[]),
+    mild(
         &["head"],
         "qvz",
         "nc",
         &["--lines=", "--bytes=", "--quiet", "--silent", "--verbose", "--zero-terminated"],
-        Operands::Contents,
     ),
-    only(
+    mild(
         &["tail"],
         "fFqvz",
         "ncs",
         &["--lines=", "--bytes=", "--quiet", "--silent", "--verbose", "--zero-terminated", "--follow"],
-        Operands::Contents,
     ),
-    only(
+    mild(
         &["cut"],
         "nsz",
         "dfcb",
@@ -116,51 +124,45 @@ const SPECS: &[Spec] = &[
             "--only-delimited",
             "--output-delimiter=",
         ],
-        Operands::Contents,
     ),
-    only(
+    mild(
         &["nl"],
         "p",
         "bdfhilnsvw",
         &["--body-numbering=", "--number-format=", "--number-width=", "--number-separator="],
-        Operands::Contents,
     ),
-    only(&["paste"], "sz", "d", &["--delimiters=", "--serial"], Operands::Contents),
-    only(&["fold"], "bs", "w", &["--width=", "--spaces", "--bytes"], Operands::Contents),
-    only(&["fmt"], "cstu", "wgp", &["--width=", "--goal=", "--prefix=", "--split-only"], Operands::Contents),
-    only(&["expand"], "i", "t", &["--tabs=", "--initial"], Operands::Contents),
-    only(&["unexpand"], "a", "t", &["--tabs=", "--all", "--first-only"], Operands::Contents),
-    only(&["column"], "tx", "socN", &["--table", "--separator=", "--output-separator="], Operands::Contents),
-    only(
+    mild(&["paste"], "sz", "d", &["--delimiters=", "--serial"]),
+    mild(&["fold"], "bs", "w", &["--width=", "--spaces", "--bytes"]),
+    mild(&["fmt"], "cstu", "wgp", &["--width=", "--goal=", "--prefix=", "--split-only"]),
+    mild(&["expand"], "i", "t", &["--tabs=", "--initial"]),
+    mild(&["unexpand"], "a", "t", &["--tabs=", "--all", "--first-only"]),
+    mild(&["column"], "tx", "socN", &["--table", "--separator=", "--output-separator="]),
+    mild(
         &["od"],
         "abcdfilosxv",
         "AjNt",
         &["--address-radix=", "--format=", "--skip-bytes=", "--read-bytes="],
-        Operands::Contents,
     ),
     only(&["hexdump", "hd"], "bcCdovx", "ns", &["--canonical", "--length=", "--skip="], Operands::Contents),
     only(&["strings"], "af", "nte", &["--all", "--bytes=", "--radix=", "--encoding="], Operands::Contents),
-    only(
+    mild(
         &["cmp"],
         "bls",
         "in",
         &["--silent", "--quiet", "--verbose", "--print-bytes", "--bytes="],
-        Operands::Contents,
     ),
-    only(
+    mild(
         &["comm"],
         "123z",
         "",
         &["--total", "--check-order", "--nocheck-order", "--output-delimiter="],
-        Operands::Contents,
     ),
-    only(&["join"], "iz", "12aetjov", &["--ignore-case", "--header", "--nocheck-order"], Operands::Contents),
-    only(
+    mild(&["join"], "iz", "12aetjov", &["--ignore-case", "--header", "--nocheck-order"]),
+    mild(
         &["base64", "base32"],
         "di",
         "w",
         &["--decode", "--ignore-garbage", "--wrap="],
-        Operands::Contents,
     ),
     only(
         &["sort"],
