@@ -15,6 +15,7 @@ mod options;
 mod output_schema;
 mod posted;
 pub(crate) mod restore;
+mod revert;
 mod rules;
 mod saved_rules;
 mod store;
