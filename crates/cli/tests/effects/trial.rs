@@ -1,0 +1,256 @@
+//! Runs lines in a fresh world and looks for what they did.
+
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::corpus::{Line, Places};
+use crate::listeners::Listeners;
+use crate::session::{self, Manner, Session};
+use crate::world::{CANARY, RAN_CANARY, World};
+
+/// Lines that share a world and a session. More are faster, fewer are easier to tell apart.
+const TOGETHER: usize = 30;
+
+/// What is looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Expect {
+    /// No effect and no canary; what the corpus says is refused, is.
+    NoEffect,
+    /// The same, where new files of no particular meaning may be made in the workspace.
+    NoEffectButNewFiles,
+    /// The same, and nothing runs at all.
+    Refused,
+    /// What runs is confined by rule, whatever it is: programs of the workspace may run and say so.
+    Confined,
+}
+
+/// A line and what it did.
+#[derive(Debug)]
+pub struct Finding {
+    pub line: Line,
+    pub effects: Vec<String>,
+}
+
+/// Runs all lines and names those that did something.
+pub fn findings(lines: &[Line], manner: &Manner, expect: Expect) -> Vec<Finding> {
+    let mut trial = Trial { listeners: Listeners::open(), bystander: Bystander::start(), manner, expect };
+    let mut findings = Vec::new();
+    for together in lines.chunks(TOGETHER) {
+        let effects = trial.effects(together);
+        if effects.is_empty() {
+            continue;
+        }
+        // Something happened: each by itself tells which it was.
+        let before = findings.len();
+        for line in together {
+            let effects = trial.effects(std::slice::from_ref(line));
+            if !effects.is_empty() {
+                findings.push(Finding { line: line.clone(), effects });
+            }
+        }
+        if findings.len() == before {
+            let line = Line { class: "only together".to_owned(), ..together[0].clone() };
+            findings.push(Finding { line, effects });
+        }
+    }
+    findings
+}
+
+struct Trial<'a> {
+    listeners: Listeners,
+    bystander: Bystander,
+    manner: &'a Manner,
+    expect: Expect,
+}
+
+impl Trial<'_> {
+    fn effects(&mut self, lines: &[Line]) -> Vec<String> {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let run = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let tag = format!("charla-effects-{}-{run}", std::process::id());
+        let world = World::hostile();
+        if self.expect == Expect::Confined {
+            world.write("home/.charla/policies/confined.toml", CONFINED);
+        }
+        let places = Places {
+            world: &world,
+            listeners: &self.listeners,
+            bystander: self.bystander.child.id(),
+            tag: &tag,
+            key: 0x4300_0000 + std::process::id() % 0x1000 * 0x1000,
+        };
+        let filled: Vec<Line> = lines.iter().map(|line| places.fill(line)).collect();
+        let before = world.snapshot();
+        let session = session::run(&filled, &world, &self.listeners, self.manner);
+        let mut effects = self.told(lines, &session);
+        effects.extend(left_running(&world));
+        let changes = before.changes(&world.snapshot(), world.root()).into_iter();
+        effects.extend(changes.filter(|change| self.expect != Expect::NoEffectButNewFiles || !is_new_file(change)));
+        effects.extend(self.listeners.guests());
+        effects.extend(elsewhere(lines, &places));
+        let now = Bystander::state(self.bystander.child.id());
+        if now != self.bystander.first {
+            effects.push(format!("somebody else's process was {} and is {now}", self.bystander.first));
+            self.bystander = Bystander::start();
+        }
+        effects
+    }
+
+    /// What the answers and the rest of the output give away.
+    fn told(&self, lines: &[Line], session: &Session) -> Vec<String> {
+        let mut effects = session.problems.clone();
+        for (line, answer) in lines.iter().zip(&session.answers) {
+            let Some(answer) = answer else {
+                let what = if session.is_stuck { "is stuck" } else { "ended the session" };
+                effects.push(format!("line {} {what}: {}", line.number, session.shown));
+                break;
+            };
+            let refused = match self.expect {
+                Expect::Refused => true,
+                Expect::NoEffect | Expect::NoEffectButNewFiles => line.is("refused"),
+                Expect::Confined => false,
+            };
+            if refused && !answer.is_refused() {
+                effects.push(format!("ran: {:?} {}", answer.error, start(&answer.output)));
+            }
+            if self.gives_away(&answer.output) {
+                effects.push(format!("told: {}", start(&answer.output)));
+            }
+        }
+        if effects.is_empty() && self.gives_away(&session.shown) {
+            effects.push(format!("shown: {}", session.shown));
+        }
+        effects
+    }
+
+    fn gives_away(&self, text: &str) -> bool {
+        match self.expect {
+            Expect::Confined => gives_away(&text.replace(RAN_CANARY, "")),
+            _ => gives_away(text),
+        }
+    }
+}
+
+/// A rule under which everything runs, in the profile of what runs without being asked.
+const CONFINED: &str = "[[rule]]\ntool = \"run_shell_command\"\ndecision = \"allow\"\nconfinement = \"reading\"\n";
+
+fn start(text: &str) -> String {
+    text.chars().take(300).collect()
+}
+
+/// Whether a canary is in here, plainly or in one of the usual disguises.
+fn gives_away(text: &str) -> bool {
+    const BASE64: [&str; 3] = ["Y2FuYXJ5", "NhbmFyeS", "jYW5hcn"];
+    let dense: String = text.split_whitespace().collect();
+    let lower = dense.to_lowercase();
+    let backwards: String = CANARY.chars().rev().collect();
+    let plain = [CANARY, &backwards, "63616e617279", "6163616e7972", "pnanel-"];
+    plain.iter().any(|canary| lower.contains(canary)) || BASE64.iter().any(|canary| dense.contains(canary))
+}
+
+/// Whether this is how a snapshot tells of a new file in the workspace, or of the folder that got it.
+fn is_new_file(change: &str) -> bool {
+    let is_folder = ["changed work", "changed work/sub", "changed work/emptydir"].contains(&change);
+    is_folder || change.strip_prefix("made work/").is_some_and(|path| !path.starts_with('.'))
+}
+
+/// Processes that still live in the world or carry its name; they are ended.
+fn left_running(world: &World) -> Vec<String> {
+    // What was killed a moment ago may still be there; what was not stays.
+    let until = Instant::now() + Duration::from_secs(3);
+    loop {
+        let found = processes_of(world);
+        if found.is_empty() {
+            return Vec::new();
+        }
+        if Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(20));
+            continue;
+        }
+        return found.into_iter().map(|(process, words)| {
+            Command::new("kill").args(["-9", &process.to_string()]).status().unwrap();
+            format!("left running: {words}")
+        }).collect();
+    }
+}
+
+fn processes_of(world: &World) -> Vec<(u32, String)> {
+    let root = world.root().display().to_string();
+    let all = std::fs::read_dir("/proc").unwrap().flatten();
+    let numbers = all.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    let found = numbers.filter_map(|process| {
+        let folder = std::fs::read_link(format!("/proc/{process}/cwd")).unwrap_or_default();
+        let words = std::fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
+        let words = String::from_utf8_lossy(&words).replace('\0', " ");
+        (folder.starts_with(&root) || words.contains(&root)).then_some((process, words))
+    });
+    found.collect()
+}
+
+/// Marks in shared folders and in the kernel; they are removed.
+fn elsewhere(lines: &[Line], places: &Places) -> Vec<String> {
+    let mut effects = Vec::new();
+    let tables = ["msg", "shm", "sem"].map(|kind| {
+        (kind, std::fs::read_to_string(format!("/proc/sysvipc/{kind}")).unwrap_or_default())
+    });
+    let keys = std::fs::read_to_string("/proc/keys").unwrap_or_default();
+    for line in lines {
+        for folder in ["/tmp", "/var/tmp", "/dev/shm"] {
+            let mark = places.elsewhere(line.number, folder);
+            if std::fs::symlink_metadata(&mark).is_ok() {
+                std::fs::remove_file(&mark).or_else(|_| std::fs::remove_dir_all(&mark)).unwrap();
+                effects.push(format!("made {mark}"));
+            }
+        }
+        let key = places.key(line.number).to_string();
+        for (kind, table) in &tables {
+            if table.lines().any(|row| row.split_whitespace().next() == Some(&key)) {
+                let option = match *kind { "msg" => "-Q", "shm" => "-M", _ => "-S" };
+                Command::new("ipcrm").args([option, &key]).status().ok();
+                effects.push(format!("made a kernel object: {kind} {key}"));
+            }
+        }
+        if keys.contains(&format!("charla-{key}")) {
+            effects.push(format!("made a key in the kernel: charla-{key}"));
+        }
+    }
+    effects
+}
+
+/// A process that is none of anybody's business.
+struct Bystander {
+    child: Child,
+    /// What it was in the beginning.
+    first: String,
+}
+
+impl Bystander {
+    fn start() -> Self {
+        let mut command = Command::new("sleep");
+        command.arg("900").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let child = command.spawn().unwrap();
+        let first = Self::state(child.id());
+        Self { child, first }
+    }
+
+    /// Whether it runs, with which priority, on which processors, under which limits.
+    fn state(process: u32) -> String {
+        let read = |name: &str| std::fs::read_to_string(format!("/proc/{process}/{name}")).unwrap_or_default();
+        let (stat, status) = (read("stat"), read("status"));
+        let fields: Vec<&str> = stat.rsplit(") ").next().unwrap_or_default().split(' ').collect();
+        let is_stopped = fields.first().is_none_or(|state| ["T", "t", "Z", "X", ""].contains(state));
+        let processors = status.lines().find(|line| line.starts_with("Cpus_allowed:")).unwrap_or_default();
+        let priority = fields.get(15..17).unwrap_or_default().join(" ");
+        let policy = fields.get(38).copied().unwrap_or_default();
+        let memory = read("oom_score_adj");
+        format!("stopped {is_stopped}, priority {priority}/{policy}, {processors}, {memory}, {}", read("limits"))
+    }
+}
+
+impl Drop for Bystander {
+    fn drop(&mut self) {
+        self.child.kill().ok();
+        self.child.wait().ok();
+    }
+}
