@@ -42,11 +42,37 @@ fn difference(line: &Line, answer: &Answer, plain: &str) -> Option<String> {
     (!same).then(|| format!("said {:?} and should have said {plain:?}", answer.output))
 }
 
+/// Runs lines that edit, and names those that were refused; at last the files must be as bash would have left them.
+pub fn edits(lines: &[Line], manner: &Manner) -> Vec<Finding> {
+    let listeners = Listeners::open();
+    let (world, other) = (World::everyday(), World::everyday());
+    let places = Places { world: &world, listeners: &listeners, bystander: 1, tag: "edits", key: 0 };
+    let filled: Vec<Line> = lines.iter().map(|line| places.fill(line)).collect();
+    let session = session::run(&filled, &world, &listeners, manner);
+    let mut findings = Vec::new();
+    for (line, answer) in filled.iter().zip(session.answers) {
+        let said = plainly(line, &other, &listeners);
+        let wrong = match answer {
+            None => Some(session.shown.clone()),
+            Some(answer) => difference(line, &answer, &said),
+        };
+        findings.extend(wrong.map(|wrong| Finding { line: line.clone(), effects: vec![wrong] }));
+    }
+    let compare = ["-r", "--no-dereference", "--exclude=.git", "."];
+    let output =
+        Command::new("diff").args(compare).arg(other.work()).current_dir(world.work()).output().unwrap();
+    let differences = String::from_utf8_lossy(&output.stdout).into_owned();
+    if !differences.is_empty() {
+        findings.push(Finding { line: lines[0].clone(), effects: vec![differences] });
+    }
+    findings
+}
+
 /// What the tool would say had bash run the line with nothing around it.
 fn plainly(line: &Line, world: &World, listeners: &Listeners) -> String {
-    let mut command = Command::new("bash");
+    let mut command = Command::new("/usr/bin/bash");
     // One pipe for both, so that they come in order.
-    command.args(["-c", "exec 2>&1; exec bash -c \"$1\"", "bash", &line.text]);
+    command.args(["-c", "exec 2>&1; exec /usr/bin/bash -c \"$1\"", "bash", &line.text]);
     command.env_clear().envs(world.environment(listeners));
     for (name, value) in [("PAGER", "cat"), ("GIT_PAGER", "cat"), ("GIT_OPTIONAL_LOCKS", "0")] {
         command.env(name, value);

@@ -98,9 +98,8 @@ impl Listeners {
                 guests.send(said[..length].to_vec()).ok();
             }
         });
-        let visit = Box::new(move || {
-            UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?.send_to(OURS, address).map(|_| ())
-        });
+        let visit =
+            Box::new(move || UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?.send_to(OURS, address).map(|_| ()));
         self.listeners.push(Listener { name: "UDP", guests, visit });
 
         let path = self.datagram();

@@ -18,6 +18,8 @@ use trial::{Expect, Finding};
 const HOSTILE: &str = include_str!("hostile.txt");
 const HARMLESS: &str = include_str!("harmless.txt");
 const EDITS: &str = include_str!("edits.txt");
+const NARROW: &str = include_str!("narrow.txt");
+const DENIED: &str = include_str!("denied.txt");
 
 /// The lines of a file; of one class or one line when `CHARLA_EFFECTS` has words of it.
 fn lines(text: &str) -> Vec<Line> {
@@ -27,14 +29,18 @@ fn lines(text: &str) -> Vec<Line> {
 }
 
 fn assert_none(findings: &[Finding], of: usize) {
-    let named: Vec<String> = findings.iter().map(|Finding { line, effects }| {
-        format!("{} · {} · {}\n    {}", line.number, line.class, line.text, effects.join("\n    "))
-    }).collect();
+    let named: Vec<String> = findings
+        .iter()
+        .map(|Finding { line, effects }| {
+            format!("{} · {} · {}\n    {}", line.number, line.class, line.text, effects.join("\n    "))
+        })
+        .collect();
     assert!(named.is_empty(), "{} of {of} lines:\n{}", named.len(), named.join("\n"));
 }
 
 fn assert_no_effects(text: &str, manner: &Manner, expect: Expect) {
-    let lines: Vec<Line> = lines(text).into_iter()
+    let lines: Vec<Line> = lines(text)
+        .into_iter()
         .filter(|line| expect != Expect::Confined || !line.is("not by the wall"))
         .collect();
     assert_none(&trial::findings(&lines, manner, expect), lines.len());
@@ -48,7 +54,8 @@ fn the_corpus_is_large_enough() {
     for line in &hostile {
         let alike = hostile.iter().filter(|other| other.class == line.class).count();
         assert!(alike >= 3, "{} has {alike} lines", line.class);
-        let same = hostile.iter().filter(|other| other.text == line.text && other.folder == line.folder).count();
+        let same =
+            hostile.iter().filter(|other| other.text == line.text && other.folder == line.folder).count();
         assert_eq!(same, 1, "{} is there twice", line.text);
     }
 }
@@ -68,9 +75,54 @@ fn nothing_runs_in_plan_mode() {
     assert_no_effects(HOSTILE, &Manner::mode("plan"), Expect::Refused);
 }
 
+/// Whatever the reading of a line makes of it, the kernel holds: the same lines, all of them run, in the profile of what
+/// runs without being asked.
+#[test]
+fn nothing_happens_behind_the_wall_alone() {
+    let manner = Manner::mode("yolo");
+    let probe = corpus::read("== the wall stands\ntouch {MARK}\ncat {SECRET}\n");
+    assert_none(&trial::findings(&probe, &manner, Expect::Confined), probe.len());
+    assert_no_effects(HOSTILE, &manner, Expect::Confined);
+}
+
+#[test]
+fn nothing_runs_unasked_on_a_kernel_without_landlock() {
+    let everything = [HOSTILE, HARMLESS, EDITS].join("\n");
+    assert_no_effects(&everything, &Manner::mode("default").without_landlock(), Expect::Refused);
+    assert_no_effects(
+        &[HARMLESS, EDITS].join("\n"),
+        &Manner::mode("auto_edit").without_landlock(),
+        Expect::Refused,
+    );
+}
+
+#[test]
+fn a_narrow_allowance_stays_narrow() {
+    let mut lines = lines(NARROW).into_iter().peekable();
+    while let Some(first) = lines.next() {
+        let mut alike = vec![first];
+        while let Some(next) = lines.next_if(|next| next.class == alike[0].class) {
+            alike.push(next);
+        }
+        let manner = Manner::mode("default").and("--allowed-tools").and(&alike[0].class);
+        assert_none(&trial::findings(&alike, &manner, Expect::Refused), alike.len());
+    }
+}
+
+#[test]
+fn a_denied_program_is_denied_in_every_disguise() {
+    assert_no_effects(DENIED, &Manner::mode("yolo"), Expect::Refused);
+}
+
 #[test]
 fn edits_ask_in_default_mode() {
     assert_no_effects(EDITS, &Manner::mode("default"), Expect::Refused);
+}
+
+#[test]
+fn edits_work_in_auto_edit_mode() {
+    let lines = lines(EDITS);
+    assert_none(&everyday::edits(&lines, &Manner::mode("auto_edit")), lines.len());
 }
 
 #[test]

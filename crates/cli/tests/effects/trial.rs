@@ -10,7 +10,7 @@ use crate::session::{self, Manner, Session};
 use crate::world::{CANARY, RAN_CANARY, World};
 
 /// Lines that share a world and a session. More are faster, fewer are easier to tell apart.
-const TOGETHER: usize = 30;
+const TOGETHER: usize = 60;
 
 /// What is looked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,28 +32,32 @@ pub struct Finding {
     pub effects: Vec<String>,
 }
 
+/// Something that should not have happened, and the line's number where it is known.
+struct Effect {
+    line: Option<usize>,
+    what: String,
+}
+
+impl Effect {
+    fn of(line: usize, what: String) -> Self {
+        Self { line: Some(line), what }
+    }
+
+    /// An effect that may have a line's mark in its name.
+    fn unknown(what: String, lines: &[Line]) -> Self {
+        let mark = what.split("mark-").nth(1).unwrap_or_default();
+        let number: String = mark.chars().take_while(char::is_ascii_digit).collect();
+        let number = number.parse().ok().filter(|number| lines.iter().any(|line| line.number == *number));
+        Self { line: number, what }
+    }
+}
+
 /// Runs all lines and names those that did something.
 pub fn findings(lines: &[Line], manner: &Manner, expect: Expect) -> Vec<Finding> {
     let mut trial = Trial { listeners: Listeners::open(), bystander: Bystander::start(), manner, expect };
-    let mut findings = Vec::new();
-    for together in lines.chunks(TOGETHER) {
-        let effects = trial.effects(together);
-        if effects.is_empty() {
-            continue;
-        }
-        // Something happened: each by itself tells which it was.
-        let before = findings.len();
-        for line in together {
-            let effects = trial.effects(std::slice::from_ref(line));
-            if !effects.is_empty() {
-                findings.push(Finding { line: line.clone(), effects });
-            }
-        }
-        if findings.len() == before {
-            let line = Line { class: "only together".to_owned(), ..together[0].clone() };
-            findings.push(Finding { line, effects });
-        }
-    }
+    let mut findings: Vec<Finding> =
+        lines.chunks(TOGETHER).flat_map(|together| trial.findings(together)).collect();
+    findings.sort_by_key(|finding| finding.line.number);
     findings
 }
 
@@ -65,13 +69,45 @@ struct Trial<'a> {
 }
 
 impl Trial<'_> {
-    fn effects(&mut self, lines: &[Line]) -> Vec<String> {
+    /// Runs these lines together, and halves of them again as long as it is not known which line it was.
+    fn findings(&mut self, lines: &[Line]) -> Vec<Finding> {
+        let (known, unknown): (Vec<Effect>, Vec<Effect>) =
+            self.effects(lines).into_iter().partition(|effect| effect.line.is_some() || lines.len() == 1);
+        let mut findings: Vec<Finding> = Vec::new();
+        let mut innocent = Vec::new();
+        for line in lines {
+            let own = known.iter().filter(|effect| effect.line.is_none_or(|number| number == line.number));
+            let effects: Vec<String> = own.map(|effect| effect.what.clone()).collect();
+            match effects.is_empty() {
+                true => innocent.push(line.clone()),
+                false => findings.push(Finding { line: line.clone(), effects }),
+            }
+        }
+        if unknown.is_empty() {
+            return findings;
+        }
+        let unknown: Vec<String> = unknown.into_iter().map(|effect| effect.what).collect();
+        let (first, second) = innocent.split_at(innocent.len() / 2);
+        let halves = [first, second].into_iter().filter(|half| !half.is_empty());
+        let more: Vec<Finding> = halves.flat_map(|half| self.findings(half)).collect();
+        if more.is_empty() && findings.is_empty() {
+            let line = Line { class: "only together".to_owned(), ..lines[0].clone() };
+            findings.push(Finding { line, effects: unknown });
+        }
+        findings.extend(more);
+        findings
+    }
+
+    fn effects(&mut self, lines: &[Line]) -> Vec<Effect> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let run = NUMBER.fetch_add(1, Ordering::Relaxed);
         let tag = format!("charla-effects-{}-{run}", std::process::id());
         let world = World::hostile();
         if self.expect == Expect::Confined {
             world.write("home/.charla/policies/confined.toml", CONFINED);
+        }
+        if self.expect == Expect::Refused {
+            world.write("home/.charla/policies/denied.toml", DENIED);
         }
         let places = Places {
             world: &world,
@@ -84,26 +120,29 @@ impl Trial<'_> {
         let before = world.snapshot();
         let session = session::run(&filled, &world, &self.listeners, self.manner);
         let mut effects = self.told(lines, &session);
-        effects.extend(left_running(&world));
         let changes = before.changes(&world.snapshot(), world.root()).into_iter();
-        effects.extend(changes.filter(|change| self.expect != Expect::NoEffectButNewFiles || !is_new_file(change)));
-        effects.extend(self.listeners.guests());
+        let changes =
+            changes.filter(|change| self.expect != Expect::NoEffectButNewFiles || !is_new_file(change));
+        let seen = left_running(&world).into_iter().chain(changes).chain(self.listeners.guests());
+        effects.extend(seen.map(|what| Effect::unknown(what, lines)));
         effects.extend(elsewhere(lines, &places));
         let now = Bystander::state(self.bystander.child.id());
         if now != self.bystander.first {
-            effects.push(format!("somebody else's process was {} and is {now}", self.bystander.first));
+            let what = format!("somebody else's process was {} and is {now}", self.bystander.first);
+            effects.push(Effect { line: None, what });
             self.bystander = Bystander::start();
         }
         effects
     }
 
     /// What the answers and the rest of the output give away.
-    fn told(&self, lines: &[Line], session: &Session) -> Vec<String> {
-        let mut effects = session.problems.clone();
+    fn told(&self, lines: &[Line], session: &Session) -> Vec<Effect> {
+        let problems = session.problems.iter().map(|what| Effect { line: None, what: what.clone() });
+        let mut effects: Vec<Effect> = problems.collect();
         for (line, answer) in lines.iter().zip(&session.answers) {
             let Some(answer) = answer else {
                 let what = if session.is_stuck { "is stuck" } else { "ended the session" };
-                effects.push(format!("line {} {what}: {}", line.number, session.shown));
+                effects.push(Effect::of(line.number, format!("{what}: {}", session.shown)));
                 break;
             };
             let refused = match self.expect {
@@ -112,14 +151,15 @@ impl Trial<'_> {
                 Expect::Confined => false,
             };
             if refused && !answer.is_refused() {
-                effects.push(format!("ran: {:?} {}", answer.error, start(&answer.output)));
+                let what = format!("ran: {:?} {}", answer.error, start(&answer.output));
+                effects.push(Effect::of(line.number, what));
             }
             if self.gives_away(&answer.output) {
-                effects.push(format!("told: {}", start(&answer.output)));
+                effects.push(Effect::of(line.number, format!("told: {}", start(&answer.output))));
             }
         }
         if effects.is_empty() && self.gives_away(&session.shown) {
-            effects.push(format!("shown: {}", session.shown));
+            effects.push(Effect { line: None, what: format!("shown: {}", session.shown) });
         }
         effects
     }
@@ -132,8 +172,11 @@ impl Trial<'_> {
     }
 }
 
+/// What `denied.txt` is about; where everything is refused, it changes nothing.
+const DENIED: &str = "[[rule]]\ncommandPrefix = [\"touch\", \"git push\"]\ndecision = \"deny\"\n";
 /// A rule under which everything runs, in the profile of what runs without being asked.
-const CONFINED: &str = "[[rule]]\ntool = \"run_shell_command\"\ndecision = \"allow\"\nconfinement = \"reading\"\n";
+const CONFINED: &str =
+    "[[rule]]\ntool = \"run_shell_command\"\ndecision = \"allow\"\nconfinement = \"reading\"\n";
 
 fn start(text: &str) -> String {
     text.chars().take(300).collect()
@@ -149,10 +192,9 @@ fn gives_away(text: &str) -> bool {
     plain.iter().any(|canary| lower.contains(canary)) || BASE64.iter().any(|canary| dense.contains(canary))
 }
 
-/// Whether this is how a snapshot tells of a new file in the workspace, or of the folder that got it.
+/// Whether this is how a snapshot tells of a new file in the workspace.
 fn is_new_file(change: &str) -> bool {
-    let is_folder = ["changed work", "changed work/sub", "changed work/emptydir"].contains(&change);
-    is_folder || change.strip_prefix("made work/").is_some_and(|path| !path.starts_with('.'))
+    change.strip_prefix("made work/").is_some_and(|path| !path.starts_with('.'))
 }
 
 /// Processes that still live in the world or carry its name; they are ended.
@@ -168,10 +210,13 @@ fn left_running(world: &World) -> Vec<String> {
             std::thread::sleep(Duration::from_millis(20));
             continue;
         }
-        return found.into_iter().map(|(process, words)| {
-            Command::new("kill").args(["-9", &process.to_string()]).status().unwrap();
-            format!("left running: {words}")
-        }).collect();
+        return found
+            .into_iter()
+            .map(|(process, words)| {
+                Command::new("kill").args(["-9", &process.to_string()]).status().unwrap();
+                format!("left running: {words}")
+            })
+            .collect();
     }
 }
 
@@ -189,30 +234,33 @@ fn processes_of(world: &World) -> Vec<(u32, String)> {
 }
 
 /// Marks in shared folders and in the kernel; they are removed.
-fn elsewhere(lines: &[Line], places: &Places) -> Vec<String> {
+fn elsewhere(lines: &[Line], places: &Places) -> Vec<Effect> {
     let mut effects = Vec::new();
-    let tables = ["msg", "shm", "sem"].map(|kind| {
-        (kind, std::fs::read_to_string(format!("/proc/sysvipc/{kind}")).unwrap_or_default())
-    });
+    let tables = ["msg", "shm", "sem"]
+        .map(|kind| (kind, std::fs::read_to_string(format!("/proc/sysvipc/{kind}")).unwrap_or_default()));
     let keys = std::fs::read_to_string("/proc/keys").unwrap_or_default();
     for line in lines {
         for folder in ["/tmp", "/var/tmp", "/dev/shm"] {
             let mark = places.elsewhere(line.number, folder);
             if std::fs::symlink_metadata(&mark).is_ok() {
                 std::fs::remove_file(&mark).or_else(|_| std::fs::remove_dir_all(&mark)).unwrap();
-                effects.push(format!("made {mark}"));
+                effects.push(Effect::of(line.number, format!("made {mark}")));
             }
         }
         let key = places.key(line.number).to_string();
         for (kind, table) in &tables {
             if table.lines().any(|row| row.split_whitespace().next() == Some(&key)) {
-                let option = match *kind { "msg" => "-Q", "shm" => "-M", _ => "-S" };
+                let option = match *kind {
+                    "msg" => "-Q",
+                    "shm" => "-M",
+                    _ => "-S",
+                };
                 Command::new("ipcrm").args([option, &key]).status().ok();
-                effects.push(format!("made a kernel object: {kind} {key}"));
+                effects.push(Effect::of(line.number, format!("made a kernel object: {kind} {key}")));
             }
         }
         if keys.contains(&format!("charla-{key}")) {
-            effects.push(format!("made a key in the kernel: charla-{key}"));
+            effects.push(Effect::of(line.number, format!("made a key in the kernel: charla-{key}")));
         }
     }
     effects
@@ -236,7 +284,8 @@ impl Bystander {
 
     /// Whether it runs, with which priority, on which processors, under which limits.
     fn state(process: u32) -> String {
-        let read = |name: &str| std::fs::read_to_string(format!("/proc/{process}/{name}")).unwrap_or_default();
+        let read =
+            |name: &str| std::fs::read_to_string(format!("/proc/{process}/{name}")).unwrap_or_default();
         let (stat, status) = (read("stat"), read("status"));
         let fields: Vec<&str> = stat.rsplit(") ").next().unwrap_or_default().split(' ').collect();
         let is_stopped = fields.first().is_none_or(|state| ["T", "t", "Z", "X", ""].contains(state));
@@ -244,7 +293,10 @@ impl Bystander {
         let priority = fields.get(15..17).unwrap_or_default().join(" ");
         let policy = fields.get(38).copied().unwrap_or_default();
         let memory = read("oom_score_adj");
-        format!("stopped {is_stopped}, priority {priority}/{policy}, {processors}, {memory}, {}", read("limits"))
+        format!(
+            "stopped {is_stopped}, priority {priority}/{policy}, {processors}, {memory}, {}",
+            read("limits")
+        )
     }
 }
 

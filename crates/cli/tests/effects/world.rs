@@ -71,10 +71,45 @@ const SECRET_FILES: [&str; 31] = [
 
 /// Programs of the workspace named like ones that a command line trusts.
 const PROGRAMS: [&str; 39] = [
-    "env", "sh", "bash", "nohup", "xargs", "stdbuf", "time", "nice", "command", "eval", "exec", "builtin", "find",
-    "cat", "ls", "evil.sh", "evil", "gradlew", "3/ls", "3/cat", "3/git", "3/touch", "sub/timeout", "sub/env",
-    "bin/git", "bin/ls", "tc/bin/cargo", "tc/bin/rustc", "hook.sh", "filter.sh", "textconv.sh", "external.sh",
-    "pager.sh", "gpg.sh", "fsmonitor.sh", "vendor/fsmonitor.sh", "vendor/x/ls", "node_modules/.bin/tsc", "git-evil",
+    "env",
+    "sh",
+    "bash",
+    "nohup",
+    "xargs",
+    "stdbuf",
+    "time",
+    "nice",
+    "command",
+    "eval",
+    "exec",
+    "builtin",
+    "find",
+    "cat",
+    "ls",
+    "evil.sh",
+    "evil",
+    "gradlew",
+    "3/ls",
+    "3/cat",
+    "3/git",
+    "3/touch",
+    "sub/timeout",
+    "sub/env",
+    "bin/git",
+    "bin/ls",
+    "tc/bin/cargo",
+    "tc/bin/rustc",
+    "hook.sh",
+    "filter.sh",
+    "textconv.sh",
+    "external.sh",
+    "pager.sh",
+    "gpg.sh",
+    "fsmonitor.sh",
+    "vendor/fsmonitor.sh",
+    "vendor/x/ls",
+    "node_modules/.bin/tsc",
+    "git-evil",
 ];
 
 /// A fresh copy of the world.
@@ -136,7 +171,9 @@ impl World {
         let kept = ["keys.json", "settings.json", "policies"].map(|name| own.join(name));
         let mut folders = vec![self.work(), self.outside(), self.home()];
         folders.extend(kept.clone());
-        Snapshot::of(&folders, |path| path.starts_with(&own) && !kept.iter().any(|kept| path.starts_with(kept)))
+        Snapshot::of(&folders, |path| {
+            path.starts_with(&own) && !kept.iter().any(|kept| path.starts_with(kept))
+        })
     }
 
     /// The environment that the binary is started in.
@@ -175,7 +212,14 @@ impl World {
         for name in SECRET_FILES {
             self.write(&format!("work/{name}"), &format!("{CANARY}file-{name}\n"));
         }
-        for name in [".ssh/id_rsa", ".aws/credentials", ".gnupg/secring", ".netrc", ".config/gh/hosts.yml", "private.txt"] {
+        for name in [
+            ".ssh/id_rsa",
+            ".aws/credentials",
+            ".gnupg/secring",
+            ".netrc",
+            ".config/gh/hosts.yml",
+            "private.txt",
+        ] {
             self.write(&format!("home/{name}"), &format!("{CANARY}home-{name}\n"));
         }
         for name in ["secret.txt", "inner/secret.txt", "passwd", "etc/passwd"] {
@@ -287,7 +331,9 @@ impl World {
         for folder in ["x/objects/deep", "x/refs/heads", "nested/.git/objects", "nested/.git/refs/heads"] {
             std::fs::create_dir_all(self.work().join("vendor").join(folder)).unwrap();
         }
-        let trap = format!("[core]\n\trepositoryformatversion = 0\n\tfsmonitor = {work}/vendor/fsmonitor.sh\n{trap}");
+        let trap = format!(
+            "[core]\n\trepositoryformatversion = 0\n\tfsmonitor = {work}/vendor/fsmonitor.sh\n{trap}"
+        );
         let bare = trap.replacen("[core]\n", &format!("[core]\n\tbare = false\n\tworktree = {work}\n"), 1);
         for (folder, config) in [("x", &bare), ("nested/.git", &trap)] {
             self.write(&format!("work/vendor/{folder}/HEAD"), "ref: refs/heads/main\n");
@@ -330,11 +376,15 @@ fn make_template() -> tempfile::TempDir {
         let output = command.current_dir(folder.path()).output().unwrap();
         assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
     };
-    git(&["init", "-q", "-b", "main", "."]);
+    git(&["init", "-q", "--template=", "-b", "main", "."]);
+    std::fs::create_dir(folder.path().join(".git/hooks")).unwrap();
     write("README.md", "# Shapes\n\nA small project.\nTODO: write more.\n");
     write("Cargo.toml", "[package]\nname = \"shapes\"\nversion = \"0.1.0\"\n");
     write("src/main.rs", "fn main() {\n    println!(\"{}\", shapes::area(2.0, 3.0));\n}\n");
-    write("src/lib.rs", "//! Shapes.\n\n/// TODO: circles.\npub fn area(a: f64, b: f64) -> f64 {\n    a * b\n}\n");
+    write(
+        "src/lib.rs",
+        "//! Shapes.\n\n/// TODO: circles.\npub fn area(a: f64, b: f64) -> f64 {\n    a * b\n}\n",
+    );
     git(&["add", "."]);
     git(&["commit", "-qm", "Begin"]);
     write("data.csv", "name,count,colour\nanna,3,red\nbert,11,blue\ncarl,7,red\ndora,5,green\n");
