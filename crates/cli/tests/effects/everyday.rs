@@ -35,6 +35,9 @@ pub fn findings(lines: &[Line], manner: &Manner) -> Vec<Finding> {
 }
 
 fn difference(line: &Line, answer: &Answer, plain: &str) -> Option<String> {
+    if line.is("may ask") && answer.is_refused() {
+        return None;
+    }
     if let Some(error) = &answer.error {
         return Some(format!("{error}: {}", answer.output));
     }

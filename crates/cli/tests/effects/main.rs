@@ -98,15 +98,15 @@ fn nothing_runs_unasked_on_a_kernel_without_landlock() {
 
 #[test]
 fn a_narrow_allowance_stays_narrow() {
-    let mut lines = lines(NARROW).into_iter().peekable();
-    while let Some(first) = lines.next() {
-        let mut alike = vec![first];
-        while let Some(next) = lines.next_if(|next| next.class == alike[0].class) {
-            alike.push(next);
-        }
-        let manner = Manner::mode("default").and("--allowed-tools").and(&alike[0].class);
-        assert_none(&trial::findings(&alike, &manner, Expect::Refused), alike.len());
-    }
+    let lines = lines(NARROW);
+    let findings: Vec<Finding> = lines
+        .chunk_by(|one, other| one.class == other.class)
+        .flat_map(|alike| {
+            let manner = Manner::mode("default").and("--allowed-tools").and(&alike[0].class);
+            trial::findings(alike, &manner, Expect::Refused)
+        })
+        .collect();
+    assert_none(&findings, lines.len());
 }
 
 #[test]
