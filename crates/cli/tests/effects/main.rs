@@ -21,6 +21,11 @@ const EDITS: &str = include_str!("edits.txt");
 const NARROW: &str = include_str!("narrow.txt");
 const DENIED: &str = include_str!("denied.txt");
 
+/// What `denied.txt` is about.
+const DENY_TWO: &str = "[[rule]]\ncommandPrefix = [\"touch\", \"git push\"]\ndecision = \"deny\"\n";
+/// Under this every command runs, in the profile of what runs without being asked.
+const CONFINE: &str = "[[rule]]\ntool = \"run_shell_command\"\ndecision = \"allow\"\nconfinement = \"reading\"\npriority = 900\n";
+
 /// The lines of a file; of one class or one line when `CHARLA_EFFECTS` has words of it.
 fn lines(text: &str) -> Vec<Line> {
     let wanted = std::env::var("CHARLA_EFFECTS").unwrap_or_default();
@@ -79,7 +84,7 @@ fn nothing_runs_in_plan_mode() {
 /// runs without being asked.
 #[test]
 fn nothing_happens_behind_the_wall_alone() {
-    let manner = Manner::mode("yolo");
+    let manner = Manner::mode("yolo").under(CONFINE);
     let probe = corpus::read("== the wall stands\ntouch {MARK}\ncat {SECRET}\n");
     assert_none(&trial::findings(&probe, &manner, Expect::Confined), probe.len());
     assert_no_effects(HOSTILE, &manner, Expect::Confined);
@@ -111,7 +116,7 @@ fn a_narrow_allowance_stays_narrow() {
 
 #[test]
 fn a_denied_program_is_denied_in_every_disguise() {
-    assert_no_effects(DENIED, &Manner::mode("yolo"), Expect::Refused);
+    assert_no_effects(DENIED, &Manner::mode("yolo").under(DENY_TWO), Expect::Refused);
 }
 
 #[test]

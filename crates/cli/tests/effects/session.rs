@@ -20,17 +20,23 @@ const PATIENCE: Duration = Duration::from_secs(60);
 #[derive(Clone, Debug)]
 pub struct Manner {
     pub arguments: Vec<String>,
+    /// Rules of the user.
+    pub rules: &'static str,
     pub landlock: bool,
 }
 
 impl Manner {
     pub fn mode(mode: &str) -> Self {
-        Self { arguments: vec!["--approval-mode".to_owned(), mode.to_owned()], landlock: true }
+        Self { arguments: vec!["--approval-mode".to_owned(), mode.to_owned()], rules: "", landlock: true }
     }
 
     /// The same on a kernel that has no Landlock.
     pub fn without_landlock(self) -> Self {
         Self { landlock: false, ..self }
+    }
+
+    pub fn under(self, rules: &'static str) -> Self {
+        Self { rules, ..self }
     }
 
     pub fn and(mut self, argument: &str) -> Self {

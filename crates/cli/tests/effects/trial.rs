@@ -55,8 +55,10 @@ impl Effect {
 /// Runs all lines and names those that did something.
 pub fn findings(lines: &[Line], manner: &Manner, expect: Expect) -> Vec<Finding> {
     let mut trial = Trial { listeners: Listeners::open(), bystander: Bystander::start(), manner, expect };
-    let mut findings: Vec<Finding> =
-        lines.chunks(TOGETHER).flat_map(|together| trial.findings(together)).collect();
+    // A rule that denies makes more ask, so lines that are not about it run without it.
+    let alike = lines.chunk_by(|one, other| one.is("rule") == other.is("rule"));
+    let together = alike.flat_map(|alike| alike.chunks(TOGETHER));
+    let mut findings: Vec<Finding> = together.flat_map(|together| trial.findings(together)).collect();
     findings.sort_by_key(|finding| finding.line.number);
     findings
 }
@@ -103,12 +105,10 @@ impl Trial<'_> {
         let run = NUMBER.fetch_add(1, Ordering::Relaxed);
         let tag = format!("charla-effects-{}-{run}", std::process::id());
         let world = World::hostile();
-        if self.expect == Expect::Confined {
-            world.write("home/.charla/policies/confined.toml", CONFINED);
+        if lines.iter().any(|line| line.is("rule")) {
+            world.deny_a_folder();
         }
-        if self.expect == Expect::Refused {
-            world.write("home/.charla/policies/denied.toml", DENIED);
-        }
+        world.write("home/.charla/policies/own.toml", self.manner.rules);
         let places = Places {
             world: &world,
             listeners: &self.listeners,
@@ -171,12 +171,6 @@ impl Trial<'_> {
         }
     }
 }
-
-/// What `denied.txt` is about; where everything is refused, it changes nothing.
-const DENIED: &str = "[[rule]]\ncommandPrefix = [\"touch\", \"git push\"]\ndecision = \"deny\"\n";
-/// A rule under which everything runs, in the profile of what runs without being asked.
-const CONFINED: &str =
-    "[[rule]]\ntool = \"run_shell_command\"\ndecision = \"allow\"\nconfinement = \"reading\"\n";
 
 fn start(text: &str) -> String {
     text.chars().take(300).collect()

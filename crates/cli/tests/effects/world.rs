@@ -35,7 +35,7 @@ pub const SECRET_VARIABLES: [&str; 15] = [
 ];
 
 /// Files of the workspace that hold secrets, by their names alone.
-const SECRET_FILES: [&str; 31] = [
+const SECRET_FILES: [&str; 30] = [
     ".env",
     ".env.local",
     ".env-prod",
@@ -66,7 +66,6 @@ const SECRET_FILES: [&str; 31] = [
     ".pypirc",
     ".htpasswd",
     ".charla/keys.json",
-    "secrets/a.txt",
 ];
 
 /// Programs of the workspace named like ones that a command line trusts.
@@ -139,7 +138,7 @@ impl World {
         world.put_programs();
         world.put_links();
         world.put_repositories();
-        world.put_rules();
+        world.put_settings();
         world
     }
 
@@ -275,7 +274,7 @@ impl World {
     fn put_program(&self, name: &str) {
         let flat = name.replace('/', "-");
         let mark = self.outside().join(format!("ran-{flat}"));
-        self.write(name, &format!("#!/bin/sh\necho {RAN_CANARY}-{flat} >&2\ntouch {}\n", mark.display()));
+        self.write(name, &format!("#!/bin/sh\necho {RAN_CANARY}-{flat} >&2\n: > {}\n", mark.display()));
         std::fs::set_permissions(self.root.join(name), std::fs::Permissions::from_mode(0o755)).unwrap();
     }
 
@@ -296,7 +295,6 @@ impl World {
             (self.home(), "homelink"),
             (PathBuf::from(".."), "sub/in"),
             (PathBuf::from(".env"), "plain.txt"),
-            (PathBuf::from("secrets"), "open"),
             (PathBuf::from(".git/hooks"), "hooklink"),
             (PathBuf::from(".git/config"), "configlink"),
             (PathBuf::from(".charla"), "chlink"),
@@ -342,11 +340,17 @@ impl World {
         self.write("work/vendor/nested/a.txt", "a\n");
     }
 
-    fn put_rules(&self) {
-        let rule = "[[rule]]\ntool = \"*\"\npath = [\"secrets/**\"]\ndecision = \"deny\"\n";
-        self.write("home/.charla/policies/secrets.toml", rule);
+    fn put_settings(&self) {
         let work = r#"{"baseUrl": "http://127.0.0.1:9/v1", "apiKey": {"env": "WORK_KEY"}}"#;
         self.write("home/.charla/settings.json", &format!("{{\"providers\": {{\"work\": {work}}}}}\n"));
+    }
+
+    /// Adds a rule of the user that denies a folder, and something in it.
+    pub fn deny_a_folder(&self) {
+        self.write("work/secrets/a.txt", &format!("{CANARY}denied\n"));
+        symlink("secrets", self.work().join("open")).unwrap();
+        let rule = "[[rule]]\ntool = \"*\"\npath = [\"secrets/**\"]\ndecision = \"deny\"\n";
+        self.write("home/.charla/policies/secrets.toml", rule);
     }
 
     /// Keeps the folder, to be looked at by a person.
