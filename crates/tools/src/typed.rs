@@ -1,6 +1,8 @@
 //! Tools whose arguments are a type: the type is the one declaration of what a tool takes.
 
-use std::sync::Arc;
+use std::any::TypeId;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use charla_proto::tool::Tool;
 use charla_proto::{Args, BoxFuture, FunctionDeclaration, Invocation, ToolContext, ToolError};
@@ -33,20 +35,29 @@ pub trait TypedTool: Send + Sync + 'static {
 /// A [`TypedTool`] as a [`Tool`]: checks what a model gives before the tool sees it.
 pub struct Typed<T> {
     tool: T,
-    schema: Schema,
+    schema: Arc<Schema>,
 }
 
 impl<T: TypedTool> Typed<T> {
     /// This tool.
     pub fn new(tool: T) -> Self {
-        let declaration = FunctionDeclaration {
+        Self { tool, schema: schema_of::<T>() }
+    }
+}
+
+/// The schema of a tool's type: made once in a process, and shared by all its sessions.
+fn schema_of<T: TypedTool>() -> Arc<Schema> {
+    static MADE: Mutex<BTreeMap<TypeId, Arc<Schema>>> = Mutex::new(BTreeMap::new());
+    let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+    let make = || {
+        Arc::new(Schema::new(FunctionDeclaration {
             name: T::NAME.to_owned(),
             description: T::DESCRIPTION.to_owned(),
             parameters_json_schema: parameters::<T::Args>(),
             ..FunctionDeclaration::default()
-        };
-        Self { tool, schema: Schema::new(declaration) }
-    }
+        }))
+    };
+    made.entry(TypeId::of::<T>()).or_insert_with(make).clone()
 }
 
 impl<T: TypedTool> Tool for Typed<T> {

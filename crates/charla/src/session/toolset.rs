@@ -68,16 +68,24 @@ impl Toolset<'_> {
     }
 
     /// Tools that the settings ask for by a name that nothing has.
-    pub fn tell_unknown(&self, registry: &Registry, few: bool, notices: &mut dyn Notices) {
+    pub fn tell_unknown(
+        &self,
+        processes: &Processes,
+        discovered: &[Arc<dyn Tool>],
+        few: bool,
+        notices: &mut dyn Notices,
+    ) {
         let tools = &self.settings.tools;
         let (key, wanted) = match few {
             true => ("local.tools", self.settings.local.tools.as_ref()),
             false => ("tools.core", tools.core.as_ref()),
         };
+        let Some(wanted) = wanted else { return };
+        let registry = self.registry(processes, discovered, few, true);
         // Offered only when somebody is there to be asked.
         let absent: Vec<&str> = tools.exclude.iter().map(String::as_str).chain(["ask_user"]).collect();
         let is_unknown = |name: &&str| registry.get(name).is_none() && !absent.contains(name);
-        let names = wanted.into_iter().flatten().filter_map(|entry| entry.split('(').next().map(str::trim));
+        let names = wanted.iter().filter_map(|entry| entry.split('(').next().map(str::trim));
         for name in names.filter(is_unknown) {
             notices.warning(&format!("`{key}` names `{name}`, and there is no such tool").into());
         }

@@ -280,17 +280,62 @@ fn is_alive(pid: &str) -> bool {
     state.is_ok_and(|state| !state.rsplit(')').next().unwrap().trim().starts_with('Z'))
 }
 
-/// Says something to the process that has the session.
-fn say(place: &Place, words: &str, delivery: &str) {
+/// Asks something of the process that has the session.
+fn post(place: &Place, request: &Value) -> String {
     let sockets = std::fs::read_dir(place.home().join("sessions/run")).unwrap();
     let socket = sockets.map(|entry| entry.unwrap().path()).next().unwrap();
     let mut stream = UnixStream::connect(socket).unwrap();
-    let content = json!({"role": "user", "parts": [{"text": words}]});
-    let request = json!({"by": "a test", "command": "prompt", "content": content, "delivery": delivery});
     stream.write_all(format!("{request}\n").as_bytes()).unwrap();
     let mut reply = String::new();
     BufReader::new(stream).read_line(&mut reply).unwrap();
+    reply
+}
+
+/// Says something to the process that has the session.
+fn say(place: &Place, words: &str, delivery: &str) {
+    let content = json!({"role": "user", "parts": [{"text": words}]});
+    let request = json!({"by": "a test", "command": "prompt", "content": content, "delivery": delivery});
+    let reply = post(place, &request);
     assert!(reply.contains("\"waits\":true"), "{reply}");
+}
+
+#[test]
+fn nobody_answers_in_the_name_of_the_session_or_of_nobody() {
+    let server = server(Script::new([commands(&[("a", "")]), "Done.".into()]));
+    let place = place(&server);
+    let mut terminal = Terminal::start(&place, &["-m", "openai/gpt-test", "-p", "go"]);
+    terminal.wait_for(ASKS);
+    let approval = question(&place);
+    for by in ["charla", "nobody", "an earlier answer"] {
+        let yes = json!({"by": by, "command": "answer", "approval": approval, "outcome": "proceed_once"});
+        let reply = post(&place, &yes);
+        assert!(reply.contains("is nobody who could ask"), "{by}: {reply}");
+    }
+    let reply = post(
+        &place,
+        &json!({"by": "a test", "command": "answer", "approval": "", "outcome": "proceed_once"}),
+    );
+    assert!(reply.contains("refused"), "{reply}");
+    assert_eq!((question(&place), ran(&place).len()), (approval, 0));
+    terminal.type_in("n\n");
+    terminal.finish();
+}
+
+#[test]
+fn a_program_that_goes_on_is_told_of_the_calls_it_gets_results_of() {
+    on_every_wire(three_states, |model, place, _| {
+        killed_in_three_states(model, place);
+        let run = place.run(&["--resume", "-o", "stream-json"]);
+        assert_eq!(run.code, Some(0), "{model}: {}", run.err);
+        let ids = |kind: &str| -> Vec<Value> {
+            let of_kind = |event: &Value| event["type"] == kind;
+            run.lines().iter().filter(|event| of_kind(event)).map(|event| event["tool_id"].clone()).collect()
+        };
+        let (told, ended) = (ids("tool_use"), ids("tool_result"));
+        assert_eq!((told.len(), ended.len()), (3, 3), "{model}: {}", run.out);
+        assert!(ended.iter().all(|id| told.contains(id)), "{model}: {}", run.out);
+        assert_eq!(ids("tool_confirmation").len(), 1, "{model}: {}", run.out);
+    });
 }
 
 #[test]

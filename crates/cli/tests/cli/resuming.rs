@@ -62,6 +62,22 @@ fn sessions_are_listed_and_deleted() {
 }
 
 #[test]
+fn a_session_of_a_newer_version_can_be_read_and_is_left_as_it_is() {
+    let server = server(Script::always("Yes."));
+    let place = Place::with_server(&server);
+    place.run(&["-p", "about whales"]);
+    let (id, journal) = place.journals().pop().unwrap();
+    let newer = journal.replacen("\"version\":2", "\"version\":99", 1);
+    assert_ne!(newer, journal);
+    std::fs::write(place.home().join("sessions").join(format!("{id}.jsonl")), &newer).unwrap();
+    assert!(place.run(&["--list-sessions"]).out.contains("about whales"));
+    let run = place.run(&["--resume", &id, "-p", "second"]);
+    assert_eq!((run.code, run.out.as_str()), (Some(42), ""), "{}", run.err);
+    assert!(run.err.contains("newer Charla"), "{}", run.err);
+    assert_eq!((place.journals(), server.requests().len()), (vec![(id, newer)], 1));
+}
+
+#[test]
 fn one_process_at_a_time_writes_a_session() {
     let server = server(Script::new([Reply::from("Yes."), Reply::new().text("begun").stall()]));
     let place = Place::with_server(&server);

@@ -5,7 +5,7 @@ use charla_proto::{Args, Confinement, Lane};
 use serde_json::{Value, json};
 
 use super::*;
-use crate::process::{Environment, ProcessSettings, SpillFolder, TEST_TIMEOUT, is_secret_name, sandbox};
+use crate::process::{Environment, ProcessSettings, SpillFolder, TEST_TIMEOUT, Withheld, sandbox};
 use crate::typed::Typed;
 
 struct Bench {
@@ -16,7 +16,7 @@ struct Bench {
 
 fn bench() -> Bench {
     let folder = tempfile::tempdir().unwrap();
-    let environment = Environment::new(std::env::vars_os(), is_secret_name);
+    let environment = Environment::new(std::env::vars_os(), &Withheld::default());
     let spills = SpillFolder::new(folder.path().join("spilled"));
     let cwd = folder.path().canonicalize().unwrap();
     let cx = ToolContext { cwd: cwd.clone(), roots: vec![cwd], home: None };
@@ -36,6 +36,7 @@ fn quiet() -> RunContext {
         cancelled: Box::pin(std::future::pending()),
         live: Box::new(|_| {}),
         confinement: Confinement::Open,
+        files: charla_proto::FileJudge::default(),
     }
 }
 
@@ -91,6 +92,7 @@ async fn the_plan_shows_the_whole_command_and_its_folder() {
         cwd: cwd.clone(),
         words: word(command),
         carrier: false,
+        fed: false,
     };
     assert_eq!(plan.effects, [exec("pwd"), exec("ls")]);
     assert_eq!(plan.preview, Preview::Command { command: "pwd; ls".to_owned(), cwd: cwd.clone() });
@@ -154,6 +156,7 @@ async fn live_output_comes_while_it_runs_and_cancel_ends_it_with_what_it_said() 
             }
         }),
         confinement: Confinement::Open,
+        files: charla_proto::FileJudge::default(),
     };
     let output = tokio::time::timeout(TEST_TIMEOUT, invocation.run(cx)).await.expect("it goes on");
     let error = output.error.unwrap();
@@ -172,7 +175,12 @@ async fn live_output_of_a_storm_comes_in_few_pieces() {
     let live = Box::new(move |text: &str| heard.lock().unwrap().push(text.len()));
     let begin = std::time::Instant::now();
     invocation
-        .run(RunContext { cancelled: Box::pin(std::future::pending()), live, confinement: Confinement::Open })
+        .run(RunContext {
+            cancelled: Box::pin(std::future::pending()),
+            live,
+            confinement: Confinement::Open,
+            files: charla_proto::FileJudge::default(),
+        })
         .await;
     let most = begin.elapsed().as_millis() / LIVE_EVERY.as_millis() + 2;
     let pieces = pieces.lock().unwrap();
@@ -240,6 +248,7 @@ async fn a_call_that_is_given_up_takes_its_command_with_it() {
         cancelled: Box::pin(std::future::pending()),
         live,
         confinement: Confinement::Open,
+        files: charla_proto::FileJudge::default(),
     }));
     let pid = receiver.recv().await.unwrap();
     task.abort();

@@ -151,7 +151,7 @@ impl Processes {
         let mut command = Command::new(&launch.program);
         command.args(&launch.arguments).current_dir(&launch.cwd);
         command.stdin(Stdio::null()).stdout(writer.try_clone()?).stderr(writer);
-        self.inner.settings.environment.apply(&mut command, &mark);
+        self.inner.settings.environment.apply(&mut command, &mark, launch.confinement);
         cell.apply(command.as_std_mut());
         let announced = bound.then(|| self.inner.guard.announce(&mark));
         let child = command.spawn()?;

@@ -74,6 +74,7 @@ mod tests {
             cancelled: Box::pin(std::future::pending()),
             live: Box::new(|_| {}),
             confinement: Confinement::Open,
+            files: charla_proto::FileJudge::default(),
         }
     }
 
@@ -130,6 +131,7 @@ mod tests {
             cancelled: Box::pin(std::future::ready(())),
             live: Box::new(|_| {}),
             confinement: Confinement::Open,
+            files: charla_proto::FileJudge::default(),
         };
         let begin = Instant::now();
         let output = call("sleep 1000", json!({}), cx).await;
