@@ -2,6 +2,7 @@
 
 mod assemble;
 mod compact_toolbox;
+mod confinement;
 pub(crate) mod elsewhere;
 mod error;
 mod host;
