@@ -7,6 +7,7 @@ mod error;
 mod host;
 mod instruction;
 mod log_file;
+mod memory;
 mod mode;
 mod offline;
 pub(crate) mod open;
@@ -23,6 +24,7 @@ pub(crate) mod undo;
 
 pub use elsewhere::{AnsweredApproval, RewoundSession};
 pub use error::SessionError;
+pub use memory::memory_files;
 pub use open::{OpenRequest, OpenedSession, SIGNAL};
 pub use options::RunOptions;
 pub use output_schema::OutputSchema;
