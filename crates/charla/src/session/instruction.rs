@@ -51,7 +51,7 @@ impl Instruction<'_> {
             interactive: self.somebody_to_ask,
             compact: self.size >= PromptSize::Compact,
             least: self.size == PromptSize::Minimal,
-            replacement: None,
+            own: None,
         })
     }
 }

@@ -83,8 +83,7 @@ impl RuleCheck {
 
     /// What the rules say to a command line here, part by part.
     pub fn explain(&self, command: &str, mode: ApprovalMode) -> Judgement {
-        let mut plan = shell::plan(command, &self.place);
-        shell::look_at_disk(&mut plan.effects, std::slice::from_ref(&self.place.cwd));
+        let plan = shell::plan_on_disk(command, &self.place, std::slice::from_ref(&self.place.cwd));
         self.book.explain(&plan, mode)
     }
 

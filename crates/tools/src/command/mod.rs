@@ -124,9 +124,7 @@ fn check_command(command: &str) -> Result<(), ToolError> {
 /// Everything a command line would do, as far as its text and the disk show it.
 fn effects(command: &str, cwd: &Path, cx: &ToolContext) -> Vec<Effect> {
     let context = ShellContext { cwd: cwd.to_owned(), home: cx.home.clone() };
-    let mut effects = shell::effects(command, &context);
-    shell::look_at_disk(&mut effects, &cx.roots);
-    effects
+    shell::effects_on_disk(command, &context, &cx.roots)
 }
 
 async fn folder(dir_path: Option<&Path>, cx: &ToolContext) -> Result<PathBuf, ToolError> {
