@@ -22,10 +22,10 @@ mod saved_rules;
 mod store;
 mod toolset;
 pub(crate) mod undo;
+mod workspace;
 
 pub use elsewhere::{AnsweredApproval, RewoundSession};
 pub use error::SessionError;
-pub use memory::memory_files;
 pub use open::{OpenRequest, OpenedSession, SIGNAL};
 pub use options::RunOptions;
 pub use output_schema::OutputSchema;
@@ -35,3 +35,4 @@ pub use saved_rules::SavedRules;
 pub(crate) use store::home_store;
 pub use store::{Begin, Message, Sessions, WaitingApproval};
 pub use undo::{Conflicts, Deed, Direction, FileConflict, RevertError, RevertRequest, Reverted};
+pub use workspace::describe_workspace;
