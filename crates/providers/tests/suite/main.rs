@@ -10,7 +10,10 @@
 mod any_to_any;
 mod conversation;
 mod dialects;
+mod endings;
 mod local_servers;
+mod media;
+mod names;
 mod text_tools;
 mod thoughts;
 mod token_estimate;
