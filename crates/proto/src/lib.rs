@@ -19,6 +19,7 @@ mod extra;
 mod fetch;
 mod fold;
 mod hint;
+pub mod json;
 mod output;
 mod parts;
 mod port;

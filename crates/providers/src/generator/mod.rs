@@ -170,7 +170,9 @@ impl Generator {
             300..400 => Err(self.redirect(&reply)),
             status => {
                 let body = reply.body.read_some(ERROR_BODY, ERROR_PATIENCE).await;
-                let error = self.wire.error(&self.target, status, &reply.headers, &body);
+                let body = String::from_utf8_lossy(&body);
+                let body = charla_proto::json::mended(&body);
+                let error = self.wire.error(&self.target, status, &reply.headers, body.as_bytes());
                 // A server that lacks a model speaks of it; any other 404 means that the address is wrong.
                 let misled = status == 404 && (is_web_page(&reply) || !self.speaks_of_model(&error));
                 // A page with a 403 is a gateway's: the server itself would speak of keys and models in JSON.
