@@ -80,7 +80,8 @@ mod tests {
     fn what_ends_too_early_or_contradicts_itself_is_not() {
         let nested = r#"{"a":{"a":1}}"#;
         let texts = (1..nested.len()).filter_map(|end| nested.get(..end).map(str::to_owned));
-        let others = [r#"{"a":1}{"a":2}"#, r#"{"a":1}{"a""#, r#"{"x{"command":"ls"}"#, "{a: 1}", r#"{"a":1} x"#];
+        let others =
+            [r#"{"a":1}{"a":2}"#, r#"{"a":1}{"a""#, r#"{"x{"command":"ls"}"#, "{a: 1}", r#"{"a":1} x"#];
         for text in texts.chain(others.map(str::to_owned)) {
             assert!(!matches!(read(&text), Ok(Value::Object(_))), "{text}");
         }

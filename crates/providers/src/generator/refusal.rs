@@ -1,8 +1,8 @@
 //! What a server says it does not take, in the words of many.
 
-use charla_proto::{Content, GenerateRequest, LlmError, LlmErrorKind, Part, PartKind};
+use charla_proto::{Content, GenerateRequest, LlmError, LlmErrorKind, Part, PartKind, Thinking};
 
-use crate::endpoint::Quirks;
+use crate::endpoint::{Quirks, ThinkingStyle};
 
 /// What media is called.
 const MEDIA: &[&str] = &[
@@ -36,6 +36,50 @@ const REFUSALS: &[&str] = &[
     "unable to process image input",
 ];
 
+/// How thinking is asked for.
+const THINKING: &[&str] = &["reasoning", "thinking", "chat_template_kwargs", "think value"];
+
+/// How a form for the answer is asked for.
+const SCHEMAS: &[&str] = &[
+    "response_format",
+    "response format",
+    "json_schema",
+    "json schema",
+    "response_schema",
+    "responseschema",
+    "response_mime_type",
+    "response mime type",
+    "text.format",
+    "output_format",
+    "output_config",
+    "structured output",
+    "guided",
+    "grammar",
+    "schema",
+];
+
+/// What a server says about a field that it does not take.
+const UNKNOWN: &[&str] = &[
+    "not support",
+    "n't support",
+    "unsupported",
+    "unrecognized",
+    "unknown",
+    "unexpected",
+    "not permitted",
+    "not allowed",
+    "extra inputs",
+    "extra fields",
+    "no such",
+    "not available",
+    "unavailable",
+    "invalid",
+    "not enabled",
+    "only supported",
+    "failed to parse grammar",
+    "cannot use",
+];
+
 /// What a server says about one picture that is wrong; others may be right.
 const ABOUT_ONE: &[&str] = &[
     "image format",
@@ -59,7 +103,28 @@ pub(super) fn learn(quirks: &Quirks, error: &LlmError, request: &GenerateRequest
     if !quirks.no_media && has_media(request) && refuses_media(error) {
         return Some(Quirks { no_media: true, ..quirks.clone() });
     }
+    let wish = request.thinking.as_ref().is_some_and(Thinking::is_wish);
+    if quirks.thinking_style != ThinkingStyle::None && wish && refuses_field(error, THINKING) {
+        return Some(Quirks { thinking_style: ThinkingStyle::None, ..quirks.clone() });
+    }
+    if !quirks.no_answer_schema && request.response_json_schema.is_some() && refuses_field(error, SCHEMAS) {
+        return Some(Quirks { no_answer_schema: true, ..quirks.clone() });
+    }
     None
+}
+
+/// True when a server says that it does not know, or does not take, one of these fields.
+fn refuses_field(error: &LlmError, names: &[&str]) -> bool {
+    let refusal = matches!(
+        error.kind,
+        LlmErrorKind::InvalidRequest
+            | LlmErrorKind::NotSupported
+            | LlmErrorKind::NotFound
+            | LlmErrorKind::Server
+    );
+    let words = error.message.to_lowercase();
+    let has = |needles: &[&str]| needles.iter().any(|needle| words.contains(needle));
+    refusal && has(names) && has(UNKNOWN)
 }
 
 fn has_media(request: &GenerateRequest) -> bool {
@@ -158,5 +223,35 @@ mod tests {
             let image = vec![Part::inline_data("image/png", "AA==")];
             assert!(!learned(LlmErrorKind::InvalidRequest, words, image), "{words}");
         }
+    }
+
+    #[test]
+    fn a_field_that_a_server_does_not_take_is_left_out_from_then_on() {
+        let thinking = Some(Thinking { thinking_budget: Some(0), ..Thinking::default() });
+        let response_json_schema = Some(Arc::new(serde_json::json!({"type": "object"})));
+        let request =
+            GenerateRequest { thinking, response_json_schema, ..GenerateRequest::new("m", Vec::new()) };
+        let quirks = Quirks { thinking_style: ThinkingStyle::ReasoningEffort, ..Quirks::default() };
+        let learned = |words: &str| {
+            let error = LlmError::new(LlmErrorKind::InvalidRequest, words);
+            learn(&quirks, &error, &request)
+                .map(|learned| (learned.thinking_style == ThinkingStyle::None, learned.no_answer_schema))
+        };
+        for words in [
+            "Unrecognized request argument supplied: reasoning_effort",
+            "reasoning_effort is not supported with this model",
+            "\"llama3.2\" does not support thinking",
+        ] {
+            assert_eq!(learned(words), Some((true, false)), "{words}");
+        }
+        for words in [
+            "This response_format type is unavailable now",
+            "Function calling with a response mime type: 'application/json' is unsupported",
+            "output_config: Extra inputs are not permitted",
+            "Cannot use custom grammar constraints with tools.",
+        ] {
+            assert_eq!(learned(words), Some((false, true)), "{words}");
+        }
+        assert_eq!(learned("temperature is not supported with this model"), None);
     }
 }

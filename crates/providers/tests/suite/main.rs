@@ -14,6 +14,7 @@ mod endings;
 mod local_servers;
 mod media;
 mod names;
+mod surrogates;
 mod text_tools;
 mod thoughts;
 mod token_estimate;

@@ -119,8 +119,7 @@ fn last(
     let read = reader(&mut cursor, &mut draft);
     let loose = read.as_ref().is_ok_and(|plainness| *plainness != Plainness::Explicit);
     let read = if loose { Err(Stop::No) } else { read.map(|_| ()) };
-    let settled =
-        settle(read, &mut cursor, &mut draft).and_then(|()| to_the_end(&mut cursor, &mut draft));
+    let settled = settle(read, &mut cursor, &mut draft).and_then(|()| to_the_end(&mut cursor, &mut draft));
     conclude(settled, &cursor, draft)
 }
 

@@ -240,6 +240,13 @@ fn opened(line: &str) -> Option<Block> {
             return Some(Block::Fence(mark.to_string().repeat(length)));
         }
     }
+    // Behind words: what follows is in the block all the same.
+    if let Some((_, language)) = line.rsplit_once("```")
+        && line.matches("```").count() % 2 == 1
+        && language.chars().all(|c| c.is_alphanumeric() || c == '_')
+    {
+        return Some(Block::Fence("```".to_owned()));
+    }
     let lower = line.to_ascii_lowercase();
     let opens = |(start, end): &(&str, &'static str)| {
         let (_, after) = lower.rsplit_once(start)?;
