@@ -12,6 +12,10 @@ pub fn told(report: &CompressionReport) -> Result<String, LlmError> {
         CompressionStatus::OutputsCut => {
             format!("Cut the largest outputs of tools: about {before} tokens are now {after}.")
         }
+        CompressionStatus::LeftOut => format!(
+            "The model gave no summary, so the oldest part of the conversation is left out: about {before} tokens \
+             are now {after}. `charla restore` brings the whole back."
+        ),
         CompressionStatus::Restored => {
             let told = format!("The whole conversation is back: {messages} messages, about {after} tokens.");
             match report.window.and_then(|window| too_much(*after, window)) {

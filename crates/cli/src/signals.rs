@@ -1,4 +1,4 @@
-//! Ctrl-C, and being asked to end.
+//! Ctrl-C, being asked to end, and the terminal going away.
 
 use charla_core::CancellationToken;
 
@@ -21,9 +21,11 @@ pub fn cancel_on_signals() -> CancellationToken {
 async fn signalled() -> bool {
     use tokio::signal::unix::{SignalKind, signal};
     let Ok(mut terminate) = signal(SignalKind::terminate()) else { return false };
+    let Ok(mut hang_up) = signal(SignalKind::hangup()) else { return false };
     tokio::select! {
         pressed = tokio::signal::ctrl_c() => pressed.is_ok(),
         asked = terminate.recv() => asked.is_some(),
+        gone = hang_up.recv() => gone.is_some(),
     }
 }
 

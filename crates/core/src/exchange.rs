@@ -4,10 +4,12 @@ use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 
 use charla_proto::{
-    Assembler, BoxFuture, ChunkStream, Content, ContentGenerator, GenerateRequest, GenerateResponse,
-    LlmError, ModelContent, PartKind, Role, StreamEvent, TurnEvent, thought_subject,
+    Assembler, BoxFuture, Candidate, ChunkStream, Content, ContentGenerator, FinishReason, GenerateRequest,
+    GenerateResponse, LlmError, ModelContent, PartKind, Role, StreamEvent, TurnEvent, thought_subject,
 };
 use futures_util::StreamExt;
+
+use crate::repetition::Repetition;
 
 /// Asks a model once. A `Retry` withdraws every text and thought since the exchange began: the answer starts
 /// anew. Dropping it ends the request.
@@ -16,7 +18,11 @@ pub struct Exchange {
     answer: Assembler,
     pending: VecDeque<TurnEvent>,
     thoughts: Thoughts,
+    repetition: Repetition,
 }
+
+/// The finish of an answer that was ended because it said the same again and again.
+pub(crate) const REPEATED: &str = "REPETITION";
 
 enum State {
     Opening(BoxFuture<'static, Result<ChunkStream, LlmError>>),
@@ -45,6 +51,7 @@ impl Exchange {
             answer: Assembler::new(),
             pending: VecDeque::new(),
             thoughts: Thoughts::default(),
+            repetition: Repetition::default(),
         }
     }
 
@@ -70,6 +77,7 @@ impl Exchange {
                 Some(Ok(StreamEvent::Retry(notice))) => {
                     self.answer = Assembler::new();
                     self.thoughts = Thoughts::default();
+                    self.repetition = Repetition::default();
                     return Progress::Event(TurnEvent::Retry(notice));
                 }
                 Some(Ok(StreamEvent::ModelSwitched(switch))) => {
@@ -124,6 +132,7 @@ impl Exchange {
     }
 
     fn take_chunk(&mut self, chunk: GenerateResponse) {
+        let mut circles = false;
         if let Some(candidate) = chunk.candidates.first() {
             for part in candidate.content.iter().flat_map(|content| &content.parts) {
                 match &part.kind {
@@ -133,7 +142,10 @@ impl Exchange {
                         let content = text.clone();
                         self.pending.push_back(TurnEvent::Thought { content, subject, delta: true });
                     }
-                    PartKind::Text(text) => self.pending.push_back(TurnEvent::content(text.as_str())),
+                    PartKind::Text(text) => {
+                        circles |= self.repetition.push(text);
+                        self.pending.push_back(TurnEvent::content(text.as_str()));
+                    }
                     _ => {}
                 }
             }
@@ -141,6 +153,13 @@ impl Exchange {
             self.pending.extend(citations.map(TurnEvent::Citation));
         }
         self.answer.push(chunk);
+        if circles {
+            // What was said is kept; the rest would be paid for and say nothing new.
+            let finish_reason = Some(FinishReason::Other(REPEATED.to_owned()));
+            let candidates = vec![Candidate { finish_reason, ..Candidate::default() }];
+            self.answer.push(GenerateResponse { candidates, ..GenerateResponse::default() });
+            self.state = State::Streaming(Box::pin(futures_util::stream::empty()));
+        }
     }
 }
 

@@ -9,6 +9,7 @@ pub mod exchange;
 pub mod loop_guard;
 pub mod policy;
 pub mod prompt;
+mod repetition;
 pub mod replay;
 pub mod scheduler;
 pub mod session;

@@ -338,6 +338,8 @@ pub enum CompressionStatus {
     Cancelled,
     /// Large outputs were cut.
     OutputsCut,
+    /// The oldest part is left out from now on: no summary of it could be had.
+    LeftOut,
     /// Compressions were taken back: the whole conversation is sent again.
     Restored,
     /// There was no compression to take back.

@@ -125,6 +125,41 @@ pub fn largest_outputs(
     })
 }
 
+/// The calls whose results are long, and how many characters stay of each when they are cut.
+pub fn large_outputs(contents: &[Arc<Content>], whole_in: Option<&str>) -> Option<(Vec<String>, usize)> {
+    let kept = OUTPUT_KEPT[0];
+    let responses = contents.iter().flat_map(|content| content.function_responses());
+    let large = responses.filter(|response| won(response, kept, whole_in) >= kept);
+    let calls: Vec<String> = large.filter_map(|response| response.id.clone()).collect();
+    (!calls.is_empty()).then_some((calls, kept))
+}
+
+/// These contents with the results of these calls cut.
+pub fn with_cut(
+    contents: &[Arc<Content>],
+    calls: &[String],
+    kept: usize,
+    whole_in: Option<&str>,
+) -> Vec<Arc<Content>> {
+    let is_cut = |part: &PartKind| match part {
+        PartKind::FunctionResponse(response) => response.id.as_ref().is_some_and(|id| calls.contains(id)),
+        _ => false,
+    };
+    let cut = |content: &Arc<Content>| {
+        if !content.parts.iter().any(|part| is_cut(&part.kind)) {
+            return content.clone();
+        }
+        let mut short = (**content).clone();
+        for part in short.parts.iter_mut().filter(|part| is_cut(&part.kind)) {
+            if let PartKind::FunctionResponse(response) = &mut part.kind {
+                response.cut(kept, whole_in);
+            }
+        }
+        Arc::new(short)
+    };
+    contents.iter().map(cut).collect()
+}
+
 /// By how much an output gets shorter when it is cut.
 fn won(response: &FunctionResponse, kept: usize, whole_in: Option<&str>) -> usize {
     let long = response.to_text().len();

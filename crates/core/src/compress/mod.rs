@@ -12,10 +12,10 @@ use std::sync::Arc;
 
 use charla_proto::{Content, GenerateRequest};
 
-pub use filling::{Filling, largest_outputs, what_fills};
+pub use filling::{Filling, large_outputs, largest_outputs, what_fills, with_cut};
 pub use size::size;
 pub use split::{Cut, split, split_turn};
-pub use summary::{snapshot, stand_ins, summary_request};
+pub use summary::{left_out, snapshot, stand_ins, summary_request};
 
 /// Counts a request's tokens, always the same way.
 pub type Counter = Arc<dyn Fn(&GenerateRequest) -> u64 + Send + Sync>;

@@ -56,6 +56,11 @@ const TOKENS_A_WORD: u32 = 16;
 const LEAST_WORDS: u32 = 150;
 const MOST_WORDS: u32 = 3_000;
 
+/// How many words an answer without tags must have to be taken for a summary.
+const LEAST_PROSE: usize = 25;
+/// How many characters of an earlier snapshot stay when there is no new one.
+const MOST_EARLIER: usize = 12_000;
+
 /// The last word of the request.
 const NOW: &str = "Write the snapshot now.";
 /// What a stand-in begins with.
@@ -164,19 +169,54 @@ fn clip(text: &str, kept: usize) -> String {
     format!("{head} … {tail}")
 }
 
-/// The snapshot in an answer; `None` when there is none, or not a whole one.
+/// The snapshot in an answer; `None` when there is none, or not a whole one. Weak models leave the tags away: what
+/// they say in prose is a snapshot, too, when it is long enough to be one.
 pub fn snapshot(answer: &GenerateResponse) -> Option<String> {
     let text = answer.text();
-    let (_, inner) = text.split_once(SNAPSHOT.0)?;
-    let inner = match inner.rsplit_once(SNAPSHOT.1) {
-        Some((inner, _)) => inner,
-        // Some models end without the last tag; what was cut off ends otherwise.
-        None if answer.finish_reason() == Some(&FinishReason::Stop) => inner,
-        None => return None,
+    // What was cut off ends otherwise.
+    let whole = answer.finish_reason() == Some(&FinishReason::Stop);
+    let inner = match (tag(&text, SNAPSHOT.0), tag(&text, SNAPSHOT.1)) {
+        (Some(begin), Some(end)) => text.get(begin.1..end.0)?,
+        (Some(begin), None) if whole => text.get(begin.1..)?,
+        (None, None) if whole && is_prose(&text) => &text,
+        _ => return None,
     };
     let words = inner.split(['<', '>']).filter(|word| !word.trim().is_empty()).count();
     let inner = inner.trim();
-    (inner.chars().count() >= 40 && words > 2).then(|| format!("{}\n{inner}\n{}", SNAPSHOT.0, SNAPSHOT.1))
+    let enough = inner.chars().count() >= 40 && (words > 2 || is_prose(inner));
+    enough.then(|| format!("{}\n{inner}\n{}", SNAPSHOT.0, SNAPSHOT.1))
+}
+
+/// Where a tag stands, in capitals or not: the first that opens, the last that closes.
+fn tag(text: &str, tag: &str) -> Option<(usize, usize)> {
+    let lower = text.to_ascii_lowercase();
+    let at = if tag.starts_with("</") { lower.rfind(tag)? } else { lower.find(tag)? };
+    Some((at, at + tag.len()))
+}
+
+/// Sentences, and not a word of refusal or a call written as text.
+fn is_prose(text: &str) -> bool {
+    text.split_whitespace().count() >= LEAST_PROSE && !text.trim_start().starts_with(['{', '['])
+}
+
+/// The two contents that stand for an older part of which there is no summary: what an earlier summary said, and the
+/// user's own words.
+pub fn left_out(cut: &Cut, window: Option<u32>) -> (Content, Content) {
+    let count = cut.older.len();
+    let mut inner = format!(
+        "{count} older messages are left out here: they did not fit any more, and no summary of them could be made. \
+         What was said and done in them is not known to you; look at the files, or ask."
+    );
+    let room = window.map_or(MOST_EARLIER, |tokens| (tokens as usize / 4).min(MOST_EARLIER));
+    let earlier = cut.older.first().map(|content| content.text()).filter(|text| text.starts_with(STAND_IN));
+    if let Some(earlier) = earlier.and_then(|text| {
+        let (begin, end) = (tag(&text, SNAPSHOT.0)?, tag(&text, SNAPSHOT.1)?);
+        text.get(begin.1..end.0).map(|inner| inner.trim().to_owned())
+    }) {
+        let earlier = if earlier.chars().count() > room { clip(&earlier, room) } else { earlier };
+        inner = format!("{earlier}\n{inner}");
+    }
+    stand_ins(&format!("{}\n{inner}\n{}", SNAPSHOT.0, SNAPSHOT.1), cut, window)
 }
 
 /// The two contents that stand for the older part: the snapshot with the user's own words, and the model's

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use charla_proto::{
-    ApprovalAnswered, Args, CallAsked, CallEnded, CallStarted, CallStatus, Confinement, Fact, FunctionCall,
-    Grant, OpenApproval, OpenCall, Outcome, Part, Plan, Refusal, Reply, ToolError, ToolErrorKind, ToolOutput,
-    TurnEnd, TurnEvent, Verdict,
+    ApprovalAnswered, ApprovalMode, Args, CallAsked, CallEnded, CallStarted, CallStatus, Confinement, Fact,
+    FunctionCall, Grant, OpenApproval, OpenCall, Outcome, Part, Plan, Refusal, Reply, ToolError,
+    ToolErrorKind, ToolOutput, TurnEnd, TurnEvent, Verdict,
 };
 use tokio::time::Instant;
 
@@ -16,7 +16,7 @@ use super::inbox::Incoming;
 use super::requests::{Answer, Requests, Signal};
 use super::turn::Session;
 use super::{EARLIER_ANSWER, NOBODY, SESSION};
-use crate::loop_guard::{Advice, LoopGuard, STOP};
+use crate::loop_guard::{Advice, LoopGuard};
 use crate::scheduler::{CallEvent, Scheduler, to_response};
 
 /// How long a cancelled tool may take to stop before it is ended.
@@ -29,6 +29,7 @@ const INTERRUPTED: &str = "This call was running when the program ended. It may 
 const NEVER_APPROVED: &str = "Not run: the turn was cancelled before anybody had approved it.";
 const NOT_BEGUN: &str = "Not run: it was approved, but the turn was cancelled before it began.";
 const CANCELLED: &str = "Cancelled by the user.";
+const INSTEAD: &str = "Do without it, or say what you would do with it.";
 const ANOTHER_NOW: &str = "what it would do is no longer what was asked about";
 
 /// The calls of one step. Borrows the session until every call has its response.
@@ -163,6 +164,11 @@ impl<'a> Calls<'a> {
         }
         let mode = self.session.mode();
         let verdict = self.session.approvals.judge(&plan, mode);
+        let runs = matches!(verdict, Verdict::Allow { .. });
+        if (runs || mode == ApprovalMode::Plan) && self.session.toolbox().withholds(&call.name) {
+            let message = format!("Not run: {} is not available in {mode} mode. {INSTEAD}", call.name);
+            return self.refuse(index, ToolError::new(ToolErrorKind::NotOffered, message)).await;
+        }
         if let Verdict::Deny { rule, reason } = verdict {
             let message = format!("Tool execution denied by policy: {reason} (rule: {rule})");
             return self.refuse(index, ToolError::new(ToolErrorKind::DeniedByRule, message)).await;
@@ -417,10 +423,12 @@ impl<'a> Calls<'a> {
             let rule = self.rules.remove(&index);
             let reach = self.confined.remove(&index).unwrap_or(Confinement::Reading);
             let confinement = self.plan(index).filter(Plan::starts_processes).map(|_| reach);
+            let tool = self.plan(index).map(|plan| plan.tool).unwrap_or_default();
             let started = CallStarted { turn, call, rule, confinement };
             self.session.ledger.commit_one(Fact::CallStarted(started)).await?;
             self.advance(index, CallStatus::Executing);
-            self.scheduler.run(index, reach);
+            let files = self.session.approvals.files(&tool, self.session.mode());
+            self.scheduler.run(index, reach, files);
         }
         Ok(())
     }
@@ -531,12 +539,12 @@ impl<'a> Calls<'a> {
     fn count(&mut self, index: usize, output: &mut ToolOutput) {
         let call = self.as_asked(index);
         let response = to_response(&call, output);
-        let count = self.session.guard.count(&call, &response);
-        if count >= STOP {
-            let detail = format!("`{}` was called {count} times with the same result", call.name);
+        let error = output.error.as_ref().map(|error| error.kind);
+        let repeats = self.session.guard.count(&call, &response, error);
+        if let Some(detail) = LoopGuard::ending(&call, repeats) {
             self.ending = Some(Ending { detail: Some(detail), ..TurnEnd::Loop.into() });
         }
-        if let Some(note) = LoopGuard::note(count) {
+        if let Some(note) = LoopGuard::note(repeats) {
             match &mut output.error {
                 Some(error) => error.message = format!("{}\n{note}", error.message),
                 // With what is said of an output without words, where it has none.

@@ -25,6 +25,12 @@ const GROWTH: f64 = 0.1;
 /// How far above the window a count must be before a request that cannot be made smaller is refused unsent:
 /// counts are estimates, and what is no further above may still fit. The server judges that.
 const DOUBT: f64 = 1.1;
+/// The share of the threshold that a conversation must come below for cut outputs to be enough.
+const ENOUGH: f64 = 0.8;
+/// Shares of the conversation that may stay, tried from the largest.
+const KEPT_SHARES: [f64; 6] = [0.5, 0.3, 0.15, 0.07, 0.02, 0.0];
+/// From so many windows on a conversation is summarized in steps.
+const SEVERAL: f64 = 3.0;
 /// How long to wait before a summary is asked for again when the server names no time, and at the most.
 const PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
@@ -67,27 +73,102 @@ impl<'a> Compaction<'a> {
 
     /// Makes room for the next request; an ending when there is none to be made.
     pub(super) async fn make_room(&mut self) -> Result<Option<Ending>, Stop> {
+        let automatic = self.session.options.compression.automatic;
+        if automatic && let Some(full) = self.full() {
+            self.cut_old_outputs(&full).await?;
+        }
         while let Some(full) = self.full() {
-            let automatic = self.session.options.compression.automatic;
             if automatic
                 && self.may_summarize(&full)
                 && let Some(plan) = self.plan(full.tokens, CompressionTrigger::Auto)
             {
-                match self.summarize(plan).await? {
-                    Some(by) => return Ok(Some(self.session.cancelled(by))),
-                    None => continue,
+                let summaries = self.session.efforts.summaries;
+                let kept_from = self.kept_from();
+                if let Some(by) = self.summarize(plan).await? {
+                    return Ok(Some(self.session.cancelled(by)));
                 }
+                // A conversation of many windows comes down in steps: one that helped is not counted.
+                if self.kept_from() > kept_from && full.tokens as f64 > full.window as f64 * SEVERAL {
+                    self.session.efforts.summaries = summaries;
+                }
+                continue;
             }
             if full.tokens < full.window {
                 break;
             }
-            let share = full.window as f64 * self.session.options.compression.threshold / full.tokens as f64;
+            let room = full.window as f64 * self.session.options.compression.threshold;
             let may_cut = automatic && self.outputs_matter(full.window);
-            if !(may_cut && self.cut_outputs(full.tokens, share).await?) {
-                return Ok(self.refused_unsent(full.window));
+            if may_cut && self.cut_outputs(full.tokens, room / full.tokens as f64).await? {
+                continue;
+            }
+            let Some(refusal) = self.refused_unsent(full.window) else { break };
+            if !(automatic && self.leave_out(full.tokens, full.window as f64).await?) {
+                return Ok(Some(refusal));
             }
         }
         Ok(None)
+    }
+
+    /// The record that what is sent in full begins with.
+    fn kept_from(&self) -> u64 {
+        let compressed = self.session.ledger.conversation.shortening.compressed.as_ref();
+        compressed.map_or(0, |compressed| compressed.kept_from)
+    }
+
+    /// Large outputs of tools in the older part are cut before a summary is paid for, where that is enough for a
+    /// while.
+    async fn cut_old_outputs(&mut self, full: &Full) -> Result<(), Stop> {
+        let compression = self.session.options.compression;
+        let sent = self.session.ledger.conversation.sent();
+        let Some(cut) = compress::split(&sent, compression.keep) else { return Ok(()) };
+        let whole_in = self.session.ledger.place();
+        let Some((calls, kept)) = compress::large_outputs(&cut.older, whole_in.as_deref()) else {
+            return Ok(());
+        };
+        let mut request = self.session.request();
+        let before = self.count(&request);
+        request.contents = compress::with_cut(&request.contents, &calls, kept, whole_in.as_deref());
+        let after = full.tokens.saturating_sub(before.saturating_sub(self.count(&request)));
+        if after as f64 > full.window as f64 * compression.threshold * ENOUGH {
+            return Ok(());
+        }
+        self.send_cut(calls, kept, before).await
+    }
+
+    /// Leaves the oldest part out, as little as makes the rest fit: the last means. False when that does not help.
+    async fn leave_out(&mut self, before: u64, room: f64) -> Result<bool, Stop> {
+        let Some(compressed) = self.without_oldest(before, room) else { return Ok(false) };
+        self.session.ledger.commit_one(Fact::Compressed(Box::new(compressed))).await?;
+        let report = self.report(CompressionStatus::LeftOut, before, CompressionTrigger::Auto);
+        self.show(report);
+        Ok(true)
+    }
+
+    fn without_oldest(&mut self, before: u64, room: f64) -> Option<Compressed> {
+        let mut request = self.session.request();
+        let sent = self.session.ledger.conversation.sent();
+        let window = self.window();
+        let (comfort, own) = (room * self.session.options.compression.threshold, self.count(&request));
+        let mut best: Option<Compressed> = None;
+        for keep in KEPT_SHARES {
+            for cut in [compress::split(&sent, keep), compress::split_turn(&sent, keep)].into_iter().flatten()
+            {
+                let (summary, acknowledgement) = compress::left_out(&cut, window);
+                let (summary, acknowledgement) = (Arc::new(summary), Arc::new(acknowledgement));
+                let stand_ins = [summary.clone(), acknowledgement.clone()];
+                request.contents = Chat::new(stand_ins.into_iter().chain(cut.kept.iter().cloned())).curated();
+                let after = self.count(&request);
+                let (kept_from, prompt, tokens) = (cut.kept_from, cut.prompt.clone(), (before, after));
+                let found = Compressed { summary, acknowledgement, kept_from, prompt, tokens, usage: None };
+                if (after as f64) < comfort {
+                    return Some(found);
+                }
+                if after < own && best.as_ref().is_none_or(|best| after < best.tokens.1) {
+                    best = Some(found);
+                }
+            }
+        }
+        best.filter(|best| (best.tokens.1 as f64) < room)
     }
 
     /// By our own count: a server that answers requests beyond its window has figures, or a window, that are
@@ -122,7 +203,7 @@ impl<'a> Compaction<'a> {
                 let cancelled = self.summarize(plan).await?;
                 return Ok(cancelled.map(|by| self.session.cancelled(by)));
             }
-            if self.cut_outputs(before, 0.5).await? {
+            if self.cut_outputs(before, 0.5).await? || self.leave_out(before, before as f64).await? {
                 return Ok(None);
             }
         }
@@ -253,11 +334,18 @@ impl<'a> Compaction<'a> {
         let whole_in = self.session.ledger.place();
         let next = compress::largest_outputs(&sent, share, whole_in.as_deref());
         let Some((calls, kept)) = next else { return Ok(false) };
+        self.send_cut(calls, kept, before).await?;
+        Ok(true)
+    }
+
+    /// From now on the results of these calls are sent cut.
+    async fn send_cut(&mut self, calls: Vec<String>, kept: usize, before: u64) -> Result<(), Stop> {
+        let whole_in = self.session.ledger.place();
         let fact = Fact::OutputsCut(OutputsCut { calls, kept, whole_in });
         self.session.ledger.commit_one(fact).await?;
         let report = self.report(CompressionStatus::OutputsCut, before, CompressionTrigger::Auto);
         self.show(report);
-        Ok(true)
+        Ok(())
     }
 
     /// What to ask for a summary of the older part; nothing when there is none to cut off, or when no summary
@@ -279,8 +367,8 @@ impl<'a> Compaction<'a> {
         let compression = &self.session.options.compression;
         let sent = self.session.ledger.conversation.sent();
         let usual = compress::split(&sent, compression.keep);
-        let within_turn = || compress::split_turn(&sent, compression.keep);
-        let Some(window) = self.window() else { return usual.or_else(within_turn) };
+        let within_turn = |keep| compress::split_turn(&sent, keep);
+        let Some(window) = self.window() else { return usual.or_else(|| within_turn(compression.keep)) };
         let mut request = next.clone();
         let mut kept = |cut: &Cut| {
             request.contents.clone_from(&cut.kept);
@@ -290,7 +378,23 @@ impl<'a> Compaction<'a> {
         if usual.as_ref().is_some_and(|cut| kept(cut) <= window * compression.threshold) {
             return usual;
         }
-        let cut = within_turn().or(usual)?;
+        // Many windows long: a part that one request can hold, and the rest in the next steps.
+        let all = self.count(next) as f64;
+        if all > window * SEVERAL
+            && let Some(part) = compress::split(&sent, 1.0 - window * SEVERAL / 2.0 / all)
+        {
+            return Some(part);
+        }
+        let shares = KEPT_SHARES.into_iter().filter(|share| *share < compression.keep);
+        for keep in shares {
+            let cuts = [compress::split(&sent, keep), within_turn(keep)];
+            if let Some(cut) =
+                cuts.into_iter().flatten().find(|cut| kept(cut) <= window * compression.threshold)
+            {
+                return Some(cut);
+            }
+        }
+        let cut = within_turn(compression.keep).or(usual)?;
         (trigger == CompressionTrigger::Manual || kept(&cut) < window).then_some(cut)
     }
 

@@ -2,6 +2,8 @@
 
 use charla_proto::{FinishReason, Hint, JournalError, LlmError, LlmErrorKind, TurnEnd};
 
+use crate::exchange::REPEATED;
+
 /// How a turn ends, before it is recorded as `turn_ended`.
 #[derive(Clone, Debug)]
 pub(super) struct Ending {
@@ -38,6 +40,10 @@ impl Ending {
             FinishReason::Safety | FinishReason::Recitation => {
                 let detail = Some(format!("the provider stopped the answer ({finish})"));
                 Some(Ending { detail, ..TurnEnd::Blocked.into() })
+            }
+            FinishReason::Other(name) if name == REPEATED => {
+                let detail = Some("the answer said the same again and again".to_owned());
+                Some(Ending { detail, ..TurnEnd::Loop.into() })
             }
             FinishReason::MalformedFunctionCall | FinishReason::UnexpectedToolCall => invalid(
                 &format!("the model tried to call a tool, but none was offered ({finish})"),

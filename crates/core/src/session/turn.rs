@@ -229,6 +229,7 @@ impl Session {
         let (calls, text) = (said.content.function_calls().next().is_some(), said.content.text());
         let finish = said.finish.clone().unwrap_or(FinishReason::Stop);
         self.ledger.commit_one(Fact::ModelContent(Box::new(said))).await?;
+        self.guard.begin_step();
         Ok(if calls { Answered::Calls } else { Answered::Words(finish, text) })
     }
 

@@ -27,6 +27,7 @@ impl CommandRunner for Processes {
                 input: command.stdin,
                 time: processes.settings().silence,
                 bytes: MOST_BYTES,
+                confinement: command.confinement,
             };
             let answer = tokio::select! {
                 answer = capture(&processes, ask) => answer,
@@ -73,6 +74,7 @@ mod tests {
             cancelled: Box::pin(std::future::pending()),
             live: Box::new(|_| {}),
             confinement: Confinement::Open,
+            files: charla_proto::FileJudge::default(),
         }
     }
 
@@ -129,6 +131,7 @@ mod tests {
             cancelled: Box::pin(std::future::ready(())),
             live: Box::new(|_| {}),
             confinement: Confinement::Open,
+            files: charla_proto::FileJudge::default(),
         };
         let begin = Instant::now();
         let output = call("sleep 1000", json!({}), cx).await;

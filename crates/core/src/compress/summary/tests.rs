@@ -23,11 +23,15 @@ fn by_characters() -> Counter {
 
 #[test]
 fn an_answer_without_a_whole_snapshot_is_none() {
-    let prose = "The user wants a parser. ".repeat(20);
     let unfinished = GOOD.replace("</state_snapshot>", "");
-    for text in
-        ["", "   \n", "<state_snapshot></state_snapshot>", "ok", &prose, "</state_snapshot> backwards"]
-    {
+    for text in [
+        "",
+        "   \n",
+        "<state_snapshot></state_snapshot>",
+        "ok",
+        "I cannot do that.",
+        "</state_snapshot> backwards",
+    ] {
         assert_eq!(snapshot(&answer(text, FinishReason::Stop)), None, "{text}");
     }
     assert_eq!(snapshot(&answer(&unfinished, FinishReason::MaxTokens)), None);
@@ -37,6 +41,35 @@ fn an_answer_without_a_whole_snapshot_is_none() {
         let found = snapshot(&answer(text, FinishReason::Stop)).unwrap();
         assert!(found.ends_with("lexer done</task_state>\n</state_snapshot>"), "{found}");
     }
+}
+
+#[test]
+fn prose_of_a_sensible_length_is_taken_and_wrapped() {
+    let prose = "# Summary\n\nThe user wants a parser; the lexer is done. ".repeat(6);
+    let found = snapshot(&answer(&prose, FinishReason::Stop)).unwrap();
+    assert!(found.starts_with("<state_snapshot>\n# Summary") && found.ends_with("done.\n</state_snapshot>"));
+    assert_eq!(snapshot(&answer(&prose, FinishReason::MaxTokens)), None);
+    let call = format!("{{\"tool_call\": {{\"name\": \"{prose}\"}}}}");
+    assert_eq!(snapshot(&answer(&call, FinishReason::Stop)), None);
+    let capitals = GOOD.replace("state_snapshot", "STATE_SNAPSHOT");
+    let found = snapshot(&answer(&capitals, FinishReason::Stop)).unwrap();
+    assert!(
+        found.starts_with("<state_snapshot>\n<")
+            && found.ends_with("lexer done</task_state>\n</state_snapshot>")
+    );
+}
+
+#[test]
+fn what_is_left_out_is_told_and_an_earlier_snapshot_and_the_users_words_stay() {
+    let older = vec![Content::user("Always use tabs."), Content::model("ok")];
+    let (first, _) = stand_ins("<state_snapshot>one fact</state_snapshot>", &cut(older), None);
+    let again = vec![first, Content::model("Understood."), Content::user("Never push.")];
+    let (second, _) = left_out(&cut(again), Some(8_000));
+    let text = second.text();
+    assert!(
+        is_stand_in(&second) && text.contains("one fact") && text.contains("3 older messages are left out")
+    );
+    assert!(text.ends_with("\n- Always use tabs.\n- Never push."), "{text}");
 }
 
 #[test]

@@ -65,18 +65,31 @@ async fn play(steps: Vec<Step>) {
     *world.summariser.lock().unwrap() = Some(summariser(Kind::Good));
     let mut run = start(&world, WINDOW);
     let mut prompts = 0;
+    let (mut refused, mut coming) = (false, 0);
     for step in steps {
         let before = *world.summaries.lock().unwrap();
         let mut most = 0;
+        let mut small_prompt = false;
+        let sent = Conversation::of(&*world.journal.lock().unwrap()).sent();
+        let sent = sent.into_iter().map(|(_, content)| content).collect();
+        let whole = counter()(&GenerateRequest::new("", sent));
         match step {
             Step::Prompt(words, sizes) => {
+                // Steps that a refused prompt did not come to are made by the next.
+                coming += sizes.iter().sum::<u32>() as u64 / 4;
                 let calls = sizes.into_iter().map(|size| Answer::Calls(vec![("read", size), ("read", 1)]));
                 world.replies.lock().unwrap().extend(calls);
                 run.prompt(&format!("prompt {prompts}. {}", "words ".repeat(words))).await;
                 prompts += 1;
-                most = 2;
+                // A conversation of many windows comes down in steps.
+                most = 2 + (whole + coming) / u64::from(WINDOW);
+                // What the provider refuses although it is small cannot be helped.
+                small_prompt = words < 500 && !std::mem::take(&mut refused);
             }
-            Step::TooLong => world.replies.lock().unwrap().push(Answer::TooLong),
+            Step::TooLong => {
+                world.replies.lock().unwrap().push(Answer::TooLong);
+                refused = true;
+            }
             Step::Compress => {
                 run.send(Command::Compress).await;
                 most = 1;
@@ -89,7 +102,13 @@ async fn play(steps: Vec<Step>) {
         // Waits out pauses between summaries, too.
         tokio::time::sleep(Duration::from_secs(60)).await;
         let asked = *world.summaries.lock().unwrap() - before;
-        assert!(asked <= most, "{asked} summaries");
+        assert!(asked as u64 <= most, "{asked} summaries");
+        let ends = world.journal.lock().unwrap().iter().rev().find_map(|record| match &record.fact {
+            Fact::TurnEnded(ended) => Some(ended.error),
+            _ => None,
+        });
+        let overflow = ends == Some(Some(LlmErrorKind::ContextOverflow));
+        assert!(!(small_prompt && overflow), "one more message can always be sent");
         check(&world);
     }
     run.send(Command::Restore).await;

@@ -27,7 +27,7 @@ fn useless() -> Vec<Case> {
     vec![
         ("nothing", says(String::new()), EmptySummary),
         ("whitespace", says(" \n\t ".to_owned()), EmptySummary),
-        ("prose", says("We spoke about files and rules. ".repeat(40)), EmptySummary),
+        ("a refusal", says("I cannot summarize this.".to_owned()), EmptySummary),
         ("empty snapshot", says("<state_snapshot> </state_snapshot>".to_owned()), EmptySummary),
         ("only thoughts", ends(vec![Part::thought(SNAPSHOT)], FinishReason::Stop), EmptySummary),
         ("a call", ends(vec![call], FinishReason::Stop), EmptySummary),
@@ -135,13 +135,17 @@ async fn when_nothing_can_be_said_without_it_a_passing_failure_is_tried_once_mor
     assert_eq!(run.end().await, TurnEnd::Finished);
     assert_eq!(*world.summaries.lock().unwrap(), 2);
 
-    // A wrong key does not pass.
+    // A wrong key does not pass; what does not fit is left out, and can be had back.
     *world.summariser.lock().unwrap() = Some(fails(LlmErrorKind::Auth));
     run.send(Command::Restore).await;
     compression(&mut run).await;
     run.prompt("and on").await;
-    assert_eq!(run.end().await, TurnEnd::Error);
+    assert_eq!(run.end().await, TurnEnd::Finished);
     assert_eq!(*world.summaries.lock().unwrap(), 3);
+    let first = last_contents(&world)[0].text();
+    assert!(first.contains("older messages are left out here"), "{first}");
+    run.send(Command::Restore).await;
+    assert_eq!(compression(&mut run).await.status, CompressionStatus::Restored);
 }
 
 #[tokio::test(start_paused = true)]

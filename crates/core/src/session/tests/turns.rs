@@ -66,6 +66,18 @@ async fn cancelling_stops_running_tools_and_answers_the_waiting_ones() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_answer_that_says_the_same_for_ever_is_ended_and_kept() {
+    let stuck: &'static str = "I am stuck. ".repeat(20_000).leak();
+    let mut run = Run::new(vec![Answer::Text(stuck), Answer::Text("Out of it.")], true);
+    run.prompt("go").await;
+    assert_eq!(run.end().await, TurnEnd::Loop);
+    run.prompt("and now?").await;
+    assert_eq!(run.end().await, TurnEnd::Finished);
+    let requests = run.world.requests.lock().unwrap();
+    assert!(requests[1].contents[1].text().starts_with("I am stuck. "));
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_model_that_goes_in_circles_is_told_refused_and_stopped() {
     let replies = (0..10).map(|_| Answer::Calls(vec![("read", 1)])).collect();
     let mut run = Run::new(replies, true);
