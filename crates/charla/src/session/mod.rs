@@ -28,7 +28,7 @@ pub use elsewhere::{AnsweredApproval, RewoundSession};
 pub use error::SessionError;
 pub use open::{OpenRequest, OpenedSession, SIGNAL};
 pub use options::RunOptions;
-pub use output_schema::OutputSchema;
+pub use output_schema::{OutputSchema, bare_json};
 pub use restore::{RestoredSession, SentSize};
 pub use rules::{RuleCheck, RulePlaces, rule_book};
 pub use saved_rules::SavedRules;
