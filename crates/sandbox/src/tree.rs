@@ -8,7 +8,9 @@ use crate::error::SandboxError;
 use crate::places::{Places, Treatment};
 
 /// How many entries of the workspace are looked at.
-const LIMIT: usize = 50_000;
+const LIMIT: usize = 200_000;
+/// Folders of packages and builds, which others filled: nothing in them is looked at.
+const FILLED_BY_OTHERS: [&str; 5] = ["node_modules", "__pycache__", ".venv", "venv", ".tox"];
 
 /// What was found in the workspace.
 #[derive(Debug, Default)]
@@ -37,6 +39,7 @@ pub(crate) fn look(places: &Places) -> Result<Found, SandboxError> {
                 let kind = entry.file_type().ok();
                 let is_folder = kind.is_some_and(|kind| kind.is_dir());
                 match (places.treatment)(&path) {
+                    Treatment::Plain if is_folder && is_filled_by_others(&path) => {}
                     Treatment::Plain if is_folder => folders.push((path, protected)),
                     Treatment::Plain => {}
                     Treatment::Hidden => hide(path, kind.is_some_and(|kind| kind.is_symlink()), &mut found),
@@ -54,6 +57,12 @@ pub(crate) fn look(places: &Places) -> Result<Found, SandboxError> {
         }
     }
     Ok(found)
+}
+
+fn is_filled_by_others(folder: &Path) -> bool {
+    let name = folder.file_name().unwrap_or_default();
+    FILLED_BY_OTHERS.iter().any(|known| name == *known)
+        || (name == "target" && folder.join("CACHEDIR.TAG").is_file())
 }
 
 /// A link holds nothing: what it leads to does.

@@ -72,7 +72,7 @@ pub struct RunShellCommandArgs {
 }
 
 impl RunShellCommand {
-    /// Runs them as these processes, with `bash` where the environment's `PATH` has one, else `sh`.
+    /// Runs them as these processes, with the system's `bash`, else one of the environment's `PATH`, else `sh`.
     pub fn new(processes: Processes) -> Self {
         let shell = find_shell(processes.settings().environment.get("PATH"));
         Self { processes, shell }
@@ -154,9 +154,10 @@ async fn folder(dir_path: Option<&Path>, cx: &ToolContext) -> Result<PathBuf, To
 
 fn find_shell(path: Option<&OsStr>) -> PathBuf {
     let folders = path.map(std::env::split_paths).into_iter().flatten();
-    let usual = ["/bin", "/usr/bin", "/usr/local/bin"].map(PathBuf::from);
-    // Only absolute folders: a shell from the working folder would be the workspace's choice.
-    let mut shells = folders.chain(usual).filter(|path| path.is_absolute()).map(|path| path.join("bash"));
+    let usual = ["/bin", "/usr/bin", "/usr/local/bin", "/run/current-system/sw/bin"].map(PathBuf::from);
+    // The system's first, and only absolute folders: a shell from the working folder would be the workspace's choice.
+    let mut shells =
+        usual.into_iter().chain(folders).filter(|path| path.is_absolute()).map(|path| path.join("bash"));
     shells.find(|shell| shell.is_file()).unwrap_or_else(|| PathBuf::from("/bin/sh"))
 }
 
