@@ -284,7 +284,11 @@ fn memory_and_standard_input_reach_the_model() {
         let server = server(Script::always("Noted."));
         let place = Place::with_server(&server).file("CHARLA.md", "Always answer in Quechua.\n");
         let run = place.run_with_input(&["-m", model, "-p", "Summarise"], "the piped text");
-        assert_eq!((run.code, run.err.as_str()), (Some(0), ""), "{model}");
+        assert_eq!(run.code, Some(0), "{model}");
+        assert!(
+            run.err.starts_with("read as instructions: CHARLA.md; ") && run.err.lines().count() == 1,
+            "{model}"
+        );
         let body = server.requests()[0].body.to_string();
         assert!(body.contains("Always answer in Quechua.") && body.contains("the piped text"), "{model}");
     }

@@ -186,9 +186,9 @@ fn instructions_bring_in_no_secret_and_nothing_from_outside() {
             "HELLO-AGENT @~/.charla/keys.json @~/.charla/notes.md @./.env @server.pem @/etc/passwd @../outside.md \
              @./link.md @./folder/outside.md @./fine.md\n",
         )
-        .file("CHARLA.md", &"large ".repeat(300_000));
+        .file("GEMINI.md", &"large ".repeat(300_000));
     let work = clone.place.work();
-    symlink("/etc/passwd", work.join("GEMINI.md")).unwrap();
+    symlink("/etc/passwd", work.join("CHARLA.md")).unwrap();
     symlink("../outside.md", work.join("link.md")).unwrap();
     symlink("..", work.join("folder")).unwrap();
     let run = clone.place.run(&["-p", "hi"]);
@@ -198,7 +198,7 @@ fn instructions_bring_in_no_secret_and_nothing_from_outside() {
     assert!(told.contains("HELLO-AGENT") && told.contains("FINE-WORDS"), "{told:.2000}");
     assert!(!told.contains("root:x:0"), "{told:.2000}");
     let attempts = [
-        "GEMINI.md is left out: /etc/passwd is outside the project",
+        "CHARLA.md is left out: /etc/passwd is outside the project",
         "@~/.charla/keys.json not imported",
         "@~/.charla/notes.md not imported",
         "@./.env not imported: it looks like a secret",
@@ -207,7 +207,7 @@ fn instructions_bring_in_no_secret_and_nothing_from_outside() {
         "@../outside.md not imported",
         "@./link.md not imported",
         "@./folder/outside.md not imported",
-        "CHARLA.md: cut",
+        "GEMINI.md: cut",
     ];
     assert_told(&run, &attempts);
     assert_told(&run, &["read as instructions: ", "`charla trust --show` shows"]);

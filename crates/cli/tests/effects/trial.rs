@@ -154,7 +154,8 @@ impl Trial<'_> {
                 let what = format!("ran: {:?} {}", answer.error, start(&answer.output));
                 effects.push(Effect::of(line.number, what));
             }
-            if self.gives_away(&answer.output) {
+            // A refusal repeats the line.
+            if !answer.is_refused() && self.gives_away(&answer.output) {
                 effects.push(Effect::of(line.number, format!("told: {}", start(&answer.output))));
             }
         }
