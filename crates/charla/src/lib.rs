@@ -37,6 +37,8 @@ pub use notices::{Notice, Notices, Progress};
 pub use session::{Begin, OpenRequest, OpenedSession, RunOptions};
 pub use stats::Stats;
 
+pub use charla_sandbox::{Wall, hide_process};
+
 use charla_proto::{Outcome, SessionStore};
 use session::elsewhere::Elsewhere;
 use session::{

@@ -25,7 +25,7 @@ pub struct BoundModel {
     pub generator: Arc<dyn ContentGenerator>,
     /// What every request has beside the conversation.
     pub template: GenerateRequest,
-    /// Dollars for a million input, output and cached tokens.
+    /// Dollars for a million input, output and cached tokens, of the dearest model of the chain.
     pub price: Option<[f64; 3]>,
     /// Tokens it can read and write together.
     pub window: Option<u32>,
@@ -35,6 +35,8 @@ pub struct BoundModel {
     pub prompt_size: PromptSize,
     /// It calls no tools: it is offered none.
     pub chat_only: bool,
+    /// Its answers may be held to a schema by its server, and those of all that take over.
+    pub takes_schema: bool,
     /// Its requests begin with the same bytes in every run, so what differs is kept apart in its system instruction.
     pub stable_prefix: bool,
 }
@@ -64,6 +66,7 @@ impl BoundModel {
         log: Option<Arc<dyn LogSink>>,
     ) -> Result<Self, Failure> {
         let first = &chain.first;
+        let prices: Vec<[f64; 3]> = chain.models().filter_map(|choice| choice.row().price).collect();
         let (reference, row, tools) = (first.reference(), first.row(), first.layers(settings)?.tools);
         let (prompt_size, stable_prefix) = (first.prompt_size(settings), first.has_stable_prefix());
         let template = wiring::request(&first.model, settings);
@@ -71,18 +74,43 @@ impl BoundModel {
             (PromptSize::Minimal, ToolMode::Native) => Arc::new(engine::tokens),
             _ => Arc::new(tokens::estimate),
         };
+        let takes_schema = chain.models().all(|choice| choice.takes_schema(settings));
+        keeps_limits(&chain, settings)?;
         let client = network::client(settings, environment, chain.models().any(Choice::is_encrypted))?;
         tracing::debug!(%reference, fallbacks = chain.fallbacks.len(), "asking");
         Ok(Self {
             reference,
             generator: wiring::generator(chain, settings, &client, log)?,
             template,
-            price: row.price,
+            price: dearest(prices),
             window: row.context_window,
             count,
             prompt_size,
             chat_only: tools == ToolMode::None,
+            takes_schema,
             stable_prefix,
         })
+    }
+}
+
+/// The highest of these prices, each kind of token by itself: whichever model of the chain answers, a limit on cost
+/// is not passed.
+fn dearest(prices: Vec<[f64; 3]>) -> Option<[f64; 3]> {
+    prices.into_iter().reduce(|one, other| std::array::from_fn(|kind| one[kind].max(other[kind])))
+}
+
+/// A limit on cost that cannot be kept is refused rather than passed over.
+fn keeps_limits(chain: &Chain, settings: &Settings) -> Result<(), Failure> {
+    if settings.limits.max_cost.is_none() {
+        return Ok(());
+    }
+    // What runs here costs nothing.
+    match chain.models().find(|choice| choice.row().price.is_none() && !choice.entry.is_local()) {
+        None => Ok(()),
+        Some(choice) => {
+            let reference = choice.reference();
+            Err(Failure::config(format!("`limits.maxCost` cannot be kept: no price is known of {reference}"))
+                .with_hint("choose a model whose price is known, or set `limits.maxTokens` instead"))
+        }
     }
 }

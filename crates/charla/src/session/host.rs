@@ -7,24 +7,24 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use charla_core::policy::RuleBook;
 use charla_core::session::{self, Equipment, Host, RevertProblem, RevertStep, Reverted, Situation};
+use charla_proto::BoxFuture;
 use charla_proto::tool::{Tool, Toolbox};
-use charla_proto::{BoxFuture, FileConflict, RevertedFile, Snapshots};
 use charla_providers::layers::LogSink;
 use charla_tools::Registry;
 use charla_tools::process::Processes;
-use charla_tools::revert::{CheckError, Conflict, Reversal, Step};
 
 use super::compact_toolbox::CompactToolbox;
 use super::instruction::Instruction;
 use super::memory;
 use super::mode::tell_mode;
 use super::options::RunOptions;
+use super::revert::revert;
 use super::saved_rules::SavedRules;
 use super::store::Sessions;
 use super::toolset::Toolset;
 use crate::environment::Environment;
 use crate::failure::Failure;
-use crate::models::{BoundModel, Chooser, PromptSize, keep_loaded, probe};
+use crate::models::{BoundModel, Chain, Chooser, PromptSize, keep_loaded, probe};
 use crate::notices::{Notice, Notices};
 use crate::settings::Settings;
 
@@ -103,7 +103,10 @@ impl SessionHost {
     }
 
     /// Takes a model in: the session may ask it from now on.
-    pub fn take(&self, model: BoundModel) -> session::BoundModel {
+    pub fn take(&self, mut model: BoundModel) -> session::BoundModel {
+        if let Some(schema) = self.schema.as_deref().filter(|_| model.takes_schema) {
+            model.template.response_json_schema = serde_json::from_str(schema).ok().map(Arc::new);
+        }
         let style = PromptStyle {
             size: model.prompt_size,
             chat_only: model.chat_only,
@@ -134,10 +137,27 @@ pub(super) async fn ready(
     chain.left_out.iter().for_each(|reason| notices.warning(&reason.as_str().into()));
     chain.note.iter().for_each(|note| notices.note(note));
     tell_mode(settings, &mut chain, notices);
+    tell_thinking(settings, &chain, notices);
     chain.first.start(settings.model.name.is_none(), notices).await?;
     probe::first_use(&mut chain, offers_tools, settings, environment, log.clone(), notices).await;
     keep_loaded(&chain.first);
     BoundModel::new(chain, settings, environment, log)
+}
+
+/// Says where a wish about thinking goes unheard.
+fn tell_thinking(settings: &Settings, chain: &Chain, notices: &mut dyn Notices) {
+    let wish = &settings.model.thinking;
+    if wish.budget.is_none() && wish.level.is_none() {
+        return;
+    }
+    for choice in chain.models().filter(|choice| !choice.hears_thinking(settings)) {
+        let (reference, provider) = (choice.reference(), &choice.entry.name);
+        let text = format!(
+            "`model.thinking` does nothing for {reference}: no way is known to tell it; if its server has one, name it in \
+             `providers.{provider}.quirks.thinkingStyle` or `providers.{provider}.models.<id>.thinkSwitch`"
+        );
+        notices.warning(&text.into());
+    }
 }
 
 impl Host for SessionHost {
@@ -187,7 +207,7 @@ impl Host for SessionHost {
         &'a self,
         steps: Vec<RevertStep>,
     ) -> BoxFuture<'a, Result<Box<dyn Reverted>, RevertProblem>> {
-        revert(self.sessions.snapshots(), steps)
+        revert(&self.rules, self.sessions.snapshots(), steps)
     }
 
     fn save_rules<'a>(&'a self, rules: &'a str) -> BoxFuture<'a, Result<String, String>> {
@@ -216,48 +236,4 @@ pub(super) fn save_rules(
         let done = work.await.unwrap_or_else(|error| Err(std::io::Error::other(error)));
         done.map(|()| place.clone()).map_err(|error| format!("{place}: {error}"))
     })
-}
-
-/// Puts files back, off the runtime's threads.
-pub(super) fn revert(
-    snapshots: Arc<dyn Snapshots>,
-    steps: Vec<RevertStep>,
-) -> BoxFuture<'static, Result<Box<dyn Reverted>, RevertProblem>> {
-    Box::pin(async move {
-        let work = tokio::task::spawn_blocking(move || {
-            let steps = steps.into_iter().map(|step| Step { change: step.change, mode: step.mode }).collect();
-            let reversal = Reversal::check(steps, snapshots.as_ref()).map_err(problem)?;
-            reversal.apply().map_err(|error| RevertProblem::Failed(error.to_string()))?;
-            Ok(Box::new(Done(reversal)) as Box<dyn Reverted>)
-        });
-        work.await.unwrap_or_else(|error| Err(RevertProblem::Failed(error.to_string())))
-    })
-}
-
-pub(super) fn problem(error: CheckError) -> RevertProblem {
-    let conflict = |conflict: Conflict| FileConflict {
-        obstacle: conflict.obstacle.to_string(),
-        path: conflict.path,
-        diff: conflict.diff,
-        now: conflict.now,
-    };
-    match error {
-        CheckError::Conflicts(conflicts) => {
-            RevertProblem::Conflicts(conflicts.into_iter().map(conflict).collect())
-        }
-        CheckError::Failed(error) => RevertProblem::Failed(error.to_string()),
-    }
-}
-
-/// Files that were put back.
-struct Done(Reversal);
-
-impl Reverted for Done {
-    fn files(&self) -> Vec<RevertedFile> {
-        self.0.files()
-    }
-
-    fn withdraw(self: Box<Self>) -> Result<(), String> {
-        self.0.withdraw().map_err(|error| error.to_string())
-    }
 }

@@ -2,6 +2,7 @@
 
 mod assemble;
 mod compact_toolbox;
+mod confinement;
 pub(crate) mod elsewhere;
 mod error;
 mod host;
@@ -15,6 +16,7 @@ mod options;
 mod output_schema;
 mod posted;
 pub(crate) mod restore;
+mod revert;
 mod rules;
 mod saved_rules;
 mod store;
@@ -26,7 +28,7 @@ pub use elsewhere::{AnsweredApproval, RewoundSession};
 pub use error::SessionError;
 pub use open::{OpenRequest, OpenedSession, SIGNAL};
 pub use options::RunOptions;
-pub use output_schema::OutputSchema;
+pub use output_schema::{OutputSchema, bare_json};
 pub use restore::{RestoredSession, SentSize};
 pub use rules::{RuleCheck, RulePlaces, rule_book};
 pub use saved_rules::SavedRules;

@@ -11,6 +11,7 @@
 mod allowed_tools;
 mod always;
 mod commands;
+mod confined;
 mod defaults;
 mod files;
 mod guards;
