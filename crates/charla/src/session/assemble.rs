@@ -9,8 +9,10 @@ use charla_core::session::{Clients, Limits, SessionOptions, SessionSetup};
 use charla_proto::tool::Tool;
 use charla_proto::{Journal, ToolContext};
 use charla_providers::layers::LogSink;
+use charla_sandbox::Sandbox;
 use charla_tools::process::{self, ProcessSettings, Processes, SpillFolder};
 
+use super::confinement::{self, sandbox};
 use super::host::{Found, Places, SessionHost};
 use super::options::RunOptions;
 use super::output_schema::OutputSchema;
@@ -19,6 +21,7 @@ use super::store::Sessions;
 use crate::clock::now;
 use crate::environment::Environment;
 use crate::failure::Failure;
+use crate::helper;
 use crate::hint::Hint;
 use crate::models::BoundModel;
 use crate::notices::Notices;
@@ -52,8 +55,10 @@ impl SessionBuilder<'_> {
         let roots = self.roots()?;
         let rules = Arc::new(self.rules(&roots)?);
         rules.notices().iter().for_each(|notice| notices.warning(&notice.as_str().into()));
-        let processes = self.processes(id);
-        let options = self.session_options(roots.clone());
+        let outputs = self.sessions.outputs(id);
+        let sandbox = Arc::new(sandbox(self.environment, &roots, rules.clone(), outputs));
+        let processes = self.processes(id, sandbox.clone());
+        let options = self.session_options(roots.clone(), sandbox);
         let schema = self.schema.as_ref().map(|schema| schema.text().to_owned());
         let host = Arc::new(SessionHost {
             settings: self.settings.clone(),
@@ -81,7 +86,7 @@ impl SessionBuilder<'_> {
         Ok((setup, processes))
     }
 
-    fn session_options(&self, roots: Vec<PathBuf>) -> SessionOptions {
+    fn session_options(&self, roots: Vec<PathBuf>, sandbox: Arc<Sandbox>) -> SessionOptions {
         let limits = &self.settings.limits;
         SessionOptions {
             tool_context: Arc::new(ToolContext {
@@ -90,7 +95,7 @@ impl SessionBuilder<'_> {
                 home: self.environment.home.clone(),
             }),
             limits: Limits { steps: limits.max_turns, tokens: limits.max_tokens, cost: limits.max_cost },
-            isolation: Some(Arc::new(|_, _| "none: it runs with your own rights".to_owned())),
+            isolation: Some(confinement::words(sandbox)),
             compression: compression(self.settings),
             answer_check: None,
         }
@@ -120,10 +125,10 @@ impl SessionBuilder<'_> {
         Ok(book.with(rules))
     }
 
-    fn processes(&self, session: &str) -> Processes {
-        let environment = process::Environment::new(self.environment.all(), process::is_secret_name);
+    fn processes(&self, session: &str, sandbox: Arc<Sandbox>) -> Processes {
+        let environment = process::Environment::new(self.environment.all(), &helper::withheld(self.settings));
         let spills = SpillFolder::new(self.sessions.outputs(session));
-        Processes::new(ProcessSettings::new(environment, spills))
+        Processes::new(ProcessSettings::new(environment, spills, sandbox))
     }
 }
 

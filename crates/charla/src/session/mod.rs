@@ -2,11 +2,13 @@
 
 mod assemble;
 mod compact_toolbox;
+mod confinement;
 pub(crate) mod elsewhere;
 mod error;
 mod host;
 mod instruction;
 mod log_file;
+mod memory;
 mod mode;
 mod offline;
 pub(crate) mod open;
@@ -14,6 +16,7 @@ mod options;
 mod output_schema;
 mod posted;
 pub(crate) mod restore;
+mod revert;
 mod rules;
 mod saved_rules;
 mod store;
@@ -22,6 +25,7 @@ pub(crate) mod undo;
 
 pub use elsewhere::{AnsweredApproval, RewoundSession};
 pub use error::SessionError;
+pub use memory::memory_files;
 pub use open::{OpenRequest, OpenedSession, SIGNAL};
 pub use options::RunOptions;
 pub use output_schema::OutputSchema;

@@ -75,6 +75,8 @@ pub struct ToolSettings {
     /// How much is allowed without asking: `default`, `auto_edit`, `plan` or `yolo`. Also `--approval-mode`.
     #[schemars(schema_with = "names::approval_mode")]
     pub approval_mode: Option<ApprovalMode>,
+    /// Variables that commands you approve get although they look like secrets, such as `GITHUB_TOKEN`.
+    pub pass_variables: Vec<String>,
 }
 
 /// When a turn ends by itself.

@@ -277,6 +277,12 @@ pub enum Command {
     Restore(RestoreArgs),
     /// Show what this workspace's own settings would do, and trust them.
     Trust(TrustArgs),
+    /// Try what holds commands in on this machine.
+    Doctor {
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
     /// Run a recorded session again, offline, against its own answers; show the first difference.
     Replay {
         /// The session: latest, its id, or the beginning of it.

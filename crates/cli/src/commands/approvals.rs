@@ -1,6 +1,7 @@
 //! `charla approvals`: what waits for a yes, and the yes.
 
 use charla::{Charla, Failure};
+use charla_proto::text::one_line;
 use charla_proto::{ConfirmationDetail, Outcome};
 
 use crate::args::AnswerWord;
@@ -13,8 +14,8 @@ pub fn list(charla: &Charla, printer: &mut Printer) -> Result<(), Failure> {
     let waiting = runtime()?.block_on(sessions.approvals())?;
     for approval in &waiting {
         let asked = &approval.asked;
-        let line = format!("{}  {}  {}\n", asked.approval, asked.confirmation.tool, asked.confirmation.title);
-        printer.words(&line)?;
+        let line = format!("{}  {}  {}", asked.approval, asked.confirmation.tool, asked.confirmation.title);
+        printer.words(&format!("{}\n", one_line(&line)))?;
     }
     if waiting.is_empty() {
         printer.note("nothing waits for approval");
@@ -43,7 +44,7 @@ pub fn answer(
         false => "it takes effect when the session goes on: charla --resume",
     };
     let resume = if answered.runs { String::new() } else { format!(" {}", answered.session) };
-    printer.note(&format!("answered: {} ({detail}); {then}{resume}", confirmation.tool));
+    printer.note(&one_line(&format!("answered: {} ({detail}); {then}{resume}", confirmation.tool)));
     Ok(())
 }
 

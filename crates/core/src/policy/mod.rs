@@ -9,7 +9,9 @@
 //! Everything here is pure. Rule texts and the folders they speak of are handed in.
 
 mod allowed_tools;
+mod always;
 mod commands;
+mod confined;
 mod defaults;
 mod files;
 mod guards;
@@ -17,6 +19,7 @@ mod judge;
 mod matching;
 mod parse;
 mod paths;
+mod protected;
 mod rules;
 #[cfg(test)]
 mod tests;
