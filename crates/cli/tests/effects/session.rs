@@ -56,7 +56,7 @@ pub struct Answer {
 impl Answer {
     /// Whether the command was not even started.
     pub fn is_refused(&self) -> bool {
-        const KINDS: [&str; 4] = ["nobody_to_ask", "denied_by_rule", "unknown_tool", "not_available"];
+        const KINDS: [&str; 3] = ["nobody_to_ask", "denied_by_rule", "not_offered"];
         self.error.as_deref().is_some_and(|kind| KINDS.contains(&kind))
     }
 }
