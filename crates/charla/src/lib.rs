@@ -24,6 +24,7 @@ pub mod trust;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+pub use clock::{new_id, timestamp};
 pub use embed::FunctionTool;
 pub use environment::Environment;
 pub use failure::{Failure, FailureKind};
@@ -35,7 +36,7 @@ pub use stats::Stats;
 use charla_proto::{Outcome, SessionStore};
 use session::elsewhere::Elsewhere;
 use session::{
-    AnsweredApproval, RestoredSession, RevertError, RevertRequest, Reverted, RewoundSession, SessionError,
+    AnsweredApproval, PromptPreview, RestoredSession, RevertError, RevertRequest, Reverted, RewoundSession, SessionError,
     Sessions,
 };
 use settings::{Effective, Override, Settings};
@@ -97,6 +98,15 @@ impl Charla {
     ) -> Result<OpenedSession, Failure> {
         let here = self.at(request.workspace.take());
         session::open::open(request, settings, &here.environment, here.store, notices).await
+    }
+
+    /// The system prompt and the tools that a run under these settings would send. Asks no model.
+    pub async fn prompt_preview(
+        &self,
+        settings: &Settings,
+        notices: &mut dyn Notices,
+    ) -> Result<PromptPreview, Failure> {
+        session::preview::preview(settings, &self.environment, notices).await
     }
 
     fn at(&self, workspace: Option<PathBuf>) -> Self {

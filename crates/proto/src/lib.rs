@@ -72,7 +72,7 @@ pub use response::{
 };
 pub use secret::looks_secret;
 pub use store::{
-    Inbox, Journal, JournalError, JournalReader, MAX_POST, Mailbox, Owned, PostError, Posted, RecordStream,
+    Inbox, Journal, JournalError, JournalReader, MAX_POST, Mailbox, Owned, PostError, Posted, PrunedSessions, RecordStream,
     SessionList, SessionStore, SessionSummary, Skipped, SnapshotError, Snapshots,
 };
 pub use tool::{

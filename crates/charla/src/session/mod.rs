@@ -1,6 +1,7 @@
 //! Sessions: opened, listed, forked, taken back.
 
 mod assemble;
+mod attachments;
 mod compact_toolbox;
 pub(crate) mod elsewhere;
 mod error;
@@ -13,21 +14,28 @@ pub(crate) mod open;
 mod options;
 mod output_schema;
 mod posted;
+pub(crate) mod preview;
+mod pruning;
 pub(crate) mod restore;
 mod rules;
 mod saved_rules;
 mod store;
+mod story;
 mod toolset;
 pub(crate) mod undo;
 
+pub use attachments::PromptDraft;
 pub use elsewhere::{AnsweredApproval, RewoundSession};
 pub use error::SessionError;
 pub use open::{OpenRequest, OpenedSession, SIGNAL};
 pub use options::RunOptions;
 pub use output_schema::OutputSchema;
+pub use preview::PromptPreview;
+pub use pruning::PruneRequest;
 pub use restore::{RestoredSession, SentSize};
 pub use rules::{RuleCheck, RulePlaces, rule_book};
 pub use saved_rules::SavedRules;
 pub(crate) use store::home_store;
 pub use store::{Begin, Message, Sessions, WaitingApproval};
+pub use story::{Said, SessionStory, Spent, TurnStory};
 pub use undo::{Conflicts, Deed, Direction, FileConflict, RevertError, RevertRequest, Reverted};
