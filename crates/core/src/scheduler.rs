@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use charla_proto::tool::Toolbox;
 use charla_proto::{
-    Args, CallStatus, Confinement, FileChange, FunctionCall, FunctionResponse, Invocation, Lane, OpenCall, Part, Plan,
-    RunContext, ToolContext, ToolError, ToolErrorKind, ToolOutput,
+    Args, CallStatus, Confinement, FileChange, FileJudge, FunctionCall, FunctionResponse, Invocation, Lane,
+    OpenCall, Part, Plan, RunContext, ToolContext, ToolError, ToolErrorKind, ToolOutput,
 };
 use futures_util::future::BoxFuture;
 use futures_util::stream::{FuturesUnordered, StreamExt};
@@ -211,7 +211,7 @@ impl Scheduler {
     }
 
     /// Runs a call whose status is executing.
-    pub fn run(&mut self, index: usize, confinement: Confinement) {
+    pub fn run(&mut self, index: usize, confinement: Confinement, files: FileJudge) {
         let Some(invocation) = self.calls[index].invocation.take() else { return };
         let live = self.live_sender.clone();
         let cancel = self.cancel.clone();
@@ -220,6 +220,7 @@ impl Scheduler {
             // A full queue means nobody keeps up: live output may be lost.
             live: Box::new(move |text| drop(live.try_send((index, text.to_owned())))),
             confinement,
+            files,
         };
         let task = self.running.spawn(invocation.run(cx));
         self.tasks.insert(task.id(), index);

@@ -1,13 +1,13 @@
 //! Approvals: who decides whether a call runs, and what was decided.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{Confinement, Plan, Question};
+use crate::{Confinement, Plan, Question, Withheld, looks_secret};
 
 /// How much is allowed without asking, from the least to the most.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -35,6 +35,12 @@ impl fmt::Display for ApprovalMode {
 pub trait Policy: Send + Sync {
     /// The verdict on a plan.
     fn judge(&self, plan: &Plan, mode: ApprovalMode) -> Verdict;
+
+    /// Why a call of `tool` must not read a file that it comes across while it runs, if so. The path is
+    /// absolute, and no link is in it.
+    fn withheld(&self, _tool: &str, path: &Path, _mode: ApprovalMode) -> Option<Withheld> {
+        looks_secret(path).then_some(Withheld::Secret)
+    }
 
     /// The same policy with these rules (TOML) of the user's on top; a denial still holds against them. An
     /// error when they are not understood, or when this policy takes no rules: then "always" is not offered.

@@ -17,6 +17,7 @@ mod error;
 mod event;
 mod extra;
 mod fetch;
+mod files;
 mod fold;
 mod hint;
 mod output;
@@ -51,6 +52,7 @@ pub use event::{
 };
 pub use extra::Extra;
 pub use fetch::{Fetch, FetchAnswer, FetchRequest};
+pub use files::{FileJudge, Withheld};
 pub use fold::{Conversation, Grant, OpenApproval, OpenCall, OpenTurn, PastTurns, QueuedPrompt, Shortening};
 pub use hint::{Hint, WindowPart};
 pub use output::{Display, FileLines, Todo, TodoStatus, ToolError, ToolErrorKind, ToolOutput};
@@ -70,7 +72,7 @@ pub use response::{
     Candidate, Citation, EmbedResponse, FinishReason, GenerateResponse, PromptFeedback, TokenCount,
     UsageMetadata,
 };
-pub use secret::looks_secret;
+pub use secret::{PatternDots, looks_secret, pattern_may_match_secret, word_names_secret};
 pub use store::{
     Inbox, Journal, JournalError, JournalReader, MAX_POST, Mailbox, Owned, PostError, Posted, PrunedSessions, RecordStream,
     SessionList, SessionStore, SessionSummary, Skipped, SnapshotError, Snapshots,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{BoxFuture, Confinement, FileChange, FunctionDeclaration, ToolError, ToolOutput};
+use crate::{BoxFuture, Confinement, FileChange, FileJudge, FunctionDeclaration, ToolError, ToolOutput};
 
 /// A tool's arguments, as the model gave them.
 pub type Args = Map<String, Value>;
@@ -84,6 +84,8 @@ pub struct RunContext {
     pub live: Box<dyn Fn(&str) + Send + Sync>,
     /// How far the processes it starts may reach.
     pub confinement: Confinement,
+    /// Says which of the files that it comes across it may read.
+    pub files: FileJudge,
 }
 
 /// What a call would do, said before it does it.

@@ -1,16 +1,21 @@
 //! Paths: where they really lead, and whether anything there may be opened.
 //!
 //! Everything is decided on the path with all links followed, so that neither `..` nor a link leads out of
-//! the workspace unseen. What a plan says about a path is checked again when the call runs ([`ResolvedPath::recheck`]):
-//! minutes may lie between the two.
+//! the workspace unseen. When the call runs, minutes may lie between the two, exactly that path is opened
+//! ([`folder`]): a link that has come into it is an error.
+
+pub(crate) mod folder;
 
 use std::ffi::OsString;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, Metadata};
 use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use charla_proto::text::printable;
 use charla_proto::{ToolContext, ToolError, ToolErrorKind, looks_secret};
+use folder::{Folder, is_link, open_regular};
+use rustix::fs::{FileType, Stat};
 
 /// Longer paths are refused by every system we run on.
 const LONGEST_PATH: usize = 4096;
@@ -58,24 +63,25 @@ impl ResolvedPath {
         Ok(Self { path: tidy(path), real, inside })
     }
 
-    /// Makes sure that the path still leads where it led when it was judged.
+    /// A file that was found below a folder that was judged. It is where its path says, or it is not read.
+    pub(crate) fn found(path: &Path) -> Self {
+        Self { path: path.to_owned(), real: path.to_owned(), inside: true }
+    }
+
+    /// Makes sure that the path still leads where it led when it was judged. What is done goes to where it
+    /// led in any case; this is to tell a person who has changed a link meanwhile.
     pub(crate) fn recheck(&self) -> Result<(), ToolError> {
-        if real_path(&self.path)? == self.real {
-            return Ok(());
-        }
-        Err(ToolError::new(
-            ToolErrorKind::Conflict,
-            format!(
-                "{} leads elsewhere than when this call was approved: a link in it was changed. Nothing was done.",
-                self.path.display()
-            ),
-        ))
+        if real_path(&self.path)? == self.real { Ok(()) } else { Err(leads_elsewhere(&self.path)) }
     }
 
     /// What is there now.
     pub(crate) fn kind(&self) -> Result<FileKind, ToolError> {
-        match fs::symlink_metadata(&self.real) {
-            Ok(data) => Ok(kind_of(&self.real, &data)),
+        self.kind_of(&self.real)
+    }
+
+    fn kind_of(&self, real: &Path) -> Result<FileKind, ToolError> {
+        match look(real) {
+            Ok(found) => Ok(kind_of(real, &found)),
             Err(error) if is_missing(&error) => Ok(FileKind::Missing),
             Err(error) => Err(io_failure(&self.path, &error)),
         }
@@ -83,19 +89,27 @@ impl ResolvedPath {
 
     /// Refuses a path that leads through a file as if it were a folder: nothing can ever be there.
     pub(crate) fn refuse_below_file(&self) -> Result<(), ToolError> {
-        let existing =
-            self.real.ancestors().skip(1).find_map(|above| Some((above, fs::metadata(above).ok()?)));
-        match existing {
-            Some((above, data)) if !data.is_dir() => Err(ToolError::new(
-                ToolErrorKind::NotADirectory,
-                format!("{} is a file, so there can be no {}.", above.display(), self.path.display()),
-            )),
-            _ => Ok(()),
+        for above in self.real.ancestors().skip(1) {
+            match self.kind_of(above)? {
+                FileKind::Missing => {}
+                FileKind::Directory => break,
+                FileKind::File { .. } | FileKind::Special(_) => {
+                    let (file, wanted) = (above.display(), self.path.display());
+                    let message = format!("{file} is a file, so there can be no {wanted}.");
+                    return Err(ToolError::new(ToolErrorKind::NotADirectory, message));
+                }
+            }
         }
+        Ok(())
     }
 
     /// Reads a regular file of at most `limit` bytes. Never waits on what is no regular file.
     pub(crate) fn read(&self, limit: u64) -> Result<Vec<u8>, ToolError> {
+        self.read_with_data(limit).map(|(bytes, _)| bytes)
+    }
+
+    /// The same, with what the file system says about the file that was read.
+    pub(crate) fn read_with_data(&self, limit: u64) -> Result<(Vec<u8>, Metadata), ToolError> {
         match self.kind()? {
             FileKind::Missing => return Err(missing(&self.path)),
             FileKind::Directory => return Err(is_directory(&self.path)),
@@ -103,13 +117,15 @@ impl ResolvedPath {
             FileKind::File { size } if size > limit => return Err(too_large(&self.path, size, limit)),
             FileKind::File { .. } => {}
         }
-        let file = open_regular(&self.real).map_err(|error| io_failure(&self.path, &error))?;
+        let failed = |error: io::Error| io_failure(&self.path, &error);
+        let file = open_regular(&self.real).map_err(failed)?;
+        let data = file.metadata().map_err(failed)?;
         let mut bytes = Vec::new();
-        file.take(limit + 1).read_to_end(&mut bytes).map_err(|error| io_failure(&self.path, &error))?;
+        file.take(limit + 1).read_to_end(&mut bytes).map_err(failed)?;
         if bytes.len() as u64 > limit {
             return Err(too_large(&self.path, bytes.len() as u64, limit));
         }
-        Ok(bytes)
+        Ok((bytes, data))
     }
 
     /// The path for a title, short where it can be, with what a person must know about it.
@@ -200,46 +216,34 @@ fn tidy(path: &Path) -> PathBuf {
     path.components().filter(|part| !matches!(part, Component::CurDir)).collect()
 }
 
-fn kind_of(path: &Path, data: &fs::Metadata) -> FileKind {
-    if data.is_dir() {
-        return FileKind::Directory;
-    }
-    if SPECIAL_TREES.iter().any(|tree| path.starts_with(tree)) {
-        return FileKind::Special("a file of the system itself");
-    }
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::FileTypeExt;
-        let kind = data.file_type();
-        if kind.is_fifo() {
-            return FileKind::Special("a named pipe");
-        }
-        if kind.is_socket() {
-            return FileKind::Special("a socket");
-        }
-        if kind.is_char_device() || kind.is_block_device() {
-            return FileKind::Special("a device");
-        }
-    }
-    if data.is_file() { FileKind::File { size: data.len() } } else { FileKind::Special("no regular file") }
+/// When a file was last changed.
+pub(crate) fn modified(found: &Stat) -> SystemTime {
+    let seconds = u64::try_from(found.st_mtime).unwrap_or_default();
+    SystemTime::UNIX_EPOCH + Duration::from_secs(seconds) + Duration::from_nanos(found.st_mtime_nsec)
 }
 
-/// Opens a regular file for reading. Between a check and the opening a pipe may have taken the file's place:
-/// not waiting for its other end, and looking again, keeps that harmless.
-pub(crate) fn open_regular(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.read(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt;
-        let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY;
-        options.custom_flags(flags.bits().cast_signed());
+/// What is at a path in which nothing is a link.
+pub(crate) fn look(real: &Path) -> io::Result<Stat> {
+    match Folder::of(real) {
+        Ok((folder, name)) => folder.look(name),
+        Err(_) if real.parent().is_none() => Folder::open(real)?.look(".".as_ref()),
+        Err(error) => Err(error),
     }
-    let file = options.open(path)?;
-    match kind_of(path, &file.metadata()?) {
-        FileKind::File { .. } => Ok(file),
-        _ => Err(io::Error::new(io::ErrorKind::InvalidInput, "no regular file")),
-    }
+}
+
+pub(crate) fn kind_of(path: &Path, found: &Stat) -> FileKind {
+    let special = match FileType::from_raw_mode(found.st_mode) {
+        FileType::Directory => return FileKind::Directory,
+        _ if SPECIAL_TREES.iter().any(|tree| path.starts_with(tree)) => "a file of the system itself",
+        FileType::RegularFile => {
+            return FileKind::File { size: u64::try_from(found.st_size).unwrap_or_default() };
+        }
+        FileType::Fifo => "a named pipe",
+        FileType::Socket => "a socket",
+        FileType::CharacterDevice | FileType::BlockDevice => "a device",
+        _ => "no regular file",
+    };
+    FileKind::Special(special)
 }
 
 fn is_missing(error: &io::Error) -> bool {
@@ -248,6 +252,9 @@ fn is_missing(error: &io::Error) -> bool {
 
 /// An I/O error in words that name the file.
 pub(crate) fn io_failure(path: &Path, error: &io::Error) -> ToolError {
+    if is_link(error) {
+        return leads_elsewhere(path);
+    }
     let path = path.display();
     match error.kind() {
         io::ErrorKind::NotFound => missing(Path::new(&path.to_string())),
@@ -257,6 +264,14 @@ pub(crate) fn io_failure(path: &Path, error: &io::Error) -> ToolError {
         ),
         _ => ToolError::new(ToolErrorKind::Io, format!("{path}: {error}")),
     }
+}
+
+fn leads_elsewhere(path: &Path) -> ToolError {
+    let message = format!(
+        "{} leads elsewhere than when this call was checked: a link in it was changed. Nothing was done.",
+        path.display()
+    );
+    ToolError::new(ToolErrorKind::Conflict, message)
 }
 
 pub(crate) fn missing(path: &Path) -> ToolError {

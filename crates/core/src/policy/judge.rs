@@ -21,6 +21,16 @@ pub(super) fn explain(book: &RuleBook, plan: &Plan, mode: ApprovalMode) -> Judge
     Judgement { findings, verdict }
 }
 
+/// The rule that decides about an effect.
+pub(super) fn rule_about<'a>(
+    book: &'a RuleBook,
+    plan: &'a Plan,
+    effect: &'a Effect,
+    mode: ApprovalMode,
+) -> Option<&'a Rule> {
+    Case { book, plan, mode, effect: Some(effect) }.ruling().map(|ruling| ruling.rule)
+}
+
 /// One effect before the rules.
 struct Case<'a> {
     book: &'a RuleBook,

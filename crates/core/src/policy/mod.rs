@@ -11,6 +11,7 @@
 mod allowed_tools;
 mod commands;
 mod defaults;
+mod files;
 mod guards;
 mod judge;
 mod matching;
@@ -21,10 +22,10 @@ mod rules;
 mod tests;
 mod tests_of_rules;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use charla_proto::{ApprovalMode, Confinement, Effect, Plan, Policy, Verdict};
+use charla_proto::{ApprovalMode, Confinement, Effect, Plan, Policy, Verdict, Withheld};
 use serde::Serialize;
 
 pub use allowed_tools::allowed_tools;
@@ -191,6 +192,10 @@ impl RuleBook {
 impl Policy for RuleBook {
     fn judge(&self, plan: &Plan, mode: ApprovalMode) -> Verdict {
         self.explain(plan, mode).verdict
+    }
+
+    fn withheld(&self, tool: &str, path: &Path, mode: ApprovalMode) -> Option<Withheld> {
+        files::withheld(self, tool, path, mode)
     }
 
     fn with_rules(&self, rules: &str) -> Result<Arc<dyn Policy>, String> {

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use charla_proto::{PatternDots, pattern_may_match_secret, word_names_secret};
 use globset::GlobSet;
 
 use super::Scope;
@@ -87,95 +88,21 @@ fn harmless_system_file(path: &Path) -> bool {
 
 /// Why a path, or a word that may hold one, is to be kept from eyes it was not meant for.
 pub(super) fn secret(word: &str) -> Option<&'static str> {
-    let lower = word.to_lowercase();
-    let parts: Vec<&str> = lower.split(['/', ':', '=', '@', ',', '\\', '"', '\'', ' ', '\n']).collect();
-    let pairs = || parts.iter().zip(parts.iter().skip(1));
-    if parts.iter().any(|part| secret_name(part.trim_start_matches("-f").trim_start_matches('-'))) {
-        return Some("it may hold secrets");
-    }
-    let credentials = pairs().any(|pair| {
-        matches!(
-            pair,
-            (&".aws", &"credentials" | &"config")
-                | (&".docker", &"config.json")
-                | (&".kube", &"config")
-                | (&".config", &"gh" | &"gcloud" | &"op")
-                | (&".local", &"keyrings")
-                | (&"keyrings", _)
-                | (&".charla", &"keys" | &"credentials" | &"credentials.json")
-                | (&".gemini", &"oauth_creds.json")
-                | (&".cargo", &"credentials" | &"credentials.toml")
-                | (&"etc", &"shadow" | &"gshadow" | &"sudoers")
-        )
-    });
-    let environment = lower.contains("/proc/") && lower.ends_with("environ");
-    (credentials || environment).then_some("it may hold credentials")
+    word_names_secret(word).then_some("it may hold secrets")
 }
 
-fn secret_name(name: &str) -> bool {
-    const NAMES: [&str; 24] = [
-        ".env",
-        ".envrc",
-        "id_rsa",
-        "id_dsa",
-        "id_ecdsa",
-        "id_ed25519",
-        ".ssh",
-        ".gnupg",
-        ".netrc",
-        "_netrc",
-        ".pgpass",
-        ".npmrc",
-        ".pypirc",
-        ".git-credentials",
-        ".htpasswd",
-        ".vault-token",
-        ".my.cnf",
-        ".password-store",
-        "keyrings",
-        "login.keychain-db",
-        "credentials.json",
-        "service-account.json",
-        ".terraformrc",
-        "secrets.yaml",
-    ];
-    const ENDINGS: [&str; 11] =
-        [".pem", ".p12", ".pfx", ".jks", ".keystore", ".kdbx", ".asc", ".ppk", ".key", ".env", ".tfstate"];
-    const EXAMPLES: [&str; 6] = [".example", ".sample", ".template", ".dist", ".defaults", ".schema"];
-    if matches!(name, "process.env" | "import.meta.env" | "meta.env") {
-        return false;
-    }
-    if let Some(suffix) = name.strip_prefix(".env.") {
-        return !EXAMPLES.iter().any(|example| *example == format!(".{suffix}"));
-    }
-    NAMES.contains(&name) || ENDINGS.iter().any(|ending| name.len() > ending.len() && name.ends_with(ending))
-}
-
-/// File names that stand for all secrets when a pattern is tried on them.
-const SECRET_SAMPLES: [&str; 10] = [
-    ".env",
-    ".env.local",
-    "id_rsa",
-    "id_ed25519",
-    "server.pem",
-    "private.key",
-    ".netrc",
-    "credentials.json",
-    ".git-credentials",
-    ".npmrc",
-];
-
-/// Why a file name pattern may match a secret.
+/// Why a file name pattern may match a secret, by the shell's rules: a wildcard matches no leading dot.
 pub(super) fn secret_pattern(pattern: &str) -> Option<&'static str> {
-    let name = pattern.rsplit('/').next().unwrap_or(pattern);
-    let reason = Some("it may match a file that holds secrets");
-    let Ok(glob) = globset::Glob::new(name) else { return reason };
-    let matcher = glob.compile_matcher();
-    // The shell keeps a leading dot out of `*` and `?`.
-    let hidden = |sample: &str| sample.starts_with('.') && name.starts_with(['*', '?']);
-    let matches = SECRET_SAMPLES.iter().any(|sample| !hidden(sample) && matcher.is_match(sample));
-    let folders = pattern.rsplit_once('/').and_then(|(folders, _)| secret(folders));
-    if matches { reason } else { folders.or_else(|| secret(pattern)) }
+    may_match(pattern, PatternDots::Written)
+}
+
+/// The same for patterns that a program matches itself (`grep --include`, `rg -g`): theirs match leading dots.
+pub(super) fn secret_include(pattern: &str) -> Option<&'static str> {
+    may_match(pattern, PatternDots::Matched)
+}
+
+fn may_match(pattern: &str, dots: PatternDots) -> Option<&'static str> {
+    pattern_may_match_secret(pattern, dots).then_some("it may match a file that holds secrets")
 }
 
 /// Why writing a path is more than an edit.
@@ -256,12 +183,13 @@ mod tests {
     }
 
     #[test]
-    fn patterns_are_tried_on_secrets() {
+    fn patterns_are_compared_with_secrets() {
         for pattern in ["*", ".e*", "*.pem", ".*", "id_*", "config/*", "[a-z]*", "*.json"] {
             assert!(secret_pattern(pattern).is_some(), "{pattern}");
         }
         for pattern in ["*.rs", "src/*.py", "test_*.c", "README*"] {
-            assert!(secret_pattern(pattern).is_none(), "{pattern}");
+            assert!(secret_pattern(pattern).is_none() && secret_include(pattern).is_none(), "{pattern}");
         }
+        assert!(secret_pattern("*.npmrc").is_none() && secret_include("*.npmrc").is_some());
     }
 }

@@ -2,7 +2,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use charla_proto::tool::Tool;
-use charla_proto::{Args, Confinement, FunctionDeclaration, Preview};
+use charla_proto::{Args, Confinement, FileJudge, FunctionDeclaration, Preview};
 use serde_json::{Map, json};
 use tokio::sync::{Barrier, Notify};
 
@@ -131,7 +131,7 @@ async fn run_all(scheduler: &mut Scheduler) -> (Vec<usize>, Vec<usize>) {
         }
         for index in scheduler.ready() {
             scheduler.advance(index, CallStatus::Executing).unwrap();
-            scheduler.run(index, Confinement::Open);
+            scheduler.run(index, Confinement::Open, FileJudge::default());
             started.push(index);
         }
     }
@@ -191,7 +191,7 @@ async fn a_slow_call_holds_neither_the_output_nor_the_end_of_others() {
         }
         for index in scheduler.ready() {
             scheduler.advance(index, CallStatus::Executing).unwrap();
-            scheduler.run(index, Confinement::Open);
+            scheduler.run(index, Confinement::Open, FileJudge::default());
         }
     }
     assert_eq!(seen.last().unwrap(), "0 ended");

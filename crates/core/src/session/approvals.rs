@@ -4,8 +4,8 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use charla_proto::{
-    ApprovalMode, CallAsked, Confinement, Confirmation, ConfirmationDetail, Effect, FunctionCall, Grant,
-    Missing, Outcome, Plan, Policy, Preview, Verdict,
+    ApprovalMode, CallAsked, Confinement, Confirmation, ConfirmationDetail, Effect, FileJudge, FunctionCall,
+    Grant, Missing, Outcome, Plan, Policy, Preview, Verdict,
 };
 
 use super::{EARLIER_ANSWER, Isolation};
@@ -51,6 +51,11 @@ impl Approvals {
             }
             verdict => verdict,
         }
+    }
+
+    /// What says to a running call of a tool which files it may read.
+    pub(super) fn files(&self, tool: &str, mode: ApprovalMode) -> FileJudge {
+        FileJudge::new(self.policy.clone(), tool, mode)
     }
 
     fn is_of_allowed_server(&self, plan: &Plan) -> bool {

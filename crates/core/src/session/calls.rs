@@ -417,11 +417,13 @@ impl<'a> Calls<'a> {
             let rule = self.rules.remove(&index);
             let reach = self.confined.remove(&index).unwrap_or(Confinement::Reading);
             let confinement = self.plan(index).filter(Plan::starts_processes).map(|_| reach);
+            let tool = self.plan(index).map(|plan| plan.tool).unwrap_or_default();
             let changes = self.scheduler.changes(index);
             let started = CallStarted { turn, call, rule, confinement, changes };
             self.session.ledger.commit_one(Fact::CallStarted(started)).await?;
             self.advance(index, CallStatus::Executing);
-            self.scheduler.run(index, reach);
+            let files = self.session.approvals.files(&tool, self.session.mode());
+            self.scheduler.run(index, reach, files);
         }
         Ok(())
     }

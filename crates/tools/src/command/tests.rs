@@ -32,6 +32,7 @@ fn quiet() -> RunContext {
         cancelled: Box::pin(std::future::pending()),
         live: Box::new(|_| {}),
         confinement: Confinement::Open,
+        files: charla_proto::FileJudge::default(),
     }
 }
 
@@ -150,6 +151,7 @@ async fn live_output_comes_while_it_runs_and_cancel_ends_it_with_what_it_said() 
             }
         }),
         confinement: Confinement::Open,
+        files: charla_proto::FileJudge::default(),
     };
     let output = tokio::time::timeout(TEST_TIMEOUT, invocation.run(cx)).await.expect("it goes on");
     let error = output.error.unwrap();
@@ -168,7 +170,12 @@ async fn live_output_of_a_storm_comes_in_few_pieces() {
     let live = Box::new(move |text: &str| heard.lock().unwrap().push(text.len()));
     let begin = std::time::Instant::now();
     invocation
-        .run(RunContext { cancelled: Box::pin(std::future::pending()), live, confinement: Confinement::Open })
+        .run(RunContext {
+            cancelled: Box::pin(std::future::pending()),
+            live,
+            confinement: Confinement::Open,
+            files: charla_proto::FileJudge::default(),
+        })
         .await;
     let most = begin.elapsed().as_millis() / LIVE_EVERY.as_millis() + 2;
     let pieces = pieces.lock().unwrap();
@@ -236,6 +243,7 @@ async fn a_call_that_is_given_up_takes_its_command_with_it() {
         cancelled: Box::pin(std::future::pending()),
         live,
         confinement: Confinement::Open,
+        files: charla_proto::FileJudge::default(),
     }));
     let pid = receiver.recv().await.unwrap();
     task.abort();

@@ -1,7 +1,6 @@
 //! Changing files: looked at before, kept for undo, written whole or not at all.
 
 use std::collections::HashMap;
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,7 +12,7 @@ use sha2::{Digest, Sha256};
 use similar::TextDiff;
 
 use super::read_file::{MOST_BYTES, binary};
-use super::whole::{create, overwrite};
+use crate::paths::folder::Folder;
 use crate::paths::{FileKind, ResolvedPath, io_failure, is_directory, special};
 use crate::text::{self, Decoded, Encoding};
 
@@ -67,11 +66,11 @@ impl Workbench {
     ) -> Result<FileChange, ToolError> {
         let before_hash = before.map(|bytes| self.keep(bytes)).transpose()?;
         let after_hash = self.keep(after)?;
-        match before {
-            Some(_) => overwrite(&place.real, after),
-            None => create(&place.real, after, None),
-        }
-        .map_err(|error| match error.kind() {
+        let written = match before {
+            Some(_) => Folder::of(&place.real).and_then(|(folder, name)| folder.overwrite(name, after)),
+            None => Folder::made_for(&place.real).and_then(|(folder, name)| folder.create(name, after, None)),
+        };
+        written.map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists if before.is_none() => changed_meanwhile(&place.path),
             _ => io_failure(&place.path, &error),
         })?;
@@ -106,13 +105,12 @@ pub(super) fn look(place: &ResolvedPath) -> Result<Option<Current>, ToolError> {
         FileKind::Special(what) => return Err(special(&place.path, what)),
         FileKind::File { .. } => {}
     }
-    let data = fs::metadata(&place.real).map_err(|error| io_failure(&place.path, &error))?;
+    let (bytes, data) = place.read_with_data(MOST_BYTES)?;
     if data.permissions().readonly() {
         let message =
             format!("{} is read-only. The user would have to make it writable.", place.path.display());
         return Err(ToolError::new(ToolErrorKind::PermissionDenied, message));
     }
-    let bytes = place.read(MOST_BYTES)?;
     let decoded = text::decode(&bytes).map_err(|_| binary(&place.path, bytes.len()))?;
     Ok(Some(Current { bytes, decoded }))
 }

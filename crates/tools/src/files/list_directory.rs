@@ -1,16 +1,18 @@
 //! `list_directory`.
 
-use std::fs;
+use std::ffi::OsStr;
 
 use charla_proto::text::printable;
-use charla_proto::{Effect, ToolContext, ToolError, ToolErrorKind, ToolOutput};
+use charla_proto::{Effect, FileJudge, ToolContext, ToolError, ToolErrorKind, ToolOutput};
+use rustix::fs::FileType;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::read_file::LIMIT;
 use crate::invocation::{Prepared, StopSignal, check, read_plan, read_within, text_output};
-use crate::paths::{FileKind, ResolvedPath, io_failure, special};
-use crate::search::{Filter, patterns, walk};
+use crate::paths::folder::Folder;
+use crate::paths::{FileKind, ResolvedPath, io_failure, kind_of, special};
+use crate::search::{Filter, LeftOut, patterns, walk};
 use crate::typed::{PreparedCall, TypedTool};
 
 /// How many entries are listed.
@@ -50,7 +52,7 @@ files (.gitignore and the like) are left out.";
         Ok(Prepared::boxed(plan, move |cx| {
             read_within(LIMIT, cx.cancelled, move |stop| {
                 place.recheck()?;
-                list(&place, &ignored, &filter, stop)
+                list(&place, &ignored, &filter, &cx.files, stop)
             })
         }))
     }
@@ -66,44 +68,51 @@ fn list(
     place: &ResolvedPath,
     ignored: &globset::GlobSet,
     filter: &Filter,
+    files: &FileJudge,
     stop: &StopSignal,
 ) -> Result<ToolOutput, ToolError> {
     expect_folder(place)?;
-    let all = fs::read_dir(&place.real).map_err(|error| io_failure(&place.path, &error))?.count();
+    let failed = |error| io_failure(&place.path, &error);
+    let folder = Folder::open(&place.real).map_err(failed)?;
+    let all = folder.names().map_err(failed)?.len();
+    let mut left_out = LeftOut::default();
     let mut entries = Vec::new();
     for found in walk(&place.real, filter).max_depth(Some(1)).build().skip(1) {
         if stop.now() {
             break;
         }
         let Ok(found) = found else { continue };
-        if !ignored.is_match(found.file_name()) {
-            entries.push(entry(&found));
+        if ignored.is_match(found.file_name()) || left_out.takes_name(files, found.path()) {
+            continue;
         }
+        entries.extend(entry(&folder, found.file_name()));
     }
     entries.sort_by(|a, b| b.folder.cmp(&a.folder).then_with(|| a.name.cmp(&b.name)));
-    Ok(in_words(place, &entries, all.saturating_sub(entries.len())))
+    Ok(in_words(place, &entries, all.saturating_sub(entries.len()), &left_out))
 }
 
-fn entry(found: &ignore::DirEntry) -> FolderEntry {
-    let name = printable(std::path::Path::new(found.file_name()));
-    let kind = found.file_type();
-    if kind.is_some_and(|kind| kind.is_symlink()) {
-        let target = fs::read_link(found.path()).map(|target| printable(&target)).unwrap_or_default();
-        return FolderEntry { name, folder: false, note: format!(" (link to {target})") };
-    }
-    let folder = kind.is_some_and(|kind| kind.is_dir());
-    let note = match found.metadata() {
-        Ok(data) if data.is_file() => format!(" ({} bytes)", data.len()),
-        Ok(data) if !data.is_dir() => " (special file)".to_owned(),
-        _ => String::new(),
+/// What is in the folder under a name; `None` when it is gone.
+fn entry(folder: &Folder, name: &OsStr) -> Option<FolderEntry> {
+    let data = folder.look(name).ok()?;
+    let note = match (FileType::from_raw_mode(data.st_mode), kind_of(name.as_ref(), &data)) {
+        (FileType::Symlink, _) => {
+            let target = folder.link(name).map(|target| printable(&target)).unwrap_or_default();
+            format!(" (link to {target})")
+        }
+        (_, FileKind::File { size }) => format!(" ({size} bytes)"),
+        (_, FileKind::Special(_)) => " (special file)".to_owned(),
+        (_, FileKind::Directory | FileKind::Missing) => String::new(),
     };
-    FolderEntry { name, folder, note }
+    let is_folder = FileType::from_raw_mode(data.st_mode).is_dir();
+    Some(FolderEntry { name: printable(std::path::Path::new(name)), folder: is_folder, note })
 }
 
-fn in_words(place: &ResolvedPath, entries: &[FolderEntry], left_out: usize) -> ToolOutput {
+fn in_words(place: &ResolvedPath, entries: &[FolderEntry], missing: usize, left_out: &LeftOut) -> ToolOutput {
     let folder = printable(&place.path);
+    let ignored = missing.saturating_sub(left_out.count_by_rules());
     let mut text = match entries.len() {
-        0 if left_out == 0 => format!("The folder {folder} is empty."),
+        0 if missing == 0 => format!("The folder {folder} is empty."),
+        0 if ignored == 0 => format!("Nothing in {folder} may be listed."),
         0 => format!("Everything in {folder} is ignored."),
         _ => format!("Directory listing for {folder}:"),
     };
@@ -117,9 +126,10 @@ fn in_words(place: &ResolvedPath, entries: &[FolderEntry], left_out: usize) -> T
             entries.len() - MOST_ENTRIES
         ));
     }
-    if left_out > 0 {
-        text.push_str(&format!("\n({left_out} ignored)"));
+    if ignored > 0 {
+        text.push_str(&format!("\n({ignored} ignored)"));
     }
+    left_out.by_rules().for_each(|note| text.push_str(&format!("\n[{note}]")));
     text_output(text, format!("Listed {} entries of {folder}", entries.len()))
 }
 

@@ -9,7 +9,6 @@ mod read_file;
 mod read_many;
 mod replace;
 mod target;
-pub(crate) mod whole;
 mod write_file;
 
 pub use change::Workbench;

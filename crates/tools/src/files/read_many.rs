@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use charla_proto::text::printable;
 use charla_proto::{
-    Display, Effect, Part, Plan, ToolContext, ToolError, ToolErrorKind, ToolOutput, looks_secret,
+    Display, Effect, FileJudge, Part, Plan, ToolContext, ToolError, ToolErrorKind, ToolOutput, Withheld,
 };
 use globset::GlobSet;
 use schemars::JsonSchema;
@@ -14,8 +14,8 @@ use serde::Deserialize;
 
 use super::read_file::{LIMIT, LineRange, read};
 use crate::invocation::{Prepared, StopSignal, check, read_plan, read_within};
-use crate::paths::{FileKind, ResolvedPath};
-use crate::search::{Filter, patterns, walk};
+use crate::paths::{FileKind, ResolvedPath, look};
+use crate::search::{Filter, LeftOut, patterns, walk};
 use crate::typed::{PreparedCall, TypedTool};
 
 /// How many files are read at once.
@@ -83,7 +83,9 @@ their extension is.";
     async fn prepare(&self, args: ReadManyFilesArgs, cx: &ToolContext) -> PreparedCall {
         let context = cx.clone();
         let (plan, reader) = check(move || ManyFilesReader::prepare(&args, context)).await?;
-        Ok(Prepared::boxed(plan, move |cx| read_within(LIMIT, cx.cancelled, move |stop| reader.run(stop))))
+        Ok(Prepared::boxed(plan, move |cx| {
+            read_within(LIMIT, cx.cancelled, move |stop| reader.run(&cx.files, stop))
+        }))
     }
 }
 
@@ -140,9 +142,9 @@ impl ManyFilesReader {
         read_plan(ReadManyFiles::NAME, format!("Read {}", all.join(", ")), effects)
     }
 
-    fn run(&self, stop: &StopSignal) -> Result<ToolOutput, ToolError> {
+    fn run(&self, files: &FileJudge, stop: &StopSignal) -> Result<ToolOutput, ToolError> {
         let mut bundle = Bundle::default();
-        let found = self.find(&mut bundle, stop)?;
+        let found = self.find(files, &mut bundle, stop)?;
         for (place, named) in found {
             if stop.now() || bundle.files >= MOST_FILES || bundle.chars >= MOST_CHARS {
                 bundle.not_reached += 1;
@@ -154,7 +156,12 @@ impl ManyFilesReader {
     }
 
     /// The files to read: named ones first, then those the patterns match, none twice.
-    fn find(&self, bundle: &mut Bundle, stop: &StopSignal) -> Result<Vec<(ResolvedPath, bool)>, ToolError> {
+    fn find(
+        &self,
+        files: &FileJudge,
+        bundle: &mut Bundle,
+        stop: &StopSignal,
+    ) -> Result<Vec<(ResolvedPath, bool)>, ToolError> {
         let mut seen: BTreeSet<PathBuf> = BTreeSet::new();
         let mut found = Vec::new();
         for place in &self.named {
@@ -177,12 +184,18 @@ impl ManyFilesReader {
             if !is_file || !self.matching.is_match(path) || self.excluded.is_match(path) {
                 continue;
             }
-            if looks_secret(entry.path()) {
-                bundle.left_out.push(format!("{} (may hold secrets; name it to read it)", printable(path)));
-            } else if let Ok(place) = ResolvedPath::at(entry.path(), &self.cx)
-                && seen.insert(place.real.clone())
-            {
-                found.push((place, false));
+            if look(entry.path()).is_err() {
+                continue;
+            }
+            match bundle.withheld.takes(files, entry.path()) {
+                Some(Withheld::Secret) => bundle
+                    .left_out
+                    .push(format!("{} (may hold secrets; name it to read it)", printable(path))),
+                Some(Withheld::Rule { .. }) => {}
+                None if seen.insert(entry.path().to_owned()) => {
+                    found.push((ResolvedPath::found(entry.path()), false));
+                }
+                None => {}
             }
         }
         Ok(found)
@@ -222,6 +235,8 @@ struct Bundle {
     files: usize,
     chars: usize,
     left_out: Vec<String>,
+    /// What must not be read.
+    withheld: LeftOut,
     not_reached: usize,
 }
 
@@ -266,6 +281,7 @@ impl Bundle {
             let named: Vec<&str> = self.left_out.iter().take(MOST_NAMED).map(String::as_str).collect();
             notes = format!("[{} file(s) were left out: {}]", self.left_out.len(), named.join(", "));
         }
+        self.withheld.by_rules().for_each(|note| notes.push_str(&format!("[{note}]")));
         if self.not_reached > 0 {
             notes.push_str(&format!(
                 "[{} more file(s) match but are too much at once. Read them with read_file or narrower patterns.]",

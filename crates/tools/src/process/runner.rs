@@ -73,6 +73,7 @@ mod tests {
             cancelled: Box::pin(std::future::pending()),
             live: Box::new(|_| {}),
             confinement: Confinement::Open,
+            files: charla_proto::FileJudge::default(),
         }
     }
 
@@ -129,6 +130,7 @@ mod tests {
             cancelled: Box::pin(std::future::ready(())),
             live: Box::new(|_| {}),
             confinement: Confinement::Open,
+            files: charla_proto::FileJudge::default(),
         };
         let begin = Instant::now();
         let output = call("sleep 1000", json!({}), cx).await;

@@ -163,6 +163,7 @@ async fn a_discovered_tool_runs_the_call_command_with_its_arguments_on_stdin() {
         cancelled: Box::pin(std::future::pending()),
         live: Box::new(|_| ()),
         confinement: Confinement::Open,
+        files: charla_proto::FileJudge::default(),
     };
     let output = call.run(run).await;
     assert_eq!(part_to_string(&output.content[0], false), r#"call-tool double < {"n":2}"#);

@@ -1,10 +1,14 @@
 //! A file as it is now, without following any link.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Read};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use rustix::fs::FileType;
+
 use super::Obstacle;
+use crate::paths::folder::{Folder, is_link};
 
 /// What stands at a path.
 #[derive(Debug)]
@@ -15,57 +19,40 @@ pub(super) struct FileNow {
 
 /// The regular file at `path`; `None` when there is nothing.
 pub(super) fn look(path: &Path) -> Result<Option<FileNow>, Obstacle> {
-    refuse_links(path)?;
-    let unreadable = |error: io::Error| Obstacle::Unreadable(error.to_string());
-    let data = match fs::symlink_metadata(path) {
-        Ok(data) => data,
-        Err(error) if is_absent(&error) => return Ok(None),
-        Err(error) => return Err(unreadable(error)),
+    let obstacle = |error: io::Error| match is_link(&error) {
+        true => Obstacle::Link(linked(path)),
+        false => Obstacle::Unreadable(error.to_string()),
     };
-    if data.is_symlink() {
-        return Err(Obstacle::Link(path.to_owned()));
+    let (folder, name) = match Folder::of(path) {
+        Ok(found) => found,
+        Err(error) if is_absent(&error) => return Ok(None),
+        Err(error) => return Err(obstacle(error)),
+    };
+    match folder.look(name).map(|found| FileType::from_raw_mode(found.st_mode)) {
+        Ok(FileType::RegularFile) => {}
+        Ok(FileType::Symlink) => return Err(Obstacle::Link(path.to_owned())),
+        Ok(_) => return Err(Obstacle::NoFile),
+        Err(error) if is_absent(&error) => return Ok(None),
+        Err(error) => return Err(obstacle(error)),
     }
-    if !data.is_file() {
-        return Err(Obstacle::NoFile);
-    }
-    let mut bytes = Vec::new();
-    File::open(path).and_then(|mut file| file.read_to_end(&mut bytes)).map_err(unreadable)?;
-    Ok(Some(FileNow { bytes, mode: mode(&data) }))
+    let read = || {
+        let mut file = folder.file(name)?;
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes)?;
+        let mode = file.metadata()?.permissions().mode() & 0o7777;
+        Ok(FileNow { bytes, mode: Some(mode) })
+    };
+    read().map(Some).map_err(obstacle)
 }
 
-/// The folder that a file is in, as far as it exists, must be where its name says.
-fn refuse_links(path: &Path) -> Result<(), Obstacle> {
-    let folders = path.ancestors().skip(1);
-    for folder in folders {
-        match folder.canonicalize() {
-            Ok(real) if real == folder => return Ok(()),
-            Ok(_) => return Err(Obstacle::Link(linked(folder))),
-            Err(error) if is_absent(&error) && fs::symlink_metadata(folder).is_err() => {}
-            Err(error) if is_absent(&error) => return Err(Obstacle::Link(folder.to_owned())),
-            Err(error) => return Err(Obstacle::Unreadable(error.to_string())),
-        }
-    }
-    Ok(())
-}
-
-/// The outermost folder on the way that is a link.
-fn linked(folder: &Path) -> PathBuf {
-    let mut ways: Vec<&Path> = folder.ancestors().collect();
+/// The outermost part of a path that is a link, to tell a person.
+fn linked(path: &Path) -> PathBuf {
+    let mut ways: Vec<&Path> = path.ancestors().collect();
     ways.reverse();
     let link = ways.into_iter().find(|way| fs::symlink_metadata(way).is_ok_and(|data| data.is_symlink()));
-    link.unwrap_or(folder).to_owned()
+    link.unwrap_or(path).to_owned()
 }
 
 fn is_absent(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
-}
-
-#[cfg(unix)]
-fn mode(data: &fs::Metadata) -> Option<u32> {
-    Some(std::os::unix::fs::PermissionsExt::mode(&data.permissions()) & 0o7777)
-}
-
-#[cfg(not(unix))]
-fn mode(_: &fs::Metadata) -> Option<u32> {
-    None
 }

@@ -6,8 +6,9 @@
 mod check;
 mod look;
 
-use std::fs::{self, Permissions};
+use std::fs::Permissions;
 use std::io;
+use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
 use charla_proto::{FileChange, RevertedFile, SnapshotError, Snapshots};
@@ -15,7 +16,7 @@ use charla_proto::{FileChange, RevertedFile, SnapshotError, Snapshots};
 pub use check::{Conflict, Obstacle};
 use look::look;
 
-use crate::files::whole;
+use crate::paths::folder::Folder;
 
 /// A change of one file: from a content it should hold now to another.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -182,21 +183,14 @@ impl Move {
             return Err(io::Error::other("it was changed just now by somebody else"));
         }
         match (now, bytes) {
-            (_, None) => fs::remove_file(path),
-            (Some(_), Some(bytes)) => whole::overwrite(path, bytes),
-            (None, Some(bytes)) => whole::create(path, bytes, permissions(mode)),
+            (_, None) => Folder::of(path).and_then(|(folder, name)| folder.remove(name)),
+            (Some(_), Some(bytes)) => {
+                Folder::of(path).and_then(|(folder, name)| folder.overwrite(name, bytes))
+            }
+            (None, Some(bytes)) => Folder::made_for(path)
+                .and_then(|(folder, name)| folder.create(name, bytes, mode.map(Permissions::from_mode))),
         }
     }
-}
-
-#[cfg(unix)]
-fn permissions(mode: Option<u32>) -> Option<Permissions> {
-    mode.map(std::os::unix::fs::PermissionsExt::from_mode)
-}
-
-#[cfg(not(unix))]
-fn permissions(_: Option<u32>) -> Option<Permissions> {
-    None
 }
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
 use std::collections::HashMap;
+use std::fs;
 use std::path::Path;
 
 use sha2::{Digest, Sha256};
@@ -152,7 +153,6 @@ fn links_are_never_followed() {
 #[cfg(unix)]
 #[test]
 fn permissions_stay_and_come_back() {
-    use std::os::unix::fs::PermissionsExt;
     let mut place = Folder::new();
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     place.write("script", "new");

@@ -5,15 +5,15 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use charla_proto::text::printable;
-use charla_proto::{Effect, ToolContext, ToolError, ToolErrorKind, ToolOutput};
+use charla_proto::{Effect, FileJudge, ToolContext, ToolError, ToolErrorKind, ToolOutput};
 use globset::GlobSet;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Filter, LIMIT, patterns, place, shown, walk};
+use super::{Filter, LIMIT, LeftOut, patterns, place, shown, walk};
 use crate::files::expect_folder;
 use crate::invocation::{Prepared, StopSignal, read_plan, read_within, text_output};
-use crate::paths::ResolvedPath;
+use crate::paths::{FileKind, ResolvedPath, kind_of, look, modified};
 use crate::typed::{PreparedCall, TypedTool};
 
 /// How many paths are shown.
@@ -55,7 +55,9 @@ their absolute paths, recently changed ones first.";
         let effects = vec![Effect::Read { path: search.place.real.clone() }];
         let title = format!("Find {} in {}", shown(&args.pattern), search.place.title(cx));
         let plan = read_plan(Self::NAME, title, effects);
-        Ok(Prepared::boxed(plan, move |cx| read_within(LIMIT, cx.cancelled, move |stop| search.run(stop))))
+        Ok(Prepared::boxed(plan, move |cx| {
+            read_within(LIMIT, cx.cancelled, move |stop| search.run(&cx.files, stop))
+        }))
     }
 }
 
@@ -84,10 +86,11 @@ impl GlobQuery {
         Ok(Self { place, start, pattern, set, filter })
     }
 
-    fn run(&self, stop: &StopSignal) -> Result<ToolOutput, ToolError> {
+    fn run(&self, files: &FileJudge, stop: &StopSignal) -> Result<ToolOutput, ToolError> {
         self.place.recheck()?;
         expect_folder(&self.place)?;
         let mut found = Vec::new();
+        let mut left_out = LeftOut::default();
         let mut looked_at = 0_u64;
         for entry in walk(self.start(), &self.filter).build() {
             if stop.now() || found.len() >= MOST_FOUND {
@@ -95,20 +98,21 @@ impl GlobQuery {
             }
             let Ok(entry) = entry else { continue };
             looked_at += 1;
-            if entry.file_type().is_some_and(|kind| kind.is_dir()) {
+            let path = entry.path().strip_prefix(&self.place.real).unwrap_or(entry.path());
+            if entry.file_type().is_some_and(|kind| kind.is_dir()) || !self.set.is_match(path) {
                 continue;
             }
-            let path = entry.path().strip_prefix(&self.place.real).unwrap_or(entry.path());
-            if self.set.is_match(path) {
-                let changed = entry.metadata().ok().and_then(|data| data.modified().ok());
-                found.push(FoundFile {
-                    path: path.to_owned(),
-                    changed: changed.unwrap_or(SystemTime::UNIX_EPOCH),
-                });
+            let Ok(data) = look(entry.path()) else { continue };
+            if kind_of(entry.path(), &data) != FileKind::Directory
+                && !left_out.takes_name(files, entry.path())
+            {
+                found.push(FoundFile { path: path.to_owned(), changed: modified(&data) });
             }
         }
         sort(&mut found, SystemTime::now());
-        Ok(self.in_words(&found, looked_at, stop))
+        let mut text = self.in_words(&found, looked_at, stop);
+        left_out.by_rules().for_each(|note| text.push_str(&format!("\n[{note}]")));
+        Ok(text_output(text, format!("Found {} files matching {}", found.len(), shown(&self.pattern))))
     }
 
     /// Where the walk begins: in the pattern's own folder, unless a link leads there, which might lead out.
@@ -117,7 +121,7 @@ impl GlobQuery {
         if no_links { &self.start } else { &self.place.real }
     }
 
-    fn in_words(&self, found: &[FoundFile], looked_at: u64, stop: &StopSignal) -> ToolOutput {
+    fn in_words(&self, found: &[FoundFile], looked_at: u64, stop: &StopSignal) -> String {
         let folder = printable(&self.place.path);
         let pattern = shown(&self.pattern);
         let mut text = match found.len() {
@@ -136,7 +140,7 @@ impl GlobQuery {
         if stop.is_late() {
             text.push_str(&format!("\n[Stopped after {} seconds: there may be more.]", LIMIT.as_secs()));
         }
-        text_output(text, format!("FoundFile {} files matching {pattern}", found.len()))
+        text
     }
 }
 

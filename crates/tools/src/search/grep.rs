@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-use charla_proto::{Effect, ToolContext, ToolError, ToolErrorKind, ToolOutput, looks_secret};
+use charla_proto::{Effect, FileJudge, ToolContext, ToolError, ToolErrorKind, ToolOutput};
 use globset::GlobSet;
 use grep_matcher::{LineTerminator, Matcher};
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
@@ -16,7 +16,8 @@ use serde::Deserialize;
 use super::report::{FileMatches, Line, Report};
 use super::{Filter, LIMIT, LONGEST_PATTERN, name_patterns, place, shown, walk};
 use crate::invocation::{Prepared, StopSignal, read_plan, read_within};
-use crate::paths::{FileKind, ResolvedPath, missing, open_regular, special};
+use crate::paths::folder::open_regular;
+use crate::paths::{FileKind, ResolvedPath, missing, special};
 use crate::typed::{PreparedCall, TypedTool};
 
 /// How many matches are shown by default.
@@ -81,7 +82,9 @@ and returns them with their line numbers. Binary and ignored files are left out.
         let effects = vec![Effect::Read { path: search.place.real.clone() }];
         let title = format!("Search {} for {}", search.place.title(cx), shown(&search.args.pattern));
         let plan = read_plan(Self::NAME, title, effects);
-        Ok(Prepared::boxed(plan, move |cx| read_within(LIMIT, cx.cancelled, move |stop| search.run(stop))))
+        Ok(Prepared::boxed(plan, move |cx| {
+            read_within(LIMIT, cx.cancelled, move |stop| search.run(&cx.files, stop))
+        }))
     }
 }
 
@@ -103,21 +106,22 @@ impl GrepQuery {
         Ok(Self { place, args, matcher, excluded, included })
     }
 
-    fn run(&self, stop: &StopSignal) -> Result<ToolOutput, ToolError> {
+    fn run(&self, files: &FileJudge, stop: &StopSignal) -> Result<ToolOutput, ToolError> {
         self.place.recheck()?;
         let (before, after) = self.context();
         let mut report = Report::default();
-        match self.place.kind()? {
+        let kind = self.place.kind()?;
+        match kind {
             FileKind::Missing => return Err(missing(&self.place.path)),
             FileKind::Special(what) => return Err(special(&self.place.path, what)),
             FileKind::File { .. } => {
                 let name = self.place.real.file_name().map(Path::new).unwrap_or(&self.place.real);
                 self.search(&self.place.real, name, before, after, &mut report, stop);
             }
-            FileKind::Directory => self.search_folder(before, after, &mut report, stop),
+            FileKind::Directory => self.search_folder(files, (before, after), &mut report, stop),
         }
         if before == 0 && after == 0 && self.args.context.is_none() && !self.args.names_only {
-            self.widen(&mut report, stop);
+            self.widen(kind == FileKind::Directory, &mut report, stop);
         }
         report.late = stop.is_late();
         Ok(report.in_words(&self.place, &shown(&self.args.pattern), self.args.names_only))
@@ -134,7 +138,13 @@ impl GrepQuery {
         self.args.total_max_matches.unwrap_or(MATCHES).min(MOST_MATCHES)
     }
 
-    fn search_folder(&self, before: usize, after: usize, report: &mut Report, stop: &StopSignal) {
+    fn search_folder(
+        &self,
+        files: &FileJudge,
+        (before, after): (usize, usize),
+        report: &mut Report,
+        stop: &StopSignal,
+    ) {
         let filter = Filter::new(Some(!self.args.no_ignore), Some(!self.args.no_ignore));
         for entry in walk(&self.place.real, &filter).build() {
             if stop.now() || report.capped {
@@ -148,8 +158,7 @@ impl GrepQuery {
             if self.included.as_ref().is_some_and(|set| !set.is_match(name)) {
                 continue;
             }
-            if looks_secret(entry.path()) {
-                report.secrets += 1;
+            if report.left_out.takes(files, entry.path()).is_some() {
                 continue;
             }
             self.search(entry.path(), name, before, after, report, stop);
@@ -197,7 +206,7 @@ impl GrepQuery {
     }
 
     /// With very few matches, shows what is around them: it saves the model from reading the files.
-    fn widen(&self, report: &mut Report, stop: &StopSignal) {
+    fn widen(&self, in_folder: bool, report: &mut Report, stop: &StopSignal) {
         let around = match report.matches {
             1 => 50,
             2 | 3 => 15,
@@ -206,8 +215,7 @@ impl GrepQuery {
         let names: Vec<_> = std::mem::take(&mut report.files).into_iter().map(|file| file.name).collect();
         (report.matches, report.searched) = (0, report.searched - names.len());
         for name in names {
-            let path =
-                if self.place.real.is_file() { self.place.real.clone() } else { self.place.real.join(&name) };
+            let path = if in_folder { self.place.real.join(&name) } else { self.place.real.clone() };
             self.search(&path, &name, around, around, report, stop);
         }
     }

@@ -2,6 +2,7 @@
 
 mod glob;
 mod grep;
+mod left_out;
 mod report;
 
 use std::path::Path;
@@ -18,6 +19,7 @@ use crate::paths::ResolvedPath;
 
 pub use glob::Glob;
 pub use grep::GrepSearch;
+pub(crate) use left_out::LeftOut;
 
 /// Longer patterns are no patterns anybody means.
 const LONGEST_PATTERN: usize = 10_000;
@@ -59,8 +61,9 @@ impl Filter {
     }
 }
 
-/// A walk through a folder: in order, hidden files included, links not followed (so it never leaves the
-/// folder), `.git` never entered.
+/// A walk through a folder: in order, hidden files included, links not followed, `.git` never entered. It goes
+/// by paths, so a folder that is exchanged for a link meanwhile may lead it out: what it finds is a name, to be
+/// opened as [`crate::paths`] opens, and told of only if it is there.
 pub(crate) fn walk(folder: &Path, filter: &Filter) -> WalkBuilder {
     let mut walk = WalkBuilder::new(folder);
     walk.hidden(false)

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use charla_proto::ToolOutput;
 use charla_proto::text::printable;
 
-use super::LIMIT;
+use super::{LIMIT, LeftOut};
 use crate::files::MOST_LINE_CHARS;
 use crate::invocation::text_output;
 use crate::paths::ResolvedPath;
@@ -46,8 +46,8 @@ pub(super) struct Report {
     pub(super) cut_files: usize,
     /// Files that could not be read to their end.
     pub(super) unreadable: usize,
-    /// Files left out because they may hold secrets.
-    pub(super) secrets: usize,
+    /// Files that must not be read.
+    pub(super) left_out: LeftOut,
     /// The time was up.
     pub(super) late: bool,
 }
@@ -129,12 +129,13 @@ impl Report {
         if self.unreadable > 0 {
             notes.push(format!("{} file(s) could not be read.", self.unreadable));
         }
-        if self.secrets > 0 {
+        if self.left_out.secrets > 0 {
             notes.push(format!(
                 "{} file(s) that may hold secrets were left out; to search one, give it as dir_path.",
-                self.secrets
+                self.left_out.secrets
             ));
         }
+        notes.extend(self.left_out.by_rules());
         notes
     }
 }

@@ -77,6 +77,7 @@ async fn call(tool: &Typed<WebFetch>, args: Value) -> ToolOutput {
         cancelled: Box::pin(std::future::pending()),
         live: Box::new(|_| {}),
         confinement: Confinement::Open,
+        files: charla_proto::FileJudge::default(),
     };
     match tool.prepare(args, &ToolContext::default()).await {
         Ok(invocation) => invocation.run(cx).await,
@@ -175,6 +176,7 @@ async fn cancelling_does_not_wait_for_the_server() {
         cancelled: Box::pin(std::future::ready(())),
         live: Box::new(|_| {}),
         confinement: Confinement::Open,
+        files: charla_proto::FileJudge::default(),
     };
     // The server never answers.
     let output = invocation.unwrap_or_else(|error| panic!("{error}")).run(cx).await;

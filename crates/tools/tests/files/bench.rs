@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use charla_proto::tool::{Tool, Toolbox};
 use charla_proto::{
-    Confinement, Invocation, Plan, RunContext, SnapshotError, Snapshots, ToolContext, ToolError, ToolOutput,
+    Confinement, FileJudge, Invocation, Plan, RunContext, SnapshotError, Snapshots, ToolContext, ToolError,
+    ToolOutput,
 };
 use charla_tools::{Registry, Selection};
 use serde_json::Value;
@@ -111,12 +112,13 @@ impl Bench {
 }
 
 pub async fn run(call: Box<dyn Invocation>) -> ToolOutput {
-    call.run(RunContext {
-        cancelled: Box::pin(std::future::pending()),
-        live: Box::new(|_| ()),
-        confinement: Confinement::Open,
-    })
-    .await
+    run_judged(call, FileJudge::default()).await
+}
+
+/// Runs a call that asks `files` about what it comes across.
+pub async fn run_judged(call: Box<dyn Invocation>, files: FileJudge) -> ToolOutput {
+    let (cancelled, live) = (Box::pin(std::future::pending()), Box::new(|_: &str| ()));
+    call.run(RunContext { cancelled, live, confinement: Confinement::Open, files }).await
 }
 
 pub fn words(output: &ToolOutput) -> String {

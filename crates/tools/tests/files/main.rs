@@ -7,4 +7,6 @@ mod changing;
 mod edits;
 mod hostile;
 mod reading;
+mod rules;
 mod searching;
+mod swapped;

@@ -159,6 +159,7 @@ async fn a_cancelled_search_comes_back_at_once() {
         cancelled: Box::pin(std::future::ready(())),
         live: Box::new(|_| ()),
         confinement: Confinement::Open,
+        files: charla_proto::FileJudge::default(),
     };
     let output = call.run(cx).await;
     assert_eq!(output.error.map(|error| error.kind), Some(ToolErrorKind::Cancelled));

@@ -6,7 +6,7 @@ use charla_proto::{Word, WordKind};
 use super::options::{readable, sort};
 use super::table::Options;
 use super::{Call, Checked};
-use crate::policy::paths::secret_pattern;
+use crate::policy::paths::secret_include;
 
 const GREP: Options = Options::Only {
     letters: "EFGPivwxyclLnqshHoRrzabZTUI",
@@ -52,7 +52,7 @@ pub(super) fn grep(call: Call<'_>) -> Checked {
     let recursive = sorted.has("-r") || sorted.has("-R") || sorted.has("--recursive");
     let files = sorted.operands.get(patterns..).unwrap_or_default();
     let included =
-        sorted.has("--include") && sorted.values.iter().all(|value| secret_pattern(value).is_none());
+        sorted.has("--include") && sorted.values.iter().all(|value| secret_include(value).is_none());
     let everywhere = |word: &&&Word| call.scope.roots.contains(&join_path(call.cwd, &word.text));
     if recursive && !included && (files.is_empty() || files.iter().any(|word| everywhere(&word))) {
         return Err("it would read every file, secrets included; name a folder or --include".into());

@@ -1,0 +1,28 @@
+//! Files that a call comes across while it runs: they are in no plan, and the rules about paths hold for them.
+
+use std::path::Path;
+
+use charla_proto::{ApprovalMode, Args, Effect, Lane, Plan, Preview, Withheld, looks_secret};
+
+use super::rules::{Decision, Subject};
+use super::{RuleBook, judge};
+
+/// Why a call of `tool` must not read a file it came across. The call itself was judged already: only rules
+/// that name paths are asked.
+pub(super) fn withheld(book: &RuleBook, tool: &str, path: &Path, mode: ApprovalMode) -> Option<Withheld> {
+    let plan = Plan {
+        tool: tool.to_owned(),
+        args: Args::new(),
+        title: String::new(),
+        effects: Vec::new(),
+        preview: Preview::None,
+        lane: Lane::Shared,
+    };
+    let effect = Effect::Read { path: path.to_owned() };
+    let rule = judge::rule_about(book, &plan, &effect, mode);
+    match rule.filter(|rule| matches!(rule.subject, Subject::Path { .. })) {
+        Some(rule) if rule.decision == Decision::Allow => None,
+        Some(rule) => Some(Withheld::Rule { rule: rule.name() }),
+        None => looks_secret(path).then_some(Withheld::Secret),
+    }
+}

@@ -1,0 +1,65 @@
+//! Whether the files that a running call comes across may be read.
+
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::{ApprovalMode, Policy, looks_secret};
+
+/// Why a file that a call comes across is not read. A plan names a folder; what is in it is judged file by
+/// file, when it is found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Withheld {
+    /// A rule about its path asks or denies.
+    Rule {
+        /// The rule's name.
+        rule: String,
+    },
+    /// It is likely to hold secrets.
+    Secret,
+}
+
+/// Judges the files that one call comes across, by the rules that hold for it.
+#[derive(Clone, Default)]
+pub struct FileJudge {
+    rules: Option<Rules>,
+}
+
+#[derive(Clone)]
+struct Rules {
+    policy: Arc<dyn Policy>,
+    tool: String,
+    mode: ApprovalMode,
+}
+
+impl FileJudge {
+    /// Judges for a call of this tool. Without a policy ([`FileJudge::default`]) only secrets are withheld.
+    pub fn new(policy: Arc<dyn Policy>, tool: &str, mode: ApprovalMode) -> Self {
+        Self { rules: Some(Rules { policy, tool: tool.to_owned(), mode }) }
+    }
+
+    /// Why a file must not be read, if so. The path is absolute, and no link is in it.
+    pub fn withheld(&self, path: &Path) -> Option<Withheld> {
+        match &self.rules {
+            Some(rules) => rules.policy.withheld(&rules.tool, path, rules.mode),
+            None => looks_secret(path).then_some(Withheld::Secret),
+        }
+    }
+
+    /// True when a file must be kept from commands that run unasked: what would be asked about or denied if
+    /// the call named it. Not so a repository's own settings, without which `git` does nothing.
+    pub fn hidden(&self, path: &Path) -> bool {
+        match self.withheld(path) {
+            Some(Withheld::Rule { .. }) => true,
+            Some(Withheld::Secret) => !path.ends_with(".git/config"),
+            None => false,
+        }
+    }
+}
+
+impl fmt::Debug for FileJudge {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let rules = self.rules.as_ref().map(|rules| (&rules.tool, rules.mode));
+        f.debug_tuple("FileJudge").field(&rules).finish()
+    }
+}

@@ -1,0 +1,93 @@
+//! Files that are likely to hold secrets, told by their names.
+//!
+//! This is the one list: the tools that walk folders, the policy, the imports of memory files and the
+//! confinement of commands all ask here. Only names are looked at, so it can be asked about paths that do
+//! not exist; a caller resolves links first. Upper and lower case are the same.
+
+mod list;
+mod pattern;
+
+use std::path::Path;
+
+pub use pattern::PatternDots;
+
+use list::{FILES, FOLDERS, PUBLIC, WRITINGS};
+
+/// True when what has this path is likely to hold secrets: a file of such a name, or anything in a folder
+/// that holds hardly anything else.
+pub fn looks_secret(path: &Path) -> bool {
+    names_secret(&path.to_string_lossy().to_lowercase())
+}
+
+/// True when a word of a command names such a path, wherever in the word it stands: `HEAD:.env`,
+/// `--file=.env`, `-f.env`, `@.env`.
+pub fn word_names_secret(word: &str) -> bool {
+    const AROUND: [char; 18] =
+        [':', '=', '@', ',', ';', '\\', '"', '\'', '`', ' ', '\n', '\t', '(', ')', '<', '>', '|', '&'];
+    let lower = word.to_lowercase();
+    let named = |text: &str| {
+        let mut letters = text.strip_prefix('-').filter(|rest| !rest.starts_with('-')).unwrap_or("").chars();
+        letters.next();
+        names_secret(text) || names_secret(text.trim_start_matches('-')) || names_secret(letters.as_str())
+    };
+    named(&lower) || lower.split(AROUND).any(named)
+}
+
+/// True when a file name pattern may match such a path. Decided on the pattern, not on files that exist,
+/// and in doubt with yes.
+pub fn pattern_may_match_secret(pattern: &str, dots: PatternDots) -> bool {
+    pattern::may_match(pattern, dots)
+}
+
+fn names_secret(lower: &str) -> bool {
+    let parts: Vec<&str> = parts(lower).collect();
+    let Some(name) = parts.last() else { return false };
+    let beneath = |folder: &&str| {
+        let wanted: Vec<&str> = folder.split('/').collect();
+        parts.windows(wanted.len()).any(|some| all_match(&wanted, some))
+    };
+    let ends_in = |file: &&str| {
+        let wanted: Vec<&str> = file.split('/').collect();
+        let from = parts.len().checked_sub(wanted.len());
+        from.and_then(|from| parts.get(from..)).is_some_and(|end| all_match(&wanted, end))
+    };
+    (FILES.iter().any(ends_in) && !is_public(name)) || FOLDERS.iter().any(beneath)
+}
+
+fn parts(path: &str) -> impl Iterator<Item = &str> {
+    path.split('/').filter(|part| !matches!(*part, "" | "."))
+}
+
+fn all_match(wanted: &[&str], parts: &[&str]) -> bool {
+    wanted.iter().zip(parts).all(|(wanted, part)| matches(wanted, part))
+}
+
+/// Templates, sources, public keys, and what programs say instead of a file's name (`process.env`).
+fn is_public(name: &str) -> bool {
+    let environment = name.starts_with(".env") || name.ends_with(".env");
+    let template = |word: &str| PUBLIC.contains(&word);
+    name.ends_with(".pub")
+        || is_writing(name)
+        || (environment && name.split(['.', '-', '_']).any(template))
+        || matches!(name, "process.env" | "import.meta.env" | "meta.env")
+}
+
+fn is_writing(name: &str) -> bool {
+    WRITINGS.iter().any(|ending| name.ends_with(ending))
+}
+
+/// `*` stands for any text.
+fn matches(pattern: &str, text: &str) -> bool {
+    let Some((before, after)) = pattern.split_once('*') else { return pattern == text };
+    let Some(rest) = text.strip_prefix(before) else { return false };
+    if !after.contains('*') {
+        return rest.ends_with(after);
+    }
+    rest.char_indices()
+        .map(|(index, _)| index)
+        .chain([rest.len()])
+        .any(|index| rest.get(index..).is_some_and(|rest| matches(after, rest)))
+}
+
+#[cfg(test)]
+mod tests;
