@@ -36,8 +36,8 @@ pub use stats::Stats;
 use charla_proto::{Outcome, SessionStore};
 use session::elsewhere::Elsewhere;
 use session::{
-    AnsweredApproval, PromptPreview, RestoredSession, RevertError, RevertRequest, Reverted, RewoundSession, SessionError,
-    Sessions,
+    AnsweredApproval, PromptPreview, RestoredSession, RevertError, RevertRequest, Reverted, RewoundSession,
+    SessionError, Sessions,
 };
 use settings::{Effective, Override, Settings};
 use trust::TrustDemand;

@@ -68,9 +68,7 @@ pub struct Diagnostics {
 }
 
 /// Finds out what was meant.
-pub fn understand(
-    arguments: impl IntoIterator<Item = OsString>,
-) -> Result<(Intent, Diagnostics), Failure> {
+pub fn understand(arguments: impl IntoIterator<Item = OsString>) -> Result<(Intent, Diagnostics), Failure> {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     // Asked often, by scripts: answered without building the parser.
     if let [_, only] = arguments.as_slice()
@@ -235,7 +233,9 @@ fn unknown_mode(error: &clap::Error) -> Option<Failure> {
     }
     let meant = nearest(given, ["default", "auto_edit", "plan"]);
     let meant = meant.map(|meant| format!("did you mean {meant}? ")).unwrap_or_default();
-    let hint = format!("{meant}The modes are default, auto_edit, plan and yolo; docs/policy.md tells what each allows");
+    let hint = format!(
+        "{meant}The modes are default, auto_edit, plan and yolo; docs/policy.md tells what each allows"
+    );
     Some(Failure::input(format!("there is no approval mode `{given}`")).with_hint(hint))
 }
 
@@ -290,7 +290,9 @@ mod tests {
 
     #[test]
     fn help_is_printed_and_never_asked_of_a_model() {
-        for arguments in [&["help"][..], &["help", "undo"], &["help", "policy", "explain"], &["auth"], &["policy"]] {
+        for arguments in
+            [&["help"][..], &["help", "undo"], &["help", "policy", "explain"], &["auth"], &["policy"]]
+        {
             let Ok(Intent::Print(text)) = understood(arguments) else { panic!("{arguments:?}") };
             assert!(text.contains("Usage: charla"), "{arguments:?}: {text}");
         }
@@ -312,7 +314,9 @@ mod tests {
     #[test]
     fn thinking_is_a_level_or_a_budget() {
         let flag = |given: &str| match understood(&["--thinking", given, "-p", "x"]) {
-            Ok(Intent::Ask(ask)) => ask.flags.iter().map(|flag| (flag.key.join("."), flag.value.clone())).next(),
+            Ok(Intent::Ask(ask)) => {
+                ask.flags.iter().map(|flag| (flag.key.join("."), flag.value.clone())).next()
+            }
             _ => None,
         };
         assert_eq!(flag("high"), Some(("model.thinking.level".to_owned(), json!("high"))));

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use charla_proto::{
-    BoxFuture, Conversation, Fact, Journal, JournalError, Owned, PostError, PrunedSessions, Record, RecordStream,
-    SessionList, SessionStore, Snapshots,
+    BoxFuture, Conversation, Fact, Journal, JournalError, Owned, PostError, PrunedSessions, Record,
+    RecordStream, SessionList, SessionStore, Snapshots,
 };
 use tokio::task::spawn_blocking;
 

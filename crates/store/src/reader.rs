@@ -87,7 +87,9 @@ impl<F: io::Read + Seek> Scan<F> {
                 Ok(record) if self.last >= Some(record.seq) => {
                     self.skip(format!("record {} is out of order", record.seq));
                 }
-                Ok(record) if record.seq > self.last.unwrap_or(0).max(self.from).saturating_add(MOST_MISSING) => {
+                Ok(record)
+                    if record.seq > self.last.unwrap_or(0).max(self.from).saturating_add(MOST_MISSING) =>
+                {
                     self.skip(format!("the number {} cannot be right", record.seq));
                 }
                 Ok(record) => {

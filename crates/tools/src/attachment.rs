@@ -27,7 +27,11 @@ pub fn attach(path: &Path, name: &str) -> Result<Vec<Part>, String> {
         return Err("is no regular file".to_owned());
     }
     if metadata.len() > MOST_BYTES {
-        return Err(format!("has {} bytes, more than the {} MB that can be sent", metadata.len(), MOST_BYTES / 1_000_000));
+        return Err(format!(
+            "has {} bytes, more than the {} MB that can be sent",
+            metadata.len(),
+            MOST_BYTES / 1_000_000
+        ));
     }
     let mut bytes = Vec::new();
     let read = File::open(path).and_then(|file| file.take(MOST_BYTES).read_to_end(&mut bytes));
@@ -36,7 +40,8 @@ pub fn attach(path: &Path, name: &str) -> Result<Vec<Part>, String> {
         let data = base64::engine::general_purpose::STANDARD.encode(&bytes);
         return Ok(vec![Part::text(format!("\n\n[{name}, {mime}:]")), Part::inline_data(mime, data)]);
     }
-    let decoded = text::decode(&bytes).map_err(|_| "is a binary file that no model can be shown".to_owned())?;
+    let decoded =
+        text::decode(&bytes).map_err(|_| "is a binary file that no model can be shown".to_owned())?;
     Ok(vec![Part::text(framed(name, &decoded.text))])
 }
 

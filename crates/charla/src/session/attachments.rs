@@ -62,7 +62,9 @@ fn given(file: &Path, environment: &Environment) -> Result<Vec<Part>, Failure> {
     let refused = |why: String| Failure::input(format!("{} {why}", file.display()));
     let real = path.canonicalize().map_err(|error| refused(format!("cannot be attached: {error}")))?;
     if looks_secret(&real) {
-        return Err(refused("looks like a secret: it is not sent to a model".to_owned()).with_hint(Hint::PipeSecret));
+        return Err(
+            refused("looks like a secret: it is not sent to a model".to_owned()).with_hint(Hint::PipeSecret)
+        );
     }
     attach(&real, &file.display().to_string()).map_err(refused)
 }

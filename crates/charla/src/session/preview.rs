@@ -40,7 +40,8 @@ pub(crate) async fn preview(
     let chain = Chooser::new(settings, environment).chain().await?;
     let model = BoundModel::new(chain, settings, environment, None)?;
     let options = RunOptions::default();
-    let (sessions, _) = Sessions::temporary(environment, "preview", &model.reference, &super::SessionError::NoHome);
+    let (sessions, _) =
+        Sessions::temporary(environment, "preview", &model.reference, &super::SessionError::NoHome);
     let mut builder = SessionBuilder {
         settings,
         environment,
@@ -67,5 +68,11 @@ pub(crate) async fn preview(
     });
     let system = system.unwrap_or_default();
     host.places.processes.shutdown().await;
-    Ok(PromptPreview { model: reference, system_tokens: tokens::estimate_text(&system), system, tools, tool_tokens })
+    Ok(PromptPreview {
+        model: reference,
+        system_tokens: tokens::estimate_text(&system),
+        system,
+        tools,
+        tool_tokens,
+    })
 }

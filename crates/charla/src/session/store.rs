@@ -6,8 +6,8 @@ use std::sync::Arc;
 use charla_core::session::fork::fork;
 use charla_proto::{
     BoxFuture, CallAsked, Content, Conversation, Fact, Inbox, JOURNAL_VERSION, Journal, JournalError,
-    Mailbox, Owned, PartKind, PostError, PrunedSessions, Record, Request, Role, SessionList, SessionStarted, SessionStore,
-    SessionSummary, Skipped, Snapshots,
+    Mailbox, Owned, PartKind, PostError, PrunedSessions, Record, Request, Role, SessionList, SessionStarted,
+    SessionStore, SessionSummary, Skipped, Snapshots,
 };
 use charla_store::{Store, Sync};
 use futures_util::TryStreamExt;

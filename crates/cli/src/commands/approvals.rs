@@ -15,7 +15,7 @@ pub fn list(charla: &Charla, printer: &mut Printer) -> Result<(), Failure> {
     for WaitingApproval { folder, asked, .. } in &waiting {
         let confirmation = &asked.confirmation;
         let (id, tool, title) = (&asked.approval, &confirmation.tool, &confirmation.title);
-        printer.words(&format!("{id}  {tool}  {title}\n        in {}\n", folder.display()))?;
+        printer.words(&format!("{id}  {tool}  {title}  (in {})\n", folder.display()))?;
         if let ConfirmationDetail::AskUser { questions } = &confirmation.detail {
             questions.iter().try_for_each(|question| printer.words(&in_words(question)))?;
         }
@@ -59,7 +59,9 @@ pub fn answer(
     let then = match (answered.runs, ends_turn) {
         (true, true) => "its turn ends here".to_owned(),
         (true, false) => "its session goes on".to_owned(),
-        (false, _) => format!("it takes effect when the session goes on: charla --resume {}", answered.session),
+        (false, _) => {
+            format!("it takes effect when the session goes on: charla --resume {}", answered.session)
+        }
     };
     printer.note(&format!("answered: {} ({detail}); {then}", confirmation.tool));
     Ok(())

@@ -12,7 +12,8 @@ use crate::runtime::runtime;
 /// Runs `charla prompt`.
 pub fn run(command: PromptCommand, charla: &Charla, printer: &mut Printer) -> Result<(), Failure> {
     let PromptCommand::Show { model, json } = command;
-    let model = model.map(|model| Override { key: &["model", "name"], value: json!(model), source: "--model" });
+    let model =
+        model.map(|model| Override { key: &["model", "name"], value: json!(model), source: "--model" });
     let settings = settings_of(charla, model.into_iter().collect(), printer)?;
     let preview = runtime()?.block_on(charla.prompt_preview(&settings, printer))?;
     if json {

@@ -17,8 +17,8 @@ use charla::models::Prices;
 use charla::settings::OutputFormat;
 use charla::{Failure, FailureKind, Notice, Notices, Progress};
 use charla_proto::{
-    CallStatus, CompressionTrigger, Confirmation, ConfirmationDetail, FinishReason, LlmErrorKind, ModelSwitch, RetryNotice,
-    ToolErrorKind, ToolResult, TurnEnd, TurnEvent,
+    CallStatus, CompressionTrigger, Confirmation, ConfirmationDetail, FinishReason, LlmErrorKind,
+    ModelSwitch, RetryNotice, ToolErrorKind, ToolResult, TurnEnd, TurnEvent,
 };
 use futures_util::future::poll_immediate;
 

@@ -21,8 +21,20 @@ pub struct Terminal {
 
 impl Terminal {
     pub fn start(place: &Place, arguments: &[&str]) -> Self {
+        Self::of(place, &place.process(arguments))
+    }
+
+    /// A shell in which `$CHARLA` is the binary.
+    pub fn shell(place: &Place, script: &str) -> Self {
+        let binary = place.process(&[]);
+        let mut shell = Command::new("/bin/sh");
+        shell.envs(binary.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        shell.env("CHARLA", binary.get_program()).args(["-c", script]);
+        Self::of(place, &shell)
+    }
+
+    fn of(place: &Place, prepared: &Command) -> Self {
         let python = std::env::var("CHARLA_TEST_PYTHON").unwrap_or_else(|_| "python3".into());
-        let prepared = place.process(arguments);
         let mut command = Command::new(python);
         command.env_clear().current_dir(place.work());
         command.envs(prepared.get_envs().filter_map(|(name, value)| Some((name, value?))));

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use charla_proto::{
-    Args, BoxFuture, Display, Effect, FileChange, Invocation, Part, Plan, RunContext, ToolContext, ToolError, ToolOutput,
+    Args, BoxFuture, Display, Effect, FileChange, Invocation, Part, Plan, RunContext, ToolContext, ToolError,
+    ToolOutput,
 };
 use serde::Serialize;
 use serde_json::Value;
