@@ -65,11 +65,29 @@ impl Environment {
         path("CHARLA_CACHE").or_else(|| Some(usual()?.join("charla")))
     }
 
-    /// A program of this name in the folders of `PATH`.
+    /// A program of this name, for our own use.
     pub fn program(&self, name: &str) -> Option<PathBuf> {
-        let separator = if cfg!(windows) { ';' } else { ':' };
-        let folders = self.variable("PATH")?.split(separator);
-        folders.map(|folder| Path::new(folder).join(name)).find(|path| path.is_file())
+        let folders = self.safe_folders("PATH").into_iter();
+        folders.map(|folder| folder.join(name)).find(|path| path.is_file())
+    }
+
+    /// The folders that a variable such as `PATH` lists, without relative ones and those in the workspace: what lies there came
+    /// with the workspace, and what we start ourselves must not. Somebody's home is no such workspace.
+    pub fn safe_folders(&self, variable: &str) -> Vec<PathBuf> {
+        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let workspace = Some(real(&self.directory));
+        let workspace = workspace.filter(|workspace| {
+            let home = self.home.as_deref().map(real).unwrap_or_default();
+            !self.directory.as_os_str().is_empty()
+                && !home.starts_with(workspace)
+                && workspace.parent().is_some()
+        });
+        let listed = self.variable(variable).unwrap_or_default().split(':').map(Path::new);
+        let safe = |folder: &&Path| {
+            folder.is_absolute()
+                && !workspace.as_ref().is_some_and(|workspace| real(folder).starts_with(workspace))
+        };
+        listed.filter(safe).map(Path::to_owned).collect()
     }
 
     /// The user's settings file.

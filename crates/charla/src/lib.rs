@@ -5,12 +5,14 @@
 //! say goes through [`Notices`], and a [`Failure`] is a kind, words and an action that each front end words for
 //! its users. Nothing is global: several users, workspaces and sessions live in one process.
 
+mod card;
 mod clock;
 pub mod credentials;
 mod embed;
 pub mod engine;
 mod environment;
 mod failure;
+mod helper;
 mod hint;
 pub mod models;
 mod network;
@@ -24,10 +26,12 @@ pub mod trust;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+pub use card::Card;
 pub use clock::{new_id, timestamp};
 pub use embed::FunctionTool;
 pub use environment::Environment;
 pub use failure::{Failure, FailureKind};
+pub use helper::{HelperVariables, editor_variables};
 pub use hint::{EngineRemedy, Hint, KeyAdvice};
 pub use notices::{Notice, Notices, Progress};
 pub use session::{Begin, OpenRequest, OpenedSession, RunOptions};

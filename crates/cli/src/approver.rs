@@ -3,16 +3,17 @@
 //! It shows the card and reads the answer; what the answer means is the session's to decide. Questions are put
 //! one after another, in the order they came up.
 
-mod card;
 mod editor;
 
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use charla::Environment;
 use charla::session::SIGNAL;
+use charla::settings::Settings;
+use charla::{Card, Environment};
 use charla_core::session::{Attached, SessionHandle, Subscription};
+use charla_proto::text::one_line;
 use charla_proto::{
     Args, Confirmation, ConfirmationDetail, Fact, OpenCall, Outcome, Question, QuestionKind, Refusal,
     SessionEvent,
@@ -41,6 +42,7 @@ impl Approver {
         session: SessionHandle,
         client: Attached,
         environment: &Environment,
+        settings: &Settings,
         printer: Printer,
     ) -> Self {
         let (questions, receiver) = mpsc::unbounded_channel();
@@ -49,7 +51,8 @@ impl Approver {
             session,
             printer,
             answered: HashMap::new(),
-            editor: Editor::of(environment),
+            editor: Editor::of(environment, settings),
+            plain: matches!(environment.variable("TERM"), None | Some("dumb")),
             line: None,
         };
         Self { questions, task: tokio::spawn(asker.work(receiver)), _client: client }
@@ -74,12 +77,14 @@ enum Word {
     Answer(Outcome),
     /// Open the editor first.
     Edit,
+    /// Show what was left out.
+    View,
     /// Not understood.
     Unclear,
 }
 
 /// Reads a line typed at a card. What the card does not offer is not understood.
-fn understand(line: &str, confirmation: &Confirmation) -> Word {
+fn understand(line: &str, confirmation: &Confirmation, is_clipped: bool) -> Word {
     let line = line.trim();
     let (key, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     let rest = rest.trim();
@@ -95,6 +100,7 @@ fn understand(line: &str, confirmation: &Confirmation) -> Word {
         "s" if always => Word::Answer(Outcome::ProceedAlwaysAndSave),
         "t" => Word::Answer(Outcome::ProceedAlwaysTool),
         "e" => Word::Edit,
+        "v" if is_clipped => Word::View,
         _ => Word::Unclear,
     }
 }
@@ -107,6 +113,8 @@ struct Asker {
     /// Questions that have their answer, and from whom.
     answered: HashMap<String, String>,
     editor: Editor,
+    /// The terminal knows no sequences.
+    plain: bool,
     /// A line that is being read: one reader at a time, or they would take each other's lines.
     line: Option<oneshot::Receiver<Option<String>>>,
 }
@@ -140,10 +148,16 @@ impl Asker {
             return;
         }
         self.forget_typed().await;
+        self.printer.begin_card(self.plain);
         let outcome = match &confirmation.detail {
             ConfirmationDetail::AskUser { questions } => self.interview(&approval, questions).await,
             _ => self.decide(&approval, confirmation).await,
         };
+        if outcome.is_none() {
+            // The card's last line waits for what is typed.
+            self.printer.card("\n");
+        }
+        self.printer.close_card();
         let refused = match outcome {
             Some(outcome) => self.session.answer(&approval, outcome, TERMINAL).await.err(),
             None => None,
@@ -152,8 +166,6 @@ impl Asker {
             (Some(Refusal::Late { by, .. }), _) => self.printer.note(&format!("answered already by {by}")),
             (Some(refusal), _) => self.printer.warning(&refusal.to_string()),
             (None, Some(by)) if by != TERMINAL && by != SIGNAL => {
-                // The card's last line waits for what is typed.
-                self.printer.card("\n");
                 self.printer.note(&format!("answered by {by}"));
             }
             (None, _) => {}
@@ -204,20 +216,23 @@ impl Asker {
     }
 
     async fn decide(&mut self, approval: &str, confirmation: &Confirmation) -> Option<Outcome> {
-        self.printer.card(&card::text(confirmation));
+        let card = Card::of(confirmation, columns());
+        let mut shown = card.text;
         loop {
-            self.printer.card(&card::choices(confirmation));
+            self.printer.card(&format!("{shown}{}", choices(confirmation, card.is_clipped)));
+            shown.clear();
             let Typed::Line(line) = self.read(approval).await? else {
                 return Some(Outcome::Cancel { reason: None });
             };
-            match understand(&line, confirmation) {
+            match understand(&line, confirmation, card.is_clipped) {
                 Word::Answer(outcome) => return Some(outcome),
                 Word::Edit => {
                     if let Some(outcome) = self.edit(approval, confirmation).await {
                         return Some(outcome);
                     }
                 }
-                Word::Unclear => self.printer.note("please answer with one of the letters"),
+                Word::View => shown = Card::whole(confirmation, columns()).text,
+                Word::Unclear => shown = "please answer with one of the letters\n".to_owned(),
             }
         }
     }
@@ -236,11 +251,11 @@ impl Asker {
         match edited {
             Ok(Some(outcome)) => Some(outcome),
             Ok(None) => {
-                self.printer.note("nothing was changed in the editor");
+                self.printer.card("nothing was changed in the editor\n");
                 None
             }
             Err(problem) => {
-                self.printer.warning(&problem);
+                self.printer.card(&format!("{}\n", one_line(&problem)));
                 None
             }
         }
@@ -263,13 +278,48 @@ impl Asker {
     async fn interview(&mut self, approval: &str, questions: &[Question]) -> Option<Outcome> {
         let mut answers = Vec::new();
         for question in questions {
-            self.printer.card(&card::question(question));
+            let card = Card::question(question, columns());
+            self.printer.card(&format!("{}{}> ", card.text, what_to_type(question)));
             match self.read(approval).await? {
                 Typed::Line(line) => answers.push(answer_to(question, &line)),
                 Typed::End => return Some(Outcome::Cancel { reason: None }),
             }
         }
         Some(Outcome::Answers { answers })
+    }
+}
+
+/// How wide the terminal is.
+fn columns() -> usize {
+    #[cfg(unix)]
+    let columns = rustix::termios::tcgetwinsize(std::io::stderr()).map_or(0, |size| size.ws_col);
+    #[cfg(not(unix))]
+    let columns = 0;
+    if columns == 0 { 80 } else { columns.into() }
+}
+
+/// The line that says what can be answered, without an end: the answer stands behind it.
+fn choices(confirmation: &Confirmation, is_clipped: bool) -> String {
+    let mut choices = vec!["y once"];
+    if confirmation.always.is_some() {
+        choices.extend(["a always", "s always and save"]);
+    }
+    let tool = format!("t always {}", one_line(&confirmation.tool));
+    choices.extend([tool.as_str(), "e edit"]);
+    if is_clipped {
+        choices.push("v view all");
+    }
+    choices.extend(["n no, stop", "n REASON no, go on"]);
+    format!("{}? ", choices.join(" · "))
+}
+
+/// What kind of answer a question of the model wants.
+fn what_to_type(question: &Question) -> &'static str {
+    match question.kind {
+        QuestionKind::Yesno => "y or n",
+        QuestionKind::Text => "your words",
+        QuestionKind::Choice if question.multi_select => "numbers, or your own words",
+        QuestionKind::Choice => "a number, or your own words",
     }
 }
 

@@ -60,7 +60,7 @@ pub async fn run(ask: Ask, charla: &Charla, printer: Printer) -> i32 {
         Ok((prompt, session)) => {
             let approver = somebody.map(|client| {
                 let printer = view.printer().another();
-                Approver::start(session.handle.clone(), client, charla.environment(), printer)
+                Approver::start(session.handle.clone(), client, charla.environment(), &settings, printer)
             });
             show(session, prompt, approver, view).await
         }

@@ -11,6 +11,7 @@ mod args;
 mod ask;
 mod commands;
 mod compression;
+mod curtain;
 mod exit;
 mod headless;
 mod hints;

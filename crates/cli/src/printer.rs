@@ -5,6 +5,7 @@ use std::io::{self, BufWriter, IsTerminal, Write};
 
 use charla::{Failure, Notice, Notices, Progress};
 
+use crate::curtain::Curtain;
 use crate::wording;
 
 /// Standard output for results, standard error for everything else.
@@ -22,6 +23,10 @@ pub struct Printer {
     abandoned: bool,
     /// A line that the next message on standard error replaces (a countdown).
     fleeting: bool,
+    /// Shared with whoever asks questions on the same screen.
+    curtain: Curtain,
+    /// Pieces of the result that came while a question was open.
+    later: String,
 }
 
 impl Printer {
@@ -36,6 +41,8 @@ impl Printer {
             colour: err_terminal && !plain,
             abandoned: false,
             fleeting: false,
+            curtain: Curtain::default(),
+            later: String::new(),
         }
     }
 
@@ -50,6 +57,8 @@ impl Printer {
             colour: false,
             abandoned: false,
             fleeting: false,
+            curtain: Curtain::default(),
+            later: String::new(),
         }
     }
 
@@ -60,7 +69,12 @@ impl Printer {
 
     /// A piece of the result.
     pub fn result(&mut self, text: &str) -> Result<(), Failure> {
-        let written = self.out.write_all(text.as_bytes());
+        if self.out_terminal && self.curtain.is_open() {
+            self.later.push_str(text);
+            return Ok(());
+        }
+        let later = std::mem::take(&mut self.later);
+        let written = self.out.write_all(later.as_bytes()).and_then(|()| self.out.write_all(text.as_bytes()));
         self.settle(written)
     }
 
@@ -72,6 +86,10 @@ impl Printer {
 
     /// Shows what was gathered.
     pub fn flush(&mut self) -> Result<(), Failure> {
+        if self.out_terminal && self.curtain.is_open() {
+            return Ok(());
+        }
+        self.result("")?;
         let written = self.out.flush();
         self.settle(written)
     }
@@ -117,15 +135,29 @@ impl Printer {
         self.tell(&text);
     }
 
-    /// Something a person must read, as it is, with no line end added.
+    /// A question, as it is, with no line end added: nothing else is drawn until [`Printer::close_card`].
     pub fn card(&mut self, text: &str) {
         let text = self.clean(text).into_owned();
-        self.tell(&text);
+        let curtain = self.curtain.clone();
+        curtain.ask(&text, |text| self.write_error(text));
     }
 
-    /// Another printer on the process's streams, coloured like this one.
+    /// Begins a question on a screen that is ours: whatever state something left the terminal in is undone. `plain` for one
+    /// that knows no sequences.
+    pub fn begin_card(&mut self, plain: bool) {
+        let curtain = self.curtain.clone();
+        curtain.ask(if plain { "\r\n" } else { FRESH_SCREEN }, |text| self.write_error(text));
+    }
+
+    /// The question has its answer, or needs none any more.
+    pub fn close_card(&mut self) {
+        let curtain = self.curtain.clone();
+        curtain.close(|text| self.write_error(text));
+    }
+
+    /// Another printer on the same screen, coloured like this one.
     pub fn another(&self) -> Self {
-        Self::of_process(!self.colour)
+        Self { curtain: self.curtain.clone(), ..Self::of_process(!self.colour) }
     }
 
     /// A document for programs, on standard error.
@@ -135,7 +167,7 @@ impl Printer {
 
     /// A line that the next one replaces. Nothing when standard error is no terminal.
     pub fn fleeting(&mut self, text: &str) {
-        if self.err_terminal {
+        if self.err_terminal && !self.curtain.is_open() {
             let line = self.paint(text, DIM);
             self.tell(&line);
             self.fleeting = true;
@@ -144,14 +176,15 @@ impl Printer {
 
     /// Takes the fleeting line away.
     pub fn clear_fleeting(&mut self) {
-        if std::mem::take(&mut self.fleeting) {
+        if std::mem::take(&mut self.fleeting) && !self.curtain.is_open() {
             self.write_error("\r\u{1b}[K");
         }
     }
 
     fn tell(&mut self, text: &str) {
         self.clear_fleeting();
-        self.write_error(text);
+        let curtain = self.curtain.clone();
+        curtain.draw(text, |text| self.write_error(text));
     }
 
     /// Nobody can be told that telling failed.
@@ -194,6 +227,12 @@ impl Notices for Printer {
     }
 }
 
+/// Leaves the alternate screen, a scroll region, a character set, insert mode and every attribute; wraps lines and shows the
+/// cursor; then begins a line with nothing below it. The region is reset between saving and restoring the cursor, which it
+/// would send home.
+const FRESH_SCREEN: &str =
+    "\u{1b}[?1047l\u{1b}7\u{1b}[r\u{1b}8\u{1b}[0m\u{1b}(B\u{f}\u{1b}[4l\u{1b}[?7h\u{1b}[?25h\r\n\u{1b}[J";
+
 const DIM: &str = "2";
 const RED: &str = "31";
 const YELLOW: &str = "33";
@@ -232,6 +271,44 @@ mod tests {
         printer.result("answer").unwrap();
         printer.flush().unwrap();
         assert!(printer.is_abandoned());
+    }
+
+    /// A screen that several printers write to.
+    #[derive(Clone, Default)]
+    struct Screen(std::sync::Arc<std::sync::Mutex<Vec<u8>>>);
+
+    impl Write for Screen {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().extend(bytes);
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn nothing_is_drawn_between_a_question_and_its_answer() {
+        let screen = Screen::default();
+        let printer = || Printer::of(Box::new(screen.clone()), Box::new(screen.clone()), true);
+        let mut view = printer();
+        let mut asker = Printer { curtain: view.curtain.clone(), ..printer() };
+        view.fleeting("waiting");
+        asker.begin_card(true);
+        asker.card("run it? ");
+        view.clear_fleeting();
+        view.note("a note");
+        view.fleeting("fleeting");
+        view.warning("a warning");
+        view.words("words").unwrap();
+        view.flush().unwrap();
+        asker.note("a note of its own");
+        let shown = || String::from_utf8(screen.0.lock().unwrap().clone()).unwrap();
+        assert_eq!(shown(), "waiting\r\nrun it? ");
+        asker.close_card();
+        view.flush().unwrap();
+        let rest = "a note\nwarning: a warning\na note of its own\nwords";
+        assert_eq!(shown(), format!("waiting\r\nrun it? {rest}"));
     }
 
     #[test]

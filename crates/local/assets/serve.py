@@ -6,11 +6,14 @@ argument list; it is ended from outside.
 
 import json
 import os
+import sys
 import threading
 
 
 def main():
     options = json.loads(os.environ.pop("CHARLA_ENGINE"))
+    # Python runs isolated: this folder is the only one beside its own that modules come from.
+    sys.path.insert(0, options["packages"])
 
     import xllamacpp
 

@@ -193,11 +193,12 @@ impl Engine {
                 let wanted = json!({
                     "model": weights, "alias": self.model(), "port": address.port, "key": address.key,
                     "window": options.window, "threads": options.threads, "template": template,
+                    "packages": folder,
                 });
                 environment.push(("CHARLA_ENGINE".into(), wanted.to_string().into()));
                 Launch {
                     program: options.store.python().to_owned(),
-                    arguments: ["-s", "-B", "-c", SERVE].map(OsString::from).to_vec(),
+                    arguments: ["-I", "-B", "-c", SERVE].map(OsString::from).to_vec(),
                     environment,
                     directory: folder.clone(),
                 }

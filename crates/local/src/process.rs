@@ -78,14 +78,26 @@ pub(crate) async fn start(launch: &Launch, pipe: &Path, log: &Path) -> io::Resul
     Ok((line, child))
 }
 
-/// Makes the pipe, in place of an older one, whose users keep theirs. Nothing in the libraries we may use
-/// does this on every system, but a program does.
+/// Makes the pipe, in place of an older one, whose users keep theirs.
 async fn make_pipe(pipe: &Path) -> io::Result<()> {
     match std::fs::remove_file(pipe) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}
     }
-    let made = Command::new("mkfifo").args(["-m", "600"]).arg(pipe).output().await?;
+    new_pipe(pipe).await
+}
+
+#[cfg(not(target_vendor = "apple"))]
+async fn new_pipe(pipe: &Path) -> io::Result<()> {
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
+    Ok(mknodat(CWD, pipe, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0)?)
+}
+
+/// No library we may use does this there, but a program of the system does.
+#[cfg(target_vendor = "apple")]
+async fn new_pipe(pipe: &Path) -> io::Result<()> {
+    let mut mkfifo = Command::new("/usr/bin/mkfifo");
+    let made = mkfifo.args(["-m", "600"]).arg(pipe).env_clear().current_dir("/").output().await?;
     match made.status.success() {
         true => Ok(()),
         false => Err(io::Error::other(String::from_utf8_lossy(&made.stderr).trim().to_owned())),

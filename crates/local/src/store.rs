@@ -5,6 +5,7 @@
 //! in one step: what is in its place is whole. A package that was downloaded completely survives an
 //! interrupted set-up; half of one is thrown away.
 
+use std::ffi::OsString;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -51,6 +52,8 @@ pub struct Pip {
     pub python: PathBuf,
     /// Arguments after `pip download`, such as an index.
     pub arguments: Vec<String>,
+    /// All its variables; it inherits none. Hand in none that is secret, and a `PATH` that leads nowhere a stranger may write.
+    pub environment: Vec<(OsString, OsString)>,
 }
 
 /// The folder of everything that is installed.
@@ -215,7 +218,7 @@ impl Store {
         };
         progress(Progress::Unpacking { package: package.name });
         let folder = self.partial()?;
-        let mut unzip = Command::new(&self.pip.python);
+        let mut unzip = self.isolated_python();
         unzip.args(["-m", "zipfile", "-e"]).arg(&wheel).arg(folder.path());
         let output = self.run(&mut unzip).await?;
         match output.status.success() {
@@ -251,7 +254,7 @@ impl Store {
         }
         let folder = self.partial()?;
         let destination = folder.path().join("whole");
-        let mut pip = Command::new(&self.pip.python);
+        let mut pip = self.isolated_python();
         pip.args(["-m", "pip", "download", "--no-deps", "--only-binary", ":all:", "--no-input"])
             .args(["--disable-pip-version-check", "--progress-bar", "off"])
             .args(&self.pip.arguments)
@@ -288,8 +291,16 @@ impl Store {
         Ok(kept)
     }
 
+    /// Python that takes modules from nowhere but its own installation: whatever lies in the folder somebody works in, such as
+    /// a `pip.py`, is not ours to run.
+    fn isolated_python(&self) -> Command {
+        let mut python = Command::new(&self.pip.python);
+        python.arg("-I").env_clear().envs(self.pip.environment.iter().map(|(name, value)| (name, value)));
+        python.current_dir(&self.root).stdin(Stdio::null()).kill_on_drop(true);
+        python
+    }
+
     async fn run(&self, command: &mut Command) -> Result<std::process::Output, LocalError> {
-        command.stdin(Stdio::null()).kill_on_drop(true);
         let program = &self.pip.python;
         command.output().await.map_err(|source| LocalError::NoPython { program: program.clone(), source })
     }

@@ -56,6 +56,8 @@ pub enum ToolErrorKind {
     UnknownTool,
     /// The arguments are not what the tool takes, or were cut off.
     InvalidArgs,
+    /// The tool is not offered in this mode.
+    NotOffered,
     /// A rule of the policy forbids it.
     DeniedByRule,
     /// It needs approval, and nobody is there to give it.

@@ -99,8 +99,10 @@ pub fn printable(path: &Path) -> String {
 pub fn visible(text: &str) -> String {
     let hides = |c: char| {
         matches!(c,
-            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+            '\u{a0}' | '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
+            | '\u{180b}'..='\u{180f}' | '\u{2000}'..='\u{200f}' | '\u{2028}'..='\u{202f}' | '\u{205f}'..='\u{206f}'
+            | '\u{2800}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}'
+            | '\u{e0000}'..='\u{e0fff}')
     };
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
@@ -112,6 +114,11 @@ pub fn visible(text: &str) -> String {
     shown
 }
 
+/// The same on one line: a line break is shown as such, so that what follows cannot pass for a line of ours.
+pub fn one_line(text: &str) -> String {
+    visible(text).replace('\n', "\\n").replace('\t', " ")
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -120,6 +127,7 @@ mod tests {
 
     #[test]
     fn what_is_agreed_to_is_what_is_seen() {
+        assert_eq!(one_line("a\nb\tc\u{2028}"), "a\\nb c\\u{2028}");
         assert_eq!(visible("a\u{202e}b\u{1b}[2K\u{200b}\r é\n"), "a\\u{202e}b\\u{1b}[2K\\u{200b}\\u{d} é\n");
     }
 

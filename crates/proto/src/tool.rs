@@ -39,6 +39,11 @@ pub trait Toolbox: Send + Sync {
 
     /// A name close to one that does not exist.
     fn nearest(&self, name: &str) -> Option<String>;
+
+    /// True for a tool that the model is not offered now, because no call of it could run.
+    fn withholds(&self, _name: &str) -> bool {
+        false
+    }
 }
 
 /// One checked call, ready to run.
@@ -142,6 +147,9 @@ pub enum Effect {
         /// True when all it does is start another command, which is in the plan too (`timeout 5 ls`).
         #[serde(default, skip_serializing_if = "is_false")]
         carrier: bool,
+        /// True when its standard input comes from this command line: a pipe, a heredoc, a file.
+        #[serde(default, skip_serializing_if = "is_false")]
+        fed: bool,
     },
     /// Sets a variable that commands may see.
     Env {
@@ -194,6 +202,11 @@ impl Word {
         Word { text: source.into(), kind: WordKind::Unknown }
     }
 
+    /// A word whose text only the shell can know, but which is one word whatever it says.
+    pub fn single(source: impl Into<String>) -> Word {
+        Word { text: source.into(), kind: WordKind::Single }
+    }
+
     /// The word, if it is fully known.
     pub fn known(&self) -> Option<&str> {
         self.kind.is_literal().then_some(self.text.as_str())
@@ -209,7 +222,9 @@ pub enum WordKind {
     Literal,
     /// It is a file name pattern: any number of existing paths that match it.
     Glob,
-    /// Nothing: any text, and unless it is quoted any number of words.
+    /// Nothing but that it is exactly one word: it is quoted.
+    Single,
+    /// Nothing: any text, and any number of words, none and options among them.
     Unknown,
 }
 

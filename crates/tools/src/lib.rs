@@ -8,6 +8,7 @@ pub mod edit;
 mod files;
 mod invocation;
 pub mod memory;
+pub mod owner;
 mod paths;
 pub mod process;
 mod registry;

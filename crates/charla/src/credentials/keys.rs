@@ -15,6 +15,7 @@ use secrecy::{ExposeSecret, SecretString};
 
 use crate::environment::Environment;
 use crate::failure::Failure;
+use crate::helper;
 use crate::hint::Hint;
 use crate::private_file;
 use crate::settings::KeySource;
@@ -213,11 +214,13 @@ fn run_command(provider: &str, command: &str, environment: &Environment) -> Resu
         Failure::auth(format!("no key for {provider}: the key command {reason}"))
             .with_hint(format!("run by hand what `providers.{provider}.apiKey.command` says"))
     };
-    let mut child = Command::new("sh")
+    // Not in the workspace: a relative name in the command must not mean a file that came with it.
+    let folder = environment.home.as_deref().filter(|home| home.is_dir()).unwrap_or(Path::new("/"));
+    let mut child = Command::new("/bin/sh")
         .args(["-c", command])
         .env_clear()
-        .envs(environment.all())
-        .current_dir(&environment.directory)
+        .envs(helper::key_command(environment))
+        .current_dir(folder)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

@@ -12,7 +12,6 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use charla_local::{Engine, EngineOptions, LocalError, Model, Packages, Pip, Store};
 use charla_proto::GenerateRequest;
-use charla_tools::process::is_secret_name;
 
 pub use charla_local::WEIGHTS_NAME;
 pub use generator::EngineGenerator;
@@ -20,6 +19,7 @@ pub use start::start;
 
 use crate::environment::Environment;
 use crate::failure::Failure;
+use crate::helper;
 use crate::hint::{EngineRemedy, Hint};
 use crate::network;
 use crate::settings::Settings;
@@ -99,7 +99,7 @@ fn options(model: Model, settings: &Settings, environment: &Environment) -> Resu
         window: local.context_window.unwrap_or(WINDOW),
         threads: local.threads.unwrap_or_else(threads),
         idle: idle.unwrap_or(IDLE),
-        environment: environment.all().filter(|(name, _)| !is_secret_name(&name.to_string_lossy())).collect(),
+        environment: helper::engine(environment, settings),
         http: Arc::new(network::direct()?),
     })
 }
@@ -115,7 +115,7 @@ pub fn store(settings: &Settings, environment: &Environment) -> Result<Store, Fa
         _ => None,
     };
     let python = environment.program("python3").unwrap_or_else(|| PathBuf::from("python3"));
-    let pip = Pip { python, arguments: Vec::new() };
+    let pip = Pip { python, arguments: Vec::new(), environment: helper::installer(environment) };
     Ok(Store::new(cache.join("local"), Packages::default(), pip, forbidden))
 }
 

@@ -20,6 +20,7 @@ use super::store::Sessions;
 use crate::clock::now;
 use crate::environment::Environment;
 use crate::failure::Failure;
+use crate::helper;
 use crate::hint::Hint;
 use crate::models::BoundModel;
 use crate::notices::Notices;
@@ -137,7 +138,7 @@ impl SessionBuilder<'_> {
     }
 
     fn processes(&self, session: &str) -> Processes {
-        let environment = process::Environment::new(self.environment.all(), process::is_secret_name);
+        let environment = process::Environment::new(self.environment.all(), &helper::withheld(self.settings));
         let spills = SpillFolder::new(self.sessions.outputs(session));
         Processes::new(ProcessSettings::new(environment, spills))
     }

@@ -47,6 +47,10 @@ impl<T: Toolbox> Toolbox for CompactToolbox<T> {
     fn nearest(&self, name: &str) -> Option<String> {
         self.inner.nearest(name)
     }
+
+    fn withholds(&self, name: &str) -> bool {
+        self.inner.withholds(name)
+    }
 }
 
 fn shortened(full: &FunctionDeclaration, shorten: fn(&mut Value)) -> FunctionDeclaration {

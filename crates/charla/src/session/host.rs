@@ -11,13 +11,13 @@ use charla_core::session::{self, Equipment, Host, RevertProblem, RevertStep, Rev
 use charla_proto::tool::{Tool, Toolbox};
 use charla_proto::{BoxFuture, FileConflict, RevertedFile, Snapshots};
 use charla_providers::layers::LogSink;
-use charla_tools::memory::MemoryPlaces;
+use charla_tools::Registry;
 use charla_tools::process::Processes;
 use charla_tools::revert::{CheckError, Conflict, Reversal, Step};
-use charla_tools::{Registry, memory};
 
 use super::compact_toolbox::CompactToolbox;
 use super::instruction::Instruction;
+use super::memory;
 use super::mode::tell_mode;
 use super::options::RunOptions;
 use super::saved_rules::SavedRules;
@@ -93,17 +93,8 @@ impl SessionHost {
     }
 
     fn read_memory(&self, notices: &mut dyn Notices) {
-        let directory = &self.environment.directory;
-        let project = directory.ancestors().find(|folder| folder.join(".git").exists());
-        let memory = memory::load(&MemoryPlaces {
-            user_folder: self.environment.charla_home(),
-            project_root: project.unwrap_or(directory).to_owned(),
-            cwd: directory.clone(),
-            roots: self.places.roots.clone(),
-            home: self.environment.home.clone(),
-        });
-        memory.notices.iter().for_each(|notice| notices.warning(&notice.as_str().into()));
-        self.found().memory = memory.text;
+        let memory = memory::read(&self.environment, notices);
+        self.found().memory = memory;
     }
 
     fn toolset(&self) -> Toolset<'_> {

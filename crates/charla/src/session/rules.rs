@@ -6,9 +6,11 @@ use charla_core::policy::{
     Judgement, PolicyError, RuleBook, RuleFile, Scope, TestFailure, Tier, Wall, allowed_tools,
 };
 use charla_proto::ApprovalMode;
+use charla_tools::owner::Owners;
 use charla_tools::shell::{self, ShellContext};
 
 use crate::environment::Environment;
+use crate::trust;
 
 /// Where rules are.
 #[derive(Clone, Debug)]
@@ -21,6 +23,8 @@ pub struct RulePlaces {
     pub charla_home: Option<PathBuf>,
     /// The administrator's folder (`/etc/charla`).
     pub admin: PathBuf,
+    /// Whose files count in a workspace.
+    pub owners: Owners,
 }
 
 impl RulePlaces {
@@ -31,6 +35,7 @@ impl RulePlaces {
             home: environment.home.clone(),
             charla_home: environment.charla_home(),
             admin: PathBuf::from("/etc/charla"),
+            owners: trust::owners(environment),
         }
     }
 
@@ -54,7 +59,9 @@ pub fn rule_book(places: &RulePlaces, roots: &[PathBuf], extra: &[PathBuf]) -> R
     }
     let workspace = places.directory.join(".charla");
     if places.charla_home.as_ref() != Some(&workspace) {
-        files.extend(folder(&workspace.join("policies"), Tier::Workspace)?);
+        // What is left out is told with the settings.
+        let ours = |path: &Path| trust::why_left_out(path, &places.directory, places.owners).is_none();
+        files.extend(folder_of(&workspace.join("policies"), Tier::Workspace, ours)?);
     }
     for path in extra {
         files.push(file(path, Tier::User)?);
@@ -86,8 +93,7 @@ impl RuleCheck {
 
     /// What the rules say to a command line here, part by part.
     pub fn explain(&self, command: &str, mode: ApprovalMode) -> Judgement {
-        let mut plan = shell::plan(command, &self.place);
-        shell::look_at_disk(&mut plan.effects, std::slice::from_ref(&self.place.cwd));
+        let plan = shell::plan_on_disk(command, &self.place, std::slice::from_ref(&self.place.cwd));
         self.book.explain(&plan, mode)
     }
 
@@ -100,6 +106,10 @@ impl RuleCheck {
 /// The rule files in a folder, by name. A folder that is not there has none; one that cannot be read is an
 /// error, because it may hold a denial.
 fn folder(path: &Path, tier: Tier) -> Result<Vec<RuleFile>, PolicyError> {
+    folder_of(path, tier, |_| true)
+}
+
+fn folder_of(path: &Path, tier: Tier, counts: impl Fn(&Path) -> bool) -> Result<Vec<RuleFile>, PolicyError> {
     let failed =
         |error: std::io::Error| PolicyError { file: path.display().to_string(), message: error.to_string() };
     let entries = match std::fs::read_dir(path) {
@@ -119,7 +129,7 @@ fn folder(path: &Path, tier: Tier) -> Result<Vec<RuleFile>, PolicyError> {
         }
     }
     paths.sort();
-    paths.iter().map(|path| file(path, tier)).collect()
+    paths.iter().filter(|path| counts(path)).map(|path| file(path, tier)).collect()
 }
 
 fn file(path: &Path, tier: Tier) -> Result<RuleFile, PolicyError> {

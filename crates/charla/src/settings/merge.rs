@@ -1,4 +1,4 @@
-//! Layers of settings: which wins, what a workspace may say, and where each value came from.
+//! Layers of settings: which wins, and where each value came from.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,8 +7,6 @@ use serde_json::{Map, Value};
 
 use super::load::Document;
 use super::source::{KeyPath, SourceLocation};
-use crate::hint::Hint;
-use crate::notices::Notice;
 
 /// Who set a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -105,7 +103,8 @@ fn overlay(below: &mut Map<String, Value>, above: Map<String, Value>) {
     }
 }
 
-fn leaves(map: &Map<String, Value>) -> Vec<(KeyPath, &Value)> {
+/// Every value with its key.
+pub(super) fn leaves(map: &Map<String, Value>) -> Vec<(KeyPath, &Value)> {
     fn walk<'a>(map: &'a Map<String, Value>, path: &KeyPath, out: &mut Vec<(KeyPath, &'a Value)>) {
         for (key, value) in map {
             let below = path.key(key);
@@ -120,70 +119,8 @@ fn leaves(map: &Map<String, Value>) -> Vec<(KeyPath, &Value)> {
     out
 }
 
-/// What a workspace may set before it is trusted: how an answer is made and shown, never where data
-/// goes, what is run or what is written. Everything that is not listed is refused.
-const WORKSPACE_MAY_SET: &[&[&str]] = &[
-    &["model"],
-    &["output"],
-    &["retry"],
-    &["compression"],
-    &["network", "connectTimeoutSeconds"],
-    &["network", "firstByteTimeoutSeconds"],
-    &["network", "idleTimeoutSeconds"],
-    &["providers", "*", "models"],
-    &["providers", "*", "quirks"],
-    &["providers", "*", "defaultModel"],
-];
-
-/// True when a workspace may set this key without being trusted.
-pub fn workspace_may_set(path: &KeyPath) -> bool {
-    WORKSPACE_MAY_SET.iter().any(|allowed| {
-        path.steps().len() >= allowed.len()
-            && path.steps().iter().zip(*allowed).all(|(step, pattern)| *pattern == "*" || step == pattern)
-    })
-}
-
-/// True for the name of a model file: loading one runs a parser of native code over whatever lies in the
-/// folder.
-fn names_model_file(value: &Value) -> bool {
-    match value {
-        Value::String(name) => {
-            // As names are read: without the blanks around them.
-            let name = name.trim();
-            name.starts_with("local/") || name.to_ascii_lowercase().ends_with(".gguf")
-        }
-        Value::Array(names) => names.iter().any(names_model_file),
-        _ => false,
-    }
-}
-
-/// What a workspace sets that only a trusted one may.
-pub fn needing_trust(document: &Document) -> Vec<(KeyPath, Value)> {
-    let all = leaves(&document.value).into_iter();
-    all.filter(|(path, value)| !workspace_may_set(path) || names_model_file(value))
-        .map(|(path, value)| (path, value.clone()))
-        .collect()
-}
-
-/// Takes out of a workspace's settings what it may not set; returns one notice for each, with the reason.
-pub fn tame_workspace(document: &mut Document, reason: &str) -> Vec<Notice> {
-    let refused: Vec<KeyPath> = needing_trust(document).into_iter().map(|(path, _)| path).collect();
-    for path in &refused {
-        remove(&mut document.value, path.steps());
-    }
-    let notice = |path: &KeyPath| {
-        let place = document.places.iter().find(|(known, _)| known == path);
-        let place = place.map_or_else(|| document.path.display().to_string(), |(_, place)| place.to_string());
-        Notice::from(format!("{place}: `{path}` is ignored: this workspace {reason}"))
-    };
-    let mut notices: Vec<Notice> = refused.iter().map(notice).collect();
-    if !notices.is_empty() {
-        notices.push(Notice::with_hint("", Hint::TrustWorkspace));
-    }
-    notices
-}
-
-fn remove(map: &mut Map<String, Value>, steps: &[String]) {
+/// Takes a key away, and what is empty without it.
+pub(super) fn remove(map: &mut Map<String, Value>, steps: &[String]) {
     match steps {
         [] => {}
         [last] => drop(map.shift_remove(last)),

@@ -16,6 +16,7 @@ mod quirks;
 mod schema;
 mod shown;
 mod source;
+mod workspace;
 
 use std::path::Path;
 
@@ -41,7 +42,7 @@ pub struct Effective {
     pub settings: Settings,
     /// The layers they come from.
     pub layers: Layers,
-    /// What a person should be told: ignored keys of an untrusted workspace.
+    /// What a person should be told: files and keys of the workspace that are ignored.
     pub notices: Vec<Notice>,
 }
 
@@ -74,14 +75,12 @@ pub fn load_trusting(
     {
         layers.put_document(document);
     }
-    let mut notices = Vec::new();
     let workspace = WorkspaceContent::read(environment)?;
+    let mut notices: Vec<Notice> = workspace.left_out().iter().map(Notice::from).collect();
     let standing = workspace.standing(environment, demand)?;
     if let Some((path, bytes)) = workspace.settings() {
         let mut document = load::parse_bytes(&path, bytes)?;
-        if !standing.is_trusted() {
-            notices = merge::tame_workspace(&mut document, standing.in_words());
-        }
+        notices.extend(workspace::tame(&mut document, standing));
         layers.put_document(document);
     }
     put_environment(&mut layers, environment)?;
@@ -97,7 +96,7 @@ pub fn load_trusting(
 /// What these settings of a workspace say that only a trusted one may, key by key.
 pub fn keys_needing_trust(path: &Path, bytes: &[u8]) -> Result<Vec<(String, serde_json::Value)>, Failure> {
     let document = load::parse_bytes(path, bytes)?;
-    Ok(merge::needing_trust(&document).into_iter().map(|(key, value)| (key.to_string(), value)).collect())
+    Ok(workspace::needing_trust(&document).into_iter().map(|(key, value)| (key.to_string(), value)).collect())
 }
 
 fn put_environment(layers: &mut Layers, environment: &Environment) -> Result<(), Failure> {

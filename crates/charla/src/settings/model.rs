@@ -77,6 +77,8 @@ pub struct ToolSettings {
     /// How much is allowed without asking: `default`, `auto_edit`, `plan` or `yolo`. Also `--approval-mode`.
     #[schemars(schema_with = "names::approval_mode")]
     pub approval_mode: Option<ApprovalMode>,
+    /// Variables that commands you approve get although they look like secrets, such as `GITHUB_TOKEN`.
+    pub pass_variables: Vec<String>,
 }
 
 /// What you put into the system prompt. See `charla prompt show`.

@@ -99,6 +99,13 @@ impl Place {
         self.load_with(Vec::new())
     }
 
+    /// The settings once the workspace is trusted.
+    fn trusting(&self) -> Effective {
+        let content = WorkspaceContent::read(&self.environment).unwrap();
+        let exactly = (!content.is_empty()).then(|| content.hash());
+        load_trusting(&self.environment, Vec::new(), &TrustDemand { exactly, required: false }).unwrap()
+    }
+
     fn load_with(&self, overrides: Vec<Override>) -> Effective {
         load(&self.environment, overrides).unwrap()
     }
@@ -108,11 +115,12 @@ impl Place {
 fn a_flag_beats_the_environment_beats_the_workspace_beats_the_user() {
     let user = r#"{"model": {"name": "user", "temperature": 0.1}, "output": {"thoughts": true}}"#;
     let workspace = r#"{"model": {"name": "workspace", "temperature": 0.2}}"#;
-    let name = |place: &Place| place.load().settings.model.name.unwrap();
+    let name = |place: &Place| place.trusting().settings.model.name.unwrap();
 
     assert_eq!(name(&Place::new(user, "", &[])), "user");
     let both = Place::new(user, workspace, &[]);
     assert_eq!(name(&both), "workspace");
+    assert_eq!(both.load().settings.model.name.as_deref(), Some("user"), "it is not trusted");
     assert_eq!(both.load().settings.output.thoughts, Some(true));
     let place = Place::new(user, workspace, &[("CHARLA_MODEL", "variable")]);
     assert_eq!(name(&place), "variable");
@@ -138,15 +146,16 @@ fn a_workspace_cannot_send_data_elsewhere_or_run_anything() {
     assert_eq!(openai.base_url, None);
     assert_eq!(openai.api_key, Some(KeySource::Env("MINE".into())));
     assert!(openai.headers.is_empty());
-    assert_eq!(openai.models["gpt-5"].context_window, Some(1000));
+    assert!(openai.models.is_empty());
+    assert_eq!(effective.settings.model.name, None);
     assert_eq!(effective.settings.network.proxy, None);
     assert_eq!(effective.settings.network.ca_file, None);
     assert_eq!(effective.settings.network.idle_timeout_seconds, Some(5.0));
     assert_eq!(effective.settings.logging.file, None);
-    assert_eq!(effective.notices.len(), 7);
-    let first = effective.notices[0].text.rsplit('/').next().unwrap();
-    assert_snapshot!(first, @"settings.json:3:32: `providers.openai.baseUrl` is ignored: this workspace is not trusted");
-    assert_eq!(effective.notices[6].hint, Some(crate::hint::Hint::TrustWorkspace));
+    assert_eq!(effective.notices.len(), 9);
+    let second = effective.notices[1].text.rsplit('/').next().unwrap();
+    assert_snapshot!(second, @"settings.json:3:32: `providers.openai.baseUrl` is ignored: this workspace is not trusted");
+    assert_eq!(effective.notices[8].hint, Some(crate::hint::Hint::TrustWorkspace));
 }
 
 #[test]
@@ -156,51 +165,6 @@ fn in_the_home_directory_the_users_settings_are_no_workspace() {
     let effective = place.load();
     assert_eq!(effective.settings.logging.file.as_deref(), Some("mine"));
     assert!(effective.notices.is_empty());
-}
-
-#[test]
-fn every_key_is_known_to_be_safe_or_unsafe_in_a_workspace() {
-    let keys = all_keys();
-    let allowed: Vec<&str> = keys
-        .iter()
-        .map(|(key, _)| key.as_str())
-        .filter(|key| merge::workspace_may_set(&key.split('.').collect()))
-        .filter(|key| !key.contains(".quirks."))
-        .collect();
-    assert_snapshot!(allowed.join("\n"), @r"
-    model.name
-    model.fallback
-    model.temperature
-    model.maxOutputTokens
-    model.thinking.level
-    model.thinking.budget
-    model.toolMode
-    model.prompt
-    providers.<name>.models.<id>.contextWindow
-    providers.<name>.models.<id>.maxOutput
-    providers.<name>.models.<id>.images
-    providers.<name>.models.<id>.noSampling
-    providers.<name>.models.<id>.thinking
-    providers.<name>.models.<id>.tools
-    providers.<name>.models.<id>.textTools.style
-    providers.<name>.models.<id>.textTools.place
-    providers.<name>.models.<id>.textTools.preserveContext
-    providers.<name>.models.<id>.thinkStart
-    providers.<name>.models.<id>.thinkSwitch
-    providers.<name>.models.<id>.parameters
-    providers.<name>.defaultModel
-    network.connectTimeoutSeconds
-    network.firstByteTimeoutSeconds
-    network.idleTimeoutSeconds
-    retry.maxAttempts
-    retry.initialDelaySeconds
-    retry.maxDelaySeconds
-    output.format
-    output.thoughts
-    compression.automatic
-    compression.threshold
-    compression.keep
-    ");
 }
 
 #[test]

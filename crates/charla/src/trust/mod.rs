@@ -4,22 +4,42 @@
 //! trusted setting names, such as a script, is not part of them.
 
 mod book;
+mod told;
 
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 pub use book::TrustBook;
+use charla_tools::owner::{Owners, belongs_to_another};
 use sha2::{Digest, Sha256};
+pub(crate) use told::is_new;
 
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::hint::Hint;
+use crate::notices::Notice;
 
 /// What in a workspace's `.charla` may act, read once: what is judged is what is used.
 #[derive(Clone, Debug, Default)]
 pub struct WorkspaceContent {
     folder: PathBuf,
     files: Vec<(String, Vec<u8>)>,
+    left_out: Vec<LeftOut>,
+}
+
+/// A file of a workspace that is not read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeftOut {
+    /// The file.
+    pub path: PathBuf,
+    /// Why, in words.
+    pub reason: String,
+}
+
+impl From<&LeftOut> for Notice {
+    fn from(left_out: &LeftOut) -> Self {
+        Notice::from(format!("{} is left out: {}", left_out.path.display(), left_out.reason))
+    }
 }
 
 /// What a run says about trust.
@@ -66,13 +86,15 @@ impl WorkspaceContent {
     /// need no trust: then there is nothing here.
     pub fn read(environment: &Environment) -> Result<Self, Failure> {
         let folder = environment.directory.join(".charla");
-        let mut content = Self { files: Vec::new(), folder };
+        let mut content = Self { folder, ..Self::default() };
         if is_users_own(&content.folder, environment) {
             return Ok(content);
         }
         for name in std::iter::once("settings.json".to_owned()).chain(rule_files(&content.folder)) {
-            if let Some(bytes) = read_file(&content.folder.join(&name))? {
-                content.files.push((name, bytes));
+            let path = content.folder.join(&name);
+            match why_left_out(&path, &environment.directory, owners(environment)) {
+                Some(reason) => content.left_out.push(LeftOut { path, reason }),
+                None => content.files.extend(read_file(&path)?.map(|bytes| (name, bytes))),
             }
         }
         Ok(content)
@@ -81,6 +103,11 @@ impl WorkspaceContent {
     /// True when there is nothing that could act.
     pub fn is_empty(&self) -> bool {
         self.files.is_empty()
+    }
+
+    /// What is there and not read.
+    pub fn left_out(&self) -> &[LeftOut] {
+        &self.left_out
     }
 
     /// The settings file, if there is one.
@@ -149,6 +176,23 @@ impl WorkspaceContent {
         }
         Ok(Standing::Trusted)
     }
+}
+
+/// The users whose files speak for this one.
+pub(crate) fn owners(environment: &Environment) -> Owners {
+    Owners { behind: environment.variable("SUDO_UID").and_then(|number| number.parse().ok()) }
+}
+
+/// Why a file of a workspace says nothing: it belongs to another user, or lies elsewhere and is only linked to. What is not
+/// there is left out by nobody.
+pub(crate) fn why_left_out(path: &Path, workspace: &Path, owners: Owners) -> Option<String> {
+    let real = path.canonicalize().ok()?;
+    let workspace = workspace.canonicalize().ok()?;
+    if !real.starts_with(&workspace) {
+        return Some(format!("it is a link out of the workspace, to {}", real.display()));
+    }
+    let owner = owners.stranger(&std::fs::metadata(&real).ok()?)?;
+    Some(belongs_to_another(owner))
 }
 
 fn is_users_own(folder: &Path, environment: &Environment) -> bool {

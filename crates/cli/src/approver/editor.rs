@@ -4,17 +4,23 @@ use std::io::Write;
 use std::path::Path;
 use std::process::Stdio;
 
-use charla::Environment;
+use charla::settings::Settings;
+use charla::{Environment, HelperVariables, editor_variables};
 
 /// The command that edits a file.
 pub(super) struct Editor {
     command: Option<String>,
+    /// All its variables.
+    variables: HelperVariables,
 }
 
 impl Editor {
     /// The editor of `VISUAL`, else of `EDITOR`.
-    pub(super) fn of(environment: &Environment) -> Self {
-        Self { command: environment.first(&["VISUAL", "EDITOR"]).map(|(_, command)| command.to_owned()) }
+    pub(super) fn of(environment: &Environment, settings: &Settings) -> Self {
+        Self {
+            command: environment.first(&["VISUAL", "EDITOR"]).map(|(_, command)| command.to_owned()),
+            variables: editor_variables(environment, settings),
+        }
     }
 
     /// Lets the person edit `content`, in a file that is named like `path`.
@@ -24,13 +30,21 @@ impl Editor {
         };
         let failed = |error: std::io::Error| format!("the file to edit: {error}");
         let suffix = path.file_name().map(|name| format!("-{}", name.to_string_lossy())).unwrap_or_default();
-        let mut file =
-            tempfile::Builder::new().prefix("charla-").suffix(&suffix).tempfile().map_err(failed)?;
+        // Editors look for settings around the file and where they are started: in a folder of its own there are none.
+        let folder = tempfile::Builder::new().prefix("charla-").tempdir().map_err(failed)?;
+        let mut file = tempfile::Builder::new()
+            .prefix("charla-")
+            .suffix(&suffix)
+            .tempfile_in(&folder)
+            .map_err(failed)?;
         file.write_all(content.as_bytes()).map_err(failed)?;
         // Through a shell, because the variable may hold arguments (`code --wait`).
-        let status = tokio::process::Command::new("sh")
+        let status = tokio::process::Command::new("/bin/sh")
             .args(["-c", &format!("{command} \"$1\""), "sh"])
             .arg(file.path())
+            .env_clear()
+            .envs(self.variables.iter().map(|(name, value)| (name, value)))
+            .current_dir(&folder)
             .stdin(Stdio::inherit())
             .stdout(Stdio::inherit())
             .stderr(Stdio::inherit())

@@ -1,5 +1,4 @@
 use charla_proto::{Confinement, Confirmation, ConfirmationDetail, Outcome, Question, QuestionOption};
-use insta::assert_snapshot;
 
 use super::*;
 
@@ -17,42 +16,24 @@ fn exec(command: &str, always: Option<&str>) -> Confirmation {
 }
 
 #[test]
-fn a_card_shows_everything_and_hides_nothing() {
-    let rules = "[[rule]]\ntool = \"run_shell_command\"\ncommand = \"make\"\ndecision = \"allow\"\n";
-    let confirmation = exec("make\n\u{1b}[2Kls \u{202e}x", Some(rules));
-    assert_snapshot!(card::text(&confirmation).trim(), @r#"
-    ── run_shell_command · make
-    \u{1b}[2Kls \u{202e}x
-    command    make
-               \u{1b}[2Kls \u{202e}x
-    folder     /w
-    asked by   default built-in#8
-               make: it is not known to be harmless
-    isolation  none
-    always adds
-               [[rule]]
-               tool = "run_shell_command"
-               command = "make"
-               decision = "allow"
-    "#);
-}
-
-#[test]
 fn only_what_is_offered_is_understood() {
     let plain = exec("make", None);
-    assert_eq!(understand("y\n", &plain), Word::Answer(Outcome::ProceedOnce));
-    assert_eq!(understand(" T ", &plain), Word::Answer(Outcome::ProceedAlwaysTool));
-    assert_eq!(understand("n", &plain), Word::Answer(Outcome::Cancel { reason: None }));
+    assert_eq!(understand("y\n", &plain, false), Word::Answer(Outcome::ProceedOnce));
+    assert_eq!(understand(" T ", &plain, false), Word::Answer(Outcome::ProceedAlwaysTool));
+    assert_eq!(understand("n", &plain, false), Word::Answer(Outcome::Cancel { reason: None }));
     let reason = Some("use ninja".to_owned());
-    assert_eq!(understand("n  use ninja\n", &plain), Word::Answer(Outcome::Cancel { reason }));
+    assert_eq!(understand("n  use ninja\n", &plain, false), Word::Answer(Outcome::Cancel { reason }));
     for line in ["", "a", "s", "yes please", "q"] {
-        assert_eq!(understand(line, &plain), Word::Unclear, "{line}");
+        assert_eq!(understand(line, &plain, false), Word::Unclear, "{line}");
     }
     let always = exec("make", Some("[[rule]]"));
-    assert_eq!(understand("a", &always), Word::Answer(Outcome::ProceedAlways));
-    assert_eq!(understand("s", &always), Word::Answer(Outcome::ProceedAlwaysAndSave));
-    assert!(!card::choices(&plain).contains("always and save"));
-    assert!(card::choices(&always).contains("always and save"));
+    assert_eq!(understand("a", &always, false), Word::Answer(Outcome::ProceedAlways));
+    assert_eq!(understand("s", &always, false), Word::Answer(Outcome::ProceedAlwaysAndSave));
+    assert!(!choices(&plain, false).contains("always and save"));
+    assert!(choices(&always, false).contains("always and save"));
+    assert_eq!(understand("v", &plain, false), Word::Unclear);
+    assert_eq!(understand("v", &plain, true), Word::View);
+    assert!(choices(&plain, true).contains("v view all") && !choices(&plain, false).contains("v view all"));
 }
 
 #[test]

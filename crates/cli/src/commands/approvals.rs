@@ -2,6 +2,7 @@
 
 use charla::session::WaitingApproval;
 use charla::{Charla, Failure};
+use charla_proto::text::one_line;
 use charla_proto::{ConfirmationDetail, Outcome, Question};
 
 use crate::args::AnswerWord;
@@ -15,7 +16,8 @@ pub fn list(charla: &Charla, printer: &mut Printer) -> Result<(), Failure> {
     for WaitingApproval { folder, asked, .. } in &waiting {
         let confirmation = &asked.confirmation;
         let (id, tool, title) = (&asked.approval, &confirmation.tool, &confirmation.title);
-        printer.words(&format!("{id}  {tool}  {title}  (in {})\n", folder.display()))?;
+        let line = format!("{id}  {tool}  {title}  (in {})", folder.display());
+        printer.words(&format!("{}\n", one_line(&line)))?;
         if let ConfirmationDetail::AskUser { questions } = &confirmation.detail {
             questions.iter().try_for_each(|question| printer.words(&in_words(question)))?;
         }
@@ -28,13 +30,13 @@ pub fn list(charla: &Charla, printer: &mut Printer) -> Result<(), Failure> {
 
 /// A question of the model, and what can be said to it.
 fn in_words(question: &Question) -> String {
-    let mut text = format!("        {}\n", question.question);
+    let mut text = format!("        {}\n", one_line(&question.question));
     for option in &question.options {
         let about = match option.description.is_empty() {
             true => String::new(),
             false => format!(": {}", option.description),
         };
-        text.push_str(&format!("          - {}{about}\n", option.label));
+        text.push_str(&format!("          - {}\n", one_line(&format!("{}{about}", option.label))));
     }
     text
 }
@@ -63,7 +65,7 @@ pub fn answer(
             format!("it takes effect when the session goes on: charla --resume {}", answered.session)
         }
     };
-    printer.note(&format!("answered: {} ({detail}); {then}", confirmation.tool));
+    printer.note(&one_line(&format!("answered: {} ({detail}); {then}", confirmation.tool)));
     Ok(())
 }
 

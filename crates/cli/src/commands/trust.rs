@@ -1,9 +1,9 @@
 //! `charla trust`: shows what a workspace would do, and trusts it.
 
-use charla::session::{RulePlaces, rule_book};
+use charla::session::{RulePlaces, memory_files, rule_book};
 use charla::trust::{Standing, TrustBook, WorkspaceContent};
-use charla::{Charla, Environment, Failure, settings};
-use charla_proto::text::visible;
+use charla::{Charla, Environment, Failure, Notice, settings};
+use charla_proto::text::{one_line, visible};
 
 use crate::args::TrustArgs;
 use crate::input;
@@ -42,6 +42,10 @@ fn show(
     printer: &mut Printer,
 ) -> Result<(), Failure> {
     printer.words(&format!("{} {}\n", environment.directory.display(), standing.in_words()))?;
+    show_instructions(environment, printer)?;
+    for left_out in content.left_out() {
+        printer.words(&format!("{}\n", one_line(&Notice::from(left_out).text)))?;
+    }
     if content.is_empty() {
         return printer.flush();
     }
@@ -50,7 +54,7 @@ fn show(
         let count = if keys.is_empty() { "nothing that needs trust" } else { "sets, once trusted:" };
         printer.words(&format!(".charla/settings.json {count}\n"))?;
         for (key, value) in keys {
-            printer.words(&visible(&format!("  {key} = {value}\n")))?;
+            printer.words(&format!("  {}\n", one_line(&format!("{key} = {value}"))))?;
         }
     }
     let rules: Vec<&str> = content.names().filter(|name| name.starts_with("policies/")).collect();
@@ -67,6 +71,19 @@ fn show(
     }
     printer.words(&format!("sha256 {}\n", content.hash()))?;
     printer.flush()
+}
+
+/// What the project's memory files bring: it needs no trust, because it is only read.
+fn show_instructions(environment: &Environment, printer: &mut Printer) -> Result<(), Failure> {
+    let memory = memory_files(environment);
+    for file in &memory.project_files {
+        let name = file.strip_prefix(&environment.directory).unwrap_or(file);
+        printer.words(&format!("{} is read as instructions\n", one_line(&name.to_string_lossy())))?;
+    }
+    for notice in &memory.notices {
+        printer.words(&format!("{}\n", one_line(notice)))?;
+    }
+    Ok(())
 }
 
 fn confirm(printer: &mut Printer) -> Result<(), Failure> {

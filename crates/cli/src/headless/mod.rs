@@ -16,6 +16,7 @@ use std::time::Instant;
 use charla::models::Prices;
 use charla::settings::OutputFormat;
 use charla::{Failure, FailureKind, Notice, Notices, Progress};
+use charla_proto::text::one_line;
 use charla_proto::{
     CallStatus, CompressionTrigger, Confirmation, ConfirmationDetail, FinishReason, LlmErrorKind,
     ModelSwitch, RetryNotice, ToolErrorKind, ToolResult, TurnEnd, TurnEvent,
@@ -273,7 +274,8 @@ impl View {
 
     /// Nobody is there to approve a call: says what was not done.
     fn tell_unapproved(&mut self, confirmation: &Confirmation) {
-        self.printer.note(&format!("not allowed: {} ({})", confirmation.title, confirmation.rule));
+        let title = one_line(&confirmation.title);
+        self.printer.note(&format!("not allowed: {title} ({})", confirmation.rule));
     }
 
     /// Says that a call failed, unless somebody has just said no to it.
@@ -284,7 +286,9 @@ impl View {
         };
         if result.status != CallStatus::Success && !refused {
             let words: String = result.output.chars().take(400).collect();
-            self.printer.note(&format!("Error executing tool {}: {words}", result.name));
+            // Behind a margin: no line of an output may pass for one of ours.
+            let words = words.replace('\n', "\n  ");
+            self.printer.note(&format!("Error executing tool {}: {words}", one_line(&result.name)));
         }
     }
 
@@ -328,6 +332,7 @@ impl View {
     }
 
     fn end(&mut self, ending: Result<(), Failure>) -> i32 {
+        self.printer.close_card();
         self.printer.clear_fleeting();
         if self.printer.is_abandoned() {
             // Nobody reads: there is nothing to tell but whether the turn had come to its end.

@@ -5,6 +5,7 @@
 //! then marked as withdrawn.
 
 use charla::Failure;
+use charla_proto::text::one_line;
 use charla_proto::{TurnEnd, TurnEvent};
 
 use super::Renderer;
@@ -80,7 +81,7 @@ impl Renderer for Text {
                 self.end_line(printer)?;
             }
             TurnEvent::ToolCallRequest { name, parameters, .. } if printer.err_terminal => {
-                printer.note(&format!("{name} {}", brief(parameters)));
+                printer.note(&one_line(&format!("{name} {}", brief(parameters))));
             }
             TurnEvent::Thought { content, .. } if self.thoughts => {
                 printer.aside(content);

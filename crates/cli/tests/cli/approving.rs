@@ -69,9 +69,9 @@ fn always_is_not_asked_again_and_allows_nothing_else() {
     let replies = [shell("touch a"), shell("touch a"), shell("touch b"), "Done.".into()];
     let server = server(Script::new(replies));
     let place = place(&server);
-    let run = ask(&place, &[("n REASON", "a\n"), ("command    touch b", ""), ("n REASON", "n not b\n")]);
+    let run = ask(&place, &[("n REASON", "a\n"), ("command    │ touch b", ""), ("n REASON", "n not b\n")]);
     assert_eq!(run.code, Some(0), "{}", run.out);
-    assert_eq!(run.out.matches("command    touch a").count(), 1, "{}", run.out);
+    assert_eq!(run.out.matches("command    │ touch a").count(), 1, "{}", run.out);
     assert_eq!((place.read("a").is_some(), place.read("b").is_some()), (true, false));
     assert!(!place.home().join("policies").exists());
 }

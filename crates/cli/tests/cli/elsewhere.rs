@@ -48,7 +48,7 @@ fn an_answer_from_another_process_closes_the_card_and_says_whose_it_is() {
     let server = server(Script::new([both, "Done.".into()]));
     let place = place(&server);
     let mut terminal = Terminal::start(&place, &GO);
-    terminal.wait_for("command    touch a");
+    terminal.wait_for("command    │ touch a");
     terminal.wait_for("n REASON no, go on? ");
     let listed = place.run(&["approvals"]).out;
     let first = listed.lines().find(|line| line.contains("touch a")).unwrap();
@@ -57,7 +57,7 @@ fn an_answer_from_another_process_closes_the_card_and_says_whose_it_is() {
     assert!(run.err.contains("touch a") && run.err.contains("its session goes on"), "{}", run.err);
     terminal.wait_for("answered by command line");
     // The next card is answered here as ever.
-    terminal.wait_for("command    touch b");
+    terminal.wait_for("command    │ touch b");
     terminal.wait_for("n REASON no, go on? ");
     terminal.type_in("n not b\n");
     let (code, shown) = terminal.finish();

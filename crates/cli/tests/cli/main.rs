@@ -11,6 +11,8 @@ mod compressing;
 mod elsewhere;
 mod engine;
 mod faults;
+mod forged_cards;
+mod hostile_repository;
 mod killed_turns;
 mod kills;
 mod local_network;

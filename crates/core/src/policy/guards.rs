@@ -5,12 +5,14 @@ use std::path::Path;
 use charla_proto::{Effect, Word, WordKind};
 
 use super::Scope;
-use super::commands::{self, Operands};
-use super::paths::{is_free, protected, secret, secret_pattern};
+use super::commands::{self, Harm, Operands};
+use super::paths::{is_free, secret, secret_include, secret_pattern};
+use super::protected::protected;
 use super::rules::{Rule, Subject};
 
-/// Why `effect` is asked about although `rule` allows it.
-pub(super) fn guard(effect: &Effect, rule: &Rule, scope: &Scope) -> Option<String> {
+/// Why `effect` is asked about although `rule` allows it. `others` is true when commands run beside it that are not
+/// known to be harmless.
+pub(super) fn guard(effect: &Effect, rule: &Rule, scope: &Scope, others: bool) -> Option<String> {
     match effect {
         Effect::Read { path } | Effect::Write { path }
             if matches!(rule.subject, Subject::Path { .. }) || is_free(path) =>
@@ -31,9 +33,11 @@ pub(super) fn guard(effect: &Effect, rule: &Rule, scope: &Scope) -> Option<Strin
                 .map(str::to_owned)
                 .or_else(|| (!scope.contains(path)).then(|| "it lies outside the workspace".to_owned()))
         }
-        Effect::Exec { words, cwd, .. } => exec(words, cwd, rule),
+        Effect::Exec { words, cwd, carrier, .. } => {
+            exec(words, cwd, rule).or_else(|| too_wide(words, cwd, *carrier, rule, scope))
+        }
         Effect::Env { name, .. }
-            if matches!(rule.subject, Subject::Env { .. }) || harmless_variable(name) =>
+            if matches!(rule.subject, Subject::Env { .. }) || harmless_variable(name, others) =>
         {
             None
         }
@@ -55,6 +59,43 @@ fn exec(words: &[Word], cwd: &Path, rule: &Rule) -> Option<String> {
     delicate(words).map(str::to_owned)
 }
 
+/// Why a command goes beyond what a narrow rule was written for: the flag names a command, not all its options.
+fn too_wide(words: &[Word], cwd: &Path, carrier: bool, rule: &Rule, scope: &Scope) -> Option<String> {
+    if !rule.allowance.narrow || !rule.names_command() || carrier {
+        return None;
+    }
+    if commands::is_reader(words) {
+        return match commands::harm(words, cwd, scope) {
+            Harm::Possible(reason) => Some(reason),
+            Harm::None | Harm::Edits => None,
+        };
+    }
+    const REACHING: [&str; 8] = [
+        "--output",
+        "--exec",
+        "--upload-pack",
+        "--receive-pack",
+        "--config",
+        "--ext-diff",
+        "--textconv",
+        "--open-files-in-pager",
+    ];
+    words.iter().skip(1).find_map(|word| match word.known() {
+        None if word.kind == WordKind::Glob => None,
+        None => Some(format!("{} may turn out to be an option", word.text)),
+        Some(text) if REACHING.iter().any(|option| text.starts_with(option)) => {
+            Some(format!("the option {text} was not named"))
+        }
+        Some(text) => {
+            let path = text.split_once('=').map_or(text, |(_, value)| value);
+            let climbs = path.starts_with('/') || path.split('/').any(|part| part == "..");
+            let outside = path.starts_with('~')
+                || climbs && !scope.readable(&charla_proto::text::join_path(cwd, path));
+            outside.then(|| format!("{text} lies outside the workspace"))
+        }
+    })
+}
+
 /// Why a command may show a secret.
 fn discloses(words: &[Word], cwd: &Path) -> Option<String> {
     let name = commands::base_name(words)?;
@@ -66,14 +107,33 @@ fn discloses(words: &[Word], cwd: &Path) -> Option<String> {
     if shows_files && let Some(reason) = secret(&cwd.to_string_lossy()) {
         return Some(format!("{}: {reason}", cwd.display()));
     }
-    words.iter().skip(1).find_map(|word| {
+    words.iter().enumerate().skip(1).find_map(|(index, word)| {
+        let before = words.get(index - 1);
         let reason = match word.kind {
+            WordKind::Literal if is_pattern(name, word, before) => {
+                secret(&word.text).or_else(|| secret_include(&word.text))
+            }
             WordKind::Literal => secret(&word.text),
             WordKind::Glob => secret_pattern(&word.text).filter(|_| shows_files || name == "git"),
-            WordKind::Unknown => shows_files.then_some("what it reads is only known to the shell"),
+            WordKind::Single | WordKind::Unknown => {
+                shows_files.then_some("what it reads is only known to the shell")
+            }
         };
         reason.map(|reason| format!("{}: {reason}", word.text))
     })
+}
+
+/// True for a word that the command itself reads as a pattern of file names: `git grep x -- '.e*'`, `rg -g '.e*'`.
+fn is_pattern(name: &str, word: &Word, before: Option<&Word>) -> bool {
+    let wild = word.text.contains(['*', '?', '[']);
+    match name {
+        "git" => wild && word.text.starts_with(['.', '*', '?', '[', ':']),
+        "rg" => {
+            let glob = |text: &str| matches!(text, "-g" | "--glob" | "--iglob");
+            wild && (before.and_then(Word::known).is_some_and(glob) || word.text.starts_with("--glob="))
+        }
+        _ => false,
+    }
 }
 
 /// Why a command deserves a look even where commands are allowed in general.
@@ -98,7 +158,7 @@ pub(super) fn delicate(words: &[Word]) -> Option<&'static str> {
         "chmod" | "chown" | "chgrp" if has("R") || says("--recursive") => {
             Some("it changes rights in a whole tree")
         }
-        "find" if says("-delete") => Some("it removes without asking"),
+        "find" if may_delete(words) => Some("it removes without asking"),
         "git" if says("clean") || says("--hard") || says("--force") || says("-f") => {
             Some("it can discard work for good")
         }
@@ -107,11 +167,21 @@ pub(super) fn delicate(words: &[Word]) -> Option<&'static str> {
     }
 }
 
-/// True for variables that change what is shown, not what is done.
-pub(super) fn harmless_variable(name: &str) -> bool {
-    const NAMES: [&str; 24] = [
+/// True when one of the words of `find` is `-delete`, or may be; what a test is given is no action.
+fn may_delete(words: &[Word]) -> bool {
+    let tested = |word: Option<&Word>| word.and_then(Word::known).is_some_and(|word| word.starts_with('-'));
+    words.iter().enumerate().skip(1).any(|(index, word)| match word.kind {
+        WordKind::Literal => word.text == "-delete",
+        WordKind::Single => !tested(words.get(index - 1)),
+        WordKind::Glob | WordKind::Unknown => true,
+    })
+}
+
+/// True for variables that change what is shown, not what is done. With `others`, programs run that may read any
+/// name: then only names no program is known to look at count.
+pub(super) fn harmless_variable(name: &str, others: bool) -> bool {
+    const NAMES: [&str; 21] = [
         "LANG",
-        "LANGUAGE",
         "TZ",
         "TERM",
         "COLUMNS",
@@ -131,12 +201,14 @@ pub(super) fn harmless_variable(name: &str) -> bool {
         "PYTHONUNBUFFERED",
         "PYTHONDONTWRITEBYTECODE",
         "DEBIAN_FRONTEND",
-        "NO_PROXY",
         "REPLY",
-        "SECONDS",
     ];
-    let lower_case = name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
+    const READ: [&str; 9] =
+        ["path", "prefix", "shell", "editor", "pager", "browser", "cc", "cxx", "config"];
+    let lower_case = name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
+        && name.starts_with(|c: char| c.is_ascii_lowercase());
+    let looked_at = name.contains('_') || READ.contains(&name);
     NAMES.contains(&name)
         || name.starts_with("LC_")
-        || (lower_case && !name.ends_with("proxy") && name.starts_with(|c: char| c.is_ascii_lowercase()))
+        || (lower_case && !name.ends_with("proxy") && !(others && looked_at))
 }

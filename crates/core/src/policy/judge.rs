@@ -3,15 +3,17 @@
 use charla_proto::text::shell_quote;
 use charla_proto::{ApprovalMode, Confinement, Effect, Missing, Plan, Verdict, Word};
 
+use super::always;
 use super::commands::{self, Harm};
-use super::guards::{delicate, guard, harmless_variable};
+use super::guards::{guard, harmless_variable};
 use super::matching::{Match, SHELL};
 use super::paths::is_free;
 use super::rules::{Decision, Rule, Tier};
-use super::{Finding, Judgement, RuleBook};
+use super::{Finding, Judgement, RuleBook, Scope};
 
 pub(super) fn explain(book: &RuleBook, plan: &Plan, mode: ApprovalMode) -> Judgement {
-    let judged = |effect: Option<&Effect>| Case { book, plan, mode, effect }.finding();
+    let others = plan.effects.iter().any(|effect| runs_others(effect, &book.scope));
+    let judged = |effect: Option<&Effect>| Case { book, plan, mode, effect, others }.finding();
     let findings: Vec<Finding> = if plan.effects.is_empty() {
         vec![judged(None)]
     } else {
@@ -21,6 +23,15 @@ pub(super) fn explain(book: &RuleBook, plan: &Plan, mode: ApprovalMode) -> Judge
     Judgement { findings, verdict }
 }
 
+fn runs_others(effect: &Effect, scope: &Scope) -> bool {
+    match effect {
+        Effect::Exec { words, cwd, carrier: false, .. } => {
+            matches!(commands::harm(words, cwd, scope), Harm::Possible(_))
+        }
+        _ => false,
+    }
+}
+
 /// The rule that decides about an effect.
 pub(super) fn rule_about<'a>(
     book: &'a RuleBook,
@@ -28,7 +39,7 @@ pub(super) fn rule_about<'a>(
     effect: &'a Effect,
     mode: ApprovalMode,
 ) -> Option<&'a Rule> {
-    Case { book, plan, mode, effect: Some(effect) }.ruling().map(|ruling| ruling.rule)
+    Case { book, plan, mode, effect: Some(effect), others: true }.ruling().map(|ruling| ruling.rule)
 }
 
 /// One effect before the rules.
@@ -37,6 +48,8 @@ struct Case<'a> {
     plan: &'a Plan,
     mode: ApprovalMode,
     effect: Option<&'a Effect>,
+    /// True when the plan runs commands that are not known to be harmless.
+    others: bool,
 }
 
 /// What is found about an effect, before it is put into words.
@@ -61,7 +74,7 @@ impl<'a> Case<'a> {
             decision: Decision::Ask,
             rule,
             reason,
-            confinement: self.when_asked(),
+            confinement: always::reach(self.effect),
         };
         let Some(ruling) = self.ruling() else {
             return self.found(asked("no rule".into(), "no rule is about it".into()));
@@ -79,12 +92,12 @@ impl<'a> Case<'a> {
     /// What becomes of a ruling once the two built-in layers have had their say.
     fn settle(&self, ruling: &Ruling<'_>) -> Settled {
         let built_in = ruling.rule.tier == Tier::Default;
-        let guarded = || self.effect.and_then(|effect| guard(effect, ruling.rule, &self.book.scope));
+        let guarded = || self.effect.and_then(|effect| guard(effect, ruling.rule, &self.book.scope, self.others));
         let by_guard = |reason| Settled {
             decision: Decision::Ask,
             rule: "built-in guard".to_owned(),
             reason,
-            confinement: self.when_asked(),
+            confinement: always::reach(self.effect),
         };
         let mut unconfined = None;
         if built_in
@@ -114,16 +127,8 @@ impl<'a> Case<'a> {
             reason: reason.unwrap_or_else(|| stated(ruling.rule)),
             confinement: match ruling.decision {
                 Decision::Allow => ruling.rule.allowance.confinement.unwrap_or(Confinement::Open),
-                Decision::Ask | Decision::Deny => self.when_asked(),
+                Decision::Ask | Decision::Deny => always::reach(self.effect),
             },
-        }
-    }
-
-    /// How far an effect reaches that a person approved.
-    fn when_asked(&self) -> Confinement {
-        match self.effect {
-            Some(Effect::Unconfined) => Confinement::Open,
-            _ => Confinement::Asked,
         }
     }
 
@@ -131,6 +136,7 @@ impl<'a> Case<'a> {
     /// workspace can make an allowance a question.
     fn ruling(&self) -> Option<Ruling<'a>> {
         let mut doubt: Option<&Rule> = None;
+        let mut hidden: Option<&Rule> = None;
         let mut decided: Vec<&Rule> = Vec::new();
         for rule in &self.book.rules {
             if decided.last().is_some_and(|last| last.tier == rule.tier) {
@@ -139,16 +145,30 @@ impl<'a> Case<'a> {
             match rule.matches(self.plan, self.effect, self.mode, &self.book.scope) {
                 Match::Yes => decided.push(rule),
                 Match::Maybe if rule.decision != Decision::Allow => doubt = doubt.or(Some(rule)),
+                Match::Hidden if rule.decision != Decision::Allow => hidden = hidden.or(Some(rule)),
                 _ => {}
             }
         }
-        let ruling = |rule: &'a Rule| Ruling { decision: rule.decision, rule, doubt };
+        // Who allows a command by name has thought of what its script may do.
+        let ruling = |rule: &'a Rule| {
+            let doubt = doubt.or(hidden.filter(|_| !rule.names_command()));
+            Ruling { decision: rule.decision, rule, doubt }
+        };
         if let Some(rule) =
             decided.iter().find(|rule| rule.tier > Tier::Default && rule.decision == Decision::Deny)
         {
             return Some(ruling(rule));
         }
-        let first = decided.iter().find(|rule| rule.tier != Tier::Workspace)?;
+        let mut first = decided.iter().find(|rule| rule.tier != Tier::Workspace)?;
+        // What plan mode refuses is allowed only by a rule that names plan mode.
+        if self.mode == ApprovalMode::Plan
+            && first.decision == Decision::Allow
+            && first.bounds.modes.is_empty()
+            && let Some(refusing) = decided.iter().find(|rule| rule.tier == Tier::Default)
+            && refusing.decision == Decision::Deny
+        {
+            first = refusing;
+        }
         let workspace = decided.iter().find(|rule| rule.tier == Tier::Workspace);
         match workspace {
             Some(rule) if rule.decision > first.decision => Some(ruling(rule)),
@@ -162,9 +182,17 @@ impl<'a> Case<'a> {
         let editing = |why: &str| Some((why.to_owned(), Confinement::Editing));
         let scope = &self.book.scope;
         let edits = self.mode == ApprovalMode::AutoEdit;
+        if decision == Decision::Deny {
+            return match (self.effect?, &scope.plans) {
+                (Effect::Write { path }, Some(plans)) if self.plan.tool != SHELL && path.starts_with(plans) => {
+                    editing("writing plans in plan mode")
+                }
+                _ => None,
+            };
+        }
         match self.effect? {
-            Effect::Exec { carrier: true, .. } => reading("what it starts is judged by itself"),
-            Effect::Env { name, .. } if harmless_variable(name) => reading("a harmless variable"),
+            Effect::Exec { carrier: true, words, .. } if commands::trusted_name(words).is_some() => reading("what it starts is judged by itself"),
+            Effect::Env { name, .. } if harmless_variable(name, self.others) => reading("a harmless variable"),
             Effect::Read { path } if self.plan.tool == SHELL && scope.readable(path) => {
                 reading("reading in the workspace")
             }
@@ -174,17 +202,11 @@ impl<'a> Case<'a> {
             {
                 editing("writing in the workspace")
             }
-            Effect::Write { path } if self.mode == ApprovalMode::Plan => {
-                let plans = scope.plans.as_ref()?;
-                path.starts_with(plans).then(|| editing("writing plans in plan mode"))?
-            }
-            Effect::Exec { words, cwd, .. } if decision == Decision::Ask => {
-                match commands::harm(words, cwd, scope) {
-                    Harm::None => reading("a command that only reads"),
-                    Harm::Edits if edits => editing("a command that edits the workspace"),
-                    _ => None,
-                }
-            }
+            Effect::Exec { words, cwd, .. } => match commands::harm(words, cwd, scope) {
+                Harm::None => reading("a command that only reads"),
+                Harm::Edits if edits => editing("a command that edits the workspace"),
+                _ => None,
+            },
             _ => None,
         }
     }
@@ -219,7 +241,11 @@ impl<'a> Case<'a> {
             Effect::Unconfined => Some("the call wants to run outside the sandbox".to_owned()),
             _ => None,
         };
-        guard(effect, general, &self.book.scope).or_else(known)
+        let known = || known().map(|reason| match always::caveat(effect) {
+            Some(caveat) => format!("{reason}; {caveat}"),
+            None => reason,
+        });
+        guard(effect, general, &self.book.scope, self.others).or_else(known)
     }
 
     fn found(&self, settled: Settled) -> Finding {
@@ -231,29 +257,9 @@ impl<'a> Case<'a> {
             rule,
             reason,
             confinement,
-            always: (decision == Decision::Ask).then(|| self.always()).flatten(),
-        }
-    }
-
-    /// The rule that would allow this effect and no other.
-    fn always(&self) -> Option<String> {
-        let tool = toml::Value::from(self.plan.tool.as_str());
-        let rule = |line: String| format!("[[rule]]\ntool = {tool}\n{line}decision = \"allow\"\n");
-        let of = |key: &str, value: String| rule(format!("{key} = {}\n", toml::Value::from(value)));
-        match self.effect {
-            // Nobody gives this away with one key; who means it writes the rule.
-            Some(Effect::Exec { words, .. }) if delicate(words).is_some() => None,
-            Some(Effect::Exec { words, .. }) => {
-                let known: Option<Vec<String>> =
-                    words.iter().map(|word| word.known().map(shell_quote)).collect();
-                known.map(|words| of("command", words.join(" ")))
-            }
-            Some(Effect::Read { path } | Effect::Write { path }) => {
-                Some(of("path", globset::escape(&path.to_string_lossy())))
-            }
-            Some(Effect::Env { name, .. }) => Some(of("env", name.clone())),
-            Some(Effect::Unclear { .. } | Effect::Unconfined) => None,
-            Some(Effect::Net { .. } | Effect::Mcp { .. }) | None => Some(rule(String::new())),
+            always: (decision == Decision::Ask)
+                .then(|| always::rule(self.plan, self.effect, &self.book.scope))
+                .flatten(),
         }
     }
 }

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use charla_proto::text::{join_path, shell_quote};
 use charla_proto::{ApprovalMode, Effect, Plan, Word, WordKind};
+use globset::GlobMatcher;
 
 use super::Scope;
 use super::commands::{self, Operands};
@@ -16,6 +17,9 @@ pub(super) const SHELL: &str = "run_shell_command";
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Match {
     No,
+    /// The command runs a script nobody has read, which may do what the rule is about. Counts for rules that ask or
+    /// deny, unless a rule names the command.
+    Hidden,
     /// It could be; the effect is not known well enough to tell. Counts for rules that ask or deny.
     Maybe,
     Yes,
@@ -53,7 +57,7 @@ impl Rule {
         mode: ApprovalMode,
         scope: &Scope,
     ) -> Match {
-        let holds = self.modes.is_empty() || self.modes.contains(&mode);
+        let holds = self.holds_in(mode) && self.is_about_place(effect, scope);
         if !holds || !self.names_tool(plan) || !self.names_args(plan) {
             return Match::No;
         }
@@ -78,29 +82,47 @@ impl Rule {
                 let overlaps = |path: &Path| scope.may_reach(patterns, path);
                 words_as_paths(words, cwd, named, overlaps)
             }
-            (Subject::Env { globs, .. }, Some(Effect::Env { name, .. })) => yes(globs.is_match(name)),
-            (subject, Some(Effect::Exec { words, command, .. })) => match subject {
-                Subject::Command(commands) => any(commands, |wanted| exact(wanted, words, strict)),
-                Subject::Prefix(commands) if strict => any(commands, |wanted| restricted(wanted, words)),
-                Subject::Prefix(commands) => any(commands, |wanted| prefix(wanted, words)),
-                Subject::Pattern { whole, .. } if !strict => {
-                    yes(text(words).is_some_and(|text| whole.is_match(&text)))
-                }
-                Subject::Pattern { part, .. } => match text(words) {
-                    Some(text) => yes(part.is_match(&text) || part.is_match(command)),
-                    None if part.is_match(command) => Match::Yes,
-                    None => Match::Maybe,
-                },
-                _ => Match::No,
-            },
+            (Subject::Env { names, .. }, Some(Effect::Env { name, value })) => {
+                variable(names, name, value, strict)
+            }
+            (Subject::Host(hosts), Some(Effect::Net { host })) => {
+                let host = host.to_lowercase();
+                yes(hosts.iter().any(|wanted| like(wanted, &host)))
+            }
+            (subject, Some(Effect::Exec { words, command, cwd, carrier, .. })) => {
+                let found = about_command(subject, words, command, strict);
+                let hidden = found == Match::No
+                    && strict
+                    && self.names_command()
+                    && !carrier
+                    && commands::hides_script(words, cwd, scope);
+                if hidden { Match::Hidden } else { found }
+            }
             _ => Match::No,
+        }
+    }
+
+    fn holds_in(&self, mode: ApprovalMode) -> bool {
+        self.bounds.modes.is_empty() || self.bounds.modes.contains(&mode)
+    }
+
+    /// True in the workspace and the folder the rule is bound to.
+    fn is_about_place(&self, effect: Option<&Effect>, scope: &Scope) -> bool {
+        let root = scope.roots.first();
+        if self.bounds.workspace.as_ref().is_some_and(|workspace| Some(workspace) != root) {
+            return false;
+        }
+        match (&self.bounds.cwd, effect) {
+            (Some(wanted), Some(Effect::Exec { cwd, .. })) => {
+                root.map_or_else(|| cwd == Path::new(wanted), |root| join_path(root, wanted) == *cwd)
+            }
+            _ => true,
         }
     }
 
     /// True when the rule is about some call of the tool in this mode.
     pub(super) fn concerns(&self, tool: &str, mode: ApprovalMode) -> bool {
-        let holds = self.modes.is_empty() || self.modes.contains(&mode);
-        holds && self.server.is_none() && self.tools.iter().any(|pattern| like(pattern, tool))
+        self.holds_in(mode) && self.server.is_none() && self.tools.iter().any(|pattern| like(pattern, tool))
     }
 
     /// True when the rule is about every call of the tools it names.
@@ -132,6 +154,37 @@ impl Rule {
         let Some(pattern) = &self.args else { return true };
         serde_json::to_string(&plan.args).is_ok_and(|args| pattern.is_match(&args))
     }
+}
+
+fn about_command(subject: &Subject, words: &[Word], command: &str, strict: bool) -> Match {
+    match subject {
+        Subject::Command(commands) => any(commands, |wanted| exact(wanted, words, strict)),
+        Subject::Prefix(commands) if strict => any(commands, |wanted| restricted(wanted, words)),
+        Subject::Prefix(commands) => any(commands, |wanted| prefix(wanted, words)),
+        Subject::Pattern { whole, .. } if !strict => {
+            yes(text(words).is_some_and(|text| whole.is_match(&text)))
+        }
+        Subject::Pattern { part, .. } => match text(words) {
+            Some(text) => yes(part.is_match(&text) || part.is_match(command)),
+            None if part.is_match(command) => Match::Yes,
+            None => Match::Maybe,
+        },
+        _ => Match::No,
+    }
+}
+
+/// Whether a variable is one of those named, with the value that is wanted.
+fn variable(names: &[(GlobMatcher, Option<String>)], name: &str, value: &Word, strict: bool) -> Match {
+    let mut found = Match::No;
+    for (_, wanted) in names.iter().filter(|(pattern, _)| pattern.is_match(name)) {
+        match (wanted, value.known()) {
+            (None, _) => return Match::Yes,
+            (Some(wanted), Some(value)) if wanted == value => return Match::Yes,
+            (Some(_), None) if strict => found = Match::Maybe,
+            _ => {}
+        }
+    }
+    found
 }
 
 /// `*` stands for any text.
@@ -185,7 +238,10 @@ fn restricted(wanted: &[String], words: &[Word]) -> Match {
     let named =
         (1..words.len()).filter_map(|from| words.get(from..)).any(|rest| loose(wanted, rest) == Match::Yes);
     let scripted = words.windows(2).any(|pair| match pair {
-        [option, script] => takes_script(&option.text) && mentions(&script.text, wanted),
+        [option, script] => {
+            (takes_script(&option.text) || script.text.contains(char::is_whitespace))
+                && mentions(&script.text, wanted)
+        }
         _ => false,
     });
     if named || scripted { Match::Maybe } else { Match::No }
@@ -258,7 +314,8 @@ fn has_letters(letters: &str, words: &[Word]) -> Match {
     if letters.to_lowercase().chars().all(|letter| given.contains(letter)) {
         return Match::Yes;
     }
-    if words.iter().any(|word| word.kind == WordKind::Unknown) { Match::Maybe } else { Match::No }
+    let unknown = |word: &Word| matches!(word.kind, WordKind::Single | WordKind::Unknown);
+    if words.iter().any(unknown) { Match::Maybe } else { Match::No }
 }
 
 /// Whether a command's words name a path that `named` knows. Patterns, folders and words only the shell knows
@@ -291,7 +348,7 @@ fn words_as_paths(
             }
             WordKind::Glob if overlaps(&path) => found = Match::Maybe,
             WordKind::Glob => {}
-            WordKind::Unknown => found = Match::Maybe,
+            WordKind::Single | WordKind::Unknown => found = Match::Maybe,
         }
     }
     found

@@ -9,6 +9,7 @@
 //! Everything here is pure. Rule texts and the folders they speak of are handed in.
 
 mod allowed_tools;
+mod always;
 mod commands;
 mod defaults;
 mod files;
@@ -17,6 +18,7 @@ mod judge;
 mod matching;
 mod parse;
 mod paths;
+mod protected;
 mod rules;
 #[cfg(test)]
 mod tests;

@@ -1,14 +1,16 @@
 //! Rules from TOML.
 
+use std::path::PathBuf;
+
 use charla_proto::text::shell_split;
 use charla_proto::{ApprovalMode, Confinement};
-use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
 use regex::{Regex, RegexBuilder};
 use serde::Deserialize;
 
 use super::RuleFile;
 use super::matching::{SHELL, canonical_tool};
-use super::rules::{Allowance, Decision, Rule, RuleSource, Subject};
+use super::rules::{Allowance, Bounds, Decision, Rule, RuleSource, Subject};
 use super::tests_of_rules::RuleTest;
 
 const MAX_PRIORITY: u16 = 999;
@@ -43,6 +45,9 @@ struct RuleText {
     args_pattern: Option<String>,
     path: Option<OneOrMany>,
     env: Option<OneOrMany>,
+    host: Option<OneOrMany>,
+    cwd: Option<String>,
+    workspace: Option<PathBuf>,
     decision: DecisionText,
     priority: Option<u16>,
     #[serde(default)]
@@ -137,12 +142,21 @@ fn rule(file: &RuleFile, index: usize, text: RuleText) -> Result<Rule, String> {
     if priority > MAX_PRIORITY {
         return Err(format!("priority {priority} is out of range; it goes from 0 to {MAX_PRIORITY}"));
     }
-    let subject = subject(text.command, text.command_prefix, text.command_regex, text.path, text.env)?;
+    let commands = (text.command, text.command_prefix, text.command_regex);
+    let subject = subject(commands, text.path, text.env, text.host)?;
+    let names_command = matches!(subject, Subject::Command(_) | Subject::Prefix(_) | Subject::Pattern { .. });
+    if text.cwd.is_some() && !names_command {
+        return Err("cwd goes with command, commandPrefix or commandRegex".into());
+    }
+    if text.workspace.as_ref().is_some_and(|path| !path.is_absolute()) {
+        return Err("workspace is the absolute path of a folder".into());
+    }
     let tools: Vec<String> = match (text.tool, &subject) {
         (Some(tools), _) => tools.into_vec().iter().map(|tool| canonical_tool(tool)).collect(),
         (None, Subject::Command(_) | Subject::Prefix(_) | Subject::Pattern { .. } | Subject::Env { .. }) => {
             vec![SHELL.to_owned()]
         }
+        (None, Subject::Host(_)) => vec!["web_fetch".to_owned()],
         (None, _) if text.mcp_name.is_some() => vec!["*".to_owned()],
         (None, _) => return Err("it names no tool; add tool = \"…\" (\"*\" for every tool)".into()),
     };
@@ -162,21 +176,31 @@ fn rule(file: &RuleFile, index: usize, text: RuleText) -> Result<Rule, String> {
         server: text.mcp_name,
         subject,
         args: text.args_pattern.as_deref().map(regex).transpose()?,
-        modes: text.modes.into_iter().map(ApprovalMode::from).collect(),
-        allowance: Allowance { redirection: text.allow_redirection, confinement: text.confinement },
+        bounds: Bounds {
+            modes: text.modes.into_iter().map(ApprovalMode::from).collect(),
+            workspace: text.workspace,
+            cwd: text.cwd,
+        },
+        allowance: Allowance {
+            redirection: text.allow_redirection,
+            confinement: text.confinement,
+            narrow: false,
+        },
     })
 }
 
+type Commands = (Option<OneOrMany>, Option<OneOrMany>, Option<String>);
+
 fn subject(
-    command: Option<OneOrMany>,
-    prefix: Option<OneOrMany>,
-    pattern: Option<String>,
+    (command, prefix, pattern): Commands,
     path: Option<OneOrMany>,
     env: Option<OneOrMany>,
+    host: Option<OneOrMany>,
 ) -> Result<Subject, String> {
-    let given = [command.is_some(), prefix.is_some(), pattern.is_some(), path.is_some(), env.is_some()];
-    if given.iter().filter(|given| **given).count() > 1 {
-        return Err("of command, commandPrefix, commandRegex, path and env, a rule may have one".into());
+    let given = [command.is_some(), prefix.is_some(), pattern.is_some()];
+    let given = given.into_iter().chain([path.is_some(), env.is_some(), host.is_some()]);
+    if given.filter(|given| *given).count() > 1 {
+        return Err("of command, commandPrefix, commandRegex, path, env and host, a rule may have one".into());
     }
     if let Some(commands) = command {
         return Ok(Subject::Command(word_lists(commands)?));
@@ -191,13 +215,26 @@ fn subject(
         let patterns = paths.into_vec();
         return Ok(Subject::Path { globs: glob_set(&patterns)?, patterns });
     }
+    if let Some(hosts) = host {
+        return Ok(Subject::Host(hosts.into_vec().into_iter().map(|host| host.to_lowercase()).collect()));
+    }
     match env {
-        Some(names) => {
-            let patterns = names.into_vec();
-            Ok(Subject::Env { globs: glob_set(&patterns)?, patterns })
-        }
+        Some(names) => variables(names.into_vec()),
         None => Ok(Subject::Anything),
     }
+}
+
+/// `NAME`, with `*`, or `NAME=value`.
+fn variables(patterns: Vec<String>) -> Result<Subject, String> {
+    let one = |pattern: &String| {
+        let (name, value) = pattern.split_once('=').map_or((pattern.as_str(), None), |(name, value)| {
+            (name, Some(value.to_owned()))
+        });
+        let glob = Glob::new(name).map_err(|error| error.to_string())?;
+        Ok((glob.compile_matcher(), value))
+    };
+    let names = patterns.iter().map(one).collect::<Result<Vec<_>, String>>()?;
+    Ok(Subject::Env { names, patterns })
 }
 
 fn word_lists(commands: OneOrMany) -> Result<Vec<Vec<String>>, String> {

@@ -15,7 +15,9 @@ impl Scope {
 
     /// True for what may be read without being asked about.
     pub(super) fn readable(&self, path: &Path) -> bool {
-        self.contains(path) || is_free(path) || harmless_system_file(path)
+        // Reading it never ends.
+        let endless = path == Path::new("/dev/zero");
+        self.contains(path) || (is_free(path) && !endless) || harmless_system_file(path)
     }
 
     /// True when a rule's globs name `path`: as it is, from a root, or from `~`.
@@ -66,10 +68,10 @@ fn components_meet(path: &Path, pattern: &Path) -> bool {
     true
 }
 
-/// True for the targets every command may write to.
+/// True for the targets every command may write to. The terminal is none: a person reads there what we ask.
 pub(super) fn is_free(path: &Path) -> bool {
     let text = path.to_string_lossy();
-    matches!(&*text, "/dev/null" | "/dev/stdout" | "/dev/stderr" | "/dev/stdin" | "/dev/tty" | "/dev/zero")
+    matches!(&*text, "/dev/null" | "/dev/stdout" | "/dev/stderr" | "/dev/stdin" | "/dev/zero")
         || text.strip_prefix("/dev/fd/").is_some_and(|fd| fd.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
@@ -103,53 +105,6 @@ pub(super) fn secret_include(pattern: &str) -> Option<&'static str> {
 
 fn may_match(pattern: &str, dots: PatternDots) -> Option<&'static str> {
     pattern_may_match_secret(pattern, dots).then_some("it may match a file that holds secrets")
-}
-
-/// Why writing a path is more than an edit.
-pub(super) fn protected(path: &Path) -> Option<&'static str> {
-    const START_UP: [&str; 16] = [
-        ".bashrc",
-        ".bash_profile",
-        ".bash_login",
-        ".bash_logout",
-        ".profile",
-        ".zshrc",
-        ".zshenv",
-        ".zprofile",
-        ".zlogin",
-        ".kshrc",
-        ".cshrc",
-        ".inputrc",
-        ".xinitrc",
-        ".gitconfig",
-        ".vimrc",
-        ".envrc",
-    ];
-    let parts: Vec<String> = path.iter().map(|part| part.to_string_lossy().to_lowercase()).collect();
-    let has = |name: &str| parts.iter().any(|part| part == name);
-    let last = parts.last().map(String::as_str).unwrap_or_default();
-    if [".git", ".hg", ".svn", ".jj"].into_iter().any(has) {
-        return Some("it belongs to version control, whose hooks and settings run commands");
-    }
-    // A folder with such a file may pass for a repository, with settings of its own.
-    if path.file_name().is_some_and(|name| name == "HEAD") {
-        return Some("it belongs to version control, whose hooks and settings run commands");
-    }
-    if START_UP.contains(&last) || last == ".gitmodules" {
-        return Some("it is read when a shell or a tool starts");
-    }
-    if [".husky", ".vscode", ".idea", ".devcontainer"].into_iter().any(has)
-        || last == ".pre-commit-config.yaml"
-    {
-        return Some("tools run what it says by themselves");
-    }
-    if [".charla", ".gemini"].into_iter().any(has) {
-        return Some("it decides what Charla may do");
-    }
-    if has("systemd") || has("cron.d") || has("autostart") || last == "authorized_keys" || last == "crontab" {
-        return Some("it makes the machine run commands by itself");
-    }
-    None
 }
 
 #[cfg(test)]

@@ -1,9 +1,10 @@
 //! One rule, in memory.
 
 use std::fmt;
+use std::path::PathBuf;
 
 use charla_proto::{ApprovalMode, Confinement};
-use globset::GlobSet;
+use globset::{GlobMatcher, GlobSet};
 use regex::Regex;
 use serde::Serialize;
 
@@ -79,8 +80,19 @@ pub struct Rule {
     pub(crate) server: Option<String>,
     pub(crate) subject: Subject,
     pub(crate) args: Option<Regex>,
-    pub(crate) modes: Vec<ApprovalMode>,
+    pub(crate) bounds: Bounds,
     pub(crate) allowance: Allowance,
+}
+
+/// Where a rule holds.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Bounds {
+    /// The modes; all of them when empty.
+    pub(crate) modes: Vec<ApprovalMode>,
+    /// The workspace; every one when absent.
+    pub(crate) workspace: Option<PathBuf>,
+    /// The folder a command runs in, from the workspace; any when absent.
+    pub(crate) cwd: Option<String>,
 }
 
 /// What an allowance includes beyond the effect itself.
@@ -90,6 +102,8 @@ pub(crate) struct Allowance {
     pub(crate) redirection: bool,
     /// How far processes reach; to where the user may, when the rule does not say.
     pub(crate) confinement: Option<Confinement>,
+    /// True when only the plain forms of a command are meant, not every option it has.
+    pub(crate) narrow: bool,
 }
 
 /// Which effects of a call a rule is about.
@@ -105,8 +119,10 @@ pub(crate) enum Subject {
     Pattern { whole: Regex, part: Regex },
     /// Paths that one of these globs matches.
     Path { globs: GlobSet, patterns: Vec<String> },
-    /// Variables whose name one of these globs matches.
-    Env { globs: GlobSet, patterns: Vec<String> },
+    /// Variables whose name one of these globs matches, and whose value is the one beside it, if there is one.
+    Env { names: Vec<(GlobMatcher, Option<String>)>, patterns: Vec<String> },
+    /// Hosts; `*` stands for any text.
+    Host(Vec<String>),
 }
 
 impl Rule {
@@ -127,15 +143,19 @@ impl Rule {
             Subject::Pattern { part, .. } => format!(" commandRegex {part}"),
             Subject::Path { patterns, .. } => format!(" path {}", patterns.join(" | ")),
             Subject::Env { patterns, .. } => format!(" env {}", patterns.join(" | ")),
+            Subject::Host(hosts) => format!(" host {}", hosts.join(" | ")),
         };
+        let cwd = self.bounds.cwd.as_ref().map(|cwd| format!(" cwd {cwd}")).unwrap_or_default();
+        let workspace = self.bounds.workspace.as_ref();
+        let workspace = workspace.map(|path| format!(" workspace {}", path.display())).unwrap_or_default();
         let server = self.server.as_ref().map(|server| format!(" mcpName {server}")).unwrap_or_default();
         let args = self.args.as_ref().map(|args| format!(" argsPattern {args}")).unwrap_or_default();
-        format!("{}{server}{subject}{args}", self.tools.join(" | "))
+        format!("{}{server}{subject}{args}{cwd}{workspace}", self.tools.join(" | "))
     }
 
     /// The modes it holds in; empty for all of them.
     pub fn modes(&self) -> &[ApprovalMode] {
-        &self.modes
+        &self.bounds.modes
     }
 
     /// Why the rule has no effect, when it has none.

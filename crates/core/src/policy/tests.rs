@@ -38,7 +38,7 @@ fn plan(tool: &str, effects: Vec<Effect>) -> Plan {
 
 fn run(line: &str) -> Plan {
     let words = line.split(' ').map(Word::literal).collect();
-    let exec = Effect::Exec { command: line.into(), cwd: PathBuf::from("/w"), words, carrier: false };
+    let exec = Effect::Exec { command: line.into(), cwd: PathBuf::from("/w"), words, carrier: false, fed: false };
     plan("run_shell_command", vec![exec])
 }
 
@@ -77,7 +77,7 @@ fn modes_decide_what_runs_without_rules() {
     assert_eq!(decisions(&book, &run("ls")), [Deny, Allow, Allow, Allow]);
     assert_eq!(
         decisions(&book, &plan("web_fetch", vec![Effect::Net { host: "h".into() }])),
-        [Ask, Ask, Allow, Allow]
+        [Ask, Ask, Ask, Allow]
     );
     assert_eq!(decisions(&book, &plan("write_todos", vec![])), [Allow, Allow, Allow, Allow]);
     assert_eq!(decisions(&book, &plan("ask_user", vec![])), [Ask, Ask, Ask, Ask]);
@@ -128,7 +128,10 @@ fn the_strictest_part_decides_and_the_verdict_names_what_is_missing() {
     assert_eq!(what, ["cargo install x", "write /tmp/x"]);
     assert_eq!(
         missing[0].always.as_deref(),
-        Some("[[rule]]\ntool = \"run_shell_command\"\ncommand = \"cargo install x\"\ndecision = \"allow\"\n")
+        Some(
+            "[[rule]]\ntool = \"run_shell_command\"\ncommand = \"cargo install x\"\ncwd = \".\"\nworkspace = \"/w\"\n\
+             confinement = \"asked\"\ndecision = \"allow\"\n"
+        )
     );
 }
 
@@ -325,4 +328,81 @@ fn rules_added_by_an_always_allow_what_they_name_and_no_denial() {
     let extended = denying.with_rules(ALLOW_MAKE).unwrap();
     assert_eq!(Decision::from(&extended.judge(&run("make all"), ApprovalMode::Default)), Decision::Deny);
     assert!(plain.with_rules("[[rule]]\ntoool = 1").is_err());
+}
+
+#[test]
+fn a_fetch_asks_for_each_new_host_and_remembers_that_host() {
+    let fetch = |host: &str| plan("web_fetch", vec![Effect::Net { host: host.into() }]);
+    let plain = book(&[]);
+    for mode in [ApprovalMode::Default, ApprovalMode::AutoEdit] {
+        let Verdict::Ask { missing, .. } = plain.judge(&fetch("docs.rs"), mode) else { panic!() };
+        let rule = missing[0].always.clone().unwrap();
+        assert!(rule.contains("host = \"docs.rs\""), "{rule}");
+        let extended = plain.with_rules(&rule).unwrap();
+        assert_eq!(Decision::from(&extended.judge(&fetch("docs.rs"), mode)), Decision::Allow);
+        assert_eq!(Decision::from(&extended.judge(&fetch("DOCS.rs"), mode)), Decision::Allow);
+        for other in ["evil.example", "docs.rs.evil.example", "xdocs.rs", "a.docs.rs"] {
+            assert_eq!(Decision::from(&extended.judge(&fetch(other), mode)), Decision::Ask, "{other}");
+        }
+    }
+    let wide = book(&[(Tier::User, "[[rule]]\nhost = \"*.docs.rs\"\ndecision = \"allow\"\n")]);
+    assert_eq!(decide(&wide, &fetch("a.docs.rs"), ApprovalMode::Default), Decision::Allow);
+    assert_eq!(decide(&wide, &fetch("docs.rs"), ApprovalMode::Default), Decision::Ask);
+}
+
+#[test]
+fn a_rule_holds_in_its_workspace_and_folder() {
+    let of = |bound: &str| {
+        let text = format!("[[rule]]\ncommand = \"make\"\n{bound}\ndecision = \"allow\"\n");
+        decide(&book(&[(Tier::User, &text)]), &run("make"), ApprovalMode::Default)
+    };
+    for bound in ["", "cwd = \".\"", "cwd = \"/w\"", "cwd = \"sub/..\"", "workspace = \"/w\""] {
+        assert_eq!(of(bound), Decision::Allow, "{bound}");
+    }
+    for bound in ["cwd = \"sub\"", "cwd = \"/\"", "workspace = \"/other\"", "workspace = \"/w/sub\""] {
+        assert_eq!(of(bound), Decision::Ask, "{bound}");
+    }
+    for wrong in ["tool = \"x\"\ncwd = \".\"", "tool = \"x\"\nworkspace = \"w\"", "command = \"a\"\nhost = \"b\""] {
+        let text = format!("[[rule]]\n{wrong}\ndecision = \"allow\"\n");
+        assert!(RuleBook::new(scope(), &[file(Tier::User, &text)]).is_err(), "{wrong}");
+    }
+}
+
+#[test]
+fn a_rule_about_a_variable_may_name_its_value() {
+    let set = |value: Word| {
+        plan("run_shell_command", vec![Effect::Env { name: "FOO".into(), value }])
+    };
+    let one = book(&[(Tier::User, "[[rule]]\nenv = \"FOO=1\"\ndecision = \"allow\"\n")]);
+    assert_eq!(decide(&one, &set(Word::literal("1")), ApprovalMode::Default), Decision::Allow);
+    assert_eq!(decide(&one, &set(Word::literal("2")), ApprovalMode::Default), Decision::Ask);
+    assert_eq!(decide(&one, &set(Word::single("$x")), ApprovalMode::Default), Decision::Ask);
+    let denied = book(&[(Tier::User, "[[rule]]\nenv = \"FOO=1\"\ndecision = \"deny\"\n")]);
+    assert_eq!(decide(&denied, &set(Word::literal("1")), ApprovalMode::Yolo), Decision::Deny);
+    assert_eq!(decide(&denied, &set(Word::single("$x")), ApprovalMode::Yolo), Decision::Ask);
+    assert_eq!(decide(&denied, &set(Word::literal("2")), ApprovalMode::Yolo), Decision::Allow);
+}
+
+#[test]
+fn plan_mode_keeps_its_word_unless_a_rule_names_it() {
+    let general = "[[rule]]\ntool = [\"run_shell_command\", \"write_file\"]\ndecision = \"allow\"\n";
+    let named = format!("{general}modes = [\"plan\"]\n");
+    for call in [run("make"), run("ls"), write("/w/a"), write("/w/src/b")] {
+        assert_eq!(decide(&book(&[(Tier::User, general)]), &call, ApprovalMode::Plan), Decision::Deny);
+        assert_eq!(decide(&book(&[(Tier::User, &named)]), &call, ApprovalMode::Plan), Decision::Allow);
+    }
+    let mut shell = run("ls");
+    shell.effects = vec![Effect::Write { path: "/w/.charla/plans/a.md".into() }];
+    assert_eq!(decide(&book(&[]), &shell, ApprovalMode::Plan), Decision::Deny);
+}
+
+#[test]
+fn auto_edit_asks_about_what_runs_or_instructs_later() {
+    let book = book(&[]);
+    for path in ["/w/AGENTS.md", "/w/a/.Cursor/x", "/w/.github/workflows/ci.yml", "/w/.bash_aliases", "/w/.cargo/config.toml"] {
+        assert_eq!(decide(&book, &write(path), ApprovalMode::AutoEdit), Decision::Ask, "{path}");
+    }
+    for path in ["/w/Makefile", "/w/build.rs", "/w/package.json"] {
+        assert_eq!(decide(&book, &write(path), ApprovalMode::AutoEdit), Decision::Allow, "{path}");
+    }
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use charla_proto::{
-    ApprovalAnswered, Args, CallAsked, CallEnded, CallStarted, CallStatus, Confinement, Fact, FunctionCall,
+    ApprovalAnswered, ApprovalMode, Args, CallAsked, CallEnded, CallStarted, CallStatus, Confinement, Fact, FunctionCall,
     Grant, OpenApproval, OpenCall, Outcome, Part, Plan, Refusal, Reply, ToolError, ToolErrorKind, ToolOutput,
     TurnEnd, TurnEvent, Verdict,
 };
@@ -29,6 +29,7 @@ const INTERRUPTED: &str = "This call was running when the program ended. It may 
 const NEVER_APPROVED: &str = "Not run: the turn was cancelled before anybody had approved it.";
 const NOT_BEGUN: &str = "Not run: it was approved, but the turn was cancelled before it began.";
 const CANCELLED: &str = "Cancelled by the user.";
+const INSTEAD: &str = "Do without it, or say what you would do with it.";
 const ANOTHER_NOW: &str = "what it would do is no longer what was asked about";
 
 /// The calls of one step. Borrows the session until every call has its response.
@@ -163,6 +164,11 @@ impl<'a> Calls<'a> {
         }
         let mode = self.session.mode();
         let verdict = self.session.approvals.judge(&plan, mode);
+        let runs = matches!(verdict, Verdict::Allow { .. });
+        if (runs || mode == ApprovalMode::Plan) && self.session.toolbox().withholds(&call.name) {
+            let message = format!("Not run: {} is not available in {mode} mode. {INSTEAD}", call.name);
+            return self.refuse(index, ToolError::new(ToolErrorKind::NotOffered, message)).await;
+        }
         if let Verdict::Deny { rule, reason } = verdict {
             let message = format!("Tool execution denied by policy: {reason} (rule: {rule})");
             return self.refuse(index, ToolError::new(ToolErrorKind::DeniedByRule, message)).await;

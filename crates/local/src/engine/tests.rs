@@ -53,7 +53,7 @@ impl Machine {
     }
 
     fn options(&self) -> EngineOptions {
-        let pip = Pip { python: "python3".into(), arguments: Vec::new() };
+        let pip = Pip { python: "python3".into(), arguments: Vec::new(), environment: Vec::new() };
         let forbidden = Some("a test".to_owned());
         EngineOptions {
             store: Store::new(self.path("store"), Packages::default(), pip, forbidden),

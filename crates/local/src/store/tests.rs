@@ -132,7 +132,8 @@ impl Setting {
     fn pip(&self) -> Pip {
         let index = self.index.address.as_str();
         let arguments = ["--isolated", "--no-cache-dir", "--retries", "0", "--index-url", index];
-        Pip { python: "python3".into(), arguments: arguments.map(str::to_owned).to_vec() }
+        let environment = vec![("PATH".into(), std::env::var_os("PATH").unwrap())];
+        Pip { python: "python3".into(), arguments: arguments.map(str::to_owned).to_vec(), environment }
     }
 
     fn store(&self) -> Store {
@@ -246,7 +247,7 @@ async fn nothing_is_downloaded_when_that_is_forbidden_but_what_is_there_is_used(
 #[tokio::test]
 async fn a_machine_without_python_is_told_so() {
     let setting = Setting::new();
-    let pip = Pip { python: "/nowhere/python3".into(), arguments: Vec::new() };
+    let pip = Pip { python: "/nowhere/python3".into(), arguments: Vec::new(), environment: Vec::new() };
     let store = Store::new(setting.root(), setting.packages, pip, None);
     let error = store.engine(&silent).await.unwrap_err();
     assert!(matches!(error, LocalError::NoPython { .. }), "{error}");

@@ -67,7 +67,7 @@ pub struct RunShellCommandArgs {
 }
 
 impl RunShellCommand {
-    /// Runs them as these processes, with `bash` where the environment's `PATH` has one, else `sh`.
+    /// Runs them as these processes, with the system's `bash`, else one of the environment's `PATH`, else `sh`.
     pub fn new(processes: Processes) -> Self {
         let shell = find_shell(processes.settings().environment.get("PATH"));
         Self { processes, shell }
@@ -124,9 +124,7 @@ fn check_command(command: &str) -> Result<(), ToolError> {
 /// Everything a command line would do, as far as its text and the disk show it.
 fn effects(command: &str, cwd: &Path, cx: &ToolContext) -> Vec<Effect> {
     let context = ShellContext { cwd: cwd.to_owned(), home: cx.home.clone() };
-    let mut effects = shell::effects(command, &context);
-    shell::look_at_disk(&mut effects, &cx.roots);
-    effects
+    shell::effects_on_disk(command, &context, &cx.roots)
 }
 
 async fn folder(dir_path: Option<&Path>, cx: &ToolContext) -> Result<PathBuf, ToolError> {
@@ -143,9 +141,10 @@ async fn folder(dir_path: Option<&Path>, cx: &ToolContext) -> Result<PathBuf, To
 
 fn find_shell(path: Option<&OsStr>) -> PathBuf {
     let folders = path.map(std::env::split_paths).into_iter().flatten();
-    let usual = ["/bin", "/usr/bin", "/usr/local/bin"].map(PathBuf::from);
-    // Only absolute folders: a shell from the working folder would be the workspace's choice.
-    let mut shells = folders.chain(usual).filter(|path| path.is_absolute()).map(|path| path.join("bash"));
+    let usual = ["/bin", "/usr/bin", "/usr/local/bin", "/run/current-system/sw/bin"].map(PathBuf::from);
+    // The system's first, and only absolute folders: a shell from the working folder would be the workspace's choice.
+    let mut shells =
+        usual.into_iter().chain(folders).filter(|path| path.is_absolute()).map(|path| path.join("bash"));
     shells.find(|shell| shell.is_file()).unwrap_or_else(|| PathBuf::from("/bin/sh"))
 }
 

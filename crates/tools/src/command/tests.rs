@@ -5,7 +5,7 @@ use charla_proto::{Args, Confinement, Lane};
 use serde_json::{Value, json};
 
 use super::*;
-use crate::process::{Environment, ProcessSettings, SpillFolder, TEST_TIMEOUT, is_secret_name};
+use crate::process::{Environment, ProcessSettings, SpillFolder, TEST_TIMEOUT, Withheld};
 use crate::typed::Typed;
 
 struct Bench {
@@ -16,7 +16,7 @@ struct Bench {
 
 fn bench() -> Bench {
     let folder = tempfile::tempdir().unwrap();
-    let environment = Environment::new(std::env::vars_os(), is_secret_name);
+    let environment = Environment::new(std::env::vars_os(), &Withheld::default());
     let spills = SpillFolder::new(folder.path().join("spilled"));
     let cwd = folder.path().canonicalize().unwrap();
     let cx = ToolContext { cwd: cwd.clone(), roots: vec![cwd], home: None };
@@ -88,6 +88,7 @@ async fn the_plan_shows_the_whole_command_and_its_folder() {
         cwd: cwd.clone(),
         words: word(command),
         carrier: false,
+        fed: false,
     };
     assert_eq!(plan.effects, [exec("pwd"), exec("ls")]);
     assert_eq!(plan.preview, Preview::Command { command: "pwd; ls".to_owned(), cwd: cwd.clone() });

@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{MEMORY_LIMIT, Memory, MemoryPlaces, read};
+use super::source::Source;
+use super::{MEMORY_LIMIT, Memory, MemoryPlaces};
 
 /// How deep imports may go.
 const DEEPEST: usize = 5;
@@ -15,18 +16,17 @@ const MOST_BYTES: usize = 4 * MEMORY_LIMIT;
 /// Brings in the files that a file names.
 pub(super) struct Importer<'a> {
     places: &'a MemoryPlaces,
+    /// Where the file comes from, and so all that it brings in.
+    source: &'a Source,
     memory: &'a mut Memory,
-    roots: Vec<PathBuf>,
     /// The files being expanded, outermost first.
     open: Vec<PathBuf>,
     room: usize,
 }
 
 impl<'a> Importer<'a> {
-    pub(super) fn new(places: &'a MemoryPlaces, memory: &'a mut Memory) -> Self {
-        let roots = places.user_folder.iter().chain([&places.project_root, &places.cwd]).chain(&places.roots);
-        let roots = roots.filter_map(|root| root.canonicalize().ok()).collect();
-        Self { places, memory, roots, open: Vec::new(), room: MOST_BYTES }
+    pub(super) fn new(places: &'a MemoryPlaces, source: &'a Source, memory: &'a mut Memory) -> Self {
+        Self { places, source, memory, open: Vec::new(), room: MOST_BYTES }
     }
 
     /// A file's text with its imports in place. What cannot be imported stays as it is written, with the
@@ -74,9 +74,6 @@ impl<'a> Importer<'a> {
             _ => folder.join(path),
         };
         let real = target.canonicalize().map_err(|error| error.to_string())?;
-        if !self.roots.iter().any(|root| real.starts_with(root)) {
-            return Err(format!("{} is outside the folders of this session", real.display()));
-        }
         if self.open.contains(&real) {
             return Err("it imports itself".to_owned());
         }
@@ -86,7 +83,7 @@ impl<'a> Importer<'a> {
         if self.memory.files.len() >= MOST_FILES {
             return Err(format!("at most {MOST_FILES} files are read"));
         }
-        let text = read(&real).map_err(|error| error.to_string())?;
+        let text = self.source.read(&real)?;
         self.room = self.room.checked_sub(text.len()).ok_or("too much is imported already")?;
         self.memory.files.push(real.clone());
         let text = self.expand(&text, &real);

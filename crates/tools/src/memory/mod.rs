@@ -1,28 +1,29 @@
 //! Memory files: what the user and the project want every session to know.
 //!
-//! `CHARLA.md`, `AGENTS.md` and `GEMINI.md` are read from the user's folder and from every folder between
+//! `CHARLA.md`, `AGENTS.md` and `GEMINI.md`, or else `CLAUDE.md`, are read from the user's folder and from every folder between
 //! the project's root and the working folder, outermost first, so that what is nearer comes later and wins.
-//! Other files are brought in with `@path`. The caller decides whether the project is trusted before asking.
+//! Other files are brought in with `@path`. What a project brings stays within it: its files are read only where they really
+//! lie in it, never secrets, and never those of other users.
 
 mod imports;
+mod source;
 
 use std::collections::HashSet;
-use std::fs::File;
-use std::io::{self, Read};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use imports::Importer;
-use rustix::fs::OFlags;
+use source::Source;
+
+use crate::owner::Owners;
 
 /// The names looked for in each folder, in this order.
 pub const MEMORY_FILES: [&str; 3] = ["CHARLA.md", "AGENTS.md", "GEMINI.md"];
 
+/// The name looked for in a folder that has none of these.
+pub const OTHER_MEMORY_FILE: &str = "CLAUDE.md";
+
 /// How many characters all memory together may have: it is sent with every request.
 pub const MEMORY_LIMIT: usize = 100_000;
-
-/// No single file is read further than this.
-const FILE_BYTES: u64 = 1024 * 1024;
 
 /// Where to look. Everything is handed in.
 #[derive(Clone, Debug, Default)]
@@ -33,10 +34,10 @@ pub struct MemoryPlaces {
     pub project_root: PathBuf,
     /// The working folder.
     pub cwd: PathBuf,
-    /// Folders that files may be imported from, beside the project's and the user's.
-    pub roots: Vec<PathBuf>,
     /// What `~/` stands for in imports.
     pub home: Option<PathBuf>,
+    /// Whose files are read.
+    pub owners: Owners,
 }
 
 /// What was found.
@@ -46,8 +47,19 @@ pub struct Memory {
     pub text: String,
     /// The files it came from, imports included, in the order they were read.
     pub files: Vec<PathBuf>,
-    /// What the user should know: missing imports, cuts, files that cannot be read.
+    /// Those of the project among them.
+    pub project_files: Vec<PathBuf>,
+    /// What the user should know: missing imports, cuts, files that are left out, and why.
     pub notices: Vec<String>,
+    /// Where the project's part of the text begins.
+    project_from: Option<usize>,
+}
+
+impl Memory {
+    /// The project's part of the text.
+    pub fn project_text(&self) -> &str {
+        self.project_from.and_then(|from| self.text.get(from..)).unwrap_or_default()
+    }
 }
 
 /// Reads the memory files. Blocks on the disk.
@@ -59,21 +71,28 @@ fn load_within(places: &MemoryPlaces, limit: usize) -> Memory {
     let mut memory = Memory::default();
     let mut seen = HashSet::new();
     let mut room = limit;
-    for path in candidates(places) {
+    for Candidate { path, is_project } in candidates(places) {
         let Ok(real) = path.canonicalize() else { continue };
         // One file under several names is said once.
         if !real.is_file() || !seen.insert(real.clone()) {
             continue;
         }
-        let text = match read(&real) {
+        let source = if is_project { places.project() } else { places.user(&real) };
+        let text = match source.read(&real) {
             Ok(text) => text,
-            Err(error) => {
-                memory.notices.push(format!("{}: {error}", path.display()));
+            Err(reason) => {
+                memory.notices.push(format!("{} is left out: {reason}", path.display()));
                 continue;
             }
         };
+        let before = memory.files.len();
         memory.files.push(path.clone());
-        let text = Importer::new(places, &mut memory).expand(&text, &real);
+        let text = Importer::new(places, &source, &mut memory).expand(&text, &real);
+        if is_project {
+            memory.project_from.get_or_insert(memory.text.len());
+            let read = memory.files.get(before..).unwrap_or_default().to_vec();
+            memory.project_files.extend(read);
+        }
         let text = text.trim();
         if text.is_empty() || memory.text.contains(&format!("\n{text}\n")) {
             continue;
@@ -99,41 +118,57 @@ fn load_within(places: &MemoryPlaces, limit: usize) -> Memory {
     memory
 }
 
-/// Every place a file may be, outermost first.
-fn candidates(places: &MemoryPlaces) -> Vec<PathBuf> {
-    let mut folders: Vec<PathBuf> = places
-        .cwd
-        .ancestors()
-        .take_while(|folder| folder.starts_with(&places.project_root))
-        .map(Path::to_owned)
-        .collect();
-    if folders.is_empty() {
-        folders.push(places.cwd.clone());
+impl MemoryPlaces {
+    /// The outermost folder of the project that the working folder is in.
+    fn root(&self) -> &Path {
+        if self.cwd.starts_with(&self.project_root) { &self.project_root } else { &self.cwd }
     }
-    folders.extend(places.user_folder.clone());
-    let names = |folder: PathBuf| MEMORY_FILES.map(|name| folder.join(name));
-    folders.into_iter().rev().flat_map(names).collect()
+
+    /// What the project's files may bring in: what lies in the project. In somebody's home Charla's own folder does, too.
+    fn project(&self) -> Source {
+        let own = self.user_folder.as_ref().and_then(|folder| folder.canonicalize().ok());
+        Source {
+            roots: self.root().canonicalize().into_iter().collect(),
+            except: own.map(|folder| (folder, "it is in your own folder, which is not for projects")),
+            name: "the project",
+            owners: self.owners,
+        }
+    }
+
+    /// What the user's own file may bring in: what lies in their folder, or beside the file if that is a link.
+    fn user(&self, real: &Path) -> Source {
+        let folder = self.user_folder.as_ref().and_then(|folder| folder.canonicalize().ok());
+        Source {
+            roots: folder.into_iter().chain(real.parent().map(Path::to_owned)).collect(),
+            except: None,
+            name: "your own folder",
+            owners: self.owners,
+        }
+    }
 }
 
-/// Reads a text file, as far as [`FILE_BYTES`]. Only regular files: a pipe would never end.
-fn read(path: &Path) -> io::Result<String> {
-    // Opening a pipe that nobody writes to waits for ever otherwise.
-    let without_waiting = OFlags::NONBLOCK.bits().cast_signed();
-    let file = File::options().read(true).custom_flags(without_waiting).open(path)?;
-    let metadata = file.metadata()?;
-    if !metadata.is_file() {
-        return Err(io::Error::other("not a file"));
-    }
-    let mut bytes = Vec::new();
-    file.take(FILE_BYTES).read_to_end(&mut bytes)?;
-    if bytes.contains(&0) {
-        return Err(io::Error::other("not a text file"));
-    }
-    let mut text = String::from_utf8_lossy(&bytes).trim_start_matches('\u{feff}').to_owned();
-    if metadata.len() > FILE_BYTES {
-        text.push_str(&format!("\n[… cut: only the first {FILE_BYTES} bytes of this file were read …]"));
-    }
-    Ok(text)
+/// A place where a file may be.
+struct Candidate {
+    path: PathBuf,
+    is_project: bool,
+}
+
+/// Every place a file may be, outermost first.
+fn candidates(places: &MemoryPlaces) -> Vec<Candidate> {
+    let folders = places.cwd.ancestors().take_while(|folder| folder.starts_with(places.root()));
+    let mut folders: Vec<(PathBuf, bool)> = folders.map(|folder| (folder.to_owned(), true)).collect();
+    folders.extend(places.user_folder.clone().map(|folder| (folder, false)));
+    let names = |(folder, is_project): (PathBuf, bool)| {
+        let is_there = |name: &&str| folder.join(name).exists();
+        let (own, other) = (MEMORY_FILES.into_iter(), [OTHER_MEMORY_FILE].into_iter());
+        let mut names: Vec<&str> = own.filter(is_there).collect();
+        if names.is_empty() {
+            names.extend(other);
+        }
+        let candidates = names.into_iter().map(|name| Candidate { path: folder.join(name), is_project });
+        candidates.collect::<Vec<_>>()
+    };
+    folders.into_iter().rev().flat_map(names).collect()
 }
 
 #[cfg(test)]

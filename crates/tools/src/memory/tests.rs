@@ -20,8 +20,8 @@ fn bench(files: &[(&str, &str)]) -> Bench {
         user_folder: Some(base.join("user")),
         project_root: base.join("project"),
         cwd: base.join("project/a/b"),
-        roots: Vec::new(),
         home: Some(base),
+        owners: Owners::default(),
     };
     Bench { folder, places }
 }
@@ -132,23 +132,117 @@ fn cycles_depth_and_missing_files_are_told() {
     assert!(memory.text.contains("@./missing.md <!-- not imported"));
 }
 
+/// How many notices say this.
+fn told(memory: &Memory, words: &str) -> usize {
+    memory.notices.iter().filter(|notice| notice.contains(words)).count()
+}
+
 #[test]
-fn files_outside_the_session_are_not_imported_even_through_links() {
+fn a_project_brings_in_nothing_from_elsewhere_even_through_links() {
+    let imports =
+        "@../secret.md @/etc/hostname @~/secret.md @./link.md @~/user/own.md @./folder/secret.md @docs/in.md";
     let bench = bench(&[
-        ("project/AGENTS.md", "@../secret.md @/etc/hostname @~/secret.md @./link.md @~/user/own.md"),
+        ("project/AGENTS.md", imports),
         ("secret.md", "SECRET"),
         ("user/own.md", "OWN"),
+        ("project/docs/real.md", "INSIDE"),
     ]);
     let base = bench.folder.path();
-    std::os::unix::fs::symlink(base.join("secret.md"), base.join("project/link.md")).unwrap();
+    let link = |target: &str, name: &str| {
+        std::os::unix::fs::symlink(base.join(target), base.join("project").join(name)).unwrap();
+    };
+    link("secret.md", "link.md");
+    link(".", "folder");
+    link("project/docs/real.md", "docs/in.md");
     let memory = bench.load();
-    assert!(!memory.text.contains("SECRET") && memory.text.contains("OWN"));
-    let outside =
-        memory.notices.iter().filter(|notice| notice.contains("outside the folders of this session"));
-    assert_eq!(outside.count(), 4, "{:?}", memory.notices);
-    let mut places = bench.places.clone();
-    places.roots.push(base.to_owned());
-    assert!(load(&places).text.contains("SECRET"));
+    assert!(!memory.text.contains("SECRET") && !memory.text.contains("OWN"), "{}", memory.text);
+    assert!(memory.text.contains("INSIDE"), "links within the project are fine: {:?}", memory.notices);
+    assert_eq!(told(&memory, "is outside the project"), 5, "{:?}", memory.notices);
+    assert_eq!(told(&memory, "is in your own folder"), 1, "{:?}", memory.notices);
+}
+
+#[test]
+fn a_memory_file_that_is_a_link_out_of_the_project_is_left_out() {
+    let bench = bench(&[("secret.md", "SECRET"), ("project/docs/agents.md", "INSIDE")]);
+    let root = &bench.places.project_root;
+    std::os::unix::fs::symlink("../secret.md", root.join("AGENTS.md")).unwrap();
+    std::os::unix::fs::symlink("/etc/passwd", root.join("GEMINI.md")).unwrap();
+    std::os::unix::fs::symlink("docs/agents.md", root.join("CHARLA.md")).unwrap();
+    let memory = bench.load();
+    assert!(memory.text.contains("INSIDE"), "{}", memory.text);
+    assert!(!memory.text.contains("SECRET") && !memory.text.contains("root:"), "{}", memory.text);
+    assert_eq!(told(&memory, "is outside the project"), 2, "{:?}", memory.notices);
+}
+
+#[test]
+fn secrets_are_not_brought_in_by_anybody() {
+    let bench = bench(&[
+        ("project/AGENTS.md", "@./.env @./server.pem @./.ssh/id_rsa @./harmless.md"),
+        ("project/.env", "CANARY"),
+        ("project/server.pem", "CANARY"),
+        ("project/.ssh/id_rsa", "CANARY"),
+        ("user/CHARLA.md", "@./.env @./own.md"),
+        ("user/.env", "CANARY"),
+        ("user/own.md", "OWN"),
+    ]);
+    let root = &bench.places.project_root;
+    std::os::unix::fs::symlink(".env", root.join("harmless.md")).unwrap();
+    let memory = bench.load();
+    assert!(!memory.text.contains("CANARY"), "{}", memory.text);
+    assert!(memory.text.contains("OWN"), "{}", memory.text);
+    assert_eq!(told(&memory, "it looks like a secret"), 5, "{:?}", memory.notices);
+}
+
+#[test]
+fn in_the_home_the_users_own_folder_is_no_part_of_the_project() {
+    let bench = bench(&[
+        ("AGENTS.md", "@user/keys.md"),
+        ("user/keys.md", "CANARY"),
+        ("user/CHARLA.md", "@./keys.md"),
+    ]);
+    let home = bench.places.home.clone().unwrap();
+    let mut places = MemoryPlaces { project_root: home.clone(), cwd: home, ..bench.places.clone() };
+    let memory = load(&places);
+    assert_eq!(
+        memory.text.matches("CANARY").count(),
+        1,
+        "only the user's own file brings it in: {}",
+        memory.text
+    );
+    places.user_folder = None;
+    assert!(load(&places).text.contains("CANARY"));
+}
+
+#[test]
+fn what_the_project_says_is_told_apart_from_what_the_user_says() {
+    let bench = bench(&[
+        ("user/CHARLA.md", "of the user"),
+        ("project/AGENTS.md", "of the project @./more.md"),
+        ("project/more.md", "and more"),
+    ]);
+    let memory = bench.load();
+    assert!(!memory.project_text().contains("of the user") && memory.project_text().contains("and more"));
+    assert_eq!((memory.files.len(), memory.project_files.len()), (3, 2));
+    assert_eq!(Memory::default().project_text(), "");
+}
+
+#[test]
+fn files_of_other_users_are_left_out() {
+    let bench = bench(&[
+        ("project/AGENTS.md", "@./more.md"),
+        ("project/more.md", "CANARY"),
+        ("project/a/AGENTS.md", "CANARY"),
+    ]);
+    let root = &bench.places.project_root;
+    let given =
+        ["more.md", "a/AGENTS.md"].map(|name| std::os::unix::fs::chown(root.join(name), Some(4321), None));
+    if given.iter().any(Result::is_err) {
+        eprintln!("not tried: only the administrator can give files away");
+        return;
+    }
+    let memory = bench.load();
+    assert!(!memory.text.contains("CANARY"), "{}", memory.text);
+    assert_eq!(told(&memory, "it belongs to another user (number 4321)"), 2, "{:?}", memory.notices);
 }
 
 #[test]

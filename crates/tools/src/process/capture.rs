@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
+use charla_proto::Confinement;
 use rustix::process::Signal;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, Command};
@@ -76,7 +77,7 @@ pub(crate) async fn capture(processes: &Processes, ask: Capture) -> Result<Captu
     let mut command = Command::new(&ask.program);
     command.args(&ask.arguments).current_dir(&ask.cwd).process_group(0).kill_on_drop(true);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    processes.settings().environment.apply(&mut command, &mark);
+    processes.settings().environment.apply(&mut command, &mark, Confinement::Open);
     let announced = processes.guard().announce(&mark);
     let child = command.spawn().map_err(CaptureError::Start)?;
     let gone = || CaptureError::Start(io::Error::other("it ended before it began"));

@@ -2,7 +2,10 @@
 
 use std::ffi::{OsStr, OsString};
 
+use charla_proto::Confinement;
 use tokio::process::Command;
+
+use super::withheld::{Reach, Withheld};
 
 /// The variable that marks every process of a session, inherited by whatever it starts.
 pub(crate) const MARK: &str = "CHARLA_RUN";
@@ -13,47 +16,61 @@ const UNATTENDED: [(&str, &str); 3] = [("PAGER", "cat"), ("GIT_PAGER", "cat"), (
 /// The variables children get. Nothing is inherited that is not in here.
 #[derive(Clone, Debug, Default)]
 pub struct Environment {
-    variables: Vec<(OsString, OsString)>,
+    /// For what was approved.
+    approved: Vec<(OsString, OsString)>,
+    /// For what runs without anybody having been asked.
+    unasked: Vec<(OsString, OsString)>,
 }
 
 impl Environment {
-    /// These variables without the secret ones. `is_secret` is asked by name; a name that is no UTF-8 is
-    /// asked with its odd bytes replaced.
-    pub fn new(
-        variables: impl IntoIterator<Item = (OsString, OsString)>,
-        is_secret: impl Fn(&str) -> bool,
-    ) -> Self {
-        let open = variables.into_iter().filter(|(name, _)| !is_secret(&name.to_string_lossy()));
-        Self { variables: open.collect() }
+    /// These variables without those that are withheld.
+    pub fn new(variables: impl IntoIterator<Item = (OsString, OsString)>, withheld: &Withheld) -> Self {
+        let variables: Vec<_> = variables.into_iter().collect();
+        let withheld = withheld.with_values(
+            variables.iter().filter_map(|(name, value)| Some((name.to_str()?, value.to_str()?))),
+        );
+        let mut environment = Self::default();
+        for (name, value) in variables {
+            // Odd bytes in a name or a value are judged by what is readable around them.
+            let reach = withheld.reach(&name.to_string_lossy(), &value.to_string_lossy());
+            let value = without_relative_folders(&name, value);
+            if reach == Reach::Every {
+                environment.unasked.push((name.clone(), value.clone()));
+            }
+            if reach != Reach::Nobody {
+                environment.approved.push((name, value));
+            }
+        }
+        environment
     }
 
-    /// The value of a variable.
+    /// The value of a variable, for what was approved.
     pub fn get(&self, name: &str) -> Option<&OsStr> {
-        self.variables.iter().rev().find(|(known, _)| known == name).map(|(_, value)| value.as_os_str())
+        self.approved.iter().rev().find(|(known, _)| known == name).map(|(_, value)| value.as_os_str())
     }
 
-    pub(crate) fn apply(&self, command: &mut Command, mark: &str) {
-        command.env_clear().envs(self.variables.iter().map(|(name, value)| (name, value)));
+    /// The variables of a child that reaches this far.
+    fn of(&self, confinement: Confinement) -> &[(OsString, OsString)] {
+        match confinement {
+            Confinement::Reading | Confinement::Editing => &self.unasked,
+            Confinement::Asked | Confinement::Open => &self.approved,
+        }
+    }
+
+    pub(crate) fn apply(&self, command: &mut Command, mark: &str, confinement: Confinement) {
+        command.env_clear().envs(self.of(confinement).iter().map(|(name, value)| (name, value)));
         command.envs(UNATTENDED).env(MARK, mark);
     }
 }
 
-/// A rule for [`Environment::new`]: names that commonly hold a model provider's key, a password or another
-/// secret. A command that needs one can still read it from where the user keeps it.
-pub fn is_secret_name(name: &str) -> bool {
-    const ENDINGS: [&str; 9] = [
-        "API_KEY",
-        "APIKEY",
-        "ACCESS_KEY",
-        "SECRET",
-        "SECRET_KEY",
-        "PRIVATE_KEY",
-        "PASSWORD",
-        "AUTH_TOKEN",
-        "CREDENTIALS",
-    ];
-    let name = name.to_ascii_uppercase();
-    ENDINGS.iter().any(|ending| name.ends_with(ending))
+/// A search path without entries that depend on the working folder: `ls` must not mean a file that came with a workspace.
+fn without_relative_folders(name: &OsStr, value: OsString) -> OsString {
+    let Some(folders) = value.to_str().filter(|_| name == "PATH") else { return value };
+    match folders.split(':').filter(|folder| folder.starts_with('/')).collect::<Vec<_>>().join(":") {
+        // An empty one would stand for the working folder.
+        none if none.is_empty() => "/usr/bin:/bin".into(),
+        folders => folders.into(),
+    }
 }
 
 #[cfg(test)]
@@ -61,13 +78,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn secrets_are_left_out_and_the_rest_stays() {
-        let variables = [("OPENAI_API_KEY", "k"), ("PATH", "/bin"), ("db_password", "p"), ("HOME", "/h")];
+    fn what_runs_unasked_gets_less_than_what_was_approved() {
+        let variables = [
+            ("OPENAI_API_KEY", "k"),
+            ("PATH", ".:/usr/bin::bin:/bin"),
+            ("HOME", "/h"),
+            ("SSH_AUTH_SOCK", "/run/agent"),
+            ("GITHUB_TOKEN", "t"),
+            ("PLAIN", "mine-12345"),
+            ("COPY", "mine-12345"),
+        ];
         let variables = variables.map(|(name, value)| (name.into(), value.into()));
-        let environment = Environment::new(variables, is_secret_name);
-        assert_eq!(environment.get("PATH"), Some(OsStr::new("/bin")));
-        assert_eq!(environment.get("HOME"), Some(OsStr::new("/h")));
-        assert_eq!(environment.get("OPENAI_API_KEY"), None);
-        assert_eq!(environment.get("db_password"), None);
+        let withheld = Withheld::new(["PLAIN".to_owned()], ["GITHUB_TOKEN".to_owned()]);
+        let environment = Environment::new(variables, &withheld);
+        let names = |confinement| {
+            let names = environment.of(confinement).iter().map(|(name, _)| name.to_str().unwrap());
+            names.collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(names(Confinement::Reading), "PATH HOME");
+        assert_eq!(names(Confinement::Editing), "PATH HOME");
+        assert_eq!(names(Confinement::Asked), "PATH HOME SSH_AUTH_SOCK GITHUB_TOKEN");
+        assert_eq!(names(Confinement::Open), "PATH HOME SSH_AUTH_SOCK GITHUB_TOKEN");
+        assert_eq!(environment.unasked[0].1, "/usr/bin:/bin");
+        assert_eq!(environment.get("PATH"), Some(OsStr::new("/usr/bin:/bin")));
     }
 }

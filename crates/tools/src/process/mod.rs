@@ -15,13 +15,15 @@ mod pump;
 mod runner;
 mod spill;
 mod transcript;
+mod withheld;
 
-pub use environment::{Environment, is_secret_name};
+pub use environment::Environment;
 pub use job::LaunchError;
 pub(crate) use job::{Ending, Foreground, Job, Launch, StopReason};
 pub use processes::{ProcessSettings, Processes};
 pub use spill::SpillFolder;
 pub use transcript::OUTPUT_LIMIT;
+pub use withheld::{Reach, Withheld};
 
 #[cfg(test)]
 mod tests;

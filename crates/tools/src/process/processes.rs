@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use charla_proto::Confinement;
 use futures_util::future::join_all;
 use tokio::net::unix::pipe::Receiver;
 use tokio::process::Command;
@@ -135,7 +136,7 @@ impl Processes {
         let mut command = Command::new(&launch.program);
         command.args(&launch.arguments).current_dir(&launch.cwd).process_group(0);
         command.stdin(Stdio::null()).stdout(writer.try_clone()?).stderr(writer);
-        self.inner.settings.environment.apply(&mut command, &mark);
+        self.inner.settings.environment.apply(&mut command, &mark, Confinement::Open);
         let announced = bound.then(|| self.inner.guard.announce(&mark));
         let child = command.spawn()?;
         // The command holds the writing ends of the pipe until it is dropped.

@@ -10,7 +10,7 @@ use tokio::io::{AsyncBufReadExt, BufReader};
 use super::*;
 
 pub(crate) fn processes(folder: &Path) -> Processes {
-    let environment = Environment::new(std::env::vars_os(), is_secret_name);
+    let environment = Environment::new(std::env::vars_os(), &Withheld::default());
     Processes::new(ProcessSettings::new(environment, SpillFolder::new(folder.join("spilled"))))
 }
 
@@ -91,7 +91,7 @@ async fn secrets_do_not_reach_the_command() {
     let folder = tempfile::tempdir().unwrap();
     let variables = [("MY_API_KEY", "s3cret"), ("OTHER", "seen"), ("PATH", "/usr/bin:/bin")];
     let variables = variables.map(|(name, value)| (name.into(), value.into()));
-    let environment = Environment::new(variables, is_secret_name);
+    let environment = Environment::new(variables, &Withheld::default());
     let processes = Processes::new(ProcessSettings::new(environment, SpillFolder::new(folder.path())));
     let job = processes.start(launch("env")).unwrap();
     job.ended().await;
@@ -260,7 +260,7 @@ fn resident_kilobytes() -> u64 {
 #[tokio::test]
 async fn a_gigabyte_runs_in_flat_memory() {
     let folder = tempfile::tempdir().unwrap();
-    let environment = Environment::new(std::env::vars_os(), is_secret_name);
+    let environment = Environment::new(std::env::vars_os(), &Withheld::default());
     let spills = SpillFolder::new(folder.path()).with_file_limit(1024 * 1024);
     let processes = Processes::new(ProcessSettings::new(environment, spills));
     let before = resident_kilobytes();

@@ -161,6 +161,11 @@ impl Toolbox for Registry {
         declared.map(|entry| entry.tool.declaration().clone()).collect()
     }
 
+    fn withholds(&self, name: &str) -> bool {
+        let name = if name == OLD_NAME.0 { OLD_NAME.1 } else { name };
+        self.withheld.iter().any(|withheld| withheld == name)
+    }
+
     fn nearest(&self, name: &str) -> Option<String> {
         let lower = name.to_lowercase();
         let meant = OTHER_NAMES.iter().find(|(other, _)| *other == lower).map(|(_, ours)| *ours);

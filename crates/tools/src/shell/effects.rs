@@ -6,15 +6,14 @@ use charla_proto::text::join_path;
 use charla_proto::{Effect, Word};
 
 use super::ShellContext;
+use super::declarations::DECLARATIONS;
 use super::expand::{expand, value};
-use super::syntax::{Assignment, Link, Node, RawWord, Redirect, RedirectKind, Script, Simple};
+use super::syntax::{Assignment, Atom, Link, Node, RawWord, Redirect, RedirectKind, Script, Simple};
 use super::variables::{SECRET_VARIABLE, names_secret};
 use super::wrappers::{Inner, look_through};
 
 /// A command that may run in more folders than this is unclear.
 const MAX_FOLDERS: usize = 8;
-/// Builtins whose arguments are assignments.
-const DECLARATIONS: [&str; 5] = ["export", "declare", "typeset", "local", "readonly"];
 
 pub(super) fn walk(script: &Script, context: &ShellContext) -> Vec<Effect> {
     let mut walk = Walk {
@@ -22,6 +21,7 @@ pub(super) fn walk(script: &Script, context: &ShellContext) -> Vec<Effect> {
         folders: vec![context.cwd.clone()],
         effects: Vec::new(),
         depth: 0,
+        fed: false,
     };
     walk.script(script);
     walk.effects
@@ -33,6 +33,8 @@ pub(super) struct Walk {
     folders: Vec<PathBuf>,
     effects: Vec<Effect>,
     pub(super) depth: usize,
+    /// True where standard input comes from this command line.
+    fed: bool,
 }
 
 impl Walk {
@@ -79,7 +81,13 @@ impl Walk {
             Node::Simple(simple) => self.simple(simple),
             Node::Apart { scripts, redirects } => {
                 self.redirects(redirects);
-                scripts.iter().for_each(|script| self.apart(script));
+                let before = self.fed;
+                for (index, script) in scripts.iter().enumerate() {
+                    // More than one script is a pipeline.
+                    self.fed = before || index > 0 || feeds(redirects);
+                    self.apart(script);
+                }
+                self.fed = before;
             }
             Node::Block { scripts, words, variable, redirects, repeats } => {
                 self.redirects(redirects);
@@ -90,11 +98,14 @@ impl Walk {
                 }
                 let mut reached = self.folders.clone();
                 let before = reached.len();
+                let fed = self.fed;
+                self.fed |= feeds(redirects);
                 for script in scripts {
                     self.folders.clone_from(&reached);
                     self.script(script);
                     self.reach(&mut reached);
                 }
+                self.fed = fed;
                 if *repeats && reached.len() > before {
                     self.unclear("cd", "it changes the folder inside a loop");
                 }
@@ -119,21 +130,30 @@ impl Walk {
             }
         }
         self.redirects(&simple.redirects);
+        let fed = self.fed;
+        self.fed |= feeds(&simple.redirects);
+        self.words_of(simple);
+        self.fed = fed;
+    }
+
+    fn words_of(&mut self, simple: &Simple) {
         let home = self.home.clone();
         if simple.test {
             let words = simple.words.iter().map(|word| test_word(word, home.as_deref())).collect();
             self.exec(words, &simple.source, false);
             return;
         }
-        let words: Vec<Word> = simple.words.iter().flat_map(|word| expand(word, home.as_deref())).collect();
+        let declares = simple.words.first().is_some_and(is_declaration);
+        let resolved = |word: &RawWord| match declares && assigns(word) {
+            true => vec![value(word, home.as_deref())],
+            false => expand(word, home.as_deref()),
+        };
+        let words: Vec<Word> = simple.words.iter().flat_map(resolved).collect();
         if words.is_empty() {
             if !simple.words.is_empty() {
                 self.unclear(&simple.source, "it may expand to any command");
             }
             return;
-        }
-        if words.first().and_then(Word::known).is_some_and(|name| DECLARATIONS.contains(&name)) {
-            self.declarations(simple);
         }
         self.command(words, &simple.source);
     }
@@ -141,6 +161,9 @@ impl Walk {
     fn substitutions(&mut self, word: &RawWord) {
         for script in &word.scripts {
             self.apart(script);
+        }
+        for name in &word.assigned {
+            self.env(name, Word::single(format!("${name}")));
         }
     }
 
@@ -152,25 +175,6 @@ impl Walk {
             _ => Word::unknown(&assignment.source),
         };
         self.env(&assignment.name, value);
-    }
-
-    /// `export NAME=value …`.
-    fn declarations(&mut self, simple: &Simple) {
-        for word in simple.words.iter().skip(1) {
-            let name: String =
-                word.source.chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '_').collect();
-            let after = word.source.strip_prefix(name.as_str()).unwrap_or_default();
-            if !name.is_empty() && (after.starts_with('=') || after.starts_with("+=")) {
-                let source = after.trim_start_matches('+').trim_start_matches('=');
-                let known = value(word, self.home.as_deref());
-                let text =
-                    known.known().and_then(|text| text.split_once('=')).map(|(_, text)| text.to_owned());
-                let literal = text.filter(|text| !text.starts_with('~') && !source.starts_with('~'));
-                self.env(&name, literal.map_or_else(|| Word::unknown(source), Word::literal));
-            } else if name.is_empty() && !word.source.starts_with('-') || !after.is_empty() {
-                self.unclear(&word.source, "which variable it sets is only known to the shell");
-            }
-        }
     }
 
     /// A command with its words resolved, and whatever it starts in turn.
@@ -187,11 +191,10 @@ impl Walk {
         self.exec(words.clone(), source, through.carrier);
         match name.as_str() {
             "cd" | "pushd" | "popd" => self.change_folder(&words, source),
-            "read" | "mapfile" | "readarray" | "getopts" => self.assigning_builtin(&words),
-            "alias" | "unalias" | "trap" | "enable" | "bind" | "complete" | "hash" => {
+            "alias" | "unalias" | "trap" | "enable" | "bind" | "complete" | "hash" | "shopt" => {
                 self.unclear(source, "it changes what later commands mean");
             }
-            _ => {}
+            name => self.assigning(name, &words, source),
         }
         for inner in through.inner {
             self.inner(inner, source);
@@ -228,23 +231,17 @@ impl Walk {
             (Some(word), None) => word.known().map(str::to_owned),
             _ => None,
         };
-        match target.filter(|target| !target.is_empty() && !target.starts_with(['-', '+'])) {
+        // With `-P`, a `..` behind a link leads elsewhere than the text says.
+        let physical = words.iter().any(|word| word.known() == Some("-P"));
+        let certain = |target: &String| {
+            !target.is_empty() && !target.starts_with(['-', '+']) && !(physical && target.contains(".."))
+        };
+        match target.filter(certain) {
             Some(target) => {
                 self.folders = self.folders.iter().map(|folder| join_path(folder, &target)).collect();
                 self.folders.dedup();
             }
             None => self.unclear(source, "the folder it goes to is not known"),
-        }
-    }
-
-    /// Builtins that set the variables they name.
-    fn assigning_builtin(&mut self, words: &[Word]) {
-        for word in words.iter().skip(1) {
-            match word.known() {
-                Some(name) if name.starts_with('-') => {}
-                Some(name) => self.env(name, Word::unknown(format!("${name}"))),
-                None => self.unclear(&word.text, "which variable it sets is only known to the shell"),
-            }
         }
     }
 
@@ -288,7 +285,8 @@ impl Walk {
             return self.push(Effect::Net { host });
         }
         for folder in self.folders.clone() {
-            let path = join_path(&folder, target);
+            // As it was written: where `..` leads behind a link, the disk knows.
+            let path = folder.join(target);
             if reads {
                 self.push(Effect::Read { path: path.clone() });
             }
@@ -309,11 +307,12 @@ impl Walk {
                 cwd: folder,
                 words: words.clone(),
                 carrier,
+                fed: self.fed,
             });
         }
     }
 
-    fn env(&mut self, name: &str, value: Word) {
+    pub(super) fn env(&mut self, name: &str, value: Word) {
         if value.known().is_none() && names_secret(&value.text) {
             self.unclear(&format!("{name}={}", value.text), SECRET_VARIABLE);
         }
@@ -327,6 +326,23 @@ impl Walk {
     pub(super) fn push(&mut self, effect: Effect) {
         self.effects.push(effect);
     }
+}
+
+/// True when standard input is among what is redirected.
+fn feeds(redirects: &[Redirect]) -> bool {
+    use RedirectKind::{DuplicateInput, Read, ReadWrite, Text};
+    redirects.iter().any(|redirect| matches!(redirect.kind, Text | Read | ReadWrite | DuplicateInput))
+}
+
+/// True for a builtin that bash knows to take assignments: it is written plainly.
+fn is_declaration(word: &RawWord) -> bool {
+    let plain = word.atoms.iter().all(|atom| matches!(atom, Atom::Char(_)));
+    plain && DECLARATIONS.contains(&word.source.as_str())
+}
+
+/// True for a word that is an assignment as it is written.
+fn assigns(word: &RawWord) -> bool {
+    super::declarations::assignment(&word.source).is_some()
 }
 
 /// A word of `[[ … ]]`; operators that look like nothing else stand for themselves.

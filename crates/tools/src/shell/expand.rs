@@ -17,17 +17,19 @@ pub(super) fn expand(raw: &RawWord, home: Option<&str>) -> Vec<Word> {
         .collect()
 }
 
-/// The one word that `raw` is where neither braces nor patterns are expanded.
+/// The one word that `raw` is where it is neither split nor expanded to file names.
 pub(super) fn value(raw: &RawWord, home: Option<&str>) -> Word {
     let plain: Vec<Atom> = raw
         .atoms
         .iter()
         .map(|atom| match atom {
             Atom::Glob(c) => Atom::Quoted(*c),
+            Atom::Unknown => Atom::One,
             other => *other,
         })
         .collect();
-    resolve(&plain, &raw.source, home)
+    let word = resolve(&plain, &raw.source, home);
+    if word.kind == WordKind::Unknown { Word::single(word.text) } else { word }
 }
 
 fn resolve(atoms: &[Atom], source: &str, home: Option<&str>) -> Word {
@@ -35,6 +37,11 @@ fn resolve(atoms: &[Atom], source: &str, home: Option<&str>) -> Word {
     let later_tilde = atoms.windows(2).any(|pair| matches!(pair, [Atom::Char('=' | ':'), Atom::Char('~')]));
     if later_tilde || atoms.contains(&Atom::Unknown) {
         return Word::unknown(source);
+    }
+    if atoms.contains(&Atom::One) {
+        // A pattern behind it may name any number of files.
+        let several = atoms.iter().any(|atom| matches!(atom, Atom::Glob(_)));
+        return if several { Word::unknown(source) } else { Word::single(source) };
     }
     let mut text = String::new();
     let mut rest = atoms;
@@ -64,7 +71,7 @@ fn resolve(atoms: &[Atom], source: &str, home: Option<&str>) -> Word {
 fn character(atom: &Atom) -> Option<char> {
     match atom {
         Atom::Char(c) | Atom::Quoted(c) | Atom::Glob(c) => Some(*c),
-        Atom::Unknown | Atom::Empty => None,
+        Atom::Unknown | Atom::One | Atom::Empty => None,
     }
 }
 

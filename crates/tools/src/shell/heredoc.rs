@@ -104,7 +104,7 @@ impl Reader<'_> {
             let (what, reason) = (text.trim().to_owned(), SECRET_VARIABLE.to_owned());
             self.noticed.notes.push(Trouble { what, reason });
         }
-        if !word.scripts.is_empty() {
+        if !word.scripts.is_empty() || !word.assigned.is_empty() {
             self.noticed.loose.push(word);
         }
         Ok(())

@@ -12,6 +12,7 @@
 
 mod agreement;
 mod ansi_c;
+mod declarations;
 mod disk;
 mod effects;
 mod expand;
@@ -28,9 +29,9 @@ mod wrappers;
 
 use std::path::PathBuf;
 
+use charla_proto::text::join_path;
 use charla_proto::{Effect, Lane, Plan, Preview};
 
-pub use disk::look_at_disk;
 use syntax::{Item, Link, Node, Read, Script, Trouble};
 
 /// Longer texts are not read.
@@ -48,8 +49,29 @@ pub struct ShellContext {
     pub home: Option<PathBuf>,
 }
 
-/// Everything `command` would do when bash runs it in `context`, in the order it would happen.
+/// Everything `command` would do when bash runs it in `context`, in the order it would happen, as far as its text
+/// says.
 pub fn effects(command: &str, context: &ShellContext) -> Vec<Effect> {
+    plain(listed(command, context))
+}
+
+/// The same with what the disk knows about it: see where links and patterns lead, and which settings of a
+/// folder in `roots` may run programs. Reads the file system, and changes nothing.
+pub fn effects_on_disk(command: &str, context: &ShellContext, roots: &[PathBuf]) -> Vec<Effect> {
+    disk::look(listed(command, context), roots)
+}
+
+/// Effects with their paths put plainly. As they are listed, a `..` in them is as it was written.
+fn plain(mut effects: Vec<Effect>) -> Vec<Effect> {
+    for effect in &mut effects {
+        if let Effect::Read { path } | Effect::Write { path } = effect {
+            *path = join_path(path, "");
+        }
+    }
+    effects
+}
+
+fn listed(command: &str, context: &ShellContext) -> Vec<Effect> {
     let mut found = Vec::new();
     if let Some(trouble) = unicode::suspicious(command) {
         found.push(unclear(trouble));
@@ -71,13 +93,22 @@ pub fn effects(command: &str, context: &ShellContext) -> Vec<Effect> {
 
 /// The plan of a shell command under the tool name every front end knows.
 pub fn plan(command: &str, context: &ShellContext) -> Plan {
+    plan_of(command, context, effects(command, context))
+}
+
+/// The same plan with what the disk knows about it.
+pub fn plan_on_disk(command: &str, context: &ShellContext, roots: &[PathBuf]) -> Plan {
+    plan_of(command, context, effects_on_disk(command, context, roots))
+}
+
+fn plan_of(command: &str, context: &ShellContext, effects: Vec<Effect>) -> Plan {
     let mut args = charla_proto::Args::new();
     args.insert("command".into(), command.into());
     Plan {
         tool: "run_shell_command".into(),
         args,
         title: command.lines().next().unwrap_or_default().to_owned(),
-        effects: effects(command, context),
+        effects,
         preview: Preview::Command { command: command.to_owned(), cwd: context.cwd.clone() },
         lane: Lane::Exclusive,
     }

@@ -94,6 +94,8 @@ pub(super) struct RawWord {
     pub start: usize,
     /// Substitutions inside it, which run before the command does.
     pub scripts: Vec<std::rc::Rc<Script>>,
+    /// Variables it sets by being expanded (`${name:=value}`).
+    pub assigned: Vec<String>,
 }
 
 /// The smallest piece of a word.
@@ -105,8 +107,10 @@ pub(super) enum Atom {
     Quoted(char),
     /// An unquoted `*`, `?` or `[`.
     Glob(char),
-    /// Something only the shell can know.
+    /// Something only the shell can know: any number of words.
     Unknown,
+    /// Something only the shell can know, quoted, so that it is a part of one word.
+    One,
     /// An empty pair of quotes, which keeps an empty word alive.
     Empty,
 }

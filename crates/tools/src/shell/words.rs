@@ -86,11 +86,13 @@ impl Reader<'_> {
     /// Reads what follows an opening double quote, up to the closing one.
     fn double_quotes(&mut self, word: &mut RawWord) -> Read<()> {
         let start = self.at - 1;
+        let first = word.atoms.len();
         word.atoms.push(Atom::Empty);
         while let Some(byte) = self.peek() {
             match byte {
                 b'"' => {
                     self.at += 1;
+                    self.keep_together(word, first, start);
                     return self.no_break_before_heredoc(start);
                 }
                 b'\\' => self.escape_in_text(word, b"$`\"\\")?,
@@ -100,6 +102,13 @@ impl Reader<'_> {
             }
         }
         Err(self.trouble(start, "a quote is not closed"))
+    }
+
+    /// What is quoted is one word, unless it may be a list (`"$@"`, `"${a[@]}"`).
+    fn keep_together(&self, word: &mut RawWord, first: usize, start: usize) {
+        let list = self.text.get(start..self.at).is_none_or(|quoted| quoted.contains('@'));
+        let quoted = word.atoms.iter_mut().skip(first).filter(|_| !list);
+        quoted.filter(|atom| **atom == Atom::Unknown).for_each(|atom| *atom = Atom::One);
     }
 
     /// A backslash in double quotes or a heredoc: it only escapes what is special there.
@@ -319,11 +328,17 @@ impl Reader<'_> {
                 Ok(())
             }
             Some(b':') if matches!(self.byte(1), Some(b'-' | b'+' | b'=' | b'?')) => {
+                if self.byte(1) == Some(b'=') {
+                    word.assigned.push(named);
+                }
                 self.at += 2;
                 self.parameter_word(word, start)
             }
             Some(b':') => self.slice(start),
             Some(b'-' | b'+' | b'=' | b'?' | b'#' | b'%' | b'/' | b'^' | b',') if !length => {
+                if self.peek() == Some(b'=') {
+                    word.assigned.push(named);
+                }
                 self.at += 1;
                 self.parameter_word(word, start)
             }

@@ -49,13 +49,16 @@ const fn privileged(
     Wrapper { name, flags, valued, operands: 0, carrier: false }
 }
 
+/// What only the shell itself can do; a file of that name is something else.
+const BUILTINS: [&str; 4] = ["eval", "exec", "command", "builtin"];
+
 const WRAPPERS: [Wrapper; 18] = [
     privileged("sudo", &["-n", "-E", "-H", "-S", "-k", "-b"], &["-u", "-g", "-p", "-C", "--user"]),
     privileged("doas", &["-n"], &["-u", "-C"]),
     privileged("pkexec", &[], &["--user"]),
     wrapper("env", &["-i", "-", "-v", "--ignore-environment"], &["-u", "--unset"], 0),
     wrapper("nohup", &[], &[], 0),
-    wrapper("setsid", &["-w", "-f", "-c", "--wait", "--fork"], &[], 0),
+    wrapper("setsid", &["-w", "-f", "--wait", "--fork"], &[], 0),
     wrapper("time", &["-p", "-v"], &[], 0),
     wrapper(
         "timeout",
@@ -70,8 +73,8 @@ const WRAPPERS: [Wrapper; 18] = [
     wrapper("builtin", &[], &[], 0),
     wrapper("exec", &["-c", "-l"], &["-a"], 0),
     wrapper("taskset", &[], &[], 1),
-    wrapper("busybox", &[], &[], 0),
-    wrapper("unbuffer", &[], &[], 0),
+    privileged("busybox", &[], &[]),
+    privileged("unbuffer", &[], &[]),
     wrapper(
         "xargs",
         &["-0", "-r", "-t", "-x", "--null", "--no-run-if-empty", "--verbose"],
@@ -85,17 +88,26 @@ const WRAPPERS: [Wrapper; 18] = [
             "-s",
             "--max-args",
             "--max-procs",
-            "--max-lines",
             "--delimiter",
         ],
         0,
     ),
 ];
 
-/// The commands that `words`, the command `name`, would start.
+/// The commands that `words`, the command `name`, would start. A program that is only named like a carrier, in
+/// a folder anybody may write to, is none: it is judged itself, too.
 pub(super) fn look_through(name: &str, words: &[Word]) -> Through {
-    let name = name.rsplit('/').next().unwrap_or(name);
-    let rest = words.get(1..).unwrap_or_default();
+    let (folder, base) = name.rsplit_once('/').map_or((None, name), |(folder, base)| (Some(folder), base));
+    let trusted = match folder {
+        None => true,
+        Some("/bin" | "/usr/bin" | "/usr/local/bin") => !BUILTINS.contains(&base),
+        Some(_) => false,
+    };
+    let through = started_by(base, words.get(1..).unwrap_or_default());
+    Through { carrier: through.carrier && trusted, ..through }
+}
+
+fn started_by(name: &str, rest: &[Word]) -> Through {
     match name {
         "eval" => joined(rest, Dialect::Here, true),
         "sh" | "dash" => shell(rest, Dialect::Posix),
@@ -107,12 +119,19 @@ pub(super) fn look_through(name: &str, words: &[Word]) -> Through {
         "watch" => watch(rest),
         "ssh" => unclear("what runs on another machine is not judged"),
         "parallel" => unclear("what it runs is not read"),
-        "command" if has_option(rest, "-v") || has_option(rest, "-V") => Through::default(),
+        "command" if only_asks(rest) => Through::default(),
         _ => match WRAPPERS.iter().find(|wrapper| wrapper.name == name) {
             Some(wrapper) => wrapped(wrapper, rest),
             None => Through::default(),
         },
     }
+}
+
+/// `command -v name`: the option counts before the first operand only.
+fn only_asks(words: &[Word]) -> bool {
+    let options = words.iter().map_while(|word| word.known()?.strip_prefix('-'));
+    let mut options = options.take_while(|letters| letters.chars().all(|letter| "pvV".contains(letter)));
+    options.any(|letters| letters.contains(['v', 'V']))
 }
 
 fn unclear(reason: &'static str) -> Through {
@@ -137,6 +156,9 @@ fn wrapped(wrapper: &Wrapper, words: &[Word]) -> Through {
     let mut inner = Vec::new();
     if matches!(wrapper.name, "env" | "sudo" | "doas") {
         while let Some((name, value)) = rest.first().and_then(assignment) {
+            if rest.first().is_some_and(|word| matches!(word.kind, WordKind::Unknown | WordKind::Glob)) {
+                return unclear("how many words this is, and so which command runs, only the shell knows");
+            }
             inner.push(Inner::Env(name, value));
             rest = rest.get(1..).unwrap_or_default();
         }
@@ -148,6 +170,9 @@ fn wrapped(wrapper: &Wrapper, words: &[Word]) -> Through {
         return Through { carrier, inner };
     }
     if wrapper.name == "xargs" {
+        if groupings(words.get(..start).unwrap_or_default()) > 1 {
+            return unclear("of -I, -L and -n one cancels the other");
+        }
         command = fill_in(words.get(..start).unwrap_or_default(), &command);
     }
     inner.push(Inner::Command(command));
@@ -198,8 +223,17 @@ fn assignment(word: &Word) -> Option<(String, Word)> {
     if name.is_empty() || !plain {
         return None;
     }
-    let value = if word.kind.is_literal() { Word::literal(value) } else { Word::unknown(value) };
-    Some((name.to_owned(), value))
+    Some((name.to_owned(), Word { text: value.to_owned(), kind: word.kind }))
+}
+
+/// How many options say how xargs groups its input.
+fn groupings(options: &[Word]) -> usize {
+    let groups = |option: &str| {
+        ["-I", "-L", "-n", "-i", "-l", "--max-args", "--max-lines", "--replace"]
+            .iter()
+            .any(|known| option.starts_with(known))
+    };
+    options.iter().filter_map(Word::known).filter(|option| groups(option)).count()
 }
 
 /// The command xargs builds.
@@ -213,7 +247,11 @@ fn fill_in(options: &[Word], command: &[Word]) -> Vec<Word> {
         filled.push(Word::unknown("…"));
         return filled;
     };
-    let fill = |word: &Word| if word.text.contains(&mark) { Word::unknown(&word.text) } else { word.clone() };
+    let fill = |word: &Word| match word.kind {
+        WordKind::Literal if word.text.contains(&mark) => Word::single(&word.text),
+        _ if word.text.contains(&mark) => Word::unknown(&word.text),
+        _ => word.clone(),
+    };
     command.iter().map(fill).collect()
 }
 
@@ -273,6 +311,9 @@ fn find(words: &[Word]) -> Through {
             Some("+") => index > 0 && rest.get(index - 1).and_then(Word::known) == Some("{}"),
             _ => false,
         };
+        if matches!(word.known(), Some("-execdir" | "-okdir")) {
+            through.inner.push(Inner::Unclear("it runs in every folder where something is found"));
+        }
         let Some(length) = rest.iter().enumerate().position(ends) else {
             through.inner.push(Inner::Unclear("the command of -exec has no end"));
             break;

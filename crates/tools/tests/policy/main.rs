@@ -2,8 +2,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
+mod always;
 mod bash;
 mod corpus;
+mod hostile;
+mod on_disk;
 mod random;
 mod reading;
 

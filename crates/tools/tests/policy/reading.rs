@@ -18,6 +18,7 @@ fn read(line: &str) -> Vec<String> {
                     .map(|word| match word.kind {
                         WordKind::Literal => word.text.clone(),
                         WordKind::Glob => format!("*{}*", word.text),
+                        WordKind::Single => format!("1{}1", word.text),
                         WordKind::Unknown => format!("?{}?", word.text),
                     })
                     .collect();
@@ -53,7 +54,7 @@ fn every_part_of_a_compound_line_is_listed_in_order() {
 
 #[test]
 fn substitutions_run_before_the_command_that_holds_them() {
-    assert_eq!(read("a \"$(b `c`)\""), ["run [c]", "run [b|?`c`?]", "run [a|?\"$(b `c`)\"?]"]);
+    assert_eq!(read("a \"$(b `c`)\""), ["run [c]", "run [b|?`c`?]", "run [a|1\"$(b `c`)\"1]"]);
     assert_eq!(read("a <(b)"), ["run [b]", "run [a|/dev/fd/63]"]);
 }
 
@@ -92,7 +93,7 @@ fn wrappers_are_looked_through() {
 #[test]
 fn assignments_are_effects_of_their_own() {
     assert_eq!(read("A=b C=$d e"), ["set A=b", "set C=$d", "run [e]"]);
-    assert_eq!(read("export P=q R"), ["set P=q", "run [export|P=q|R]"]);
+    assert_eq!(read("export P=q R"), ["run [export|P=q|R]", "set P=q", "set R=$R"]);
     assert_eq!(read("for V in a; do b; done"), ["set V=a", "run [b]"]);
 }
 
@@ -126,10 +127,8 @@ fn links_and_nested_repositories_are_found_on_the_disk() {
     std::os::unix::fs::symlink(".env", root.join("notes")).unwrap();
     let on_disk = |line: &str| {
         let place = shell::ShellContext { cwd: root.clone(), home: None };
-        let mut effects = shell::effects(line, &place);
-        let before = effects.len();
-        shell::look_at_disk(&mut effects, std::slice::from_ref(&root));
-        effects.split_off(before)
+        let before = shell::effects(line, &place).len();
+        shell::effects_on_disk(line, &place, std::slice::from_ref(&root)).split_off(before)
     };
     assert_eq!(on_disk("cat plain src/missing"), []);
     assert_eq!(on_disk("cat out/hosts"), [Effect::Read { path: "/etc/hosts".into() }]);

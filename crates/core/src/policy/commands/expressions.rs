@@ -1,6 +1,6 @@
 //! Commands that are given little programs: sed, awk, jq, tests.
 
-use charla_proto::Word;
+use charla_proto::{Word, WordKind};
 
 use super::options::{readable, sort};
 use super::table::Options;
@@ -14,43 +14,19 @@ pub(super) fn sed(call: Call<'_>) -> Checked {
     };
     let sorted = sort(call.words, options, "e")?;
     let mut operands = sorted.operands.as_slice();
-    let mut scripts: Vec<&str> = sorted.values.clone();
-    if sorted.has("-e") {
-        scripts.extend(values_of(call.words, "-e")?);
-    } else if sorted.has("--expression") && scripts.is_empty() {
-        return Err("its script is not read".into());
-    } else if !sorted.has("--expression") {
+    let mut scripts: Vec<Option<&str>> = sorted.values_of(&["-e", "--expression"]).collect();
+    if scripts.is_empty() {
         let (script, files) = operands.split_first().ok_or("it has no script")?;
-        scripts.push(script.known().ok_or("its script is only known to the shell")?);
+        scripts.push(script.known());
         operands = files;
     }
-    if scripts.is_empty() || !scripts.iter().all(|script| sed_script(script)) {
-        return Err("its script may write or run something".into());
-    }
-    operands.iter().try_for_each(|word| readable(call, word))
-}
-
-/// The values of a short option, glued or apart.
-fn values_of<'a>(words: &'a [Word], option: &str) -> Result<Vec<&'a str>, String> {
-    let mut values = Vec::new();
-    let mut rest = words.iter();
-    while let Some(word) = rest.next() {
-        let Some(text) = word.known() else { continue };
-        if text == option {
-            let value = rest.next().and_then(Word::known);
-            values.push(value.ok_or("its script is only known to the shell")?);
-        } else if let Some(cluster) = text.strip_prefix('-').filter(|cluster| !cluster.starts_with('-'))
-            && cluster.contains('e')
-        {
-            // `-ne 'p'` and `-e'p'`: too many forms to tell apart safely, but for the common one.
-            if !cluster.ends_with('e') || cluster.matches('e').count() > 1 {
-                return Err("its script is not read".into());
-            }
-            let value = rest.next().and_then(Word::known);
-            values.push(value.ok_or("its script is only known to the shell")?);
+    for script in scripts {
+        let script = script.ok_or("its script is only known to the shell")?;
+        if !sed_script(script) {
+            return Err("its script may write or run something".into());
         }
     }
-    Ok(values)
+    operands.iter().try_for_each(|word| readable(call, word))
 }
 
 /// True for scripts made of addresses and commands that only touch what is printed.
@@ -88,21 +64,54 @@ fn sed_script(script: &str) -> bool {
     }
 }
 
-/// Steps past the next `mark` that is not escaped. Inside brackets some versions of sed see no mark, others
-/// do: then nobody can tell where the expression ends.
-fn skip_to(mark: char, rest: &mut std::iter::Peekable<std::str::Chars<'_>>) -> bool {
-    let mut bracket = false;
+type Script<'a> = std::iter::Peekable<std::str::Chars<'a>>;
+
+/// Steps past the next `mark` that is not escaped. Whether a mark inside brackets ends the expression is read
+/// differently by different versions of sed: then nobody can tell, and it does not pass.
+fn skip_to(mark: char, rest: &mut Script<'_>) -> bool {
     while let Some(next) = rest.next() {
         match next {
-            next if next == mark => return !bracket,
-            '[' => bracket = true,
-            ']' => bracket = false,
+            next if next == mark => return true,
+            '[' => {
+                if !skip_bracket(mark, rest) {
+                    return false;
+                }
+            }
+            // `\c` makes something else of the character behind it.
             '\\' => {
-                rest.next();
+                if rest.next().is_none_or(|escaped| matches!(escaped, '\n' | 'c')) {
+                    return false;
+                }
             }
             '\n' => return false,
             _ => {}
         }
+    }
+    false
+}
+
+/// Steps past a bracket expression: `[]abc]`, `[^]a]`, `[[:alpha:]_]`, `[[.x.]]`.
+fn skip_bracket(mark: char, rest: &mut Script<'_>) -> bool {
+    rest.next_if_eq(&'^');
+    let mut first = true;
+    while let Some(next) = rest.next() {
+        match next {
+            next if next == mark => return false,
+            ']' if !first => return true,
+            '\\' | '\n' => return false,
+            '[' if matches!(rest.peek(), Some(':' | '.' | '=')) => {
+                let Some(kind) = rest.next() else { return false };
+                loop {
+                    match rest.next() {
+                        Some(end) if end == kind && rest.next_if_eq(&']').is_some() => break,
+                        Some(inside) if inside != mark && !"\\\n".contains(inside) => {}
+                        _ => return false,
+                    }
+                }
+            }
+            _ => {}
+        }
+        first = false;
     }
     false
 }
@@ -112,8 +121,10 @@ pub(super) fn awk(call: Call<'_>) -> Checked {
     let sorted = sort(call.words, Options::Only { letters: "", long: &[] }, "F")?;
     let (program, files) = sorted.operands.split_first().ok_or("it has no program")?;
     let program = program.known().ok_or("its program is only known to the shell")?;
-    let reaching =
-        ["system", "getline", "|", ">", "close", "fflush", "@", "ENVIRON", "ARGV", "ARGC", "PROCINFO", "\\"];
+    let reaching = [
+        "system", "getline", "|", ">", "close", "fflush", "@", "ENVIRON", "ARGV", "ARGC", "PROCINFO", "SYMTAB",
+        "FUNCTAB", "\\",
+    ];
     if let Some(found) = reaching.iter().find(|found| program.contains(**found)) {
         return Err(format!("its program uses {found}, which may write or run something"));
     }
@@ -137,15 +148,15 @@ pub(super) fn jq(call: Call<'_>) -> Checked {
     let sorted = sort(call.words, options, "")?;
     let (filter, files) = sorted.operands.split_first().ok_or("it has no filter")?;
     let filter = filter.known().ok_or("its filter is only known to the shell")?;
-    let reaching = ["env", "ENV", "import", "include", "input_filename", "debug", "$__prog"];
+    let reaching = ["env", "ENV", "import", "include", "input_filename", "debug", "$__prog", "modulemeta", "get_search_list"];
     if let Some(found) = reaching.iter().find(|found| filter.contains(**found)) {
         return Err(format!("its filter uses {found}"));
     }
     files.iter().try_for_each(|word| readable(call, word))
 }
 
-/// `test`, `[` and `[[`: some operators evaluate their operands, and so run what is hidden in them.
-pub(super) fn test(call: Call<'_>) -> Checked {
+/// `[[`: its operators are written out, but some evaluate their operands, and so run what is hidden in them.
+pub(super) fn condition(call: Call<'_>) -> Checked {
     let evaluates = |text: &str| matches!(text, "-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge");
     let number = |word: Option<&Word>| {
         word.and_then(Word::known)
@@ -153,19 +164,60 @@ pub(super) fn test(call: Call<'_>) -> Checked {
     };
     for (index, word) in call.words.iter().enumerate() {
         match word.known() {
-            Some("-v" | "-R") => return Err("it may run commands hidden in a variable's name".into()),
-            Some(text) if evaluates(text) && call.name == "[[" => {
+            Some("-v" | "-R") => return Err(HIDDEN_NAME.into()),
+            Some(text) if evaluates(text) => {
                 let before = index.checked_sub(1).and_then(|index| call.words.get(index));
                 if !number(before) || !number(call.words.get(index + 1)) {
                     return Err("it may run commands hidden in what it compares".into());
                 }
             }
-            Some(_) => {}
-            None if call.name == "[[" || word.text.starts_with('"') => {}
-            None => return Err(format!("{} may turn out to be an operator", word.text)),
+            _ => {}
         }
     }
     Ok(())
+}
+
+const HIDDEN_NAME: &str = "it may run commands hidden in a variable's name";
+
+/// `test` and `[`: a word only the shell knows may turn out to be an operator, unless one that is known says what
+/// it is.
+pub(super) fn test(call: Call<'_>) -> Checked {
+    let mut words = call.words;
+    if call.name == "[" {
+        words = match words.split_last() {
+            Some((last, words)) if last.known() == Some("]") => words,
+            _ => return Err("its end is not known".into()),
+        };
+    }
+    if words.iter().any(|word| matches!(word.known(), Some("-v" | "-R"))) {
+        return Err(HIDDEN_NAME.into());
+    }
+    let Some(doubtful) = words.iter().find(|word| !word.kind.is_literal()) else { return Ok(()) };
+    let refused = Err(format!("{} may turn out to be an operator", doubtful.text));
+    if words.iter().any(|word| matches!(word.kind, WordKind::Glob | WordKind::Unknown)) {
+        return refused;
+    }
+    let asked = match words.split_first() {
+        Some((first, rest)) if first.known() == Some("!") => rest,
+        _ => words,
+    };
+    match asked {
+        [_] => Ok(()),
+        [operator, _] if operator.known().is_some_and(is_unary) => Ok(()),
+        [_, operator, _] if operator.known().is_some_and(is_binary) => Ok(()),
+        _ => refused,
+    }
+}
+
+fn is_unary(operator: &str) -> bool {
+    let letter = operator.strip_prefix('-').filter(|letter| letter.len() == 1);
+    letter.is_some_and(|letter| "abcdefghknoprstuwxzGLNOS".contains(letter))
+}
+
+fn is_binary(operator: &str) -> bool {
+    const OPERATORS: [&str; 14] =
+        ["=", "==", "!=", "<", ">", "-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-nt", "-ot", "-ef"];
+    OPERATORS.contains(&operator)
 }
 
 #[cfg(test)]
@@ -175,7 +227,7 @@ mod tests {
     #[test]
     fn scripts_that_only_print_are_told_from_the_others() {
         for script in
-            ["1,10p", "$p", "/foo/p", "s/a/b/g", "/a/,/b/d", "5q", "s|/a|/b|; p", "1!d", "s/a\\/b/c/"]
+            ["1,10p", "$p", "/foo/p", "s/a/b/g", "/a/,/b/d", "5q", "s|/a|/b|; p", "1!d", "s/a\\/b/c/", "s/[0-9]/x/g", "s/[]a]/b/", "/[[:alpha:]_]/p", "s/a/[b]/"]
         {
             assert!(sed_script(script), "{script}");
         }
@@ -192,6 +244,14 @@ mod tests {
             "p;w x",
             "/a/w x",
             "$!w x",
+            "s/[[:alpha:]/]/g;s/e #/x/",
+            "s/[]/]/g;s/w x/",
+            "s/[^]/]/x/e",
+            "s/[[.a.]/]/e",
+            "s/[[=a=]/]/w x",
+            "s/[a\\]/e",
+            "s/[/]/w x/",
+            "s/a\\c/b/e/",
         ] {
             assert!(!sed_script(script), "{script}");
         }

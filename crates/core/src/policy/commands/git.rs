@@ -125,7 +125,7 @@ const SUBCOMMANDS: [Subcommand; 24] = [
         Free::Any,
     ),
     row("log", "pwbizcm", "nSGLU", SHOWING, Free::Any),
-    row("diff", "pwbizRu", "SGUO", SHOWING, Free::Any),
+    row("diff", "pwbizRu", "SGU", SHOWING, Free::Any),
     row("show", "pwbizsq", "SGUn", SHOWING, Free::Any),
     row("shortlog", "snec", "", SHOWING, Free::Any),
     row("whatchanged", "p", "nU", SHOWING, Free::Any),
@@ -335,6 +335,11 @@ pub(super) fn check(call: Call<'_>) -> Checked {
     paths(call, &sorted)
 }
 
+/// True for a subcommand that is there to show something.
+pub(super) fn reads(subcommand: &str) -> bool {
+    SUBCOMMANDS.iter().any(|known| known.name == subcommand)
+}
+
 fn operands(subcommand: &Subcommand, sorted: &Sorted<'_>) -> Checked {
     let listing =
         || ["--list", "-l", "--contains", "--merged", "--no-merged"].iter().any(|option| sorted.has(option));
@@ -349,7 +354,8 @@ fn operands(subcommand: &Subcommand, sorted: &Sorted<'_>) -> Checked {
 /// Git reads files outside the repository when it is given two of them.
 fn paths(call: Call<'_>, sorted: &Sorted<'_>) -> Checked {
     for word in &sorted.operands {
-        let looks_outside = word.text.starts_with(['/', '~']) || word.text.contains("../");
+        let climbs = word.text.split('/').any(|part| part == "..");
+        let looks_outside = word.text.starts_with(['/', '~']) || climbs;
         if looks_outside && !call.scope.readable(&join_path(call.cwd, &word.text)) {
             return Err(format!("{} lies outside the workspace", word.text));
         }

@@ -6,6 +6,7 @@
 
 mod expressions;
 mod git;
+mod interpreters;
 mod options;
 mod search;
 mod table;
@@ -16,7 +17,8 @@ use charla_proto::text::join_path;
 use charla_proto::{Word, WordKind};
 
 use super::Scope;
-use super::paths::protected;
+use super::protected::protected;
+pub(super) use interpreters::{hides_script, reads_input, runs_file};
 pub(super) use table::Operands;
 
 /// What harm a command can do.
@@ -52,6 +54,23 @@ pub(super) fn harm(words: &[Word], cwd: &Path, scope: &Scope) -> Harm {
     reads_only(call).map_or_else(Harm::Possible, |()| Harm::None)
 }
 
+/// True for a command that is known, whether it is harmless or not.
+pub(super) fn is_known(name: &str) -> bool {
+    let checked = ["git", "date", "hostname", "ps", "cd", "pushd", "popd", "read", "set", "printf"];
+    operands_of(name).is_some()
+        || checked.contains(&name)
+        || table::EDITORS.iter().any(|(editor, _)| *editor == name)
+}
+
+/// True for a command that is made to read, so that whatever else a form of it does is not what it is for.
+pub(super) fn is_reader(words: &[Word]) -> bool {
+    match (base_name(words), words.get(1).and_then(Word::known)) {
+        (Some("git"), Some(subcommand)) => git::reads(subcommand),
+        (Some(name), _) => operands_of(name).is_some(),
+        (None, _) => false,
+    }
+}
+
 /// The last part of the command's name.
 pub(super) fn base_name(words: &[Word]) -> Option<&str> {
     let name = words.first()?.known()?;
@@ -68,7 +87,7 @@ pub(super) fn operands_of(name: &str) -> Option<Operands> {
 }
 
 /// The command's name, if it is looked up in the usual places.
-fn trusted_name(words: &[Word]) -> Option<&str> {
+pub(super) fn trusted_name(words: &[Word]) -> Option<&str> {
     let name = words.first()?.known()?;
     match name.rsplit_once('/') {
         None => Some(name),
@@ -90,7 +109,8 @@ fn reads_only(call: Call<'_>) -> Checked {
         "sed" => expressions::sed(call),
         "awk" | "gawk" | "mawk" => expressions::awk(call),
         "jq" => expressions::jq(call),
-        "test" | "[" | "[[" => expressions::test(call),
+        "test" | "[" => expressions::test(call),
+        "[[" => expressions::condition(call),
         "printf" => match call.words.first() {
             Some(word) if word.known().is_some_and(|format| !format.starts_with('-')) => Ok(()),
             _ => Err("its format is not known".into()),
@@ -101,7 +121,12 @@ fn reads_only(call: Call<'_>) -> Checked {
         "ps" => {
             only(call, |word| matches!(word, "aux" | "-ef" | "-e" | "-f" | "-A" | "-a" | "ax" | "x" | "-aux"))
         }
-        "command" => only(call, |word| !word.starts_with('-') || matches!(word, "-v" | "-V")),
+        // Once it only asks, the rest are names.
+        "command" => match call.words.first().and_then(Word::known) {
+            Some("-v" | "-V" | "-pv" | "-pV") => Ok(()),
+            _ => Err("what it starts is not known".into()),
+        },
+        "getconf" => only(call, |word| word.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_')),
         // Without a word to set, it prints every variable.
         "set" if call.words.is_empty() => Err("it shows every variable, secrets included".into()),
         "set" => only(call, |word| matches!(word, "pipefail") || shell_options(word)),
@@ -131,7 +156,8 @@ fn declares(call: Call<'_>) -> Checked {
         if option && !matches!(word.known(), Some("-x" | "-r" | "-g")) {
             return Err(format!("the option {} is not known to be harmless", word.text));
         }
-        if !option && word.known().is_none() && !word.text.contains('=') {
+        let several = matches!(word.kind, WordKind::Glob | WordKind::Unknown);
+        if !option && (several || word.known().is_none() && !word.text.contains('=')) {
             return Err("which variable it sets is only known to the shell".into());
         }
     }
@@ -179,7 +205,7 @@ fn edits(call: Call<'_>) -> Checked {
                 }
                 operands += 1;
             }
-            WordKind::Glob | WordKind::Unknown => {
+            WordKind::Glob | WordKind::Single | WordKind::Unknown => {
                 return Err(format!("which files {} names is only known to the shell", word.text));
             }
         }

@@ -11,19 +11,28 @@ use super::{Call, Checked};
 pub(super) struct Sorted<'a> {
     /// Options that were given, long ones without their value.
     pub given: Vec<String>,
-    /// Values of long options.
-    pub values: Vec<&'a str>,
+    /// Values of options, with the option they belong to; absent where only the shell knows them.
+    pub values: Vec<(String, Option<&'a str>)>,
     pub operands: Vec<&'a Word>,
 }
 
-impl Sorted<'_> {
+impl<'a> Sorted<'a> {
     pub(super) fn has(&self, option: &str) -> bool {
         self.given.iter().any(|given| given == option)
+    }
+
+    /// Every value of these options, however it was given.
+    pub(super) fn values_of(&self, options: &[&str]) -> impl Iterator<Item = Option<&'a str>> {
+        self.values.iter().filter(|(option, _)| options.contains(&option.as_str())).map(|(_, value)| *value)
     }
 }
 
 /// Checks a call against its row.
 pub(super) fn check(call: Call<'_>, spec: &Spec) -> Checked {
+    // Its words may come out of a file: `strings @list`.
+    if call.name == "strings" && call.words.iter().any(|word| word.text.starts_with('@')) {
+        return Err("it takes its options from a file".into());
+    }
     let sorted = sort(call.words, spec.options, spec.valued)?;
     if sorted.operands.len() > spec.most || (spec.most < usize::MAX && any_unknown(&sorted.operands)) {
         return Err("one of its files is written to".into());
@@ -45,21 +54,23 @@ pub(super) fn sort<'a>(words: &'a [Word], options: Options, valued: &str) -> Res
     let mut sorted = Sorted::default();
     let mut rest = words.iter();
     let mut ended = false;
+    let mild = matches!(options, Options::Mild { .. });
     while let Some(word) = rest.next() {
-        let restricted = matches!(options, Options::Only { .. });
+        let restricted = !matches!(options, Options::Any);
         match word.known() {
             Some("--") if !ended => ended = true,
             Some(text) if !ended && text.len() > 1 && text.starts_with('-') => {
-                if takes_next(text, options, valued, &mut sorted)? {
+                if let Some(option) = takes_next(text, options, valued, &mut sorted)? {
                     match rest.next() {
-                        // A quoted word is one word, whatever it says.
-                        Some(value) if value.kind.is_literal() || value.text.starts_with('"') => {}
+                        Some(value) if matches!(value.kind, WordKind::Literal | WordKind::Single) => {
+                            sorted.values.push((option, value.known()));
+                        }
                         _ => return Err(format!("the value of {text} is not known")),
                     }
                 }
             }
             Some(_) => sorted.operands.push(word),
-            None if !ended && restricted && may_be_option(word) => {
+            None if !ended && restricted && may_be_option(word) && !(mild && word.kind == WordKind::Glob) => {
                 return Err(format!("{} may turn out to be an option", word.text));
             }
             None => sorted.operands.push(word),
@@ -69,43 +80,53 @@ pub(super) fn sort<'a>(words: &'a [Word], options: Options, valued: &str) -> Res
 }
 
 fn may_be_option(word: &Word) -> bool {
-    word.kind == WordKind::Unknown || word.text.starts_with(['*', '?', '[', '-'])
+    matches!(word.kind, WordKind::Single | WordKind::Unknown) || word.text.starts_with(['*', '?', '[', '-'])
 }
 
-/// Checks one option and says whether the next word is its value.
+/// Checks one option and names it if the next word is its value.
 fn takes_next<'a>(
     text: &'a str,
     options: Options,
     valued: &str,
     sorted: &mut Sorted<'a>,
-) -> Result<bool, String> {
+) -> Result<Option<String>, String> {
     let refused = || Err(format!("the option {text} is not known to be harmless"));
     if text.starts_with("--") {
-        let Options::Only { long, .. } = options else { return Ok(false) };
+        let (Options::Only { long, .. } | Options::Mild { long, .. }) = options else { return Ok(None) };
         let (name, value) = text.split_once('=').map_or((text, None), |(name, value)| (name, Some(value)));
         sorted.given.push(name.to_owned());
-        sorted.values.extend(value);
-        if long.contains(&name) {
-            return Ok(false);
+        let with_value = long.contains(&format!("{name}=").as_str());
+        if !with_value && !long.contains(&name) {
+            return refused();
         }
-        return if long.contains(&format!("{name}=").as_str()) { Ok(value.is_none()) } else { refused() };
+        if value.is_some() {
+            sorted.values.push((name.to_owned(), value));
+        }
+        return Ok((with_value && value.is_none()).then(|| name.to_owned()));
     }
     let letters = text.strip_prefix('-').unwrap_or_default();
-    if letters.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Ok(false);
+    let first_has_value = letters.chars().next().is_some_and(|first| valued.contains(first));
+    if !first_has_value && letters.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Ok(None);
     }
     let mut rest = letters.chars();
     while let Some(letter) = rest.next() {
-        sorted.given.push(format!("-{letter}"));
+        let option = format!("-{letter}");
+        sorted.given.push(option.clone());
         if valued.contains(letter) {
-            return Ok(rest.as_str().is_empty());
+            let glued = rest.as_str();
+            if glued.is_empty() {
+                return Ok(Some(option));
+            }
+            sorted.values.push((option, Some(glued)));
+            return Ok(None);
         }
         match options {
-            Options::Only { letters, .. } if !letters.contains(letter) => return refused(),
+            Options::Only { letters, .. } | Options::Mild { letters, .. } if !letters.contains(letter) => return refused(),
             _ => {}
         }
     }
-    Ok(false)
+    Ok(None)
 }
 
 /// A file that is shown has to be one that may be read.
@@ -121,7 +142,7 @@ pub(super) fn readable(call: Call<'_>, word: &Word) -> Checked {
             }
             before.rsplit_once('/').map_or(".", |(folder, _)| if folder.is_empty() { "/" } else { folder })
         }
-        WordKind::Unknown => return Err(format!("what it reads ({}) is only known to the shell", word.text)),
+        WordKind::Single | WordKind::Unknown => return Err(format!("what it reads ({}) is only known to the shell", word.text)),
     };
     if call.scope.readable(&join_path(call.cwd, fixed)) {
         Ok(())

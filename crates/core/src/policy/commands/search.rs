@@ -9,7 +9,7 @@ use super::{Call, Checked};
 use crate::policy::paths::secret_include;
 
 const GREP: Options = Options::Only {
-    letters: "EFGPivwxyclLnqshHoRrzabZTUI",
+    letters: "EFGPivwxyclLnqshHorzabZTUI",
     long: &[
         "--include=",
         "--exclude=",
@@ -47,12 +47,15 @@ const GREP: Options = Options::Only {
 /// The first operand of `grep` is a pattern, unless an option gave one.
 pub(super) fn grep(call: Call<'_>) -> Checked {
     let words: Vec<Word> = call.words.iter().map(plain_pattern).collect();
-    let sorted = sort(&words, GREP, "emABCDd")?;
+    let sorted = sort(&words, GREP, "emABC")?;
     let patterns = usize::from(!sorted.has("-e") && !sorted.has("--regexp"));
-    let recursive = sorted.has("-r") || sorted.has("-R") || sorted.has("--recursive");
+    let recursive = sorted.has("-r") || sorted.has("--recursive");
     let files = sorted.operands.get(patterns..).unwrap_or_default();
     let included =
-        sorted.has("--include") && sorted.values.iter().all(|value| secret_include(value).is_none());
+        sorted.has("--include")
+            && sorted.values_of(&["--include"]).all(|value| {
+                value.is_some_and(|value| secret_include(value).is_none())
+            });
     let everywhere = |word: &&&Word| call.scope.roots.contains(&join_path(call.cwd, &word.text));
     if recursive && !included && (files.is_empty() || files.iter().any(|word| everywhere(&word))) {
         return Err("it would read every file, secrets included; name a folder or --include".into());
@@ -231,7 +234,7 @@ pub(super) fn find(call: Call<'_>) -> Checked {
         } else if FIND_TESTS.contains(&text) {
             expressions = true;
             match words.next() {
-                Some((_, value)) if value.known().is_some() || value.text.starts_with('"') => {}
+                Some((_, value)) if matches!(value.kind, WordKind::Literal | WordKind::Single) => {}
                 _ => return Err(format!("the value of {text} is not known")),
             }
         } else if matches!(text, "-exec" | "-execdir" | "-ok" | "-okdir") {

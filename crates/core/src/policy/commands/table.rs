@@ -20,6 +20,8 @@ pub(super) enum Options {
     Any,
     /// These letters without a value, and these long ones (`--name=` has to have a value).
     Only { letters: &'static str, long: &'static [&'static str] },
+    /// The same, and no other option does harm either: a file that is named like one may turn up in a pattern.
+    Mild { letters: &'static str, long: &'static [&'static str] },
 }
 
 /// One row.
@@ -48,12 +50,21 @@ const fn only(
     Spec { names, options: Options::Only { letters, long }, valued, operands, most: usize::MAX }
 }
 
-const SPECS: [Spec; 20] = [
+const fn mild(
+    names: &'static [&'static str],
+    letters: &'static str,
+    valued: &'static str,
+    long: &'static [&'static str],
+) -> Spec {
+    Spec { names, options: Options::Mild { letters, long }, valued, operands: Operands::Contents, most: usize::MAX }
+}
+
+const SPECS: &[Spec] = &[
     any(
         &[
             "echo", "pwd", "true", "false", ":", "basename", "dirname", "whoami", "id", "groups", "uname",
             "arch", "nproc", "uptime", "free", "seq", "sleep", "tty", "which", "type", "exit", "return",
-            "break", "continue", "shift", "expr", "tr", "cal", "numfmt", "factor", "logname", "getconf",
+            "break", "continue", "shift", "expr", "tr", "cal", "numfmt", "factor", "logname",
         ],
         "",
         Operands::Nothing,
@@ -80,16 +91,79 @@ const SPECS: [Spec; 20] = [
         &["--summarize", "--human-readable", "--max-depth=", "--apparent-size", "--all", "--total"],
         Operands::Names,
     ),
-    any(&["cat", "tac", "rev"], "", Operands::Contents),
-    any(&["head", "tail"], "nc", Operands::Contents),
-    any(&["cut"], "dfcb", Operands::Contents),
-    any(&["nl"], "bdfhilnsvw", Operands::Contents),
-    any(&["paste"], "d", Operands::Contents),
-    any(&["fold", "fmt"], "w", Operands::Contents),
-    any(&["expand", "unexpand"], "t", Operands::Contents),
-    any(&["column"], "socN", Operands::Contents),
-    any(&["od", "hexdump", "hd", "strings"], "", Operands::Contents),
-    any(&["cmp", "comm", "join", "base64", "base32"], "", Operands::Contents),
+    mild(
+        &["cat"],
+        "AbeEnstTuv",
+        "",
+        &["--number", "--number-nonblank", "--show-all", "--show-ends", "--show-tabs", "--squeeze-blank"],
+    ),
+    mild(&["tac"], "br", "s", &["--separator=", "--before", "--regex"]),
+    mild(&["rev"], "", "", &[]),
+    mild(
+        &["head"],
+        "qvz",
+        "nc",
+        &["--lines=", "--bytes=", "--quiet", "--silent", "--verbose", "--zero-terminated"],
+    ),
+    mild(
+        &["tail"],
+        "fFqvz",
+        "ncs",
+        &["--lines=", "--bytes=", "--quiet", "--silent", "--verbose", "--zero-terminated", "--follow"],
+    ),
+    mild(
+        &["cut"],
+        "nsz",
+        "dfcb",
+        &[
+            "--delimiter=",
+            "--fields=",
+            "--characters=",
+            "--bytes=",
+            "--complement",
+            "--only-delimited",
+            "--output-delimiter=",
+        ],
+    ),
+    mild(
+        &["nl"],
+        "p",
+        "bdfhilnsvw",
+        &["--body-numbering=", "--number-format=", "--number-width=", "--number-separator="],
+    ),
+    mild(&["paste"], "sz", "d", &["--delimiters=", "--serial"]),
+    mild(&["fold"], "bs", "w", &["--width=", "--spaces", "--bytes"]),
+    mild(&["fmt"], "cstu", "wgp", &["--width=", "--goal=", "--prefix=", "--split-only"]),
+    mild(&["expand"], "i", "t", &["--tabs=", "--initial"]),
+    mild(&["unexpand"], "a", "t", &["--tabs=", "--all", "--first-only"]),
+    mild(&["column"], "tx", "socN", &["--table", "--separator=", "--output-separator="]),
+    mild(
+        &["od"],
+        "abcdfilosxv",
+        "AjNt",
+        &["--address-radix=", "--format=", "--skip-bytes=", "--read-bytes="],
+    ),
+    only(&["hexdump", "hd"], "bcCdovx", "ns", &["--canonical", "--length=", "--skip="], Operands::Contents),
+    only(&["strings"], "af", "nte", &["--all", "--bytes=", "--radix=", "--encoding="], Operands::Contents),
+    mild(
+        &["cmp"],
+        "bls",
+        "in",
+        &["--silent", "--quiet", "--verbose", "--print-bytes", "--bytes="],
+    ),
+    mild(
+        &["comm"],
+        "123z",
+        "",
+        &["--total", "--check-order", "--nocheck-order", "--output-delimiter="],
+    ),
+    mild(&["join"], "iz", "12aetjov", &["--ignore-case", "--header", "--nocheck-order"]),
+    mild(
+        &["base64", "base32"],
+        "di",
+        "w",
+        &["--decode", "--ignore-garbage", "--wrap="],
+    ),
     only(
         &["sort"],
         "bdfghiMnrRsuVcCmz",
@@ -147,8 +221,7 @@ const SPECS: [Spec; 20] = [
 
 /// The row of a command.
 pub(super) fn find(name: &str) -> Option<&'static Spec> {
-    const ALL: &[Spec] = &SPECS;
-    ALL.iter().find(|spec| spec.names.contains(&name))
+    SPECS.iter().find(|spec| spec.names.contains(&name))
 }
 
 /// Commands that print their version and nothing else when asked for it.

@@ -157,6 +157,25 @@ async fn a_question_reaches_the_person_even_when_everything_is_allowed() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_tool_that_is_not_offered_in_this_mode_does_not_run() {
+    for mode in [ApprovalMode::Plan, ApprovalMode::Yolo] {
+        let replies = vec![Answer::Calls(vec![("withheld", 1)]), Answer::Text("well then")];
+        let mut run = Run::new(replies, true);
+        run.mode(mode).await;
+        run.prompt("go").await;
+        let ended = match run.until(|fact| matches!(fact, Fact::CallEnded(_))).await {
+            Fact::CallEnded(ended) => ended,
+            _ => unreachable!(),
+        };
+        assert_eq!(ended.error, Some(ToolErrorKind::NotOffered));
+        let told = ended.response.response["error"].to_string();
+        assert!(told.contains(&format!("withheld is not available in {mode} mode")), "{told}");
+        assert_eq!(run.end().await, TurnEnd::Finished);
+        assert!(run.world.ran.lock().unwrap().is_empty());
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_question_is_refused_when_nobody_is_there() {
     let replies = vec![Answer::Calls(vec![("question", 1)]), Answer::Text("well then")];
     let mut run = Run::new(replies, false);

@@ -279,6 +279,10 @@ impl Toolbox for FakeToolbox {
     fn nearest(&self, _: &str) -> Option<String> {
         Some("read".to_owned())
     }
+
+    fn withholds(&self, name: &str) -> bool {
+        name == "withheld"
+    }
 }
 
 /// Reading is free, `write 7` is denied, everything else asks; yolo allows all but the denied. A rule is the
@@ -394,7 +398,7 @@ impl Host for FakeHost {
 
 pub(super) fn setup(world: &Arc<World>) -> SessionSetup {
     let tools =
-        ["read", "write", "fail", "panic", "hang", "question", "serve", "drift", "change"].map(|name| {
+        ["read", "write", "fail", "panic", "hang", "question", "serve", "drift", "change", "withheld"].map(|name| {
             let declaration = FunctionDeclaration { name: name.to_owned(), ..FunctionDeclaration::default() };
             let tool = FakeTool { name, world: world.clone(), declaration: Arc::new(declaration) };
             (name, Arc::new(tool))

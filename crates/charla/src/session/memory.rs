@@ -1,0 +1,70 @@
+//! The memory files of a session: what the user and the project want it to know.
+
+use std::path::{Path, PathBuf};
+
+use charla_tools::memory::{self, Memory, MemoryPlaces};
+
+use crate::environment::Environment;
+use crate::hint::Hint;
+use crate::notices::{Notice, Notices};
+use crate::trust::{self, WorkspaceContent};
+
+/// How many files a note names.
+const SHOWN: usize = 5;
+
+/// Reads them, and what is to be told about them.
+pub fn memory_files(environment: &Environment) -> Memory {
+    let owners = trust::owners(environment);
+    let mut foreign = None;
+    let is_root = |folder: &&Path| {
+        let Ok(facts) = folder.join(".git").symlink_metadata() else { return false };
+        match owners.stranger(&facts) {
+            None => true,
+            Some(owner) => {
+                foreign.get_or_insert((folder.join(".git"), owner));
+                false
+            }
+        }
+    };
+    let directory = &environment.directory;
+    let project = directory.ancestors().find(is_root).unwrap_or(directory).to_owned();
+    let mut memory = memory::load(&MemoryPlaces {
+        user_folder: environment.charla_home(),
+        project_root: project,
+        cwd: directory.clone(),
+        home: environment.home.clone(),
+        owners,
+    });
+    if let Some((path, owner)) = foreign {
+        let reason = charla_tools::owner::belongs_to_another(owner);
+        memory.notices.push(format!("{} makes no project: {reason}", path.display()));
+    }
+    memory
+}
+
+/// Reads them, tells what was left out, and once that a project that nobody has trusted brings instructions.
+pub(super) fn read(environment: &Environment, notices: &mut dyn Notices) -> String {
+    let memory = memory_files(environment);
+    memory.notices.iter().for_each(|notice| notices.warning(&notice.as_str().into()));
+    if !memory.project_files.is_empty() && !is_trusted(environment) {
+        let folder = &environment.directory;
+        if trust::is_new(environment, folder, memory.project_text()) {
+            let text = format!("read as instructions: {}", names(&memory.project_files, folder));
+            notices.note(&Notice::with_hint(text, Hint::ShowWorkspaceContent));
+        }
+    }
+    memory.text
+}
+
+/// In their home the user wrote the files themselves.
+fn is_trusted(environment: &Environment) -> bool {
+    let known = WorkspaceContent::read(environment).and_then(|content| content.known(environment));
+    known.is_ok_and(trust::Standing::is_trusted) || environment.home.as_ref() == Some(&environment.directory)
+}
+
+fn names(files: &[PathBuf], folder: &Path) -> String {
+    let short = |path: &PathBuf| path.strip_prefix(folder).unwrap_or(path).display().to_string();
+    let more = files.len().saturating_sub(SHOWN);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("{}{more}", files.iter().take(SHOWN).map(short).collect::<Vec<_>>().join(", "))
+}

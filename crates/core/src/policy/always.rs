@@ -1,0 +1,91 @@
+//! The rule that an "always" adds: it allows this, here, and nothing else.
+//!
+//! Bound are the command's words, the folder it runs in, the workspace, the value of a variable, the host. What
+//! can be something else the next time with the same words has no such rule: a script from standard input, a word
+//! only the shell knows.
+
+use std::path::Path;
+
+use charla_proto::text::shell_quote;
+use charla_proto::{Confinement, Effect, Plan, Word};
+
+use super::commands::{reads_input, runs_file};
+use super::guards::delicate;
+use super::Scope;
+
+/// Commands that a sandbox would only break: they act elsewhere, or as somebody else.
+const REACHING: [&str; 32] = [
+    "sudo", "doas", "su", "pkexec", "run0", "ssh", "scp", "sftp", "rsync", "docker", "podman", "kubectl", "gpg",
+    "gpg2", "systemctl", "loginctl", "apt", "apt-get", "dpkg", "dnf", "yum", "pacman", "zypper", "brew", "snap",
+    "flatpak", "mount", "umount", "ssh-add", "ssh-keygen", "gh", "at",
+];
+
+/// Commands of git that talk to another repository, as a rule over ssh or with a credential.
+const GIT_REACHING: [&str; 6] = ["push", "pull", "fetch", "clone", "ls-remote", "submodule"];
+
+/// How far a command reaches that a person approved: not everywhere, unless it plainly has to.
+pub(super) fn reach(effect: Option<&Effect>) -> Confinement {
+    let words = match effect {
+        Some(Effect::Unconfined) => return Confinement::Open,
+        Some(Effect::Exec { words, .. }) => words,
+        _ => return Confinement::Asked,
+    };
+    let name = super::commands::base_name(words).unwrap_or_default();
+    let mut known = words.iter().skip(1).filter_map(Word::known);
+    let git = name == "git" && known.any(|word| GIT_REACHING.contains(&word));
+    if git || REACHING.contains(&name) { Confinement::Open } else { Confinement::Asked }
+}
+
+/// What the person should know before allowing a command for good.
+pub(super) fn caveat(effect: &Effect) -> Option<&'static str> {
+    match effect {
+        Effect::Exec { words, .. } if runs_file(words) => {
+            Some("it runs a file, which may say something else the next time")
+        }
+        _ => None,
+    }
+}
+
+/// The rule, as TOML, that would allow `effect` of `plan` and no other.
+pub(super) fn rule(plan: &Plan, effect: Option<&Effect>, scope: &Scope) -> Option<String> {
+    let lines = match effect {
+        // Nobody gives this away with one key; who means it writes the rule.
+        Some(Effect::Exec { words, .. }) if delicate(words).is_some() => return None,
+        Some(Effect::Exec { words, fed, .. }) if reads_input(words, *fed) => return None,
+        Some(Effect::Exec { words, cwd, .. }) => {
+            let known: Option<Vec<String>> = words.iter().map(|word| word.known().map(shell_quote)).collect();
+            line("command", &known?.join(" ")) + &line("cwd", &folder(cwd, scope))
+        }
+        Some(Effect::Read { path } | Effect::Write { path }) => {
+            line("path", &globset::escape(&path.to_string_lossy()))
+        }
+        Some(Effect::Env { name, value }) => {
+            line("env", &format!("{}={}", globset::escape(name), value.known()?))
+        }
+        Some(Effect::Net { host }) if !host.contains('*') => line("host", host),
+        Some(Effect::Net { .. } | Effect::Unclear { .. } | Effect::Unconfined) => return None,
+        Some(Effect::Mcp { .. }) | None => String::new(),
+    };
+    let workspace = scope.roots.first().map(|root| line("workspace", &root.to_string_lossy()));
+    let confinement = plan.starts_processes().then(|| line("confinement", &reach(effect).to_string()));
+    Some(format!(
+        "[[rule]]\n{}{lines}{}{}decision = \"allow\"\n",
+        line("tool", &plan.tool),
+        workspace.unwrap_or_default(),
+        confinement.unwrap_or_default(),
+    ))
+}
+
+fn line(key: &str, value: &str) -> String {
+    format!("{key} = {}\n", toml::Value::from(value))
+}
+
+/// A folder from the workspace.
+fn folder(cwd: &Path, scope: &Scope) -> String {
+    let below = scope.roots.first().and_then(|root| cwd.strip_prefix(root).ok());
+    match below {
+        Some(below) if below.as_os_str().is_empty() => ".".to_owned(),
+        Some(below) => below.to_string_lossy().into_owned(),
+        None => cwd.to_string_lossy().into_owned(),
+    }
+}

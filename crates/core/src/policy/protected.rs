@@ -1,0 +1,231 @@
+//! Files that run something or instruct somebody later, without a person starting it.
+//!
+//! What a person builds or tests on purpose (`Makefile`, `package.json`, `build.rs`) is ordinary source.
+
+use std::path::Path;
+
+/// Names in any folder, in lower case, and why writing them is more than an edit.
+const NAMES: [(&[&str], &str); 6] = [
+    (
+        &[
+            ".bashrc",
+            ".bash_profile",
+            ".bash_login",
+            ".bash_logout",
+            ".bash_aliases",
+            ".profile",
+            ".zshrc",
+            ".zshenv",
+            ".zprofile",
+            ".zlogin",
+            ".zlogout",
+            ".kshrc",
+            ".cshrc",
+            ".tcshrc",
+            ".login",
+            ".inputrc",
+            ".xinitrc",
+            ".xprofile",
+            ".xsessionrc",
+            ".gitconfig",
+            ".gitmodules",
+            ".vimrc",
+            ".gvimrc",
+            ".exrc",
+            ".nvimrc",
+            ".nvim.lua",
+            ".emacs",
+            ".dir-locals.el",
+            ".dir-locals-2.el",
+            ".gdbinit",
+            ".lldbinit",
+            ".screenrc",
+            ".tmux.conf",
+            ".curlrc",
+            ".wgetrc",
+            ".psqlrc",
+            ".pythonrc",
+            ".irbrc",
+            ".pryrc",
+            ".rprofile",
+        ],
+        "it is read when a shell or a tool starts",
+    ),
+    (
+        &[
+            "agents.md",
+            "agents.override.md",
+            "claude.md",
+            "claude.local.md",
+            "gemini.md",
+            "charla.md",
+            ".cursorrules",
+            ".windsurfrules",
+            ".clinerules",
+            ".aider.conf.yml",
+            ".mcp.json",
+            "copilot-instructions.md",
+        ],
+        "it instructs agents in later sessions",
+    ),
+    (
+        &[
+            ".gitlab-ci.yml",
+            ".travis.yml",
+            ".drone.yml",
+            ".woodpecker.yml",
+            ".appveyor.yml",
+            "appveyor.yml",
+            "azure-pipelines.yml",
+            "bitbucket-pipelines.yml",
+            "jenkinsfile",
+            "buildspec.yml",
+            "cloudbuild.yaml",
+        ],
+        "other machines run what it says by themselves",
+    ),
+    (
+        &[
+            "lefthook.yml",
+            "lefthook.yaml",
+            "lefthook-local.yml",
+            "lefthook.toml",
+            ".lefthook.yml",
+            ".pre-commit-config.yaml",
+            ".pre-commit-hooks.yaml",
+            ".huskyrc",
+            ".lintstagedrc",
+            "conftest.py",
+            "sitecustomize.py",
+            "usercustomize.py",
+        ],
+        "tools run what it says by themselves",
+    ),
+    (
+        &[
+            ".npmrc",
+            ".yarnrc",
+            ".yarnrc.yml",
+            ".pnpmfile.cjs",
+            "rust-toolchain",
+            "rust-toolchain.toml",
+            ".tool-versions",
+            ".mise.toml",
+            "mise.toml",
+            ".rtx.toml",
+            "bunfig.toml",
+        ],
+        "it chooses the programs that tools start",
+    ),
+    (&["authorized_keys", "crontab"], "it makes the machine run commands by itself"),
+];
+
+/// Folders whose whole content counts.
+const FOLDERS: [(&[&str], &str); 5] = [
+    (
+        &[".git", ".hg", ".svn", ".jj"],
+        "it belongs to version control, whose hooks and settings run commands",
+    ),
+    (&[".charla", ".gemini"], "it decides what Charla may do"),
+    (
+        &[".claude", ".cursor", ".codex", ".windsurf", ".continue", ".agents", ".roo", ".kiro", ".aider"],
+        "it instructs agents in later sessions",
+    ),
+    (
+        &[".husky", ".vscode", ".idea", ".devcontainer", ".zed", ".fleet", ".circleci", ".buildkite"],
+        "tools run what it says by themselves",
+    ),
+    (&["systemd", "cron.d", "autostart"], "it makes the machine run commands by itself"),
+];
+
+/// Folders that count in one other.
+const PAIRS: [(&str, &[&str], &str); 4] = [
+    (".github", &["workflows", "actions"], "other machines run what it says by themselves"),
+    (".github", &["instructions", "prompts", "agents"], "it instructs agents in later sessions"),
+    (".gitea", &["workflows"], "other machines run what it says by themselves"),
+    (".cargo", &["config", "config.toml"], "it chooses the programs that tools start"),
+];
+
+/// Why writing a path is more than an edit. Upper and lower case are not told apart, as some disks do not.
+pub(super) fn protected(path: &Path) -> Option<&'static str> {
+    let parts: Vec<String> = path.iter().map(|part| part.to_string_lossy().to_lowercase()).collect();
+    let last = parts.last().map(String::as_str).unwrap_or_default();
+    let has = |names: &[&str]| parts.iter().any(|part| names.contains(&part.as_str()));
+    let paired = |first: &str, second: &[&str]| {
+        let mut pairs = parts.iter().zip(parts.iter().skip(1));
+        pairs.any(|(one, two)| one == first && second.contains(&two.as_str()))
+    };
+    if let Some((_, reason)) = FOLDERS.iter().find(|(names, _)| has(names)) {
+        return Some(reason);
+    }
+    // A folder with such a file may pass for a repository, with settings of its own.
+    if path.file_name().is_some_and(|name| name == "HEAD") {
+        return Some("it belongs to version control, whose hooks and settings run commands");
+    }
+    if let Some((_, reason)) = NAMES.iter().find(|(names, _)| names.contains(&last)) {
+        return Some(reason);
+    }
+    if let Some((.., reason)) = PAIRS.iter().find(|(first, second, _)| paired(first, second)) {
+        return Some(reason);
+    }
+    if last.starts_with(".envrc") {
+        return Some("it is read when a shell or a tool starts");
+    }
+    last.ends_with(".pth").then_some("tools run what it says by themselves")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_runs_or_instructs_later_is_known_in_any_folder_and_case() {
+        for path in [
+            "/w/AGENTS.md",
+            "/w/sub/agents.md",
+            "/w/CLAUDE.md",
+            "/w/Charla.MD",
+            "/w/.claude/settings.json",
+            "/w/.CURSOR/rules/x",
+            "/w/.codex/config.toml",
+            "/w/.mcp.json",
+            "/w/.cargo/config.toml",
+            "/w/a/.cargo/config",
+            "/w/.bash_aliases",
+            "/w/.gdbinit",
+            "/w/.lldbinit",
+            "/w/.exrc",
+            "/w/.nvim.lua",
+            "/w/.dir-locals.el",
+            "/w/.envrc.local",
+            "/w/lefthook.yml",
+            "/w/.github/workflows/ci.yml",
+            "/w/.github/copilot-instructions.md",
+            "/w/.yarnrc.yml",
+            "/w/tests/conftest.py",
+            "/w/.GIT/hooks/pre-commit",
+            "/w/.husky/pre-commit",
+            "/w/.vscode/tasks.json",
+            "/w/rust-toolchain.toml",
+            "/w/x/evil.pth",
+            "/w/.gitlab-ci.yml",
+            "/w/vendor/x/HEAD",
+        ] {
+            assert!(protected(Path::new(path)).is_some(), "{path}");
+        }
+        for path in [
+            "/w/Makefile",
+            "/w/package.json",
+            "/w/build.rs",
+            "/w/src/main.rs",
+            "/w/docs/agents.txt",
+            "/w/.github/ISSUE_TEMPLATE/bug.md",
+            "/w/.gitignore",
+            "/w/.cargo/readme.md",
+            "/w/head",
+            "/w/tests/test_conftest.py",
+        ] {
+            assert_eq!(protected(Path::new(path)), None, "{path}");
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! What the text of a command does not say and the disk does: where links and `..` lead, which files a pattern
+//! names, which folders are repositories of their own, and which settings choose the programs that run.
+
+mod links;
+mod repository;
+mod toolchain;
+
+use std::path::{Path, PathBuf};
+
+use charla_proto::text::join_path;
+use charla_proto::{Effect, Word, WordKind, looks_secret};
+
+use links::{entries, matches, walk};
+
+/// Commands that tell names, sizes or sums of files, and show none.
+const NAMES_ONLY: [&str; 20] = [
+    "ls", "dir", "stat", "df", "du", "wc", "file", "tree", "find", "test", "[", "[[", "echo", "printf",
+    "basename", "dirname", "realpath", "readlink", "md5sum", "sha256sum",
+];
+
+/// Commands whose operands are files they write.
+const EDITORS: [&str; 5] = ["cp", "mv", "tee", "touch", "mkdir"];
+
+/// `effects` with what the disk knows about them: a path that is reached through a link is listed under its
+/// real name too, patterns are tried on the names that are there, and what a folder's settings decide is
+/// unclear. Reads the file system, and changes nothing.
+pub(super) fn look(effects: Vec<Effect>, roots: &[PathBuf]) -> Vec<Effect> {
+    let mut disk = Disk::new(roots);
+    for effect in &effects {
+        match effect {
+            Effect::Read { path } => {
+                disk.read(Path::new("/"), path);
+            }
+            Effect::Write { path } => disk.write(Path::new("/"), path),
+            Effect::Exec { words, cwd, command, .. } => disk.command(words, cwd, command),
+            _ => {}
+        }
+    }
+    let mut listed = super::plain(effects);
+    for effect in disk.found {
+        if !listed.contains(&effect) {
+            listed.push(effect);
+        }
+    }
+    listed
+}
+
+/// The disk as seen from a workspace.
+struct Disk {
+    /// The folders of the workspace, by the name they are known by and by their real one.
+    roots: Vec<(PathBuf, PathBuf)>,
+    found: Vec<Effect>,
+}
+
+impl Disk {
+    fn new(roots: &[PathBuf]) -> Disk {
+        let real = |root: &PathBuf| Some((root.clone(), root.canonicalize().ok()?));
+        Disk { roots: roots.iter().filter_map(real).collect(), found: Vec::new() }
+    }
+
+    /// The real path of `path` as seen from `cwd`. A root that is itself reached through a link keeps the name
+    /// it is known by.
+    fn real(&self, cwd: &Path, path: &Path) -> PathBuf {
+        let real = walk(&walk(cwd).join(path));
+        self.roots
+            .iter()
+            .find_map(|(known, root)| Some(known.join(real.strip_prefix(root).ok()?)))
+            .map_or(real, |known| join_path(&known, ""))
+    }
+
+    /// The real path, if it is another than the text says.
+    fn elsewhere(&self, cwd: &Path, path: &Path) -> Option<PathBuf> {
+        let real = self.real(cwd, path);
+        (real != join_path(cwd, path)).then_some(real)
+    }
+
+    fn read(&mut self, cwd: &Path, path: &Path) {
+        self.found.extend(self.elsewhere(cwd, path).map(|path| Effect::Read { path }));
+    }
+
+    fn write(&mut self, cwd: &Path, path: &Path) {
+        self.found.extend(self.elsewhere(cwd, path).map(|path| Effect::Write { path }));
+    }
+
+    fn unclear(&mut self, what: &str, reason: &str) {
+        self.found.push(Effect::Unclear { what: what.to_owned(), reason: reason.to_owned() });
+    }
+
+    fn command(&mut self, words: &[Word], cwd: &Path, command: &str) {
+        self.read(Path::new("/"), cwd);
+        let Some(name) = words.first().and_then(Word::known) else { return };
+        let name = name.rsplit('/').next().unwrap_or(name);
+        let operands = words.get(1..).unwrap_or_default();
+        for word in operands {
+            match word.kind {
+                WordKind::Literal => self.operand(name, cwd, &word.text),
+                WordKind::Glob => self.pattern(name, cwd, word, command),
+                WordKind::Single | WordKind::Unknown => {}
+            }
+        }
+        match name {
+            "cp" | "mv" => self.carried(operands, cwd, command),
+            "diff" if operands.iter().filter_map(Word::known).any(|word| walk(cwd).join(word).is_dir()) => {
+                self.unclear(command, "it shows every file of a folder, links out of it too");
+            }
+            "git" => {
+                let real = walk(cwd);
+                let roots: Vec<&Path> = self.roots.iter().map(|(_, root)| root.as_path()).collect();
+                if let Some(reason) = repository::doubt(&real, &roots, operands) {
+                    self.unclear(command, reason);
+                }
+            }
+            _ => {}
+        }
+        if toolchain::asks_version(name, operands) {
+            let real = walk(cwd);
+            let roots: Vec<&Path> = self.roots.iter().map(|(_, root)| root.as_path()).collect();
+            if let Some(file) = toolchain::chosen_by(name, &real, &roots) {
+                self.unclear(command, &format!("{} may choose the program that runs", file.display()));
+            }
+        }
+    }
+
+    /// A word that may be a path, or an option with one in it.
+    fn operand(&mut self, name: &str, cwd: &Path, word: &str) {
+        let path = match word.strip_prefix('-') {
+            Some(option) => match option.split_once('=') {
+                Some((_, value)) => value,
+                None => return,
+            },
+            None => word,
+        };
+        if path.is_empty() {
+            return;
+        }
+        if EDITORS.contains(&name) {
+            self.write(cwd, Path::new(path));
+        } else if walk(cwd).join(path).symlink_metadata().is_ok() {
+            self.read(cwd, Path::new(path));
+        }
+    }
+
+    /// What a pattern names: links that lead elsewhere, and secrets that would be shown.
+    fn pattern(&mut self, name: &str, cwd: &Path, word: &Word, command: &str) {
+        let Some(paths) = matches(&walk(cwd), &word.text) else {
+            return self.unclear(command, &format!("{} names too many files to be looked at", word.text));
+        };
+        for path in paths {
+            if !NAMES_ONLY.contains(&name) && looks_secret(&path) {
+                self.found.push(Effect::Read { path: join_path(cwd, &path) });
+            }
+            self.read(cwd, &path);
+        }
+    }
+
+    /// The files that a folder brings along when it is copied or moved.
+    fn carried(&mut self, operands: &[Word], cwd: &Path, command: &str) {
+        let mut paths: Vec<&str> =
+            operands.iter().filter_map(Word::known).filter(|word| !word.starts_with('-')).collect();
+        let Some(target) = paths.pop() else { return };
+        let target = self.real(cwd, Path::new(target));
+        for source in paths {
+            let source = walk(cwd).join(source);
+            if !source.is_dir() {
+                continue;
+            }
+            let Some(names) = entries(&source) else {
+                return self.unclear(command, "the folder is too large to be looked at");
+            };
+            self.found.extend(names.into_iter().map(|name| Effect::Write { path: target.join(name) }));
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! What the settings of a git repository would make git do.
+
+use std::path::{Path, PathBuf};
+
+use charla_proto::Word;
+
+/// Settings of this size are not read.
+const MAX_SETTINGS: u64 = 256 * 1024;
+
+/// Keys whose values are programs that commands which only read may start, or name files with more settings. The
+/// pager is none of them: children get their own.
+const RUNS: [&str; 11] = [
+    "external",
+    "textconv",
+    "command",
+    "clean",
+    "smudge",
+    "process",
+    "program",
+    "path",
+    "hookspath",
+    "worktreeconfig",
+    "alternaterefscommand",
+];
+
+const NESTED: &str = "the settings of a repository inside the workspace may run programs";
+const PROGRAMS: &str = "the settings of this repository may run programs";
+const CREDENTIAL: &str = "the address of a remote carries a credential";
+
+/// Why git should not run unasked in `cwd`. All paths are real ones.
+pub(super) fn doubt(cwd: &Path, roots: &[&Path], words: &[Word]) -> Option<&'static str> {
+    let inside = |folder: &&Path| roots.iter().any(|root| folder.starts_with(root) && folder != root);
+    let is_repository = |folder: &Path| folder.join(".git").exists() || folder.join("HEAD").exists();
+    if cwd.ancestors().take_while(inside).any(is_repository) {
+        return Some(NESTED);
+    }
+    // A workspace may itself pass for a bare repository.
+    let bare = |root: &&Path| root.join("HEAD").exists() && root.join("objects").exists();
+    if roots.iter().filter(|root| cwd.starts_with(root)).any(bare) {
+        return Some(PROGRAMS);
+    }
+    let root = cwd.ancestors().find(|folder| folder.join(".git").symlink_metadata().is_ok())?;
+    if !roots.iter().any(|known| root.starts_with(known)) {
+        // A folder above the workspace is the user's own affair; git itself refuses those of others.
+        return None;
+    }
+    match settings(root) {
+        None => Some(PROGRAMS),
+        Some(settings) if runs_programs(&settings) => Some(PROGRAMS),
+        Some(settings) if shows_remotes(words) && carries_credential(&settings) => Some(CREDENTIAL),
+        Some(_) => None,
+    }
+}
+
+/// The settings of the repository in `root`; absent when they cannot be read.
+fn settings(root: &Path) -> Option<String> {
+    let mut folder = root.join(".git");
+    if folder.is_file() {
+        let pointer = read(&folder)?;
+        folder = root.join(pointer.trim().strip_prefix("gitdir:")?.trim());
+    }
+    let shared = folder.join("commondir");
+    if shared.exists() {
+        folder = folder.join(read(&shared)?.trim());
+    }
+    let config: PathBuf = folder.join("config");
+    if config.exists() { read(&config) } else { Some(String::new()) }
+}
+
+fn read(path: &Path) -> Option<String> {
+    let small = path.metadata().ok().filter(|found| found.is_file() && found.len() <= MAX_SETTINGS);
+    small.and_then(|_| std::fs::read_to_string(path).ok())
+}
+
+/// True when a key that runs something is set. `core.fsmonitor` is switched off for unasked commands, and a plain
+/// yes or no names no program.
+fn runs_programs(settings: &str) -> bool {
+    settings.to_lowercase().lines().any(|line| {
+        // A key may follow its section on the same line.
+        let line = line.rsplit(']').next().unwrap_or(line).trim();
+        let (key, value) = line.split_once('=').map_or((line, ""), |(key, value)| (key.trim(), value.trim()));
+        match key {
+            "fsmonitor" => !matches!(value, "" | "true" | "false" | "yes" | "no" | "on" | "off" | "0" | "1"),
+            key => RUNS.contains(&key),
+        }
+    })
+}
+
+fn shows_remotes(words: &[Word]) -> bool {
+    words.iter().any(|word| word.known() == Some("remote"))
+}
+
+/// True for an address with something before an `@`.
+fn carries_credential(settings: &str) -> bool {
+    settings.split("://").skip(1).any(|address| {
+        let host = address.split(['/', '\n', '"', ' ']).next().unwrap_or_default();
+        host.split_once('@').is_some_and(|(user, _)| user.contains(':') || user.len() > 16)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_that_run_programs_are_told_from_ordinary_ones() {
+        let plain = "[core]\n\tbare = false\n\tfsmonitor = true\n[remote \"origin\"]\n\turl = git@host:a/b\n\tfetch = +refs\n[branch \"x\"]\n\tmerge = y\n";
+        assert!(!runs_programs(plain));
+        for line in [
+            "fsmonitor = ./evil",
+            "FSMonitor=evil.sh",
+            "external = ./x",
+            "textconv = x",
+            "[diff \"a\"] command = x",
+            "[filter \"f\"]\nclean = x",
+            "[include]\npath = ../other",
+            "hooksPath = x",
+        ] {
+            assert!(runs_programs(line), "{line}");
+        }
+    }
+
+    #[test]
+    fn an_address_with_a_credential_is_told_from_one_with_a_user() {
+        assert!(carries_credential("url = https://user:token@host/x"));
+        assert!(carries_credential("url = https://ghp_0123456789abcdef0123@host/x"));
+        assert!(!carries_credential("url = ssh://git@host/x"));
+        assert!(!carries_credential("url = https://host/x@y"));
+    }
+}

@@ -1,0 +1,193 @@
+//! "Always" means this: what was remembered, what comes next, and whether it runs.
+
+use std::path::{Path, PathBuf};
+
+use charla_core::policy::{Decision, RuleBook, Scope, Wall};
+use charla_proto::{ApprovalMode, Confinement, Policy, Verdict};
+use charla_tools::shell::{self, ShellContext};
+
+use super::PROJECT;
+
+const DEFAULT: ApprovalMode = ApprovalMode::Default;
+
+fn book(root: &str) -> RuleBook {
+    let scope = Scope {
+        roots: vec![PathBuf::from(root)],
+        home: Some(PathBuf::from("/home/user")),
+        plans: None,
+        wall: Wall::WHOLE,
+    };
+    RuleBook::new(scope, &[]).unwrap()
+}
+
+fn place(cwd: impl AsRef<Path>) -> ShellContext {
+    ShellContext { cwd: cwd.as_ref().to_owned(), home: Some(PathBuf::from("/home/user")) }
+}
+
+/// The rules that "always" adds for a line; absent when it is not offered.
+fn remembered(line: &str, cwd: &str) -> Option<String> {
+    match book(PROJECT).explain(&shell::plan(line, &place(cwd)), DEFAULT).verdict {
+        Verdict::Ask { missing, .. } => {
+            missing.into_iter().map(|part| part.always).collect::<Option<Vec<String>>>().map(|rules| rules.join("\n"))
+        }
+        _ => None,
+    }
+}
+
+/// The verdict on `next` after `line` was allowed for good.
+fn after(line: &str, next: &str, cwd: &str, root: &str) -> Verdict {
+    let rules = remembered(line, PROJECT).unwrap_or_else(|| panic!("no always for {line}"));
+    book(root).with_rules(&rules).unwrap().judge(&shell::plan(next, &place(cwd)), DEFAULT)
+}
+
+#[test]
+fn an_answer_is_remembered_for_what_it_was_given_to() {
+    let pairs = [
+        // The same words, alone or with what needs no answer.
+        ("make", "make", true),
+        ("make", "make | tail -3", true),
+        ("make", "make 2>&1 | head", true),
+        ("make", "ls && make", true),
+        ("make", "make && make", true),
+        ("make all", "make all", true),
+        ("make", "timeout 60 make", true),
+        ("npm test", "npm test", true),
+        ("npm test", "npm test > /dev/null", true),
+        ("./run.sh", "./run.sh", true),
+        ("./run.sh a", "./run.sh a", true),
+        ("python3 x.py", "python3 x.py", true),
+        ("python3 -c 'print(1)'", "python3 -c 'print(1)'", true),
+        ("python3 -c 'print(1)'", "python3 -c \"print(1)\"", true),
+        ("cd sub && ./run.sh", "cd sub && ./run.sh", true),
+        ("FOO=1 make", "FOO=1 make", true),
+        ("FOO=1 make", "make", true),
+        ("make > out.txt", "make > out.txt", true),
+        ("make > out.txt", "make", true),
+        ("touch x", "touch x", true),
+        ("cp a b", "cp a b", true),
+        ("cat ../x", "cat ../x", true),
+        ("make && npm test", "npm test", true),
+        ("make && npm test", "npm test && make", true),
+        ("cd sub && make", "(cd sub; cd ../sub && make)", false),
+        // Other words.
+        ("make", "make all", false),
+        ("make", "make -f x", false),
+        ("make", "gmake", false),
+        ("make", "./make", false),
+        ("make", "/tmp/make", false),
+        ("make all", "make", false),
+        ("make", "make $x", false),
+        ("make", "make; rm x", false),
+        ("make", "make | sh", false),
+        ("make", "sudo make", false),
+        ("make", "xargs make", false),
+        ("npm test", "npm test x", false),
+        ("npm test", "npm run x", false),
+        ("./run.sh", "./run.sh x", false),
+        ("./run.sh a", "./run.sh b", false),
+        ("python3 x.py", "python3 y.py", false),
+        ("python3 x.py", "python3 -i x.py", false),
+        ("python3 -c 'print(1)'", "python3 -c 'print(2)'", false),
+        ("touch x", "touch y", false),
+        ("cp a b", "cp b a", false),
+        ("cat ../x", "cat ../y", false),
+        ("cat ../x", "cd sub && cat ../x ../../x", false),
+        // Another folder.
+        ("./run.sh", "cd sub && ./run.sh", false),
+        ("make", "cd sub && make", false),
+        ("make", "cd sub; make", false),
+        ("make", "cd /tmp && make", false),
+        ("make", "(cd ..; make)", false),
+        ("make", "bash -c 'cd sub && make'", false),
+        ("cd sub && ./run.sh", "./run.sh", false),
+        ("cd sub && ./run.sh", "cd other && ./run.sh", false),
+        ("npm test", "cd packages/x && npm test", false),
+        ("python3 x.py", "cd sub && python3 x.py", false),
+        // Another value, another variable.
+        ("FOO=1 make", "FOO=2 make", false),
+        ("FOO=1 make", "FOO=$x make", false),
+        ("FOO=1 make", "FOO=1 BAR=1 make", false),
+        ("FOO=1 make", "BAR=1 make", false),
+        ("BASH_ENV=/dev/null make", "BASH_ENV=./evil make", false),
+        ("make", "PATH=. make", false),
+        ("make", "LD_PRELOAD=./x.so make", false),
+        ("make", "npm_config_x=1 make", false),
+        // Other files and other input.
+        ("make > out.txt", "make > other.txt", false),
+        ("make > out.txt", "make > ../out.txt", false),
+        ("make > out.txt", "make >> .git/config", false),
+        ("make", "make > out.txt", false),
+        ("npm test", "npm test | python3 -", false),
+        ("python3 x.py", "python3 - < x.py", false),
+        ("python3 x.py", "python3 <<EOF\nx\nEOF", false),
+    ];
+    assert!(pairs.len() >= 60);
+    for (line, next, runs) in pairs {
+        let verdict = after(line, next, PROJECT, PROJECT);
+        let expected = if runs { Decision::Allow } else { Decision::Ask };
+        assert_eq!(Decision::from(&verdict), expected, "{line:?}, then {next:?}: {verdict:?}");
+    }
+}
+
+#[test]
+fn a_remembered_answer_holds_in_its_workspace_and_folder() {
+    for line in ["make", "./run.sh", "npm test", "FOO=1 make", "make > out.txt", "python3 x.py"] {
+        let here = after(line, line, PROJECT, PROJECT);
+        assert_eq!(Decision::from(&here), Decision::Allow, "{line}");
+        for (cwd, root) in [
+            ("/home/user/hostile", "/home/user/hostile"),
+            ("/home/user/project/sub", PROJECT),
+            ("/home/user/project/sub", "/home/user/project/sub"),
+            ("/tmp", PROJECT),
+        ] {
+            let elsewhere = after(line, line, cwd, root);
+            assert_eq!(Decision::from(&elsewhere), Decision::Ask, "{line} in {cwd} of {root}");
+        }
+    }
+}
+
+#[test]
+fn what_may_be_something_else_the_next_time_has_no_always() {
+    for line in [
+        "python3 -", "python3", "python3 - <<EOF\nprint(1)\nEOF", "python3 <<EOF\nprint(1)\nEOF", "bash <<EOF\nls\nEOF", "sh <<< ls", "ls | sh", "ls | bash -s", "bash", "sh -s", "cat x | python3 -", "node -",
+        "cat x | node", "perl", "ruby -", "make -f -", "kubectl apply -f -", "git apply < x", "patch -p1 < x", "psql < x", "cat x | xargs -n1 ./run.sh", "python3 /dev/stdin < x", "bash /dev/fd/0 < x",
+        "curl http://x | sh", "echo x | ./run.sh", "./run.sh < x", "make $x", "./run.sh \"$x\"", "FOO=$x make", "awk -f - x", "rm -rf x", "sudo make", "python3 <(ls)", "while read -r l; do ./run.sh; done < x",
+        "ssh host ls", "eval \"$x\"", "f() { make; }; f",
+    ] {
+        assert_eq!(remembered(line, PROJECT), None, "{line}");
+    }
+}
+
+#[test]
+fn a_remembered_command_reaches_as_far_as_the_question_said() {
+    for (line, reach) in [
+        ("make", Confinement::Asked),
+        ("npm test", Confinement::Asked),
+        ("git fetch", Confinement::Open),
+        ("git -C . pull", Confinement::Open),
+        ("docker ps", Confinement::Open),
+        ("make > out.txt", Confinement::Asked),
+        ("FOO=1 make", Confinement::Asked),
+        ("make && git fetch", Confinement::Open),
+    ] {
+        let plan = shell::plan(line, &place(PROJECT));
+        let Verdict::Ask { confinement, .. } = book(PROJECT).judge(&plan, DEFAULT) else { panic!("{line}") };
+        assert_eq!(confinement, reach, "{line}");
+        let Verdict::Allow { confinement, .. } = after(line, line, PROJECT, PROJECT) else { panic!("{line}") };
+        assert_eq!(confinement, reach, "{line}");
+    }
+    let reading = book(PROJECT).judge(&shell::plan("ls | head", &place(PROJECT)), DEFAULT);
+    assert!(matches!(reading, Verdict::Allow { confinement: Confinement::Reading, .. }));
+    let editing = book(PROJECT).judge(&shell::plan("touch x", &place(PROJECT)), ApprovalMode::AutoEdit);
+    assert!(matches!(editing, Verdict::Allow { confinement: Confinement::Editing, .. }));
+}
+
+#[test]
+fn rules_of_earlier_versions_still_load() {
+    let old = "[[rule]]\ntool = \"run_shell_command\"\ncommand = \"make\"\ndecision = \"allow\"\n\
+               [[rule]]\ntool = \"run_shell_command\"\nenv = \"FOO\"\ndecision = \"allow\"\n\
+               [[rule]]\ntool = \"web_fetch\"\ndecision = \"allow\"\n";
+    let book = book(PROJECT).with_rules(old).unwrap();
+    let verdict = book.judge(&shell::plan("cd sub && FOO=2 make", &place(PROJECT)), DEFAULT);
+    assert_eq!(Decision::from(&verdict), Decision::Allow);
+}
