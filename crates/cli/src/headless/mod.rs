@@ -5,6 +5,7 @@
 //! Whatever happens, a renderer is told of exactly one ending.
 
 mod json;
+mod live;
 mod patience;
 mod state;
 mod stream_json;

@@ -159,14 +159,9 @@ fn candidates(places: &MemoryPlaces) -> Vec<Candidate> {
     let mut folders: Vec<(PathBuf, bool)> = folders.map(|folder| (folder.to_owned(), true)).collect();
     folders.extend(places.user_folder.clone().map(|folder| (folder, false)));
     let names = |(folder, is_project): (PathBuf, bool)| {
-        let is_there = |name: &&str| folder.join(name).exists();
-        let (own, other) = (MEMORY_FILES.into_iter(), [OTHER_MEMORY_FILE].into_iter());
-        let mut names: Vec<&str> = own.filter(is_there).collect();
-        if names.is_empty() {
-            names.extend(other);
-        }
-        let candidates = names.into_iter().map(|name| Candidate { path: folder.join(name), is_project });
-        candidates.collect::<Vec<_>>()
+        let has_own = MEMORY_FILES.iter().any(|name| folder.join(name).exists());
+        let names = if has_own { MEMORY_FILES.as_slice() } else { &[OTHER_MEMORY_FILE] };
+        names.iter().map(move |name| Candidate { path: folder.join(name), is_project })
     };
     folders.into_iter().rev().flat_map(names).collect()
 }
