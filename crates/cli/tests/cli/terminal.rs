@@ -81,7 +81,11 @@ impl Terminal {
     }
 
     pub fn type_in(&mut self, text: &str) {
-        self.typing.write_all(text.as_bytes()).unwrap();
+        self.type_bytes(text.as_bytes());
+    }
+
+    pub fn type_bytes(&mut self, bytes: &[u8]) {
+        self.typing.write_all(bytes).unwrap();
     }
 
     /// Kills the binary as `kill -9` does, and waits until it is gone.
