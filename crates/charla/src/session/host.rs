@@ -8,18 +8,18 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use charla_core::policy::RuleBook;
 use charla_core::prompt::OwnPrompt;
 use charla_core::session::{self, Equipment, Host, RevertProblem, RevertStep, Reverted, Situation};
+use charla_proto::BoxFuture;
 use charla_proto::tool::{Tool, Toolbox};
-use charla_proto::{BoxFuture, FileConflict, RevertedFile, Snapshots};
 use charla_providers::layers::LogSink;
 use charla_tools::Registry;
 use charla_tools::process::Processes;
-use charla_tools::revert::{CheckError, Conflict, Reversal, Step};
 
 use super::compact_toolbox::CompactToolbox;
 use super::instruction::Instruction;
 use super::memory;
 use super::mode::tell_mode;
 use super::options::RunOptions;
+use super::revert::revert;
 use super::saved_rules::SavedRules;
 use super::store::Sessions;
 use super::toolset::Toolset;
@@ -192,7 +192,7 @@ impl Host for SessionHost {
         &'a self,
         steps: Vec<RevertStep>,
     ) -> BoxFuture<'a, Result<Box<dyn Reverted>, RevertProblem>> {
-        revert(self.sessions.snapshots(), steps)
+        revert(&self.rules, self.sessions.snapshots(), steps)
     }
 
     fn save_rules<'a>(&'a self, rules: &'a str) -> BoxFuture<'a, Result<String, String>> {
@@ -221,48 +221,4 @@ pub(super) fn save_rules(
         let done = work.await.unwrap_or_else(|error| Err(std::io::Error::other(error)));
         done.map(|()| place.clone()).map_err(|error| format!("{place}: {error}"))
     })
-}
-
-/// Puts files back, off the runtime's threads.
-pub(super) fn revert(
-    snapshots: Arc<dyn Snapshots>,
-    steps: Vec<RevertStep>,
-) -> BoxFuture<'static, Result<Box<dyn Reverted>, RevertProblem>> {
-    Box::pin(async move {
-        let work = tokio::task::spawn_blocking(move || {
-            let steps = steps.into_iter().map(|step| Step { change: step.change, mode: step.mode }).collect();
-            let reversal = Reversal::check(steps, snapshots.as_ref()).map_err(problem)?;
-            reversal.apply().map_err(|error| RevertProblem::Failed(error.to_string()))?;
-            Ok(Box::new(Done(reversal)) as Box<dyn Reverted>)
-        });
-        work.await.unwrap_or_else(|error| Err(RevertProblem::Failed(error.to_string())))
-    })
-}
-
-pub(super) fn problem(error: CheckError) -> RevertProblem {
-    let conflict = |conflict: Conflict| FileConflict {
-        obstacle: conflict.obstacle.to_string(),
-        path: conflict.path,
-        diff: conflict.diff,
-        now: conflict.now,
-    };
-    match error {
-        CheckError::Conflicts(conflicts) => {
-            RevertProblem::Conflicts(conflicts.into_iter().map(conflict).collect())
-        }
-        CheckError::Failed(error) => RevertProblem::Failed(error.to_string()),
-    }
-}
-
-/// Files that were put back.
-struct Done(Reversal);
-
-impl Reverted for Done {
-    fn files(&self) -> Vec<RevertedFile> {
-        self.0.files()
-    }
-
-    fn withdraw(self: Box<Self>) -> Result<(), String> {
-        self.0.withdraw().map_err(|error| error.to_string())
-    }
 }

@@ -18,6 +18,7 @@ mod posted;
 pub(crate) mod preview;
 mod pruning;
 pub(crate) mod restore;
+mod revert;
 mod rules;
 mod saved_rules;
 mod store;

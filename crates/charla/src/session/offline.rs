@@ -14,6 +14,8 @@ use charla_tools::Registry;
 
 use super::error::SessionError;
 use super::host;
+use super::revert::revert;
+use super::rules::{RulePlaces, rule_book};
 use super::store::Sessions;
 use crate::clock::now;
 use crate::environment::Environment;
@@ -60,7 +62,12 @@ impl Host for OfflineHost {
         &'a self,
         steps: Vec<RevertStep>,
     ) -> BoxFuture<'a, Result<Box<dyn Reverted>, RevertProblem>> {
-        host::revert(self.snapshots.clone(), steps)
+        let directory = std::slice::from_ref(&self.environment.directory);
+        match rule_book(&RulePlaces::of(&self.environment), directory, &[]) {
+            Ok(rules) => revert(&rules, self.snapshots.clone(), steps),
+            // A rule that is not understood may be a denial.
+            Err(error) => Box::pin(std::future::ready(Err(RevertProblem::Failed(error.to_string())))),
+        }
     }
 
     fn save_rules<'a>(&'a self, rules: &'a str) -> BoxFuture<'a, Result<String, String>> {

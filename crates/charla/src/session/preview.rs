@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use charla_core::session::{Clients, Host, Situation};
-use charla_proto::{FunctionDeclaration, GenerateRequest, request::Tool};
+use charla_proto::{FunctionDeclaration, GenerateRequest, Tool};
 use charla_providers::tokens;
 
 use super::assemble::SessionBuilder;
@@ -60,7 +60,7 @@ pub(crate) async fn preview(
     let tools = equipment.toolbox.declarations();
     let mut request = GenerateRequest::new(reference.clone(), Vec::new());
     let empty = tokens::estimate(&request);
-    request.tools = vec![Tool { function_declarations: tools.clone(), ..Tool::default() }];
+    request.tools = vec![Tool::functions(tools.clone())];
     let tool_tokens = tokens::estimate(&request).saturating_sub(empty);
     let system = equipment.instruction.map(|content| {
         let texts: Vec<&str> = content.parts.iter().filter_map(|part| part.as_text()).collect();

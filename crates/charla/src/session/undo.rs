@@ -11,7 +11,7 @@ use charla_tools::revert::{Reversal, Step};
 
 use super::elsewhere::Elsewhere;
 use super::error::SessionError;
-use super::host;
+use super::revert::problem;
 use super::store::Sessions;
 
 pub use charla_core::undo::Direction;
@@ -229,7 +229,7 @@ impl Work<'_> {
         let steps = files.iter().map(|file| Step { change: file.step(direction), mode: file.mode }).collect();
         let work = tokio::task::spawn_blocking(move || Reversal::check(steps, snapshots.as_ref()));
         let checked = work.await.map_err(|error| RevertProblem::Failed(error.to_string()))?;
-        checked.map_err(host::problem)
+        checked.map_err(problem)
     }
 
     async fn perform(

@@ -1,0 +1,156 @@
+//! Command lines given to the binary by a scripted model, with nobody to ask.
+
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Command, Stdio};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
+
+use charla_proto::WireKind;
+use charla_testkit::{Reply, Script, Server};
+use serde_json::{Value, json};
+
+use crate::corpus::Line;
+use crate::listeners::Listeners;
+use crate::world::World;
+
+/// How long a single line may say nothing before it counts as stuck. The machine may be busy.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// How the binary is started.
+#[derive(Clone, Debug)]
+pub struct Manner {
+    pub arguments: Vec<String>,
+    /// Rules of the user.
+    pub rules: &'static str,
+    pub landlock: bool,
+}
+
+impl Manner {
+    pub fn mode(mode: &str) -> Self {
+        Self { arguments: vec!["--approval-mode".to_owned(), mode.to_owned()], rules: "", landlock: true }
+    }
+
+    /// The same on a kernel that has no Landlock.
+    pub fn without_landlock(self) -> Self {
+        Self { landlock: false, ..self }
+    }
+
+    pub fn under(self, rules: &'static str) -> Self {
+        Self { rules, ..self }
+    }
+
+    pub fn and(mut self, argument: &str) -> Self {
+        self.arguments.push(argument.to_owned());
+        self
+    }
+}
+
+/// What the model was told about a call.
+#[derive(Clone, Debug, Default)]
+pub struct Answer {
+    pub output: String,
+    /// The kind of error, when the call failed.
+    pub error: Option<String>,
+}
+
+impl Answer {
+    /// Whether the command was not even started.
+    pub fn is_refused(&self) -> bool {
+        const KINDS: [&str; 4] = ["nobody_to_ask", "denied_by_rule", "unknown_tool", "not_available"];
+        self.error.as_deref().is_some_and(|kind| KINDS.contains(&kind))
+    }
+}
+
+/// A session that is over.
+#[derive(Default)]
+pub struct Session {
+    /// One for each line; none where the session ended or was stuck before.
+    pub answers: Vec<Option<Answer>>,
+    pub is_stuck: bool,
+    /// What standard output and standard error showed, without the calls themselves.
+    pub shown: String,
+    pub problems: Vec<String>,
+}
+
+/// Runs these lines, one after the other, in one session.
+pub fn run(lines: &[Line], world: &World, listeners: &Listeners, manner: &Manner) -> Session {
+    let calls = lines.iter().enumerate().fold(Reply::new(), |reply, (index, line)| {
+        let mut arguments = json!({"command": line.text});
+        if let Some(folder) = &line.folder {
+            arguments["dir_path"] = folder.as_str().into();
+        }
+        reply.call_with_id(format!("line-{index}"), "run_shell_command", arguments)
+    });
+    let server = Server::start(Script::new([calls, "Done.".into()])).unwrap();
+    let mut session = follow(command(&server, world, listeners, manner), lines.len());
+    session.problems.extend(server.problems().into_iter().map(|problem| problem.message));
+    session
+}
+
+fn command(server: &Server, world: &World, listeners: &Listeners, manner: &Manner) -> Command {
+    let python = std::env::var("CHARLA_TEST_PYTHON").unwrap_or_else(|_| "python3".into());
+    let mut command = Command::new(python);
+    command.env_clear().envs(world.environment(listeners)).current_dir(world.work());
+    command.env("OPENAI_BASE_URL", server.base_url(WireKind::OpenaiChat));
+    command.args(["-I", "-c", include_str!("launcher.py")]);
+    command.arg(if manner.landlock { "whole" } else { "without-landlock" });
+    command.arg(assert_cmd::cargo::cargo_bin!("charla"));
+    command.args(["-m", "openai/gpt-test", "-o", "stream-json", "-p", "go"]).args(&manner.arguments);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+/// Reads what the binary prints until it is over, or until nothing comes any more.
+fn follow(mut command: Command, lines: usize) -> Session {
+    let mut child = command.spawn().unwrap();
+    let (sender, printed) = channel();
+    let stdout = BufReader::new(child.stdout.take().unwrap());
+    std::thread::spawn(move || {
+        for line in stdout.lines() {
+            sender.send(line.unwrap()).ok();
+        }
+    });
+    let mut stderr = child.stderr.take().unwrap();
+    let errors = std::thread::spawn(move || {
+        let mut text = Vec::new();
+        stderr.read_to_end(&mut text).unwrap();
+        String::from_utf8_lossy(&text).into_owned()
+    });
+    let mut session = Session { answers: vec![None; lines], ..Session::default() };
+    loop {
+        match printed.recv_timeout(PATIENCE) {
+            Ok(line) => take(&line, &mut session),
+            Err(RecvTimeoutError::Disconnected) => break,
+            Err(RecvTimeoutError::Timeout) => {
+                session.is_stuck = true;
+                child.kill().unwrap();
+                break;
+            }
+        }
+    }
+    child.wait().unwrap();
+    // A process that is left running may hold the other end.
+    if !session.is_stuck {
+        session.shown += &errors.join().unwrap();
+    }
+    session
+}
+
+fn take(line: &str, session: &mut Session) {
+    let Ok(event) = serde_json::from_str::<Value>(line) else {
+        session.shown += line;
+        return;
+    };
+    if event["type"] != "tool_result" {
+        // Calls repeat the lines; whatever else is printed must not know secrets.
+        if event["type"] != "tool_use" && event["type"] != "tool_confirmation" {
+            session.shown += line;
+        }
+        return;
+    }
+    let index = event["tool_id"].as_str().and_then(|id| id.strip_prefix("line-")?.parse::<usize>().ok());
+    let Some(answer) = index.and_then(|index| session.answers.get_mut(index)) else { return };
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let error = event["error"]["type"].as_str().map(str::to_owned);
+    *answer = Some(Answer { output: text(&event["output"]), error });
+}
