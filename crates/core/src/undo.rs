@@ -102,11 +102,20 @@ impl ChangeHistory {
                     None => self.changed(record.seq, ended.turn, &ended.changes),
                 }
             }
-            Fact::ChangesUndone(reverted) => self.revert(reverted, true),
-            Fact::ChangesRedone(reverted) => self.revert(reverted, false),
-            Fact::Rewound(rewound) => self.rewound(rewound),
+            Fact::ChangesUndone(reverted) => self.with_begun().revert(reverted, true),
+            Fact::ChangesRedone(reverted) => self.with_begun().revert(reverted, false),
+            Fact::Rewound(rewound) => self.with_begun().rewound(rewound),
             _ => {}
         }
+    }
+
+    /// What a call had begun when its process ended counts as done: where it was not, its file is as it was and
+    /// nothing is left to take back.
+    fn with_begun(&mut self) -> &mut Self {
+        for Begun { seq, turn, changes, .. } in std::mem::take(&mut self.begun) {
+            self.changed(seq, turn, &changes);
+        }
+        self
     }
 
     fn changed(&mut self, seq: u64, turn: u64, changes: &[FileChange]) {
@@ -116,12 +125,9 @@ impl ChangeHistory {
         }
     }
 
-    /// The history once all records are in. What a call had begun when its process ended counts as done: where it
-    /// was not, its file is as it was and nothing is left to take back.
+    /// The history once all records are in.
     pub fn settled(mut self) -> Self {
-        for Begun { seq, turn, changes, .. } in std::mem::take(&mut self.begun) {
-            self.changed(seq, turn, &changes);
-        }
+        self.with_begun();
         for turn in &mut self.turns {
             // Changed and changed back: nothing is left to undo.
             turn.files.retain(|file| file.change.before != file.change.after);

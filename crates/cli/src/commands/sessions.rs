@@ -30,9 +30,8 @@ pub fn run(args: SessionsArgs, charla: &Charla, printer: &mut Printer) -> Result
             }
         }
         SessionsCommand::Export { session, format } => {
-            let story = || story(&session, charla, printer);
             let text = match json || format == ExportForm::Json {
-                false => story()?.to_markdown(),
+                false => story(&session, charla, printer)?.to_markdown(),
                 true => {
                     let (id, records) = runtime()?.block_on(charla.sessions()?.read(&session))?;
                     format!("{:#}\n", json!({ "session": id, "records": records }))

@@ -38,7 +38,8 @@ impl Live {
 
     fn last_lines(&self) -> String {
         // A line that was written over is seen as it was left.
-        let shown = |line: &str| line.trim_end_matches('\r').rsplit('\r').next().unwrap_or_default().to_owned();
+        let shown =
+            |line: &str| line.trim_end_matches('\r').rsplit('\r').next().unwrap_or_default().to_owned();
         let lines: Vec<String> = self.text.lines().rev().take(LINES).map(shown).collect();
         lines.into_iter().rev().collect::<Vec<_>>().join("\n")
     }
@@ -55,6 +56,9 @@ mod tests {
         assert_eq!(live.push("1", "a\nb\nc\nd\ne\nf\n10%\r20%", start).as_deref(), Some("c\nd\ne\nf\n20%"));
         assert_eq!(live.push("1", "\n", start), None);
         assert_eq!(live.push("1", "g", start + PAUSE).as_deref(), Some("d\ne\nf\n20%\ng"));
-        assert_eq!(live.push("2", "é".repeat(3 * KEPT).as_str(), start).map(|text| text.len() <= 2 * KEPT), Some(true));
+        assert_eq!(
+            live.push("2", "é".repeat(3 * KEPT).as_str(), start).map(|text| text.len() <= 2 * KEPT),
+            Some(true)
+        );
     }
 }

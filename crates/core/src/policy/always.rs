@@ -9,15 +9,44 @@ use std::path::Path;
 use charla_proto::text::shell_quote;
 use charla_proto::{Confinement, Effect, Plan, Word};
 
+use super::Scope;
 use super::commands::{reads_input, runs_file};
 use super::guards::delicate;
-use super::Scope;
 
 /// Commands that a sandbox would only break: they act elsewhere, or as somebody else.
 const REACHING: [&str; 32] = [
-    "sudo", "doas", "su", "pkexec", "run0", "ssh", "scp", "sftp", "rsync", "docker", "podman", "kubectl", "gpg",
-    "gpg2", "systemctl", "loginctl", "apt", "apt-get", "dpkg", "dnf", "yum", "pacman", "zypper", "brew", "snap",
-    "flatpak", "mount", "umount", "ssh-add", "ssh-keygen", "gh", "at",
+    "sudo",
+    "doas",
+    "su",
+    "pkexec",
+    "run0",
+    "ssh",
+    "scp",
+    "sftp",
+    "rsync",
+    "docker",
+    "podman",
+    "kubectl",
+    "gpg",
+    "gpg2",
+    "systemctl",
+    "loginctl",
+    "apt",
+    "apt-get",
+    "dpkg",
+    "dnf",
+    "yum",
+    "pacman",
+    "zypper",
+    "brew",
+    "snap",
+    "flatpak",
+    "mount",
+    "umount",
+    "ssh-add",
+    "ssh-keygen",
+    "gh",
+    "at",
 ];
 
 /// Commands of git that talk to another repository, as a rule over ssh or with a credential.

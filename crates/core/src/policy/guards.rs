@@ -89,8 +89,8 @@ fn too_wide(words: &[Word], cwd: &Path, carrier: bool, rule: &Rule, scope: &Scop
         Some(text) => {
             let path = text.split_once('=').map_or(text, |(_, value)| value);
             let climbs = path.starts_with('/') || path.split('/').any(|part| part == "..");
-            let outside = path.starts_with('~')
-                || climbs && !scope.readable(&charla_proto::text::join_path(cwd, path));
+            let outside =
+                path.starts_with('~') || climbs && !scope.readable(&charla_proto::text::join_path(cwd, path));
             outside.then(|| format!("{text} lies outside the workspace"))
         }
     })
@@ -203,8 +203,7 @@ pub(super) fn harmless_variable(name: &str, others: bool) -> bool {
         "DEBIAN_FRONTEND",
         "REPLY",
     ];
-    const READ: [&str; 9] =
-        ["path", "prefix", "shell", "editor", "pager", "browser", "cc", "cxx", "config"];
+    const READ: [&str; 9] = ["path", "prefix", "shell", "editor", "pager", "browser", "cc", "cxx", "config"];
     let lower_case = name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
         && name.starts_with(|c: char| c.is_ascii_lowercase());
     let looked_at = name.contains('_') || READ.contains(&name);

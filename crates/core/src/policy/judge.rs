@@ -92,7 +92,8 @@ impl<'a> Case<'a> {
     /// What becomes of a ruling once the two built-in layers have had their say.
     fn settle(&self, ruling: &Ruling<'_>) -> Settled {
         let built_in = ruling.rule.tier == Tier::Default;
-        let guarded = || self.effect.and_then(|effect| guard(effect, ruling.rule, &self.book.scope, self.others));
+        let guarded =
+            || self.effect.and_then(|effect| guard(effect, ruling.rule, &self.book.scope, self.others));
         let by_guard = |reason| Settled {
             decision: Decision::Ask,
             rule: "built-in guard".to_owned(),
@@ -184,15 +185,21 @@ impl<'a> Case<'a> {
         let edits = self.mode == ApprovalMode::AutoEdit;
         if decision == Decision::Deny {
             return match (self.effect?, &scope.plans) {
-                (Effect::Write { path }, Some(plans)) if self.plan.tool != SHELL && path.starts_with(plans) => {
+                (Effect::Write { path }, Some(plans))
+                    if self.plan.tool != SHELL && path.starts_with(plans) =>
+                {
                     editing("writing plans in plan mode")
                 }
                 _ => None,
             };
         }
         match self.effect? {
-            Effect::Exec { carrier: true, words, .. } if commands::trusted_name(words).is_some() => reading("what it starts is judged by itself"),
-            Effect::Env { name, .. } if harmless_variable(name, self.others) => reading("a harmless variable"),
+            Effect::Exec { carrier: true, words, .. } if commands::trusted_name(words).is_some() => {
+                reading("what it starts is judged by itself")
+            }
+            Effect::Env { name, .. } if harmless_variable(name, self.others) => {
+                reading("a harmless variable")
+            }
             Effect::Read { path } if self.plan.tool == SHELL && scope.readable(path) => {
                 reading("reading in the workspace")
             }
@@ -241,10 +248,12 @@ impl<'a> Case<'a> {
             Effect::Unconfined => Some("the call wants to run outside the sandbox".to_owned()),
             _ => None,
         };
-        let known = || known().map(|reason| match always::caveat(effect) {
-            Some(caveat) => format!("{reason}; {caveat}"),
-            None => reason,
-        });
+        let known = || {
+            known().map(|reason| match always::caveat(effect) {
+                Some(caveat) => format!("{reason}; {caveat}"),
+                None => reason,
+            })
+        };
         guard(effect, general, &self.book.scope, self.others).or_else(known)
     }
 

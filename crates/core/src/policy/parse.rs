@@ -227,9 +227,9 @@ fn subject(
 /// `NAME`, with `*`, or `NAME=value`.
 fn variables(patterns: Vec<String>) -> Result<Subject, String> {
     let one = |pattern: &String| {
-        let (name, value) = pattern.split_once('=').map_or((pattern.as_str(), None), |(name, value)| {
-            (name, Some(value.to_owned()))
-        });
+        let (name, value) = pattern
+            .split_once('=')
+            .map_or((pattern.as_str(), None), |(name, value)| (name, Some(value.to_owned())));
         let glob = Glob::new(name).map_err(|error| error.to_string())?;
         Ok((glob.compile_matcher(), value))
     };

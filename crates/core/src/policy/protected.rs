@@ -122,10 +122,7 @@ const NAMES: [(&[&str], &str); 6] = [
 
 /// Folders whose whole content counts.
 const FOLDERS: [(&[&str], &str); 5] = [
-    (
-        &[".git", ".hg", ".svn", ".jj"],
-        "it belongs to version control, whose hooks and settings run commands",
-    ),
+    (&[".git", ".hg", ".svn", ".jj"], "it belongs to version control, whose hooks and settings run commands"),
     (&[".charla", ".gemini"], "it decides what Charla may do"),
     (
         &[".claude", ".cursor", ".codex", ".windsurf", ".continue", ".agents", ".roo", ".kiro", ".aider"],

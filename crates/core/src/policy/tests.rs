@@ -38,7 +38,8 @@ fn plan(tool: &str, effects: Vec<Effect>) -> Plan {
 
 fn run(line: &str) -> Plan {
     let words = line.split(' ').map(Word::literal).collect();
-    let exec = Effect::Exec { command: line.into(), cwd: PathBuf::from("/w"), words, carrier: false, fed: false };
+    let exec =
+        Effect::Exec { command: line.into(), cwd: PathBuf::from("/w"), words, carrier: false, fed: false };
     plan("run_shell_command", vec![exec])
 }
 
@@ -362,7 +363,9 @@ fn a_rule_holds_in_its_workspace_and_folder() {
     for bound in ["cwd = \"sub\"", "cwd = \"/\"", "workspace = \"/other\"", "workspace = \"/w/sub\""] {
         assert_eq!(of(bound), Decision::Ask, "{bound}");
     }
-    for wrong in ["tool = \"x\"\ncwd = \".\"", "tool = \"x\"\nworkspace = \"w\"", "command = \"a\"\nhost = \"b\""] {
+    for wrong in
+        ["tool = \"x\"\ncwd = \".\"", "tool = \"x\"\nworkspace = \"w\"", "command = \"a\"\nhost = \"b\""]
+    {
         let text = format!("[[rule]]\n{wrong}\ndecision = \"allow\"\n");
         assert!(RuleBook::new(scope(), &[file(Tier::User, &text)]).is_err(), "{wrong}");
     }
@@ -370,9 +373,7 @@ fn a_rule_holds_in_its_workspace_and_folder() {
 
 #[test]
 fn a_rule_about_a_variable_may_name_its_value() {
-    let set = |value: Word| {
-        plan("run_shell_command", vec![Effect::Env { name: "FOO".into(), value }])
-    };
+    let set = |value: Word| plan("run_shell_command", vec![Effect::Env { name: "FOO".into(), value }]);
     let one = book(&[(Tier::User, "[[rule]]\nenv = \"FOO=1\"\ndecision = \"allow\"\n")]);
     assert_eq!(decide(&one, &set(Word::literal("1")), ApprovalMode::Default), Decision::Allow);
     assert_eq!(decide(&one, &set(Word::literal("2")), ApprovalMode::Default), Decision::Ask);
@@ -399,7 +400,13 @@ fn plan_mode_keeps_its_word_unless_a_rule_names_it() {
 #[test]
 fn auto_edit_asks_about_what_runs_or_instructs_later() {
     let book = book(&[]);
-    for path in ["/w/AGENTS.md", "/w/a/.Cursor/x", "/w/.github/workflows/ci.yml", "/w/.bash_aliases", "/w/.cargo/config.toml"] {
+    for path in [
+        "/w/AGENTS.md",
+        "/w/a/.Cursor/x",
+        "/w/.github/workflows/ci.yml",
+        "/w/.bash_aliases",
+        "/w/.cargo/config.toml",
+    ] {
         assert_eq!(decide(&book, &write(path), ApprovalMode::AutoEdit), Decision::Ask, "{path}");
     }
     for path in ["/w/Makefile", "/w/build.rs", "/w/package.json"] {

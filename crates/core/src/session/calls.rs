@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use charla_proto::{
-    ApprovalAnswered, ApprovalMode, Args, CallAsked, CallEnded, CallStarted, CallStatus, Confinement, Fact, FunctionCall,
-    Grant, OpenApproval, OpenCall, Outcome, Part, Plan, Refusal, Reply, ToolError, ToolErrorKind, ToolOutput,
-    TurnEnd, TurnEvent, Verdict,
+    ApprovalAnswered, ApprovalMode, Args, CallAsked, CallEnded, CallStarted, CallStatus, Confinement, Fact,
+    FunctionCall, Grant, OpenApproval, OpenCall, Outcome, Part, Plan, Refusal, Reply, ToolError,
+    ToolErrorKind, ToolOutput, TurnEnd, TurnEvent, Verdict,
 };
 use tokio::time::Instant;
 

@@ -245,8 +245,13 @@ impl Tool for DiscoveredTool {
             // The announced name has no character that means anything to a shell.
             let line = format!("{} {}", self.call_command, self.name);
             let words = vec![Word::unknown(&line)];
-            let effects =
-                vec![Effect::Exec { command: line.clone(), cwd: cx.cwd.clone(), words, carrier: false, fed: false }];
+            let effects = vec![Effect::Exec {
+                command: line.clone(),
+                cwd: cx.cwd.clone(),
+                words,
+                carrier: false,
+                fed: false,
+            }];
             let pretty = serde_json::to_string_pretty(&args).unwrap_or_default();
             let preview = Preview::Text { text: format!("{line}\n{pretty}") };
             let plan = write_plan(&self.schema.declaration().name, format!("Run {line}"), effects, preview);

@@ -78,18 +78,7 @@ const WRAPPERS: [Wrapper; 18] = [
     wrapper(
         "xargs",
         &["-0", "-r", "-t", "-x", "--null", "--no-run-if-empty", "--verbose"],
-        &[
-            "-n",
-            "-P",
-            "-L",
-            "-I",
-            "-d",
-            "-E",
-            "-s",
-            "--max-args",
-            "--max-procs",
-            "--delimiter",
-        ],
+        &["-n", "-P", "-L", "-I", "-d", "-E", "-s", "--max-args", "--max-procs", "--delimiter"],
         0,
     ),
 ];

@@ -27,9 +27,11 @@ fn place(cwd: impl AsRef<Path>) -> ShellContext {
 /// The rules that "always" adds for a line; absent when it is not offered.
 fn remembered(line: &str, cwd: &str) -> Option<String> {
     match book(PROJECT).explain(&shell::plan(line, &place(cwd)), DEFAULT).verdict {
-        Verdict::Ask { missing, .. } => {
-            missing.into_iter().map(|part| part.always).collect::<Option<Vec<String>>>().map(|rules| rules.join("\n"))
-        }
+        Verdict::Ask { missing, .. } => missing
+            .into_iter()
+            .map(|part| part.always)
+            .collect::<Option<Vec<String>>>()
+            .map(|rules| rules.join("\n")),
         _ => None,
     }
 }
@@ -149,10 +151,43 @@ fn a_remembered_answer_holds_in_its_workspace_and_folder() {
 #[test]
 fn what_may_be_something_else_the_next_time_has_no_always() {
     for line in [
-        "python3 -", "python3", "python3 - <<EOF\nprint(1)\nEOF", "python3 <<EOF\nprint(1)\nEOF", "bash <<EOF\nls\nEOF", "sh <<< ls", "ls | sh", "ls | bash -s", "bash", "sh -s", "cat x | python3 -", "node -",
-        "cat x | node", "perl", "ruby -", "make -f -", "kubectl apply -f -", "git apply < x", "patch -p1 < x", "psql < x", "cat x | xargs -n1 ./run.sh", "python3 /dev/stdin < x", "bash /dev/fd/0 < x",
-        "curl http://x | sh", "echo x | ./run.sh", "./run.sh < x", "make $x", "./run.sh \"$x\"", "FOO=$x make", "awk -f - x", "rm -rf x", "sudo make", "python3 <(ls)", "while read -r l; do ./run.sh; done < x",
-        "ssh host ls", "eval \"$x\"", "f() { make; }; f",
+        "python3 -",
+        "python3",
+        "python3 - <<EOF\nprint(1)\nEOF",
+        "python3 <<EOF\nprint(1)\nEOF",
+        "bash <<EOF\nls\nEOF",
+        "sh <<< ls",
+        "ls | sh",
+        "ls | bash -s",
+        "bash",
+        "sh -s",
+        "cat x | python3 -",
+        "node -",
+        "cat x | node",
+        "perl",
+        "ruby -",
+        "make -f -",
+        "kubectl apply -f -",
+        "git apply < x",
+        "patch -p1 < x",
+        "psql < x",
+        "cat x | xargs -n1 ./run.sh",
+        "python3 /dev/stdin < x",
+        "bash /dev/fd/0 < x",
+        "curl http://x | sh",
+        "echo x | ./run.sh",
+        "./run.sh < x",
+        "make $x",
+        "./run.sh \"$x\"",
+        "FOO=$x make",
+        "awk -f - x",
+        "rm -rf x",
+        "sudo make",
+        "python3 <(ls)",
+        "while read -r l; do ./run.sh; done < x",
+        "ssh host ls",
+        "eval \"$x\"",
+        "f() { make; }; f",
     ] {
         assert_eq!(remembered(line, PROJECT), None, "{line}");
     }
@@ -173,7 +208,9 @@ fn a_remembered_command_reaches_as_far_as_the_question_said() {
         let plan = shell::plan(line, &place(PROJECT));
         let Verdict::Ask { confinement, .. } = book(PROJECT).judge(&plan, DEFAULT) else { panic!("{line}") };
         assert_eq!(confinement, reach, "{line}");
-        let Verdict::Allow { confinement, .. } = after(line, line, PROJECT, PROJECT) else { panic!("{line}") };
+        let Verdict::Allow { confinement, .. } = after(line, line, PROJECT, PROJECT) else {
+            panic!("{line}")
+        };
         assert_eq!(confinement, reach, "{line}");
     }
     let reading = book(PROJECT).judge(&shell::plan("ls | head", &place(PROJECT)), DEFAULT);

@@ -19,18 +19,55 @@ impl Clone {
         let base = folder.path().canonicalize().unwrap();
         let root = base.join("ws");
         for path in [
-            "outside/inner", "ws/sub", "ws/suba", "ws/subb", "ws/emptydir", "ws/.charla", "ws/.git/hooks", "ws/src/deep", "ws/vendor/x/objects/deep", "ws/vendor/x/refs", "ws/tc/bin", "ws/tree/.vscode",
+            "outside/inner",
+            "ws/sub",
+            "ws/suba",
+            "ws/subb",
+            "ws/emptydir",
+            "ws/.charla",
+            "ws/.git/hooks",
+            "ws/src/deep",
+            "ws/vendor/x/objects/deep",
+            "ws/vendor/x/refs",
+            "ws/tc/bin",
+            "ws/tree/.vscode",
             "ws/plain/dir",
         ] {
             std::fs::create_dir_all(base.join(path)).unwrap();
         }
-        for path in ["neighbour.txt", "outside/secret", "ws/f", "ws/g", "ws/src/a.rs", "ws/src/b.rs", "ws/tree/.vscode/tasks.json", "ws/plain/dir/x", "ws/vendor/x/HEAD", "ws/.git/HEAD", "ws/subb/w"] {
+        for path in [
+            "neighbour.txt",
+            "outside/secret",
+            "ws/f",
+            "ws/g",
+            "ws/src/a.rs",
+            "ws/src/b.rs",
+            "ws/tree/.vscode/tasks.json",
+            "ws/plain/dir/x",
+            "ws/vendor/x/HEAD",
+            "ws/.git/HEAD",
+            "ws/subb/w",
+        ] {
             std::fs::write(base.join(path), "x\n").unwrap();
         }
-        std::fs::write(root.join(".git/config"), "[core]\n\tbare = false\n[remote \"origin\"]\n\turl = git@host:a/b\n").unwrap();
+        std::fs::write(
+            root.join(".git/config"),
+            "[core]\n\tbare = false\n[remote \"origin\"]\n\turl = git@host:a/b\n",
+        )
+        .unwrap();
         let links = [
-            ("/etc", "sub/link"), ("/etc/ssl", "sub/ssl"), ("..", "sub/in"), ("/etc/passwd", "sub/w"), ("/etc/passwd", "suba/w"), ("../outside", "outlink"), ("../../outside/inner", "sub/dl"),
-            (".git/hooks", "hooklink"), (".charla", "chlink"), ("vendor/x/objects/deep", "lnk"), ("src", "srclink"), ("../outside/secret", "leak.txt"),
+            ("/etc", "sub/link"),
+            ("/etc/ssl", "sub/ssl"),
+            ("..", "sub/in"),
+            ("/etc/passwd", "sub/w"),
+            ("/etc/passwd", "suba/w"),
+            ("../outside", "outlink"),
+            ("../../outside/inner", "sub/dl"),
+            (".git/hooks", "hooklink"),
+            (".charla", "chlink"),
+            ("vendor/x/objects/deep", "lnk"),
+            ("src", "srclink"),
+            ("../outside/secret", "leak.txt"),
         ];
         for (target, link) in links {
             symlink(target, root.join(link)).unwrap();
@@ -61,17 +98,78 @@ impl Clone {
 fn what_lies_outside_is_not_read_through_links_patterns_or_parents() {
     let clone = Clone::new();
     let asks = [
-        "cat sub/w", "cat sub/link/passwd", "cat sub/ssl/../passwd", "head -1 sub/link/hosts", "cd sub/link && cat passwd", "cd sub/in && cat ../neighbour.txt", "cat sub/in/../neighbour.txt", "cat sub/w*",
-        "cat sub/?", "cat sub/link/passw*", "cat su*/w", "cat */w", "cat leak*", "cat *.txt", "grep x sub/w*", "wc -l sub/*", "head sub/*", "diff suba subb", "diff suba/w subb/w", "diff f subb", "sort sub/w",
-        "cat < sub/w", "cat < sub/ssl/../passwd", "cat < sub/in/../neighbour.txt", "cd outlink && cat secret", "cat outlink/secret", "cat outlink/*", "cat ./sub/../outlink/secret", "cd -P sub/link/.. && cat etc/passwd",
-        "cd sub/dl && cat ../secret", "cat sub/dl/../secret", "grep -r x outlink", "grep -r x sub/link", "sed p leak.txt", "awk 1 sub/w", "jq . leak.txt", "for f in sub/*; do cat sub/w; done", "bash -c 'cat sub/w'",
-        "ls | head; cat sub/w", "find sub/link -name x -exec cat {} +", "tail -n1 sub/in/leak.txt", "echo \"$(cat sub/w)\"", "cat src/../leak.txt", "git diff --no-index f leak.txt", "cut -c1 leak.txt",
+        "cat sub/w",
+        "cat sub/link/passwd",
+        "cat sub/ssl/../passwd",
+        "head -1 sub/link/hosts",
+        "cd sub/link && cat passwd",
+        "cd sub/in && cat ../neighbour.txt",
+        "cat sub/in/../neighbour.txt",
+        "cat sub/w*",
+        "cat sub/?",
+        "cat sub/link/passw*",
+        "cat su*/w",
+        "cat */w",
+        "cat leak*",
+        "cat *.txt",
+        "grep x sub/w*",
+        "wc -l sub/*",
+        "head sub/*",
+        "diff suba subb",
+        "diff suba/w subb/w",
+        "diff f subb",
+        "sort sub/w",
+        "cat < sub/w",
+        "cat < sub/ssl/../passwd",
+        "cat < sub/in/../neighbour.txt",
+        "cd outlink && cat secret",
+        "cat outlink/secret",
+        "cat outlink/*",
+        "cat ./sub/../outlink/secret",
+        "cd -P sub/link/.. && cat etc/passwd",
+        "cd sub/dl && cat ../secret",
+        "cat sub/dl/../secret",
+        "grep -r x outlink",
+        "grep -r x sub/link",
+        "sed p leak.txt",
+        "awk 1 sub/w",
+        "jq . leak.txt",
+        "for f in sub/*; do cat sub/w; done",
+        "bash -c 'cat sub/w'",
+        "ls | head; cat sub/w",
+        "find sub/link -name x -exec cat {} +",
+        "tail -n1 sub/in/leak.txt",
+        "echo \"$(cat sub/w)\"",
+        "cat src/../leak.txt",
+        "git diff --no-index f leak.txt",
+        "cut -c1 leak.txt",
     ];
     clone.expect(&asks, ApprovalMode::Default, Decision::Ask);
     clone.expect(&asks, ApprovalMode::AutoEdit, Decision::Ask);
     let runs = [
-        "cat f", "cat src/*.rs", "cat srclink/a.rs", "cat srclink/*.rs", "head src/../f", "cd src && cat ../f", "cd src/deep && cat ../../f", "cat < src/a.rs", "diff f g", "ls sub", "ls outlink", "ls */", "wc -l src/*",
-        "grep -rn x src", "grep -n x src/*.rs", "find . -name a.rs", "cd src && git status", "git status", "git log", "git remote -v", "git diff f", "cat missing", "cat src/missing*",
+        "cat f",
+        "cat src/*.rs",
+        "cat srclink/a.rs",
+        "cat srclink/*.rs",
+        "head src/../f",
+        "cd src && cat ../f",
+        "cd src/deep && cat ../../f",
+        "cat < src/a.rs",
+        "diff f g",
+        "ls sub",
+        "ls outlink",
+        "ls */",
+        "wc -l src/*",
+        "grep -rn x src",
+        "grep -n x src/*.rs",
+        "find . -name a.rs",
+        "cd src && git status",
+        "git status",
+        "git log",
+        "git remote -v",
+        "git diff f",
+        "cat missing",
+        "cat src/missing*",
     ];
     clone.expect(&runs, ApprovalMode::Default, Decision::Allow);
 }
@@ -80,13 +178,60 @@ fn what_lies_outside_is_not_read_through_links_patterns_or_parents() {
 fn auto_edit_writes_nothing_outside_and_nothing_that_runs_later() {
     let clone = Clone::new();
     let asks = [
-        "cp f outlink/new", "tee outlink/new", "touch outlink/new", "mkdir outlink/new", "mv f outlink/new", "cp f outlink", "cp f hooklink/pre-commit", "tee hooklink/pre-commit", "tee chlink/settings.json", "touch chlink/x",
-        "echo hi > outlink/new", "echo hi > sub/dl/../new5", "cp f sub/dl/../new6", "echo hi > hooklink/pre-commit", "echo hi > chlink/settings.json", "cd outlink && touch x", "cd sub/dl && touch ../x", "cp f sub/in/../x",
-        "echo x > sub/in/../x", "cp -r tree new", "mv tree new", "cp -r tree src", "touch .envrc.local", "cp f AGENTS.md", "tee agents.md", "mv f .github/workflows/ci.yml", "echo x > .cargo/config.toml", "touch conftest.py", "tee .mcp.json",
-        "mkdir -p .claude/x", "cp f .GIT/hooks/pre-commit", "echo x > lefthook.yml", "echo x > .Nvim.lua", "echo x > rust-toolchain.toml", "touch src/CLAUDE.md", "echo x > /dev/tty", "echo x > leak.txt", "tee leak.txt", "cp f leak.txt",
+        "cp f outlink/new",
+        "tee outlink/new",
+        "touch outlink/new",
+        "mkdir outlink/new",
+        "mv f outlink/new",
+        "cp f outlink",
+        "cp f hooklink/pre-commit",
+        "tee hooklink/pre-commit",
+        "tee chlink/settings.json",
+        "touch chlink/x",
+        "echo hi > outlink/new",
+        "echo hi > sub/dl/../new5",
+        "cp f sub/dl/../new6",
+        "echo hi > hooklink/pre-commit",
+        "echo hi > chlink/settings.json",
+        "cd outlink && touch x",
+        "cd sub/dl && touch ../x",
+        "cp f sub/in/../x",
+        "echo x > sub/in/../x",
+        "cp -r tree new",
+        "mv tree new",
+        "cp -r tree src",
+        "touch .envrc.local",
+        "cp f AGENTS.md",
+        "tee agents.md",
+        "mv f .github/workflows/ci.yml",
+        "echo x > .cargo/config.toml",
+        "touch conftest.py",
+        "tee .mcp.json",
+        "mkdir -p .claude/x",
+        "cp f .GIT/hooks/pre-commit",
+        "echo x > lefthook.yml",
+        "echo x > .Nvim.lua",
+        "echo x > rust-toolchain.toml",
+        "touch src/CLAUDE.md",
+        "echo x > /dev/tty",
+        "echo x > leak.txt",
+        "tee leak.txt",
+        "cp f leak.txt",
     ];
     clone.expect(&asks, ApprovalMode::AutoEdit, Decision::Ask);
-    let runs = ["cp f new", "mv f new", "touch src/c.rs", "mkdir -p new/folder", "echo hi > out.txt", "cp -r plain copy", "tee srclink/d.rs", "echo x > srclink/d.rs", "cd src && touch ../y", "echo x > src/../z", "touch Makefile"];
+    let runs = [
+        "cp f new",
+        "mv f new",
+        "touch src/c.rs",
+        "mkdir -p new/folder",
+        "echo hi > out.txt",
+        "cp -r plain copy",
+        "tee srclink/d.rs",
+        "echo x > srclink/d.rs",
+        "cd src && touch ../y",
+        "echo x > src/../z",
+        "touch Makefile",
+    ];
     clone.expect(&runs, ApprovalMode::AutoEdit, Decision::Allow);
 }
 
@@ -94,12 +239,29 @@ fn auto_edit_writes_nothing_outside_and_nothing_that_runs_later() {
 fn git_asks_where_the_settings_of_a_repository_could_run_programs() {
     let clone = Clone::new();
     let nested = [
-        "cd vendor/x && git status", "cd vendor/x && /usr/bin/git status", "cd lnk && git status", "cd vendor/x/objects && git log", "cd vendor/x/objects/deep && /bin/git diff", "find vendor/x -name HEAD -execdir git status ';'",
-        "cd .git && git log", "(cd lnk; git log)", "git -C vendor/x status", "cd vendor/x && command git status", "cd vendor/x && env git status", "cd vendor/x; timeout 5 git status",
+        "cd vendor/x && git status",
+        "cd vendor/x && /usr/bin/git status",
+        "cd lnk && git status",
+        "cd vendor/x/objects && git log",
+        "cd vendor/x/objects/deep && /bin/git diff",
+        "find vendor/x -name HEAD -execdir git status ';'",
+        "cd .git && git log",
+        "(cd lnk; git log)",
+        "git -C vendor/x status",
+        "cd vendor/x && command git status",
+        "cd vendor/x && env git status",
+        "cd vendor/x; timeout 5 git status",
     ];
     clone.expect(&nested, ApprovalMode::Default, Decision::Ask);
     clone.expect(&["git status", "git log"], ApprovalMode::Default, Decision::Allow);
-    for settings in ["[core]\n\tfsmonitor = ./evil\n", "[diff]\n\texternal = ./x\n", "[diff \"a\"]\n\ttextconv = x\n", "[filter \"a\"]\n\tclean = x\n", "[include]\n\tpath = ../x\n", "[core]\n\thooksPath = x\n"] {
+    for settings in [
+        "[core]\n\tfsmonitor = ./evil\n",
+        "[diff]\n\texternal = ./x\n",
+        "[diff \"a\"]\n\ttextconv = x\n",
+        "[filter \"a\"]\n\tclean = x\n",
+        "[include]\n\tpath = ../x\n",
+        "[core]\n\thooksPath = x\n",
+    ] {
         clone.write(".git/config", settings);
         clone.expect(&["git status", "git diff", "cd src && git log"], ApprovalMode::Default, Decision::Ask);
     }
@@ -111,13 +273,35 @@ fn git_asks_where_the_settings_of_a_repository_could_run_programs() {
 #[test]
 fn a_version_is_not_asked_for_where_a_file_chooses_the_program() {
     let clone = Clone::new();
-    let queries = ["cargo --version", "cargo -V", "rustc --version", "rustc -V", "node --version", "node -v", "npm --version", "yarn --version", "pnpm --version", "go version", "python3 --version", "java --version", "ruby --version"];
+    let queries = [
+        "cargo --version",
+        "cargo -V",
+        "rustc --version",
+        "rustc -V",
+        "node --version",
+        "node -v",
+        "npm --version",
+        "yarn --version",
+        "pnpm --version",
+        "go version",
+        "python3 --version",
+        "java --version",
+        "ruby --version",
+    ];
     clone.expect(&queries, ApprovalMode::Default, Decision::Allow);
     let choosers = [
         ("rust-toolchain", "x", &["cargo --version", "rustc -V"][..]),
-        ("rust-toolchain.toml", "x", &["cargo -V", "cd src && cargo --version", "cd src/deep && rustc --version"]),
+        (
+            "rust-toolchain.toml",
+            "x",
+            &["cargo -V", "cd src && cargo --version", "cd src/deep && rustc --version"],
+        ),
         (".yarnrc.yml", "yarnPath: x", &["yarn --version", "npm -v"]),
-        ("package.json", "{\"packageManager\": \"yarn@1\"}", &["yarn --version", "pnpm --version", "cd src && npm --version"]),
+        (
+            "package.json",
+            "{\"packageManager\": \"yarn@1\"}",
+            &["yarn --version", "pnpm --version", "cd src && npm --version"],
+        ),
         (".tool-versions", "nodejs path:./tc", &["node -v", "cargo -V", "make --version", "jq --version"]),
         ("go.mod", "module x\ntoolchain go1.99\n", &["go version"]),
         (".python-version", "x", &["python3 --version", "pip --version"]),

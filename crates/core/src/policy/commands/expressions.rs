@@ -122,8 +122,8 @@ pub(super) fn awk(call: Call<'_>) -> Checked {
     let (program, files) = sorted.operands.split_first().ok_or("it has no program")?;
     let program = program.known().ok_or("its program is only known to the shell")?;
     let reaching = [
-        "system", "getline", "|", ">", "close", "fflush", "@", "ENVIRON", "ARGV", "ARGC", "PROCINFO", "SYMTAB",
-        "FUNCTAB", "\\",
+        "system", "getline", "|", ">", "close", "fflush", "@", "ENVIRON", "ARGV", "ARGC", "PROCINFO",
+        "SYMTAB", "FUNCTAB", "\\",
     ];
     if let Some(found) = reaching.iter().find(|found| program.contains(**found)) {
         return Err(format!("its program uses {found}, which may write or run something"));
@@ -148,7 +148,17 @@ pub(super) fn jq(call: Call<'_>) -> Checked {
     let sorted = sort(call.words, options, "")?;
     let (filter, files) = sorted.operands.split_first().ok_or("it has no filter")?;
     let filter = filter.known().ok_or("its filter is only known to the shell")?;
-    let reaching = ["env", "ENV", "import", "include", "input_filename", "debug", "$__prog", "modulemeta", "get_search_list"];
+    let reaching = [
+        "env",
+        "ENV",
+        "import",
+        "include",
+        "input_filename",
+        "debug",
+        "$__prog",
+        "modulemeta",
+        "get_search_list",
+    ];
     if let Some(found) = reaching.iter().find(|found| filter.contains(**found)) {
         return Err(format!("its filter uses {found}"));
     }
@@ -226,9 +236,21 @@ mod tests {
 
     #[test]
     fn scripts_that_only_print_are_told_from_the_others() {
-        for script in
-            ["1,10p", "$p", "/foo/p", "s/a/b/g", "/a/,/b/d", "5q", "s|/a|/b|; p", "1!d", "s/a\\/b/c/", "s/[0-9]/x/g", "s/[]a]/b/", "/[[:alpha:]_]/p", "s/a/[b]/"]
-        {
+        for script in [
+            "1,10p",
+            "$p",
+            "/foo/p",
+            "s/a/b/g",
+            "/a/,/b/d",
+            "5q",
+            "s|/a|/b|; p",
+            "1!d",
+            "s/a\\/b/c/",
+            "s/[0-9]/x/g",
+            "s/[]a]/b/",
+            "/[[:alpha:]_]/p",
+            "s/a/[b]/",
+        ] {
             assert!(sed_script(script), "{script}");
         }
         for script in [

@@ -11,8 +11,27 @@ const SHELLS: [&str; 11] =
     ["sh", "bash", "dash", "zsh", "ksh", "mksh", "fish", "csh", "tcsh", "ash", "busybox"];
 
 const LANGUAGES: [&str; 21] = [
-    "perl", "ruby", "node", "nodejs", "deno", "bun", "php", "lua", "luajit", "tclsh", "expect", "Rscript", "julia",
-    "osascript", "pwsh", "ed", "ex", "vi", "vim", "nvim", "emacs",
+    "perl",
+    "ruby",
+    "node",
+    "nodejs",
+    "deno",
+    "bun",
+    "php",
+    "lua",
+    "luajit",
+    "tclsh",
+    "expect",
+    "Rscript",
+    "julia",
+    "osascript",
+    "pwsh",
+    "ed",
+    "ex",
+    "vi",
+    "vim",
+    "nvim",
+    "emacs",
 ];
 
 /// Programs that do what a file of the workspace says.
@@ -53,7 +72,8 @@ pub(in crate::policy) fn reads_input(words: &[Word], fed: bool) -> bool {
     };
     let rest = words.get(1..).unwrap_or_default();
     let interprets = SHELLS.contains(&name) || is_language(name);
-    let given = |word: &Word| matches!(word.text.as_str(), "-c" | "-e" | "-m" | "-r" | "-E" | "--eval" | "-p");
+    let given =
+        |word: &Word| matches!(word.text.as_str(), "-c" | "-e" | "-m" | "-r" | "-E" | "--eval" | "-p");
     let combined = |word: &Word| {
         let letters = word.text.strip_prefix('-').filter(|letters| !letters.starts_with('-'));
         SHELLS.contains(&name) && letters.is_some_and(|letters| letters.contains('s'))

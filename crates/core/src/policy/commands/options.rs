@@ -122,7 +122,9 @@ fn takes_next<'a>(
             return Ok(None);
         }
         match options {
-            Options::Only { letters, .. } | Options::Mild { letters, .. } if !letters.contains(letter) => return refused(),
+            Options::Only { letters, .. } | Options::Mild { letters, .. } if !letters.contains(letter) => {
+                return refused();
+            }
             _ => {}
         }
     }
@@ -142,7 +144,9 @@ pub(super) fn readable(call: Call<'_>, word: &Word) -> Checked {
             }
             before.rsplit_once('/').map_or(".", |(folder, _)| if folder.is_empty() { "/" } else { folder })
         }
-        WordKind::Single | WordKind::Unknown => return Err(format!("what it reads ({}) is only known to the shell", word.text)),
+        WordKind::Single | WordKind::Unknown => {
+            return Err(format!("what it reads ({}) is only known to the shell", word.text));
+        }
     };
     if call.scope.readable(&join_path(call.cwd, fixed)) {
         Ok(())

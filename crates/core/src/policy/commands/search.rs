@@ -51,11 +51,10 @@ pub(super) fn grep(call: Call<'_>) -> Checked {
     let patterns = usize::from(!sorted.has("-e") && !sorted.has("--regexp"));
     let recursive = sorted.has("-r") || sorted.has("--recursive");
     let files = sorted.operands.get(patterns..).unwrap_or_default();
-    let included =
-        sorted.has("--include")
-            && sorted.values_of(&["--include"]).all(|value| {
-                value.is_some_and(|value| secret_include(value).is_none())
-            });
+    let included = sorted.has("--include")
+        && sorted
+            .values_of(&["--include"])
+            .all(|value| value.is_some_and(|value| secret_include(value).is_none()));
     let everywhere = |word: &&&Word| call.scope.roots.contains(&join_path(call.cwd, &word.text));
     if recursive && !included && (files.is_empty() || files.iter().any(|word| everywhere(&word))) {
         return Err("it would read every file, secrets included; name a folder or --include".into());

@@ -56,7 +56,13 @@ const fn mild(
     valued: &'static str,
     long: &'static [&'static str],
 ) -> Spec {
-    Spec { names, options: Options::Mild { letters, long }, valued, operands: Operands::Contents, most: usize::MAX }
+    Spec {
+        names,
+        options: Options::Mild { letters, long },
+        valued,
+        operands: Operands::Contents,
+        most: usize::MAX,
+    }
 }
 
 const SPECS: &[Spec] = &[
@@ -145,25 +151,10 @@ const SPECS: &[Spec] = &[
     ),
     only(&["hexdump", "hd"], "bcCdovx", "ns", &["--canonical", "--length=", "--skip="], Operands::Contents),
     only(&["strings"], "af", "nte", &["--all", "--bytes=", "--radix=", "--encoding="], Operands::Contents),
-    mild(
-        &["cmp"],
-        "bls",
-        "in",
-        &["--silent", "--quiet", "--verbose", "--print-bytes", "--bytes="],
-    ),
-    mild(
-        &["comm"],
-        "123z",
-        "",
-        &["--total", "--check-order", "--nocheck-order", "--output-delimiter="],
-    ),
+    mild(&["cmp"], "bls", "in", &["--silent", "--quiet", "--verbose", "--print-bytes", "--bytes="]),
+    mild(&["comm"], "123z", "", &["--total", "--check-order", "--nocheck-order", "--output-delimiter="]),
     mild(&["join"], "iz", "12aetjov", &["--ignore-case", "--header", "--nocheck-order"]),
-    mild(
-        &["base64", "base32"],
-        "di",
-        "w",
-        &["--decode", "--ignore-garbage", "--wrap="],
-    ),
+    mild(&["base64", "base32"], "di", "w", &["--decode", "--ignore-garbage", "--wrap="]),
     only(
         &["sort"],
         "bdfghiMnrRsuVcCmz",

@@ -398,11 +398,14 @@ impl Host for FakeHost {
 
 pub(super) fn setup(world: &Arc<World>) -> SessionSetup {
     let tools =
-        ["read", "write", "fail", "panic", "hang", "question", "serve", "drift", "change", "withheld"].map(|name| {
-            let declaration = FunctionDeclaration { name: name.to_owned(), ..FunctionDeclaration::default() };
-            let tool = FakeTool { name, world: world.clone(), declaration: Arc::new(declaration) };
-            (name, Arc::new(tool))
-        });
+        ["read", "write", "fail", "panic", "hang", "question", "serve", "drift", "change", "withheld"].map(
+            |name| {
+                let declaration =
+                    FunctionDeclaration { name: name.to_owned(), ..FunctionDeclaration::default() };
+                let tool = FakeTool { name, world: world.clone(), declaration: Arc::new(declaration) };
+                (name, Arc::new(tool))
+            },
+        );
     SessionSetup {
         host: Arc::new(FakeHost {
             world: world.clone(),

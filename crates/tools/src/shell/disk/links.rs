@@ -51,8 +51,7 @@ fn parts(path: &Path) -> Vec<OsString> {
 
 /// The paths a pattern names as seen from `cwd`; absent when they are too many or it is not understood.
 pub(super) fn matches(cwd: &Path, pattern: &str) -> Option<Vec<PathBuf>> {
-    let mut found =
-        vec![if pattern.starts_with('/') { PathBuf::from("/") } else { PathBuf::new() }];
+    let mut found = vec![if pattern.starts_with('/') { PathBuf::from("/") } else { PathBuf::new() }];
     let mut looked_at = 0;
     for part in pattern.split('/').filter(|part| !part.is_empty()) {
         if !part.contains(['*', '?', '[']) {
@@ -60,7 +59,11 @@ pub(super) fn matches(cwd: &Path, pattern: &str) -> Option<Vec<PathBuf>> {
             found.iter_mut().for_each(|path| path.push(&name));
             continue;
         }
-        let glob = globset::GlobBuilder::new(&plain_braces(part)).literal_separator(true).build().ok()?.compile_matcher();
+        let glob = globset::GlobBuilder::new(&plain_braces(part))
+            .literal_separator(true)
+            .build()
+            .ok()?
+            .compile_matcher();
         let mut next = Vec::new();
         for folder in &found {
             // What is no folder, or cannot be read, has no names for the shell either.

@@ -14,8 +14,26 @@ use links::{entries, matches, walk};
 
 /// Commands that tell names, sizes or sums of files, and show none.
 const NAMES_ONLY: [&str; 20] = [
-    "ls", "dir", "stat", "df", "du", "wc", "file", "tree", "find", "test", "[", "[[", "echo", "printf",
-    "basename", "dirname", "realpath", "readlink", "md5sum", "sha256sum",
+    "ls",
+    "dir",
+    "stat",
+    "df",
+    "du",
+    "wc",
+    "file",
+    "tree",
+    "find",
+    "test",
+    "[",
+    "[[",
+    "echo",
+    "printf",
+    "basename",
+    "dirname",
+    "realpath",
+    "readlink",
+    "md5sum",
+    "sha256sum",
 ];
 
 /// Commands whose operands are files they write.
