@@ -130,7 +130,9 @@ mod tests {
     use crate::notices::Notice;
 
     fn environment(folder: &Path) -> Environment {
-        Environment { directory: folder.to_owned(), ..Environment::default() }
+        let mut environment = Environment::default();
+        environment.directory = folder.to_owned();
+        environment
     }
 
     fn draft(words: &str) -> PromptDraft {
