@@ -225,6 +225,25 @@ def long_conversation(release, measure, env, home):
     return good & limit("  listing it", listed[0], 0.3, listed[1], None)
 
 
+def confined(release, env, home):
+    """200 `true` in the reading confinement beside 200 without one, in a workspace of 200 files."""
+    workspace = pathlib.Path(home) / "workspace"
+    for number in range(200):
+        path = workspace / f"folder{number % 10}" / f"file{number}"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("x")
+    (workspace / ".env").write_text("x")
+    runs = []
+    for _ in range(3):
+        output = subprocess.run([release / "confined", "200", workspace], env=env, check=True, capture_output=True).stdout
+        _, plain, _, ours = output.split()
+        runs.append((float(ours), float(plain)))
+    ours, plain = min(runs)
+    good = ours <= 2 * plain and ours <= 2
+    print(f"{'a confined `true` / a plain one':34} {ours:8.2f} ms  {plain:8.2f} ms  {ours / plain:5.2f}x (budget 2x, 2 ms)  {'ok' if good else 'OVER'}")
+    return good
+
+
 def timed(measure, command, env, expect):
     start = time.monotonic()
     _, memory, output = cost(measure, command, env)
@@ -270,6 +289,7 @@ def main():
                 ours, memory = best(measure, [charla, "-m", "openai/bench", "-p", "hello"], env, runs, expect)
                 good &= row(name, ours, reference, budget, memory, limit)
         good &= tool_steps(release, measure, env, home, max(runs // 5, 3))
+        good &= confined(release, env, home)
         good &= sessions(release, measure, env, home)
         good &= long_conversation(release, measure, env, home)
     size = charla.stat().st_size / 1_048_576

@@ -18,6 +18,7 @@ pub mod models;
 mod network;
 mod notices;
 mod private_file;
+pub mod question;
 pub mod session;
 pub mod settings;
 mod stats;
@@ -36,6 +37,8 @@ pub use hint::{EngineRemedy, Hint, KeyAdvice};
 pub use notices::{Notice, Notices, Progress};
 pub use session::{Begin, OpenRequest, OpenedSession, RunOptions};
 pub use stats::Stats;
+
+pub use charla_sandbox::{Wall, hide_process};
 
 use charla_proto::{Outcome, SessionStore};
 use session::elsewhere::Elsewhere;

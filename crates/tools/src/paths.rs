@@ -219,7 +219,9 @@ fn tidy(path: &Path) -> PathBuf {
 /// When a file was last changed.
 pub(crate) fn modified(found: &Stat) -> SystemTime {
     let seconds = u64::try_from(found.st_mtime).unwrap_or_default();
-    SystemTime::UNIX_EPOCH + Duration::from_secs(seconds) + Duration::from_nanos(found.st_mtime_nsec)
+    #[allow(clippy::useless_conversion, reason = "its type differs between systems")]
+    let nanoseconds = u64::try_from(found.st_mtime_nsec).unwrap_or_default();
+    SystemTime::UNIX_EPOCH + Duration::from_secs(seconds) + Duration::from_nanos(nanoseconds)
 }
 
 /// What is at a path in which nothing is a link.

@@ -10,8 +10,10 @@ use charla_core::session::{Clients, Limits, SessionOptions, SessionSetup};
 use charla_proto::tool::Tool;
 use charla_proto::{Journal, ToolContext};
 use charla_providers::layers::LogSink;
+use charla_sandbox::Sandbox;
 use charla_tools::process::{self, ProcessSettings, Processes, SpillFolder};
 
+use super::confinement::{self, sandbox};
 use super::host::{Found, Places, SessionHost};
 use super::options::RunOptions;
 use super::output_schema::OutputSchema;
@@ -53,9 +55,9 @@ impl SessionBuilder<'_> {
         model: BoundModel,
         notices: &mut dyn Notices,
     ) -> Result<(SessionSetup, Processes), Failure> {
-        let host = self.host(id, &model, notices).await?;
+        let (host, sandbox) = self.host(id, &model, notices).await?;
         let (rules, processes) = (host.rules.clone(), host.places.processes.clone());
-        let options = self.session_options(host.places.roots.clone());
+        let options = self.session_options(host.places.roots.clone(), sandbox);
         let model = host.take(model);
         let setup = SessionSetup {
             host,
@@ -75,11 +77,13 @@ impl SessionBuilder<'_> {
         id: &str,
         model: &BoundModel,
         notices: &mut dyn Notices,
-    ) -> Result<Arc<SessionHost>, Failure> {
+    ) -> Result<(Arc<SessionHost>, Arc<Sandbox>), Failure> {
         let roots = self.roots()?;
         let rules = Arc::new(self.rules(&roots)?);
         rules.notices().iter().for_each(|notice| notices.warning(&notice.as_str().into()));
-        let processes = self.processes(id);
+        let outputs = self.sessions.outputs(id);
+        let sandbox = Arc::new(sandbox(self.environment, &roots, rules.clone(), outputs));
+        let processes = self.processes(id, sandbox.clone());
         let schema = self.schema.as_ref().map(|schema| schema.text().to_owned());
         let host = Arc::new(SessionHost {
             settings: self.settings.clone(),
@@ -95,10 +99,10 @@ impl SessionBuilder<'_> {
             found: Mutex::new(Found::default()),
         });
         host.look(model, notices).await;
-        Ok(host)
+        Ok((host, sandbox))
     }
 
-    fn session_options(&self, roots: Vec<PathBuf>) -> SessionOptions {
+    fn session_options(&self, roots: Vec<PathBuf>, sandbox: Arc<Sandbox>) -> SessionOptions {
         let limits = &self.settings.limits;
         SessionOptions {
             tool_context: Arc::new(ToolContext {
@@ -107,7 +111,7 @@ impl SessionBuilder<'_> {
                 home: self.environment.home.clone(),
             }),
             limits: Limits { steps: limits.max_turns, tokens: limits.max_tokens, cost: limits.max_cost },
-            isolation: Some(Arc::new(|_, _| "none: it runs with your own rights".to_owned())),
+            isolation: Some(confinement::words(sandbox)),
             compression: compression(self.settings),
             answer_check: None,
         }
@@ -137,10 +141,10 @@ impl SessionBuilder<'_> {
         Ok(book.with(rules))
     }
 
-    fn processes(&self, session: &str) -> Processes {
+    fn processes(&self, session: &str, sandbox: Arc<Sandbox>) -> Processes {
         let environment = process::Environment::new(self.environment.all(), &helper::withheld(self.settings));
         let spills = SpillFolder::new(self.sessions.outputs(session));
-        Processes::new(ProcessSettings::new(environment, spills))
+        Processes::new(ProcessSettings::new(environment, spills, sandbox))
     }
 }
 

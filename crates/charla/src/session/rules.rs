@@ -3,12 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use charla_core::policy::{
-    Judgement, PolicyError, RuleBook, RuleFile, Scope, TestFailure, Tier, Wall, allowed_tools,
+    Judgement, PolicyError, RuleBook, RuleFile, Scope, TestFailure, Tier, allowed_tools,
 };
 use charla_proto::ApprovalMode;
 use charla_tools::owner::Owners;
 use charla_tools::shell::{self, ShellContext};
 
+use super::confinement::wall;
 use crate::environment::Environment;
 use crate::trust;
 
@@ -67,7 +68,7 @@ pub fn rule_book(places: &RulePlaces, roots: &[PathBuf], extra: &[PathBuf]) -> R
         files.push(file(path, Tier::User)?);
     }
     let scope = Scope {
-        wall: Wall::WHOLE,
+        wall: wall(),
         roots: roots.to_vec(),
         home: places.home.clone(),
         plans: Some(places.directory.join(".charla/plans")),

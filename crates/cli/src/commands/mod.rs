@@ -2,6 +2,7 @@
 
 mod approvals;
 mod auth;
+mod doctor;
 mod engine;
 mod manual;
 mod models;
@@ -48,6 +49,7 @@ pub fn run(command: Command, charla: &Charla, printer: &mut Printer) -> Result<(
         Command::Undo(args) => undo::run(Direction::Undo, args, charla, printer),
         Command::Redo(args) => undo::run(Direction::Redo, args, charla, printer),
         Command::Restore(args) => restore::run(&args, charla, printer),
+        Command::Doctor { json } => doctor::run(json, printer),
         Command::Trust(args) => trust::run(&args, charla, printer),
         Command::Replay { session, json } => replay::run(&session, json, charla, printer),
         Command::Completions { shell } => {

@@ -15,6 +15,7 @@ use std::future::Future;
 use std::time::Instant;
 
 use charla::models::Prices;
+use charla::session::bare_json;
 use charla::settings::OutputFormat;
 use charla::{Failure, FailureKind, Notice, Notices, Progress};
 use charla_proto::text::one_line;
@@ -64,6 +65,8 @@ pub struct View {
     printer: Printer,
     /// A person is asked: what is refused then was refused by them.
     asks: bool,
+    /// The answer was asked for as JSON: what stands around it is left out.
+    wants_json: bool,
     /// When the next attempt begins, while a person at a terminal sees the wait passing.
     next_attempt: Option<Instant>,
     patience: Patience,
@@ -83,6 +86,7 @@ impl View {
             renderer,
             printer,
             asks: false,
+            wants_json: false,
             next_attempt: None,
             patience: Patience::new(Instant::now()),
         }
@@ -101,6 +105,11 @@ impl View {
     /// The session the run belongs to, when it is an earlier one.
     pub fn in_session(&mut self, id: &str) {
         id.clone_into(&mut self.state.session_id);
+    }
+
+    /// Whether the answer was asked for as JSON.
+    pub fn wants_json(&mut self, wants: bool) {
+        self.wants_json = wants;
     }
 
     /// A person at the terminal is asked about calls.
@@ -340,7 +349,12 @@ impl View {
             return if ending.is_ok() { OK } else { ABANDONED };
         }
         let (ending, shown) = match &ending {
-            Ok(()) => (OK, self.renderer.success(&self.state, &mut self.printer)),
+            Ok(()) => {
+                if self.wants_json {
+                    self.state.text = bare_json(&self.state.text).to_owned();
+                }
+                (OK, self.renderer.success(&self.state, &mut self.printer))
+            }
             Err(failure) => {
                 (code(failure.kind), self.renderer.failure(failure, &self.state, &mut self.printer))
             }

@@ -274,7 +274,9 @@ impl World {
     fn put_program(&self, name: &str) {
         let flat = name.replace('/', "-");
         let mark = self.outside().join(format!("ran-{flat}"));
-        self.write(name, &format!("#!/bin/sh\necho {RAN_CANARY}-{flat} >&2\n: > {}\n", mark.display()));
+        // Its text is no secret, so it does not hold the word that it says.
+        let said = RAN_CANARY.replacen("an", "a''n", 1);
+        self.write(name, &format!("#!/bin/sh\necho {said}-{flat} >&2\n: > {}\n", mark.display()));
         std::fs::set_permissions(self.root.join(name), std::fs::Permissions::from_mode(0o755)).unwrap();
     }
 
@@ -298,7 +300,6 @@ impl World {
             (PathBuf::from(".git/hooks"), "hooklink"),
             (PathBuf::from(".git/config"), "configlink"),
             (PathBuf::from(".charla"), "chlink"),
-            (PathBuf::from("/proc"), "proclink"),
             (PathBuf::from("vendor/x/objects/deep"), "lnk"),
         ];
         for (target, name) in links {

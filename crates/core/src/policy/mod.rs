@@ -185,6 +185,11 @@ impl RuleBook {
         false
     }
 
+    /// True for what runs or instructs later: a command that edits unasked does not write it.
+    pub fn protects(&self, path: &Path) -> bool {
+        protected::protected(path).is_some()
+    }
+
     /// Judges a plan and says how the verdict came about.
     pub fn explain(&self, plan: &Plan, mode: ApprovalMode) -> Judgement {
         judge::explain(self, plan, mode)

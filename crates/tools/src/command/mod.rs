@@ -8,9 +8,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use charla_proto::{
-    BoxFuture, Effect, Invocation, Part, Plan, Preview, RunContext, ToolContext, ToolError, ToolErrorKind,
-    ToolOutput,
+    BoxFuture, Confinement, Effect, Invocation, Part, Plan, Preview, RunContext, ToolContext, ToolError,
+    ToolErrorKind, ToolOutput,
 };
+use charla_sandbox::{Extra, SandboxError, denial};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio::time::{Instant, sleep, sleep_until};
@@ -64,6 +65,10 @@ pub struct RunShellCommandArgs {
     /// In the background: how long to watch its first output before returning; 200 unless told.
     #[schemars(range(max = LONGEST_DELAY_MS))]
     delay_ms: Option<u64>,
+    /// Run it outside the sandbox; a person is asked. Only when the sandbox refused what the command needs; say why in
+    /// `description`.
+    #[serde(default)]
+    unconfined: bool,
 }
 
 impl RunShellCommand {
@@ -91,13 +96,21 @@ impl TypedTool for RunShellCommand {
             _ => args.command.clone(),
         };
         let preview = Preview::Command { command: args.command.clone(), cwd: cwd.clone() };
-        let plan = write_plan(Self::NAME, title, effects(&args.command, &cwd, cx), preview);
+        let mut effects = effects(&args.command, &cwd, cx);
+        if args.unconfined {
+            effects.push(Effect::Unconfined);
+        }
+        let extra = named_by(&effects);
+        let plan = write_plan(Self::NAME, title, effects, preview);
         let launch = Launch {
             program: self.shell.clone(),
             arguments: vec!["-c".to_owned(), args.command.clone()],
             cwd,
             label: args.command,
             silence: (!args.is_background).then_some(self.processes.settings().silence),
+            // The verdict is not known yet.
+            confinement: Confinement::Reading,
+            extra,
         };
         let background = args.is_background.then(|| Duration::from_millis(delay));
         Ok(Box::new(ShellCall { plan, launch, background, processes: self.processes.clone() }))
@@ -162,8 +175,9 @@ impl Invocation for ShellCall {
         &self.plan
     }
 
-    fn run(self: Box<Self>, cx: RunContext) -> BoxFuture<'static, ToolOutput> {
+    fn run(mut self: Box<Self>, cx: RunContext) -> BoxFuture<'static, ToolOutput> {
         Box::pin(async move {
+            self.launch.confinement = cx.confinement;
             let outcome = match self.background {
                 None => self.run_to_its_end(cx).await,
                 Some(delay) => self.leave_running(delay, cx).await,
@@ -175,8 +189,8 @@ impl Invocation for ShellCall {
 
 impl ShellCall {
     async fn run_to_its_end(self, cx: RunContext) -> Result<ToolOutput, ToolError> {
-        let cwd = self.launch.cwd.clone();
-        let job = self.processes.start(self.launch).map_err(|error| not_started(&error, &cwd))?;
+        let (cwd, confinement) = (self.launch.cwd.clone(), self.launch.confinement);
+        let job = self.processes.start(self.launch).await.map_err(|error| not_started(&error, &cwd))?;
         let foreground = Foreground::new(job.clone());
         let ending = watch(&job, cx).await;
         foreground.release();
@@ -184,13 +198,20 @@ impl ShellCall {
             self.processes.remember(job.clone());
         }
         let silence = self.processes.settings().silence;
-        let output = report::ended(&job.text(), job.id, &ending, silence).unwrap_or_else(ToolOutput::failed);
+        let text = job.text();
+        let denied = denial(confinement, ending.code, ending.signal, &text);
+        let output = report::ended(&text, job.id, &ending, silence).unwrap_or_else(ToolOutput::failed);
+        let output = match denied {
+            Some(sign) => report::with_denial(output, confinement, sign),
+            None => output,
+        };
         Ok(ToolOutput { whole_output: job.whole_output(), ..output })
     }
 
     async fn leave_running(self, delay: Duration, cx: RunContext) -> Result<ToolOutput, ToolError> {
         let cwd = self.launch.cwd.clone();
-        let job = self.processes.start_background(self.launch).map_err(|error| not_started(&error, &cwd))?;
+        let job = self.processes.start_background(self.launch).await;
+        let job = job.map_err(|error| not_started(&error, &cwd))?;
         let foreground = Foreground::new(job.clone());
         tokio::select! {
             // What comes after the command's own end is worth no waiting.
@@ -211,10 +232,28 @@ impl ShellCall {
 }
 
 fn not_started(error: &crate::process::LaunchError, cwd: &Path) -> ToolError {
-    ToolError::new(
-        ToolErrorKind::SpawnFailed,
-        format!("The command could not be started in {}: {error}", cwd.display()),
-    )
+    let mut message = format!("The command could not be started in {}: {error}", cwd.display());
+    if error.source.get_ref().is_some_and(|source| source.is::<SandboxError>()) {
+        message.push_str(report::UNCONFINED);
+    }
+    ToolError::new(ToolErrorKind::SpawnFailed, message)
+}
+
+/// The paths a command line names. Whoever agrees to it agrees to these.
+fn named_by(effects: &[Effect]) -> Extra {
+    let mut extra = Extra::default();
+    for effect in effects {
+        match effect {
+            Effect::Read { path } => extra.read.push(path.clone()),
+            Effect::Write { path } => extra.write.push(path.clone()),
+            Effect::Exec { words, cwd, .. } => {
+                let named = words.iter().skip(1).filter_map(|word| word.known());
+                extra.read.extend(named.filter(|word| word.contains('/')).map(|word| cwd.join(word)));
+            }
+            _ => {}
+        }
+    }
+    extra
 }
 
 /// Shows what a job says while it runs, and ends it when the user cancels.

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::time::Duration;
 
-use charla_proto::{Display, Part, ToolError, ToolErrorKind, ToolOutput};
+use charla_proto::{Confinement, Display, Part, PartKind, ToolError, ToolErrorKind, ToolOutput};
 
 use crate::process::{Ending, StopReason};
 
@@ -38,6 +38,25 @@ pub(super) fn ended(
             Err(ToolError::new(ToolErrorKind::TimedOut, so_far(&said, output)))
         }
     }
+}
+
+/// What can be done about a command that the sandbox stopped.
+pub(super) const UNCONFINED: &str = " To run it outside the sandbox, call again with `unconfined: true` and say why in \
+    `description`; a person is asked.";
+
+/// Tells that the sandbox may have refused something.
+pub(super) fn with_denial(mut output: ToolOutput, confinement: Confinement, sign: &str) -> ToolOutput {
+    let told = format!("\nThe sandbox ({confinement}) may have refused this: {sign}.{UNCONFINED}");
+    let text = output.content.first_mut().and_then(|part| match &mut part.kind {
+        PartKind::Text(text) => Some(text),
+        _ => None,
+    });
+    match (text, &mut output.error) {
+        (_, Some(error)) => error.message.push_str(&told),
+        (Some(text), None) => text.push_str(&told),
+        (None, None) => output.content.push(Part::text(told)),
+    }
+    output
 }
 
 fn so_far(said: &str, output: &str) -> String {

@@ -5,7 +5,7 @@ use charla_proto::{Args, Confinement, Lane};
 use serde_json::{Value, json};
 
 use super::*;
-use crate::process::{Environment, ProcessSettings, SpillFolder, TEST_TIMEOUT, Withheld};
+use crate::process::{Environment, ProcessSettings, SpillFolder, TEST_TIMEOUT, Withheld, sandbox};
 use crate::typed::Typed;
 
 struct Bench {
@@ -20,7 +20,11 @@ fn bench() -> Bench {
     let spills = SpillFolder::new(folder.path().join("spilled"));
     let cwd = folder.path().canonicalize().unwrap();
     let cx = ToolContext { cwd: cwd.clone(), roots: vec![cwd], home: None };
-    Bench { processes: Processes::new(ProcessSettings::new(environment, spills)), folder, cx }
+    Bench {
+        processes: Processes::new(ProcessSettings::new(environment, spills, sandbox(&cx.cwd))),
+        folder,
+        cx,
+    }
 }
 
 fn args(value: Value) -> Args {
@@ -254,4 +258,49 @@ async fn a_call_that_is_given_up_takes_its_command_with_it() {
         assert!(begin.elapsed() < TEST_TIMEOUT, "it goes on");
         tokio::task::yield_now().await;
     }
+}
+
+impl Bench {
+    async fn confined(&self, confinement: Confinement, command: &str) -> ToolOutput {
+        let call = self.tool().prepare(args(json!({ "command": command })), &self.cx).await;
+        call.unwrap_or_else(|error| panic!("{error}")).run(RunContext { confinement, ..quiet() }).await
+    }
+
+    fn tool(&self) -> Typed<RunShellCommand> {
+        Typed::new(RunShellCommand::new(self.processes.clone()))
+    }
+}
+
+#[tokio::test]
+async fn a_command_reaches_as_far_as_its_verdict() {
+    let bench = bench();
+    std::fs::create_dir(bench.folder.path().join(".git")).unwrap();
+    let made = |name: &str| bench.folder.path().join(name).exists();
+    let refused = text(&bench.confined(Confinement::Reading, "touch new").await);
+    assert!(refused.contains("The sandbox (reading) may have refused this: permission denied."), "{refused}");
+    assert!(refused.contains("call again with `unconfined: true`") && !made("new"), "{refused}");
+    assert_eq!(text(&bench.confined(Confinement::Reading, "cat < /dev/null").await), "Output: (empty)");
+    let edited = text(&bench.confined(Confinement::Editing, "touch new; touch .git/new").await);
+    assert!(
+        edited.contains("The sandbox (editing) may have refused this: read-only file system."),
+        "{edited}"
+    );
+    assert!(made("new") && !made(".git/new"));
+    bench.confined(Confinement::Asked, "touch .git/new").await;
+    assert!(made(".git/new"));
+}
+
+#[tokio::test]
+async fn a_call_that_wants_out_of_the_sandbox_says_so() {
+    let bench = bench();
+    let plan = |unconfined: bool| {
+        let args = args(json!({ "command": "ls", "unconfined": unconfined }));
+        let tool = bench.tool();
+        let cx = bench.cx.clone();
+        async move {
+            tool.prepare(args, &cx).await.unwrap_or_else(|error| panic!("{error}")).plan().effects.clone()
+        }
+    };
+    assert!(plan(true).await.contains(&Effect::Unconfined));
+    assert!(!plan(false).await.contains(&Effect::Unconfined));
 }

@@ -110,7 +110,10 @@ impl Folder {
     ) -> io::Result<()> {
         let file = Unnamed::new(self, bytes, permissions)?;
         match rustix::fs::renameat_with(&self.0, &file.name, &self.0, name, RenameFlags::NOREPLACE) {
-            Ok(()) => Ok(file.keep()),
+            Ok(()) => {
+                file.keep();
+                Ok(())
+            }
             // The file system does not know how: a second name does the same, and the first one goes.
             Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
                 Ok(rustix::fs::linkat(&self.0, &file.name, &self.0, name, AtFlags::empty())?)
@@ -128,7 +131,9 @@ impl Folder {
         if must_stay_in_place(&now) {
             return self.write_in_place(name, bytes);
         }
-        match Unnamed::new(self, bytes, Some(Permissions::from_mode(now.st_mode.into()))) {
+        #[allow(clippy::useless_conversion, reason = "its type differs between systems")]
+        let permissions = Permissions::from_mode(now.st_mode.into());
+        match Unnamed::new(self, bytes, Some(permissions)) {
             Ok(file) => {
                 rustix::fs::renameat(&self.0, &file.name, &self.0, name)?;
                 file.keep();

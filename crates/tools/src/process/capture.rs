@@ -7,6 +7,7 @@ use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
 use charla_proto::Confinement;
+use charla_sandbox::Extra;
 use rustix::process::Signal;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, Command};
@@ -30,6 +31,8 @@ pub(crate) struct Capture {
     pub(crate) time: Duration,
     /// How much each of its outputs may hold.
     pub(crate) bytes: usize,
+    /// How far it reaches.
+    pub(crate) confinement: Confinement,
 }
 
 /// What it said.
@@ -73,11 +76,14 @@ impl Drop for Ended<'_> {
 
 /// Asks a program. Dropping the future ends it.
 pub(crate) async fn capture(processes: &Processes, ask: Capture) -> Result<Captured, CaptureError> {
+    let cell =
+        processes.cell(ask.confinement, &ask.cwd, Extra::default()).await.map_err(CaptureError::Start)?;
     let mark = processes.mark();
     let mut command = Command::new(&ask.program);
-    command.args(&ask.arguments).current_dir(&ask.cwd).process_group(0).kill_on_drop(true);
+    command.args(&ask.arguments).current_dir(&ask.cwd).kill_on_drop(true);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    processes.settings().environment.apply(&mut command, &mark, Confinement::Open);
+    processes.settings().environment.apply(&mut command, &mark, ask.confinement);
+    cell.apply(command.as_std_mut());
     let announced = processes.guard().announce(&mark);
     let child = command.spawn().map_err(CaptureError::Start)?;
     let gone = || CaptureError::Start(io::Error::other("it ended before it began"));

@@ -13,6 +13,14 @@ pub(crate) const MARK: &str = "CHARLA_RUN";
 /// Set for every child: nobody is there to scroll, or to type a password.
 const UNATTENDED: [(&str, &str); 3] = [("PAGER", "cat"), ("GIT_PAGER", "cat"), ("GIT_TERMINAL_PROMPT", "0")];
 
+/// What git is told where nobody was asked: the settings and hooks of a repository start no programs.
+const PLAIN_GIT: [(&str, &str); 4] = [
+    ("core.fsmonitor", "false"),
+    ("core.hooksPath", "/dev/null"),
+    ("core.pager", "cat"),
+    ("safe.bareRepository", "explicit"),
+];
+
 /// The variables children get. Nothing is inherited that is not in here.
 #[derive(Clone, Debug, Default)]
 pub struct Environment {
@@ -60,6 +68,21 @@ impl Environment {
     pub(crate) fn apply(&self, command: &mut Command, mark: &str, confinement: Confinement) {
         command.env_clear().envs(self.of(confinement).iter().map(|(name, value)| (name, value)));
         command.envs(UNATTENDED).env(MARK, mark);
+        if confinement < Confinement::Asked {
+            command.envs(self.plain_git());
+        }
+    }
+
+    /// Settings for git, behind those that the user's own variables already hold.
+    fn plain_git(&self) -> Vec<(String, String)> {
+        let held = self.unasked.iter().find(|(name, _)| name == "GIT_CONFIG_COUNT");
+        let held: usize = held.and_then(|(_, count)| count.to_str()?.parse().ok()).unwrap_or(0);
+        let mut variables = vec![("GIT_CONFIG_COUNT".to_owned(), (held + PLAIN_GIT.len()).to_string())];
+        for (index, (key, value)) in (held..).zip(PLAIN_GIT) {
+            variables.push((format!("GIT_CONFIG_KEY_{index}"), key.to_owned()));
+            variables.push((format!("GIT_CONFIG_VALUE_{index}"), value.to_owned()));
+        }
+        variables
     }
 }
 
@@ -76,6 +99,30 @@ fn without_relative_folders(name: &OsStr, value: OsString) -> OsString {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn git_runs_no_program_of_a_repository_unasked() {
+        let folder = tempfile::tempdir().unwrap();
+        let git = |environment: Option<Confinement>, words: &[&str]| {
+            let path = ("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into());
+            let set = Environment::new([path, ("HOME".into(), folder.path().into())], &Withheld::new([], []));
+            let mut command = Command::new("git");
+            command.args(words).current_dir(folder.path());
+            set.apply(&mut command, "x", environment.unwrap_or(Confinement::Open));
+            command.as_std_mut().output().unwrap().status.success()
+        };
+        assert!(git(None, &["init", "-q", "."]));
+        std::fs::write(folder.path().join("f"), "x").unwrap();
+        assert!(git(None, &["add", "f"]));
+        assert!(git(None, &["config", "core.fsmonitor", "touch ran; false"]));
+        let ran = || std::fs::remove_file(folder.path().join("ran")).is_ok();
+        for confinement in [Confinement::Reading, Confinement::Editing] {
+            assert!(git(Some(confinement), &["status"]));
+            assert!(!ran(), "{confinement}");
+        }
+        git(Some(Confinement::Asked), &["status"]);
+        assert!(ran());
+    }
 
     #[test]
     fn what_runs_unasked_gets_less_than_what_was_approved() {

@@ -6,6 +6,8 @@ use std::process::ExitStatus;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use charla_proto::Confinement;
+use charla_sandbox::Extra;
 use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 
@@ -25,6 +27,10 @@ pub(crate) struct Launch {
     pub(crate) label: String,
     /// How long it may say nothing; for ever when absent.
     pub(crate) silence: Option<Duration>,
+    /// How far it reaches.
+    pub(crate) confinement: Confinement,
+    /// What a person agreed to beyond that.
+    pub(crate) extra: Extra,
 }
 
 /// How a command ended.

@@ -28,4 +28,4 @@ pub use withheld::{Reach, Withheld};
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
-pub(crate) use tests::{TEST_TIMEOUT, is_alive};
+pub(crate) use tests::{TEST_TIMEOUT, is_alive, sandbox};

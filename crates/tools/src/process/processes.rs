@@ -2,12 +2,14 @@
 
 use std::io;
 use std::os::fd::OwnedFd;
+use std::path::Path;
 use std::process::Stdio;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use charla_proto::Confinement;
+use charla_sandbox::{Cell, Extra, Sandbox};
 use futures_util::future::join_all;
 use tokio::net::unix::pipe::Receiver;
 use tokio::process::Command;
@@ -40,17 +42,20 @@ pub struct ProcessSettings {
     /// Background processes go on when the session ends. Their output then goes nowhere, and most programs
     /// end when they write to nowhere.
     pub keep_background: bool,
+    /// What holds them in.
+    pub sandbox: Arc<Sandbox>,
 }
 
 impl ProcessSettings {
     /// The usual limits.
-    pub fn new(environment: Environment, spills: SpillFolder) -> Self {
+    pub fn new(environment: Environment, spills: SpillFolder, sandbox: Arc<Sandbox>) -> Self {
         Self {
             environment,
             spills,
             output_limit: OUTPUT_LIMIT,
             silence: Duration::from_secs(300),
             keep_background: false,
+            sandbox,
         }
     }
 }
@@ -116,27 +121,38 @@ impl Processes {
         &self.inner.guard
     }
 
-    /// Starts a command with stdout and stderr in one pipe and nothing to read. Must be called in a tokio
-    /// runtime.
-    pub(crate) fn start(&self, launch: Launch) -> Result<Arc<Job>, LaunchError> {
-        self.begin(&launch, true).map_err(|source| launch_error(&launch, source))
+    /// Gets a confinement ready. The workspace is looked through for it, so that happens aside.
+    pub(super) async fn cell(&self, confinement: Confinement, cwd: &Path, extra: Extra) -> io::Result<Cell> {
+        let (sandbox, cwd) = (self.inner.settings.sandbox.clone(), cwd.to_owned());
+        if confinement == Confinement::Open {
+            return sandbox.prepare(confinement, &cwd, &extra).map_err(io::Error::other);
+        }
+        let ready = tokio::task::spawn_blocking(move || sandbox.prepare(confinement, &cwd, &extra)).await;
+        ready.map_err(io::Error::other)?.map_err(io::Error::other)
+    }
+
+    /// Starts a command with stdout and stderr in one pipe and nothing to read.
+    pub(crate) async fn start(&self, launch: Launch) -> Result<Arc<Job>, LaunchError> {
+        self.begin(&launch, true).await.map_err(|source| launch_error(&launch, source))
     }
 
     /// Starts a command that stays in the background and is listed there.
-    pub(crate) fn start_background(&self, launch: Launch) -> Result<Arc<Job>, LaunchError> {
+    pub(crate) async fn start_background(&self, launch: Launch) -> Result<Arc<Job>, LaunchError> {
         let bound = !self.inner.settings.keep_background;
-        let job = self.begin(&launch, bound).map_err(|source| launch_error(&launch, source))?;
+        let job = self.begin(&launch, bound).await.map_err(|source| launch_error(&launch, source))?;
         self.remember(job.clone());
         Ok(job)
     }
 
-    fn begin(&self, launch: &Launch, bound: bool) -> io::Result<Arc<Job>> {
+    async fn begin(&self, launch: &Launch, bound: bool) -> io::Result<Arc<Job>> {
+        let cell = self.cell(launch.confinement, &launch.cwd, launch.extra.clone()).await?;
         let mark = self.mark();
         let (reader, writer) = io::pipe()?;
         let mut command = Command::new(&launch.program);
-        command.args(&launch.arguments).current_dir(&launch.cwd).process_group(0);
+        command.args(&launch.arguments).current_dir(&launch.cwd);
         command.stdin(Stdio::null()).stdout(writer.try_clone()?).stderr(writer);
-        self.inner.settings.environment.apply(&mut command, &mark, Confinement::Open);
+        self.inner.settings.environment.apply(&mut command, &mark, launch.confinement);
+        cell.apply(command.as_std_mut());
         let announced = bound.then(|| self.inner.guard.announce(&mark));
         let child = command.spawn()?;
         // The command holds the writing ends of the pipe until it is dropped.

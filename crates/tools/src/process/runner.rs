@@ -27,6 +27,7 @@ impl CommandRunner for Processes {
                 input: command.stdin,
                 time: processes.settings().silence,
                 bytes: MOST_BYTES,
+                confinement: command.confinement,
             };
             let answer = tokio::select! {
                 answer = capture(&processes, ask) => answer,

@@ -5,13 +5,39 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use charla_proto::Confinement;
+use charla_sandbox::{Extra, Places, Sandbox, Treatment};
 use tokio::io::{AsyncBufReadExt, BufReader};
 
 use super::*;
 
 pub(crate) fn processes(folder: &Path) -> Processes {
     let environment = Environment::new(std::env::vars_os(), &Withheld::default());
-    Processes::new(ProcessSettings::new(environment, SpillFolder::new(folder.join("spilled"))))
+    Processes::new(ProcessSettings::new(
+        environment,
+        SpillFolder::new(folder.join("spilled")),
+        sandbox(folder),
+    ))
+}
+
+/// For children that work in this folder, with a private one in it for temporary files.
+pub(crate) fn sandbox(folder: &Path) -> Arc<Sandbox> {
+    let folder = folder.canonicalize().unwrap();
+    let treatment = |path: &Path| match path.file_name().and_then(|name| name.to_str()) {
+        Some(".env") => Treatment::Hidden,
+        Some(".git") => Treatment::Protected { closed: true },
+        _ => Treatment::Plain,
+    };
+    Arc::new(Sandbox::new(Places {
+        roots: vec![folder.clone()],
+        home: None,
+        temporary: std::env::temp_dir(),
+        programs: Vec::new(),
+        readable: Vec::new(),
+        history: Vec::new(),
+        secrets: Vec::new(),
+        treatment: Arc::new(treatment),
+    }))
 }
 
 fn launch(command: &str) -> Launch {
@@ -21,6 +47,8 @@ fn launch(command: &str) -> Launch {
         cwd: PathBuf::from("/"),
         label: command.to_owned(),
         silence: None,
+        confinement: Confinement::Open,
+        extra: Extra::default(),
     }
 }
 
@@ -55,7 +83,7 @@ async fn lines(job: &Job, count: usize) -> String {
 async fn run(command: &str) -> (String, Ending) {
     let folder = tempfile::tempdir().unwrap();
     let processes = processes(folder.path());
-    let job = processes.start(launch(command)).unwrap();
+    let job = processes.start(launch(command)).await.unwrap();
     let ending = job.ended().await;
     (job.text(), ending)
 }
@@ -82,7 +110,7 @@ async fn death_by_signal_is_told() {
 async fn a_program_that_is_not_there_is_an_error_with_its_name() {
     let folder = tempfile::tempdir().unwrap();
     let launch = Launch { program: "/no/such/program".into(), ..launch("") };
-    let error = processes(folder.path()).start(launch).unwrap_err();
+    let error = processes(folder.path()).start(launch).await.unwrap_err();
     assert!(error.to_string().starts_with("/no/such/program: No such file"), "{error}");
 }
 
@@ -92,8 +120,12 @@ async fn secrets_do_not_reach_the_command() {
     let variables = [("MY_API_KEY", "s3cret"), ("OTHER", "seen"), ("PATH", "/usr/bin:/bin")];
     let variables = variables.map(|(name, value)| (name.into(), value.into()));
     let environment = Environment::new(variables, &Withheld::default());
-    let processes = Processes::new(ProcessSettings::new(environment, SpillFolder::new(folder.path())));
-    let job = processes.start(launch("env")).unwrap();
+    let processes = Processes::new(ProcessSettings::new(
+        environment,
+        SpillFolder::new(folder.path()),
+        sandbox(folder.path()),
+    ));
+    let job = processes.start(launch("env")).await.unwrap();
     job.ended().await;
     let text = job.text();
     assert!(text.contains("OTHER=seen") && !text.contains("s3cret"), "{text}");
@@ -103,7 +135,7 @@ async fn secrets_do_not_reach_the_command() {
 async fn grandchildren_that_hold_the_pipe_do_not_hold_the_call() {
     let folder = tempfile::tempdir().unwrap();
     let processes = processes(folder.path());
-    let job = processes.start(launch("sleep 1000 & echo $!")).unwrap();
+    let job = processes.start(launch("sleep 1000 & echo $!")).await.unwrap();
     let ending = soon(job.ended()).await;
     let stray = numbers(&job.text());
     assert_eq!(ending.strays, stray);
@@ -117,7 +149,7 @@ async fn grandchildren_that_hold_the_pipe_do_not_hold_the_call() {
 async fn stop_family(command: &str, size: usize) {
     let folder = tempfile::tempdir().unwrap();
     let processes = processes(folder.path());
-    let job = processes.start(launch(command)).unwrap();
+    let job = processes.start(launch(command)).await.unwrap();
     let mut family = numbers(&lines(&job, size).await);
     family.truncate(size);
     assert_eq!(family.len(), size);
@@ -160,7 +192,7 @@ async fn last_words_after_being_asked_to_end_are_heard() {
     let folder = tempfile::tempdir().unwrap();
     let command = "trap 'echo bye; exit 9' TERM; echo ready; while :; do sleep 0.01; done";
     let processes = processes(folder.path());
-    let job = processes.start(launch(command)).unwrap();
+    let job = processes.start(launch(command)).await.unwrap();
     lines(&job, 1).await;
     job.stop();
     assert_eq!(job.ended().await.code, Some(9));
@@ -172,7 +204,7 @@ async fn a_command_that_falls_silent_is_ended() {
     let folder = tempfile::tempdir().unwrap();
     let launch = Launch { silence: Some(Duration::from_secs(300)), ..launch("exec sleep 1000") };
     let processes = processes(folder.path());
-    let job = processes.start(launch).unwrap();
+    let job = processes.start(launch).await.unwrap();
     let begin = tokio::time::Instant::now();
     let ending = job.ended().await;
     assert_eq!(ending.stopped, Some(StopReason::Silent));
@@ -197,7 +229,7 @@ async fn output_starts_the_silence_anew() {
     let busy = tokio::task::spawn_blocking(move || {
         held.recv_timeout(Duration::from_secs(60)) == Err(std::sync::mpsc::RecvTimeoutError::Disconnected)
     });
-    let job = processes.start(launch).unwrap();
+    let job = processes.start(launch).await.unwrap();
     let mut go = std::fs::OpenOptions::new().write(true).open(&go).unwrap();
     for said in 1..=4 {
         go.write_all(b"x\n").unwrap();
@@ -215,7 +247,7 @@ async fn output_starts_the_silence_anew() {
 async fn large_output_is_cut_in_the_answer_and_whole_in_the_file() {
     let folder = tempfile::tempdir().unwrap();
     let processes = processes(folder.path());
-    let job = processes.start(launch("seq 1 200000")).unwrap();
+    let job = processes.start(launch("seq 1 200000")).await.unwrap();
     job.ended().await;
     let text = job.text();
     assert!(text.starts_with("1\n2\n") && text.ends_with("199999\n200000\n"));
@@ -234,7 +266,7 @@ async fn output_that_fits_once_it_is_cleaned_leaves_no_file() {
     let folder = tempfile::tempdir().unwrap();
     let command = "i=0; while [ $i -lt 5000 ]; do printf '\\033[1;31mx\\033[0m'; i=$((i+1)); done";
     let processes = processes(folder.path());
-    let job = processes.start(launch(command)).unwrap();
+    let job = processes.start(launch(command)).await.unwrap();
     job.ended().await;
     assert_eq!(job.text(), "x".repeat(5000));
     assert_eq!(job.whole_output(), None);
@@ -245,7 +277,7 @@ async fn output_that_fits_once_it_is_cleaned_leaves_no_file() {
 async fn binary_output_is_named_and_kept() {
     let folder = tempfile::tempdir().unwrap();
     let processes = processes(folder.path());
-    let job = processes.start(launch("head -c 100000 /dev/zero")).unwrap();
+    let job = processes.start(launch("head -c 100000 /dev/zero")).await.unwrap();
     job.ended().await;
     let text = job.text();
     assert!(text.starts_with("[Binary output, 100000 bytes; all of it is in "), "{text}");
@@ -262,9 +294,9 @@ async fn a_gigabyte_runs_in_flat_memory() {
     let folder = tempfile::tempdir().unwrap();
     let environment = Environment::new(std::env::vars_os(), &Withheld::default());
     let spills = SpillFolder::new(folder.path()).with_file_limit(1024 * 1024);
-    let processes = Processes::new(ProcessSettings::new(environment, spills));
+    let processes = Processes::new(ProcessSettings::new(environment, spills, sandbox(folder.path())));
     let before = resident_kilobytes();
-    let job = processes.start(launch("yes | head -c 1000000000")).unwrap();
+    let job = processes.start(launch("yes | head -c 1000000000")).await.unwrap();
     let ending = job.ended().await;
     let grown = resident_kilobytes().saturating_sub(before);
     assert_eq!(ending.code, Some(0));
@@ -282,8 +314,10 @@ async fn a_storm_does_not_prevent_the_stop() {
 async fn two_hundred_commands_run_at_once() {
     let folder = tempfile::tempdir().unwrap();
     let processes = processes(folder.path());
-    let jobs: Vec<Arc<Job>> =
-        (0..200).map(|n| processes.start(launch(&format!("echo {n}; exit {}", n % 5))).unwrap()).collect();
+    let mut jobs: Vec<Arc<Job>> = Vec::new();
+    for n in 0..200 {
+        jobs.push(processes.start(launch(&format!("echo {n}; exit {}", n % 5))).await.unwrap());
+    }
     for (n, job) in jobs.iter().enumerate() {
         assert_eq!(job.ended().await.code, Some((n % 5) as i32));
         assert_eq!(job.text(), format!("{n}\n"));
@@ -294,13 +328,13 @@ async fn two_hundred_commands_run_at_once() {
 async fn the_background_ends_with_the_session() {
     let folder = tempfile::tempdir().unwrap();
     let processes = processes(folder.path());
-    let job = processes.start_background(launch("sleep 1000 & echo $!; echo $$; wait")).unwrap();
+    let job = processes.start_background(launch("sleep 1000 & echo $!; echo $$; wait")).await.unwrap();
     let family = numbers(&lines(&job, 2).await);
     processes.shutdown().await;
     assert!(family.iter().all(|id| !is_alive(*id)));
 
     let dropped = self::processes(folder.path());
-    let job = dropped.start_background(launch("sleep 1000 & echo $!; echo $$; wait")).unwrap();
+    let job = dropped.start_background(launch("sleep 1000 & echo $!; echo $$; wait")).await.unwrap();
     let family = numbers(&lines(&job, 2).await);
     drop(dropped);
     job.over().await;
@@ -313,7 +347,7 @@ async fn the_background_may_be_kept() {
     let mut settings = processes(folder.path()).settings().clone();
     settings.keep_background = true;
     let processes = Processes::new(settings);
-    let job = processes.start_background(launch("exec sleep 1000")).unwrap();
+    let job = processes.start_background(launch("exec sleep 1000")).await.unwrap();
     processes.shutdown().await;
     drop(processes);
     assert!(is_alive(job.id));
@@ -327,7 +361,7 @@ fn what_runs_when_the_runtime_ends_is_killed() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let family = runtime.block_on(async {
         let processes = processes(folder.path());
-        let job = processes.start(launch("sleep 1000 & echo $!; echo $$; wait")).unwrap();
+        let job = processes.start(launch("sleep 1000 & echo $!; echo $$; wait")).await.unwrap();
         let family = numbers(&lines(&job, 2).await);
         // The session's end would end it too; here only the runtime goes.
         std::mem::forget(processes);
@@ -347,7 +381,7 @@ async fn our_sudden_death_takes_the_commands_with_it() {
     const VICTIM: &str = "CHARLA_TEST_VICTIM";
     if let Some(folder) = std::env::var_os(VICTIM) {
         let processes = processes(Path::new(&folder));
-        let job = processes.start(launch("sleep 1000 & echo $!; echo $$; wait")).unwrap();
+        let job = processes.start(launch("sleep 1000 & echo $!; echo $$; wait")).await.unwrap();
         let family = numbers(&lines(&job, 2).await);
         println!("\nfamily {} {}", family[0], family[1]);
         return std::future::pending().await;

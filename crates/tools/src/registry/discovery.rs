@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use charla_proto::tool::Tool;
 use charla_proto::{
-    Args, BoxFuture, Effect, FunctionDeclaration, Invocation, Preview, ToolContext, ToolError, ToolErrorKind,
-    ToolOutput, Word,
+    Args, BoxFuture, Confinement, Effect, FunctionDeclaration, Invocation, Preview, ToolContext, ToolError,
+    ToolErrorKind, ToolOutput, Word,
 };
 use serde_json::{Map, Value};
 
@@ -36,6 +36,8 @@ pub struct ToolCommand {
     pub cwd: PathBuf,
     /// Resolves when it shall end.
     pub cancelled: BoxFuture<'static, ()>,
+    /// How far it reaches.
+    pub confinement: Confinement,
 }
 
 /// What came of a command.
@@ -99,6 +101,8 @@ pub async fn discover(
         stdin: Vec::new(),
         cwd,
         cancelled: Box::pin(std::future::pending()),
+        // The user's own settings name it.
+        confinement: Confinement::Open,
     };
     let output = runner.run(command).await.map_err(|error| DiscoveryError::Command(error.message))?;
     if output.exit != Some(0) {
@@ -259,8 +263,14 @@ impl Tool for DiscoveredTool {
             let (command, name, cwd) = (self.call_command.clone(), self.name.clone(), cx.cwd.clone());
             Ok(Prepared::boxed(plan, move |cx| async move {
                 let stdin = args.to_string().into_bytes();
-                let command =
-                    ToolCommand { command, argument: Some(name), stdin, cwd, cancelled: cx.cancelled };
+                let command = ToolCommand {
+                    command,
+                    argument: Some(name),
+                    stdin,
+                    cwd,
+                    cancelled: cx.cancelled,
+                    confinement: cx.confinement,
+                };
                 match runner.run(command).await {
                     Ok(output) => to_output(&output),
                     Err(error) => ToolOutput::failed(error),

@@ -234,7 +234,8 @@ impl Walk {
         // With `-P`, a `..` behind a link leads elsewhere than the text says.
         let physical = words.iter().any(|word| word.known() == Some("-P"));
         let certain = |target: &String| {
-            !target.is_empty() && !target.starts_with(['-', '+']) && !(physical && target.contains(".."))
+            let climbs = physical && target.contains("..");
+            !target.is_empty() && !target.starts_with(['-', '+']) && !climbs
         };
         match target.filter(certain) {
             Some(target) => {

@@ -1,17 +1,19 @@
 //! Somebody who may write the workspace exchanges a folder for a link that leads out of it, over and over, while
 //! the tools work in it. Nothing of what is outside comes in, and nothing goes out.
 
+use std::collections::HashMap;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 
-use charla_proto::{ApprovalMode, FileChange, Snapshots};
+use charla_proto::{ApprovalMode, FileChange, SnapshotError, Snapshots};
 use charla_tools::revert::{Reversal, Step};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 
 use crate::bench::Bench;
 use crate::rules::{book, call};
@@ -34,9 +36,13 @@ impl Swapper {
         let (folder, link) = (root.join("a"), root.join("link"));
         let (seen, count) = (stop.clone(), swaps.clone());
         let thread = thread::spawn(move || {
+            // Sometimes at once and sometimes later: a call may meet one exchange, or many, or none.
+            let mut pause = 1_u32;
             while !seen.load(Ordering::Relaxed) {
                 renameat_with(CWD, &folder, CWD, &link, RenameFlags::EXCHANGE).unwrap();
                 count.fetch_add(1, Ordering::Relaxed);
+                pause = pause.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                (0..pause >> 25).for_each(|_| thread::yield_now());
             }
         });
         Self { stop, swaps, thread: Some(thread) }
@@ -75,67 +81,114 @@ fn outside(bench: &Bench) -> Vec<(String, Vec<u8>)> {
     found
 }
 
-/// Calls a tool over and over, as far as it is allowed unasked: a path that leads out when it is looked at asks.
-async fn hammer(bench: &Bench, tool: &str, args: impl Fn(usize) -> Value) {
+/// A call of a tool, different each time.
+type Call<'a> = (&'a str, Box<dyn Fn(usize) -> Value>);
+
+/// Calls each tool over and over, as far as it is allowed unasked: a path that leads out when it is looked at asks.
+async fn hammer(bench: &Bench, calls: &[Call<'_>]) {
     let book = book(bench, "");
-    let mut ran = 0;
-    for time in 0..TIMES {
-        let (how, told) = call(bench, &book, ApprovalMode::AutoEdit, tool, args(time)).await;
-        ran += usize::from(how == "ran");
-        assert!(!told.contains(CANARY), "{tool}, try {time}: {told}");
+    let mode = ApprovalMode::AutoEdit;
+    for (tool, args) in calls {
+        let (how, told) = call(bench, &book, mode, tool, args(TIMES)).await;
+        assert_eq!(how, "ran", "{tool} alone: {told}");
     }
-    assert!(ran > 0, "{tool} never ran");
+    let swapper = Swapper::start(&bench.root);
+    for (tool, args) in calls {
+        for time in 0..TIMES {
+            let (_, told) = call(bench, &book, mode, tool, args(time)).await;
+            assert!(!told.contains(CANARY), "{tool}, try {time}: {told}");
+        }
+    }
+    assert!(swapper.swaps.load(Ordering::Relaxed) > 0);
 }
 
 #[tokio::test]
 async fn what_is_read_is_inside_while_folders_are_exchanged_for_links() {
     let bench = workspace();
-    let swapper = Swapper::start(&bench.root);
-    let root = bench.root.clone();
-    let reads: [(&str, Value); 7] = [
+    let absolute = bench.root.join("a/sub/g.txt");
+    let reads = [
         ("read_file", json!({"file_path": "a/f.txt"})),
-        ("read_file", json!({"file_path": root.join("a/sub/g.txt")})),
+        ("read_file", json!({"file_path": absolute})),
         ("read_many_files", json!({"include": ["a/f.txt", "a/**/*.txt"]})),
         ("grep_search", json!({"pattern": "inside|can.ry"})),
         ("grep_search", json!({"pattern": "inside|can.ry", "dir_path": "a"})),
         ("glob", json!({"pattern": "**/*.txt"})),
         ("list_directory", json!({"dir_path": "a"})),
     ];
-    for (tool, args) in &reads {
-        hammer(&bench, tool, |_| args.clone()).await;
-    }
-    assert!(swapper.swaps.load(Ordering::Relaxed) > 0);
+    let calls = reads.map(|(tool, args)| -> Call<'_> { (tool, Box::new(move |_| args.clone())) });
+    hammer(&bench, &calls).await;
 }
 
 #[tokio::test]
 async fn what_is_written_stays_inside_while_folders_are_exchanged_for_links() {
     let bench = workspace();
     let before = outside(&bench);
+    let write = |path: String| json!({"file_path": path, "content": "x"});
+    let calls: [Call<'_>; 4] = [
+        ("write_file", Box::new(move |time| write(format!("a/new{time}.txt")))),
+        ("write_file", Box::new(move |time| write(format!("a/d{time}/e/new.txt")))),
+        (
+            "write_file",
+            Box::new(|time| json!({"file_path": "a/f.txt", "content": format!("inside {time}\n")})),
+        ),
+        (
+            "replace",
+            Box::new(
+                |_| json!({"file_path": "a/sub/g.txt", "old_string": "inside", "new_string": "inside "}),
+            ),
+        ),
+    ];
+    hammer(&bench, &calls).await;
+    assert_eq!(outside(&bench), before);
+}
+
+#[test]
+fn what_is_put_back_stays_inside_while_folders_are_exchanged_for_links() {
+    let bench = workspace();
+    let before = outside(&bench);
+    let paths = ["a/f.txt", "a/undone/h.txt"].map(|path| bench.root.join(path));
+    assert!(paths.iter().all(|path| put_back(path, 1)));
     let swapper = Swapper::start(&bench.root);
-    let new = |time| json!({"file_path": format!("a/new{time}.txt"), "content": "x"});
-    hammer(&bench, "write_file", new).await;
-    let deep = |time| json!({"file_path": format!("a/d{time}/e/new.txt"), "content": "x"});
-    hammer(&bench, "write_file", deep).await;
-    let over = |time| json!({"file_path": "a/f.txt", "content": format!("inside {time}\n")});
-    hammer(&bench, "write_file", over).await;
-    let edit = |_| json!({"file_path": "a/sub/g.txt", "old_string": "inside", "new_string": "inside inside"});
-    hammer(&bench, "replace", edit).await;
-    for time in 0..TIMES {
-        put_back(&bench, "a/f.txt", time);
-        put_back(&bench, "a/undone/h.txt", time);
+    for time in 0..8 * TIMES {
+<<<<<<< HEAD
+        let _ = paths.iter().filter(|path| put_back(path, time)).count();
+=======
+        for path in &paths {
+            put_back(path, time);
+        }
+>>>>>>> origin/main
     }
     drop(swapper);
     assert_eq!(outside(&bench), before);
 }
 
+/// Contents by their hash, as a session keeps them.
+#[derive(Default)]
+struct Contents(Mutex<HashMap<String, Vec<u8>>>);
+
+impl Snapshots for Contents {
+    fn keep(&self, bytes: &[u8]) -> Result<String, SnapshotError> {
+        let hash: String = Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+        self.0.lock().unwrap().insert(hash.clone(), bytes.to_vec());
+        Ok(hash)
+    }
+
+    fn load(&self, hash: &str) -> Result<Vec<u8>, SnapshotError> {
+        self.0.lock().unwrap().get(hash).cloned().ok_or_else(|| SnapshotError::Missing(hash.to_owned()))
+    }
+}
+
 /// Takes a file to another content and back, as undo and redo do; whether it succeeds depends on the moment.
-fn put_back(bench: &Bench, path: &str, time: usize) {
-    let path = bench.root.join(path);
-    let now = fs::read(&path).ok().map(|bytes| bench.kept.keep(&bytes).unwrap());
-    let after = (time % 3 > 0).then(|| bench.kept.keep(format!("inside {time}\n").as_bytes()).unwrap());
-    let step = Step { change: FileChange { path, before: now, after }, mode: None };
-    if let Ok(reversal) = Reversal::check(vec![step], &*bench.kept) {
-        let _ = reversal.apply();
+fn put_back(path: &Path, time: usize) -> bool {
+    let contents = Contents::default();
+    let before = fs::read(path).ok().map(|bytes| contents.keep(&bytes).unwrap());
+    let text = format!("inside {time}\n");
+    let after = (!time.is_multiple_of(3)).then(|| contents.keep(text.as_bytes()).unwrap());
+    let step = Step { change: FileChange { path: path.to_owned(), before, after }, mode: None };
+    let Ok(reversal) = Reversal::check(vec![step], &contents) else { return false };
+    let applied = reversal.apply().is_ok();
+    if time.is_multiple_of(2) {
         let _ = reversal.withdraw();
     }
+    applied
 }

@@ -72,17 +72,9 @@ fn skip_to(mark: char, rest: &mut Script<'_>) -> bool {
     while let Some(next) = rest.next() {
         match next {
             next if next == mark => return true,
-            '[' => {
-                if !skip_bracket(mark, rest) {
-                    return false;
-                }
-            }
+            '[' if !skip_bracket(mark, rest) => return false,
             // `\c` makes something else of the character behind it.
-            '\\' => {
-                if rest.next().is_none_or(|escaped| matches!(escaped, '\n' | 'c')) {
-                    return false;
-                }
-            }
+            '\\' if rest.next().is_none_or(|escaped| matches!(escaped, '\n' | 'c')) => return false,
             '\n' => return false,
             _ => {}
         }

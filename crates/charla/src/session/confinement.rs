@@ -1,0 +1,113 @@
+//! What holds the processes of a session's tools in.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use charla_core::policy::{RuleBook, Wall};
+use charla_core::session::Isolation;
+use charla_proto::{ApprovalMode, FileJudge};
+use charla_sandbox::{Places, Sandbox, Treatment, isolation};
+
+use crate::environment::Environment;
+
+const SHELL: &str = "run_shell_command";
+
+/// What the kernel offers here, as far as rules need to know.
+pub(super) fn wall() -> Wall {
+    let wall = charla_sandbox::Wall::look();
+    Wall { reading: wall.reading, editing: wall.editing }
+}
+
+/// The sandbox of a session whose commands' whole outputs are kept in `outputs`.
+pub(super) fn sandbox(
+    environment: &Environment,
+    roots: &[PathBuf],
+    rules: Arc<RuleBook>,
+    outputs: PathBuf,
+) -> Sandbox {
+    let files = FileJudge::new(rules.clone(), SHELL, ApprovalMode::Default);
+    let real = |path: &PathBuf| path.canonicalize().unwrap_or_else(|_| path.clone());
+    Sandbox::new(Places {
+        roots: roots.iter().map(real).collect(),
+        home: environment.home.as_ref().map(real),
+        temporary: environment.temporary.clone(),
+        programs: environment.variable("PATH").unwrap_or_default().split(':').map(PathBuf::from).collect(),
+        // What was too long to show is for the model to read.
+        readable: vec![outputs],
+        history: roots.iter().flat_map(|root| history(root, environment.home.as_deref())).collect(),
+        secrets: environment.charla_home().iter().map(real).collect(),
+        treatment: Arc::new(move |path: &Path| treatment(path, &files, &rules)),
+    })
+}
+
+/// Git's folder of a workspace that is a part of a repository, or one of several working trees of it.
+fn history(root: &Path, home: Option<&Path>) -> Option<PathBuf> {
+    let folder = root.ancestors().find(|folder| folder.join(".git").exists())?;
+    // Who keeps a whole home in a repository keeps more in it than this workspace.
+    if home.is_some_and(|home| home.starts_with(folder)) {
+        return None;
+    }
+    let git = folder.join(".git");
+    if git.is_dir() {
+        return (folder != root).then_some(git);
+    }
+    // A file of the workspace must not open another folder: the repository has to know this working tree.
+    let is_small = |path: &Path| fs::metadata(path).is_ok_and(|file| file.is_file() && file.len() < 4096);
+    let read = |path: &Path| is_small(path).then(|| fs::read_to_string(path).ok()).flatten();
+    let line = |path: &Path| read(path).map(|text| text.trim_end().to_owned());
+    let tree = folder.join(line(&git)?.strip_prefix("gitdir: ")?).canonicalize().ok()?;
+    let known = Path::new(&line(&tree.join("gitdir"))?).canonicalize().ok()?;
+    let common = tree.parent().filter(|parent| parent.ends_with("worktrees"))?.parent()?;
+    (known == git.canonicalize().ok()? && common.join("HEAD").is_file()).then(|| common.to_owned())
+}
+
+/// What becomes of a file or folder of the workspace.
+fn treatment(path: &Path, files: &FileJudge, rules: &RuleBook) -> Treatment {
+    if files.hidden(path) {
+        return Treatment::Hidden;
+    }
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    match rules.protects(path) {
+        // What is in there is the history, which is read with git.
+        true if matches!(name, ".git" | ".hg" | ".svn" | ".jj") => Treatment::Protected { closed: true },
+        true => Treatment::Protected { closed: false },
+        false => Treatment::Plain,
+    }
+}
+
+/// The words for the person who is asked about a call.
+pub(super) fn words(sandbox: Arc<Sandbox>) -> Isolation {
+    Arc::new(move |plan, confinement| match plan.starts_processes() {
+        true => isolation(confinement, sandbox.wall()).to_owned(),
+        false => "none: it runs with your own rights".to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_of_a_repository_and_a_working_tree_know_their_history() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().canonicalize().unwrap().join(name);
+        for name in ["repo/.git/worktrees/tree", "repo/part", "tree", "liar", "home/.ssh/worktrees/x"] {
+            fs::create_dir_all(at(name)).unwrap();
+        }
+        fs::write(at("repo/.git/HEAD"), "ref").unwrap();
+        fs::write(at("repo/.git/worktrees/tree/gitdir"), format!("{}\n", at("tree/.git").display())).unwrap();
+        fs::write(at("tree/.git"), format!("gitdir: {}\n", at("repo/.git/worktrees/tree").display()))
+            .unwrap();
+        fs::write(at("liar/.git"), format!("gitdir: {}\n", at("repo/.git/worktrees/tree").display()))
+            .unwrap();
+        let of = |name: &str| history(&at(name), Some(&at("home")));
+        assert_eq!(of("repo/part"), Some(at("repo/.git")));
+        assert_eq!(of("tree"), Some(at("repo/.git")));
+        assert_eq!(of("repo"), None);
+        assert_eq!(of("liar"), None);
+        fs::write(at("liar/.git"), format!("gitdir: {}\n", at("home/.ssh/worktrees/x").display())).unwrap();
+        assert_eq!(of("liar"), None);
+        assert_eq!(history(&at("repo/part"), Some(&at("repo/part/home"))), None);
+    }
+}

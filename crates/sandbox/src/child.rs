@@ -1,0 +1,60 @@
+//! What a child does between fork and exec.
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+
+use crate::filter::Program;
+use crate::mounts::Mounts;
+use crate::sys;
+
+/// Everything prepared for one child.
+#[derive(Debug, Default)]
+pub(crate) struct Steps {
+    /// The view of the files it gets.
+    pub(crate) mounts: Option<Mounts>,
+    /// What holds it in; absent for a child without confinement.
+    pub(crate) limits: Option<Limits>,
+}
+
+/// What holds a child in.
+#[derive(Debug)]
+pub(crate) struct Limits {
+    /// The capabilities it keeps, where it has any.
+    pub(crate) capabilities: u64,
+    /// The files it may touch.
+    pub(crate) ruleset: Arc<OwnedFd>,
+    /// The system calls it may make.
+    pub(crate) program: Arc<Program>,
+}
+
+impl Steps {
+    /// Confines the process that calls it. Only system calls: this runs after a fork, where another thread may
+    /// have held any lock, the allocator's included.
+    pub(crate) fn enter(&self) -> io::Result<()> {
+        sys::new_session()?;
+        sys::close_others_on_exec();
+        if let Some(mounts) = &self.mounts {
+            mounts.enter()?;
+        }
+        if let Some(limits) = &self.limits {
+            sys::no_new_privileges()?;
+            sys::keep_capabilities(limits.capabilities)?;
+            sys::restrict_files(limits.ruleset.as_fd())?;
+            sys::restrict_calls(&limits.program)?;
+        }
+        Ok(())
+    }
+}
+
+/// Has a command's child call `hook` before it runs its program.
+#[expect(unsafe_code, reason = "there is no safe way to run code between fork and exec")]
+pub(crate) fn before_exec(
+    command: &mut std::process::Command,
+    hook: impl Fn() -> io::Result<()> + Send + Sync + 'static,
+) {
+    use std::os::unix::process::CommandExt;
+    // SAFETY: every hook of this crate makes system calls only, with memory that was made before the fork, and
+    // the errors it gives back are numbers of the system's, which need no memory.
+    unsafe { command.pre_exec(hook) };
+}

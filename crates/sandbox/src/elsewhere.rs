@@ -1,0 +1,65 @@
+//! Systems without a sandbox: nothing holds, and nothing that needs it is started.
+
+use std::path::Path;
+use std::process::Command;
+
+use charla_proto::Confinement;
+
+use crate::error::SandboxError;
+use crate::places::{Extra, Places};
+use crate::wall::Wall;
+
+/// Starts children without confining them.
+#[derive(Debug)]
+pub struct Sandbox {
+    wall: Wall,
+}
+
+/// No confinement, ready for one child.
+#[derive(Debug)]
+pub struct Cell;
+
+impl Cell {
+    /// A process group of its own is all there is.
+    pub fn apply(self, command: &mut Command) {
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(command, 0);
+        #[cfg(not(unix))]
+        let _ = command;
+    }
+}
+
+impl Sandbox {
+    /// For children that work in these places.
+    pub fn new(places: Places) -> Self {
+        Self::with_wall(places, Wall::look())
+    }
+
+    /// As [`Sandbox::new`].
+    pub fn with_wall(_places: Places, wall: Wall) -> Self {
+        Self { wall: Wall { reading: false, editing: false, ..wall } }
+    }
+
+    /// What this machine offers: nothing.
+    pub fn wall(&self) -> &Wall {
+        &self.wall
+    }
+
+    /// Reading and editing are refused, the others are not confined.
+    pub fn prepare(
+        &self,
+        confinement: Confinement,
+        _cwd: &Path,
+        _extra: &Extra,
+    ) -> Result<Cell, SandboxError> {
+        match confinement {
+            Confinement::Open | Confinement::Asked => Ok(Cell),
+            Confinement::Reading | Confinement::Editing => {
+                Err(SandboxError::Missing(self.wall.notes.join("; ")))
+            }
+        }
+    }
+}
+
+/// Nothing to be done.
+pub fn hide_process() {}

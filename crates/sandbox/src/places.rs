@@ -1,0 +1,290 @@
+//! The folders a sandbox speaks of. The lists are told in docs/security.md.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// What becomes of a file or folder of the workspace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Treatment {
+    /// It is read and, in editing, written.
+    Plain,
+    /// Its content is kept from reading and editing children.
+    Hidden,
+    /// It is read, and not written by editing children. `closed`: nothing in it is looked at any further.
+    Protected {
+        /// Nothing in it needs hiding.
+        closed: bool,
+    },
+}
+
+/// Where a session works.
+#[derive(Clone)]
+pub struct Places {
+    /// The folders of the workspace; absolute, links resolved.
+    pub roots: Vec<PathBuf>,
+    /// The user's home.
+    pub home: Option<PathBuf>,
+    /// The folder for what need not last. Children that nobody was asked about get one of their own in it.
+    pub temporary: PathBuf,
+    /// The folders of `PATH`.
+    pub programs: Vec<PathBuf>,
+    /// More that reading children may read, secret or not.
+    pub readable: Vec<PathBuf>,
+    /// Where version control keeps what belongs to the workspace, if that is outside of it: every child may read it, and
+    /// those that a person agreed to may write it.
+    pub history: Vec<PathBuf>,
+    /// Files and folders that only unconfined children may read, beside [`HOME_SECRETS`].
+    pub secrets: Vec<PathBuf>,
+    /// What becomes of a path in the workspace.
+    pub treatment: Arc<dyn Fn(&Path) -> Treatment + Send + Sync>,
+}
+
+impl fmt::Debug for Places {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Places").field("roots", &self.roots).field("home", &self.home).finish_non_exhaustive()
+    }
+}
+
+/// What one child may touch beyond its confinement, because a person agreed to it.
+#[derive(Clone, Debug, Default)]
+pub struct Extra {
+    /// It may read these.
+    pub read: Vec<PathBuf>,
+    /// It may write these.
+    pub write: Vec<PathBuf>,
+}
+
+/// System folders that every child may read, and run programs from.
+pub const SYSTEM_FOLDERS: &[&str] = &[
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/libx32",
+    "/opt",
+    "/nix/store",
+    "/nix/var/nix/profiles",
+    "/run/current-system",
+    "/gnu/store",
+    "/snap",
+    "/home/linuxbrew/.linuxbrew",
+];
+
+/// System files and folders that every child may read.
+pub(crate) const SYSTEM_FILES: &[&str] = &[
+    "/etc",
+    "/proc/cpuinfo",
+    "/proc/meminfo",
+    "/proc/stat",
+    "/proc/loadavg",
+    "/proc/uptime",
+    "/proc/version",
+    "/proc/filesystems",
+    "/proc/sys/kernel",
+    "/proc/sys/vm",
+    "/proc/sys/fs",
+    "/sys/devices/system",
+    "/sys/fs/cgroup",
+    "/sys/kernel/mm/transparent_hugepage",
+    "/var/lib/dpkg",
+    "/var/lib/rpm",
+    "/var/lib/pacman/local",
+    "/lib/apk/db",
+    "/dev/null",
+    "/dev/zero",
+    "/dev/full",
+    "/dev/random",
+    "/dev/urandom",
+];
+
+/// Devices that every child may write to: nothing is kept there.
+pub(crate) const SINKS: &[&str] = &["/dev/null", "/dev/zero", "/dev/full"];
+
+/// What is secret in the system's folders.
+pub(crate) const SYSTEM_SECRETS: &[&str] = &[
+    "/etc/shadow",
+    "/etc/shadow-",
+    "/etc/gshadow",
+    "/etc/gshadow-",
+    "/etc/sudoers",
+    "/etc/sudoers.d",
+    "/etc/security/opasswd",
+    "/etc/ssh",
+    "/etc/ssl/private",
+    "/etc/pki/tls/private",
+    "/etc/letsencrypt",
+    "/etc/wireguard",
+    "/etc/openvpn",
+    "/etc/ppp",
+    "/etc/ipsec.secrets",
+    "/etc/krb5.keytab",
+    "/etc/NetworkManager",
+    "/etc/kubernetes",
+    "/etc/rancher",
+    "/etc/mysql",
+];
+
+/// Tool chains and settings below the home that every child may read and run, so that everyday commands work.
+pub const TOOL_CHAINS: &[&str] = &[
+    ".asdf",
+    ".bun/bin",
+    ".cabal/bin",
+    ".cargo/bin",
+    ".cargo/env",
+    ".cargo/registry",
+    ".config/git/attributes",
+    ".config/git/config",
+    ".config/git/ignore",
+    ".deno/bin",
+    ".elan",
+    ".fnm",
+    ".gem/ruby",
+    ".ghcup",
+    ".gitconfig",
+    ".jbang",
+    ".juliaup",
+    ".local/bin",
+    ".local/lib",
+    ".local/share/fnm",
+    ".local/share/mise",
+    ".local/share/pnpm",
+    ".local/share/uv",
+    ".nix-profile",
+    ".npm-global",
+    ".nvm",
+    ".opam",
+    ".pyenv",
+    ".rbenv",
+    ".rustup",
+    ".rvm",
+    ".sdkman",
+    ".volta",
+    "go/bin",
+    "go/pkg/mod",
+    "miniconda3",
+];
+
+/// What builds write below the home: children that a person agreed to may.
+pub const BUILD_CACHES: &[&str] = &[
+    ".asdf",
+    ".bun",
+    ".bundle",
+    ".cache",
+    ".cargo",
+    ".composer",
+    ".conan2",
+    ".deno",
+    ".dotnet",
+    ".gem",
+    ".gradle",
+    ".ivy2",
+    ".local/bin",
+    ".local/lib",
+    ".local/share/mise",
+    ".local/share/pnpm",
+    ".local/share/uv",
+    ".local/share/virtualenvs",
+    ".local/state",
+    ".m2",
+    ".mix",
+    ".npm",
+    ".npm-global",
+    ".nuget",
+    ".nvm",
+    ".opam",
+    ".pnpm-store",
+    ".pub-cache",
+    ".pyenv",
+    ".rbenv",
+    ".rustup",
+    ".sbt",
+    ".sdkman",
+    ".stack",
+    ".volta",
+    ".yarn",
+    "Library/Caches",
+    "go",
+];
+
+/// What below the home only unconfined children may read. Charla's own folder is handed in.
+pub const HOME_SECRETS: &[&str] = &[
+    ".aws",
+    ".azure",
+    ".cargo/credentials",
+    ".cargo/credentials.toml",
+    ".charla",
+    ".claude",
+    ".codex",
+    ".config/Bitwarden",
+    ".config/BraveSoftware",
+    ".config/chromium",
+    ".config/doctl",
+    ".config/gcloud",
+    ".config/gh",
+    ".config/git/credentials",
+    ".config/google-chrome",
+    ".config/hub",
+    ".config/op",
+    ".config/rclone",
+    ".config/sops",
+    ".docker",
+    ".gem/credentials",
+    ".gemini",
+    ".git-credentials",
+    ".gnupg",
+    ".gradle/gradle.properties",
+    ".kube",
+    ".local/share/keyrings",
+    ".m2/settings.xml",
+    ".m2/settings-security.xml",
+    ".minikube",
+    ".mozilla",
+    ".my.cnf",
+    ".netrc",
+    ".npmrc",
+    ".nuget/NuGet",
+    ".password-store",
+    ".pgpass",
+    ".pypirc",
+    ".s3cfg",
+    ".ssh",
+    ".terraform.d",
+    ".terraformrc",
+    ".thunderbird",
+    ".vault-token",
+];
+
+/// Devices that children a person agreed to may use, beside the harmless ones.
+pub(crate) const ASKED_DEVICES: &[&str] =
+    &["/dev/random", "/dev/urandom", "/dev/shm", "/dev/pts", "/dev/ptmx", "/dev/dri", "/dev/kvm", "/dev/kfd"];
+
+/// Temporary folders that everybody shares.
+pub(crate) const SHARED_TEMPORARY: &[&str] = &["/tmp", "/var/tmp"];
+
+impl Places {
+    /// Paths below the home; none without one.
+    pub(crate) fn below_home(&self, names: &[&str]) -> Vec<PathBuf> {
+        let home = self.home.iter();
+        home.flat_map(|home| names.iter().map(|name| home.join(name))).collect()
+    }
+
+    /// Everything that only unconfined children may read.
+    pub(crate) fn all_secrets(&self) -> Vec<PathBuf> {
+        let mut all = self.below_home(HOME_SECRETS);
+        all.extend(self.secrets.iter().cloned());
+        all.extend(SYSTEM_SECRETS.iter().map(PathBuf::from));
+        all
+    }
+
+    /// The folders of `PATH` from which programs are run: none in the workspace, and none that holds the home.
+    pub(crate) fn program_folders(&self) -> impl Iterator<Item = &PathBuf> {
+        self.programs.iter().filter(|folder| {
+            let in_workspace = self.roots.iter().any(|root| folder.starts_with(root));
+            let holds = |path: &PathBuf| path.starts_with(folder);
+            folder.is_absolute() && !in_workspace && !self.home.iter().any(holds)
+        })
+    }
+}

@@ -1,0 +1,205 @@
+//! The sandbox of one session.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use charla_proto::Confinement;
+use tempfile::TempDir;
+
+use crate::child::{Limits, Steps, before_exec};
+use crate::error::SandboxError;
+use crate::files::{Grants, Made, System};
+use crate::filter::{self, Program};
+use crate::mounts::Mounts;
+use crate::places::{Extra, Places};
+use crate::sys;
+use crate::tree;
+use crate::wall::Wall;
+
+/// Confines the children of one session.
+#[derive(Debug)]
+pub struct Sandbox {
+    places: Places,
+    /// What the kernel says it offers.
+    offered: Wall,
+    system: OnceLock<System>,
+    temporary: Mutex<Option<TempDir>>,
+    programs: [OnceLock<Arc<Program>>; 3],
+    /// Of the last reading and the last editing child.
+    rulesets: [Mutex<Option<Made>>; 2],
+}
+
+/// A confinement that is ready for one child.
+#[derive(Debug)]
+pub struct Cell {
+    steps: Steps,
+    temporary: Option<PathBuf>,
+}
+
+impl Cell {
+    /// Puts the child of this command into the cell. Its working folder, and its variables, must be set before.
+    pub fn apply(self, command: &mut Command) {
+        if let Some(folder) = &self.temporary {
+            command.envs(["TMPDIR", "TMP", "TEMP"].map(|name| (name, folder)));
+        }
+        let steps = self.steps;
+        before_exec(command, move || steps.enter());
+    }
+}
+
+impl Sandbox {
+    /// For children that work in these places.
+    pub fn new(places: Places) -> Self {
+        Self::with_wall(places, Wall::look())
+    }
+
+    /// As [`Sandbox::new`], on a machine that offers this much.
+    pub fn with_wall(places: Places, offered: Wall) -> Self {
+        Self {
+            places,
+            offered,
+            system: OnceLock::new(),
+            temporary: Mutex::default(),
+            programs: Default::default(),
+            rulesets: Default::default(),
+        }
+    }
+
+    /// What this machine offers.
+    pub fn wall(&self) -> &Wall {
+        &self.offered
+    }
+
+    /// Gets everything ready for one child that works in `cwd`. Looks through the workspace: blocks for some
+    /// milliseconds when that is large. `extra` is only for [`Confinement::Asked`]. A confinement that does not hold
+    /// here is an error, but for that one: a person agreed, and was told what holds.
+    pub fn prepare(&self, confinement: Confinement, cwd: &Path, extra: &Extra) -> Result<Cell, SandboxError> {
+        match confinement {
+            Confinement::Open => Ok(Cell { steps: Steps::default(), temporary: None }),
+            Confinement::Asked if !self.proven().reading => {
+                Ok(Cell { steps: Steps::default(), temporary: None })
+            }
+            Confinement::Asked => self.asked(extra),
+            Confinement::Reading if self.proven().reading => self.reading(),
+            Confinement::Editing if self.proven().editing => self.editing(cwd),
+            Confinement::Reading | Confinement::Editing => {
+                Err(SandboxError::Missing(self.proven().notes.join("; ")))
+            }
+        }
+    }
+
+    /// What the machine was seen to enforce, of what it offers. Tried once, when a child is to be confined.
+    fn proven(&self) -> &Wall {
+        static PROVEN: OnceLock<Wall> = OnceLock::new();
+        match self.offered.reading {
+            true => PROVEN.get_or_init(Wall::prove),
+            false => &self.offered,
+        }
+    }
+
+    pub(crate) fn reading(&self) -> Result<Cell, SandboxError> {
+        let mut hidden = tree::look(&self.places)?.hidden;
+        hidden.extend(self.places.all_secrets());
+        let mut grants = self.unasked()?;
+        for root in tree::outermost(&self.places.roots) {
+            grants.read(root, &hidden);
+        }
+        self.cell(Confinement::Reading, grants, None)
+    }
+
+    pub(crate) fn editing(&self, cwd: &Path) -> Result<Cell, SandboxError> {
+        let mut found = tree::look(&self.places)?;
+        let roots = tree::outermost(&self.places.roots);
+        found.hidden.extend(self.places.all_secrets().into_iter().filter(|path| path.exists()));
+        found.hidden.retain(|path| roots.iter().any(|root| path.starts_with(root)));
+        let mut grants = self.unasked()?;
+        for root in &roots {
+            grants.write(root, &BTreeSet::new());
+        }
+        let temporary = self.temporary()?;
+        let writable = roots.into_iter().chain([&temporary]).map(PathBuf::as_path);
+        let mounts = Mounts::new(writable, &found, cwd)?;
+        self.cell(Confinement::Editing, grants, Some(mounts))
+    }
+
+    fn asked(&self, extra: &Extra) -> Result<Cell, SandboxError> {
+        let places = &self.places;
+        let hidden: BTreeSet<PathBuf> = places.all_secrets().into_iter().collect();
+        let mut grants = Grants::asked();
+        grants.asked_system(places, &hidden);
+        for root in tree::outermost(&places.roots).into_iter().chain(&places.history) {
+            grants.write(root, &hidden);
+        }
+        grants.agreed(places, extra, &hidden);
+        self.cell(Confinement::Asked, grants, None)
+    }
+
+    /// What every child may touch that nobody was asked about, but for the workspace.
+    fn unasked(&self) -> Result<Grants, SandboxError> {
+        let mut grants = Grants::unasked();
+        for path in self.places.readable.iter().chain(&self.places.history) {
+            grants.read(path, &BTreeSet::new());
+        }
+        grants.write(&self.temporary()?, &BTreeSet::new());
+        Ok(grants)
+    }
+
+    fn cell(
+        &self,
+        confinement: Confinement,
+        grants: Grants,
+        mounts: Option<Mounts>,
+    ) -> Result<Cell, SandboxError> {
+        let system = || self.system.get_or_init(|| System::of(&self.places));
+        let [reading, editing] = &self.rulesets;
+        let ruleset = match confinement {
+            Confinement::Reading => grants.unasked_ruleset(system(), reading)?,
+            Confinement::Editing => grants.unasked_ruleset(system(), editing)?,
+            Confinement::Asked | Confinement::Open => grants.asked_ruleset()?,
+        };
+        let (capabilities, temporary) = match confinement {
+            Confinement::Reading | Confinement::Editing => {
+                (filter::FILE_CAPABILITIES, Some(self.temporary()?))
+            }
+            Confinement::Asked | Confinement::Open => (filter::ASKED_CAPABILITIES, None),
+        };
+        let limits = Limits { capabilities, ruleset, program: self.program(confinement)? };
+        Ok(Cell { steps: Steps { mounts, limits: Some(limits) }, temporary })
+    }
+
+    fn program(&self, confinement: Confinement) -> Result<Arc<Program>, SandboxError> {
+        let [reading, editing, asked] = &self.programs;
+        let kept = match confinement {
+            Confinement::Reading => reading,
+            Confinement::Editing => editing,
+            Confinement::Asked | Confinement::Open => asked,
+        };
+        if let Some(program) = kept.get() {
+            return Ok(program.clone());
+        }
+        let program = Arc::new(filter::program(confinement)?);
+        Ok(kept.get_or_init(|| program).clone())
+    }
+
+    /// The private folder, made when it is first needed.
+    pub(crate) fn temporary(&self) -> Result<PathBuf, SandboxError> {
+        let mut made = self.temporary.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(folder) = &*made {
+            return Ok(folder.path().to_owned());
+        }
+        let place = &self.places.temporary;
+        let folder = tempfile::Builder::new().prefix("charla-").tempdir_in(place);
+        let folder = folder.map_err(SandboxError::path(place))?;
+        let path = folder.path().canonicalize().map_err(SandboxError::path(place))?;
+        *made = Some(folder);
+        Ok(path)
+    }
+}
+
+/// Keeps other processes of the user from looking into this one: its variables hold keys. Root's can.
+pub fn hide_process() {
+    // Where it does not work, nothing else would.
+    let _ = sys::set_dumpable(false);
+}

@@ -1,0 +1,41 @@
+//! What the kernel of this machine enforces.
+
+/// What holds on this machine.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Wall {
+    /// A child can be kept from writing, from the network and from files it has no business with.
+    pub reading: bool,
+    /// A child can be let write a workspace and be kept from protected places in it.
+    pub editing: bool,
+    /// The version of Landlock; 0 where there is none.
+    pub landlock: u32,
+    /// What is missing, in words.
+    pub notes: Vec<String>,
+}
+
+impl Wall {
+    /// What the kernel says it offers. Takes microseconds and starts nothing; [`Wall::prove`] tries it.
+    #[cfg(target_os = "linux")]
+    pub fn look() -> Wall {
+        crate::trial::look()
+    }
+
+    /// Tries forbidden writes, reads and connections in children of ours, and says what was really refused.
+    /// Takes a few milliseconds.
+    #[cfg(target_os = "linux")]
+    pub fn prove() -> Wall {
+        crate::trial::prove()
+    }
+
+    /// Nothing is enforced on this system.
+    #[cfg(not(target_os = "linux"))]
+    pub fn look() -> Wall {
+        Wall { notes: vec!["there is no sandbox for this operating system".to_owned()], ..Wall::default() }
+    }
+
+    /// Nothing is enforced on this system.
+    #[cfg(not(target_os = "linux"))]
+    pub fn prove() -> Wall {
+        Wall::look()
+    }
+}

@@ -1,0 +1,115 @@
+//! Which places a session has, and what a person may add.
+
+use std::fs;
+
+use charla_sandbox::Confinement::{Asked, Editing, Reading};
+use charla_sandbox::{Extra, Wall, isolation};
+
+use crate::ground::{Ground, said};
+
+#[test]
+fn the_wall_is_there_and_says_so() {
+    let wall = Wall::prove();
+    assert!(wall.reading && wall.editing, "{wall:?}");
+    assert_eq!(wall.notes, Wall::look().notes);
+    for confinement in [Reading, Editing, Asked] {
+        assert!(!isolation(confinement, &wall).starts_with("none"));
+        assert!(isolation(confinement, &Wall::default()).starts_with("none"));
+    }
+}
+
+#[test]
+fn without_a_wall_nothing_is_run_in_it() {
+    let ground = Ground::new();
+    let places = ground.places();
+    let sandbox =
+        charla_sandbox::Sandbox::with_wall(places, Wall { notes: vec!["no wall".into()], ..Wall::default() });
+    for confinement in [Reading, Editing] {
+        let error = sandbox.prepare(confinement, &ground.path("ws"), &Extra::default()).unwrap_err();
+        assert_eq!(error.to_string(), "this machine cannot confine it: no wall");
+    }
+    assert!(sandbox.prepare(Asked, &ground.path("ws"), &Extra::default()).is_ok());
+}
+
+#[test]
+fn what_a_person_agreed_to_is_added() {
+    let ground = Ground::new();
+    let try_it = |extra: &Extra, line: &str| {
+        ground.run_with(Asked, "/bin/bash", &["-c", line], extra, |_| {}).status.success()
+    };
+    let read = Extra { read: vec![ground.path("home/.ssh/id_rsa")], ..Extra::default() };
+    assert!(try_it(&read, "cat $HOME/.ssh/id_rsa"));
+    fs::create_dir(ground.path("other")).unwrap();
+    let write = Extra { write: vec![ground.path("other/new")], ..Extra::default() };
+    assert!(try_it(&write, "echo x > $G/other/new"));
+    assert!(!try_it(&Extra::default(), "echo x > $G/other/newer"));
+    // A file that is to be made in the home does not open the home.
+    let write = Extra { write: vec![ground.path("home/new")], ..Extra::default() };
+    assert!(!try_it(&write, "echo x >> $HOME/.ssh/id_rsa"));
+}
+
+#[test]
+fn secrets_made_later_are_hidden_too() {
+    let ground = Ground::new();
+    assert!(ground.shell(Reading, "cat src/main.rs").status.success());
+    fs::write(ground.path("ws/src/new"), "new").unwrap();
+    fs::create_dir(ground.path("ws/later")).unwrap();
+    fs::write(ground.path("ws/later/.env"), "CANARY").unwrap();
+    let output = ground.shell(Reading, "cat src/new; cat later/.env");
+    assert!(said(&output).starts_with("new"), "{}", said(&output));
+    assert!(!said(&output).contains("CANARY"));
+}
+
+#[test]
+fn everyday_commands_work() {
+    let ground = Ground::new();
+    let reading = [
+        "ls -la",
+        "cat plain | sort | uniq -c",
+        "find . -name '*.rs' | head",
+        "grep -rs main src/main.rs",
+        "git --version",
+        "wc -l <<< x",
+        "diff <(echo a) <(echo a)",
+        "sed -n 1p plain",
+        "awk '{print}' plain",
+        "date",
+        "id",
+        "uname -a",
+        "nproc",
+        "python3 -c 'print(1)'",
+        "perl -e 'print 1'",
+        "stat plain",
+        "du -s src",
+        "tail -n 3 plain",
+        "echo x > /dev/null",
+        "mktemp",
+        "tr a b < plain",
+        "sha256sum plain",
+        "file=plain; test -r $file",
+    ];
+    for line in reading {
+        for confinement in [Reading, Editing, Asked] {
+            let output = ground.shell(confinement, line);
+            assert!(output.status.success(), "{confinement:?} {line}: {}", said(&output));
+        }
+    }
+    let editing = [
+        "sed -i s/plain/x/ plain",
+        "touch new",
+        "cp plain copy",
+        "cp -p plain copy2",
+        "mv copy moved",
+        "mkdir -p a/b",
+        "rm -r a",
+        "echo x >> plain",
+        "tee t < plain",
+    ];
+    for confinement in [Editing, Asked] {
+        let ground = Ground::new();
+        for line in editing {
+            let output = ground.shell(confinement, line);
+            assert!(output.status.success(), "{confinement:?} {line}: {}", said(&output));
+        }
+    }
+}
