@@ -6,6 +6,7 @@
 mod editor;
 
 use std::collections::HashMap;
+use std::io::BufRead;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -54,6 +55,7 @@ impl Approver {
             editor: Editor::of(environment, settings),
             plain: matches!(environment.variable("TERM"), None | Some("dumb")),
             line: None,
+            stopped: false,
         };
         Self { questions, task: tokio::spawn(asker.work(receiver)), _client: client }
     }
@@ -117,6 +119,8 @@ struct Asker {
     plain: bool,
     /// A line that is being read: one reader at a time, or they would take each other's lines.
     line: Option<oneshot::Receiver<Option<String>>>,
+    /// The person has ended the turn: nothing more of it is asked.
+    stopped: bool,
 }
 
 /// Who answers at this terminal.
@@ -144,7 +148,7 @@ impl Asker {
         while let Some(Some(event)) = poll_immediate(self.events.recv()).await {
             self.hear(&event);
         }
-        if self.answered.contains_key(&approval) {
+        if self.stopped || self.answered.contains_key(&approval) {
             return;
         }
         self.forget_typed().await;
@@ -158,6 +162,7 @@ impl Asker {
             self.printer.card("\n");
         }
         self.printer.close_card();
+        self.stopped = matches!(outcome, Some(Outcome::Cancel { reason: None }));
         let refused = match outcome {
             Some(outcome) => self.session.answer(&approval, outcome, TERMINAL).await.err(),
             None => None,
@@ -190,6 +195,7 @@ impl Asker {
             Fact::ApprovalAnswered(answer) => {
                 self.answered.insert(answer.approval.clone(), answer.by.clone());
             }
+            Fact::TurnStarted(_) => self.stopped = false,
             Fact::RulesSaved(saved) => self.printer.note(&format!("saved in {}", saved.place)),
             _ => {}
         }
@@ -325,9 +331,10 @@ enum Typed {
 fn read_line() -> oneshot::Receiver<Option<String>> {
     let (sender, line) = oneshot::channel();
     std::thread::spawn(move || {
-        let mut line = String::new();
-        let read = std::io::stdin().read_line(&mut line).ok().filter(|bytes| *bytes > 0);
-        let _ = sender.send(read.map(|_| line));
+        let mut line = Vec::new();
+        let read = std::io::stdin().lock().read_until(b'\n', &mut line).ok().filter(|bytes| *bytes > 0);
+        // Bytes that are no text are a mistyped answer, not the end.
+        let _ = sender.send(read.map(|_| String::from_utf8_lossy(&line).into_owned()));
     });
     line
 }

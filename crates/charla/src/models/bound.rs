@@ -114,3 +114,70 @@ fn keeps_limits(chain: &Chain, settings: &Settings) -> Result<(), Failure> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::choice::Access;
+    use super::super::directory::Directory;
+    use super::*;
+
+    fn chain(settings: &Settings, models: &[(&str, &str)]) -> Chain {
+        let choice = |(provider, model): &(&str, &str)| {
+            let entry = Directory::new(settings).find(provider).unwrap();
+            Choice::new(entry, (*model).to_owned(), Access::Open)
+        };
+        let mut choices = models.iter().map(choice);
+        let first = choices.next().unwrap();
+        Chain { first, fallbacks: choices.collect(), left_out: Vec::new(), note: None }
+    }
+
+    #[test]
+    fn a_limit_on_cost_is_refused_where_no_price_is_known() {
+        let with = |cost: Option<f64>| -> Settings {
+            serde_json::from_value(json!({"limits": {"maxCost": cost}})).unwrap()
+        };
+        let rows: [(&[(&str, &str)], bool); 4] = [
+            (&[("openai", "gpt-5")], true),
+            (&[("ollama", "qwen3")], true),
+            (&[("openai", "gpt-unheard-of")], false),
+            (&[("openai", "gpt-5"), ("groq", "unheard-of")], false),
+        ];
+        for (models, kept) in rows {
+            let settings = with(Some(0.5));
+            let answer = keeps_limits(&chain(&settings, models), &settings);
+            assert_eq!(answer.is_ok(), kept, "{models:?}");
+            assert!(keeps_limits(&chain(&settings, models), &with(None)).is_ok());
+        }
+    }
+
+    #[test]
+    fn a_chain_is_counted_at_its_dearest_price() {
+        assert_eq!(dearest(vec![[1.0, 10.0, 0.1], [2.0, 5.0, 0.2]]), Some([2.0, 10.0, 0.2]));
+        assert_eq!(dearest(Vec::new()), None);
+    }
+
+    #[test]
+    fn wishes_and_schemas_go_where_they_are_heard() {
+        let own = json!({"own": {"baseUrl": "http://10.0.0.9/v1"}});
+        let settings: Settings =
+            serde_json::from_value(json!({"providers": own, "model": {"thinking": {"budget": 0}}})).unwrap();
+        let rows = [
+            ("qwen", "qwen3-max", true, false),
+            ("vllm", "m", true, false),
+            ("llamacpp", "m", true, false),
+            ("own", "m", false, false),
+            ("lmstudio", "m", false, false),
+            ("openai", "gpt-5", true, true),
+            ("anthropic", "claude-sonnet-5", true, true),
+            ("gemini", "gemini-3.6-flash", true, true),
+            ("gemini", "gemini-2.5-pro", true, false),
+        ];
+        for (provider, model, hears, takes) in rows {
+            let choice = chain(&settings, &[(provider, model)]).first;
+            let found = (choice.hears_thinking(&settings), choice.takes_schema(&settings));
+            assert_eq!(found, (hears, takes), "{provider}/{model}");
+        }
+    }
+}

@@ -3,14 +3,13 @@
 use std::path::PathBuf;
 
 use charla_local::{Engine, Model, ServerFacts, ServerKind, WEIGHTS_NAME};
-use charla_proto::WireKind;
+use charla_proto::{Thinking, WireKind};
 use charla_providers::endpoint::{ModelRow, ModelThinking, ThinkingStyle};
 use charla_providers::google::Credentials;
 use charla_providers::layers::{StackOptions, ThinkSwitch, ToolMode};
 use secrecy::SecretString;
 
 use super::directory::Entry;
-use super::wiring;
 use crate::credentials::{FoundKey, Keys, google};
 use crate::engine;
 use crate::environment::Environment;
@@ -180,8 +179,10 @@ impl Choice {
             WireKind::OpenaiChat => endpoint.quirks.thinking_style != ThinkingStyle::None,
             _ => self.row().thinking != ModelThinking::None,
         };
-        let off = wiring::request(&self.model, settings).thinking.is_some_and(|thinking| thinking.is_off());
-        by_wire || (in_words && off)
+        let wish = &settings.model.thinking;
+        let wish =
+            Thinking { thinking_budget: wish.budget, thinking_level: wish.level, ..Thinking::default() };
+        by_wire || (in_words && wish.is_off())
     }
 
     /// True when its requests are to begin with the same bytes in every run, because its server keeps what it

@@ -135,7 +135,9 @@ fn what_could_never_run_is_not_offered() {
     assert!(has(&default, "run_shell_command") && has(&default, "grep_search"), "{default:?}");
     assert!(!has(&default, "write_file") && !has(&default, "ask_user"), "{default:?}");
     let edits = offered(&["--approval-mode", "auto_edit"]);
-    assert!(has(&edits, "write_file") && has(&edits, "web_fetch"), "{edits:?}");
+    // A fetch asks for each new host.
+    assert!(has(&edits, "write_file") && !has(&edits, "web_fetch"), "{edits:?}");
+    assert!(has(&offered(&["--allowed-tools", "web_fetch"]), "web_fetch"));
     assert!(has(&offered(&["--allowed-tools", "write_file"]), "write_file"));
     assert_eq!(offered(&["--no-tools"]), Vec::<String>::new());
 }
