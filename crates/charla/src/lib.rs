@@ -18,6 +18,7 @@ pub mod models;
 mod network;
 mod notices;
 mod private_file;
+pub mod question;
 pub mod session;
 pub mod settings;
 mod stats;

@@ -9,14 +9,14 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use charla::question::{answer, prompt};
 use charla::session::SIGNAL;
 use charla::settings::Settings;
 use charla::{Card, Environment};
 use charla_core::session::{Attached, SessionHandle, Subscription};
 use charla_proto::text::one_line;
 use charla_proto::{
-    Args, Confirmation, ConfirmationDetail, Fact, OpenCall, Outcome, Question, QuestionKind, Refusal,
-    SessionEvent,
+    Args, Confirmation, ConfirmationDetail, Fact, OpenCall, Outcome, Question, Refusal, SessionEvent,
 };
 use futures_util::future::poll_immediate;
 use tokio::sync::{mpsc, oneshot};
@@ -279,9 +279,9 @@ impl Asker {
         let mut answers = Vec::new();
         for question in questions {
             let card = Card::question(question, columns());
-            self.printer.card(&format!("{}{}> ", card.text, what_to_type(question)));
+            self.printer.card(&format!("{}{}> ", card.text, prompt(question)));
             match self.read(approval).await? {
-                Typed::Line(line) => answers.push(answer_to(question, &line)),
+                Typed::Line(line) => answers.push(answer(question, &line)),
                 Typed::End => return Some(Outcome::Cancel { reason: None }),
             }
         }
@@ -313,46 +313,11 @@ fn choices(confirmation: &Confirmation, is_clipped: bool) -> String {
     format!("{}? ", choices.join(" · "))
 }
 
-/// What kind of answer a question of the model wants.
-fn what_to_type(question: &Question) -> &'static str {
-    match question.kind {
-        QuestionKind::Yesno => "y or n",
-        QuestionKind::Text => "your words",
-        QuestionKind::Choice if question.multi_select => "numbers, or your own words",
-        QuestionKind::Choice => "a number, or your own words",
-    }
-}
-
 /// What came from the terminal.
 enum Typed {
     Line(String),
     /// Nothing more will.
     End,
-}
-
-/// What a line says to a question: numbers stand for choices, anything else for itself.
-fn answer_to(question: &Question, line: &str) -> String {
-    let line = line.trim();
-    if question.kind == QuestionKind::Yesno {
-        match line.to_lowercase().as_str() {
-            "y" | "yes" => return "yes".to_owned(),
-            "n" | "no" => return "no".to_owned(),
-            _ => return line.to_owned(),
-        }
-    }
-    let words = line.split([',', ' ']).filter(|word| !word.is_empty());
-    let chosen: Option<Vec<&str>> = words
-        .map(|word| {
-            let place = word.parse::<usize>().ok()?.checked_sub(1)?;
-            question.options.get(place).map(|option| option.label.as_str())
-        })
-        .collect();
-    match chosen {
-        Some(labels) if labels.len() == 1 || (question.multi_select && !labels.is_empty()) => {
-            labels.join(", ")
-        }
-        _ => line.to_owned(),
-    }
 }
 
 /// One line of standard input; nothing at its end. Read on a thread of its own, which is simply left behind

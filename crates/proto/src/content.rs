@@ -1,5 +1,7 @@
 //! Contents and parts: what was said, by whom, and what was called.
 
+mod arguments;
+
 use std::sync::Arc;
 
 use serde::de::{MapAccess, Visitor};
@@ -296,14 +298,15 @@ impl FunctionCall {
     }
 
     /// Reads the argument text of a wire that carries one. An empty text means no arguments; text
-    /// that is no JSON object makes the call invalid, with the reason.
+    /// that is no JSON object makes the call invalid, with the reason. Arguments that a server sends twice, as
+    /// growing beginnings, or as a text within a text are understood; arguments that end too early never are.
     pub fn set_args_text(&mut self, text: &str) {
         self.args = Map::new();
         self.invalid = None;
         if text.trim().is_empty() {
             return;
         }
-        let reason = match serde_json::from_str::<Value>(text) {
+        let reason = match arguments::read(text) {
             Ok(Value::Object(args)) => {
                 self.args = args;
                 return;

@@ -20,6 +20,7 @@ mod fetch;
 mod files;
 mod fold;
 mod hint;
+pub mod json;
 mod output;
 mod parts;
 mod port;

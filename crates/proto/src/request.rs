@@ -169,6 +169,21 @@ pub struct Thinking {
     pub thinking_level: Option<ThinkingLevel>,
 }
 
+impl Thinking {
+    /// True when it says how much to think, rather than only whether to show it.
+    pub fn is_wish(&self) -> bool {
+        self.thinking_budget.is_some() || self.thinking_level.is_some()
+    }
+
+    /// True when no thinking is wanted.
+    pub fn is_off(&self) -> bool {
+        match self.thinking_level {
+            Some(level) => level == ThinkingLevel::Minimal,
+            None => self.thinking_budget == Some(0),
+        }
+    }
+}
+
 /// A level of thinking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

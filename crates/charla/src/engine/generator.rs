@@ -70,6 +70,12 @@ impl EngineGenerator {
     }
 }
 
+/// An engine that has gone is started by the next attempt: unlike somebody else's server it is worth one.
+fn starts_again(mut error: LlmError) -> LlmError {
+    error.detail.code = error.detail.code.filter(|code| code != "not_running");
+    error
+}
+
 impl ContentGenerator for EngineGenerator {
     fn generate<'a>(
         &'a self,
@@ -78,7 +84,7 @@ impl ContentGenerator for EngineGenerator {
         Box::pin(async move {
             let (_used, generator) = self.ready().await?;
             let (request, vocabulary) = self.in_its_words(request);
-            let answer = generator.generate(&request).await?;
+            let answer = generator.generate(&request).await.map_err(starts_again)?;
             Ok(match vocabulary {
                 Some(vocabulary) => vocabulary.restore(answer),
                 None => answer,
@@ -90,7 +96,7 @@ impl ContentGenerator for EngineGenerator {
         Box::pin(async move {
             let (used, generator) = self.ready().await?;
             let (request, vocabulary) = self.in_its_words(request);
-            let inner = generator.stream(&request).await?;
+            let inner = generator.stream(&request).await.map_err(starts_again)?;
             let held = Held { inner, vocabulary, said: Said::default(), ended: false, _used: used };
             Ok(Box::pin(held) as ChunkStream)
         })

@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 
 use charla_local::{Engine, Model, ServerFacts, ServerKind, WEIGHTS_NAME};
-use charla_providers::endpoint::ModelRow;
+use charla_proto::{Thinking, WireKind};
+use charla_providers::endpoint::{ModelRow, ModelThinking, ThinkingStyle};
 use charla_providers::google::Credentials;
-use charla_providers::layers::{StackOptions, ToolMode};
+use charla_providers::layers::{StackOptions, ThinkSwitch, ToolMode};
 use secrecy::SecretString;
 
 use super::directory::Entry;
@@ -155,6 +156,33 @@ impl Choice {
     pub fn tool_mode(&self, settings: &Settings) -> ToolMode {
         let own = self.entry.settings.models.get(&self.model).and_then(|facts| facts.tools);
         settings.model.tool_mode.or(own).unwrap_or_default()
+    }
+
+    /// True when its server can hold an answer to a schema and the model can still call tools. Many servers force the
+    /// schema on everything the model writes, calls included.
+    pub fn takes_schema(&self, settings: &Settings) -> bool {
+        let Ok(endpoint) = self.entry.endpoint() else { return false };
+        let native = self.layers(settings).is_ok_and(|layers| layers.tools != ToolMode::Text);
+        let both = match endpoint.wire {
+            WireKind::OpenaiResponses | WireKind::Anthropic => true,
+            WireKind::Gemini => self.row().thinking == ModelThinking::Levels,
+            WireKind::OpenaiChat => self.entry.name == "openai",
+        };
+        native && both && !endpoint.quirks.no_answer_schema
+    }
+
+    /// True when there is a way to tell it how much to think.
+    pub fn hears_thinking(&self, settings: &Settings) -> bool {
+        let Ok(endpoint) = self.entry.endpoint() else { return true };
+        let in_words = self.layers(settings).is_ok_and(|layers| layers.think.switch != ThinkSwitch::Wire);
+        let by_wire = match endpoint.wire {
+            WireKind::OpenaiChat => endpoint.quirks.thinking_style != ThinkingStyle::None,
+            _ => self.row().thinking != ModelThinking::None,
+        };
+        let wish = &settings.model.thinking;
+        let wish =
+            Thinking { thinking_budget: wish.budget, thinking_level: wish.level, ..Thinking::default() };
+        by_wire || (in_words && wish.is_off())
     }
 
     /// True when its requests are to begin with the same bytes in every run, because its server keeps what it

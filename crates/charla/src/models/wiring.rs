@@ -7,7 +7,7 @@ use charla_proto::{ContentGenerator, GenerateRequest, Thinking};
 use charla_providers::endpoint::Target;
 use charla_providers::google::GoogleTokens;
 use charla_providers::layers::{
-    Layered, Link, LogSink, Logging, Redactor, Resilient, Rewrite, RewriteRequests, stack,
+    EstimatedUsage, Layered, Link, LogSink, Logging, Redactor, Resilient, Rewrite, RewriteRequests, stack,
 };
 use charla_providers::{Client, Credential, Generator};
 
@@ -39,7 +39,10 @@ pub fn generator(
 }
 
 fn link(choice: Choice, settings: &Settings, client: &Client) -> Result<Link, Failure> {
-    let generator = stack(bare(&choice, settings, client)?, choice.layers(settings)?);
+    let mut generator = stack(bare(&choice, settings, client)?, choice.layers(settings)?);
+    if settings.limits.max_tokens.is_some() || settings.limits.max_cost.is_some() {
+        generator = Arc::new(Layered::over(generator, EstimatedUsage));
+    }
     Ok(Link { reference: choice.reference(), model: choice.model, generator })
 }
 

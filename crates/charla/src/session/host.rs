@@ -24,7 +24,7 @@ use super::store::Sessions;
 use super::toolset::Toolset;
 use crate::environment::Environment;
 use crate::failure::Failure;
-use crate::models::{BoundModel, Chooser, PromptSize, keep_loaded, probe};
+use crate::models::{BoundModel, Chain, Chooser, PromptSize, keep_loaded, probe};
 use crate::notices::{Notice, Notices};
 use crate::settings::Settings;
 
@@ -103,7 +103,10 @@ impl SessionHost {
     }
 
     /// Takes a model in: the session may ask it from now on.
-    pub fn take(&self, model: BoundModel) -> session::BoundModel {
+    pub fn take(&self, mut model: BoundModel) -> session::BoundModel {
+        if let Some(schema) = self.schema.as_deref().filter(|_| model.takes_schema) {
+            model.template.response_json_schema = serde_json::from_str(schema).ok().map(Arc::new);
+        }
         let style = PromptStyle {
             size: model.prompt_size,
             chat_only: model.chat_only,
@@ -134,10 +137,27 @@ pub(super) async fn ready(
     chain.left_out.iter().for_each(|reason| notices.warning(&reason.as_str().into()));
     chain.note.iter().for_each(|note| notices.note(note));
     tell_mode(settings, &mut chain, notices);
+    tell_thinking(settings, &chain, notices);
     chain.first.start(settings.model.name.is_none(), notices).await?;
     probe::first_use(&mut chain, offers_tools, settings, environment, log.clone(), notices).await;
     keep_loaded(&chain.first);
     BoundModel::new(chain, settings, environment, log)
+}
+
+/// Says where a wish about thinking goes unheard.
+fn tell_thinking(settings: &Settings, chain: &Chain, notices: &mut dyn Notices) {
+    let wish = &settings.model.thinking;
+    if wish.budget.is_none() && wish.level.is_none() {
+        return;
+    }
+    for choice in chain.models().filter(|choice| !choice.hears_thinking(settings)) {
+        let (reference, provider) = (choice.reference(), &choice.entry.name);
+        let text = format!(
+            "`model.thinking` does nothing for {reference}: no way is known to tell it; if its server has one, name it in \
+             `providers.{provider}.quirks.thinkingStyle` or `providers.{provider}.models.<id>.thinkSwitch`"
+        );
+        notices.warning(&text.into());
+    }
 }
 
 impl Host for SessionHost {

@@ -19,7 +19,7 @@ pub(super) fn put(layers: &mut Layers) {
         (&["network", "connectTimeoutSeconds"], network.connect_timeout.as_secs().into()),
         (&["network", "idleTimeoutSeconds"], network.idle_timeout.as_secs().into()),
         (&["retry", "maxAttempts"], retry.max_attempts.into()),
-        (&["retry", "initialDelaySeconds"], retry.initial_delay.as_secs().into()),
+        (&["retry", "initialDelaySeconds"], retry.initial_delay.as_secs_f64().into()),
         (&["retry", "maxDelaySeconds"], retry.max_delay.as_secs().into()),
         (&["output", "format"], "text".into()),
         (&["output", "thoughts"], false.into()),

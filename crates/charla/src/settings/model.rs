@@ -89,7 +89,7 @@ pub struct LimitSettings {
     /// How many tokens one turn may use.
     #[schemars(range(min = 1))]
     pub max_tokens: Option<u64>,
-    /// How many US dollars one turn may cost; holds for models whose price is known.
+    /// How many US dollars one turn may cost; a model whose price is not known is refused, one that runs here is free.
     #[schemars(range(min = 0.0))]
     pub max_cost: Option<f64>,
 }

@@ -13,6 +13,7 @@ mod text;
 use std::future::Future;
 use std::time::Instant;
 
+use charla::session::bare_json;
 use charla::settings::OutputFormat;
 use charla::{Failure, FailureKind, Notice, Notices, Progress};
 use charla_proto::text::one_line;
@@ -62,6 +63,8 @@ pub struct View {
     printer: Printer,
     /// A person is asked: what is refused then was refused by them.
     asks: bool,
+    /// The answer was asked for as JSON: what stands around it is left out.
+    wants_json: bool,
     /// When the next attempt begins, while a person at a terminal sees the wait passing.
     next_attempt: Option<Instant>,
     patience: Patience,
@@ -81,6 +84,7 @@ impl View {
             renderer,
             printer,
             asks: false,
+            wants_json: false,
             next_attempt: None,
             patience: Patience::new(Instant::now()),
         }
@@ -94,6 +98,11 @@ impl View {
     /// The session the run belongs to, when it is an earlier one.
     pub fn in_session(&mut self, id: &str) {
         id.clone_into(&mut self.state.session_id);
+    }
+
+    /// Whether the answer was asked for as JSON.
+    pub fn wants_json(&mut self, wants: bool) {
+        self.wants_json = wants;
     }
 
     /// A person at the terminal is asked about calls.
@@ -328,7 +337,12 @@ impl View {
             return OK;
         }
         let (ending, shown) = match &ending {
-            Ok(()) => (OK, self.renderer.success(&self.state, &mut self.printer)),
+            Ok(()) => {
+                if self.wants_json {
+                    self.state.text = bare_json(&self.state.text).to_owned();
+                }
+                (OK, self.renderer.success(&self.state, &mut self.printer))
+            }
             Err(failure) => {
                 (code(failure.kind), self.renderer.failure(failure, &self.state, &mut self.printer))
             }

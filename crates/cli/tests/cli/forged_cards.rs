@@ -25,8 +25,8 @@ fn shell(arguments: serde_json::Value) -> Reply {
 /// The lines from the question to its answer.
 fn card(run: &Run) -> Vec<&str> {
     let (_, rest) = run.out.split_once(BEGIN).unwrap_or_else(|| panic!("no question: {}", run.out));
-    let end = rest.find(ANSWER).unwrap_or_else(|| panic!("nothing to answer: {}", run.out));
-    rest[..end].lines().collect()
+    let (card, _) = rest.split_once(ANSWER).unwrap_or_else(|| panic!("nothing to answer: {}", run.out));
+    card.lines().collect()
 }
 
 /// Whatever it holds, a question is one block of ours: a label or nothing, the margin, and behind it somebody else's text.

@@ -86,6 +86,8 @@ quirks! {
     no_system "noSystem": bool,
     /// It refuses the `tools` field.
     no_tools "noTools": bool,
+    /// It takes no schema for its answer: the instruction alone asks for the form.
+    no_answer_schema "noAnswerSchema": bool,
     /// It answers client mistakes with status 500 (llama.cpp): such an answer is not tried again.
     client_errors_as_500 "clientErrorsAs500": bool,
     /// It cannot count tokens although its wire can.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use charla_proto::{GenerateResponse, LlmError, LlmErrorKind, Origin};
+use charla_proto::{Candidate, FinishReason, GenerateResponse, LlmError, LlmErrorKind, Origin};
 use tokio::time::{Instant, timeout_at};
 
 use super::judge::Judge;
@@ -79,8 +79,27 @@ impl Answer {
                 Err(error) => Some(Err(error)),
             };
             self.chunks.iter().for_each(|chunk| self.judge.see(chunk));
-            self.end = ended.map(|ended| ended.and_then(|()| self.judge.verdict()));
+            self.end = ended.map(|ended| self.conclude(ended));
         }
+    }
+
+    /// What to make of the whole. A connection that breaks takes nothing away from an answer that was complete,
+    /// and the wire's own end after words is an end, although no reason was named for it.
+    fn conclude(&mut self, ended: Result<(), LlmError>) -> Result<(), LlmError> {
+        let judged = self.chunks.len();
+        match ended {
+            Err(error) if !(is_broken_off(&error) && self.judge.is_complete()) => return Err(error),
+            // What the decoder still holds of a complete answer; a broken tail has no say.
+            Err(_) => _ = self.decoder.end(&mut self.chunks),
+            Ok(()) if self.decoder.is_done() && self.judge.lacks_finish() => {
+                let finish_reason = Some(FinishReason::Stop);
+                let candidates = vec![Candidate { finish_reason, ..Candidate::default() }];
+                self.chunks.push(GenerateResponse { candidates, ..GenerateResponse::default() });
+            }
+            Ok(()) => {}
+        }
+        self.chunks.iter().skip(judged).for_each(|chunk| self.judge.see(chunk));
+        self.judge.verdict()
     }
 
     /// The next bytes. After the wire's own end a broken or endless tail is an end like any other: it
@@ -92,6 +111,11 @@ impl Answer {
         let deadline = *self.tail.get_or_insert_with(|| Instant::now() + TAIL_PATIENCE);
         Ok(timeout_at(deadline, self.body.next()).await.ok().flatten().and_then(Result::ok))
     }
+}
+
+/// The connection failed, or left a piece that cannot be read, rather than that the server told of a failure.
+fn is_broken_off(error: &LlmError) -> bool {
+    matches!(error.kind, LlmErrorKind::Network | LlmErrorKind::Timeout | LlmErrorKind::Protocol)
 }
 
 /// The chunk with the mark of where it comes from.

@@ -10,6 +10,9 @@ pub(crate) const OUTPUT_LIMIT: &str = "MAX_TOKENS";
 const FILTERED: [&str; 6] =
     ["BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "MODEL_ARMOR", "IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT"];
 
+/// The reason of an answer that ended because conversation and answer together filled the window.
+const WINDOW_FULL: &str = "model_context_window_exceeded";
+
 /// What has been seen of an answer.
 #[derive(Debug, Default)]
 pub(crate) struct Judge {
@@ -18,11 +21,13 @@ pub(crate) struct Judge {
     block: Option<String>,
     /// A call whose arguments are whole.
     call: bool,
-    /// Why a call's arguments cannot be used.
-    broken_call: Option<String>,
+    /// A call whose arguments cannot be used.
+    broken_call: bool,
     /// Words that are no thoughts, or media.
     visible: bool,
     thoughts: bool,
+    /// Something was said after a finish reason: this server's reasons do not mean the end.
+    said_after_finish: bool,
 }
 
 impl Judge {
@@ -41,6 +46,8 @@ impl Judge {
     }
 
     fn see_candidate(&mut self, candidate: &Candidate) {
+        let speaks = candidate.content.as_ref().is_some_and(|content| !content.parts.is_empty());
+        self.said_after_finish |= self.finish.is_some() && speaks;
         if candidate.finish_reason.is_some() {
             self.finish.clone_from(&candidate.finish_reason);
         }
@@ -54,12 +61,23 @@ impl Judge {
                 PartKind::InlineData(_) | PartKind::FileData(_) => self.visible = true,
                 PartKind::FunctionCall(call) => match &call.invalid {
                     None => self.call = true,
-                    Some(invalid) => self.broken_call = Some(invalid.reason.clone()),
+                    Some(_) => self.broken_call = true,
                 },
                 PartKind::Opaque(_) => self.thoughts = true,
                 PartKind::FunctionResponse(_) | PartKind::Other => {}
             }
         }
+    }
+
+    /// True when nothing more needs to come: what the connection does from now on takes nothing away.
+    pub(crate) fn is_complete(&self) -> bool {
+        let ended = matches!(self.finish, Some(FinishReason::Stop | FinishReason::MaxTokens));
+        ended && !self.said_after_finish && (self.visible || self.call || self.broken_call)
+    }
+
+    /// True when something was said and no reason given for its end.
+    pub(crate) fn lacks_finish(&self) -> bool {
+        self.finish.is_none() && (self.visible || self.broken_call)
     }
 
     /// What to make of it, now that it has ended.
@@ -80,21 +98,17 @@ impl Judge {
             FinishReason::UnexpectedToolCall => {
                 Err(invalid(self.explained("the model called a tool it was not offered")))
             }
-            // The model is told that its call was cut and can make a shorter one; asked again it would
-            // only run into the same limit.
-            FinishReason::MaxTokens if self.broken_call.is_some() => Ok(()),
-            _ => match &self.broken_call {
-                Some(reason) => Err(invalid(format!("the model made a malformed call: {reason}"))),
-                None if self.visible => Ok(()),
-                None => Err(self.wordless(finish)),
-            },
+            // The model is told what is wrong with its call and can make a better one. Asked again it would run into
+            // the same limit, or make the same mistake.
+            _ if self.visible || self.broken_call => Ok(()),
+            _ => Err(self.wordless(finish)),
         }
     }
 
     /// An answer without an end, or without anything at all: some local servers tell no error once they have
     /// promised success.
     fn unfinished(&self) -> LlmError {
-        if self.visible || self.thoughts || self.broken_call.is_some() {
+        if self.visible || self.thoughts || self.broken_call {
             return invalid("the answer broke off: the stream ended without a finish reason");
         }
         invalid("the server ended its answer without having said anything").with_hint(Hint::CheckServerLog)
@@ -109,6 +123,10 @@ impl Judge {
             FinishReason::Other(name) if FILTERED.contains(&name.as_str()) => {
                 blocked(self.explained(&format!("the provider stopped the answer ({name})")))
             }
+            FinishReason::Other(name) if name == WINDOW_FULL => LlmError::new(
+                LlmErrorKind::ContextOverflow,
+                "the conversation filled the model's context window before it wrote an answer",
+            ),
             FinishReason::MaxTokens => {
                 let message = if self.thoughts {
                     "the model used its whole output limit for thinking and wrote no answer"
@@ -178,6 +196,8 @@ mod tests {
         ok(vec![call("{}")], Some(MalformedFunctionCall));
         ok(vec![call(r#"{"pa"#), call("{}")], Some(MaxTokens));
         ok(cut(), Some(MaxTokens));
+        ok(cut(), Some(Stop));
+        ok(vec![call(r#"{"path": "#)], Some(Stop));
         ok(thought(), Some(Pause));
 
         let wrong = |parts, finish, kind, words: &str| {
@@ -194,12 +214,14 @@ mod tests {
         wrong(vec![Part::opaque(json!({}))], Some(Stop), invalid, "only thoughts");
         wrong(text(), Some(MalformedFunctionCall), invalid, "could not read");
         wrong(vec![], Some(UnexpectedToolCall), invalid, "not offered");
-        wrong(cut(), Some(Stop), invalid, "malformed call: the arguments end in the middle");
         wrong(cut(), None, invalid, "broke off");
         wrong(thought(), Some(MaxTokens), invalid, "for thinking");
         wrong(vec![], Some(Safety), LlmErrorKind::Blocked, "SAFETY");
         wrong(thought(), Some(Recitation), LlmErrorKind::Blocked, "RECITATION");
         wrong(vec![], Some(Other("SPII".into())), LlmErrorKind::Blocked, "SPII");
+        let full = || Some(Other(WINDOW_FULL.into()));
+        ok(text(), full());
+        wrong(thought(), full(), LlmErrorKind::ContextOverflow, "context window");
     }
 
     #[test]

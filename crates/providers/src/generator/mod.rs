@@ -2,7 +2,7 @@
 //! again is [`crate::layers`]' business.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
 use charla_proto::{
@@ -22,6 +22,7 @@ mod address;
 mod answer;
 pub(crate) mod judge;
 mod listing;
+mod refusal;
 
 pub(crate) use judge::OUTPUT_LIMIT;
 
@@ -31,6 +32,8 @@ pub use listing::list_models;
 /// Most of an error's body that is read, and how long it may take.
 const ERROR_BODY: usize = 1024 * 1024;
 const ERROR_PATIENCE: Duration = Duration::from_secs(10);
+/// How many things one request may teach: each costs an exchange.
+const MOST_LESSONS: u32 = 3;
 
 /// What proves to the server who we are.
 #[derive(Clone, Default)]
@@ -66,8 +69,8 @@ pub trait TokenSource: Send + Sync {
 /// One model at one endpoint.
 pub struct Generator {
     target: Target,
-    /// The target with a peculiarity that its server told by refusing a request.
-    learned: OnceLock<Target>,
+    /// The target with the peculiarities that its server told by refusing requests.
+    known: RwLock<Arc<Target>>,
     reference: Arc<str>,
     credential: Credential,
     client: Client,
@@ -81,8 +84,8 @@ impl Generator {
     pub fn new(target: Target, credential: Credential, client: Client) -> Self {
         let wire = wire::of(target.endpoint.wire);
         let reference = target.reference().into();
-        let learned = OnceLock::new();
-        Self { target, learned, reference, credential, client, wire, fragments: Mutex::default() }
+        let known = RwLock::new(Arc::new(target.clone()));
+        Self { target, known, reference, credential, client, wire, fragments: Mutex::default() }
     }
 
     /// The same with a codec of one's own instead of the built-in one of the endpoint's wire.
@@ -93,26 +96,30 @@ impl Generator {
     fn encode(&self, request: &GenerateRequest, mode: Mode) -> Result<WireRequest, LlmError> {
         let request = self.prepare(request);
         let mut fragments = self.fragments.lock().unwrap_or_else(PoisonError::into_inner);
-        self.wire.encode(&request, self.known(), mode, &mut fragments)
+        self.wire.encode(&request, &self.known(), mode, &mut fragments)
     }
 
     /// The target with what was learned of it.
-    fn known(&self) -> &Target {
-        self.learned.get().unwrap_or(&self.target)
+    fn known(&self) -> Arc<Target> {
+        self.known.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// True when the error to a request that was written for `used` tells how it would be taken.
-    fn learn(&self, used: &Target, error: &LlmError) -> bool {
-        let Some(quirks) = self.wire.learn(&used.endpoint.quirks, error) else { return false };
+    /// True when the error to `request`, which was written for `used`, tells how it would be taken.
+    fn learn(&self, used: &Target, error: &LlmError, request: &GenerateRequest) -> bool {
+        let quirks = &used.endpoint.quirks;
+        let told = self.wire.learn(quirks, error).or_else(|| refusal::learn(quirks, error, request));
+        let Some(quirks) = told else { return false };
         // What is remembered was written for the old peculiarities. Locked until the new ones hold: a request that
         // is encoded at the same time must not remember more of it.
         let mut fragments = self.fragments.lock().unwrap_or_else(PoisonError::into_inner);
-        self.learned.get_or_init(|| {
+        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        // Another request may have learned meanwhile; what this one was told is asked anew if it still holds.
+        if *known.endpoint == *used.endpoint {
             tracing::debug!(model = %self.reference, %error, "the server wants it otherwise");
             *fragments = Fragments::default();
             let endpoint = Endpoint { quirks, ..(*self.target.endpoint).clone() };
-            Target { endpoint: Arc::new(endpoint), ..self.target.clone() }
-        });
+            *known = Arc::new(Target { endpoint: Arc::new(endpoint), ..self.target.clone() });
+        }
         true
     }
 
@@ -154,18 +161,51 @@ impl Generator {
     }
 
     async fn check(&self, mut reply: Reply) -> Result<Reply, LlmError> {
+        if let Some(error) = self.unreadable(&reply) {
+            return Err(error);
+        }
         match reply.status {
             200..300 if is_web_page(&reply) => Err(self.web_page(&reply)),
             200..300 => Ok(reply),
             300..400 => Err(self.redirect(&reply)),
             status => {
                 let body = reply.body.read_some(ERROR_BODY, ERROR_PATIENCE).await;
-                let error = self.wire.error(&self.target, status, &reply.headers, &body);
+                let body = String::from_utf8_lossy(&body);
+                let body = charla_proto::json::mended(&body);
+                let error = self.wire.error(&self.target, status, &reply.headers, body.as_bytes());
                 // A server that lacks a model speaks of it; any other 404 means that the address is wrong.
                 let misled = status == 404 && (is_web_page(&reply) || !self.speaks_of_model(&error));
-                Err(if misled { error.with_hint(self.address_hint()) } else { error })
+                // A page with a 403 is a gateway's: the server itself would speak of keys and models in JSON.
+                let stopped = status == 403 && is_web_page(&reply);
+                Err(match (misled, stopped) {
+                    (true, _) => error.with_hint(self.address_hint()),
+                    (_, true) => error.with_hint(self.gateway_hint()),
+                    _ => error,
+                })
             }
         }
+    }
+
+    /// Why a body cannot be read at all: it is packed in a way that nobody asked for.
+    fn unreadable(&self, reply: &Reply) -> Option<LlmError> {
+        let packed = reply.headers.get(http::header::CONTENT_ENCODING)?.to_str().ok()?;
+        if packed.trim().is_empty() || packed.eq_ignore_ascii_case("identity") {
+            return None;
+        }
+        let name = &self.target.endpoint.name;
+        let message = format!("{name} sent an answer compressed with {packed}, which was not asked for");
+        let mut error = LlmError::new(LlmErrorKind::Protocol, message)
+            .with_hint("only gzip can be read: a gateway or proxy on the way may be set up wrongly");
+        error.detail.status = Some(reply.status);
+        Some(error)
+    }
+
+    fn gateway_hint(&self) -> String {
+        format!(
+            "a gateway or firewall before {} stopped the request, not the model's server: check the network, a VPN or \
+             proxy, and the base URL",
+            address::shown(&self.target.endpoint.base_url)
+        )
     }
 
     fn redirect(&self, reply: &Reply) -> LlmError {
@@ -211,10 +251,13 @@ impl Generator {
     }
 
     async fn open(&self, request: &GenerateRequest, mode: Mode) -> Result<Answer, LlmError> {
-        let used = self.known();
-        let reply = match self.send(self.encode(request, mode)?, mode).await {
-            Err(error) if self.learn(used, &error) => self.send(self.encode(request, mode)?, mode).await,
-            sent => sent,
+        let mut lessons = 0;
+        let reply = loop {
+            let used = self.known();
+            match self.send(self.encode(request, mode)?, mode).await {
+                Err(error) if lessons < MOST_LESSONS && self.learn(&used, &error, request) => lessons += 1,
+                sent => break sent,
+            }
         };
         let reply = reply.map_err(|error| Self::about_tools(error, request))?;
         let max_event = self.client.options().max_event;

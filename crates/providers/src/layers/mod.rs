@@ -16,6 +16,7 @@ mod rewrite;
 mod stack;
 mod text_tools;
 mod think;
+mod usage;
 
 pub use layered::{Layer, Layered, Reader};
 pub use logging::{LogCall, LogEntry, LogError, LogEvent, LogSink, Logging};
@@ -27,3 +28,4 @@ pub use rewrite::{Rewrite, RewriteRequests};
 pub use stack::{StackOptions, ToolMode, stack};
 pub use text_tools::{GuidancePlace, GuidanceStyle, TextPiece, TextTools, TextToolsOptions, split_text};
 pub use think::{ThinkFilter, ThinkOptions, ThinkStart, ThinkSwitch};
+pub use usage::EstimatedUsage;

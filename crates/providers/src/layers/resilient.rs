@@ -292,7 +292,9 @@ impl Exchange {
                 if error.kind == LlmErrorKind::InvalidStream {
                     self.request.temperature = Some(1.0);
                 }
-                self.announce(error, delay);
+                let left = left.saturating_sub(others.len() as u32);
+                let left = left.min(shared.policy.left(&error, &self.failures, next.is_some()));
+                self.announce(error, delay, left);
                 Ok(delay)
             }
             (Decision::GiveUpLink, Some(next)) if !used_up => {
@@ -301,7 +303,7 @@ impl Exchange {
                 if let Some(given_up) = self.given_up.get_mut(self.link) {
                     *given_up = true;
                 }
-                self.announce(error, Duration::ZERO);
+                self.announce(error, Duration::ZERO, left);
                 self.switch(next, reason);
                 Ok(Duration::ZERO)
             }
@@ -323,10 +325,11 @@ impl Exchange {
         (0..self.shared.chain.len()).filter(usable).collect()
     }
 
-    fn announce(&mut self, error: LlmError, delay: Duration) {
+    /// Tells of a failed attempt. `left`: how many follow at most if all fail like this one.
+    fn announce(&mut self, error: LlmError, delay: Duration, left: u32) {
         self.pending.push_back(StreamEvent::Retry(RetryNotice {
             attempt: self.attempts,
-            max_attempts: self.max_attempts(),
+            max_attempts: self.attempts + left,
             delay,
             error,
             withdraws: std::mem::take(&mut self.shown),

@@ -6,7 +6,7 @@ use std::time::Duration;
 use charla_proto::{Hint, LlmError, LlmErrorKind};
 
 use crate::generator::OUTPUT_LIMIT;
-use crate::net::{UNPROVEN, UNREACHABLE};
+use crate::net::{NOT_RUNNING, UNPROVEN, UNREACHABLE};
 
 /// A longer wait than this, named by a server, is no wait but a refusal.
 const LONGEST_WAIT: Duration = Duration::from_secs(300);
@@ -46,7 +46,7 @@ impl Default for RetryPolicy {
             link_attempts: 3,
             invalid_attempts: 3,
             silent_attempts: 3,
-            initial_delay: Duration::from_secs(5),
+            initial_delay: Duration::from_millis(500),
             max_delay: Duration::from_secs(30),
             factor: 2.0,
             jitter: 0.3,
@@ -85,6 +85,9 @@ impl RetryPolicy {
         random: f64,
     ) -> Decision {
         failures.attempts += 1;
+        if has_code(error, NOT_RUNNING) {
+            return Decision::GiveUpLink;
+        }
         if !helps_to_wait(error) {
             let elsewhere = error.kind.allows_fallback() && !is_our_fault(error);
             return if elsewhere { Decision::GiveUpLink } else { Decision::GiveUp };
@@ -107,7 +110,7 @@ impl RetryPolicy {
     }
 
     fn delay(&self, error: &LlmError, failures: &Failures, random: f64) -> Duration {
-        if let Some(named) = error.detail.retry_after {
+        if let Some(named) = named_wait(error) {
             // Never sooner than asked.
             return named.mul_f64(1.0 + 0.2 * random);
         }
@@ -121,10 +124,28 @@ impl RetryPolicy {
         Duration::try_from_secs_f64(seconds).unwrap_or(self.max_delay)
     }
 
+    /// How many more attempts this model gets if it goes on failing like this. `has_next`: another model stands
+    /// behind it.
+    pub(super) fn left(&self, error: &LlmError, failures: &Failures, has_next: bool) -> u32 {
+        let of_its_class = match class(error) {
+            Class::Invalid => self.invalid_attempts.saturating_sub(failures.invalid),
+            Class::Silent => self.silent_attempts.saturating_sub(failures.silent),
+            Class::Busy => u32::MAX,
+        };
+        let of_the_link =
+            if has_next { self.link_attempts.saturating_sub(failures.attempts) } else { u32::MAX };
+        of_its_class.min(of_the_link)
+    }
+
     /// How long a model that failed like this stays unused.
     pub(super) fn cooldown_after(&self, error: &LlmError) -> Duration {
-        error.detail.retry_after.unwrap_or(self.cooldown)
+        named_wait(error).unwrap_or(self.cooldown)
     }
+}
+
+/// The wait that the server asks for. None at all, or one that is over, tells nothing about when it will be well.
+fn named_wait(error: &LlmError) -> Option<Duration> {
+    error.detail.retry_after.filter(|wait| !wait.is_zero())
 }
 
 enum Class {
@@ -219,21 +240,23 @@ mod tests {
         use LlmErrorKind::*;
         let after = |seconds: f64| Again(Duration::from_secs_f64(seconds));
         let rows: Vec<(LlmError, u32, bool, Decision)> = vec![
-            (error(RateLimit), 1, false, after(5.0)),
-            (error(RateLimit), 2, false, after(10.0)),
-            (error(RateLimit), 3, false, after(20.0)),
-            (error(RateLimit), 4, false, after(30.0)),
+            (error(RateLimit), 1, false, after(0.5)),
+            (error(RateLimit), 2, false, after(1.0)),
+            (error(RateLimit), 3, false, after(2.0)),
+            (error(RateLimit), 6, false, after(16.0)),
+            (error(RateLimit), 7, false, after(30.0)),
             (error(RateLimit), 9, false, after(30.0)),
-            (error(RateLimit), 2, true, after(10.0)),
+            (error(RateLimit), 2, true, after(1.0)),
             (error(RateLimit), 3, true, GiveUpLink),
-            (error(Overloaded), 1, true, after(5.0)),
+            (error(Overloaded), 1, true, after(0.5)),
             (error(Server), 3, true, GiveUpLink),
-            (error(Network), 1, false, after(5.0)),
-            (error(Timeout), 1, false, after(5.0)),
+            (error(Network), 1, false, after(0.5)),
+            (error(Timeout), 1, false, after(0.5)),
             (named(RateLimit, 40), 1, false, after(44.0)),
             (named(Overloaded, 300), 1, false, after(330.0)),
             (named(RateLimit, 301), 1, false, GiveUpLink),
-            (named(RateLimit, 0), 1, false, after(0.0)),
+            (named(RateLimit, 0), 1, false, after(0.5)),
+            (named(RateLimit, 0), 3, false, after(2.0)),
             (error(Quota), 1, true, GiveUpLink),
             (named(Quota, 3), 1, false, GiveUpLink),
             (error(InvalidStream), 1, false, after(0.5)),
@@ -243,7 +266,9 @@ mod tests {
             (error(Protocol), 1, true, GiveUp),
             (coded(InvalidStream, OUTPUT_LIMIT), 1, true, GiveUp),
             (coded(Network, UNPROVEN), 1, true, GiveUp),
-            (coded(Network, UNREACHABLE), 2, false, after(10.0)),
+            (coded(Network, UNREACHABLE), 2, false, after(1.0)),
+            (coded(Network, NOT_RUNNING), 1, false, GiveUpLink),
+            (coded(Network, NOT_RUNNING), 1, true, GiveUpLink),
             (coded(Network, UNREACHABLE), 3, false, GiveUpLink),
             (error(Timeout), 3, false, GiveUpLink),
             (error(InvalidRequest), 1, true, GiveUp),
@@ -269,8 +294,8 @@ mod tests {
                 Decision::Again(delay) => delay.as_secs_f64(),
                 other => panic!("{other:?}"),
             };
-        assert_eq!(delay(&error(LlmErrorKind::Server), 0.0), 3.5);
-        assert_eq!(delay(&error(LlmErrorKind::Server), 1.0), 6.5);
+        assert_eq!(delay(&error(LlmErrorKind::Server), 0.0), 0.35);
+        assert_eq!(delay(&error(LlmErrorKind::Server), 1.0), 0.65);
         assert_eq!(delay(&named(LlmErrorKind::Server, 10), 0.0), 10.0);
         assert_eq!(delay(&named(LlmErrorKind::Server, 10), 1.0), 12.0);
     }

@@ -13,6 +13,8 @@ use super::{NetworkOptions, Proxy};
 
 /// [`charla_proto::ErrorDetail::code`] of a server that could not be reached at all.
 pub(crate) const UNREACHABLE: &str = "unreachable";
+/// [`charla_proto::ErrorDetail::code`] of a server of this machine that does not run: nothing starts it while we wait.
+pub(crate) const NOT_RUNNING: &str = "not_running";
 /// [`charla_proto::ErrorDetail::code`] of a server that cannot prove who it is, because its certificate is
 /// not trusted or because it does not speak TLS at all: trying again does not help.
 pub(crate) const UNPROVEN: &str = "unproven";
@@ -84,12 +86,12 @@ pub(super) fn request_failed(error: &reqwest::Error, url: &Url, options: &Networ
         .any(|error| error.kind() == io::ErrorKind::ConnectionRefused);
     if refused {
         let message = format!("nothing answers at {host}{via}: connection refused");
-        let error = unreachable(LlmErrorKind::Network, message);
-        return if is_loopback(url) {
-            error.with_hint("is the local server running, and on this port?")
-        } else {
-            error
-        };
+        // Behind a proxy the refusal may be the proxy's own.
+        if !is_loopback(url) || !via.is_empty() {
+            return unreachable(LlmErrorKind::Network, message);
+        }
+        return with_code(LlmErrorKind::Network, message, NOT_RUNNING)
+            .with_hint("is the local server running, and on this port?");
     }
     let message = format!("the request to {host}{via} failed: {}", flatten(error));
     if error.is_connect() {
@@ -131,14 +133,16 @@ fn tls_failed(error: &rustls::Error, host: &str) -> LlmError {
 }
 
 fn unproven(message: String) -> LlmError {
-    let mut error = LlmError::new(LlmErrorKind::Network, message);
-    error.detail.code = Some(UNPROVEN.to_owned());
-    error
+    with_code(LlmErrorKind::Network, message, UNPROVEN)
 }
 
 fn unreachable(kind: LlmErrorKind, message: String) -> LlmError {
+    with_code(kind, message, UNREACHABLE)
+}
+
+fn with_code(kind: LlmErrorKind, message: String, code: &str) -> LlmError {
     let mut error = LlmError::new(kind, message);
-    error.detail.code = Some(UNREACHABLE.to_owned());
+    error.detail.code = Some(code.to_owned());
     error
 }
 

@@ -20,7 +20,7 @@ mod fetch;
 mod tls;
 
 pub(crate) use body::Body;
-pub(crate) use failure::{UNPROVEN, UNREACHABLE};
+pub(crate) use failure::{NOT_RUNNING, UNPROVEN, UNREACHABLE};
 use failure::{host_of, is_loopback, request_failed, went_silent};
 
 /// How to reach servers. Everything is handed in but what only the system knows: the authorities it trusts, and the

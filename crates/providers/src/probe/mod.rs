@@ -1,5 +1,5 @@
-//! Finds out how a model of which nothing is known calls tools: one short exchange, and a second one only
-//! when the first proves nothing.
+//! Finds out how a model of which nothing is known calls tools: one short exchange, a second one only when the first
+//! proves nothing, and a third before it is said to have no tools at all.
 //!
 //! The exchanges go the way that real requests go: streamed, the model free to call or not, thoughts filtered
 //! out. A forced call would prove less, because some servers can force a call that their models never make by
@@ -52,7 +52,7 @@ struct ProbeAnswer {
 /// Asks a model to call a tool and sees what it does.
 ///
 /// `generator` is the model's own, without layers; `options` say how its thoughts are found and how it is spoken to about
-/// tools; `template` has the model's name and sampling. Takes as long as the model needs for at most two
+/// tools; `template` has the model's name and sampling. Takes as long as the model needs for at most three
 /// short answers, so callers set a limit of their own. An error means that nothing was found out: the server
 /// cannot be reached, refuses the key, knows no such model, or breaks off.
 pub async fn probe(
@@ -89,7 +89,14 @@ pub async fn probe(
             ..FunctionCallingConfig::default()
         },
     });
-    let in_text = listen(&stack(generator, with(ToolMode::Text)), &request).await?;
+    let told = stack(generator, with(ToolMode::Text));
+    let mut in_text = listen(&told, &request).await?;
+    let mut exchanges = 2;
+    // One odd reply must not take a model's tools away.
+    if !in_text.call {
+        in_text = listen(&told, &request).await?;
+        exchanges += 1;
+    }
     let before = match refused {
         Some(error) => format!("the server fails when it is given tools ({error})"),
         None => "it made no function call".to_owned(),
@@ -99,10 +106,10 @@ pub async fn probe(
             ToolMode::Text,
             format!("{before}, and called when it was told in words how to"),
             in_text.thoughts,
-            2,
+            exchanges,
         ),
         (false, false) => {
-            found(ToolMode::None, format!("{before}, nor a call in its text"), in_text.thoughts, 2)
+            found(ToolMode::None, format!("{before}, nor a call in its text"), in_text.thoughts, exchanges)
         }
         (false, true) => Err(LlmError::new(
             LlmErrorKind::InvalidStream,

@@ -52,6 +52,7 @@ async fn a_call_in_the_text_proves_text_tools_in_one_exchange() {
         "[TOOL_CALLS][{\"name\": \"look_up_word\", \"arguments\": {\"word\": \"harbour\"}}]",
         "{\"name\": \"look_up_word\", \"parameters\": {\"word\": \"harbour\"}}",
         WRITTEN,
+        &format!("Here is the tool call in the required format:\n\n{WRITTEN}"),
     ];
     for dialect in dialects {
         assert_eq!(found(Script::new([dialect])).await, (ToolMode::Text, 1, false), "{dialect}");
@@ -73,11 +74,12 @@ async fn a_server_that_refuses_tools_by_name_is_asked_no_second_time() {
 }
 
 #[tokio::test]
-async fn a_plain_answer_is_followed_by_one_question_in_words() {
+async fn a_plain_answer_is_followed_by_questions_in_words() {
     let plain = || Reply::from("A harbour is a place where ships lie.");
     assert_eq!(found(Script::new([plain(), WRITTEN.into()])).await, (ToolMode::Text, 2, false));
-    assert_eq!(found(Script::new([plain(), plain()])).await, (ToolMode::None, 2, false));
-    let (_, server) = probed(Script::new([plain(), plain()])).await;
+    assert_eq!(found(Script::new([plain(), plain(), WRITTEN.into()])).await, (ToolMode::Text, 3, false));
+    assert_eq!(found(Script::new([plain(), plain(), plain()])).await, (ToolMode::None, 3, false));
+    let (_, server) = probed(Script::new([plain(), plain(), plain()])).await;
     let bodies: Vec<_> = server.requests().into_iter().map(|request| request.body).collect();
     assert_eq!(bodies[0]["tools"].as_array().unwrap().len(), 1);
     assert_eq!(bodies[0]["max_tokens"], 1024);
@@ -89,7 +91,10 @@ async fn a_plain_answer_is_followed_by_one_question_in_words() {
 async fn an_unexplained_refusal_counts_only_when_the_server_answers_without_tools() {
     let refusal = || Reply::from(Failure::bad_request("unprocessable"));
     assert_eq!(found(Script::new([refusal(), WRITTEN.into()])).await, (ToolMode::Text, 2, false));
-    assert_eq!(found(Script::new([refusal(), "A harbour.".into()])).await, (ToolMode::None, 2, false));
+    assert_eq!(
+        found(Script::new([refusal(), "A harbour.".into(), "A quay.".into()])).await,
+        (ToolMode::None, 3, false)
+    );
     let (finding, _) = probed(Script::new([refusal(), refusal()])).await;
     assert_eq!(finding.unwrap_err().kind, LlmErrorKind::InvalidRequest);
 }
@@ -114,20 +119,20 @@ async fn what_would_fail_without_tools_too_decides_nothing() {
 #[tokio::test]
 async fn a_model_that_only_thinks_until_its_limit_proves_nothing() {
     let thinking = || Reply::new().thought("hm ".repeat(50)).finish(charla_testkit::Finish::Length);
-    let (finding, _) = probed(Script::new([thinking(), thinking()])).await;
+    let (finding, _) = probed(Script::new([thinking(), thinking(), thinking()])).await;
     assert_eq!(finding.unwrap_err().kind, LlmErrorKind::InvalidStream);
 }
 
 #[tokio::test]
 async fn a_model_that_talks_on_is_not_listened_to_for_ever() {
     let talk = || Reply::new().chunk(40).text("ships and quays ".repeat(200)).stall();
-    assert_eq!(found(Script::new([talk(), talk()])).await, (ToolMode::None, 2, false));
+    assert_eq!(found(Script::new([talk(), talk(), talk()])).await, (ToolMode::None, 3, false));
 }
 
 #[tokio::test]
 async fn a_model_that_thinks_on_is_not_listened_to_for_ever() {
     let think = || Reply::new().chunk(400).thought("hm, ships ".repeat(4_000)).stall();
-    let (finding, server) = probed(Script::new([think(), think()])).await;
+    let (finding, server) = probed(Script::new([think(), think(), think()])).await;
     assert_eq!(finding.unwrap_err().kind, LlmErrorKind::InvalidStream);
-    assert_eq!(server.requests().len(), 2);
+    assert_eq!(server.requests().len(), 3);
 }

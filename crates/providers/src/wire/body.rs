@@ -1,5 +1,7 @@
 //! From body bytes to a codec's events.
 
+use charla_proto::json::mended;
+
 use super::*;
 
 enum Form {
@@ -60,13 +62,13 @@ impl BodyDecoder {
                 framer.end(&mut |frame| dispatch(&mut **decoder, stray, frame, out))?;
                 if !stray.trim().is_empty() {
                     decoder.end(out)?;
-                    return match serde_json::from_str::<Value>(stray) {
+                    return match serde_json::from_str::<Value>(&mended(stray)) {
                         Ok(document) => decoder.document(document, out),
                         Err(_) => Err(not_this_wire(stray)),
                     };
                 }
             }
-            Form::Document(body) => match serde_json::from_slice::<Value>(body) {
+            Form::Document(body) => match read_document(body) {
                 Ok(Value::Array(documents)) => {
                     for document in documents {
                         decoder.document(document, out)?;
@@ -97,8 +99,8 @@ fn dispatch(
     out: &mut Vec<GenerateResponse>,
 ) -> Result<(), LlmError> {
     match frame {
-        Frame::Event { name, data } => decoder.event(name, data, out),
-        Frame::ErrorField(data) => decoder.event(Some("error"), data, out),
+        Frame::Event { name, data } => decoder.event(name, &mended(data), out),
+        Frame::ErrorField(data) => decoder.event(Some("error"), &mended(data), out),
         Frame::Stray(line) => {
             // Enough for any error document; a body of garbage must not fill the memory.
             if stray.len() + line.len() < 1024 * 1024 {
@@ -107,6 +109,14 @@ fn dispatch(
             }
             Ok(())
         }
+    }
+}
+
+/// Bytes that are no UTF-8 stay the parser's to refuse.
+fn read_document(body: &[u8]) -> serde_json::Result<Value> {
+    match std::str::from_utf8(body) {
+        Ok(text) => serde_json::from_str(&mended(text)),
+        Err(_) => serde_json::from_slice(body),
     }
 }
 

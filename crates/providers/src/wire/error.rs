@@ -5,6 +5,8 @@ use std::time::Duration;
 use charla_proto::{ErrorDetail, LlmError, LlmErrorKind};
 use http::HeaderMap;
 
+use super::overflow;
+
 /// What a codec found in an error document, in the wire's own words.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ErrorBody {
@@ -74,11 +76,7 @@ pub(super) fn shortened(mut message: String) -> String {
 
 fn kind_of(status: u16, words: &str) -> LlmErrorKind {
     let has = |needles: &[&str]| needles.iter().any(|needle| words.contains(needle));
-    if has(&["context_length_exceeded", "exceed_context_size", "maximum context length", "context window"])
-        || has(&["prompt is too long", "input is too long", "exceeds the maximum number of tokens"])
-        || has(&["exceeds the available context", "too many tokens", "reduce the length of the messages"])
-        || (has(&["context"]) && has(&["exceed", "too long", "too large"]) && status / 100 != 5)
-    {
+    if overflow::is_told(status, words) {
         return LlmErrorKind::ContextOverflow;
     }
     if has(&[

@@ -22,8 +22,10 @@ mod body;
 mod error;
 mod fragments;
 mod gemini;
+mod names;
 mod openai_chat;
 mod openai_responses;
+mod overflow;
 pub mod schema;
 
 pub use anthropic::Anthropic;
@@ -51,6 +53,13 @@ pub(crate) const CALL_ID_PREFIX: &str = "charla_";
 /// Where [`charla_proto::FunctionCall::extra`] says which parameters we renamed: a note for people that no
 /// server gets.
 pub(crate) const MAPPED: &str = "mapped";
+
+/// Says what is not shown to a model that takes no media, so that it does not talk as if it had seen it.
+pub(crate) fn left_out(part: &charla_proto::Part) -> String {
+    let named = charla_proto::part_to_string(part, true);
+    let named = named.strip_suffix(']').unwrap_or(&named);
+    format!("{named}, not shown: this model takes none]")
+}
 
 /// An id for a call that came without one. The prefix tells ours from a server's.
 pub fn make_call_id() -> String {

@@ -10,7 +10,11 @@
 mod any_to_any;
 mod conversation;
 mod dialects;
+mod endings;
 mod local_servers;
+mod media;
+mod names;
+mod surrogates;
 mod text_tools;
 mod thoughts;
 mod token_estimate;

@@ -18,9 +18,11 @@ use crate::private_file;
 use crate::settings::without_secrets;
 
 /// Changes whenever the questions do: older findings are then not used any more.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 /// Servers and models are updated; after this many days they are asked again.
 const DAYS: u64 = 30;
+/// A model that called nothing may have had a bad moment: this is kept for a shorter time.
+const DAYS_WITHOUT_TOOLS: u64 = 1;
 
 /// What was found out about one model at one address.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -113,7 +115,8 @@ impl Findings {
         if kept.address != address(choice) || kept.model != choice.model || kept.tools == ToolMode::Auto {
             return Err(damaged("it is about something else".to_owned()));
         }
-        let fresh = now.saturating_sub(kept.probed_at) < DAYS * 24 * 3600;
+        let days = if kept.tools == ToolMode::None { DAYS_WITHOUT_TOOLS } else { DAYS };
+        let fresh = now.saturating_sub(kept.probed_at) < days * 24 * 3600;
         let file = &choice.server.file;
         let same = file.is_none() || kept.file.is_none() || *file == kept.file;
         Ok((fresh && same).then_some(kept))

@@ -124,6 +124,27 @@ async fn a_web_page_is_no_answer() {
 }
 
 #[tokio::test]
+async fn a_web_page_with_a_403_is_a_gateways() {
+    let page = "<html><head><title>Attention Required! | Cloudflare</title></head></html>";
+    let length = page.len();
+    let head =
+        format!("HTTP/1.1 403 Forbidden\r\ncontent-type: text/html\r\ncontent-length: {length}\r\n\r\n");
+    let error = after(&(head + page)).await;
+    assert_eq!(error.kind, LlmErrorKind::Permission);
+    assert!(advice(&error).starts_with("a gateway or firewall before http://127.0.0.1:"), "{error:?}");
+}
+
+#[tokio::test]
+async fn a_body_that_cannot_be_unpacked_is_told_as_such() {
+    for status in ["200 OK", "400 Bad Request"] {
+        let head = format!("HTTP/1.1 {status}\r\ncontent-encoding: br\r\ncontent-length: 3\r\n\r\n");
+        let error = after(&(head + "\u{b}\u{2}x")).await;
+        assert_eq!(error.kind, LlmErrorKind::Protocol);
+        assert!(error.message.contains("compressed with br"), "{error}");
+    }
+}
+
+#[tokio::test]
 async fn a_redirect_is_not_followed() {
     let elsewhere = Server::start().await;
     let location = format!("http://127.0.0.1:{}/v2", elsewhere.port());

@@ -13,7 +13,7 @@ use tokio_rustls::rustls::pki_types::PrivateKeyDer;
 use tokio_rustls::server::TlsStream;
 
 use super::*;
-use crate::net::{UNPROVEN, UNREACHABLE};
+use crate::net::{NOT_RUNNING, UNPROVEN};
 
 #[tokio::test]
 async fn a_refused_connection_asks_whether_the_local_server_runs() {
@@ -25,7 +25,7 @@ async fn a_refused_connection_asks_whether_the_local_server_runs() {
     assert_eq!(error.kind, LlmErrorKind::Network);
     assert_eq!(error.message, format!("nothing answers at 127.0.0.1:{port}: connection refused"));
     assert_eq!(error.hint(), Some("is the local server running, and on this port?".into()));
-    assert_eq!(error.detail.code.as_deref(), Some(UNREACHABLE));
+    assert_eq!(error.detail.code.as_deref(), Some(NOT_RUNNING));
 }
 
 #[tokio::test]

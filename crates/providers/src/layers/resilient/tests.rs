@@ -83,15 +83,15 @@ async fn failures_that_pass_are_tried_again_after_growing_waits() {
     ]);
     let start = Instant::now();
     let expected = [
-        "retry 1/10 after 5s: it is rate_limit",
-        "retry 2/10 after 10s: it is server",
+        "retry 1/10 after 500ms: it is rate_limit",
+        "retry 2/10 after 1s: it is server",
         "retry 3/10 after 44s: it is overloaded",
         "hello",
     ];
     assert_eq!(story(&chain(&[&model])).await, expected);
     let times: Vec<u64> =
-        model.asked().iter().map(|asked| asked.at.duration_since(start).as_secs()).collect();
-    assert_eq!(times, [0, 5, 15, 59]);
+        model.asked().iter().map(|asked| asked.at.duration_since(start).as_millis() as u64).collect();
+    assert_eq!(times, [0, 500, 1500, 45_500]);
     let sent = model.asked().into_iter().map(|asked| (asked.request.model, asked.request.temperature));
     assert!(sent.into_iter().all(|sent| sent == ("model-a".to_owned(), Some(0.2))));
 }
@@ -104,7 +104,7 @@ async fn the_notice_comes_before_the_wait() {
     assert!(matches!(stream.next().await, Some(Ok(StreamEvent::Retry(_)))));
     assert_eq!(start.elapsed(), Duration::ZERO);
     assert!(matches!(stream.next().await, Some(Ok(StreamEvent::Chunk(_)))));
-    assert_eq!(start.elapsed(), Duration::from_secs(5));
+    assert_eq!(start.elapsed(), Duration::from_millis(500));
 }
 
 #[tokio::test(start_paused = true)]
@@ -116,8 +116,8 @@ async fn what_a_failed_attempt_has_shown_is_withdrawn() {
     ]);
     let expected = [
         "Hel",
-        "retry 1/10 after 5s: it is network, withdrawn",
-        "retry 2/10 after 10s: it is rate_limit",
+        "retry 1/10 after 500ms: it is network, withdrawn",
+        "retry 2/10 after 1s: it is rate_limit",
         "Hello",
     ];
     assert_eq!(story(&chain(&[&model])).await, expected);
@@ -167,15 +167,56 @@ async fn invalid_answers_are_asked_for_again_with_temperature_one_and_a_bound() 
     let model = Scripted::new(vec![invalid(), invalid(), invalid()]);
     let expected = [
         "…",
-        "retry 1/10 after 500ms: it is invalid_stream, withdrawn",
+        "retry 1/3 after 500ms: it is invalid_stream, withdrawn",
         "…",
-        "retry 2/10 after 1s: it is invalid_stream, withdrawn",
+        "retry 2/3 after 1s: it is invalid_stream, withdrawn",
         "…",
         "error: it is invalid_stream, 3 attempts, a/model-a",
     ];
     assert_eq!(story(&chain(&[&model])).await, expected);
     let temperatures: Vec<_> = model.asked().iter().map(|asked| asked.request.temperature).collect();
     assert_eq!(temperatures, [Some(0.2), Some(1.0), Some(1.0)]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_notice_tells_how_many_attempts_there_will_be() {
+    use LlmErrorKind::*;
+    let silent = |code: &str| {
+        let mut error = error(Network);
+        error.detail.code = Some(code.to_owned());
+        error
+    };
+    let rows: [(&[LlmError], bool, &[&str]); 6] = [
+        (&[error(RateLimit)], false, &["1/10"]),
+        (&[error(RateLimit)], true, &["1/3"]),
+        (&[error(InvalidStream), error(InvalidStream)], false, &["1/3", "2/3"]),
+        (&[error(Server), error(InvalidStream)], false, &["1/10", "2/4"]),
+        (&[error(Timeout)], false, &["1/3"]),
+        (&[silent("unreachable")], false, &["1/3"]),
+    ];
+    for (failures, has_next, expected) in rows {
+        let attempts = failures.iter().cloned().map(Attempt::refuse).chain([Attempt::text("done")]);
+        let (first, second) =
+            (Scripted::new(attempts.collect::<Vec<_>>()), Scripted::new([] as [Attempt; 0]));
+        let models: &[&Arc<Scripted>] = if has_next { &[&first, &second] } else { &[&first] };
+        let lines = story(&chain(models)).await;
+        let told: Vec<&str> =
+            lines.iter().filter_map(|line| line.strip_prefix("retry ")?.split(' ').next()).collect();
+        assert_eq!(told, expected, "{failures:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_local_server_that_does_not_run_is_not_waited_for() {
+    let mut failure = error(LlmErrorKind::Network);
+    failure.detail.code = Some(crate::net::NOT_RUNNING.to_owned());
+    let start = Instant::now();
+    let alone = Scripted::new(vec![Attempt::refuse(failure.clone())]);
+    assert_eq!(story(&chain(&[&alone])).await, ["error: it is network, 1 attempts, a/model-a"]);
+    let (first, second) =
+        (Scripted::new(vec![Attempt::refuse(failure)]), Scripted::new(vec![Attempt::text("two")]));
+    assert_eq!(story(&chain(&[&first, &second])).await.last().unwrap(), "two");
+    assert_eq!(start.elapsed(), Duration::ZERO);
 }
 
 #[tokio::test(start_paused = true)]
@@ -189,8 +230,8 @@ async fn a_model_that_keeps_failing_is_left_and_comes_back_after_its_cooldown() 
     let second = Scripted::new(vec![Attempt::text("two"), Attempt::text("two again")]);
     let chain = chain(&[&first, &second]);
     let expected = [
-        "retry 1/10 after 5s: it is rate_limit",
-        "retry 2/10 after 10s: it is rate_limit",
+        "retry 1/3 after 500ms: it is rate_limit",
+        "retry 2/3 after 1s: it is rate_limit",
         "He",
         "retry 3/10 after 0ns: it is server, withdrawn",
         "a/model-a -> b/model-b: it is server",
@@ -261,7 +302,7 @@ async fn dropping_the_stream_ends_the_attempt_and_the_wait() {
 
     let mut stream = chain.stream(&ask()).await.unwrap();
     assert!(matches!(stream.next().await, Some(Ok(StreamEvent::Retry(_)))));
-    let waiting = tokio::time::timeout(Duration::from_secs(1), stream.next()).await;
+    let waiting = tokio::time::timeout(Duration::from_millis(100), stream.next()).await;
     assert!(waiting.is_err());
     drop(stream);
     tokio::time::advance(Duration::from_secs(60)).await;
@@ -287,7 +328,7 @@ async fn whole_answers_go_the_same_way() {
     let start = Instant::now();
     let answer = chain(&[&first, &second]).generate(&ask()).await.unwrap();
     assert_eq!(answer.text(), "two");
-    assert_eq!(start.elapsed().as_secs(), 5 + 10 + 5);
+    assert_eq!(start.elapsed().as_millis(), 500 + 1000 + 500);
 }
 
 #[tokio::test(start_paused = true)]

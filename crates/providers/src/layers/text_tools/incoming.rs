@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::Reader;
 use super::dialect::{Declared, RawCall};
-use super::scan::{Piece, Scanner};
+use super::scan::{self, Piece, Scanner};
 use crate::wire::make_call_id;
 
 /// One answer on its way in.
@@ -177,16 +177,30 @@ impl Incoming {
         let pieces = answer.scanner.finish();
         let rest = answer.take(pieces);
         let mut visible = std::mem::take(&mut answer.prose) + &rest;
+        let mut parts = Vec::new();
+        if answer.calls.is_empty() && !self.declared.is_empty() {
+            answer.calls = scan::unusable(&answer.raw);
+            if !answer.calls.is_empty() {
+                visible.clear();
+                parts.extend(withdrawal(answer.shown));
+            }
+        }
         if !self.keep_prose && !answer.calls.is_empty() {
             visible.clear();
         }
-        let mut parts = Vec::new();
         if !visible.is_empty() {
             parts.push(Part::text(visible));
         }
         parts.extend(answer.calls.iter().map(finished).map(Part::function_call));
         parts
     }
+}
+
+/// Takes back this many bytes of what was shown: they were no words for a person.
+fn withdrawal(shown: usize) -> Option<Part> {
+    let mut nothing = Part::text("");
+    nothing.extra.insert("replaces", shown.into());
+    (shown > 0).then_some(nothing)
 }
 
 /// A call with an id.

@@ -73,3 +73,67 @@ fn tools_that_may_not_be_called_are_not_offered() {
     assert_eq!(out.system_instruction.unwrap().text(), "Be brief.");
     assert_eq!(out.contents[1].role, Role::Model);
 }
+
+/// What comes of an answer with this text, given in these pieces: what is shown, and each call's name and what is
+/// wrong with its arguments.
+fn answered<'a>(pieces: impl IntoIterator<Item = &'a str>) -> (String, Vec<(String, String)>) {
+    let mut reader = TextTools::new(TextToolsOptions::default()).incoming(&conversation()).unwrap();
+    let chunk = |content: Option<Content>, finish_reason| {
+        let candidate = charla_proto::Candidate { content, finish_reason, ..Default::default() };
+        charla_proto::GenerateResponse { candidates: vec![candidate], ..Default::default() }
+    };
+    let mut whole = charla_proto::Assembler::new();
+    for piece in pieces {
+        whole.push(reader.read(chunk(Some(Content::model(piece)), None)));
+    }
+    whole.push(reader.read(chunk(None, Some(charla_proto::FinishReason::Stop))));
+    let answer = whole.finish();
+    let wrong =
+        |call: &FunctionCall| call.invalid.as_ref().map(|invalid| invalid.reason.clone()).unwrap_or_default();
+    let calls = answer.content().unwrap().function_calls().map(|call| (call.name.clone(), wrong(call)));
+    let calls = calls.collect();
+    (answer.text(), calls)
+}
+
+#[test]
+fn an_answer_that_is_a_call_nobody_can_take_is_told_to_the_model() {
+    let rows = [
+        (r#"{"tool_call": {"name": "read_files", "arguments": {"path": "a"}}}"#, "read_files", ""),
+        ("```json\n{\"tool_call\": {\"name\": \"look\", \"arguments\": {}}}\n```", "look", ""),
+        ("<tool_call>\n{\"name\": \"look\", \"arguments\": {}}\n</tool_call>", "look", ""),
+        ("[TOOL_CALLS][{\"name\": \"look\", \"arguments\": {}}]", "look", ""),
+        (r#"{"tool_call": {"name": "read_file", "arguments": {path: a}}}"#, "read_file", "could not be read"),
+        (r#"{"tool_call": "read_file"}"#, "tool_call", "could not be read"),
+        (
+            "```json\n{\"tool_call\": {\"name\": \"read_file\", \"arguments\": {a}}}\n```",
+            "read_file",
+            "not valid JSON",
+        ),
+    ];
+    for (text, name, wrong) in rows {
+        let (shown, calls) = answered([text]);
+        assert_eq!(shown, "", "{text}");
+        let [(called, reason)] = &calls[..] else { panic!("{text}: {calls:?}") };
+        assert_eq!(called, name, "{text}");
+        assert!(reason.contains(wrong) && reason.is_empty() == wrong.is_empty(), "{text}: {reason}");
+        let characters: Vec<String> = text.chars().map(String::from).collect();
+        assert_eq!(
+            answered(characters.iter().map(String::as_str)),
+            (shown, calls),
+            "in single characters: {text}"
+        );
+    }
+}
+
+#[test]
+fn an_answer_that_only_looks_like_a_call_stays_an_answer() {
+    for text in [
+        r#"{"name": "my-package", "parameters": {"x": 1}}"#,
+        r#"{"files": ["a"]}"#,
+        r#"{"tool_call": {"name": "NAME", "arguments": {...}}}"#,
+        "<tool_call> is the tag that a call begins with.",
+        "The tools are read_file and write_file.",
+    ] {
+        assert_eq!(answered([text]), (text.to_owned(), vec![]), "{text}");
+    }
+}

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use charla_proto::{Content, GenerateRequest, Part, PartKind, Role};
+use charla_proto::{Content, GenerateRequest, Part, PartKind, Role, Thinking};
 use serde::{Deserialize, Serialize};
 
 use super::super::remembered::Remembered;
 
-/// How a model is told not to think, when a request's thinking budget is 0. A setting: names of models tell nothing
+/// How a model is told not to think, when a request wants no thinking (budget 0, level minimal). A setting: names of models tell nothing
 /// about the template a server runs them with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -29,7 +29,7 @@ impl ThinkSwitch {
     /// Every user text is marked, not only the last: a mark that moved on with each turn would change the prompt's
     /// beginning, and a local server would read it all again. The last one is what counts for the model.
     pub(super) fn apply(self, request: &GenerateRequest, marked: &mut Remembered) -> Option<GenerateRequest> {
-        let off = request.thinking.as_ref().is_some_and(|thinking| thinking.thinking_budget == Some(0));
+        let off = request.thinking.as_ref().is_some_and(Thinking::is_off);
         if self == ThinkSwitch::Wire || !off {
             return None;
         }

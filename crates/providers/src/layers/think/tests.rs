@@ -163,6 +163,8 @@ async fn thinking_is_switched_off_in_words_where_the_setting_says_so() {
         filter.generate(&request).await.unwrap();
         request.thinking = Some(Thinking { thinking_budget: Some(0), ..Thinking::default() });
         filter.generate(&request).await.unwrap();
+        let thinking_level = Some(charla_proto::ThinkingLevel::Minimal);
+        request.thinking = Some(Thinking { thinking_level, ..Thinking::default() });
         filter.generate(&request).await.unwrap();
         let asked: Vec<GenerateRequest> = model.asked().into_iter().map(|asked| asked.request).collect();
         assert!(Arc::ptr_eq(&asked[0].contents[0], &question));

@@ -11,11 +11,9 @@ use charla_proto::{
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::schema;
 use crate::endpoint::Target;
-
-/// The longest tool name the wire takes.
-const MAX_NAME: usize = 128;
+use crate::wire::left_out;
+use crate::wire::names::{accepted, replaced, sent_name};
 
 /// One content block as it is sent.
 #[derive(Serialize)]
@@ -207,7 +205,7 @@ fn drop_unanswered_server_calls(blocks: &mut Vec<Block>) {
 /// An image or document block, or a note in words for what cannot be sent.
 fn media<'a>(part: &'a Part, target: &Target) -> Block<'a> {
     let block = match &part.kind {
-        _ if target.endpoint.quirks.no_media => None,
+        _ if target.endpoint.quirks.no_media => Some(Block::Text { text: Cow::Owned(left_out(part)) }),
         PartKind::InlineData(blob) => inline_media(blob, target.model.images),
         PartKind::FileData(file) => linked_media(file, target.model.images),
         _ => None,
@@ -270,20 +268,6 @@ fn call_id<'a>(id: Option<&'a str>, name: &'a str) -> Cow<'a, str> {
     Cow::Owned(format!("{}_{:08x}", replaced(id), hasher.finish() as u32))
 }
 
-/// A called tool's name as the wire accepts it. Only history needs this: a tool with another name is
-/// never declared.
 fn tool_name(name: &str) -> Cow<'_, str> {
-    if schema::check_name(name, WireKind::Anthropic).is_ok() {
-        return Cow::Borrowed(name);
-    }
-    let name: String = replaced(name).chars().take(MAX_NAME).collect();
-    Cow::Owned(if name.is_empty() { "unnamed".to_owned() } else { name })
-}
-
-fn accepted(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-'
-}
-
-fn replaced(text: &str) -> String {
-    text.chars().map(|c| if c.is_ascii() && accepted(c as u8) { c } else { '_' }).collect()
+    sent_name(name, WireKind::Anthropic)
 }

@@ -41,7 +41,7 @@ pub(super) fn generate(
     if let Some(choice) = tool_choice(request) {
         fields.insert("tool_choice".to_owned(), choice);
     }
-    set_format(&mut fields, request)?;
+    set_format(&mut fields, request, target)?;
     for (key, value) in request.extra.iter().filter(|(key, _)| !RESERVED.contains(&key.as_str())) {
         merge(fields.entry(key.as_str()).or_insert(Value::Null), value);
     }
@@ -89,7 +89,14 @@ fn set_sampling(fields: &mut Map<String, Value>, request: &GenerateRequest) {
     }
 }
 
-fn set_format(fields: &mut Map<String, Value>, request: &GenerateRequest) -> Result<(), LlmError> {
+fn set_format(
+    fields: &mut Map<String, Value>,
+    request: &GenerateRequest,
+    target: &Target,
+) -> Result<(), LlmError> {
+    if target.endpoint.quirks.no_answer_schema {
+        return Ok(());
+    }
     let Some(schema) = &request.response_json_schema else { return Ok(()) };
     let schema = schema::adapt_answer(schema, WireKind::Anthropic).map_err(|reason| {
         LlmError::new(LlmErrorKind::InvalidRequest, format!("the answer's schema cannot be sent: {reason}"))

@@ -5,12 +5,13 @@
 
 use std::borrow::Cow;
 
-use charla_proto::{Content, FunctionCall, FunctionResponse, Part, PartKind, Role, part_to_string};
+use charla_proto::{Content, FunctionCall, FunctionResponse, Part, PartKind, Role, WireKind};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
-use crate::wire::{CALL_ID_PREFIX, MAPPED};
+use crate::wire::names::sent_name;
+use crate::wire::{CALL_ID_PREFIX, MAPPED, left_out};
 
 /// What the API takes in place of a signature it did not give: it then does not check the call.
 const PLACEHOLDER: &str = "skip_thought_signature_validator";
@@ -183,7 +184,7 @@ impl<'a> WirePart<'a> {
 
     fn set_media(&mut self, part: &'a Part, form: Form) {
         match &part.kind {
-            _ if form.no_media => self.text = Some(Cow::Owned(part_to_string(part, true))),
+            _ if form.no_media => self.text = Some(Cow::Owned(left_out(part))),
             PartKind::InlineData(blob) => {
                 self.inline_data = Some(WireBlob { mime_type: &blob.mime_type, data: &blob.data });
             }
@@ -214,7 +215,7 @@ struct WireFile<'a> {
 struct WireCall<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<&'a str>,
-    name: &'a str,
+    name: Cow<'a, str>,
     args: Cow<'a, Map<String, Value>>,
     #[serde(flatten)]
     fields: Fields<'a>,
@@ -228,7 +229,8 @@ impl<'a> WireCall<'a> {
             Some(_) => Cow::Owned(Map::new()),
             None => Cow::Borrowed(&call.args),
         };
-        Self { id: wire_id(call.id.as_deref()), name: &call.name, args, fields: Fields(fields) }
+        let name = sent_name(&call.name, WireKind::Gemini);
+        Self { id: wire_id(call.id.as_deref()), name, args, fields: Fields(fields) }
     }
 }
 
@@ -236,7 +238,7 @@ impl<'a> WireCall<'a> {
 struct WireResponse<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<&'a str>,
-    name: &'a str,
+    name: Cow<'a, str>,
     response: &'a Map<String, Value>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     parts: Vec<WirePart<'a>>,
@@ -246,7 +248,7 @@ impl<'a> WireResponse<'a> {
     fn new(response: &'a FunctionResponse, parts: Vec<WirePart<'a>>) -> Self {
         Self {
             id: wire_id(response.id.as_deref()),
-            name: &response.name,
+            name: sent_name(&response.name, WireKind::Gemini),
             response: &response.response,
             parts,
         }

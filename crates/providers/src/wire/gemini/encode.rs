@@ -258,7 +258,8 @@ fn generation_config(request: &GenerateRequest, target: &Target) -> Result<Map<S
     set("stopSequences", (!request.stop_sequences.is_empty()).then(|| json!(request.stop_sequences)));
     set("thinkingConfig", request.thinking.as_ref().and_then(|thinking| thinking_config(thinking, target)));
     let mut mime_type = request.response_mime_type.clone();
-    if let Some(answer) = &request.response_json_schema {
+    let refused = target.endpoint.quirks.no_answer_schema;
+    if let Some(answer) = request.response_json_schema.as_ref().filter(|_| !refused) {
         let adapted = schema::adapt_answer(answer, WireKind::Gemini).map_err(|reason| {
             LlmError::new(
                 LlmErrorKind::InvalidRequest,

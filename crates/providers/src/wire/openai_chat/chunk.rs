@@ -38,6 +38,8 @@ pub struct Chunk<'a> {
     pub error: Option<Box<Value>>,
     pub message: Option<Box<Value>>,
     pub detail: Option<Box<Value>>,
+    /// MiniMax: how it went, beside a status of success.
+    pub base_resp: Option<Box<Value>>,
 }
 
 #[derive(Default, Deserialize)]
@@ -94,6 +96,23 @@ pub struct Delta<'a> {
     pub annotations: List<Annotation<'a>>,
     /// Google: thought signatures that must come back on the same message.
     pub extra_content: Option<Box<Value>>,
+}
+
+impl Delta<'_> {
+    /// True when it says nothing that could be shown or run.
+    pub fn is_empty(&self) -> bool {
+        let silent = |body: &Body| match body {
+            Body::Nothing => true,
+            Body::Text(text) => text.is_empty(),
+            Body::Items(items) => items.is_empty(),
+        };
+        [&self.content, &self.reasoning_content, &self.reasoning].into_iter().all(silent)
+            && self.refusal.get().is_none()
+            && self.tool_calls.0.is_empty()
+            && self.function_call.0.is_none()
+            && self.images.0.is_empty()
+            && self.reasoning_details.0.is_empty()
+    }
 }
 
 #[derive(Default, Deserialize)]

@@ -52,7 +52,8 @@ impl EventDecoder for Decoder {
     }
 
     fn document(&mut self, document: Value, out: &mut Vec<GenerateResponse>) -> Result<(), LlmError> {
-        let known = document.get("choices").is_some() || error::is_error(&document);
+        let known = ["choices", "base_resp"].iter().any(|key| document.get(key).is_some());
+        let known = known || error::is_error(&document);
         let text = document.to_string();
         if !known {
             let start: String = text.chars().take(200).collect();
@@ -157,7 +158,13 @@ impl Decoder {
         let mut parts = Vec::new();
         let started = self.choices[place].started;
         // The whole message beside or after deltas repeats them.
-        let delta = choice.delta.0.or(choice.message.0.filter(|_| !started).map(|message| *message));
+        let message = choice.message.0.filter(|_| !started).map(|message| *message);
+        let delta = match choice.delta.0 {
+            // Some servers put an empty delta beside the message of a whole answer.
+            Some(delta) if form == Form::Whole && delta.is_empty() => message.or(Some(delta)),
+            Some(delta) => Some(delta),
+            None => message,
+        };
         if let Some(mut delta) = delta {
             self.annotate(std::mem::take(&mut delta.annotations));
             self.choices[place].delta(delta, form, &mut parts);
@@ -254,6 +261,9 @@ fn failure(chunk: &Chunk, text: &str) -> Option<LlmError> {
         && (chunk.object.get() == Some("error") || says(&chunk.message) || says(&chunk.detail));
     if instead || says(&chunk.error) {
         return Some(error::in_stream_text(text));
+    }
+    if let Some(error) = chunk.base_resp.as_deref().and_then(error::in_base_resp) {
+        return Some(error);
     }
     let mut choices = chunk.choices.iter().flat_map(|list| list.first.iter().chain(&list.rest));
     let failed = choices.find(|choice| says(&choice.error))?;

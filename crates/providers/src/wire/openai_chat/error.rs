@@ -49,6 +49,28 @@ pub fn in_stream(document: &Value) -> LlmError {
     error
 }
 
+/// The error that MiniMax tells in `base_resp`, under a status of success; none when all went well.
+pub fn in_base_resp(told: &Value) -> Option<LlmError> {
+    let code = told.get("status_code")?.as_i64().filter(|code| *code != 0)?;
+    let message = told.get("status_msg").and_then(Value::as_str).unwrap_or_default();
+    let message =
+        if message.trim().is_empty() { "the server tells of an error it does not explain" } else { message };
+    let kind = match code {
+        1002 | 1039 | 1041 => Some(LlmErrorKind::RateLimit),
+        1004 | 2049 => Some(LlmErrorKind::Auth),
+        1008 | 2056 => Some(LlmErrorKind::Quota),
+        1026 | 1027 => Some(LlmErrorKind::Blocked),
+        _ => None,
+    };
+    // Codes of this kind are about the request: sent again it would be as wrong.
+    let status = if (2000..3000).contains(&code) { 400 } else { 0 };
+    let (message, code) = (shortened(message.to_owned()), Some(code.to_string()));
+    let mut error = classify(status, None, ErrorBody { message, code, kind, ..ErrorBody::default() });
+    error.detail.status = None;
+    error.detail.in_stream = true;
+    Some(error)
+}
+
 /// True when the server refuses calls that come back without the thoughts before them (DeepSeek, Kimi, and
 /// gateways to them).
 pub fn misses_thoughts(error: &LlmError) -> bool {

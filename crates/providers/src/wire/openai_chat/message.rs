@@ -10,6 +10,7 @@ use super::encode::{Separated, write};
 use super::media::{self, Piece};
 use super::*;
 use crate::endpoint::{ReasoningReplay, ToolIds};
+use crate::wire::names::sent_name;
 
 /// The longest id of a call that OpenAI takes.
 const LONGEST_ID: usize = 40;
@@ -148,15 +149,15 @@ fn stand_in(content: &Content) -> String {
 }
 
 fn tool_call(call: &FunctionCall, part: &Part, id: &str, own: bool) -> Value {
+    let name = sent_name(&call.name, WireKind::OpenaiChat);
     let custom = call.extra.get("type").is_some_and(|kind| kind == "custom");
     if own && custom {
         let input = call.args.get("input").and_then(Value::as_str).unwrap_or_default();
-        return json!({"id": id, "type": "custom", "custom": {"name": call.name, "input": input}});
+        return json!({"id": id, "type": "custom", "custom": {"name": name, "input": input}});
     }
     // Arguments that could not be read stay empty: servers parse this text again and refuse what is no JSON.
     let arguments = json!(call.args).to_string();
-    let mut value =
-        json!({"id": id, "type": "function", "function": {"name": call.name, "arguments": arguments}});
+    let mut value = json!({"id": id, "type": "function", "function": {"name": name, "arguments": arguments}});
     if let Some(signature) = part.thought_signature.as_ref().filter(|_| own) {
         value["extra_content"] = json!({"google": {"thought_signature": signature}});
     }

@@ -32,9 +32,10 @@ pub fn options(request: &GenerateRequest, target: &Target, mode: Mode) -> Map<St
     set("n", request.candidate_count.filter(|count| *count > 1).map(Value::from));
     let stop = &request.stop_sequences;
     set("stop", (!stop.is_empty()).then(|| Value::from(stop.clone())));
-    set("response_format", response_format(request));
-    if target.model.thinking != ModelThinking::None
-        && let Some(thinking) = &request.thinking
+    set("response_format", response_format(request).filter(|_| !quirks.no_answer_schema));
+    // A wish is told in the server's own way for every model: of most models on it nothing is known here.
+    if let Some(thinking) = &request.thinking
+        && (target.model.thinking != ModelThinking::None || thinking.is_wish())
     {
         add_thinking(&mut fields, quirks.thinking_style, thinking);
     }

@@ -69,7 +69,7 @@ fn fields(request: &GenerateRequest, target: &Target, mode: Mode) -> Map<String,
             }
         }
     }
-    if let Some(format) = text_format(request) {
+    if let Some(format) = text_format(request, target) {
         set("text", json!({"format": format}));
     }
     for (key, value) in request.extra.iter() {
@@ -114,7 +114,10 @@ fn reasoning(thinking: &Thinking) -> Option<Value> {
 }
 
 /// The answer's form. Not strict: strict mode takes only a small part of JSON Schema.
-fn text_format(request: &GenerateRequest) -> Option<Value> {
+fn text_format(request: &GenerateRequest, target: &Target) -> Option<Value> {
+    if target.endpoint.quirks.no_answer_schema {
+        return None;
+    }
     if let Some(schema) = &request.response_json_schema {
         return Some(match schema::adapt_answer(schema, WireKind::OpenaiResponses) {
             Ok(schema) => json!({"type": "json_schema", "name": "answer", "schema": schema, "strict": false}),

@@ -9,6 +9,7 @@ use charla_proto::{Content, FunctionCall, FunctionResponse, Part, PartKind, Role
 
 use super::media::{self, Piece};
 use super::*;
+use crate::wire::names::sent_name;
 
 /// The longest call id the API takes.
 const LONGEST_CALL_ID: usize = 64;
@@ -307,7 +308,7 @@ impl<'a> ModelItems<'a, '_> {
         let extra = |key: &str| call.extra.get(key).and_then(Value::as_str).filter(|_| self.made);
         let id = extra("itemId").filter(|_| self.reasoned);
         let call_id = call_id(call.id.as_deref(), &call.name);
-        let name = call.name.as_str();
+        let name = &*sent_name(&call.name, WireKind::OpenaiResponses);
         if self.made && is_custom(call) {
             let input = call.args.get("input").and_then(Value::as_str).unwrap_or_default();
             self.items.push(&Item::CustomToolCall { id, call_id, name, input });
@@ -340,9 +341,12 @@ pub(super) fn has_reasoned(contents: &[Arc<Content>], target: &Target) -> bool {
 /// The id that ties a call to its output. Both sides of a pair give the same: a missing id becomes the
 /// name, one that the API would refuse for its length is shortened.
 fn call_id<'a>(id: Option<&'a str>, name: &'a str) -> Cow<'a, str> {
-    let id = id.unwrap_or(name);
+    let id = match id.filter(|id| !id.is_empty()) {
+        Some(id) => Cow::from(id),
+        None => sent_name(name, WireKind::OpenaiResponses),
+    };
     if id.len() <= LONGEST_CALL_ID {
-        return Cow::from(id);
+        return id;
     }
     let mut hasher = DefaultHasher::new();
     id.hash(&mut hasher);

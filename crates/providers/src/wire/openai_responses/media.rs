@@ -6,6 +6,7 @@ use charla_proto::{Blob, FileData, Part, PartKind, part_to_string};
 use serde::Serialize;
 
 use crate::endpoint::Target;
+use crate::wire::left_out;
 
 /// One piece of a message's content.
 #[derive(Serialize)]
@@ -53,7 +54,11 @@ pub(super) fn piece<'a>(part: &'a Part, target: &Target) -> Option<Piece<'a>> {
         PartKind::InlineData(_) | PartKind::FileData(_) => None,
         _ => return None,
     };
-    Some(sent.unwrap_or_else(|| Piece::input_text(part_to_string(part, true))))
+    let note = || match target.endpoint.quirks.no_media {
+        true => left_out(part),
+        false => part_to_string(part, true),
+    };
+    Some(sent.unwrap_or_else(|| Piece::input_text(note())))
 }
 
 /// Images of the kinds the API reads, and documents; it hears and watches nothing.

@@ -61,9 +61,14 @@ pub fn adapt_answer(schema: &Value, wire: WireKind) -> Result<Value, String> {
     Ok(root)
 }
 
+/// The longest name of a function that `wire` takes.
+pub(super) fn longest_name(wire: WireKind) -> usize {
+    if wire == WireKind::Anthropic { 128 } else { 64 }
+}
+
 /// Why `wire` refuses a function of this name, if it does. One such name fails the whole request.
 pub fn check_name(name: &str, wire: WireKind) -> Result<(), String> {
-    let limit = if wire == WireKind::Anthropic { 128 } else { 64 };
+    let limit = longest_name(wire);
     let allowed = |c: char| {
         c.is_ascii_alphanumeric()
             || matches!(c, '_' | '-')

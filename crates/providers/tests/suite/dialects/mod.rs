@@ -319,3 +319,60 @@ proptest! {
         prop_assert_eq!(split(characters), split([text.as_str()]));
     }
 }
+
+/// The form the guidance asks for, fenced and bare.
+fn required() -> [String; 2] {
+    let call = r#"{"tool_call": {"name": "read_file", "arguments": {"path": "a"}}}"#;
+    [format!("```json\n{call}\n```"), call.to_owned()]
+}
+
+#[test]
+fn the_required_block_that_ends_an_answer_is_a_call_whatever_announced_it() {
+    let read = expected(&[("read_file", json!({"path": "a"}))]);
+    for block in required() {
+        for announcement in [
+            "Here is the tool call in the required format:\n",
+            "I will call it as follows:\n\n",
+            "For example:\n",
+            "I respond with:\n\n",
+            "调用如下：\n",
+            "## Format\n\n",
+            "I will look: ",
+            "I will look. ",
+            "Let me read it, ",
+            "好的：",
+            "First I look at the code `x` and then ",
+        ] {
+            for after in ["", "\n", "\n\n<|im_end|>"] {
+                let text = format!("{announcement}{block}{after}");
+                let (shown, found) = split_everywhere(&text);
+                assert_eq!(calls_of(found), read, "{text}");
+                assert_eq!(shown.trim(), announcement.trim(), "{text}");
+            }
+            // With prose behind it, it is shown: an announced example, or a form within a line.
+            let explained = format!("{announcement}{block}\n\nThat is how it is written.");
+            assert_eq!(split_everywhere(&explained), (explained.clone(), vec![]), "{explained}");
+        }
+    }
+}
+
+#[test]
+fn the_required_block_within_quotes_or_other_code_is_shown() {
+    let [fenced, bare] = required();
+    for text in [
+        format!("It says \"{bare}"),
+        format!("Write `{bare}`"),
+        format!("- {bare}"),
+        format!("> {bare}"),
+        format!("call = {bare}"),
+        format!("parse({bare}"),
+        format!("For example:\n```python\nx = {bare}\n```"),
+        format!("For example:\n<pre>\n{bare}\n</pre>"),
+        format!("For example:\n````markdown\n{fenced}\n````"),
+        "For example:\n{\"name\": \"read_file\", \"arguments\": {\"path\": \"a\"}}".to_owned(),
+        "For example:\n{\"tool_call\": {\"name\": \"read_file\", \"arguments\": {\"path\": \"...\"}}}"
+            .to_owned(),
+    ] {
+        assert_eq!(split_everywhere(&text), (text.clone(), vec![]), "{text}");
+    }
+}

@@ -22,26 +22,36 @@ pub(crate) struct RawCall {
 
 /// The tools a model may call.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Declared(HashMap<String, Arc<FunctionDeclaration>>);
+pub(crate) struct Declared {
+    tools: HashMap<String, Arc<FunctionDeclaration>>,
+    /// Every other name counts, too.
+    any: bool,
+}
 
 impl Declared {
     /// These tools.
     pub(crate) fn new<'a>(tools: impl IntoIterator<Item = &'a Arc<FunctionDeclaration>>) -> Self {
-        Self(tools.into_iter().map(|tool| (tool.name.clone(), tool.clone())).collect())
+        let tools = tools.into_iter().map(|tool| (tool.name.clone(), tool.clone())).collect();
+        Self { tools, any: false }
+    }
+
+    /// Tools of any name, of which nothing is known.
+    pub(super) fn any() -> Self {
+        Self { any: true, ..Self::default() }
     }
 
     /// True when nothing can be called.
     pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.tools.is_empty() && !self.any
     }
 
     /// The declared parameters of a tool.
     fn properties(&self, tool: &str) -> Option<&Map<String, Value>> {
-        self.0.get(tool)?.parameters_json_schema.get("properties")?.as_object()
+        self.tools.get(tool)?.parameters_json_schema.get("properties")?.as_object()
     }
 
     fn has(&self, tool: &str) -> bool {
-        self.0.contains_key(tool)
+        self.any || self.tools.contains_key(tool)
     }
 
     /// An argument that came as text, in the type its tool declares. Text that is no such value stays text:

@@ -8,6 +8,13 @@ use super::draft::Draft;
 use super::object::{self, Plainness};
 use super::{tagged, tokens};
 
+/// Reads the line that opens a block.
+pub(super) fn read_opening(cursor: &mut Cursor) -> Read<()> {
+    read_fence(cursor)?;
+    read_language(cursor)?;
+    Ok(())
+}
+
 /// Reads one block.
 pub(super) fn read(cursor: &mut Cursor, draft: &mut Draft) -> Read<Plainness> {
     let fence = read_fence(cursor)?;

@@ -11,6 +11,8 @@ mod object;
 mod tagged;
 mod tokens;
 
+use charla_proto::InvalidArgs;
+
 use cursor::{Cursor, Read, Stop};
 use draft::Draft;
 pub(crate) use draft::{Declared, RawCall};
@@ -37,12 +39,18 @@ pub(super) enum LinePosition {
     LineStart,
     /// Within a line, or glued to prose: only forms with a marker of their own.
     WithinLine,
+    /// Where only `{"tool_call": …}` counts, and only when nothing but more of its kind follows: behind words, or
+    /// under a line that announces an example.
+    AtTheEnd,
 }
 
 /// Reads the calls that `text` begins with; `ended` says that no more text comes.
 pub(super) fn read(text: &str, ended: bool, place: LinePosition, declared: &Declared) -> Reading {
     let cursor = Cursor::new(text, ended);
     match text.chars().next() {
+        Some('`' | '~') if place == LinePosition::AtTheEnd => last(cursor, declared, fenced::read),
+        Some('{' | '[') if place == LinePosition::AtTheEnd => last(cursor, declared, bare),
+        _ if place == LinePosition::AtTheEnd => Reading::No,
         Some('`' | '~') if place == LinePosition::LineStart => alone(cursor, declared, fenced::read),
         Some('{') if place == LinePosition::LineStart => alone(cursor, declared, bare),
         Some('[') if place == LinePosition::LineStart => match marked(cursor.clone(), declared, tokens::read)
@@ -96,6 +104,73 @@ fn alone(
         }
     });
     conclude(settled, &cursor, draft)
+}
+
+/// Reads `{"tool_call": …}` that ends the answer.
+fn last(
+    mut cursor: Cursor,
+    declared: &Declared,
+    reader: impl Fn(&mut Cursor, &mut Draft) -> Read<Plainness>,
+) -> Reading {
+    let mut draft = Draft::new(declared);
+    if let Err(stop) = is_explicit(cursor.clone()) {
+        return conclude(Err(stop), &cursor, draft);
+    }
+    let read = reader(&mut cursor, &mut draft);
+    let loose = read.as_ref().is_ok_and(|plainness| *plainness != Plainness::Explicit);
+    let read = if loose { Err(Stop::No) } else { read.map(|_| ()) };
+    let settled = settle(read, &mut cursor, &mut draft).and_then(|()| to_the_end(&mut cursor, &mut draft));
+    conclude(settled, &cursor, draft)
+}
+
+/// Whether the text, in a fence or not, begins as `{"tool_call": …}` does.
+fn is_explicit(mut cursor: Cursor) -> Read<()> {
+    if cursor.rest().starts_with(['`', '~']) {
+        fenced::read_opening(&mut cursor)?;
+    }
+    cursor.space();
+    if cursor.take("[")? {
+        cursor.space();
+    }
+    cursor.expect("{")?;
+    cursor.space();
+    match cursor.take_any(&["\"tool_call\"", "\"tool_calls\"", "\"function_call\""])? {
+        Some(_) => Ok(()),
+        None => Err(Stop::No),
+    }
+}
+
+/// The calls of an answer that is over and consists of nothing else, but of which none could be taken: each says what
+/// is wrong with it. A tool of any name counts, so that the model is told that there is none.
+pub(super) fn read_unusable(text: &str) -> Vec<RawCall> {
+    let text = text.trim();
+    if ["\"...\"", "\"…\"", "{...}", "{…}"].iter().any(|placeholder| text.contains(placeholder)) {
+        return Vec::new();
+    }
+    let any = Declared::any();
+    let marked = text.starts_with(['<', '[']);
+    let places = [(true, LinePosition::AtTheEnd), (marked, LinePosition::WithinLine)];
+    for (_, place) in places.into_iter().filter(|(applies, _)| *applies) {
+        if let Reading::Calls(calls, length) = read(text, true, place, &any)
+            && text.get(length..).is_some_and(|rest| rest.trim().is_empty())
+        {
+            return calls;
+        }
+    }
+    if is_explicit(Cursor::new(text, true)).is_err() || !text.ends_with(['}', ']', '`', '~']) {
+        return Vec::new();
+    }
+    let reason = "the call could not be read: it must be valid JSON of the form {\"tool_call\": {\"name\": NAME, \
+                  \"arguments\": {…}}}";
+    let args = Err(InvalidArgs { raw: text.to_owned(), reason: reason.to_owned() });
+    vec![RawCall { name: name_in(text).unwrap_or("tool_call").to_owned(), args }]
+}
+
+/// The tool that a call names which cannot be read.
+fn name_in(text: &str) -> Option<&str> {
+    let (_, after) = text.split_once("\"name\"")?;
+    let after = after.trim_start().strip_prefix(':')?.trim_start().strip_prefix('"')?;
+    after.split('"').next().filter(|name| !name.is_empty())
 }
 
 fn bare(cursor: &mut Cursor, draft: &mut Draft) -> Read<Plainness> {

@@ -10,6 +10,9 @@
 //! - outside fenced blocks, `<pre>`, `<code>` and HTML comments;
 //! - and not under a line that announces an example.
 //!
+//! The form that the guidance asks for, `{"tool_call": …}`, means nothing else: where it ends the answer it is a call
+//! whatever sentence announced it, and behind words, too.
+//!
 //! A call that is missed costs a turn; an example that is run costs trust. In doubt it is prose.
 
 use super::super::dialect::LinePosition;
@@ -126,20 +129,25 @@ pub(in crate::layers) struct Line {
 impl Line {
     /// Whether a call may begin with `next`, the next character, and of what kind.
     pub(super) fn call_may_begin(&self, next: char) -> Option<LinePosition> {
-        if !matches!(next, '<' | '[' | '{' | '`' | '~')
-            || self.block.is_some()
-            || self.announced != Announced::No
-        {
+        if !matches!(next, '<' | '[' | '{' | '`' | '~') || self.block.is_some() {
             return None;
         }
+        let announced = self.announced != Announced::No;
         let before = self.text.trim();
         if before.is_empty() || self.after_call {
             let indent: usize = self.text.chars().map(|c| if c == '\t' { 4 } else { 1 }).sum();
             let shown_as_code = indent >= 4 && self.spoken;
-            return (!shown_as_code || self.after_call).then_some(LinePosition::LineStart);
+            let place = if announced { LinePosition::AtTheEnd } else { LinePosition::LineStart };
+            return (!shown_as_code || self.after_call).then_some(place);
         }
-        let marker = matches!(next, '<' | '[');
-        (marker && self.text.len() < MAX_LINE && self.prose_ends_here()).then_some(LinePosition::WithinLine)
+        if self.text.len() >= MAX_LINE {
+            return None;
+        }
+        match next {
+            '<' | '[' => (!announced && self.prose_ends_here()).then_some(LinePosition::WithinLine),
+            '{' | '`' => self.words_end_here().then_some(LinePosition::AtTheEnd),
+            _ => None,
+        }
     }
 
     /// True within a fenced block or HTML that shows its content as it is.
@@ -152,16 +160,25 @@ impl Line {
         (self.text.len() < MAX_LINE).then_some(&self.text)
     }
 
-    /// True when the line so far is prose, and a template could go on with a marker here.
-    fn prose_ends_here(&self) -> bool {
+    /// True when the line so far is words in which nothing is open.
+    fn is_prose(&self) -> bool {
         let text = self.text.as_str();
         let odd = |mark: char| text.matches(mark).count() % 2 == 1;
         let open = |one: char, other: char| text.matches(one).count() > text.matches(other).count();
-        if odd('`') || odd('"') || open('“', '”') || open('«', '»') || open('「', '」') || open('(', ')')
-        {
-            return false;
-        }
-        if text.trim_start().starts_with(|c: char| !c.is_alphabetic()) {
+        let quoted = odd('`') || odd('"') || open('“', '”') || open('«', '»') || open('「', '」');
+        !quoted && !open('(', ')') && text.trim_start().starts_with(char::is_alphabetic)
+    }
+
+    /// True when the line so far says something and what follows may be what it speaks of.
+    fn words_end_here(&self) -> bool {
+        let ends = |c: char| c.is_alphanumeric() || ".!?…:,;。！？：，、；-–—".contains(c);
+        self.is_prose() && self.text.trim_end().ends_with(ends)
+    }
+
+    /// True when the line so far is prose, and a template could go on with a marker here.
+    fn prose_ends_here(&self) -> bool {
+        let text = self.text.as_str();
+        if !self.is_prose() {
             return false;
         }
         let Some(last) = text.chars().next_back() else { return false };
@@ -222,6 +239,13 @@ fn opened(line: &str) -> Option<Block> {
         if length >= 3 && !after.contains(mark) {
             return Some(Block::Fence(mark.to_string().repeat(length)));
         }
+    }
+    // Behind words: what follows is in the block all the same.
+    if let Some((_, language)) = line.rsplit_once("```")
+        && line.matches("```").count() % 2 == 1
+        && language.chars().all(|c| c.is_alphanumeric() || c == '_')
+    {
+        return Some(Block::Fence("```".to_owned()));
     }
     let lower = line.to_ascii_lowercase();
     let opens = |(start, end): &(&str, &'static str)| {

@@ -22,6 +22,11 @@ pub(crate) enum Piece {
     },
 }
 
+/// What is wrong with the calls of an answer that consists of nothing else and of which none could be taken.
+pub(crate) fn unusable(answer: &str) -> Vec<RawCall> {
+    dialect::read_unusable(answer)
+}
+
 /// Splits an answer into prose and calls.
 ///
 /// Only what may still become a call is held back; the pieces, put together, are the answer byte for byte, and

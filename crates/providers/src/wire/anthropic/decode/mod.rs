@@ -258,7 +258,7 @@ fn finish(message: &Value) -> Candidate {
     let Some(reason) = message["stop_reason"].as_str() else { return candidate };
     candidate.finish_reason = Some(match reason {
         "end_turn" | "tool_use" | "stop_sequence" => FinishReason::Stop,
-        "max_tokens" | "model_context_window_exceeded" => FinishReason::MaxTokens,
+        "max_tokens" => FinishReason::MaxTokens,
         "refusal" => FinishReason::Safety,
         // After its own compaction, too, the server wants the content back to go on.
         "pause_turn" | "compaction" => FinishReason::Pause,

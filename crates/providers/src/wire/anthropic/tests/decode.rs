@@ -111,7 +111,7 @@ fn stop_reasons_are_translated_and_kept() {
         ("tool_use", FinishReason::Stop),
         ("stop_sequence", FinishReason::Stop),
         ("max_tokens", FinishReason::MaxTokens),
-        ("model_context_window_exceeded", FinishReason::MaxTokens),
+        ("model_context_window_exceeded", FinishReason::Other("model_context_window_exceeded".to_owned())),
         ("refusal", FinishReason::Safety),
         ("pause_turn", FinishReason::Pause),
         ("new_reason", FinishReason::Other("new_reason".to_owned())),

@@ -212,11 +212,17 @@ fn media_that_cannot_be_seen_becomes_a_note() {
     let blind = target_with(Quirks::default(), ModelRow::default());
     let refusing = Quirks { no_media: true, ..Quirks::default() };
     let refusing = target_with(refusing, ModelRow { images: true, ..ModelRow::default() });
-    for (target, kinds) in [(&target(), ["image", "text"]), (&blind, ["text"; 2]), (&refusing, ["text"; 2])] {
+    let plain = "[Audio: audio/wav, 3 B]";
+    let refused = "[Audio: audio/wav, 3 B, not shown: this model takes none]";
+    for (target, kinds, note) in [
+        (&target(), ["image", "text"], plain),
+        (&blind, ["text"; 2], plain),
+        (&refusing, ["text"; 2], refused),
+    ] {
         let body = encode(&request(vec![Content::new(Role::User, parts())]), target);
         let content = body["messages"][0]["content"].as_array().unwrap();
         assert_eq!(content.iter().map(|block| block["type"].as_str().unwrap()).collect::<Vec<_>>(), kinds);
-        assert_eq!(content[1]["text"], "[Audio: audio/wav, 3 B]");
+        assert_eq!(content[1]["text"], note);
     }
 }
 

@@ -239,7 +239,7 @@ fn media_of_a_response_is_inside_or_beside_as_the_model_can() {
     assert_eq!(*parts_of(&body(&conversation, &levels()), 0), json!([{"functionResponse": with_image}]));
     assert_eq!(*parts_of(&body(&conversation, &budget()), 0), json!([{"functionResponse": answer}, image]));
     let blind = target_with("x", ModelThinking::None, Quirks { no_media: true, ..Quirks::default() });
-    let words = json!({"text": "[Image: image/png, 3 B]"});
+    let words = json!({"text": "[Image: image/png, 3 B, not shown: this model takes none]"});
     assert_eq!(*parts_of(&body(&conversation, &blind), 0), json!([{"functionResponse": answer}, words]));
 }
 

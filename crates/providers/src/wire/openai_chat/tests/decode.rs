@@ -383,3 +383,16 @@ proptest! {
         prop_assert_eq!(answer.finish_reason(), Some(&FinishReason::Stop));
     }
 }
+
+#[test]
+fn a_whole_message_beside_an_empty_delta_is_the_answer() {
+    let message = json!({"role": "assistant", "content": "Hello"});
+    for delta in [json!({}), json!({"role": "assistant", "content": ""}), json!(null)] {
+        let choice = json!({"index": 0, "delta": delta, "message": message, "finish_reason": "stop"});
+        let (answer, error) = document(json!({"choices": [choice]}));
+        assert_eq!((answer.text().as_str(), error), ("Hello", None), "{delta}");
+    }
+    let choice =
+        json!({"index": 0, "delta": {"content": "Hello"}, "message": message, "finish_reason": "stop"});
+    assert_eq!(document(json!({"choices": [choice]})).0.text(), "Hello");
+}

@@ -182,3 +182,27 @@ fn zero_values_are_no_errors() {
         stream(&[r#"{"error":{},"message":"","choices":[{"delta":{"content":"fine"}}]}"#, "[DONE]"]);
     assert_eq!((answer.text().as_str(), error), ("fine", None));
 }
+
+#[test]
+fn minimax_tells_its_errors_beside_a_status_of_success() {
+    use LlmErrorKind::*;
+    for (code, words, kind) in [
+        (1002, "rate limit", RateLimit),
+        (1004, "login fail: Please carry the API secret key", Auth),
+        (1008, "insufficient balance", Quota),
+        (1027, "output new_sensitive", Blocked),
+        (2013, "invalid params, context window exceeds limit (2013)", ContextOverflow),
+        (2013, "invalid params, wrong tool name", InvalidRequest),
+        (1000, "unknown error, 999", Server),
+    ] {
+        let told =
+            json!({"id": "x", "choices": null, "base_resp": {"status_code": code, "status_msg": words}});
+        for body in [told.to_string(), format!("data: {told}\n\n")] {
+            let mut decoder = BodyDecoder::new(OpenaiChat.decoder(&plain()), 1 << 20);
+            let mut chunks = Vec::new();
+            let read = decoder.push(body.as_bytes(), &mut chunks).and_then(|()| decoder.end(&mut chunks));
+            let error = read.unwrap_err();
+            assert_eq!((error.kind, error.message.as_str()), (kind, words), "{body}");
+        }
+    }
+}

@@ -88,12 +88,28 @@ fn thinking_is_asked_for_in_the_style_of_the_server() {
 }
 
 #[test]
-fn a_model_without_a_thinking_switch_is_asked_for_none() {
-    let mut request = asked();
-    request.thinking = Some(Thinking { thinking_budget: Some(0), ..Thinking::default() });
-    let mut target = target(Quirks { thinking_style: ThinkingStyle::ThinkingType, ..Quirks::default() });
-    target.model.thinking = ModelThinking::None;
-    assert_eq!(encode(&request, &target).get("thinking"), None);
+fn a_wish_is_told_to_every_model_of_a_server_that_can_hear_it() {
+    use ThinkingStyle::*;
+    for (style, field) in [
+        (EnableThinking, "enable_thinking"),
+        (ChatTemplateKwargs, "chat_template_kwargs"),
+        (ReasoningEffort, "reasoning_effort"),
+        (ReasoningObject, "reasoning"),
+        (ThinkingType, "thinking"),
+    ] {
+        let mut target = target(Quirks { thinking_style: style, ..Quirks::default() });
+        target.model.thinking = ModelThinking::None;
+        let body = |thinking| encode(&GenerateRequest { thinking: Some(thinking), ..asked() }, &target);
+        let level = Some(ThinkingLevel::Minimal);
+        for wish in [
+            Thinking { thinking_budget: Some(0), ..Thinking::default() },
+            Thinking { thinking_level: level, ..Thinking::default() },
+        ] {
+            assert!(body(wish.clone()).get(field).is_some(), "{style:?} {wish:?}");
+        }
+        let shown = Thinking { include_thoughts: Some(true), ..Thinking::default() };
+        assert_eq!(body(shown).get(field), Option::None, "{style:?}");
+    }
 }
 
 #[test]
