@@ -90,12 +90,6 @@ impl Environment {
         listed.filter(safe).map(Path::to_owned).collect()
     }
 
-    /// The folders of `PATH`, all of them.
-    pub fn program_folders(&self) -> impl Iterator<Item = PathBuf> {
-        let separator = if cfg!(windows) { ';' } else { ':' };
-        self.variable("PATH").into_iter().flat_map(move |path| path.split(separator)).map(PathBuf::from)
-    }
-
     /// The user's settings file.
     pub fn user_settings(&self) -> Option<PathBuf> {
         Some(self.charla_home()?.join("settings.json"))

@@ -47,10 +47,20 @@ pub enum Hint {
     TrustAgain,
     /// Look at all sessions.
     ListSessions,
+    /// Name a session by its id; the prompt is given apart.
+    NameSession,
+    /// Look at a session's messages and their numbers.
+    ListMessages,
+    /// Look at a session's turns and their numbers.
+    ListTurns,
+    /// Remove a session that is of no use any more.
+    DeleteSession,
     /// Wait for the session's owner, or go on in a copy.
     ForkSession,
     /// End the session, or restore its conversation from within.
     RestoreWithin,
+    /// Hand a secret over as text, if it must be.
+    PipeSecret,
     /// Name tools as rules know them.
     NameTools,
     /// Name the tools that need not ask.

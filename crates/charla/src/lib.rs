@@ -18,6 +18,7 @@ pub mod models;
 mod network;
 mod notices;
 mod private_file;
+pub mod question;
 pub mod session;
 pub mod settings;
 mod stats;
@@ -27,6 +28,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 pub use card::Card;
+pub use clock::{new_id, timestamp};
 pub use embed::FunctionTool;
 pub use environment::Environment;
 pub use failure::{Failure, FailureKind};
@@ -41,8 +43,8 @@ pub use charla_sandbox::{Wall, hide_process};
 use charla_proto::{Outcome, SessionStore};
 use session::elsewhere::Elsewhere;
 use session::{
-    AnsweredApproval, RestoredSession, RevertError, RevertRequest, Reverted, RewoundSession, SessionError,
-    Sessions,
+    AnsweredApproval, PromptPreview, RestoredSession, RevertError, RevertRequest, Reverted, RewoundSession,
+    SessionError, Sessions,
 };
 use settings::{Effective, Override, Settings};
 use trust::TrustDemand;
@@ -103,6 +105,15 @@ impl Charla {
     ) -> Result<OpenedSession, Failure> {
         let here = self.at(request.workspace.take());
         session::open::open(request, settings, &here.environment, here.store, notices).await
+    }
+
+    /// The system prompt and the tools that a run under these settings would send. Asks no model.
+    pub async fn prompt_preview(
+        &self,
+        settings: &Settings,
+        notices: &mut dyn Notices,
+    ) -> Result<PromptPreview, Failure> {
+        session::preview::preview(settings, &self.environment, notices).await
     }
 
     fn at(&self, workspace: Option<PathBuf>) -> Self {

@@ -6,6 +6,8 @@ use std::time::{Duration, Instant};
 use charla_proto::UsageMetadata;
 use serde_json::{Value, json};
 
+use crate::models::Prices;
+
 /// Counts of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Stats {
@@ -74,10 +76,19 @@ impl Stats {
         Some(stats)
     }
 
+    /// US dollars for everything whose price is known; nothing where none is.
+    pub fn cost(&self, prices: &Prices) -> Option<f64> {
+        let costs = self.models.iter().filter_map(|(model, stats)| prices.of(model, &stats.usage));
+        costs.reduce(|sum, cost| sum + cost)
+    }
+
     /// The JSON form, with the names scripts for Gemini CLI know.
-    pub fn to_json(&self) -> Value {
-        let models: serde_json::Map<String, Value> =
-            self.models.iter().map(|(name, stats)| (name.clone(), stats.to_json())).collect();
+    pub fn to_json(&self, prices: &Prices) -> Value {
+        let models: serde_json::Map<String, Value> = self
+            .models
+            .iter()
+            .map(|(name, stats)| (name.clone(), stats.to_json(prices.of(name, &stats.usage))))
+            .collect();
         let (good, bad) = self.tools.values().fold((0, 0), |(a, b), (good, bad)| (a + good, b + bad));
         let by_name: serde_json::Map<String, Value> = self
             .tools
@@ -86,17 +97,19 @@ impl Stats {
                 (name.clone(), json!({ "count": good + bad, "success": good, "fail": bad }))
             })
             .collect();
-        json!({
+        let mut stats = json!({
             "models": models,
             "tools": { "totalCalls": good + bad, "totalSuccess": good, "totalFail": bad, "byName": by_name },
-        })
+        });
+        put_cost(&mut stats, self.cost(prices));
+        stats
     }
 }
 
 impl ModelStats {
-    fn to_json(&self) -> Value {
+    fn to_json(&self, cost: Option<f64>) -> Value {
         let usage = &self.usage;
-        json!({
+        let mut stats = json!({
             "api": {
                 "totalRequests": self.requests,
                 "totalErrors": self.errors,
@@ -109,6 +122,15 @@ impl ModelStats {
                 "cached": usage.cached_content_token_count.unwrap_or(0),
                 "thoughts": usage.thoughts_token_count.unwrap_or(0),
             },
-        })
+        });
+        put_cost(&mut stats, cost);
+        stats
+    }
+}
+
+/// A price that is not known is not zero: then there is no figure. Digits beyond a millionth are noise.
+fn put_cost(stats: &mut Value, cost: Option<f64>) {
+    if let (Value::Object(fields), Some(cost)) = (stats, cost) {
+        fields.insert("costUsd".to_owned(), json!((cost * 1e6).round() / 1e6));
     }
 }

@@ -6,17 +6,18 @@
 mod editor;
 
 use std::collections::HashMap;
+use std::io::BufRead;
 use std::path::Path;
 use std::sync::Arc;
 
+use charla::question::{answer, prompt};
 use charla::session::SIGNAL;
 use charla::settings::Settings;
 use charla::{Card, Environment};
 use charla_core::session::{Attached, SessionHandle, Subscription};
 use charla_proto::text::one_line;
 use charla_proto::{
-    Args, Confirmation, ConfirmationDetail, Fact, OpenCall, Outcome, Question, QuestionKind, Refusal,
-    SessionEvent,
+    Args, Confirmation, ConfirmationDetail, Fact, OpenCall, Outcome, Question, Refusal, SessionEvent,
 };
 use futures_util::future::poll_immediate;
 use tokio::sync::{mpsc, oneshot};
@@ -54,6 +55,7 @@ impl Approver {
             editor: Editor::of(environment, settings),
             plain: matches!(environment.variable("TERM"), None | Some("dumb")),
             line: None,
+            stopped: false,
         };
         Self { questions, task: tokio::spawn(asker.work(receiver)), _client: client }
     }
@@ -117,6 +119,8 @@ struct Asker {
     plain: bool,
     /// A line that is being read: one reader at a time, or they would take each other's lines.
     line: Option<oneshot::Receiver<Option<String>>>,
+    /// The person has ended the turn: nothing more of it is asked.
+    stopped: bool,
 }
 
 /// Who answers at this terminal.
@@ -144,7 +148,7 @@ impl Asker {
         while let Some(Some(event)) = poll_immediate(self.events.recv()).await {
             self.hear(&event);
         }
-        if self.answered.contains_key(&approval) {
+        if self.stopped || self.answered.contains_key(&approval) {
             return;
         }
         self.forget_typed().await;
@@ -158,6 +162,7 @@ impl Asker {
             self.printer.card("\n");
         }
         self.printer.close_card();
+        self.stopped = matches!(outcome, Some(Outcome::Cancel { reason: None }));
         let refused = match outcome {
             Some(outcome) => self.session.answer(&approval, outcome, TERMINAL).await.err(),
             None => None,
@@ -190,6 +195,7 @@ impl Asker {
             Fact::ApprovalAnswered(answer) => {
                 self.answered.insert(answer.approval.clone(), answer.by.clone());
             }
+            Fact::TurnStarted(_) => self.stopped = false,
             Fact::RulesSaved(saved) => self.printer.note(&format!("saved in {}", saved.place)),
             _ => {}
         }
@@ -279,9 +285,9 @@ impl Asker {
         let mut answers = Vec::new();
         for question in questions {
             let card = Card::question(question, columns());
-            self.printer.card(&format!("{}{}> ", card.text, what_to_type(question)));
+            self.printer.card(&format!("{}{}> ", card.text, prompt(question)));
             match self.read(approval).await? {
-                Typed::Line(line) => answers.push(answer_to(question, &line)),
+                Typed::Line(line) => answers.push(answer(question, &line)),
                 Typed::End => return Some(Outcome::Cancel { reason: None }),
             }
         }
@@ -313,16 +319,6 @@ fn choices(confirmation: &Confirmation, is_clipped: bool) -> String {
     format!("{}? ", choices.join(" · "))
 }
 
-/// What kind of answer a question of the model wants.
-fn what_to_type(question: &Question) -> &'static str {
-    match question.kind {
-        QuestionKind::Yesno => "y or n",
-        QuestionKind::Text => "your words",
-        QuestionKind::Choice if question.multi_select => "numbers, or your own words",
-        QuestionKind::Choice => "a number, or your own words",
-    }
-}
-
 /// What came from the terminal.
 enum Typed {
     Line(String),
@@ -330,39 +326,15 @@ enum Typed {
     End,
 }
 
-/// What a line says to a question: numbers stand for choices, anything else for itself.
-fn answer_to(question: &Question, line: &str) -> String {
-    let line = line.trim();
-    if question.kind == QuestionKind::Yesno {
-        match line.to_lowercase().as_str() {
-            "y" | "yes" => return "yes".to_owned(),
-            "n" | "no" => return "no".to_owned(),
-            _ => return line.to_owned(),
-        }
-    }
-    let words = line.split([',', ' ']).filter(|word| !word.is_empty());
-    let chosen: Option<Vec<&str>> = words
-        .map(|word| {
-            let place = word.parse::<usize>().ok()?.checked_sub(1)?;
-            question.options.get(place).map(|option| option.label.as_str())
-        })
-        .collect();
-    match chosen {
-        Some(labels) if labels.len() == 1 || (question.multi_select && !labels.is_empty()) => {
-            labels.join(", ")
-        }
-        _ => line.to_owned(),
-    }
-}
-
 /// One line of standard input; nothing at its end. Read on a thread of its own, which is simply left behind
 /// when the run is cancelled, and only when a line is wanted: an editor needs the terminal for itself.
 fn read_line() -> oneshot::Receiver<Option<String>> {
     let (sender, line) = oneshot::channel();
     std::thread::spawn(move || {
-        let mut line = String::new();
-        let read = std::io::stdin().read_line(&mut line).ok().filter(|bytes| *bytes > 0);
-        let _ = sender.send(read.map(|_| line));
+        let mut line = Vec::new();
+        let read = std::io::stdin().lock().read_until(b'\n', &mut line).ok().filter(|bytes| *bytes > 0);
+        // Bytes that are no text are a mistyped answer, not the end.
+        let _ = sender.send(read.map(|_| String::from_utf8_lossy(&line).into_owned()));
     });
     line
 }

@@ -1,10 +1,14 @@
 //! `charla -p`: one prompt, one answer.
 
+use std::path::PathBuf;
+
+use charla::models::Prices;
+use charla::session::PromptDraft;
 use charla::settings::{OutputFormat, Override, Settings};
 use charla::{Begin, Charla, Failure, Notices, OpenRequest, OpenedSession};
 use charla_core::CancellationToken;
 use charla_core::session::{Clients, Follower};
-use charla_proto::{Command, Refusal, Reply};
+use charla_proto::{Command, Content, Refusal, Reply};
 
 use crate::answer::Answer;
 use crate::approver::Approver;
@@ -22,7 +26,7 @@ const USER: &str = "user";
 /// From here on every ending goes through the view, so that a program that asked for JSON gets JSON
 /// whatever fails.
 pub async fn run(ask: Ask, charla: &Charla, printer: Printer) -> i32 {
-    let session_id = uuid::Uuid::now_v7().to_string();
+    let session_id = charla::new_id();
     let mut view = View::new(format_flag(&ask.flags), false, session_id.clone(), printer);
     let effective = match charla.settings(ask.flags.clone(), &ask.trust) {
         Ok(effective) => effective,
@@ -31,6 +35,7 @@ pub async fn run(ask: Ask, charla: &Charla, printer: Printer) -> i32 {
     let settings = effective.settings;
     let format = settings.output.format.unwrap_or_default();
     view = view.with_format(format, settings.output.thoughts.unwrap_or(false));
+    view.priced(Prices::new(&settings));
     view.wants_json(ask.options.output_schema.is_some());
     effective.notices.iter().for_each(|notice| view.warning(notice));
 
@@ -48,7 +53,7 @@ pub async fn run(ask: Ask, charla: &Charla, printer: Printer) -> i32 {
         cancel: cancel.clone(),
         ..OpenRequest::default()
     };
-    let opened = match gather(ask.prompt, goes_on, &cancel, &mut view).await {
+    let opened = match prompt(ask.prompt, ask.attached, goes_on, &cancel, charla, &mut view).await {
         Ok(prompt) => charla.open_with(&settings, request, &mut view).await.map(|session| (prompt, session)),
         Err(failure) => Err(failure),
     };
@@ -79,55 +84,65 @@ fn somebody_is_there(settings: &Settings, charla: &Charla, printer: &Printer) ->
         && charla.environment().variable("CI").is_none()
 }
 
-/// The prompt; none when an earlier session is gone on with and nothing is said.
-async fn gather(
+/// The prompt with its files; none when an earlier session is gone on with and nothing is said.
+async fn prompt(
     words: Option<String>,
+    files: Vec<PathBuf>,
     goes_on: bool,
     cancel: &CancellationToken,
+    charla: &Charla,
     view: &mut View,
-) -> Result<Option<String>, Failure> {
+) -> Result<Option<Content>, Failure> {
     let waiting = "waiting for standard input to end (use </dev/null if there is none)";
+    let optional = goes_on && files.is_empty();
     let gathered = tokio::select! {
         biased;
         () = cancel.cancelled() => return Err(Failure::cancelled()),
-        prompt = input::gather(words, goes_on, || view.warning(&waiting.into())) => prompt?,
+        prompt = input::gather(words, optional, || view.warning(&waiting.into())) => prompt?,
     };
-    Ok(gathered)
+    let Some((words, piped)) = gathered else { return Ok(None) };
+    PromptDraft { words, piped, files }.content(charla.environment(), view).map(Some)
 }
 
 async fn show(
     session: OpenedSession,
-    prompt: Option<String>,
+    prompt: Option<Content>,
     approver: Option<Approver>,
     mut view: View,
 ) -> i32 {
     view.in_session(&session.id);
     let earlier = session.handle.snapshot().await.map(|(snapshot, _)| snapshot).unwrap_or_default();
     let mut follower = Follower::new(session.handle.subscribe());
-    match begin(&session, prompt.as_deref()).await {
+    let words = prompt.as_ref().map(Content::text).unwrap_or_default();
+    match begin(&session, prompt).await {
         Ok(Some(id)) => follower = follower.of_prompt(id),
         Ok(None) => {}
         // A journal that failed is told by the events.
         Err(Refusal::Ended) => {}
-        Err(refusal) => return view.fail(&nothing_to_do(&refusal)),
+        Err(refusal) => {
+            session.close().await;
+            return view.fail(&nothing_to_do(&refusal));
+        }
     }
     if approver.is_some() {
         view.with_somebody_to_ask();
     }
     // What an earlier process asked and nobody answered is asked again, once the prompt is recorded.
     let mut events = Answer::new(follower, approver, &earlier.calls);
-    let code = view.show(&session.model, prompt.as_deref().unwrap_or_default(), &mut events).await;
+    let code = view.show(&session.model, &words, &mut events).await;
     session.close().await;
     code
 }
 
 /// Says the prompt, does what it stands for, or goes on with what was left open; the id of a prompt.
-async fn begin(session: &OpenedSession, prompt: Option<&str>) -> Result<Option<String>, Refusal> {
-    let command = match prompt.map(str::trim) {
+async fn begin(session: &OpenedSession, prompt: Option<Content>) -> Result<Option<String>, Refusal> {
+    let command = match prompt {
         None => Command::Continue,
-        Some("/compress") => Command::Compress,
-        Some("/uncompress") => Command::Restore,
-        Some(_) => return session.prompt(prompt.unwrap_or_default(), USER).await.map(Some),
+        Some(prompt) => match prompt.text().trim() {
+            "/compress" => Command::Compress,
+            "/uncompress" => Command::Restore,
+            _ => return session.say(prompt, USER).await.map(Some),
+        },
     };
     if command == Command::Continue {
         return match session.send(command, USER).await {

@@ -19,6 +19,8 @@ const TURN_LIMIT: i32 = 53;
 const UNTRUSTED: i32 = 55;
 /// The answer does not fit the schema.
 const OUTPUT_SCHEMA: i32 = 56;
+/// Nobody read standard output to the turn's end, as after SIGPIPE.
+pub const ABANDONED: i32 = 141;
 /// The user cancelled.
 pub const CANCELLED: i32 = 130;
 

@@ -6,10 +6,12 @@ use std::time::Duration;
 use charla::Failure;
 use tokio::sync::oneshot;
 
+use crate::signals::cancel_on_signals;
+
 /// How long standard input may be silent before we say that we wait for it.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// Puts the prompt together. Standard input goes before the words of the command line.
+/// The words of the command line, and what comes from standard input.
 ///
 /// A terminal is not read. Anything else is read to its end, however long that takes: leaving out what a
 /// slow command was about to say would give a wrong answer. `on_wait` is called once when it takes long.
@@ -19,13 +21,13 @@ pub async fn gather(
     words: Option<String>,
     optional: bool,
     on_wait: impl FnOnce(),
-) -> Result<Option<String>, Failure> {
+) -> Result<Option<(String, String)>, Failure> {
     let terminal = is_terminal();
     let piped = if terminal { String::new() } else { read_stdin(on_wait).await? };
     if optional && words.is_none() && piped.trim().is_empty() {
         return Ok(None);
     }
-    compose(words, &piped, terminal).map(Some)
+    said(words, piped, terminal).map(Some)
 }
 
 /// True when a person types what we read.
@@ -33,8 +35,29 @@ pub fn is_terminal() -> bool {
     std::io::stdin().is_terminal()
 }
 
+/// A line that is typed unseen. Whatever ends the wait, a signal included, the terminal shows again what is typed.
+pub async fn hidden_line(ask: impl FnOnce()) -> Result<std::io::Result<String>, Failure> {
+    let cancel = cancel_on_signals();
+    // Signals must be ours before the first key is hidden.
+    tokio::task::yield_now().await;
+    let hidden = HiddenInput::new();
+    ask();
+    let (sender, receiver) = oneshot::channel();
+    std::thread::spawn(move || {
+        let mut line = String::new();
+        let read = std::io::stdin().read_line(&mut line).map(|_| line);
+        let _ = sender.send(read);
+    });
+    let read = tokio::select! {
+        () = cancel.cancelled() => Err(Failure::cancelled()),
+        read = receiver => read.map_err(|_| Failure::system("the reader of standard input ended early")),
+    };
+    drop(hidden);
+    read
+}
+
 /// Hides what is typed until dropped. Where the terminal cannot, typing stays visible.
-pub struct HiddenInput {
+struct HiddenInput {
     #[cfg(unix)]
     before: Option<rustix::termios::Termios>,
 }
@@ -42,7 +65,7 @@ pub struct HiddenInput {
 #[cfg(unix)]
 impl HiddenInput {
     /// From now on.
-    pub fn new() -> Self {
+    fn new() -> Self {
         use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
         let before = tcgetattr(std::io::stdin()).ok();
         if let Some(mut hidden) = before.clone() {
@@ -56,7 +79,7 @@ impl HiddenInput {
 #[cfg(not(unix))]
 impl HiddenInput {
     /// From now on.
-    pub fn new() -> Self {
+    fn new() -> Self {
         Self {}
     }
 }
@@ -101,19 +124,15 @@ fn text_of(bytes: Vec<u8>) -> Result<String, Failure> {
     })
 }
 
-fn compose(words: Option<String>, piped: &str, terminal: bool) -> Result<String, Failure> {
-    let prompt = match (words, piped.trim().is_empty()) {
-        (Some(words), true) => words,
-        (Some(words), false) if words.trim().is_empty() => piped.to_owned(),
-        (Some(words), false) => format!("{}\n\n{words}", piped.trim_end_matches('\n')),
-        (None, false) => piped.to_owned(),
-        (None, true) if terminal => return Err(no_prompt("there is no prompt")),
-        (None, true) => return Err(no_prompt("there is no prompt: standard input is empty")),
-    };
-    if prompt.trim().is_empty() {
-        return Err(no_prompt("the prompt is empty"));
+/// Something must be said, by words or by pipe.
+fn said(words: Option<String>, piped: String, terminal: bool) -> Result<(String, String), Failure> {
+    match words {
+        _ if !piped.trim().is_empty() => Ok((words.unwrap_or_default(), piped)),
+        Some(words) if !words.trim().is_empty() => Ok((words, String::new())),
+        Some(_) => Err(no_prompt("the prompt is empty")),
+        None if terminal => Err(no_prompt("there is no prompt")),
+        None => Err(no_prompt("there is no prompt: standard input is empty")),
     }
-    Ok(prompt)
 }
 
 fn no_prompt(message: &str) -> Failure {
@@ -130,18 +149,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn standard_input_goes_before_the_prompt() {
-        let both = compose(Some("Summarise".into()), "a\nb\n", false).unwrap();
-        assert_eq!(both, "a\nb\n\nSummarise");
-        assert_eq!(compose(None, "only\n", false).unwrap(), "only\n");
-        assert_eq!(compose(Some("only".into()), " \n", false).unwrap(), "only");
-        assert_eq!(compose(Some("nul \0 is fine".into()), "", false).unwrap(), "nul \0 is fine");
+    fn words_and_standard_input_are_told_apart() {
+        let both = |words: &str, piped: &str| (words.to_owned(), piped.to_owned());
+        assert_eq!(said(Some("Sum".into()), "a\nb\n".into(), false).unwrap(), both("Sum", "a\nb\n"));
+        assert_eq!(said(None, "only\n".into(), false).unwrap(), both("", "only\n"));
+        assert_eq!(said(Some("only".into()), " \n".into(), false).unwrap(), both("only", ""));
+        assert_eq!(said(Some("nul \0".into()), String::new(), false).unwrap(), both("nul \0", ""));
     }
 
     #[test]
     fn no_prompt_is_an_input_error_with_a_way_out() {
         for (words, terminal) in [(None, true), (None, false), (Some("  ".to_owned()), false)] {
-            let failure = compose(words, "", terminal).unwrap_err();
+            let failure = said(words, String::new(), terminal).unwrap_err();
             assert_eq!(failure.kind, FailureKind::Input);
             let hint = crate::wording::hint(&failure.hint.unwrap()).unwrap();
             assert!(hint.contains("charla -p"), "{hint}");

@@ -1,14 +1,18 @@
 //! What was meant: the second stage of the command line, after [`crate::args`].
 
+use std::ffi::OsString;
+use std::path::PathBuf;
+
 use charla::settings::Override;
 use charla::trust::TrustDemand;
 use charla::{Begin, Failure, RunOptions};
 use charla_proto::ApprovalMode;
 use charla_proto::text::nearest;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser};
 use serde_json::{Value, json};
 
-use crate::args::{AskArgs, Command, Typed};
+use crate::args::{AskArgs, Command, Thinking, Typed};
 
 /// What a model tells the user who wants more allowed.
 const HOW_TO_ALLOW: &str = "with --approval-mode auto_edit (edits) or --allowed-tools NAME";
@@ -31,6 +35,8 @@ pub enum Intent {
 pub struct Ask {
     /// The prompt of the command line.
     pub prompt: Option<String>,
+    /// Files that go with it.
+    pub attached: Vec<PathBuf>,
     /// Settings given by flags.
     pub flags: Vec<Override>,
     /// The session to go on with.
@@ -50,9 +56,11 @@ pub enum SessionWork {
     Delete(String),
 }
 
-/// How every run tells what happens.
-#[derive(Clone, Copy, Debug, Default)]
+/// What holds for every run, whatever it does.
+#[derive(Clone, Debug, Default)]
 pub struct Diagnostics {
+    /// The folder to work in, where it is another.
+    pub directory: Option<PathBuf>,
     /// Tell what happens inside.
     pub debug: bool,
     /// Never colour.
@@ -60,10 +68,8 @@ pub struct Diagnostics {
 }
 
 /// Finds out what was meant.
-pub fn understand(
-    arguments: impl IntoIterator<Item = std::ffi::OsString>,
-) -> Result<(Intent, Diagnostics), Failure> {
-    let arguments: Vec<std::ffi::OsString> = arguments.into_iter().collect();
+pub fn understand(arguments: impl IntoIterator<Item = OsString>) -> Result<(Intent, Diagnostics), Failure> {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
     // Asked often, by scripts: answered without building the parser.
     if let [_, only] = arguments.as_slice()
         && (only == "--version" || only == "-V")
@@ -71,14 +77,22 @@ pub fn understand(
         let version = format!("charla {}\n", env!("CARGO_PKG_VERSION"));
         return Ok((Intent::Print(version), Diagnostics::default()));
     }
+    if let Some(help) = help_wanted(&arguments) {
+        return Ok((Intent::Print(help), Diagnostics::default()));
+    }
     let typed = match Typed::try_parse_from(arguments) {
         Ok(typed) => typed,
+        // A group of commands without one of them: these are they.
+        Err(error) if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            return Ok((Intent::Print(error.to_string()), Diagnostics::default()));
+        }
         Err(error) if !error.use_stderr() => {
             return Ok((Intent::Print(error.to_string()), Diagnostics::default()));
         }
         Err(error) => return Err(refusal(&error)),
     };
-    let diagnostics = Diagnostics { debug: typed.debug, no_color: typed.no_color };
+    let diagnostics =
+        Diagnostics { directory: typed.directory, debug: typed.debug, no_color: typed.no_color };
     let intent = match typed.command {
         Some(command) => Intent::Command(command),
         None if typed.ask.list_sessions => Intent::Sessions(SessionWork::List),
@@ -95,7 +109,9 @@ fn ask(args: AskArgs) -> Result<Ask, Failure> {
         refuse_misspelt_command(word)?;
     }
     let words = (!args.words.is_empty()).then(|| args.words.join(" "));
+    refuse_alone(&args, words.as_deref())?;
     let flags = flags(&args);
+    let added_prompt = args.manner.append_system_prompt.filter(|text| !text.starts_with('@'));
     let begin = match (args.resume, args.fork) {
         (Some(which), _) => Begin::Resume(which),
         (None, Some(session)) => Begin::Fork { session, at: args.at },
@@ -105,22 +121,61 @@ fn ask(args: AskArgs) -> Result<Ask, Failure> {
         allowed_tools: args.allowed_tools,
         rule_files: args.policy,
         directories: args.include_directories,
+        excluded_tools: args.exclude_tools,
+        added_prompt,
         no_tools: args.no_tools,
         output_schema: args.output_schema,
         how_to_allow: Some(HOW_TO_ALLOW.to_owned()),
     };
     let trust = TrustDemand { exactly: args.trust_workspace, required: args.require_trust };
-    Ok(Ask { prompt: args.prompt.or(words), flags, begin, options, trust })
+    Ok(Ask { prompt: args.prompt.or(words), attached: args.attach, flags, begin, options, trust })
+}
+
+/// A new session has nothing to compress or bring back.
+fn refuse_alone(args: &AskArgs, words: Option<&str>) -> Result<(), Failure> {
+    let prompt = args.prompt.as_deref().or(words).map(str::trim);
+    let is_new = args.resume.is_none() && args.fork.is_none();
+    match prompt {
+        Some(command @ ("/compress" | "/uncompress")) if is_new => {
+            Err(Failure::input(format!("`{command}` needs a conversation, and this one is new"))
+                .with_hint(format!("charla --resume -p {command}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The help that `charla help`, or `charla help COMMAND`, asks for. More words than commands are a prompt.
+fn help_wanted(arguments: &[OsString]) -> Option<String> {
+    let [_, help, names @ ..] = arguments else { return None };
+    if help != "help" {
+        return None;
+    }
+    let mut command = Typed::command();
+    command.build();
+    for name in names {
+        command = command.find_subcommand(name.to_str()?)?.clone();
+    }
+    Some(command.render_long_help().to_string())
 }
 
 /// Settings given by flags.
 fn flags(args: &AskArgs) -> Vec<Override> {
-    let file = args.log_file.as_ref().map(|file| file.to_string_lossy());
-    let given: [(&'static [&'static str], Option<Value>, &'static str); 7] = [
+    let text = |path: &Option<PathBuf>| path.as_ref().map(|path| json!(path.to_string_lossy()));
+    let manner = &args.manner;
+    let (level, budget) = match manner.thinking {
+        Some(Thinking::Level(level)) => (Some(json!(level)), None),
+        Some(Thinking::Budget(budget)) => (None, Some(json!(budget))),
+        None => (None, None),
+    };
+    let appended = manner.append_system_prompt.as_deref().and_then(|text| text.strip_prefix('@'));
+    let given: [(&'static [&'static str], Option<Value>, &'static str); 14] = [
         (&["model", "name"], args.model.as_ref().map(|model| json!(model)), "--model"),
+        (&["model", "temperature"], manner.temperature.map(|number| json!(number)), "--temperature"),
+        (&["model", "thinking", "level"], level, "--thinking"),
+        (&["model", "thinking", "budget"], budget, "--thinking"),
         (&["output", "format"], args.output_format.map(|format| json!(format.name())), "--output-format"),
         (&["output", "thoughts"], args.thoughts.then(|| json!(true)), "--thoughts"),
-        (&["logging", "file"], file.map(|file| json!(file)), "--log-file"),
+        (&["logging", "file"], text(&args.log_file), "--log-file"),
         (
             &["tools", "approvalMode"],
             args.approval_mode.map(|mode| json!(ApprovalMode::from(mode))),
@@ -128,6 +183,10 @@ fn flags(args: &AskArgs) -> Vec<Override> {
         ),
         (&["model", "toolMode"], args.tool_mode.map(|mode| json!(mode.name())), "--tool-mode"),
         (&["limits", "maxTurns"], args.max_turns.map(|most| json!(most)), "--max-turns"),
+        (&["limits", "maxTokens"], manner.max_tokens.map(|most| json!(most)), "--max-tokens"),
+        (&["limits", "maxCost"], manner.max_cost.map(|most| json!(most)), "--max-cost"),
+        (&["prompt", "replace"], text(&manner.system_prompt), "--system-prompt"),
+        (&["prompt", "append"], appended.map(|file| json!(file)), "--append-system-prompt"),
     ];
     given
         .into_iter()
@@ -148,6 +207,9 @@ fn refuse_misspelt_command(word: &str) -> Result<(), Failure> {
 
 /// The parser's own words, in the form of our failures.
 fn refusal(error: &clap::Error) -> Failure {
+    if let Some(failure) = unknown_mode(error) {
+        return failure;
+    }
     let text = error.to_string();
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let message = lines.next().unwrap_or("the arguments cannot be used");
@@ -160,6 +222,21 @@ fn refusal(error: &clap::Error) -> Failure {
     }
     hint.push_str("`charla --help` shows what can be given");
     Failure::input(message).with_hint(hint)
+}
+
+/// A mode that does not exist. The one that allows everything is never what somebody must have meant.
+fn unknown_mode(error: &clap::Error) -> Option<Failure> {
+    let Some(ContextValue::String(argument)) = error.get(ContextKind::InvalidArg) else { return None };
+    let Some(ContextValue::String(given)) = error.get(ContextKind::InvalidValue) else { return None };
+    if !argument.starts_with("--approval-mode") || given.is_empty() {
+        return None;
+    }
+    let meant = nearest(given, ["default", "auto_edit", "plan"]);
+    let meant = meant.map(|meant| format!("did you mean {meant}? ")).unwrap_or_default();
+    let hint = format!(
+        "{meant}The modes are default, auto_edit, plan and yolo; docs/policy.md tells what each allows"
+    );
+    Some(Failure::input(format!("there is no approval mode `{given}`")).with_hint(hint))
 }
 
 #[cfg(test)]
@@ -209,6 +286,49 @@ mod tests {
         assert!(words(&failure).starts_with("did you mean `charla models`?"));
         assert_eq!(prompt(&["hello"]).as_deref(), Some("hello"));
         assert_eq!(prompt(&["-p", "model"]).as_deref(), Some("model"));
+    }
+
+    #[test]
+    fn help_is_printed_and_never_asked_of_a_model() {
+        for arguments in
+            [&["help"][..], &["help", "undo"], &["help", "policy", "explain"], &["auth"], &["policy"]]
+        {
+            let Ok(Intent::Print(text)) = understood(arguments) else { panic!("{arguments:?}") };
+            assert!(text.contains("Usage: charla"), "{arguments:?}: {text}");
+        }
+        assert!(matches!(understood(&["settings"]), Ok(Intent::Print(text)) if text.contains("schema")));
+        assert_eq!(prompt(&["help", "me", "with", "this"]).as_deref(), Some("help me with this"));
+    }
+
+    #[test]
+    fn an_unknown_mode_never_suggests_the_one_that_allows_everything() {
+        let failure = understood(&["--approval-mode", "auto-edit", "-p", "x"]).unwrap_err();
+        assert_eq!(failure.message, "there is no approval mode `auto-edit`");
+        assert!(words(&failure).starts_with("did you mean auto_edit?"), "{}", words(&failure));
+        for given in ["foo", "yo", "yol", "yolo!"] {
+            let failure = understood(&["--approval-mode", given, "-p", "x"]).unwrap_err();
+            assert!(!words(&failure).contains("did you mean yolo"), "{}", words(&failure));
+        }
+    }
+
+    #[test]
+    fn thinking_is_a_level_or_a_budget() {
+        let flag = |given: &str| match understood(&["--thinking", given, "-p", "x"]) {
+            Ok(Intent::Ask(ask)) => {
+                ask.flags.iter().map(|flag| (flag.key.join("."), flag.value.clone())).next()
+            }
+            _ => None,
+        };
+        assert_eq!(flag("high"), Some(("model.thinking.level".to_owned(), json!("high"))));
+        assert_eq!(flag("0"), Some(("model.thinking.budget".to_owned(), json!(0))));
+        assert_eq!(flag("-1"), Some(("model.thinking.budget".to_owned(), json!(-1))));
+        assert_eq!(flag("much"), None);
+    }
+
+    #[test]
+    fn a_new_session_has_nothing_to_compress() {
+        assert!(understood(&["-p", "/compress"]).is_err());
+        assert!(understood(&["--resume", "-p", "/compress"]).is_ok());
     }
 
     #[test]

@@ -44,8 +44,11 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> i32 {
         let printed = printer.result(text);
         return finish(printed, &mut printer);
     }
-    start_tracing(diagnostics);
-    let charla = Charla::new(surroundings::of_process());
+    start_tracing(&diagnostics);
+    let charla = match surroundings::of_process(diagnostics.directory.as_deref()) {
+        Ok(environment) => Charla::new(environment),
+        Err(failure) => return refuse(&failure, &mut printer),
+    };
     match intent {
         Intent::Ask(ask) => match runtime() {
             Ok(runtime) => {
@@ -88,7 +91,7 @@ fn no_colour(flag: bool) -> bool {
 }
 
 /// Diagnostics go to standard error, only when asked for.
-fn start_tracing(diagnostics: Diagnostics) {
+fn start_tracing(diagnostics: &Diagnostics) {
     if diagnostics.debug {
         let filter = tracing_subscriber::EnvFilter::try_from_env("CHARLA_LOG").unwrap_or_else(|_| {
             tracing_subscriber::EnvFilter::new("charla=debug,charla_providers=debug,charla_core=debug")

@@ -21,8 +21,8 @@ pub struct Printer {
     pub err_terminal: bool,
     colour: bool,
     abandoned: bool,
-    /// A line that the next message on standard error replaces (a countdown).
-    fleeting: bool,
+    /// How many lines the next message on standard error replaces (a countdown, a command's last words).
+    fleeting: usize,
     /// Shared with whoever asks questions on the same screen.
     curtain: Curtain,
     /// Pieces of the result that came while a question was open.
@@ -40,7 +40,7 @@ impl Printer {
             err_terminal,
             colour: err_terminal && !plain,
             abandoned: false,
-            fleeting: false,
+            fleeting: 0,
             curtain: Curtain::default(),
             later: String::new(),
         }
@@ -56,7 +56,7 @@ impl Printer {
             err_terminal: terminal,
             colour: false,
             abandoned: false,
-            fleeting: false,
+            fleeting: 0,
             curtain: Curtain::default(),
             later: String::new(),
         }
@@ -165,19 +165,25 @@ impl Printer {
         self.tell(&format!("{document}\n"));
     }
 
-    /// A line that the next one replaces. Nothing when standard error is no terminal.
+    /// Lines that the next ones replace. Nothing when standard error is no terminal.
     pub fn fleeting(&mut self, text: &str) {
-        if self.err_terminal && !self.curtain.is_open() {
-            let line = self.paint(text, DIM);
-            self.tell(&line);
-            self.fleeting = true;
+        if !self.err_terminal || self.curtain.is_open() {
+            return;
         }
+        self.clear_fleeting();
+        let width = terminal_width();
+        // A line that is broken by the terminal could not be taken away.
+        let cut = |line: &str| self.paint(&fitting(line, width), DIM);
+        let lines: Vec<String> = text.lines().map(cut).collect();
+        self.tell(&lines.join("\n"));
+        self.fleeting = lines.len();
     }
 
-    /// Takes the fleeting line away.
+    /// Takes the fleeting lines away.
     pub fn clear_fleeting(&mut self) {
-        if std::mem::take(&mut self.fleeting) && !self.curtain.is_open() {
-            self.write_error("\r\u{1b}[K");
+        let lines = std::mem::take(&mut self.fleeting);
+        if lines > 0 && !self.curtain.is_open() {
+            self.write_error(&format!("\r\u{1b}[K{}", "\u{1b}[1A\u{1b}[K".repeat(lines - 1)));
         }
     }
 
@@ -237,6 +243,26 @@ const DIM: &str = "2";
 const RED: &str = "31";
 const YELLOW: &str = "33";
 const CYAN: &str = "36";
+
+/// How many characters a line of the terminal takes, one left for its cursor.
+fn terminal_width() -> usize {
+    #[cfg(unix)]
+    let columns = rustix::termios::tcgetwinsize(io::stderr()).map_or(0, |size| usize::from(size.ws_col));
+    #[cfg(not(unix))]
+    let columns = 0;
+    if columns == 0 { 79 } else { columns.saturating_sub(1).max(1) }
+}
+
+/// As much of a line as fits. Characters beyond ASCII may be two columns wide.
+fn fitting(line: &str, width: usize) -> String {
+    let mut taken = 0;
+    let spread = line.replace('\t', "    ");
+    let fits = |c: &char| {
+        taken += if c.is_ascii() { 1 } else { 2 };
+        taken <= width
+    };
+    spread.chars().take_while(fits).collect()
+}
 
 fn is_control(c: char) -> bool {
     c.is_control() && c != '\n' && c != '\t'

@@ -51,9 +51,17 @@ pub fn hint(hint: &Hint) -> Option<String> {
         Hint::TrustWorkspace => "`charla trust` shows what this workspace would set, and trusts it",
         Hint::ShowWorkspaceContent => "`charla trust --show` shows what is there, and its SHA-256",
         Hint::TrustAgain => "remove the file and run `charla trust` in your workspaces again",
-        Hint::ListSessions => "charla --list-sessions shows all sessions",
+        Hint::ListSessions => "`charla sessions` lists them all",
+        Hint::NameSession => {
+            "--resume alone goes on with the latest session of this folder, --resume ID with another; the prompt goes \
+             behind -p: charla --resume -p \"…\""
+        }
+        Hint::ListMessages => "`charla rewind` lists the messages with their numbers",
+        Hint::ListTurns => "`charla sessions show` lists the turns with their numbers",
+        Hint::DeleteSession => "`charla sessions delete ID` removes what is left of it",
         Hint::ForkSession => "wait for it to end, or go on in a copy with --fork",
         Hint::RestoreWithin => "end it first, or prompt it with `/uncompress`",
+        Hint::PipeSecret => "if it must be sent, pipe it: charla -p \"…\" < FILE",
         Hint::NameTools => {
             "--allowed-tools takes names such as write_file or \"run_shell_command(git status)\""
         }

@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use charla_proto::tool::Toolbox;
 use charla_proto::{
-    Args, CallStatus, Confinement, FileJudge, FunctionCall, FunctionResponse, Invocation, Lane, OpenCall,
-    Part, Plan, RunContext, ToolContext, ToolError, ToolErrorKind, ToolOutput,
+    Args, CallStatus, Confinement, FileChange, FileJudge, FunctionCall, FunctionResponse, Invocation, Lane,
+    OpenCall, Part, Plan, RunContext, ToolContext, ToolError, ToolErrorKind, ToolOutput,
 };
 use futures_util::future::BoxFuture;
 use futures_util::stream::{FuturesUnordered, StreamExt};
@@ -173,6 +173,12 @@ impl Scheduler {
     /// The arguments with which a call would write this content, if it writes a file.
     pub fn args_for_content(&self, index: usize, content: &str) -> Option<Args> {
         self.calls.get(index)?.invocation.as_ref()?.args_for_content(content)
+    }
+
+    /// The files that a call is about to change.
+    pub fn changes(&self, index: usize) -> Vec<FileChange> {
+        let invocation = self.calls.get(index).and_then(|call| call.invocation.as_ref());
+        invocation.map(|invocation| invocation.changes()).unwrap_or_default()
     }
 
     /// Hands a call what the person said to its questions.

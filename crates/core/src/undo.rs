@@ -6,7 +6,8 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use charla_proto::{
-    ChangesReverted, Content, Conversation, Fact, FileChange, Part, Record, RevertedFile, Rewound,
+    CallEnded, ChangesReverted, Content, Conversation, Fact, FileChange, Part, Record, RevertedFile, Rewound,
+    ToolErrorKind,
 };
 
 /// What a note to the model begins with.
@@ -56,6 +57,17 @@ pub struct ChangeHistory {
     single: Vec<(u64, u64, FileChange)>,
     /// Turns of the undos that still hold, oldest first.
     undone: Vec<u64>,
+    /// Calls that have begun to change files and have not told what came of it.
+    begun: Vec<Begun>,
+}
+
+/// A call that has begun to change files.
+#[derive(Clone, Debug, PartialEq)]
+struct Begun {
+    seq: u64,
+    turn: u64,
+    call: String,
+    changes: Vec<FileChange>,
 }
 
 impl ChangeHistory {
@@ -76,23 +88,46 @@ impl ChangeHistory {
                 prompt: own_words(&started.prompt),
                 files: Vec::new(),
             }),
+            Fact::CallStarted(started) if !started.changes.is_empty() => self.begun.push(Begun {
+                seq: record.seq,
+                turn: started.turn,
+                call: started.call.clone(),
+                changes: started.changes.clone(),
+            }),
             Fact::CallEnded(ended) => {
-                for change in &ended.changes {
-                    self.single.push((record.seq, ended.turn, change.clone()));
-                }
-                if let Some(turn) = self.turn_mut(ended.turn) {
-                    ended.changes.iter().for_each(|change| turn.add(change));
+                let begun = self.begun.iter().position(|begun| begun.call == ended.call);
+                let begun = begun.map(|at| self.begun.remove(at));
+                match begun.filter(|_| may_have_happened(ended)) {
+                    Some(begun) => self.changed(record.seq, ended.turn, &begun.changes),
+                    None => self.changed(record.seq, ended.turn, &ended.changes),
                 }
             }
-            Fact::ChangesUndone(reverted) => self.revert(reverted, true),
-            Fact::ChangesRedone(reverted) => self.revert(reverted, false),
-            Fact::Rewound(rewound) => self.rewound(rewound),
+            Fact::ChangesUndone(reverted) => self.with_begun().revert(reverted, true),
+            Fact::ChangesRedone(reverted) => self.with_begun().revert(reverted, false),
+            Fact::Rewound(rewound) => self.with_begun().rewound(rewound),
             _ => {}
+        }
+    }
+
+    /// What a call had begun when its process ended counts as done: where it was not, its file is as it was and
+    /// nothing is left to take back.
+    fn with_begun(&mut self) -> &mut Self {
+        for Begun { seq, turn, changes, .. } in std::mem::take(&mut self.begun) {
+            self.changed(seq, turn, &changes);
+        }
+        self
+    }
+
+    fn changed(&mut self, seq: u64, turn: u64, changes: &[FileChange]) {
+        self.single.extend(changes.iter().map(|change| (seq, turn, change.clone())));
+        if let Some(turn) = self.turn_mut(turn) {
+            changes.iter().for_each(|change| turn.add(change));
         }
     }
 
     /// The history once all records are in.
     pub fn settled(mut self) -> Self {
+        self.with_begun();
         for turn in &mut self.turns {
             // Changed and changed back: nothing is left to undo.
             turn.files.retain(|file| file.change.before != file.change.after);
@@ -175,6 +210,12 @@ impl ChangeHistory {
             }
         }
     }
+}
+
+/// A call that did not come to its own end may have changed what it had begun to change.
+fn may_have_happened(ended: &CallEnded) -> bool {
+    let cut_off = [ToolErrorKind::Interrupted, ToolErrorKind::Cancelled];
+    ended.changes.is_empty() && ended.error.is_some_and(|error| cut_off.contains(&error))
 }
 
 impl TurnChanges {

@@ -45,6 +45,16 @@ impl FileJudge {
             None => looks_secret(path).then_some(Withheld::Secret),
         }
     }
+
+    /// True when a file must be kept from commands that run unasked: what would be asked about or denied if
+    /// the call named it. Not so a repository's own settings, without which `git` does nothing.
+    pub fn hidden(&self, path: &Path) -> bool {
+        match self.withheld(path) {
+            Some(Withheld::Rule { .. }) => true,
+            Some(Withheld::Secret) => !path.ends_with(".git/config"),
+            None => false,
+        }
+    }
 }
 
 impl fmt::Debug for FileJudge {

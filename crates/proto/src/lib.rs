@@ -75,8 +75,8 @@ pub use response::{
 };
 pub use secret::{PatternDots, looks_secret, pattern_may_match_secret, word_names_secret};
 pub use store::{
-    Inbox, Journal, JournalError, JournalReader, MAX_POST, Mailbox, Owned, PostError, Posted, RecordStream,
-    SessionList, SessionStore, SessionSummary, Skipped, SnapshotError, Snapshots,
+    Inbox, Journal, JournalError, JournalReader, MAX_POST, Mailbox, Owned, PostError, Posted, PrunedSessions,
+    RecordStream, SessionList, SessionStore, SessionSummary, Skipped, SnapshotError, Snapshots,
 };
 pub use tool::{
     Args, Effect, Invocation, Lane, Plan, Preview, Question, QuestionKind, QuestionOption, RunContext,

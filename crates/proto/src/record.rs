@@ -215,6 +215,9 @@ pub struct CallStarted {
     /// How far its processes reach, where it starts any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confinement: Option<Confinement>,
+    /// Files it is about to change: what it did is known even when its process ended before it could tell.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<FileChange>,
 }
 
 /// See [`Fact::CallEnded`].

@@ -42,8 +42,25 @@ pub trait SessionStore: Send + Sync {
     /// Every record after number `after`, as far as they are written now.
     fn read_after(&self, session: &str, after: u64) -> RecordStream;
 
-    /// Removes a session and its large outputs for good; [`JournalError::Locked`] while somebody owns it.
+    /// Removes a session for good, with the contents of files and the large outputs that no other one refers to;
+    /// [`JournalError::Locked`] while somebody owns it.
     fn delete<'a>(&'a self, session: &'a str) -> BoxFuture<'a, Result<(), JournalError>>;
+
+    /// Removes sessions, but none that is in use, and whatever belongs to no session any more.
+    fn prune<'a>(&'a self, sessions: &'a [String]) -> BoxFuture<'a, Result<PrunedSessions, JournalError>> {
+        Box::pin(async move {
+            let mut pruned = PrunedSessions::default();
+            for session in sessions {
+                match self.delete(session).await {
+                    Ok(()) => pruned.deleted.push(session.clone()),
+                    Err(JournalError::Locked(_)) => pruned.in_use.push(session.clone()),
+                    Err(JournalError::Missing(_)) => {}
+                    Err(error) => return Err(error),
+                }
+            }
+            Ok(pruned)
+        })
+    }
 
     /// Hands a command (JSON, at most [`MAX_POST`] bytes) to the session's owner and gives back its reply.
     fn post<'a>(&'a self, session: &'a str, command: &'a [u8]) -> BoxFuture<'a, Result<Vec<u8>, PostError>>;
@@ -55,6 +72,17 @@ pub trait SessionStore: Send + Sync {
     fn outputs(&self, session: &str) -> PathBuf;
 }
 
+/// What came of removing sessions.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PrunedSessions {
+    /// Those that are gone.
+    pub deleted: Vec<String>,
+    /// Those that somebody writes.
+    pub in_use: Vec<String>,
+    /// Bytes of contents and outputs that went with them.
+    pub freed: u64,
+}
+
 /// A session that is ours to write.
 pub struct Owned {
     /// What is written goes here.
@@ -63,6 +91,8 @@ pub struct Owned {
     pub conversation: Conversation,
     /// What could not be read.
     pub skipped: Vec<Skipped>,
+    /// The first and last number of records that are not there.
+    pub missing: Vec<(u64, u64)>,
     /// Larger than that of every earlier owner.
     pub token: u64,
     /// Where others' commands arrive.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{BoxFuture, Confinement, FileJudge, FunctionDeclaration, ToolError, ToolOutput};
+use crate::{BoxFuture, Confinement, FileChange, FileJudge, FunctionDeclaration, ToolError, ToolOutput};
 
 /// A tool's arguments, as the model gave them.
 pub type Args = Map<String, Value>;
@@ -59,6 +59,11 @@ pub trait Invocation: Send + Sync {
     /// write no file. A person who edits what a call would write approves a call with these.
     fn args_for_content(&self, _content: &str) -> Option<Args> {
         None
+    }
+
+    /// The file changes it is about to make, as far as they are known. They are recorded before it runs.
+    fn changes(&self) -> Vec<FileChange> {
+        Vec::new()
     }
 
     /// Does it. Always comes back with an output, cancelled or not.

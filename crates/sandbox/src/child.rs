@@ -23,9 +23,9 @@ pub(crate) struct Limits {
     /// The capabilities it keeps, where it has any.
     pub(crate) capabilities: u64,
     /// The files it may touch.
-    pub(crate) ruleset: OwnedFd,
+    pub(crate) ruleset: Arc<OwnedFd>,
     /// The system calls it may make.
-    pub(crate) programs: Arc<[Program]>,
+    pub(crate) program: Arc<Program>,
 }
 
 impl Steps {
@@ -41,9 +41,7 @@ impl Steps {
             sys::no_new_privileges()?;
             sys::keep_capabilities(limits.capabilities)?;
             sys::restrict_files(limits.ruleset.as_fd())?;
-            for program in limits.programs.iter() {
-                sys::restrict_calls(program)?;
-            }
+            sys::restrict_calls(&limits.program)?;
         }
         Ok(())
     }

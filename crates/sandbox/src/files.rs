@@ -7,12 +7,13 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use landlock::{
     ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, PathBeneath, Ruleset, RulesetAttr,
     RulesetCreated, RulesetCreatedAttr, RulesetError, Scope, make_bitflags,
 };
-use rustix::fs::{CWD, Mode, OFlags, openat};
+use rustix::fs::{CWD, Mode, OFlags, fstat, openat};
 
 use crate::error::SandboxError;
 use crate::places::{
@@ -77,41 +78,33 @@ impl System {
     }
 }
 
-/// A ruleset in the making.
+/// What a child may touch, in the making.
 pub(crate) struct Grants {
-    ruleset: Result<RulesetCreated, RulesetError>,
+    opened: Vec<Opened>,
     /// What is given where something is to be written.
     write: Rights,
 }
 
+/// A ruleset that was made, for the next child that may touch the same. As long as it is there, the kernel keeps the
+/// files it names, so that no other can get their numbers.
+#[derive(Debug)]
+pub(crate) struct Made {
+    named: Vec<Named>,
+    ruleset: Arc<OwnedFd>,
+}
+
+/// Which file gets which rights.
+type Named = (u64, u64, Rights);
+
 impl Grants {
-    /// Nothing but what reading children may touch outside of the workspace; no network, and no signals to
-    /// processes outside of the sandbox.
-    pub(crate) fn reading(system: &System) -> Self {
-        let attributes = || {
-            Ruleset::default()
-                .set_compatibility(CompatLevel::BestEffort)
-                .handle_access(AccessFs::from_all(ABI::V9))?
-                .handle_access(AccessNet::from_all(ABI::V9))?
-                .scope(Scope::from_all(ABI::V9))?
-                .create()
-        };
-        let mut grants = Self { ruleset: attributes(), write: WRITE };
-        for opened in &system.opened {
-            grants.add(&opened.place, opened.rights);
-        }
-        grants
+    /// Nothing yet, for a child that nobody was asked about.
+    pub(crate) fn unasked() -> Self {
+        Self { opened: Vec::new(), write: WRITE }
     }
 
-    /// Nothing yet. Network, sockets and signals are not limited.
+    /// Nothing yet, for a child that a person agreed to.
     pub(crate) fn asked() -> Self {
-        let attributes = || {
-            Ruleset::default()
-                .set_compatibility(CompatLevel::BestEffort)
-                .handle_access(AccessFs::from_all(ABI::V8))?
-                .create()
-        };
-        Self { ruleset: attributes(), write: BUILD }
+        Self { opened: Vec::new(), write: BUILD }
     }
 
     /// Everything but what is hidden can be read, and what builds need can be written.
@@ -170,22 +163,64 @@ impl Grants {
     }
 
     fn carve(&mut self, path: &Path, rights: Rights, hidden: &BTreeSet<PathBuf>) {
-        carve(path, rights, hidden, &mut |opened| self.add(&opened.place, opened.rights));
+        carve(path, rights, hidden, &mut |opened| self.opened.push(opened));
     }
 
-    fn add(&mut self, place: &OwnedFd, rights: Rights) {
-        if let Ok(ruleset) = &mut self.ruleset
-            && let Err(error) = ruleset.add_rule(PathBeneath::new(place, rights))
+    /// The ruleset of a child that nobody was asked about: this and the system's files, no network, no signals to
+    /// processes outside of the sandbox. The last one is used again if it would be the same.
+    pub(crate) fn unasked_ruleset(
+        &self,
+        system: &System,
+        last: &Mutex<Option<Made>>,
+    ) -> Result<Arc<OwnedFd>, SandboxError> {
+        let named = self.opened.iter().map(Opened::named).collect::<Option<Vec<Named>>>();
+        let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
+        if let (Some(named), Some(last)) = (&named, &*last)
+            && *named == last.named
         {
-            self.ruleset = Err(error);
+            return Ok(last.ruleset.clone());
         }
+        let empty = || {
+            Ruleset::default()
+                .set_compatibility(CompatLevel::BestEffort)
+                .handle_access(AccessFs::from_all(ABI::V9))?
+                .handle_access(AccessNet::from_all(ABI::V9))?
+                .scope(Scope::from_all(ABI::V9))?
+                .create()
+        };
+        let ruleset = Arc::new(finished(empty(), system.opened.iter().chain(&self.opened))?);
+        *last = named.map(|named| Made { named, ruleset: ruleset.clone() });
+        Ok(ruleset)
     }
 
-    pub(crate) fn ruleset(self) -> Result<OwnedFd, SandboxError> {
-        let ruleset = self.ruleset.map_err(|error| SandboxError::Missing(error.to_string()))?;
-        let descriptor: Option<OwnedFd> = ruleset.into();
-        descriptor.ok_or_else(|| SandboxError::Missing("the kernel has no Landlock".to_owned()))
+    /// The ruleset of a child that a person agreed to: network, sockets and signals are not limited.
+    pub(crate) fn asked_ruleset(&self) -> Result<Arc<OwnedFd>, SandboxError> {
+        let empty = Ruleset::default()
+            .set_compatibility(CompatLevel::BestEffort)
+            .handle_access(AccessFs::from_all(ABI::V8))
+            .and_then(Ruleset::create);
+        finished(empty, self.opened.iter()).map(Arc::new)
     }
+}
+
+impl Opened {
+    fn named(&self) -> Option<Named> {
+        let file = fstat(&self.place).ok()?;
+        Some((file.st_dev, file.st_ino, self.rights))
+    }
+}
+
+fn finished<'a>(
+    empty: Result<RulesetCreated, RulesetError>,
+    grants: impl Iterator<Item = &'a Opened>,
+) -> Result<OwnedFd, SandboxError> {
+    let failed = |error: RulesetError| SandboxError::Missing(error.to_string());
+    let mut ruleset = empty.map_err(failed)?;
+    for opened in grants {
+        ruleset = ruleset.add_rule(PathBeneath::new(&opened.place, opened.rights)).map_err(failed)?;
+    }
+    let descriptor: Option<OwnedFd> = ruleset.into();
+    descriptor.ok_or_else(|| SandboxError::Missing("the kernel has no Landlock".to_owned()))
 }
 
 /// Gives rights on a file or folder, but not on what is hidden in it. What is not there gets none.

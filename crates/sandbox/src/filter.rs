@@ -3,22 +3,19 @@
 //! Landlock covers files by their paths, TCP and signals. This covers what it does not: every other socket, changes
 //! of modes, owners, times and attributes, other processes' memory, and the calls with which a process could get out.
 
+//!
+//! The filter is a tree over the numbers of the calls. When it is installed, the kernel tries it on every number, so a long
+//! chain of comparisons would be dear for each command.
+
 use std::collections::BTreeMap;
 
 use charla_proto::Confinement;
-use libc::c_long;
-use seccompiler::{
-    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
-    TargetArch,
-};
+use libc::{c_long, sock_filter};
 
 use crate::error::SandboxError;
 
 /// A filter as the kernel takes it.
-pub(crate) type Program = Vec<libc::sock_filter>;
-
-type Rules = BTreeMap<i64, Vec<SeccompRule>>;
-type Failed = seccompiler::BackendError;
+pub(crate) type Program = Vec<sock_filter>;
 
 /// What root keeps of its capabilities: DAC_OVERRIDE. To be kept from files of other users is no part of the wall.
 pub(crate) const FILE_CAPABILITIES: u64 = 1 << 1;
@@ -107,6 +104,8 @@ const NEVER_UNASKED: &[c_long] = &[
     libc::SYS_ptrace,
     libc::SYS_semget,
     libc::SYS_setns,
+    // Whatever leaves the session is hard to find again when the command is to end.
+    libc::SYS_setsid,
     libc::SYS_shmget,
     libc::SYS_socket,
     libc::SYS_unshare,
@@ -191,102 +190,164 @@ const PLAIN_REQUESTS: [u32; 24] = [
     0x5460,
 ];
 
-const NAMESPACES: [u32; 7] = [
-    libc::CLONE_NEWNS as u32,
-    libc::CLONE_NEWCGROUP as u32,
-    libc::CLONE_NEWUTS as u32,
-    libc::CLONE_NEWIPC as u32,
-    libc::CLONE_NEWUSER as u32,
-    libc::CLONE_NEWPID as u32,
-    libc::CLONE_NEWNET as u32,
-];
+/// The flags of `clone` that make namespaces.
+const NAMESPACES: u32 = 0x7E02_0000;
 
-/// The filters for a confinement, to be installed one after the other.
-pub(crate) fn programs(confinement: Confinement) -> Result<Vec<Program>, SandboxError> {
-    let failed = |error: Failed| SandboxError::Missing(format!("no filter for system calls: {error}"));
-    let mut refused = Rules::new();
-    never(&mut refused, NEVER);
-    let mut programs = Vec::new();
+/// What becomes of a call: the steps of a filter that end with a decision. The number of the call was looked at already.
+type Body = Program;
+
+const ALLOW: u32 = libc::SECCOMP_RET_ALLOW;
+const REFUSE: u32 = libc::SECCOMP_RET_ERRNO | libc::EPERM as u32;
+const ABSENT_CALL: u32 = libc::SECCOMP_RET_ERRNO | libc::ENOSYS as u32;
+
+/// The filter for a confinement.
+pub(crate) fn program(confinement: Confinement) -> Result<Program, SandboxError> {
+    let mut calls: BTreeMap<u32, Body> = BTreeMap::new();
+    let mut set = |numbers: &[c_long], body: Body| {
+        let numbers = numbers.iter().filter_map(|number| u32::try_from(*number).ok());
+        calls.extend(numbers.map(|number| (number, body.clone())));
+    };
+    set(NEVER, decide(REFUSE));
     match confinement {
         Confinement::Reading | Confinement::Editing => {
-            never(&mut refused, NEVER_UNASKED);
-            never(&mut refused, CHANGES_BY_PATH);
+            set(NEVER_UNASKED, decide(REFUSE));
+            set(CHANGES_BY_PATH, decide(REFUSE));
             if confinement == Confinement::Reading {
-                never(&mut refused, CHANGES_OF_OPENED);
+                set(CHANGES_OF_OPENED, decide(REFUSE));
             }
-            unasked(&mut refused).map_err(failed)?;
-            let mut absent = Rules::new();
-            never(&mut absent, ABSENT);
-            programs.push(compile(absent, libc::ENOSYS).map_err(failed)?);
+            set(ABSENT, decide(ABSENT_CALL));
+            set(&[libc::SYS_clone], if_any_bit(0, NAMESPACES, REFUSE));
+            set(&[libc::SYS_socketpair], pairs_of_streams());
+            // Other processes' limits.
+            set(&[libc::SYS_prlimit64], only(0, &[0]));
+            set(&[libc::SYS_ioctl], only(1, &PLAIN_REQUESTS));
+            set(&[libc::SYS_personality], only(0, &[0, u32::MAX]));
         }
-        Confinement::Asked | Confinement::Open => {
-            let tricks = TERMINAL_TRICKS.map(|request| one(1, SeccompCmpOp::Eq, request));
-            refused.insert(libc::SYS_ioctl, tricks.into_iter().collect::<Result<_, _>>().map_err(failed)?);
-        }
+        Confinement::Asked | Confinement::Open => set(&[libc::SYS_ioctl], all_but(1, &TERMINAL_TRICKS)),
     }
-    programs.push(compile(refused, libc::EPERM).map_err(failed)?);
-    Ok(programs)
+    let calls: Vec<(u32, Body)> = calls.into_iter().collect();
+    let mut program = header()?;
+    program.extend(tree(&calls));
+    Ok(program)
 }
 
-fn never(rules: &mut Rules, calls: &[c_long]) {
-    rules.extend(calls.iter().map(|call| (*call, Vec::new())));
+const LOAD: u32 = libc::BPF_LD | libc::BPF_W | libc::BPF_ABS;
+const EQUALS: u32 = libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K;
+const AT_LEAST: u32 = libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K;
+const HAS_BIT: u32 = libc::BPF_JMP | libc::BPF_JSET | libc::BPF_K;
+const GO: u32 = libc::BPF_JMP | libc::BPF_JA;
+const MASK: u32 = libc::BPF_ALU | libc::BPF_AND | libc::BPF_K;
+const RETURN: u32 = libc::BPF_RET | libc::BPF_K;
+
+/// Where the kernel shows a call: its number, the architecture, and the low half of an argument.
+const NUMBER: u32 = 0;
+const ARCHITECTURE: u32 = 4;
+
+fn argument(index: u32) -> u32 {
+    16 + 8 * index
 }
 
-/// Calls that depend on their arguments.
-fn unasked(rules: &mut Rules) -> Result<(), Failed> {
-    use SeccompCmpOp::{MaskedEq, Ne};
-    let namespaces: Result<Vec<_>, _> =
-        NAMESPACES.map(|flag| one(0, MaskedEq(u64::from(flag)), flag)).into_iter().collect();
-    rules.insert(libc::SYS_clone, namespaces?);
-    // A pair of datagram sockets could be turned to another address.
-    let kinds = [2_u32, 3, 4, 6, 10].map(|kind| one(1, MaskedEq(0xF), kind));
-    let family = one(0, Ne, libc::AF_UNIX as u32);
-    rules.insert(libc::SYS_socketpair, kinds.into_iter().chain([family]).collect::<Result<_, _>>()?);
-    // Other processes' limits.
-    rules.insert(libc::SYS_prlimit64, vec![one(0, Ne, 0)?]);
-    let plain = PLAIN_REQUESTS.map(|request| condition(1, Ne, request));
-    rules.insert(libc::SYS_ioctl, vec![SeccompRule::new(plain.into_iter().collect::<Result<_, _>>()?)?]);
-    let usual = [0, u32::MAX].map(|persona| condition(0, Ne, persona));
-    rules
-        .insert(libc::SYS_personality, vec![SeccompRule::new(usual.into_iter().collect::<Result<_, _>>()?)?]);
-    Ok(())
+/// One step; a comparison skips `yes` or `no` steps.
+fn step(code: u32, yes: u8, no: u8, value: u32) -> sock_filter {
+    // All codes fit.
+    sock_filter { code: code as u16, jt: yes, jf: no, k: value }
 }
 
-fn condition(argument: u8, operator: SeccompCmpOp, value: u32) -> Result<SeccompCondition, Failed> {
-    SeccompCondition::new(argument, SeccompCmpArgLen::Dword, operator, u64::from(value))
+fn decide(decision: u32) -> Body {
+    vec![step(RETURN, 0, 0, decision)]
 }
 
-fn one(argument: u8, operator: SeccompCmpOp, value: u32) -> Result<SeccompRule, Failed> {
-    SeccompRule::new(vec![condition(argument, operator, value)?])
-}
-
-/// A call of another architecture kills: its numbers mean something else.
-fn compile(rules: Rules, errno: i32) -> Result<Program, Failed> {
-    let architecture: TargetArch = std::env::consts::ARCH.try_into()?;
-    let refuse = SeccompAction::Errno(errno.unsigned_abs());
-    let filter = SeccompFilter::new(rules, SeccompAction::Allow, refuse, architecture)?;
-    let program: BpfProgram = filter.try_into()?;
-    let mut whole = refuse_x32();
-    whole.extend(program.iter().map(|step| libc::sock_filter {
-        code: step.code,
-        jt: step.jt,
-        jf: step.jf,
-        k: step.k,
-    }));
-    Ok(whole)
-}
-
-/// On x86-64 every call has a second number, for programs with short pointers.
-fn refuse_x32() -> Program {
-    if !cfg!(target_arch = "x86_64") {
-        return Vec::new();
-    }
-    const NUMBER: u32 = 0;
-    const X32: u32 = 0x4000_0000;
-    let step = |code: u32, jt, jf, k| libc::sock_filter { code: code as u16, jt, jf, k };
+/// Refused where an argument has one of these bits.
+fn if_any_bit(index: u32, bits: u32, decision: u32) -> Body {
     vec![
-        step(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0, NUMBER),
-        step(libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K, 0, 1, X32),
-        step(libc::BPF_RET | libc::BPF_K, 0, 0, libc::SECCOMP_RET_ERRNO | libc::ENOSYS as u32),
+        step(LOAD, 0, 0, argument(index)),
+        step(HAS_BIT, 0, 1, bits),
+        step(RETURN, 0, 0, decision),
+        step(RETURN, 0, 0, ALLOW),
     ]
+}
+
+/// Refused unless an argument is one of these.
+fn only(index: u32, values: &[u32]) -> Body {
+    chosen(index, values, ALLOW, REFUSE)
+}
+
+/// Refused where an argument is one of these.
+fn all_but(index: u32, values: &[u32]) -> Body {
+    chosen(index, values, REFUSE, ALLOW)
+}
+
+fn chosen(index: u32, values: &[u32], then: u32, otherwise: u32) -> Body {
+    let mut body = vec![step(LOAD, 0, 0, argument(index))];
+    for value in values {
+        body.extend([step(EQUALS, 0, 1, *value), step(RETURN, 0, 0, then)]);
+    }
+    body.extend(decide(otherwise));
+    body
+}
+
+/// Pairs of connected streams only: a datagram socket could be turned to another address.
+fn pairs_of_streams() -> Body {
+    const KIND: u32 = 0xF;
+    let mut body = vec![
+        step(LOAD, 0, 0, argument(0)),
+        step(EQUALS, 1, 0, libc::AF_UNIX as u32),
+        step(RETURN, 0, 0, REFUSE),
+        step(LOAD, 0, 0, argument(1)),
+        step(MASK, 0, 0, KIND),
+    ];
+    for kind in [libc::SOCK_STREAM, libc::SOCK_SEQPACKET] {
+        body.extend([step(EQUALS, 0, 1, kind as u32), step(RETURN, 0, 0, ALLOW)]);
+    }
+    body.extend(decide(REFUSE));
+    body
+}
+
+/// A call of another architecture kills: its numbers mean something else. On x86-64 every call has a second number, for
+/// programs with short pointers; those are not there.
+fn header() -> Result<Program, SandboxError> {
+    const X86_64: u32 = 0xC000_003E;
+    const AARCH64: u32 = 0xC000_00B7;
+    const SHORT_POINTERS: u32 = 0x4000_0000;
+    let architecture = match std::env::consts::ARCH {
+        "x86_64" => X86_64,
+        "aarch64" => AARCH64,
+        other => return Err(SandboxError::Missing(format!("no filter for system calls of {other}"))),
+    };
+    Ok(vec![
+        step(LOAD, 0, 0, ARCHITECTURE),
+        step(EQUALS, 1, 0, architecture),
+        step(RETURN, 0, 0, libc::SECCOMP_RET_KILL_PROCESS),
+        step(LOAD, 0, 0, NUMBER),
+        step(AT_LEAST, 0, 1, SHORT_POINTERS),
+        step(RETURN, 0, 0, ABSENT_CALL),
+    ])
+}
+
+/// Finds a call by halves. What is not listed is allowed.
+fn tree(calls: &[(u32, Body)]) -> Program {
+    match calls {
+        [] => decide(ALLOW),
+        [(number, body)] => {
+            let mut program = vec![step(EQUALS, 1, 0, *number), step(RETURN, 0, 0, ALLOW)];
+            program.extend(body);
+            program
+        }
+        _ => {
+            let (left, right) = calls.split_at(calls.len() / 2);
+            let first = right.first().map_or(0, |(number, _)| *number);
+            let lower = tree(left);
+            // Comparisons skip at most 255 steps, a jump any number.
+            let mut program = match u8::try_from(lower.len()) {
+                Ok(past) => vec![step(AT_LEAST, past, 0, first)],
+                Err(_) => {
+                    let past = u32::try_from(lower.len()).unwrap_or(u32::MAX);
+                    vec![step(AT_LEAST, 0, 1, first), step(GO, 0, 0, past)]
+                }
+            };
+            program.extend(lower);
+            program.extend(tree(right));
+            program
+        }
+    }
 }

@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 use crate::child::{Limits, Steps, before_exec};
 use crate::error::SandboxError;
-use crate::files::{Grants, System};
+use crate::files::{Grants, Made, System};
 use crate::filter::{self, Program};
 use crate::mounts::Mounts;
 use crate::places::{Extra, Places};
@@ -26,7 +26,9 @@ pub struct Sandbox {
     offered: Wall,
     system: OnceLock<System>,
     temporary: Mutex<Option<TempDir>>,
-    programs: [OnceLock<Arc<[Program]>>; 3],
+    programs: [OnceLock<Arc<Program>>; 3],
+    /// Of the last reading and the last editing child.
+    rulesets: [Mutex<Option<Made>>; 2],
 }
 
 /// A confinement that is ready for one child.
@@ -61,6 +63,7 @@ impl Sandbox {
             system: OnceLock::new(),
             temporary: Mutex::default(),
             programs: Default::default(),
+            rulesets: Default::default(),
         }
     }
 
@@ -135,8 +138,7 @@ impl Sandbox {
 
     /// What every child may touch that nobody was asked about, but for the workspace.
     fn unasked(&self) -> Result<Grants, SandboxError> {
-        let system = self.system.get_or_init(|| System::of(&self.places));
-        let mut grants = Grants::reading(system);
+        let mut grants = Grants::unasked();
         for path in self.places.readable.iter().chain(&self.places.history) {
             grants.read(path, &BTreeSet::new());
         }
@@ -150,29 +152,35 @@ impl Sandbox {
         grants: Grants,
         mounts: Option<Mounts>,
     ) -> Result<Cell, SandboxError> {
-        let programs = self.programs(confinement)?;
+        let system = || self.system.get_or_init(|| System::of(&self.places));
+        let [reading, editing] = &self.rulesets;
+        let ruleset = match confinement {
+            Confinement::Reading => grants.unasked_ruleset(system(), reading)?,
+            Confinement::Editing => grants.unasked_ruleset(system(), editing)?,
+            Confinement::Asked | Confinement::Open => grants.asked_ruleset()?,
+        };
         let (capabilities, temporary) = match confinement {
             Confinement::Reading | Confinement::Editing => {
                 (filter::FILE_CAPABILITIES, Some(self.temporary()?))
             }
             Confinement::Asked | Confinement::Open => (filter::ASKED_CAPABILITIES, None),
         };
-        let limits = Limits { capabilities, ruleset: grants.ruleset()?, programs };
+        let limits = Limits { capabilities, ruleset, program: self.program(confinement)? };
         Ok(Cell { steps: Steps { mounts, limits: Some(limits) }, temporary })
     }
 
-    fn programs(&self, confinement: Confinement) -> Result<Arc<[Program]>, SandboxError> {
+    fn program(&self, confinement: Confinement) -> Result<Arc<Program>, SandboxError> {
         let [reading, editing, asked] = &self.programs;
         let kept = match confinement {
             Confinement::Reading => reading,
             Confinement::Editing => editing,
             Confinement::Asked | Confinement::Open => asked,
         };
-        if let Some(programs) = kept.get() {
-            return Ok(programs.clone());
+        if let Some(program) = kept.get() {
+            return Ok(program.clone());
         }
-        let programs: Arc<[Program]> = filter::programs(confinement)?.into();
-        Ok(kept.get_or_init(|| programs).clone())
+        let program = Arc::new(filter::program(confinement)?);
+        Ok(kept.get_or_init(|| program).clone())
     }
 
     /// The private folder, made when it is first needed.

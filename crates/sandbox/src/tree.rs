@@ -23,6 +23,10 @@ pub(crate) struct Found {
 
 /// Looks at every entry. More than the limit is an error: what was not looked at may be secret.
 pub(crate) fn look(places: &Places) -> Result<Found, SandboxError> {
+    look_at(places, LIMIT)
+}
+
+fn look_at(places: &Places, limit: usize) -> Result<Found, SandboxError> {
     let mut found = Found::default();
     let mut seen = 0;
     for root in outermost(&places.roots) {
@@ -32,8 +36,8 @@ pub(crate) fn look(places: &Places) -> Result<Found, SandboxError> {
             let Ok(entries) = fs::read_dir(&folder) else { continue };
             for entry in entries.flatten() {
                 seen += 1;
-                if seen > LIMIT {
-                    return Err(SandboxError::TooLarge { root: root.clone(), limit: LIMIT });
+                if seen > limit {
+                    return Err(SandboxError::TooLarge { root: root.clone(), limit });
                 }
                 let path = entry.path();
                 let kind = entry.file_type().ok();
@@ -80,4 +84,31 @@ pub(crate) fn outermost(roots: &[PathBuf]) -> Vec<&PathBuf> {
     let mut outer: Vec<&PathBuf> = roots.iter().filter(|root| !inside(root)).collect();
     outer.dedup();
     outer
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    #[test]
+    fn a_workspace_too_large_to_look_through_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in 0..10 {
+            fs::create_dir_all(folder.path().join(format!("{name}/a"))).unwrap();
+        }
+        let places = Places {
+            roots: vec![folder.path().to_owned()],
+            home: None,
+            temporary: PathBuf::new(),
+            programs: Vec::new(),
+            readable: Vec::new(),
+            history: Vec::new(),
+            secrets: Vec::new(),
+            treatment: Arc::new(|_: &Path| Treatment::Plain),
+        };
+        assert!(look_at(&places, 20).is_ok());
+        assert!(matches!(look_at(&places, 19), Err(SandboxError::TooLarge { limit: 19, .. })));
+    }
 }

@@ -23,7 +23,7 @@ impl Blobs {
     }
 
     /// Where a content is, or would be. Spread over 256 folders: one folder of very many files is slow.
-    fn path(&self, hash: &str) -> Option<PathBuf> {
+    pub(crate) fn path(&self, hash: &str) -> Option<PathBuf> {
         let hex = |c: char| c.is_ascii_digit() || ('a'..='f').contains(&c);
         if hash.len() != 64 || !hash.chars().all(hex) {
             return None;

@@ -5,6 +5,7 @@
 //! kernel's and goes with the process. The format is described in `docs/journal.md`.
 
 mod blobs;
+mod delete;
 mod list;
 #[cfg(unix)]
 mod mail;
@@ -21,9 +22,10 @@ use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use charla_proto::{Conversation, JournalError, SessionList, Skipped};
+use charla_proto::{Conversation, JournalError, SessionList};
 
 use owner::{Gate, Ownership};
+use reader::Seen;
 use syncs::Syncs;
 
 use blobs::Blobs;
@@ -42,7 +44,7 @@ pub struct Store {
 struct Resumed {
     journal: FileJournal,
     conversation: Conversation,
-    skipped: Vec<Skipped>,
+    seen: Seen,
 }
 
 /// What is done here blocks; its port does it where it may.
@@ -92,7 +94,7 @@ impl Store {
     fn resumed(&self, file: File, path: PathBuf, token: u64) -> Result<Resumed, JournalError> {
         let (conversation, seen) = reader::fold(&file).map_err(|error| failed(&path, &error))?;
         let journal = self.journal(file, path, token, seen.torn)?;
-        Ok(Resumed { journal, conversation, skipped: seen.skipped })
+        Ok(Resumed { journal, conversation, seen })
     }
 
     /// A session's file, ours: what is read then stays the end of it.
@@ -132,21 +134,6 @@ impl Store {
     /// Every session, the one written to last first.
     fn list(&self) -> Result<SessionList, JournalError> {
         list::list(&self.folder).map_err(|error| failed(&self.folder, &error))
-    }
-
-    /// Removes a session and its large outputs for good. Refused while another process writes it.
-    fn delete(&self, session: &str) -> Result<(), JournalError> {
-        let path = self.path(session)?;
-        let gate = self.gate(session, &path)?;
-        let file = existing(OpenOptions::new().append(true), session, &path)?;
-        owner::lock(&file, &path)?;
-        fs::remove_file(&path).map_err(|error| failed(&path, &error))?;
-        gate.remove();
-        let outputs = self.outputs_of(session);
-        match fs::remove_dir_all(&outputs) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed(&outputs, &error)),
-            _ => Ok(()),
-        }
     }
 
     fn outputs_of(&self, session: &str) -> PathBuf {

@@ -39,6 +39,7 @@ fn summary(session: &str, path: &Path, buffer: &mut Vec<u8>) -> Result<SessionSu
     buffer.clear();
     file.by_ref().take(LOOK).read_to_end(buffer).map_err(in_words)?;
     let text = String::from_utf8_lossy(buffer);
+    let text = text.strip_prefix('\u{FEFF}').unwrap_or(&text);
     let mut lines = text.lines();
     let first = Record::from_json(lines.next().unwrap_or_default()).map_err(|error| error.to_string())?;
     let Fact::SessionStarted(started) = first.fact else {
@@ -47,7 +48,7 @@ fn summary(session: &str, path: &Path, buffer: &mut Vec<u8>) -> Result<SessionSu
     let prompt = lines.find(|line| line.contains("\"turn_started\""));
     let long = metadata.len() > LOOK;
     let model = if long { model_at_the_end(&mut file, metadata.len()).map_err(in_words)? } else { None };
-    let model = model.or_else(|| last_model(&text));
+    let model = model.or_else(|| last_model(text));
     Ok(SessionSummary {
         session: session.to_owned(),
         modified: metadata.modified().map_err(in_words)?,

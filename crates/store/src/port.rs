@@ -6,14 +6,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use charla_proto::{
-    BoxFuture, Conversation, Fact, Journal, JournalError, Owned, PostError, Record, RecordStream,
-    SessionList, SessionStore, Snapshots,
+    BoxFuture, Conversation, Fact, Journal, JournalError, Owned, PostError, PrunedSessions, Record,
+    RecordStream, SessionList, SessionStore, Snapshots,
 };
 use tokio::task::spawn_blocking;
 
 use crate::mail::{self, FileMailbox};
-use crate::reader::{self, Tail};
-use crate::{Blobs, Resumed, Store, existing, owner};
+use crate::reader::{self, Seen, Tail};
+use crate::{Resumed, Store, existing, owner};
 
 impl SessionStore for Store {
     fn create<'a>(&'a self, records: &'a [Record]) -> BoxFuture<'a, Result<Owned, JournalError>> {
@@ -30,7 +30,7 @@ impl SessionStore for Store {
             }
             let mut conversation = Conversation::of(records);
             conversation.forget_replaced();
-            Ok(self.owned_by_us(session, Resumed { journal, conversation, skipped: Vec::new() }))
+            Ok(self.owned_by_us(session, Resumed { journal, conversation, seen: Seen::default() }))
         })
     }
 
@@ -65,6 +65,11 @@ impl SessionStore for Store {
         self.on_a_thread(move |store| store.delete(&session))
     }
 
+    fn prune<'a>(&'a self, sessions: &'a [String]) -> BoxFuture<'a, Result<PrunedSessions, JournalError>> {
+        let sessions = sessions.to_owned();
+        self.on_a_thread(move |store| store.prune(&sessions))
+    }
+
     fn post<'a>(&'a self, session: &'a str, command: &'a [u8]) -> BoxFuture<'a, Result<Vec<u8>, PostError>> {
         Box::pin(async move {
             match mail::post(&self.folder, session, command).await {
@@ -75,7 +80,7 @@ impl SessionStore for Store {
     }
 
     fn snapshots(&self) -> Arc<dyn Snapshots> {
-        Arc::new(Blobs::new(self.folder.join("blobs")))
+        Arc::new(self.blobs())
     }
 
     fn outputs(&self, session: &str) -> PathBuf {
@@ -116,7 +121,8 @@ impl Store {
             token: resumed.journal.token(),
             journal: Box::new(resumed.journal),
             conversation: resumed.conversation,
-            skipped: resumed.skipped,
+            skipped: resumed.seen.skipped,
+            missing: resumed.seen.missing,
             mailbox: Box::new(FileMailbox::new(&self.folder, session)),
         }
     }

@@ -14,9 +14,18 @@ use crate::failed;
 #[derive(Default)]
 pub(crate) struct Seen {
     pub(crate) skipped: Vec<Skipped>,
+    /// The first and last number of records that are not there.
+    pub(crate) missing: Vec<(u64, u64)>,
     /// The last line has no end: what is appended must begin a new one.
     pub(crate) torn: bool,
 }
+
+/// How many records may be missing before one that counts. A number beyond is damage: taken for true, it would make
+/// everything after it look old.
+const MOST_MISSING: u64 = 1_000_000;
+
+/// What some editors put before the first character of a file.
+const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
 /// The conversation a journal tells. What a summary stands for is let go of as soon as it is read, so that
 /// a session of any length is resumed in little memory; only one whose compression was taken back is read a
@@ -69,7 +78,7 @@ impl<F: io::Read + Seek> Scan<F> {
             }
             self.number += 1;
             self.seen.torn = self.line.last() != Some(&b'\n');
-            let text = self.line.trim_ascii();
+            let text = self.line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&self.line).trim_ascii();
             if text.is_empty() || number_of(text).is_some_and(|seq| seq < self.from) {
                 continue;
             }
@@ -78,7 +87,15 @@ impl<F: io::Read + Seek> Scan<F> {
                 Ok(record) if self.last >= Some(record.seq) => {
                     self.skip(format!("record {} is out of order", record.seq));
                 }
+                Ok(record)
+                    if record.seq > self.last.unwrap_or(0).max(self.from).saturating_add(MOST_MISSING) =>
+                {
+                    self.skip(format!("the number {} cannot be right", record.seq));
+                }
                 Ok(record) => {
+                    if let Some(last) = self.last.filter(|last| record.seq > last + 1) {
+                        self.seen.missing.push((last + 1, record.seq - 1));
+                    }
                     self.last = Some(record.seq);
                     if record.seq >= self.from {
                         return Ok(Some(record));

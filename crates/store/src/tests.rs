@@ -1,3 +1,4 @@
+mod deleting;
 #[cfg(unix)]
 mod mail;
 #[cfg(unix)]
@@ -10,7 +11,7 @@ use std::sync::Arc;
 
 use charla_proto::{
     Compressed, Content, Fact, JOURNAL_VERSION, Journal, Record, Restored, SessionStarted, SessionStore,
-    TurnStarted,
+    Skipped, TurnStarted,
 };
 use futures_util::TryStreamExt;
 use proptest::prelude::*;
@@ -66,7 +67,7 @@ fn what_is_written_is_read_back() {
     let mut journal = store.create("a").unwrap();
     write(&mut journal, &[first("a"), prompt(2, "hello")]).unwrap();
     drop(journal);
-    assert!(store.resume("a").unwrap().skipped.is_empty());
+    assert!(store.resume("a").unwrap().seen.skipped.is_empty());
     assert_eq!(read(&store, "a"), [first("a"), prompt(2, "hello")]);
 }
 
@@ -94,7 +95,7 @@ fn a_torn_last_line_is_skipped_with_a_notice_and_writing_goes_on() {
         fs::write(&path, [&whole[..], &line[..cut]].concat()).unwrap();
         let mut opened = store.resume("a").unwrap();
         assert_eq!(read(&store, "a").len(), 2, "cut at {cut}");
-        assert_eq!(opened.skipped, [Skipped { line: 3, reason: "cut off in the middle".to_owned() }]);
+        assert_eq!(opened.seen.skipped, [Skipped { line: 3, reason: "cut off in the middle".to_owned() }]);
         write(&mut opened.journal, &[prompt(3, "again")]).unwrap();
         drop(opened);
         assert_eq!(read(&store, "a").last(), Some(&prompt(3, "again")));
@@ -116,9 +117,24 @@ fn a_record_that_comes_twice_is_read_once_even_the_first() {
     drop(journal);
     let resumed = store.resume("a").unwrap();
     assert_eq!(
-        (resumed.conversation, resumed.skipped.len()),
+        (resumed.conversation, resumed.seen.skipped.len()),
         (Conversation::of(&[zero, prompt(1, "hello")]), 2)
     );
+}
+
+#[test]
+fn missing_records_and_impossible_numbers_are_told_and_a_byte_order_mark_is_no_damage() {
+    let (_folder, store) = store();
+    let lines =
+        [first("a"), prompt(2, "two"), prompt(5, "five"), prompt(u64::MAX, "never"), prompt(6, "six")];
+    let text: String = lines.iter().map(|record| serde_json::to_string(record).unwrap() + "\n").collect();
+    make_private_folder(&store.folder).unwrap();
+    fs::write(store.folder.join("a.jsonl"), format!("\u{FEFF}{text}")).unwrap();
+    assert_eq!(store.list().unwrap().sessions.len(), 1);
+    let resumed = store.resume("a").unwrap();
+    assert_eq!(resumed.seen.missing, [(3, 4)]);
+    assert_eq!(resumed.seen.skipped.len(), 1);
+    assert_eq!(resumed.conversation.seq, 6);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 mod args;
 pub mod ask_user;
+mod attachment;
 pub mod command;
 pub mod edit;
 mod files;
@@ -20,6 +21,7 @@ pub mod truncate;
 mod typed;
 pub mod web_fetch;
 
+pub use attachment::attach;
 pub use files::{ListDirectory, ReadFile, ReadManyFiles, Replace, SaveMemory, Workbench, WriteFile};
 pub use registry::{
     Announced, CommandOutput, CommandRunner, DISCOVERED_PREFIX, Discovery, DiscoveryError, Registry,

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use charla_core::compress::Compression;
 use charla_core::policy::{RuleBook, allowed_tools};
+use charla_core::prompt::OwnPrompt;
 use charla_core::session::{Clients, Limits, SessionOptions, SessionSetup};
 use charla_proto::tool::Tool;
 use charla_proto::{Journal, ToolContext};
@@ -32,6 +33,8 @@ pub(super) struct SessionBuilder<'a> {
     pub settings: &'a Settings,
     pub environment: &'a Environment,
     pub options: &'a RunOptions,
+    /// What the user puts into the system prompt.
+    pub own_prompt: Option<OwnPrompt>,
     /// Tools of the program that opens the session.
     pub own_tools: Vec<Arc<dyn Tool>>,
     /// Where things are kept.
@@ -46,33 +49,15 @@ pub(super) struct SessionBuilder<'a> {
 impl SessionBuilder<'_> {
     /// Puts the session together; also the processes of its tools, to be shut down when it ends.
     pub async fn build(
-        self,
+        mut self,
         id: &str,
         journal: Box<dyn Journal>,
         model: BoundModel,
         notices: &mut dyn Notices,
     ) -> Result<(SessionSetup, Processes), Failure> {
-        let roots = self.roots()?;
-        let rules = Arc::new(self.rules(&roots)?);
-        rules.notices().iter().for_each(|notice| notices.warning(&notice.as_str().into()));
-        let outputs = self.sessions.outputs(id);
-        let sandbox = Arc::new(sandbox(self.environment, &roots, rules.clone(), outputs));
-        let processes = self.processes(id, sandbox.clone());
-        let options = self.session_options(roots.clone(), sandbox);
-        let schema = self.schema.as_ref().map(|schema| schema.text().to_owned());
-        let host = Arc::new(SessionHost {
-            settings: self.settings.clone(),
-            environment: self.environment.clone(),
-            options: self.options.clone(),
-            own_tools: self.own_tools,
-            sessions: self.sessions,
-            places: Places { roots, processes: processes.clone() },
-            rules: rules.clone(),
-            schema,
-            log: self.log,
-            found: Mutex::new(Found::default()),
-        });
-        host.look(&model, notices).await;
+        let (host, sandbox) = self.host(id, &model, notices).await?;
+        let (rules, processes) = (host.rules.clone(), host.places.processes.clone());
+        let options = self.session_options(host.places.roots.clone(), sandbox);
         let model = host.take(model);
         let setup = SessionSetup {
             host,
@@ -84,6 +69,37 @@ impl SessionBuilder<'_> {
             clock: now,
         };
         Ok((setup, processes))
+    }
+
+    /// What the session gets its tools and its instruction from, for this model.
+    pub async fn host(
+        &mut self,
+        id: &str,
+        model: &BoundModel,
+        notices: &mut dyn Notices,
+    ) -> Result<(Arc<SessionHost>, Arc<Sandbox>), Failure> {
+        let roots = self.roots()?;
+        let rules = Arc::new(self.rules(&roots)?);
+        rules.notices().iter().for_each(|notice| notices.warning(&notice.as_str().into()));
+        let outputs = self.sessions.outputs(id);
+        let sandbox = Arc::new(sandbox(self.environment, &roots, rules.clone(), outputs));
+        let processes = self.processes(id, sandbox.clone());
+        let schema = self.schema.as_ref().map(|schema| schema.text().to_owned());
+        let host = Arc::new(SessionHost {
+            settings: self.settings.clone(),
+            environment: self.environment.clone(),
+            options: self.options.clone(),
+            own_prompt: self.own_prompt.take(),
+            own_tools: std::mem::take(&mut self.own_tools),
+            sessions: self.sessions.clone(),
+            places: Places { roots, processes },
+            rules,
+            schema,
+            log: self.log.clone(),
+            found: Mutex::new(Found::default()),
+        });
+        host.look(model, notices).await;
+        Ok((host, sandbox))
     }
 
     fn session_options(&self, roots: Vec<PathBuf>, sandbox: Arc<Sandbox>) -> SessionOptions {

@@ -6,9 +6,12 @@ use std::sync::Arc;
 
 use charla_core::policy::{RuleBook, Wall};
 use charla_core::session::Isolation;
+use charla_proto::{ApprovalMode, FileJudge};
 use charla_sandbox::{Places, Sandbox, Treatment, isolation};
 
 use crate::environment::Environment;
+
+const SHELL: &str = "run_shell_command";
 
 /// What the kernel offers here, as far as rules need to know.
 pub(super) fn wall() -> Wall {
@@ -23,17 +26,18 @@ pub(super) fn sandbox(
     rules: Arc<RuleBook>,
     outputs: PathBuf,
 ) -> Sandbox {
+    let files = FileJudge::new(rules.clone(), SHELL, ApprovalMode::Default);
     let real = |path: &PathBuf| path.canonicalize().unwrap_or_else(|_| path.clone());
     Sandbox::new(Places {
         roots: roots.iter().map(real).collect(),
         home: environment.home.as_ref().map(real),
         temporary: environment.temporary.clone(),
-        programs: environment.program_folders().collect(),
+        programs: environment.variable("PATH").unwrap_or_default().split(':').map(PathBuf::from).collect(),
         // What was too long to show is for the model to read.
         readable: vec![outputs],
         history: roots.iter().flat_map(|root| history(root, environment.home.as_deref())).collect(),
         secrets: environment.charla_home().iter().map(real).collect(),
-        treatment: Arc::new(move |path: &Path| treatment(path, &rules)),
+        treatment: Arc::new(move |path: &Path| treatment(path, &files, &rules)),
     })
 }
 
@@ -49,7 +53,9 @@ fn history(root: &Path, home: Option<&Path>) -> Option<PathBuf> {
         return (folder != root).then_some(git);
     }
     // A file of the workspace must not open another folder: the repository has to know this working tree.
-    let line = |path: &Path| fs::read_to_string(path).ok().map(|text| text.trim_end().to_owned());
+    let is_small = |path: &Path| fs::metadata(path).is_ok_and(|file| file.is_file() && file.len() < 4096);
+    let read = |path: &Path| is_small(path).then(|| fs::read_to_string(path).ok()).flatten();
+    let line = |path: &Path| read(path).map(|text| text.trim_end().to_owned());
     let tree = folder.join(line(&git)?.strip_prefix("gitdir: ")?).canonicalize().ok()?;
     let known = Path::new(&line(&tree.join("gitdir"))?).canonicalize().ok()?;
     let common = tree.parent().filter(|parent| parent.ends_with("worktrees"))?.parent()?;
@@ -57,8 +63,8 @@ fn history(root: &Path, home: Option<&Path>) -> Option<PathBuf> {
 }
 
 /// What becomes of a file or folder of the workspace.
-fn treatment(path: &Path, rules: &RuleBook) -> Treatment {
-    if rules.hides(path) {
+fn treatment(path: &Path, files: &FileJudge, rules: &RuleBook) -> Treatment {
+    if files.hidden(path) {
         return Treatment::Hidden;
     }
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();

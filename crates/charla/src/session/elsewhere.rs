@@ -9,6 +9,7 @@ use super::offline;
 use super::store::{Sessions, WaitingApproval};
 use crate::environment::Environment;
 use crate::failure::Failure;
+use crate::hint::Hint;
 use crate::notices::Notices;
 
 /// How often a session may be opened or closed by others while we look for who has it.
@@ -58,7 +59,7 @@ impl Elsewhere<'_> {
             return Err(Failure::input("the question's id is empty"));
         }
         let waiting = self.sessions.approvals_of(id).await?;
-        let WaitingApproval { session, asked } = match waiting.as_slice() {
+        let WaitingApproval { session, asked, .. } = match waiting.as_slice() {
             [] => return Err(self.nothing_waits(id, outcome, by).await),
             [one] => one.clone(),
             several => match several.iter().find(|waiting| waiting.asked.approval == id) {
@@ -104,6 +105,9 @@ impl Elsewhere<'_> {
             Reply::Reverted { files, .. } => Ok(RewoundSession { session: id, to, files }),
             Reply::Refused(refusal @ Refusal::Conflict { .. }) => {
                 Err(Failure::conflict(format!("nothing was changed: {refusal}")))
+            }
+            Reply::Refused(refusal @ Refusal::Unknown { .. }) => {
+                Err(refused(&refusal).with_hint(Hint::ListMessages))
             }
             Reply::Refused(refusal) => Err(refused(&refusal)),
             _ => Err(Failure::system("the session said something else than what was asked")),

@@ -14,6 +14,9 @@ pub enum SessionError {
     /// The workspace has none.
     #[error("there is no session of this folder to go on with")]
     NoneHere,
+    /// The id is empty.
+    #[error("the session's id is empty")]
+    NoId,
     /// No session has this id.
     #[error("there is no session `{0}`")]
     Unknown(String),
@@ -79,14 +82,18 @@ impl From<SessionError> for Failure {
         let message = error.to_string();
         match error {
             SessionError::NoHome => Failure::config(message).with_hint("set CHARLA_HOME"),
+            SessionError::NoId => Failure::input(message).with_hint(Hint::NameSession),
+            SessionError::Unknown(which) if which.contains(char::is_whitespace) => {
+                Failure::input(message).with_hint(Hint::NameSession)
+            }
             SessionError::NoneHere | SessionError::Unknown(_) => {
                 Failure::input(message).with_hint(Hint::ListSessions)
             }
             SessionError::Ambiguous { .. } => Failure::input(message).with_hint("give more of the id"),
+            SessionError::NoMessage { .. } => Failure::input(message).with_hint(Hint::ListMessages),
             SessionError::InUse(_) => Failure::input(message).with_hint(Hint::ForkSession),
-            SessionError::NoBeginning(_)
-            | SessionError::NoMessage { .. }
-            | SessionError::NewerVersion { .. } => Failure::input(message),
+            SessionError::NoBeginning(_) => Failure::input(message).with_hint(Hint::DeleteSession),
+            SessionError::NewerVersion { .. } => Failure::input(message),
             SessionError::NoReply { .. } => Failure::system(message),
             SessionError::Journal(_) => {
                 Failure::system(message).with_hint("CHARLA_HOME names another folder for conversations")

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use charla_core::policy::RuleBook;
+use charla_core::prompt::OwnPrompt;
 use charla_core::session::{self, Equipment, Host, RevertProblem, RevertStep, Reverted, Situation};
 use charla_proto::BoxFuture;
 use charla_proto::tool::{Tool, Toolbox};
@@ -33,6 +34,8 @@ pub(super) struct SessionHost {
     pub settings: Settings,
     pub environment: Environment,
     pub options: RunOptions,
+    /// What the user puts into the system prompt.
+    pub own_prompt: Option<OwnPrompt>,
     /// Tools of the program that opens the session.
     pub own_tools: Vec<Arc<dyn Tool>>,
     /// Where things are kept.
@@ -83,6 +86,7 @@ impl SessionHost {
             discovered = toolset.discover(&self.places.processes, notices).await;
             let few = model.prompt_size >= PromptSize::FewTools;
             toolset.tell_unknown(&self.places.processes, &discovered, few, notices);
+            toolset.tell_unknown_allowed(&self.places.processes, &discovered, &self.options, notices);
         }
         self.found().discovered = discovered;
         self.read_memory(notices);
@@ -189,6 +193,7 @@ impl Host for SessionHost {
             schema: self.schema.as_deref(),
             somebody_to_ask: situation.somebody,
             size: style.size,
+            own: self.own_prompt.clone(),
         };
         let instruction = Some(Arc::new(instruction.content(style.stable_prefix)));
         Equipment { toolbox: toolbox(registry, style.size), instruction }

@@ -2,11 +2,15 @@
 
 use std::path::PathBuf;
 
-use charla_core::prompt::{PromptSetting, SystemPrompt, system_prompt};
+use charla_core::prompt::{OwnPrompt, PromptSetting, SystemPrompt, system_prompt};
 use charla_proto::{Content, Part, Role};
 
+use crate::clock;
 use crate::environment::Environment;
+use crate::failure::Failure;
+use crate::hint::Hint;
 use crate::models::PromptSize;
+use crate::settings::Settings;
 
 /// What the instruction is made from.
 pub(super) struct Instruction<'a> {
@@ -24,6 +28,36 @@ pub(super) struct Instruction<'a> {
     pub schema: Option<&'a str>,
     pub somebody_to_ask: bool,
     pub size: PromptSize,
+    /// What the user puts into it.
+    pub own: Option<OwnPrompt>,
+}
+
+/// What the user puts into the system prompt: files that the settings name, and words of this run.
+pub(super) fn own_prompt(
+    settings: &Settings,
+    environment: &Environment,
+    added: Option<&str>,
+) -> Result<Option<OwnPrompt>, Failure> {
+    let read = |file: &Option<String>, key: &'static str| {
+        let path = file.as_ref().map(|file| environment.expand(file, &environment.directory));
+        let text = path.map(|path| {
+            std::fs::read_to_string(&path).map_err(|error| {
+                Failure::input(format!("the system prompt in {}: {error}", path.display()))
+                    .with_hint(Hint::WhoSet(key))
+            })
+        });
+        text.transpose()
+    };
+    let instead = read(&settings.prompt.replace, "prompt.replace")?;
+    let behind = read(&settings.prompt.append, "prompt.append")?;
+    let behind: Vec<&str> = behind.as_deref().into_iter().chain(added).map(str::trim_end).collect();
+    let behind = behind.join("\n\n");
+    Ok(match (instead, behind.is_empty()) {
+        (Some(text), true) => Some(OwnPrompt::Instead(text)),
+        (Some(text), false) => Some(OwnPrompt::Instead(format!("{}\n\n{behind}", text.trim_end()))),
+        (None, true) => None,
+        (None, false) => Some(OwnPrompt::Added(behind)),
+    })
 }
 
 impl Instruction<'_> {
@@ -44,14 +78,14 @@ impl Instruction<'_> {
             cwd: directory.clone(),
             roots: self.roots.to_vec(),
             system: std::env::consts::OS.to_owned(),
-            date: jiff::Zoned::now().date().to_string(),
+            date: clock::today(),
             git: directory.join(".git").exists(),
             tools: self.tools.clone(),
             memory: self.memory.clone(),
             interactive: self.somebody_to_ask,
             compact: self.size >= PromptSize::Compact,
             least: self.size == PromptSize::Minimal,
-            own: None,
+            own: self.own.clone(),
         })
     }
 }

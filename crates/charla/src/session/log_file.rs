@@ -8,6 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use charla_providers::layers::{LogEntry, LogSink};
 use serde_json::json;
 
+use crate::clock::timestamp;
 use crate::failure::Failure;
 use crate::hint::Hint;
 
@@ -34,7 +35,7 @@ impl LogFile {
 
 impl LogSink for LogFile {
     fn record(&self, entry: LogEntry) {
-        let timestamp = format!("{:.3}", jiff::Timestamp::now());
+        let timestamp = timestamp();
         let mut line = json!({ "timestamp": timestamp, "sessionId": self.session_id });
         if let (Some(line), Ok(serde_json::Value::Object(entry))) =
             (line.as_object_mut(), serde_json::to_value(&entry))

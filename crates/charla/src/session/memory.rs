@@ -13,7 +13,7 @@ use crate::trust::{self, WorkspaceContent};
 const SHOWN: usize = 5;
 
 /// Reads them, and what is to be told about them.
-pub fn memory_files(environment: &Environment) -> Memory {
+pub(super) fn memory_files(environment: &Environment) -> Memory {
     let owners = trust::owners(environment);
     let mut foreign = None;
     let is_root = |folder: &&Path| {

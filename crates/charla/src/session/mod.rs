@@ -1,6 +1,7 @@
 //! Sessions: opened, listed, forked, taken back.
 
 mod assemble;
+mod attachments;
 mod compact_toolbox;
 mod confinement;
 pub(crate) mod elsewhere;
@@ -15,23 +16,31 @@ pub(crate) mod open;
 mod options;
 mod output_schema;
 mod posted;
+pub(crate) mod preview;
+mod pruning;
 pub(crate) mod restore;
 mod revert;
 mod rules;
 mod saved_rules;
 mod store;
+mod story;
 mod toolset;
 pub(crate) mod undo;
+mod workspace;
 
+pub use attachments::PromptDraft;
 pub use elsewhere::{AnsweredApproval, RewoundSession};
 pub use error::SessionError;
-pub use memory::memory_files;
 pub use open::{OpenRequest, OpenedSession, SIGNAL};
 pub use options::RunOptions;
 pub use output_schema::{OutputSchema, bare_json};
+pub use preview::PromptPreview;
+pub use pruning::PruneRequest;
 pub use restore::{RestoredSession, SentSize};
 pub use rules::{RuleCheck, RulePlaces, rule_book};
 pub use saved_rules::SavedRules;
 pub(crate) use store::home_store;
 pub use store::{Begin, Message, Sessions, WaitingApproval};
+pub use story::{Said, SessionStory, Spent, TurnStory};
 pub use undo::{Conflicts, Deed, Direction, FileConflict, RevertError, RevertRequest, Reverted};
+pub use workspace::describe_workspace;

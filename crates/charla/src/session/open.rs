@@ -1,7 +1,7 @@
 //! Opens a session: from settings and options to a running conversation.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use charla_core::CancellationToken;
 use charla_core::session::{Attached, Clients, SessionHandle};
@@ -14,11 +14,13 @@ use tokio::task::JoinHandle;
 use super::assemble::SessionBuilder;
 use super::error::SessionError;
 use super::host::ready;
+use super::instruction::own_prompt;
 use super::log_file::LogFile;
 use super::options::RunOptions;
 use super::output_schema::OutputSchema;
 use super::posted::take_requests;
 use super::store::{Begin, Opened, Sessions};
+use crate::clock::new_id;
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::models::BoundModel;
@@ -71,7 +73,12 @@ pub struct OpenedSession {
 impl OpenedSession {
     /// Says something to the session; the prompt's id.
     pub async fn prompt(&self, text: &str, by: &str) -> Result<String, Refusal> {
-        self.handle.prompt(Content::user(text), by).await
+        self.say(Content::user(text), by).await
+    }
+
+    /// Says something with more than words in it; the prompt's id.
+    pub async fn say(&self, content: Content, by: &str) -> Result<String, Refusal> {
+        self.handle.prompt(content, by).await
     }
 
     /// Asks something on behalf of `by`.
@@ -107,26 +114,35 @@ pub(crate) async fn open(
     notices: &mut dyn Notices,
 ) -> Result<OpenedSession, Failure> {
     let cancel = request.cancel.clone();
-    let opening = Opening { settings, environment, store };
-    tokio::select! {
+    let opening = Opening { settings, environment, store, made: OnceLock::new() };
+    let opened = tokio::select! {
         biased;
         () = cancel.cancelled() => Err(Failure::cancelled()),
         opened = opening.open(request, notices) => opened,
+    };
+    if opened.is_err() {
+        opening.forget().await;
     }
+    opened
 }
 
 struct Opening<'a> {
     settings: &'a Settings,
     environment: &'a Environment,
     store: Option<Arc<dyn SessionStore>>,
+    /// The session that was made for this run: in vain, if it does not come to be.
+    made: OnceLock<(Arc<Sessions>, String)>,
 }
 
 impl Opening<'_> {
     async fn open(&self, request: OpenRequest, notices: &mut dyn Notices) -> Result<OpenedSession, Failure> {
         let options = &request.options;
+        let mut settings = self.settings.clone();
+        settings.tools.exclude.extend(options.excluded_tools.iter().cloned());
+        let own_prompt = own_prompt(&settings, self.environment, options.added_prompt.as_deref())?;
         let schema = options.output_schema.as_ref().map(|path| self.environment.directory.join(path));
         let schema = schema.map(|path| OutputSchema::read(&path)).transpose()?;
-        let new_id = request.new_id.clone().unwrap_or_else(|| uuid::Uuid::now_v7().to_string());
+        let new_id = request.new_id.clone().unwrap_or_else(new_id);
         let log = self.log(&new_id)?;
         let (model, sessions, opened) = self.begin(&request, &new_id, log.clone(), notices).await?;
         let Opened { id, owned, notices: about } = opened;
@@ -135,9 +151,10 @@ impl Opening<'_> {
         let (reference, clients) = (model.reference.clone(), request.clients.clone());
         let is_open = conversation.turn.is_some() || !conversation.queue.is_empty();
         let builder = SessionBuilder {
-            settings: self.settings,
+            settings: &settings,
             environment: self.environment,
             options,
+            own_prompt,
             own_tools: request.tools,
             sessions: sessions.clone(),
             clients: request.clients,
@@ -174,17 +191,17 @@ impl Opening<'_> {
             Begin::New => {
                 let model = ready(self.settings, self.environment, tools, log, notices).await?;
                 let (sessions, opened) = self.new_session(kept, id, &model.reference).await;
-                return Ok((model, Arc::new(sessions), opened));
+                return Ok((model, self.made(sessions, &opened), opened));
             }
             Begin::Resume(which) => {
                 let sessions = kept?;
                 let opened = sessions.resume(which).await?;
-                (sessions, opened)
+                (Arc::new(sessions), opened)
             }
             Begin::Fork { session, at } => {
                 let sessions = kept?;
                 let opened = sessions.fork(session, *at, id).await?;
-                (sessions, opened)
+                (self.made(sessions, &opened), opened)
             }
         };
         let last = opened.owned.conversation.model.clone();
@@ -192,7 +209,22 @@ impl Opening<'_> {
             true => ready(self.settings, self.environment, tools, log, notices).await?,
             false => self.same_model(&last, tools, log, notices).await?,
         };
-        Ok((model, Arc::new(sessions), opened))
+        Ok((model, sessions, opened))
+    }
+
+    fn made(&self, sessions: Sessions, opened: &Opened) -> Arc<Sessions> {
+        let sessions = Arc::new(sessions);
+        // Set once: a run makes one session at most.
+        let _ = self.made.set((sessions.clone(), opened.id.clone()));
+        sessions
+    }
+
+    /// A run that failed before anything was asked leaves no session: nobody would know what it is for.
+    async fn forget(&self) {
+        if let Some((sessions, id)) = self.made.get() {
+            // Left behind, it is nobody's latest.
+            let _ = sessions.removed(std::slice::from_ref(id)).await;
+        }
     }
 
     /// The model a session had; another, and a word about it, when it cannot be had.

@@ -11,6 +11,10 @@ pub struct RunOptions {
     pub rule_files: Vec<PathBuf>,
     /// Further folders of the workspace.
     pub directories: Vec<PathBuf>,
+    /// Tools that are not offered, beside those of the settings.
+    pub excluded_tools: Vec<String>,
+    /// A text behind the system prompt, after that of the settings.
+    pub added_prompt: Option<String>,
     /// No tools at all.
     pub no_tools: bool,
     /// The file with the schema the answer must fit.

@@ -39,6 +39,16 @@ impl RulePlaces {
             owners: trust::owners(environment),
         }
     }
+
+    /// True when the rules of this file hold anyway.
+    pub fn reads(&self, file: &Path) -> bool {
+        let workspace = self.directory.join(".charla");
+        let homes = [Some(&self.admin), self.charla_home.as_ref(), Some(&workspace)];
+        let folders = homes.into_iter().flatten().map(|home| home.join("policies"));
+        let real = self.directory.join(file).canonicalize().ok();
+        let Some(folder) = real.as_deref().and_then(Path::parent) else { return false };
+        folders.into_iter().any(|known| known.canonicalize().is_ok_and(|known| known == folder))
+    }
 }
 
 /// The rules of the administrator, the user and the workspace, and the files named beside them, which speak

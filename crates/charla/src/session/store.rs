@@ -6,15 +6,17 @@ use std::sync::Arc;
 use charla_core::session::fork::fork;
 use charla_proto::{
     BoxFuture, CallAsked, Content, Conversation, Fact, Inbox, JOURNAL_VERSION, Journal, JournalError,
-    Mailbox, Owned, PartKind, PostError, Record, Request, Role, SessionList, SessionStarted, SessionStore,
-    SessionSummary, Skipped, Snapshots,
+    Mailbox, Owned, PartKind, PostError, PrunedSessions, Record, Request, Role, SessionList, SessionStarted,
+    SessionStore, SessionSummary, Skipped, Snapshots,
 };
 use charla_store::{Store, Sync};
 use futures_util::TryStreamExt;
 
 use super::error::SessionError;
+use super::story::SessionStory;
 use crate::clock::now;
 use crate::environment::Environment;
+use crate::models::Prices;
 
 /// A session that is open for writing.
 pub(super) struct Opened {
@@ -48,6 +50,8 @@ pub enum Begin {
 pub struct WaitingApproval {
     /// The session that asks.
     pub session: String,
+    /// The folder it works in.
+    pub folder: PathBuf,
     /// What it asks.
     pub asked: Arc<CallAsked>,
 }
@@ -119,6 +123,7 @@ impl Sessions {
             journal: Box::new(Nowhere),
             conversation: Conversation::of(&[sessions.first_record(id, model, None)]),
             skipped: Vec::new(),
+            missing: Vec::new(),
             token: 0,
             mailbox: Box::new(Nowhere),
         };
@@ -177,7 +182,15 @@ impl Sessions {
     /// An earlier session, to go on with it.
     pub(super) async fn resume(&self, which: &str) -> Result<Opened, SessionError> {
         let id = self.find(which).await?;
-        self.own(&id).await
+        let mut opened = self.own(&id).await?;
+        let began = opened.owned.conversation.started.as_ref().map(|started| started.cwd.clone());
+        if let Some(began) = began.filter(|began| *began != self.directory) {
+            let (began, here) = (began.display(), self.directory.display());
+            opened.notices.push(format!(
+                "the session {id} began in {began}; its tools work in this folder now: {here}"
+            ));
+        }
+        Ok(opened)
     }
 
     /// The session of this id, to go on with it.
@@ -187,7 +200,8 @@ impl Sessions {
         if version > JOURNAL_VERSION {
             return Err(SessionError::NewerVersion { session: id.to_owned(), version });
         }
-        let notices = about_skipped(&owned.skipped);
+        let mut notices = about_skipped(&owned.skipped);
+        notices.extend(owned.missing.iter().map(|(first, last)| about_gap(*first, *last)));
         Ok(Opened { id: id.to_owned(), owned, notices })
     }
 
@@ -209,23 +223,24 @@ impl Sessions {
     }
 
     /// The id meant by `latest`, an id, or the beginning of one. A session in which nothing was asked is nobody's
-    /// latest.
+    /// latest. Where this folder has none, the latest of a folder above within the same project is meant.
     pub async fn find(&self, which: &str) -> Result<String, SessionError> {
         let sessions = self.list().await?.sessions;
         if which == "latest" {
-            let here = sessions.iter().find(|session| session.has_turns && self.is_here(session));
-            return here.map(|session| session.session.clone()).ok_or(SessionError::NoneHere);
+            let used = || sessions.iter().filter(|session| session.has_turns);
+            let here = used().find(|session| self.is_here(session));
+            let above = || used().find(|session| self.is_above(session));
+            let latest = here.or_else(above).map(|session| session.session.clone());
+            return latest.ok_or(SessionError::NoneHere);
         }
-        let found: Vec<&SessionSummary> =
-            sessions.iter().filter(|session| session.session.starts_with(which)).collect();
-        match found.as_slice() {
-            [one] => Ok(one.session.clone()),
-            [] => Err(SessionError::Unknown(which.to_owned())),
-            several => match several.iter().find(|session| session.session == which) {
-                Some(exact) => Ok(exact.session.clone()),
-                None => Err(SessionError::Ambiguous { which: which.to_owned(), count: several.len() }),
-            },
-        }
+        named(which, sessions.iter().map(|session| session.session.as_str()))
+    }
+
+    /// True when a session began in a folder above this one, in the same project.
+    fn is_above(&self, session: &SessionSummary) -> bool {
+        let project = self.directory.ancestors().find(|folder| folder.join(".git").exists());
+        let began = &session.started.cwd;
+        project.is_some_and(|project| began.starts_with(project) && self.directory.starts_with(began))
     }
 
     /// Reads a session.
@@ -258,11 +273,28 @@ impl Sessions {
         session.started.cwd == self.directory
     }
 
-    /// Removes a session for good; says which.
+    /// A session as people read it.
+    pub async fn story(&self, which: &str, prices: &Prices) -> Result<SessionStory, SessionError> {
+        let (id, records) = self.read(which).await?;
+        SessionStory::of(&records, prices).ok_or(SessionError::NoBeginning(id))
+    }
+
+    /// Removes a session for good, also one that cannot be read; says which.
     pub async fn delete(&self, which: &str) -> Result<String, SessionError> {
-        let id = self.find(which).await?;
+        let id = match self.find(which).await {
+            Err(SessionError::Unknown(_)) => {
+                let unreadable = self.list().await?.unreadable;
+                named(which, unreadable.iter().map(|(session, _)| session.as_str()))?
+            }
+            found => found?,
+        };
         self.store.delete(&id).await.map_err(|error| SessionError::of(&id, error))?;
         Ok(id)
+    }
+
+    /// Removes these sessions, but none that is in use.
+    pub(super) async fn removed(&self, ids: &[String]) -> Result<PrunedSessions, SessionError> {
+        Ok(self.store.prune(ids).await?)
     }
 
     /// Every question of every session that waits for an answer.
@@ -273,7 +305,7 @@ impl Sessions {
     /// The questions that wait and whose ids begin so. A question's id begins with its session's.
     pub(super) async fn approvals_of(&self, id: &str) -> Result<Vec<WaitingApproval>, SessionError> {
         let mut waiting = Vec::new();
-        for SessionSummary { session, .. } in self.list().await?.sessions {
+        for SessionSummary { session, started, .. } in self.list().await?.sessions {
             if !session.starts_with(id) && !id.starts_with(&session) {
                 continue;
             }
@@ -284,9 +316,11 @@ impl Sessions {
                 Err(error) => return Err(SessionError::of(&session, error)),
             };
             let open = conversation.open_approvals().filter(|open| open.asked.approval.starts_with(id));
-            waiting.extend(
-                open.map(|open| WaitingApproval { session: session.clone(), asked: open.asked.clone() }),
-            );
+            waiting.extend(open.map(|open| WaitingApproval {
+                session: session.clone(),
+                folder: started.cwd.clone(),
+                asked: open.asked.clone(),
+            }));
         }
         Ok(waiting)
     }
@@ -316,16 +350,34 @@ fn about_skipped(skipped: &[Skipped]) -> Vec<String> {
     skipped.iter().map(notice).collect()
 }
 
+/// The session of this id, or whose id begins so.
+fn named<'a>(which: &str, ids: impl Iterator<Item = &'a str> + Clone) -> Result<String, SessionError> {
+    if which.trim().is_empty() {
+        return Err(SessionError::NoId);
+    }
+    if let Some(exact) = ids.clone().find(|id| *id == which) {
+        return Ok(exact.to_owned());
+    }
+    let found: Vec<&str> = ids.filter(|id| id.starts_with(which)).collect();
+    match found.as_slice() {
+        [one] => Ok((*one).to_owned()),
+        [] => Err(SessionError::Unknown(which.to_owned())),
+        several => Err(SessionError::Ambiguous { which: which.to_owned(), count: several.len() }),
+    }
+}
+
 /// What a person should know about records that are not there: their numbers have no gaps otherwise.
 fn about_gaps(records: &[Record]) -> Vec<String> {
     let numbers = records.windows(2).filter_map(|pair| match pair {
         [before, after] if after.seq > before.seq + 1 => Some((before.seq + 1, after.seq - 1)),
         _ => None,
     });
-    numbers
-        .map(|(first, last)| match first == last {
-            true => format!("the session's journal: record {first} cannot be read"),
-            false => format!("the session's journal: records {first} to {last} cannot be read"),
-        })
-        .collect()
+    numbers.map(|(first, last)| about_gap(first, last)).collect()
+}
+
+fn about_gap(first: u64, last: u64) -> String {
+    match first == last {
+        true => format!("the session's journal: record {first} cannot be read"),
+        false => format!("the session's journal: records {first} to {last} cannot be read"),
+    }
 }

@@ -10,6 +10,7 @@ use charla_tools::process::Processes;
 use charla_tools::web_fetch::WebFetch;
 use charla_tools::{Registry, Selection, Source};
 
+use super::options::RunOptions;
 use super::store::Sessions;
 use crate::engine;
 use crate::environment::Environment;
@@ -21,6 +22,7 @@ use crate::settings::Settings;
 const DISCOVERY: Duration = Duration::from_secs(30);
 
 /// What decides about the tools of a session.
+#[derive(Clone, Copy)]
 pub(super) struct Toolset<'a> {
     pub settings: &'a Settings,
     pub environment: &'a Environment,
@@ -89,6 +91,39 @@ impl Toolset<'_> {
         for name in names.filter(is_unknown) {
             notices.warning(&format!("`{key}` names `{name}`, and there is no such tool").into());
         }
+    }
+
+    /// Tools that shall run without asking, or not be offered, by a name that nothing has.
+    pub fn tell_unknown_allowed(
+        &self,
+        processes: &Processes,
+        discovered: &[Arc<dyn Tool>],
+        options: &RunOptions,
+        notices: &mut dyn Notices,
+    ) {
+        let tools = &self.settings.tools;
+        let allowed = tools.allowed.iter().chain(&options.allowed_tools).map(|name| ("allowed", name));
+        let excluded = tools.exclude.iter().map(|name| ("excluded", name));
+        let mut registry: Option<Registry> = None;
+        for (what, entry) in allowed.chain(excluded) {
+            let name = entry.split('(').next().unwrap_or_default().trim();
+            let registry = registry.get_or_insert_with(|| self.every(processes, discovered));
+            if name.contains('*') || registry.get(name).is_some() {
+                continue;
+            }
+            let meant = registry.nearest(name).map(|meant| format!("; did you mean `{meant}`?"));
+            let text = format!("`{name}` is {what}, but there is no such tool{}", meant.unwrap_or_default());
+            notices.warning(&text.into());
+        }
+    }
+
+    /// Every tool there could be, whatever is left out.
+    fn every(&self, processes: &Processes, discovered: &[Arc<dyn Tool>]) -> Registry {
+        let mut settings = self.settings.clone();
+        settings.tools.core = None;
+        settings.tools.exclude.clear();
+        let all = Toolset { settings: &settings, ..*self };
+        all.registry(processes, discovered, false, true)
     }
 
     fn web_fetch(&self) -> WebFetch {

@@ -31,6 +31,8 @@ pub struct Settings {
     pub logging: LoggingSettings,
     /// Which tools the model has, and which need no approval.
     pub tools: ToolSettings,
+    /// What you put into the system prompt.
+    pub prompt: PromptSettings,
     /// When a turn ends by itself.
     pub limits: LimitSettings,
     /// When the older part of a conversation is replaced by a summary.
@@ -64,7 +66,7 @@ pub struct LocalSettings {
 pub struct ToolSettings {
     /// The only built-in tools offered; unset offers all, an empty list none.
     pub core: Option<Vec<String>>,
-    /// Tools that are not offered.
+    /// Tools that are not offered. Also `--exclude-tools`.
     pub exclude: Vec<String>,
     /// Tools that run without asking, such as `write_file` or `run_shell_command(git status)`. Also `--allowed-tools`.
     pub allowed: Vec<String>,
@@ -79,6 +81,16 @@ pub struct ToolSettings {
     pub pass_variables: Vec<String>,
 }
 
+/// What you put into the system prompt. See `charla prompt show`.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
+pub struct PromptSettings {
+    /// A file whose text stands in place of the built-in rules. Also `--system-prompt`.
+    pub replace: Option<String>,
+    /// A file whose text stands behind the rules. Also `--append-system-prompt @FILE`.
+    pub append: Option<String>,
+}
+
 /// When a turn ends by itself.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase", deny_unknown_fields)]
@@ -86,10 +98,10 @@ pub struct LimitSettings {
     /// How often the model may be asked in one turn. Also `--max-turns`.
     #[schemars(range(min = 1))]
     pub max_turns: Option<u32>,
-    /// How many tokens one turn may use.
+    /// How many tokens one turn may use. Also `--max-tokens`.
     #[schemars(range(min = 1))]
     pub max_tokens: Option<u64>,
-    /// How many US dollars one turn may cost; a model whose price is not known is refused, one that runs here is free.
+    /// How many US dollars one turn may cost; a model whose price is not known is refused, one that runs here is free. Also `--max-cost`.
     #[schemars(range(min = 0.0))]
     pub max_cost: Option<f64>,
 }
@@ -116,7 +128,7 @@ pub struct ModelSettings {
     pub name: Option<String>,
     /// Models that take over, in this order, when the first stays overloaded, rate-limited or unreachable.
     pub fallback: Vec<String>,
-    /// Sampling temperature. Unset leaves it to the provider.
+    /// Sampling temperature. Unset leaves it to the provider. Also `--temperature`.
     #[schemars(range(min = 0.0, max = 2.0))]
     pub temperature: Option<f64>,
     /// Most tokens an answer may have.
@@ -146,10 +158,10 @@ pub enum PromptLength {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase", deny_unknown_fields)]
 pub struct ThinkingSettings {
-    /// A level, for models that take levels.
+    /// A level, for models that take levels. Also `--thinking LEVEL`.
     #[schemars(schema_with = "names::thinking_level")]
     pub level: Option<ThinkingLevel>,
-    /// Tokens to think with, for models that take a budget; 0 is off, -1 leaves it to the model.
+    /// Tokens to think with, for models that take a budget; 0 is off, -1 leaves it to the model. Also `--thinking BUDGET`.
     #[schemars(range(min = -1))]
     pub budget: Option<i64>,
 }

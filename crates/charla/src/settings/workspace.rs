@@ -78,6 +78,8 @@ const RIGHTS: &[(&str, WorkspaceRight)] = &[
     ("tools.callCommand", Trusted),
     ("tools.approvalMode", Trusted),
     ("tools.passVariables", Never),
+    ("prompt.replace", Never),
+    ("prompt.append", Never),
     ("limits.maxTurns", Trusted),
     ("limits.maxTokens", Trusted),
     ("limits.maxCost", Trusted),

@@ -52,6 +52,7 @@ impl MemoryStore {
             conversation: Conversation::of(&found.records),
             journal: Box::new(Held(place.clone())),
             skipped: Vec::new(),
+            missing: Vec::new(),
             token: 1,
             mailbox: Box::new(place),
         })

@@ -1,4 +1,4 @@
-use charla_proto::{Confinement, Confirmation, ConfirmationDetail, Outcome, Question, QuestionOption};
+use charla_proto::{Confinement, Confirmation, ConfirmationDetail, Outcome};
 
 use super::*;
 
@@ -34,19 +34,4 @@ fn only_what_is_offered_is_understood() {
     assert_eq!(understand("v", &plain, false), Word::Unclear);
     assert_eq!(understand("v", &plain, true), Word::View);
     assert!(choices(&plain, true).contains("v view all") && !choices(&plain, false).contains("v view all"));
-}
-
-#[test]
-fn numbers_stand_for_choices_and_words_for_themselves() {
-    let option = |label: &str| QuestionOption { label: label.to_owned(), description: String::new() };
-    let mut question = Question { options: vec![option("red"), option("blue")], ..Question::default() };
-    assert_eq!(answer_to(&question, "2\n"), "blue");
-    assert_eq!(answer_to(&question, "green"), "green");
-    assert_eq!(answer_to(&question, "3"), "3");
-    assert_eq!(answer_to(&question, "1 2"), "1 2");
-    assert_eq!(answer_to(&question, ""), "");
-    question.multi_select = true;
-    assert_eq!(answer_to(&question, "1, 2"), "red, blue");
-    question.kind = QuestionKind::Yesno;
-    assert_eq!(answer_to(&question, "Y"), "yes");
 }

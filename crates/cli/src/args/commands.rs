@@ -1,10 +1,11 @@
 //! What was typed behind a command's name.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
-use clap::{Args, Subcommand, ValueHint};
+use clap::{Args, Subcommand, ValueEnum, ValueHint};
 
-use super::Mode;
+use super::{Format, Mode};
 
 /// What can be done with models.
 #[derive(Clone, Debug, Subcommand)]
@@ -191,4 +192,103 @@ pub struct TrustArgs {
     /// Trust without asking.
     #[arg(long, short)]
     pub yes: bool,
+}
+
+/// Arguments of `charla sessions`.
+#[derive(Debug, Args)]
+pub struct SessionsArgs {
+    /// Which; lists them when left out.
+    #[command(subcommand)]
+    pub command: Option<SessionsCommand>,
+    /// text or json.
+    #[arg(short, long, value_name = "FORMAT", value_enum, hide_possible_values = true, global = true)]
+    pub output_format: Option<Format>,
+}
+
+impl SessionsArgs {
+    /// Programs read what is printed.
+    pub fn json(&self) -> bool {
+        !matches!(self.output_format, None | Some(Format::Text))
+    }
+}
+
+/// What can be done with sessions.
+#[derive(Debug, Subcommand)]
+pub enum SessionsCommand {
+    /// List them, the latest first; those of this folder have a star.
+    List,
+    /// Show a session: its turns and messages with their numbers, what it cost.
+    Show {
+        /// The session: `latest` of this folder, an id, or the beginning of one.
+        #[arg(default_value = "latest", hide_default_value = true)]
+        session: String,
+    },
+    /// Print a whole conversation, calls and results included.
+    Export {
+        /// The session: `latest` of this folder, an id, or the beginning of one.
+        #[arg(default_value = "latest", hide_default_value = true)]
+        session: String,
+        /// How.
+        #[arg(long, value_enum, default_value = "markdown")]
+        format: ExportForm,
+    },
+    /// Delete sessions for good, with what only they keep.
+    Delete {
+        /// Ids, or their beginnings.
+        #[arg(required = true)]
+        sessions: Vec<String>,
+    },
+    /// Delete old sessions, and whatever belongs to no session any more.
+    Prune(PruneArgs),
+}
+
+/// The form of an export.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ExportForm {
+    /// To be read.
+    Markdown,
+    /// The journal's records in an array.
+    Json,
+}
+
+/// Arguments of `charla sessions prune`.
+#[derive(Debug, Args)]
+pub struct PruneArgs {
+    /// Those that nobody has written to for so long, such as 12h, 30d or 8w.
+    #[arg(long, value_name = "AGE", default_value = "30d", value_parser = age)]
+    pub older_than: Duration,
+    /// Never the latest N ones.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub keep: usize,
+    /// Show what would go and delete nothing.
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+/// A number and a unit.
+fn age(text: &str) -> Result<Duration, String> {
+    let refused = || "it is a number and h, d or w, such as 30d".to_owned();
+    let unit = text.chars().last().ok_or_else(refused)?;
+    let hours: u64 = match unit {
+        'h' => 1,
+        'd' => 24,
+        'w' => 7 * 24,
+        _ => return Err(refused()),
+    };
+    let number = text.strip_suffix(unit).and_then(|number| number.parse::<u64>().ok()).ok_or_else(refused)?;
+    Ok(Duration::from_secs(number.saturating_mul(hours).saturating_mul(3600)))
+}
+
+/// What can be done with the system prompt.
+#[derive(Clone, Debug, Subcommand)]
+pub enum PromptCommand {
+    /// Print the system prompt and the tools that a run would send, with estimates of their tokens.
+    Show {
+        /// The model: provider/model. Without, the one that a run would ask.
+        #[arg(short, long, value_name = "MODEL")]
+        model: Option<String>,
+        /// Print JSON, with the whole tool declarations.
+        #[arg(long)]
+        json: bool,
+    },
 }

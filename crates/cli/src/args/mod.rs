@@ -4,12 +4,13 @@ mod commands;
 
 use std::path::PathBuf;
 
-use charla_proto::ApprovalMode;
+use charla_proto::{ApprovalMode, ThinkingLevel};
 use clap::{Args, Parser, Subcommand, ValueHint};
 
 pub use commands::{
-    AnswerWord, ApprovalsCommand, AuthCommand, EngineCommand, ModelsCommand, PolicyArgs, PolicyCommand,
-    RestoreArgs, RewindArgs, SettingsCommand, TrustArgs, UndoArgs,
+    AnswerWord, ApprovalsCommand, AuthCommand, EngineCommand, ExportForm, ModelsCommand, PolicyArgs,
+    PolicyCommand, PromptCommand, PruneArgs, RestoreArgs, RewindArgs, SessionsArgs, SessionsCommand,
+    SettingsCommand, TrustArgs, UndoArgs,
 };
 
 const ABOUT: &str = "Ask any model, and let it work in this folder, from a terminal or a script";
@@ -27,6 +28,8 @@ Examples:
   charla --resume -p \"And now add a test\"
   charla undo                        take the last turn's file changes back
   charla --resume -p /compress       summarize the older part of a conversation
+  charla -p \"What is wrong here? @shot.png @src/main.rs\"
+  charla sessions                    earlier conversations; show, export, delete, prune
   charla models                      which providers are ready, and why others are not
 
 Set up:
@@ -39,7 +42,7 @@ Exit codes:
     1  any other failure            52  a mistake in the settings or rules
    41  no key, or a wrong one       53  a limit ended the turn
    55  the workspace isn't trusted  56  answer does not fit schema
-  130  cancelled";
+  130  cancelled                    141  nobody read the output to its end";
 
 /// The command line.
 #[derive(Debug, Parser)]
@@ -64,6 +67,9 @@ pub struct Typed {
     /// Tell on standard error what happens inside.
     #[arg(long, global = true, help_heading = "Diagnostics")]
     pub debug: bool,
+    /// Work in this folder instead.
+    #[arg(short = 'C', long = "directory", value_name = "DIR", value_hint = ValueHint::DirPath, global = true)]
+    pub directory: Option<PathBuf>,
     /// Never use colour (also: the variable `NO_COLOR`).
     #[arg(long, global = true, help_heading = "Diagnostics")]
     pub no_color: bool,
@@ -83,6 +89,10 @@ pub struct AskArgs {
     /// The model: provider/model, or a name such as gemini-3.6-flash.
     #[arg(short, long, value_name = "MODEL")]
     pub model: Option<String>,
+
+    /// A file that goes with the prompt: text, an image, a PDF; may be given more than once. In the prompt: @FILE.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub attach: Vec<PathBuf>,
 
     /// How the answer is printed: text, json or stream-json.
     #[arg(short, long, value_name = "FORMAT", value_enum, hide_possible_values = true)]
@@ -138,6 +148,10 @@ pub struct AskArgs {
     #[arg(long, help_heading = "Tools")]
     pub no_tools: bool,
 
+    /// Tools that are not offered, such as web_fetch.
+    #[arg(long, value_name = "TOOLS", value_delimiter = ',', help_heading = "Tools")]
+    pub exclude_tools: Vec<String>,
+
     /// How the model calls tools: native, text (for models without function calls), none or auto.
     #[arg(long, value_name = "MODE", value_enum, hide_possible_values = true, help_heading = "Tools")]
     pub tool_mode: Option<ToolCalls>,
@@ -145,6 +159,10 @@ pub struct AskArgs {
     /// Most times the model is asked in one turn.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Tools")]
     pub max_turns: Option<u32>,
+
+    /// What the model is told, and how it answers.
+    #[command(flatten)]
+    pub manner: ModelArgs,
 
     /// The answer must be JSON that fits the JSON Schema in FILE.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
@@ -161,6 +179,61 @@ pub struct AskArgs {
     /// Write every request and answer to FILE as JSON lines, keys blacked out.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Diagnostics")]
     pub log_file: Option<PathBuf>,
+}
+
+/// How the model answers, what it is told, and what that may cost.
+#[derive(Debug, Default, Args)]
+pub struct ModelArgs {
+    /// Sampling temperature, 0 to 2.
+    #[arg(long, value_name = "NUMBER", help_heading = "Model")]
+    pub temperature: Option<f64>,
+
+    /// How much it thinks: minimal, low, medium, high, or a budget in tokens (0 is off).
+    #[arg(long, value_name = "LEVEL|BUDGET", allow_hyphen_values = true, help_heading = "Model")]
+    pub thinking: Option<Thinking>,
+
+    /// Most tokens that one turn may use.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Model")]
+    pub max_tokens: Option<u64>,
+
+    /// Most US dollars that one turn may cost; a model whose price is not known is refused.
+    #[arg(long, value_name = "DOLLARS", help_heading = "Model")]
+    pub max_cost: Option<f64>,
+
+    /// A file whose text stands in place of the built-in system prompt, see `charla prompt show`.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Model")]
+    pub system_prompt: Option<PathBuf>,
+
+    /// Words behind the system prompt, or @FILE.
+    #[arg(long, value_name = "TEXT|@FILE", help_heading = "Model")]
+    pub append_system_prompt: Option<String>,
+}
+
+/// How much a model thinks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Thinking {
+    /// As the level says.
+    Level(ThinkingLevel),
+    /// This many tokens.
+    Budget(i64),
+}
+
+impl std::str::FromStr for Thinking {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if let Ok(budget) = text.parse() {
+            return Ok(Thinking::Budget(budget));
+        }
+        let level = match text {
+            "minimal" => ThinkingLevel::Minimal,
+            "low" => ThinkingLevel::Low,
+            "medium" => ThinkingLevel::Medium,
+            "high" => ThinkingLevel::High,
+            _ => return Err("it is minimal, low, medium, high or a number of tokens".to_owned()),
+        };
+        Ok(Thinking::Level(level))
+    }
 }
 
 /// The form of a headless answer.
@@ -267,6 +340,14 @@ pub enum Command {
         #[command(subcommand)]
         command: Option<ApprovalsCommand>,
     },
+    /// List, read, export and delete sessions.
+    Sessions(SessionsArgs),
+    /// Show the system prompt and the tools that a run would send.
+    Prompt {
+        /// Which.
+        #[command(subcommand)]
+        command: PromptCommand,
+    },
     /// Take back the file changes of a turn.
     Undo(UndoArgs),
     /// Take an undo back.
@@ -285,7 +366,8 @@ pub enum Command {
     },
     /// Run a recorded session again, offline, against its own answers; show the first difference.
     Replay {
-        /// The session: latest, its id, or the beginning of it.
+        /// The session: `latest` of this folder, an id, or the beginning of one.
+        #[arg(default_value = "latest", hide_default_value = true)]
         session: String,
         /// Print JSON.
         #[arg(long)]

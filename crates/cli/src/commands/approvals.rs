@@ -1,8 +1,9 @@
 //! `charla approvals`: what waits for a yes, and the yes.
 
+use charla::session::WaitingApproval;
 use charla::{Charla, Failure};
 use charla_proto::text::one_line;
-use charla_proto::{ConfirmationDetail, Outcome};
+use charla_proto::{ConfirmationDetail, Outcome, Question};
 
 use crate::args::AnswerWord;
 use crate::printer::Printer;
@@ -12,15 +13,32 @@ use crate::runtime::runtime;
 pub fn list(charla: &Charla, printer: &mut Printer) -> Result<(), Failure> {
     let sessions = charla.sessions()?;
     let waiting = runtime()?.block_on(sessions.approvals())?;
-    for approval in &waiting {
-        let asked = &approval.asked;
-        let line = format!("{}  {}  {}", asked.approval, asked.confirmation.tool, asked.confirmation.title);
+    for WaitingApproval { folder, asked, .. } in &waiting {
+        let confirmation = &asked.confirmation;
+        let (id, tool, title) = (&asked.approval, &confirmation.tool, &confirmation.title);
+        let line = format!("{id}  {tool}  {title}  (in {})", folder.display());
         printer.words(&format!("{}\n", one_line(&line)))?;
+        if let ConfirmationDetail::AskUser { questions } = &confirmation.detail {
+            questions.iter().try_for_each(|question| printer.words(&in_words(question)))?;
+        }
     }
     if waiting.is_empty() {
         printer.note("nothing waits for approval");
     }
     Ok(())
+}
+
+/// A question of the model, and what can be said to it.
+fn in_words(question: &Question) -> String {
+    let mut text = format!("        {}\n", one_line(&question.question));
+    for option in &question.options {
+        let about = match option.description.is_empty() {
+            true => String::new(),
+            false => format!(": {}", option.description),
+        };
+        text.push_str(&format!("          - {}\n", one_line(&format!("{}{about}", option.label))));
+    }
+    text
 }
 
 /// Answers a question.
@@ -32,6 +50,7 @@ pub fn answer(
     printer: &mut Printer,
 ) -> Result<(), Failure> {
     let outcome = outcome(word, words)?;
+    let ends_turn = matches!(outcome, Outcome::Cancel { reason: None });
     let answered = runtime()?.block_on(charla.answer(id, outcome, "command line", printer))?;
     let confirmation = &answered.asked.confirmation;
     let detail = match &confirmation.detail {
@@ -39,12 +58,14 @@ pub fn answer(
         ConfirmationDetail::Edit { path, .. } => path.display().to_string(),
         _ => confirmation.title.clone(),
     };
-    let then = match answered.runs {
-        true => "its session goes on",
-        false => "it takes effect when the session goes on: charla --resume",
+    let then = match (answered.runs, ends_turn) {
+        (true, true) => "its turn ends here".to_owned(),
+        (true, false) => "its session goes on".to_owned(),
+        (false, _) => {
+            format!("it takes effect when the session goes on: charla --resume {}", answered.session)
+        }
     };
-    let resume = if answered.runs { String::new() } else { format!(" {}", answered.session) };
-    printer.note(&one_line(&format!("answered: {} ({detail}); {then}{resume}", confirmation.tool)));
+    printer.note(&one_line(&format!("answered: {} ({detail}); {then}", confirmation.tool)));
     Ok(())
 }
 

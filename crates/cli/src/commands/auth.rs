@@ -1,6 +1,6 @@
 //! `charla auth`: keys, and logging in.
 
-use std::io::{BufRead, Read};
+use std::io::Read;
 
 use charla::credentials::google::PendingLogin;
 use charla::credentials::{KeyRing, Keys};
@@ -10,7 +10,7 @@ use charla::{Charla, Environment, Failure};
 use secrecy::SecretString;
 
 use crate::args::AuthCommand;
-use crate::input::{self, HiddenInput};
+use crate::input;
 use crate::printer::Printer;
 use crate::runtime::runtime;
 
@@ -59,14 +59,12 @@ fn set_key(provider: &str, ring: &KeyRing, printer: &mut Printer) -> Result<(), 
 fn read_key(provider: &str, printer: &mut Printer) -> Result<SecretString, Failure> {
     let mut text = String::new();
     let read = if input::is_terminal() {
-        let hidden = HiddenInput::new();
-        printer.aside(&format!("key of {provider} (not shown): "));
-        let read = std::io::stdin().lock().read_line(&mut text);
-        drop(hidden);
+        let ask = || printer.aside(&format!("key of {provider} (not shown): "));
+        let typed = runtime()?.block_on(input::hidden_line(ask));
         printer.aside("\n");
-        read
+        typed?.map(|line| text = line)
     } else {
-        std::io::stdin().lock().take(64 * 1024).read_to_string(&mut text)
+        std::io::stdin().lock().take(64 * 1024).read_to_string(&mut text).map(drop)
     };
     read.map_err(|error| Failure::input(format!("cannot read the key: {error}")))?;
     match text.trim() {

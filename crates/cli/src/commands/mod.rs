@@ -8,6 +8,7 @@ mod manual;
 mod models;
 mod policy;
 mod probe;
+mod prompt;
 mod replay;
 mod restore;
 mod rewind;
@@ -42,6 +43,8 @@ pub fn run(command: Command, charla: &Charla, printer: &mut Printer) -> Result<(
         Command::Approvals { command: Some(ApprovalsCommand::Answer { id, answer, words }) } => {
             approvals::answer(&id, answer, &words, charla, printer)
         }
+        Command::Sessions(args) => sessions::run(args, charla, printer),
+        Command::Prompt { command } => prompt::run(command, charla, printer),
         Command::Rewind(args) => rewind::run(&args, charla, printer),
         Command::Undo(args) => undo::run(Direction::Undo, args, charla, printer),
         Command::Redo(args) => undo::run(Direction::Redo, args, charla, printer),

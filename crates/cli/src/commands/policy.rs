@@ -40,6 +40,8 @@ fn report(args: &PolicyArgs, places: &RulePlaces) -> Result<Report, PolicyError>
         PolicyCommand::Test { files } => files,
         _ => &[],
     };
+    // Read once more, the tests of a file that holds anyway would count twice.
+    let tested = tested.iter().filter(|file| !places.reads(file));
     let files: Vec<PathBuf> = args.policies.iter().chain(tested).cloned().collect();
     let rules = RuleCheck::new(places, &files, &args.allowed_tools)?;
     let mut report = Report { notices: rules.book.notices().to_vec(), ..Report::default() };

@@ -1,9 +1,8 @@
 //! `charla trust`: shows what a workspace would do, and trusts it.
 
-use charla::session::{RulePlaces, memory_files, rule_book};
+use charla::session::describe_workspace;
 use charla::trust::{Standing, TrustBook, WorkspaceContent};
-use charla::{Charla, Environment, Failure, Notice, settings};
-use charla_proto::text::{one_line, visible};
+use charla::{Charla, Failure};
 
 use crate::args::TrustArgs;
 use crate::input;
@@ -23,7 +22,10 @@ pub fn run(args: &TrustArgs, charla: &Charla, printer: &mut Printer) -> Result<(
     }
     let content = WorkspaceContent::read(environment)?;
     let standing = content.known(environment)?;
-    show(&content, standing, environment, printer)?;
+    for line in describe_workspace(&content, standing, environment)? {
+        printer.words(&format!("{line}\n"))?;
+    }
+    printer.flush()?;
     if args.show || matches!(standing, Standing::Nothing | Standing::Trusted) {
         return Ok(());
     }
@@ -32,57 +34,6 @@ pub fn run(args: &TrustArgs, charla: &Charla, printer: &mut Printer) -> Result<(
     }
     book.trust(&environment.directory, content.hash())?;
     printer.note(&format!("trusted; remembered in {}", book.path().display()));
-    Ok(())
-}
-
-fn show(
-    content: &WorkspaceContent,
-    standing: Standing,
-    environment: &Environment,
-    printer: &mut Printer,
-) -> Result<(), Failure> {
-    printer.words(&format!("{} {}\n", environment.directory.display(), standing.in_words()))?;
-    show_instructions(environment, printer)?;
-    for left_out in content.left_out() {
-        printer.words(&format!("{}\n", one_line(&Notice::from(left_out).text)))?;
-    }
-    if content.is_empty() {
-        return printer.flush();
-    }
-    if let Some((path, bytes)) = content.settings() {
-        let keys = settings::keys_needing_trust(&path, bytes)?;
-        let count = if keys.is_empty() { "nothing that needs trust" } else { "sets, once trusted:" };
-        printer.words(&format!(".charla/settings.json {count}\n"))?;
-        for (key, value) in keys {
-            printer.words(&format!("  {}\n", one_line(&format!("{key} = {value}"))))?;
-        }
-    }
-    let rules: Vec<&str> = content.names().filter(|name| name.starts_with("policies/")).collect();
-    if !rules.is_empty() {
-        let book = rule_book(&RulePlaces::of(environment), std::slice::from_ref(&environment.directory), &[])
-            .map_err(|error| Failure::config(error.to_string()))?;
-        for name in rules {
-            printer
-                .words(&visible(&format!(".charla/{name} holds in any case: it can only ask and deny\n")))?;
-        }
-        for notice in book.notices().iter().filter(|notice| notice.starts_with("workspace ")) {
-            printer.words(&visible(&format!("  {notice}\n")))?;
-        }
-    }
-    printer.words(&format!("sha256 {}\n", content.hash()))?;
-    printer.flush()
-}
-
-/// What the project's memory files bring: it needs no trust, because it is only read.
-fn show_instructions(environment: &Environment, printer: &mut Printer) -> Result<(), Failure> {
-    let memory = memory_files(environment);
-    for file in &memory.project_files {
-        let name = file.strip_prefix(&environment.directory).unwrap_or(file);
-        printer.words(&format!("{} is read as instructions\n", one_line(&name.to_string_lossy())))?;
-    }
-    for notice in &memory.notices {
-        printer.words(&format!("{}\n", one_line(notice)))?;
-    }
     Ok(())
 }
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use charla::session::{Conflicts, Deed, Direction, RevertError, RevertRequest, Reverted, SessionError};
-use charla::{Charla, Failure};
+use charla::{Charla, Failure, Hint};
 use charla_proto::text::{printable, shell_quote};
 
 use crate::args::UndoArgs;
@@ -93,7 +93,8 @@ impl Words<'_> {
                     None => failure,
                 }
             }
-            RevertError::NoTurn { .. } => Failure::input(message),
+            RevertError::NoTurn { .. } => Failure::input(message).with_hint(Hint::ListTurns),
+            RevertError::NoFiles(_) => Failure::conflict(message).with_hint(Hint::ListTurns),
             RevertError::AlreadyUndone(turn) => Failure::conflict(message)
                 .with_hint(format!("bring its changes back with `charla redo {turn}`")),
             RevertError::OtherFile { path, turn, files } => {
@@ -102,9 +103,7 @@ impl Words<'_> {
                 Failure::input(format!("{path} is none of the files to {verb} in turn {turn}"))
                     .with_hint(format!("they are: {}", names.join(", ")))
             }
-            RevertError::NoFiles(_) | RevertError::NotUndone(_) | RevertError::Conflicts(_) => {
-                Failure::conflict(message)
-            }
+            RevertError::NotUndone(_) | RevertError::Conflicts(_) => Failure::conflict(message),
             RevertError::Failed(_) => Failure::system(message),
         }
     }

@@ -34,7 +34,7 @@ impl Renderer for Json {
             "model": state.stats.current_model(),
             "response": state.text,
             "finish_reason": state.finish_reason,
-            "stats": state.stats.to_json(),
+            "stats": state.stats.to_json(&state.prices),
         });
         if !state.compressions.is_empty()
             && let Some(fields) = document.as_object_mut()

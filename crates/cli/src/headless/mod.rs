@@ -5,6 +5,7 @@
 //! Whatever happens, a renderer is told of exactly one ending.
 
 mod json;
+mod live;
 mod patience;
 mod state;
 mod stream_json;
@@ -13,20 +14,21 @@ mod text;
 use std::future::Future;
 use std::time::Instant;
 
+use charla::models::Prices;
 use charla::session::bare_json;
 use charla::settings::OutputFormat;
 use charla::{Failure, FailureKind, Notice, Notices, Progress};
 use charla_proto::text::one_line;
 use charla_proto::{
-    CallStatus, CompressionTrigger, Confirmation, FinishReason, LlmErrorKind, ModelSwitch, RetryNotice,
-    ToolErrorKind, ToolResult, TurnEnd, TurnEvent,
+    CallStatus, CompressionTrigger, Confirmation, ConfirmationDetail, FinishReason, LlmErrorKind,
+    ModelSwitch, RetryNotice, ToolErrorKind, ToolResult, TurnEnd, TurnEvent,
 };
 use futures_util::future::poll_immediate;
 
 use self::patience::Patience;
 use self::state::RunState;
 use crate::compression;
-use crate::exit::{OK, code};
+use crate::exit::{ABANDONED, OK, code};
 use crate::printer::Printer;
 use crate::wording;
 
@@ -95,6 +97,11 @@ impl View {
         Self::new(format, thoughts, self.state.session_id, self.printer)
     }
 
+    /// What answers cost.
+    pub fn priced(&mut self, prices: Prices) {
+        self.state.prices = prices;
+    }
+
     /// The session the run belongs to, when it is an earlier one.
     pub fn in_session(&mut self, id: &str) {
         id.clone_into(&mut self.state.session_id);
@@ -133,7 +140,7 @@ impl View {
                 return ending;
             }
             if self.printer.is_abandoned() {
-                return Ok(());
+                return Err(Failure::cancelled());
             }
         }
         Err(Failure::new(NO_ANSWER, "the turn ended without an ending"))
@@ -216,7 +223,8 @@ impl View {
                 state.text.clear();
             }
             TurnEvent::ToolCallConfirmation { confirmation, .. } if !self.asks => {
-                state.unapproved.push(confirmation.title.clone());
+                let is_edit = matches!(confirmation.detail, ConfirmationDetail::Edit { .. });
+                state.unapproved.push((confirmation.title.clone(), is_edit));
                 self.tell_unapproved(confirmation);
             }
             TurnEvent::ToolCallResponse(result) => {
@@ -308,12 +316,15 @@ impl View {
     }
 
     fn tell_how_to_allow(&mut self) {
-        if !self.state.unapproved.is_empty() {
-            self.printer.warning(
-                "something was not allowed and nobody was there to ask; allow it with --approval-mode auto_edit (edits) \
-                 or --allowed-tools TOOL, or see `charla policy explain`",
-            );
+        if self.state.unapproved.is_empty() {
+            return;
         }
+        let edits = self.state.unapproved.iter().any(|(_, is_edit)| *is_edit);
+        let mode = if edits { "--approval-mode auto_edit (edits) or " } else { "" };
+        self.printer.warning(&format!(
+            "something was not allowed and nobody was there to ask; allow it with {mode}--allowed-tools TOOL, or see \
+             `charla policy explain`"
+        ));
     }
 
     /// An answer that may not be whole is told as such.
@@ -334,7 +345,8 @@ impl View {
         self.printer.close_card();
         self.printer.clear_fleeting();
         if self.printer.is_abandoned() {
-            return OK;
+            // Nobody reads: there is nothing to tell but whether the turn had come to its end.
+            return if ending.is_ok() { OK } else { ABANDONED };
         }
         let (ending, shown) = match &ending {
             Ok(()) => {
@@ -379,8 +391,8 @@ impl Notices for View {
 fn stopped(end: TurnEnd, detail: &str) -> Failure {
     let (kind, hint) = match end {
         TurnEnd::StepLimit => (FailureKind::Limit, "raise --max-turns, or give it less to do at once"),
-        TurnEnd::TokenLimit => (FailureKind::Limit, "raise the setting `limits.maxTokens`"),
-        TurnEnd::CostLimit => (FailureKind::Limit, "raise the setting `limits.maxCost`"),
+        TurnEnd::TokenLimit => (FailureKind::Limit, "raise --max-tokens or the setting `limits.maxTokens`"),
+        TurnEnd::CostLimit => (FailureKind::Limit, "raise --max-cost or the setting `limits.maxCost`"),
         TurnEnd::Blocked => {
             (FailureKind::Model(LlmErrorKind::Blocked), "rephrase the request, or use another model")
         }

@@ -1,6 +1,7 @@
 //! What is known of a run so far.
 
 use charla::Stats;
+use charla::models::Prices;
 use charla_proto::{CompressionReport, CompressionStatus, CompressionTrigger, FinishReason, TurnEnd};
 
 /// What every renderer knows of the run.
@@ -14,13 +15,15 @@ pub(super) struct RunState {
     pub finish_reason: Option<FinishReason>,
     /// How the turn was stopped before its answer was good.
     pub stopped: Option<TurnEnd>,
-    /// Calls that nobody was there to approve: what they would have done.
-    pub unapproved: Vec<String>,
+    /// Calls that nobody was there to approve: what they would have done, and whether that is an edit.
+    pub unapproved: Vec<(String, bool)>,
     /// What came of compressions.
     pub compressions: Vec<CompressionReport>,
     /// A summary is on its way.
     summing: bool,
     pub stats: Stats,
+    /// What that costs.
+    pub prices: Prices,
 }
 
 impl RunState {
@@ -36,6 +39,7 @@ impl RunState {
             compressions: Vec::new(),
             summing: false,
             stats: Stats::default(),
+            prices: Prices::default(),
         }
     }
 

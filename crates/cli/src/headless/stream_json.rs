@@ -12,7 +12,7 @@ pub(super) struct StreamJson;
 
 /// Prints one line: its type, the time, and these fields.
 fn line(printer: &mut Printer, kind: &str, fields: Value) -> Result<(), Failure> {
-    let timestamp = format!("{:.3}", jiff::Timestamp::now());
+    let timestamp = charla::timestamp();
     let mut line = json!({ "type": kind, "timestamp": timestamp });
     if let (Some(line), Value::Object(fields)) = (line.as_object_mut(), fields) {
         line.extend(fields);
@@ -46,7 +46,7 @@ impl Renderer for StreamJson {
             "session_id": state.session_id,
             "model": state.stats.current_model(),
             "finish_reason": state.finish_reason,
-            "stats": state.stats.to_json(),
+            "stats": state.stats.to_json(&state.prices),
         });
         line(printer, "result", fields)
     }
@@ -59,7 +59,7 @@ impl Renderer for StreamJson {
             "status": status,
             "session_id": state.session_id,
             "error": error,
-            "stats": state.stats.to_json(),
+            "stats": state.stats.to_json(&state.prices),
         });
         line(printer, "result", fields)?;
         printer.flush()?;

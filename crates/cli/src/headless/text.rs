@@ -4,11 +4,14 @@
 //! said never reaches it. A person at a terminal sees it as it comes; text of an attempt that failed is
 //! then marked as withdrawn.
 
+use std::time::Instant;
+
 use charla::Failure;
 use charla_proto::text::one_line;
 use charla_proto::{TurnEnd, TurnEvent};
 
 use super::Renderer;
+use super::live::Live;
 use super::state::RunState;
 use crate::printer::Printer;
 
@@ -20,11 +23,13 @@ pub(super) struct Text {
     shown: bool,
     /// Line ends held back: an answer ends with exactly one.
     line_ends: usize,
+    /// What a running command says.
+    live: Live,
 }
 
 impl Text {
     pub fn new(thoughts: bool) -> Self {
-        Self { thoughts, thinking: false, shown: false, line_ends: 0 }
+        Self { thoughts, thinking: false, shown: false, line_ends: 0, live: Live::default() }
     }
 
     fn live(&mut self, text: &str, printer: &mut Printer) -> Result<(), Failure> {
@@ -83,6 +88,12 @@ impl Renderer for Text {
             TurnEvent::ToolCallRequest { name, parameters, .. } if printer.err_terminal => {
                 printer.note(&one_line(&format!("{name} {}", brief(parameters))));
             }
+            TurnEvent::ToolCallLive { call, content, .. } if printer.err_terminal => {
+                if let Some(lines) = self.live.push(call, content, Instant::now()) {
+                    printer.fleeting(&lines);
+                }
+            }
+            TurnEvent::ToolCallResponse(_) => printer.clear_fleeting(),
             TurnEvent::Thought { content, .. } if self.thoughts => {
                 printer.aside(content);
                 self.thinking = !content.ends_with('\n');

@@ -135,7 +135,9 @@ fn what_could_never_run_is_not_offered() {
     assert!(has(&default, "run_shell_command") && has(&default, "grep_search"), "{default:?}");
     assert!(!has(&default, "write_file") && !has(&default, "ask_user"), "{default:?}");
     let edits = offered(&["--approval-mode", "auto_edit"]);
-    assert!(has(&edits, "write_file") && has(&edits, "web_fetch"), "{edits:?}");
+    // A fetch asks for each new host.
+    assert!(has(&edits, "write_file") && !has(&edits, "web_fetch"), "{edits:?}");
+    assert!(has(&offered(&["--allowed-tools", "web_fetch"]), "web_fetch"));
     assert!(has(&offered(&["--allowed-tools", "write_file"]), "write_file"));
     assert_eq!(offered(&["--no-tools"]), Vec::<String>::new());
 }
@@ -284,7 +286,11 @@ fn memory_and_standard_input_reach_the_model() {
         let server = server(Script::always("Noted."));
         let place = Place::with_server(&server).file("CHARLA.md", "Always answer in Quechua.\n");
         let run = place.run_with_input(&["-m", model, "-p", "Summarise"], "the piped text");
-        assert_eq!((run.code, run.err.as_str()), (Some(0), ""), "{model}");
+        assert_eq!(run.code, Some(0), "{model}");
+        assert!(
+            run.err.starts_with("read as instructions: CHARLA.md; ") && run.err.lines().count() == 1,
+            "{model}"
+        );
         let body = server.requests()[0].body.to_string();
         assert!(body.contains("Always answer in Quechua.") && body.contains("the piped text"), "{model}");
     }

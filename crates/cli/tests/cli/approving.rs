@@ -6,6 +6,7 @@ use charla_testkit::{Reply, Script, Server};
 use serde_json::json;
 
 use crate::place::{Place, Run, server};
+use crate::terminal::Terminal;
 
 fn write(text: &str) -> Reply {
     Reply::new().call("write_file", json!({"file_path": "hello.txt", "content": text}))
@@ -52,6 +53,49 @@ fn a_plain_no_ends_the_turn() {
     let run = ask(&place, &[("n REASON", "n\n")]);
     assert_eq!((run.code, place.read("hello.txt")), (Some(130), None), "{}", run.out);
     assert_eq!(server.requests().len(), 1);
+}
+
+#[test]
+fn a_plain_no_ends_the_turn_without_a_further_question() {
+    let both = Reply::new()
+        .call("run_shell_command", json!({"command": "touch a"}))
+        .call("run_shell_command", json!({"command": "touch b"}));
+    let server = server(Script::new([both]));
+    let place = place(&server);
+    let run = ask(&place, &[("n REASON", "n\n")]);
+    assert_eq!(run.code, Some(130), "{}", run.out);
+    assert_eq!(run.out.matches("n REASON").count(), 1, "{}", run.out);
+    assert_eq!((place.read("a"), place.read("b")), (None, None));
+}
+
+#[test]
+fn bytes_that_are_no_text_are_a_mistyped_answer() {
+    let server = server(Script::new([write("Hello.\n"), "Done.".into()]));
+    let place = place(&server);
+    let mut terminal = Terminal::start(&place, &["-m", "openai/gpt-test", "-p", "go"]);
+    terminal.wait_for("n REASON");
+    terminal.type_bytes(b"\xff\xfe\n");
+    terminal.wait_for("n REASON");
+    terminal.type_in("y\n");
+    let (code, shown) = terminal.finish();
+    assert_eq!(code, Some(0), "{shown}");
+    assert_eq!(place.read("hello.txt").as_deref(), Some("Hello.\n"));
+}
+
+#[test]
+fn a_running_command_is_seen_while_it_runs() {
+    let server = server(Script::new([shell("echo first-$((1 + 1)); cat go"), "Done.".into()]));
+    let place = place(&server);
+    let fifo = place.work().join("go");
+    assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+    let mut terminal =
+        Terminal::start(&place, &["-m", "openai/gpt-test", "--approval-mode", "yolo", "-p", "go"]);
+    terminal.wait_for("first-2");
+    std::fs::write(&fifo, "go on\n").unwrap();
+    let (code, shown) = terminal.finish();
+    assert_eq!(code, Some(0), "{shown}");
+    // What was shown meanwhile is taken away again.
+    assert!(shown.contains("\u{1b}[K") && shown.contains("Done."), "{shown}");
 }
 
 #[test]

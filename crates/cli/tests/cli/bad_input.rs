@@ -149,8 +149,11 @@ fn without_a_home_or_a_directory_it_answers_all_the_same() {
     let place = Place::with_server(&server);
     std::fs::write(place.path().join("file"), "").unwrap();
     // Without the variable the system's own record of the home counts: nothing of a test belongs there.
-    let (code, out, err) = shell(&place, "unset HOME; CHARLA_HOME=kept \"$CHARLA\" -p hi");
+    let (code, out, err) = shell(&place, "unset HOME; CHARLA_HOME=\"$PWD/kept\" \"$CHARLA\" -p hi");
     assert_eq!((code, out.as_str(), err.as_str()), (Some(0), "ok\n", ""));
+    let (code, _, err) = shell(&place, "CHARLA_HOME=kept \"$CHARLA\" -p hi");
+    assert_eq!(code, Some(52), "each folder would have its own sessions");
+    assert!(err.starts_with("error: CHARLA_HOME is kept, which is no absolute path"), "{err}");
     let (missing, file) = ("HOME=\"${PWD%/*}/nobody/home\"", "HOME=\"${PWD%/*}/file\"");
     for home in [missing, file, "CHARLA_HOME=/proc/self/x"] {
         let (code, out, err) = shell(&place, &format!("export {home}; \"$CHARLA\" -p hi"));

@@ -25,8 +25,8 @@ fn shell(arguments: serde_json::Value) -> Reply {
 /// The lines from the question to its answer.
 fn card(run: &Run) -> Vec<&str> {
     let (_, rest) = run.out.split_once(BEGIN).unwrap_or_else(|| panic!("no question: {}", run.out));
-    let end = rest.find(ANSWER).unwrap_or_else(|| panic!("nothing to answer: {}", run.out));
-    rest[..end].lines().collect()
+    let (card, _) = rest.split_once(ANSWER).unwrap_or_else(|| panic!("nothing to answer: {}", run.out));
+    card.lines().collect()
 }
 
 /// Whatever it holds, a question is one block of ours: a label or nothing, the margin, and behind it somebody else's text.
@@ -52,7 +52,8 @@ fn assert_honest(run: &Run) {
         assert!(ours || (LABELS.contains(&label.trim()) && "│┆".contains(&behind)), "{row:?} in {}", run.out);
         assert!(row.chars().count() <= 80, "{row:?}");
     }
-    assert!(rows.last().unwrap().starts_with("isolation  │ "), "{rows:?}");
+    let last = rows.iter().rfind(|row| !row.starts_with(' ')).unwrap();
+    assert!(last.starts_with("isolation  │ "), "{rows:?}");
     // No sequence but those that make the screen ours.
     let (_, after) = run.out.split_once(BEGIN).unwrap();
     assert!(!after.contains('\u{1b}'), "{after:?}");
@@ -107,7 +108,7 @@ fn assert_honest_beginning(run: &Run) {
     let first = Run { out: first.to_owned(), err: String::new(), code: run.code };
     assert_honest(&first);
     let tail = card(&first);
-    let end: Vec<&&str> = tail.iter().rev().take(4).collect();
+    let end: Vec<&&str> = tail.iter().rev().take(8).collect();
     assert!(end.iter().any(|row| row.contains("touch DESTROYED")), "{tail:?}");
 }
 

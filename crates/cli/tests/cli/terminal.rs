@@ -21,8 +21,20 @@ pub struct Terminal {
 
 impl Terminal {
     pub fn start(place: &Place, arguments: &[&str]) -> Self {
+        Self::of(place, &place.process(arguments))
+    }
+
+    /// A shell in which `$CHARLA` is the binary.
+    pub fn shell(place: &Place, script: &str) -> Self {
+        let binary = place.process(&[]);
+        let mut shell = Command::new("/bin/sh");
+        shell.envs(binary.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        shell.env("CHARLA", binary.get_program()).args(["-c", script]);
+        Self::of(place, &shell)
+    }
+
+    fn of(place: &Place, prepared: &Command) -> Self {
         let python = std::env::var("CHARLA_TEST_PYTHON").unwrap_or_else(|_| "python3".into());
-        let prepared = place.process(arguments);
         let mut command = Command::new(python);
         command.env_clear().current_dir(place.work());
         command.envs(prepared.get_envs().filter_map(|(name, value)| Some((name, value?))));
@@ -69,7 +81,11 @@ impl Terminal {
     }
 
     pub fn type_in(&mut self, text: &str) {
-        self.typing.write_all(text.as_bytes()).unwrap();
+        self.type_bytes(text.as_bytes());
+    }
+
+    pub fn type_bytes(&mut self, bytes: &[u8]) {
+        self.typing.write_all(bytes).unwrap();
     }
 
     /// Kills the binary as `kill -9` does, and waits until it is gone.

@@ -235,3 +235,35 @@ fn permissions_given_meanwhile_survive_undo_and_redo() {
     work.ok(&["redo"]);
     assert_eq!((mode("run.sh"), mode("old.sh")), (0o755, 0o755));
 }
+
+/// As if the process had been killed after the file got its new content and before that was recorded.
+fn forget_after_call_started(work: &Work) {
+    let (id, text) = work.place.journals().remove(0);
+    let kept: Vec<&str> = text.lines().collect();
+    let end = kept.iter().position(|line| line.contains("\"kind\":\"call_started\"")).unwrap();
+    let path = work.place.home().join("sessions").join(format!("{id}.jsonl"));
+    fs::write(path, format!("{}\n", kept[..=end].join("\n"))).unwrap();
+}
+
+#[test]
+fn a_change_that_was_made_and_not_recorded_before_a_kill_is_undone() {
+    let work = Work::new(&[&[write("a.txt", "new\n")]]);
+    work.write("a.txt", "old\n");
+    work.turns(1);
+    forget_after_call_started(&work);
+    assert_eq!(work.ok(&["undo"]).out, "restored      a.txt\n");
+    assert_eq!(work.read("a.txt").unwrap(), b"old\n");
+    work.ok(&["redo"]);
+    assert_eq!(work.read("a.txt").unwrap(), b"new\n");
+}
+
+#[test]
+fn a_change_that_was_not_made_before_a_kill_leaves_nothing_to_undo() {
+    let work = Work::new(&[&[write("a.txt", "new\n")]]);
+    work.write("a.txt", "old\n");
+    work.turns(1);
+    forget_after_call_started(&work);
+    work.write("a.txt", "old\n");
+    assert_eq!(work.ok(&["undo"]).out, "already done  a.txt\n");
+    assert_eq!(work.read("a.txt").unwrap(), b"old\n");
+}

@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use charla_proto::WireKind;
 use charla_testkit::{Reply, Script, Server};
@@ -13,8 +13,8 @@ use crate::corpus::Line;
 use crate::listeners::Listeners;
 use crate::world::World;
 
-/// How long a single line may say nothing before it counts as stuck. The machine may be busy.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// How long a single line may take before it counts as stuck. The machine may be busy.
+const PATIENCE: Duration = Duration::from_secs(45);
 
 /// How the binary is started.
 #[derive(Clone, Debug)]
@@ -56,7 +56,7 @@ pub struct Answer {
 impl Answer {
     /// Whether the command was not even started.
     pub fn is_refused(&self) -> bool {
-        const KINDS: [&str; 4] = ["nobody_to_ask", "denied_by_rule", "unknown_tool", "not_available"];
+        const KINDS: [&str; 3] = ["nobody_to_ask", "denied_by_rule", "not_offered"];
         self.error.as_deref().is_some_and(|kind| KINDS.contains(&kind))
     }
 }
@@ -117,9 +117,14 @@ fn follow(mut command: Command, lines: usize) -> Session {
         String::from_utf8_lossy(&text).into_owned()
     });
     let mut session = Session { answers: vec![None; lines], ..Session::default() };
+    let mut until = Instant::now() + PATIENCE;
     loop {
-        match printed.recv_timeout(PATIENCE) {
-            Ok(line) => take(&line, &mut session),
+        match printed.recv_timeout(until.saturating_duration_since(Instant::now())) {
+            Ok(line) => {
+                if take(&line, &mut session) {
+                    until = Instant::now() + PATIENCE;
+                }
+            }
             Err(RecvTimeoutError::Disconnected) => break,
             Err(RecvTimeoutError::Timeout) => {
                 session.is_stuck = true;
@@ -136,21 +141,25 @@ fn follow(mut command: Command, lines: usize) -> Session {
     session
 }
 
-fn take(line: &str, session: &mut Session) {
+/// Takes a line of the binary's output; says whether it is the end of a call.
+fn take(line: &str, session: &mut Session) -> bool {
     let Ok(event) = serde_json::from_str::<Value>(line) else {
         session.shown += line;
-        return;
+        return false;
     };
-    if event["type"] != "tool_result" {
-        // Calls repeat the lines; whatever else is printed must not know secrets.
-        if event["type"] != "tool_use" && event["type"] != "tool_confirmation" {
+    match event["type"].as_str() {
+        Some("tool_result") => {}
+        // These repeat the lines, or what comes again in the result.
+        Some("tool_use" | "tool_confirmation" | "tool_output") => return false,
+        _ => {
             session.shown += line;
+            return false;
         }
-        return;
     }
     let index = event["tool_id"].as_str().and_then(|id| id.strip_prefix("line-")?.parse::<usize>().ok());
-    let Some(answer) = index.and_then(|index| session.answers.get_mut(index)) else { return };
+    let answer = index.and_then(|index| session.answers.get_mut(index)).unwrap();
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let error = event["error"]["type"].as_str().map(str::to_owned);
     *answer = Some(Answer { output: text(&event["output"]), error });
+    true
 }

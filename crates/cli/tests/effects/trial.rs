@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use crate::corpus::{Line, Places};
 use crate::listeners::Listeners;
 use crate::session::{self, Manner, Session};
-use crate::world::{CANARY, RAN_CANARY, World};
+use crate::world::{CANARY, RAN_CANARY, TOKEN_CANARY, World};
 
 /// Lines that share a world and a session. More are faster, fewer are easier to tell apart.
 const TOGETHER: usize = 60;
@@ -73,9 +73,12 @@ struct Trial<'a> {
 impl Trial<'_> {
     /// Runs these lines together, and halves of them again as long as it is not known which line it was.
     fn findings(&mut self, lines: &[Line]) -> Vec<Finding> {
+        let (effects, reached) = self.effects(lines);
+        // What comes after a line that ended the session is tried in another one.
+        let (lines, rest) = lines.split_at(lines.len().min(reached + 1));
+        let mut findings = if rest.is_empty() { Vec::new() } else { self.findings(rest) };
         let (known, unknown): (Vec<Effect>, Vec<Effect>) =
-            self.effects(lines).into_iter().partition(|effect| effect.line.is_some() || lines.len() == 1);
-        let mut findings: Vec<Finding> = Vec::new();
+            effects.into_iter().partition(|effect| effect.line.is_some() || lines.len() == 1);
         let mut innocent = Vec::new();
         for line in lines {
             let own = known.iter().filter(|effect| effect.line.is_none_or(|number| number == line.number));
@@ -100,7 +103,8 @@ impl Trial<'_> {
         findings
     }
 
-    fn effects(&mut self, lines: &[Line]) -> Vec<Effect> {
+    /// What these lines did, and how many of them were answered.
+    fn effects(&mut self, lines: &[Line]) -> (Vec<Effect>, usize) {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let run = NUMBER.fetch_add(1, Ordering::Relaxed);
         let tag = format!("charla-effects-{}-{run}", std::process::id());
@@ -132,7 +136,7 @@ impl Trial<'_> {
             effects.push(Effect { line: None, what });
             self.bystander = Bystander::start();
         }
-        effects
+        (effects, session.answers.iter().take_while(|answer| answer.is_some()).count())
     }
 
     /// What the answers and the rest of the output give away.
@@ -154,6 +158,9 @@ impl Trial<'_> {
                 let what = format!("ran: {:?} {}", answer.error, start(&answer.output));
                 effects.push(Effect::of(line.number, what));
             }
+            if self.expect == Expect::Confined && answer.is_refused() && !line.is("rule") {
+                effects.push(Effect::of(line.number, format!("was not tried: {}", start(&answer.output))));
+            }
             // A refusal repeats the line.
             if !answer.is_refused() && self.gives_away(&answer.output) {
                 effects.push(Effect::of(line.number, format!("told: {}", start(&answer.output))));
@@ -167,7 +174,7 @@ impl Trial<'_> {
 
     fn gives_away(&self, text: &str) -> bool {
         match self.expect {
-            Expect::Confined => gives_away(&text.replace(RAN_CANARY, "")),
+            Expect::Confined => gives_away(&text.replace(RAN_CANARY, "").replace(TOKEN_CANARY, "")),
             _ => gives_away(text),
         }
     }

@@ -11,7 +11,6 @@
 mod allowed_tools;
 mod always;
 mod commands;
-mod confined;
 mod defaults;
 mod files;
 mod guards;
@@ -184,6 +183,11 @@ impl RuleBook {
             }
         }
         false
+    }
+
+    /// True for what runs or instructs later: a command that edits unasked does not write it.
+    pub fn protects(&self, path: &Path) -> bool {
+        protected::protected(path).is_some()
     }
 
     /// Judges a plan and says how the verdict came about.

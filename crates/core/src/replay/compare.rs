@@ -9,7 +9,11 @@ use super::Difference;
 pub(super) fn as_recorded(mut made: Fact, recorded: &Fact) -> Fact {
     match (&mut made, recorded) {
         (Fact::TurnStarted(made), Fact::TurnStarted(recorded)) if recorded.by.is_empty() => made.by.clear(),
-        (Fact::CallStarted(made), Fact::CallStarted(recorded)) => keep(&mut made.rule, &recorded.rule),
+        (Fact::CallStarted(made), Fact::CallStarted(recorded)) => {
+            keep(&mut made.rule, &recorded.rule);
+            // Nothing is looked at on this machine's disk.
+            made.changes.clone_from(&recorded.changes);
+        }
         (Fact::CallEnded(made), Fact::CallEnded(recorded)) => keep(&mut made.error, &recorded.error),
         (Fact::TurnEnded(made), Fact::TurnEnded(recorded)) => keep(&mut made.by, &recorded.by),
         (Fact::ModeChanged(made), Fact::ModeChanged(recorded)) => keep(&mut made.by, &recorded.by),

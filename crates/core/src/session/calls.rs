@@ -424,7 +424,8 @@ impl<'a> Calls<'a> {
             let reach = self.confined.remove(&index).unwrap_or(Confinement::Reading);
             let confinement = self.plan(index).filter(Plan::starts_processes).map(|_| reach);
             let tool = self.plan(index).map(|plan| plan.tool).unwrap_or_default();
-            let started = CallStarted { turn, call, rule, confinement };
+            let changes = self.scheduler.changes(index);
+            let started = CallStarted { turn, call, rule, confinement, changes };
             self.session.ledger.commit_one(Fact::CallStarted(started)).await?;
             self.advance(index, CallStatus::Executing);
             let files = self.session.approvals.files(&tool, self.session.mode());

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use charla_proto::{CallEnded, CallStatus, FunctionResponse, SessionStarted, TurnStarted};
+use charla_proto::{CallStarted, CallStatus, FunctionResponse, SessionStarted, TurnStarted};
 
 use super::*;
 
@@ -158,4 +158,36 @@ fn a_turn_is_named_by_the_users_words_not_by_the_note() {
         by: String::new(),
     })]);
     assert_eq!(history.turn(2).unwrap().prompt, "go on");
+}
+
+fn begun(turn: u64, changes: Vec<FileChange>) -> Fact {
+    Fact::CallStarted(CallStarted { turn, call: "c".into(), rule: None, confinement: None, changes })
+}
+
+fn cut_off(turn: u64, error: ToolErrorKind) -> Fact {
+    let Fact::CallEnded(ended) = ended(turn, Vec::new()) else { unreachable!() };
+    Fact::CallEnded(Box::new(CallEnded { status: CallStatus::Error, error: Some(error), ..*ended }))
+}
+
+#[test]
+fn what_a_call_had_begun_when_its_process_ended_can_be_undone() {
+    let planned = change("a", Some("1"), Some("2"));
+    let begin = || vec![started(1), begun(1, vec![planned.clone()])];
+    let killed = history(begin());
+    assert_eq!(killed.turn(1).unwrap().files[0].change, planned);
+    assert_eq!(killed.changes_after(0).len(), 1);
+    for error in [ToolErrorKind::Interrupted, ToolErrorKind::Cancelled] {
+        let resumed = history([begin(), vec![cut_off(1, error)]].concat());
+        assert_eq!(resumed.turn(1).unwrap().files[0].change, planned, "{error:?}");
+    }
+}
+
+#[test]
+fn a_call_that_told_what_it_did_did_just_that() {
+    let begin = || vec![started(1), begun(1, vec![change("a", Some("1"), Some("2"))])];
+    let told = change("a", Some("1"), Some("3"));
+    let done = history([begin(), vec![ended(1, vec![told.clone()])]].concat());
+    assert_eq!(done.turn(1).unwrap().files[0].change, told);
+    let failed = history([begin(), vec![cut_off(1, ToolErrorKind::Io)]].concat());
+    assert!(failed.turn(1).unwrap().files.is_empty());
 }

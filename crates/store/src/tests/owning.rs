@@ -9,7 +9,13 @@ fn call(seq: u64) -> Record {
     Record::new(
         seq,
         9,
-        Fact::CallStarted(CallStarted { turn: 1, call: "c".to_owned(), rule: None, confinement: None }),
+        Fact::CallStarted(CallStarted {
+            turn: 1,
+            call: "c".to_owned(),
+            rule: None,
+            confinement: None,
+            changes: Vec::new(),
+        }),
     )
 }
 

@@ -15,6 +15,7 @@ pub use change::Workbench;
 pub(crate) use change::diff;
 pub use list_directory::ListDirectory;
 pub(crate) use list_directory::expect_folder;
+pub(crate) use media::sniff;
 pub use memory::SaveMemory;
 pub(crate) use read_file::MOST_LINE_CHARS;
 pub use read_file::ReadFile;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use charla_proto::text::printable;
-use charla_proto::{Plan, ToolContext, ToolError, ToolErrorKind, ToolOutput};
+use charla_proto::{FileChange, Plan, ToolContext, ToolError, ToolErrorKind, ToolOutput};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -65,10 +65,15 @@ literal: nothing is escaped. Read the file first.";
 struct Replacement {
     target: Target,
     args: ReplaceArgs,
+    changes: Vec<FileChange>,
 }
 
 impl FileEdit for Replacement {
     type Args = ReplaceArgs;
+
+    fn changes(&self) -> Vec<FileChange> {
+        self.changes.clone()
+    }
 
     fn run(&self) -> Result<ToolOutput, ToolError> {
         let now = self.target.now()?;
@@ -90,11 +95,13 @@ impl Replacement {
     fn begin(args: ReplaceArgs, cx: &ToolContext, bench: Arc<Workbench>) -> Result<(Plan, Self), ToolError> {
         let target = Target::find(&args.file_path, cx, bench)?;
         refuse_omission(&args.new_string, &args.old_string)?;
-        let replacement = Self { target, args };
+        let mut replacement = Self { target, args, changes: Vec::new() };
         let target = &replacement.target;
         let edited = replacement.edit(target.then.as_ref())?;
-        encode(&edited.text, encoding(target.then.as_ref()), &target.path.path)?;
+        let bytes = encode(&edited.text, encoding(target.then.as_ref()), &target.path.path)?;
+        let changes = target.change_to(&bytes);
         let plan = target.plan(Replace::NAME, "Edit", &edited.text, cx);
+        replacement.changes = changes;
         Ok((plan, replacement))
     }
 

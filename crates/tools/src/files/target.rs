@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use charla_proto::{
-    Args, BoxFuture, Display, Effect, Invocation, Part, Plan, RunContext, ToolContext, ToolError, ToolOutput,
+    Args, BoxFuture, Display, Effect, FileChange, Invocation, Part, Plan, RunContext, ToolContext, ToolError,
+    ToolOutput,
 };
 use serde::Serialize;
 use serde_json::Value;
 
-use super::change::{Current, Workbench, diff, look, preview};
+use super::change::{Current, Workbench, content_hash, diff, look, preview};
 use crate::invocation::{change, check, write_plan};
 use crate::paths::ResolvedPath;
 use crate::typed::PreparedCall;
@@ -37,6 +38,19 @@ impl Target {
             vec![Effect::Write { path: self.path.real.clone() }],
             preview(&self.path, before, after),
         )
+    }
+
+    /// What writing `bytes` would change.
+    pub(super) fn change_to(&self, bytes: &[u8]) -> Vec<FileChange> {
+        let then = self.then.as_ref().map(|then| then.bytes.as_slice());
+        if then == Some(bytes) {
+            return Vec::new();
+        }
+        vec![FileChange {
+            path: self.path.real.clone(),
+            before: then.map(content_hash),
+            after: Some(content_hash(bytes)),
+        }]
     }
 
     /// The file as it is now. The path must still lead where it led.
@@ -74,6 +88,9 @@ pub(super) trait FileEdit: Send + Sync + 'static {
     /// What the tool was called with.
     type Args: Serialize;
 
+    /// The change that is about to be made.
+    fn changes(&self) -> Vec<FileChange>;
+
     /// Makes the change.
     fn run(&self) -> Result<ToolOutput, ToolError>;
 
@@ -104,6 +121,10 @@ impl<Edit: FileEdit> Invocation for FileCall<Edit> {
             Ok(Value::Object(args)) => Some(args),
             _ => None,
         }
+    }
+
+    fn changes(&self) -> Vec<FileChange> {
+        self.edit.changes()
     }
 
     fn run(self: Box<Self>, _: RunContext) -> BoxFuture<'static, ToolOutput> {

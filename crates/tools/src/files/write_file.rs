@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use charla_proto::text::printable;
-use charla_proto::{Plan, ToolContext, ToolError, ToolErrorKind, ToolOutput};
+use charla_proto::{FileChange, Plan, ToolContext, ToolError, ToolErrorKind, ToolOutput};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -53,6 +53,7 @@ a file use replace.";
 struct Overwrite {
     target: Target,
     args: WriteFileArgs,
+    changes: Vec<FileChange>,
 }
 
 impl Overwrite {
@@ -64,14 +65,19 @@ impl Overwrite {
         let target = Target::find(&args.file_path, cx, bench)?;
         let then = target.then.as_ref();
         refuse_omission(&args.content, then.map_or("", |then| then.decoded.text.as_str()))?;
-        let (after, _) = compose(&args.content, then, &target.path)?;
+        let (after, bytes) = compose(&args.content, then, &target.path)?;
         let plan = target.plan(WriteFile::NAME, "Overwrite", &after, cx);
-        Ok((plan, Self { target, args }))
+        let changes = target.change_to(&bytes);
+        Ok((plan, Self { target, args, changes }))
     }
 }
 
 impl FileEdit for Overwrite {
     type Args = WriteFileArgs;
+
+    fn changes(&self) -> Vec<FileChange> {
+        self.changes.clone()
+    }
 
     fn run(&self) -> Result<ToolOutput, ToolError> {
         let path = &self.target.path;

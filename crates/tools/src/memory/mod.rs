@@ -1,6 +1,6 @@
 //! Memory files: what the user and the project want every session to know.
 //!
-//! `CHARLA.md`, `AGENTS.md` and `GEMINI.md` are read from the user's folder and from every folder between
+//! `CHARLA.md`, `AGENTS.md` and `GEMINI.md`, or else `CLAUDE.md`, are read from the user's folder and from every folder between
 //! the project's root and the working folder, outermost first, so that what is nearer comes later and wins.
 //! Other files are brought in with `@path`. What a project brings stays within it: its files are read only where they really
 //! lie in it, never secrets, and never those of other users.
@@ -18,6 +18,9 @@ use crate::owner::Owners;
 
 /// The names looked for in each folder, in this order.
 pub const MEMORY_FILES: [&str; 3] = ["CHARLA.md", "AGENTS.md", "GEMINI.md"];
+
+/// The name looked for in a folder that has none of these.
+pub const OTHER_MEMORY_FILE: &str = "CLAUDE.md";
 
 /// How many characters all memory together may have: it is sent with every request.
 pub const MEMORY_LIMIT: usize = 100_000;
@@ -156,7 +159,9 @@ fn candidates(places: &MemoryPlaces) -> Vec<Candidate> {
     let mut folders: Vec<(PathBuf, bool)> = folders.map(|folder| (folder.to_owned(), true)).collect();
     folders.extend(places.user_folder.clone().map(|folder| (folder, false)));
     let names = |(folder, is_project): (PathBuf, bool)| {
-        MEMORY_FILES.map(|name| Candidate { path: folder.join(name), is_project })
+        let has_own = MEMORY_FILES.iter().any(|name| folder.join(name).exists());
+        let names = if has_own { MEMORY_FILES.as_slice() } else { &[OTHER_MEMORY_FILE] };
+        names.iter().map(move |name| Candidate { path: folder.join(name), is_project })
     };
     folders.into_iter().rev().flat_map(names).collect()
 }

@@ -40,6 +40,18 @@ impl Bench {
 }
 
 #[test]
+fn another_agents_file_is_read_where_there_is_no_other() {
+    let bench = bench(&[
+        ("project/CLAUDE.md", "of the root"),
+        ("project/a/CLAUDE.md", "left out"),
+        ("project/a/AGENTS.md", "of a"),
+    ]);
+    let memory = bench.load();
+    assert_eq!(bench.files(&memory), ["project/CLAUDE.md", "project/a/AGENTS.md"]);
+    assert!(!memory.text.contains("left out"));
+}
+
+#[test]
 fn files_come_outermost_first_with_their_sources() {
     let bench = bench(&[
         ("AGENTS.md", "above the project"),

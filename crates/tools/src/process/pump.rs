@@ -117,8 +117,9 @@ impl Intake {
                 biased;
                 () = job.stop.cancelled() => return Err(StopReason::Asked),
                 status = child.wait() => return Ok(status.ok()),
-                () = &mut quiet, if silence.is_some() => return Err(StopReason::Silent),
+                // Before the silence is looked at: whoever has just spoken is not silent.
                 read = self.pipe.read(&mut self.buffer), if self.open => read,
+                () = &mut quiet, if silence.is_some() => return Err(StopReason::Silent),
             };
             self.put_away(read).await;
             quiet.as_mut().reset(Instant::now() + patience);

@@ -3,10 +3,11 @@
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use tokio::fs::{DirBuilder, File, OpenOptions};
 use tokio::io::AsyncWriteExt;
-use uuid::Uuid;
+use uuid::{NoContext, Timestamp, Uuid};
 
 /// The largest file one command may fill: a runaway command must not fill the disk.
 const FILE_LIMIT: u64 = 256 * 1024 * 1024;
@@ -33,7 +34,7 @@ impl SpillFolder {
     /// A new file, readable by the user only.
     async fn create(&self) -> (PathBuf, io::Result<File>) {
         // The time comes first in these ids: the folder's files sort by age.
-        let path = self.path.join(format!("output-{}.txt", Uuid::now_v7().simple()));
+        let path = self.path.join(format!("output-{}.txt", Uuid::new_v7(moment()).simple()));
         let file = async {
             DirBuilder::new().recursive(true).mode(0o700).create(&self.path).await?;
             OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path).await
@@ -41,6 +42,12 @@ impl SpillFolder {
         let file = file.await;
         (path, file)
     }
+}
+
+/// Now; a clock that stands before 1970 is no reason to fail.
+fn moment() -> Timestamp {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    Timestamp::from_unix(NoContext, since.as_secs(), since.subsec_nanos())
 }
 
 /// What became of an output that was too large to show.

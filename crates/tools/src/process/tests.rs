@@ -225,7 +225,10 @@ async fn output_starts_the_silence_anew() {
     let processes = processes(folder.path());
     // While a thread of the runtime is busy, the clock stands still unless it is told to go on.
     let (release, held) = std::sync::mpsc::channel::<()>();
-    let busy = tokio::task::spawn_blocking(move || held.recv().is_err());
+    // Not for ever: what goes wrong then fails instead of hanging.
+    let busy = tokio::task::spawn_blocking(move || {
+        held.recv_timeout(Duration::from_secs(60)) == Err(std::sync::mpsc::RecvTimeoutError::Disconnected)
+    });
     let job = processes.start(launch).await.unwrap();
     let mut go = std::fs::OpenOptions::new().write(true).open(&go).unwrap();
     for said in 1..=4 {

@@ -28,8 +28,6 @@ pub struct Conflict {
 pub enum Obstacle {
     /// It holds something else.
     Changed,
-    /// It is gone.
-    Gone,
     /// There is a file where none was.
     Appeared,
     /// This part of its path is a link now.
@@ -44,7 +42,6 @@ impl fmt::Display for Obstacle {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match self {
             Obstacle::Changed => f.write_str("was changed since"),
-            Obstacle::Gone => f.write_str("was removed since"),
             Obstacle::Appeared => f.write_str("was created since"),
             Obstacle::Link(path) => write!(f, "cannot be reached: {} is a link now", path.display()),
             Obstacle::NoFile => f.write_str("is no regular file any more"),
@@ -67,11 +64,11 @@ pub(super) fn check(step: Step, snapshots: &dyn Snapshots) -> Result<Move, Check
         Some(hash) => snapshots.load(hash).map(Some),
         None => Ok(None),
     };
-    if now != step.change.before {
-        let obstacle = match (&step.change.before, &now) {
-            (Some(_), None) => Obstacle::Gone,
-            (None, Some(_)) => Obstacle::Appeared,
-            _ => Obstacle::Changed,
+    // A file that somebody removed since holds nothing that could be lost: it comes back as it shall be.
+    if now.is_some() && now != step.change.before {
+        let obstacle = match step.change.before {
+            None => Obstacle::Appeared,
+            Some(_) => Obstacle::Changed,
         };
         // Without the content it was left with there is still a conflict, only no diff.
         let left = load(&step.change.before).ok();

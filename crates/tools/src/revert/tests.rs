@@ -93,18 +93,26 @@ fn every_file_in_the_way_is_told_with_what_changed() {
     fs::create_dir(place.path("folder")).unwrap();
     let steps = vec![
         place.step("edited", Some(b"one\ntwo\n"), Some(b"one\n")),
-        place.step("gone", Some(b"left\n"), Some(b"old\n")),
         place.step("appeared", None, Some(b"old\n")),
         place.step("binary", Some(b"\0"), None),
         place.step("folder", Some(b"x"), None),
     ];
     let conflicts = place.conflicts(steps);
     let obstacles: Vec<&Obstacle> = conflicts.iter().map(|conflict| &conflict.obstacle).collect();
-    let (changed, gone, appeared) = (Obstacle::Changed, Obstacle::Gone, Obstacle::Appeared);
-    assert_eq!(obstacles, [&changed, &gone, &appeared, &changed, &Obstacle::NoFile]);
+    let (changed, appeared) = (Obstacle::Changed, Obstacle::Appeared);
+    assert_eq!(obstacles, [&changed, &appeared, &changed, &Obstacle::NoFile]);
     assert!(conflicts[0].diff.contains("+mine\n"), "{}", conflicts[0].diff);
-    assert!(conflicts[1].diff.contains("-left\n"), "{}", conflicts[1].diff);
-    assert!(conflicts[3].diff.ends_with("not text: 1 bytes then, 5 now\n"), "{}", conflicts[3].diff);
+    assert!(conflicts[2].diff.ends_with("not text: 1 bytes then, 5 now\n"), "{}", conflicts[2].diff);
+}
+
+#[test]
+fn a_file_that_somebody_removed_comes_back() {
+    let mut place = Folder::new();
+    let steps = vec![place.step("folder/gone", Some(b"left\n"), Some(b"old\n"))];
+    let reversal = Reversal::check(steps, &place).unwrap();
+    assert_eq!(reversal.deeds().map(|(_, deed)| deed).collect::<Vec<_>>(), [Deed::BroughtBack]);
+    reversal.apply().unwrap();
+    assert_eq!(place.read("folder/gone").unwrap(), b"old\n");
 }
 
 #[test]

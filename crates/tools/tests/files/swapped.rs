@@ -150,7 +150,9 @@ fn what_is_put_back_stays_inside_while_folders_are_exchanged_for_links() {
     assert!(paths.iter().all(|path| put_back(path, 1)));
     let swapper = Swapper::start(&bench.root);
     for time in 0..8 * TIMES {
-        paths.iter().for_each(|path| drop(put_back(path, time)));
+        for path in &paths {
+            put_back(path, time);
+        }
     }
     drop(swapper);
     assert_eq!(outside(&bench), before);

@@ -1,0 +1,188 @@
+//! Files in a prompt: those a person names with `@` in it, and those given beside it.
+
+use std::path::{Path, PathBuf};
+
+use charla_proto::{Content, Part, Role, looks_secret};
+use charla_tools::attach;
+
+use crate::environment::Environment;
+use crate::failure::Failure;
+use crate::hint::Hint;
+use crate::notices::Notices;
+
+/// What a person says, and the files that go with it.
+#[derive(Clone, Debug, Default)]
+pub struct PromptDraft {
+    /// The words a person typed: a file is named in them by `@path` or `@"path with blanks"`.
+    pub words: String,
+    /// Text that came another way, such as from a pipe: an `@` in it is an `@`.
+    pub piped: String,
+    /// Files given beside the words, wherever they are.
+    pub files: Vec<PathBuf>,
+}
+
+impl PromptDraft {
+    /// The prompt, with what its files hold. A file that is given must be there; of one that is only named in the
+    /// words and cannot be had, the words stay as they are. Blocks on the disk.
+    pub fn content(self, environment: &Environment, notices: &mut dyn Notices) -> Result<Content, Failure> {
+        let mut parts = Vec::new();
+        for file in &self.files {
+            parts.extend(given(file, environment)?);
+        }
+        for name in named(&self.words) {
+            match beneath(&name, &environment.directory) {
+                Named::Nothing => {}
+                Named::Refused(why) => {
+                    let text = format!("@{name} is not attached: it {why}");
+                    notices.warning(&text.into());
+                }
+                Named::File(path, name) => match attach(&path, &name) {
+                    Ok(attached) => parts.extend(attached),
+                    Err(why) => notices.warning(&format!("@{name} is not attached: it {why}").into()),
+                },
+            }
+        }
+        parts.insert(0, Part::text(together(&self.piped, &self.words)));
+        Ok(Content::new(Role::User, parts))
+    }
+}
+
+/// What was piped goes before the words.
+fn together(piped: &str, words: &str) -> String {
+    match (piped.trim().is_empty(), words.trim().is_empty()) {
+        (true, _) => words.to_owned(),
+        (false, true) => piped.to_owned(),
+        (false, false) => format!("{}\n\n{words}", piped.trim_end_matches('\n')),
+    }
+}
+
+/// A file that was given by name and nothing else.
+fn given(file: &Path, environment: &Environment) -> Result<Vec<Part>, Failure> {
+    let path = environment.directory.join(file);
+    let refused = |why: String| Failure::input(format!("{} {why}", file.display()));
+    let real = path.canonicalize().map_err(|error| refused(format!("cannot be attached: {error}")))?;
+    if looks_secret(&real) {
+        return Err(
+            refused("looks like a secret: it is not sent to a model".to_owned()).with_hint(Hint::PipeSecret)
+        );
+    }
+    attach(&real, &file.display().to_string()).map_err(refused)
+}
+
+enum Named {
+    /// No file was meant.
+    Nothing,
+    /// Why it is not taken, in words that follow its name.
+    Refused(String),
+    /// The file, and the name it was given by.
+    File(PathBuf, String),
+}
+
+/// The file that a word of the prompt names, if it is in the workspace.
+fn beneath(word: &str, folder: &Path) -> Named {
+    // A sentence may go on right behind the name.
+    let bare = word.trim_end_matches([',', '.', ';', ':', '!', '?', ')', ']', '\'', '"', '’']);
+    let candidates = [word, bare].into_iter().filter(|name| !name.is_empty());
+    let found = candidates.map(|name| (name, folder.join(name))).find(|(_, path)| path.exists());
+    let Some((name, path)) = found else {
+        // People and handles begin with an `@`, too.
+        let is_path = bare.contains(['/', '.']) && !bare.starts_with('.');
+        return if is_path { Named::Refused("is not there".to_owned()) } else { Named::Nothing };
+    };
+    let (Ok(real), Ok(folder)) = (path.canonicalize(), folder.canonicalize()) else {
+        return Named::Refused("cannot be read".to_owned());
+    };
+    if !real.starts_with(&folder) {
+        return Named::Refused(format!("is outside {}; --attach FILE takes it", folder.display()));
+    }
+    if looks_secret(&real) {
+        return Named::Refused("looks like a secret".to_owned());
+    }
+    Named::File(real, name.to_owned())
+}
+
+/// What stands behind an `@` that begins a word, each once.
+fn named(words: &str) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    let mut before = None;
+    for (at, c) in words.char_indices() {
+        let begins = before.is_none_or(|before: char| before.is_whitespace() || "([\"'".contains(before));
+        before = Some(c);
+        if c != '@' || !begins {
+            continue;
+        }
+        let rest = words.get(at + 1..).unwrap_or_default();
+        let name = match rest.strip_prefix('"') {
+            Some(quoted) => quoted.split('"').next(),
+            None => rest.split(char::is_whitespace).next(),
+        };
+        let name = name.unwrap_or_default();
+        if !name.is_empty() && !names.iter().any(|known| known == name) {
+            names.push(name.to_owned());
+        }
+    }
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::notices::Notice;
+
+    fn environment(folder: &Path) -> Environment {
+        let mut environment = Environment::default();
+        environment.directory = folder.to_owned();
+        environment
+    }
+
+    fn draft(words: &str) -> PromptDraft {
+        PromptDraft { words: words.to_owned(), ..PromptDraft::default() }
+    }
+
+    #[test]
+    fn an_at_that_begins_a_word_names_a_file() {
+        assert_eq!(named("what is @a.png, and @\"b c.txt\"? mail me@d.e (@f)"), ["a.png,", "b c.txt", "f)"]);
+        assert!(named("nobody@example.org @ @\"\"").is_empty());
+    }
+
+    #[test]
+    fn what_is_named_comes_along_and_the_words_stay() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("a.txt"), "alpha").unwrap();
+        let mut notices: Vec<Notice> = Vec::new();
+        let content = draft("look at @a.txt.").content(&environment(folder.path()), &mut notices).unwrap();
+        assert_eq!(content.text(), "look at @a.txt.\n\n--- a.txt ---\nalpha\n--- end of a.txt ---");
+        assert!(notices.is_empty());
+    }
+
+    #[test]
+    fn what_cannot_be_had_is_told_and_what_is_piped_names_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let work = folder.path().join("work");
+        std::fs::create_dir(&work).unwrap();
+        std::fs::write(folder.path().join("outside.txt"), "secret words").unwrap();
+        std::fs::write(work.join(".env"), "KEY=1").unwrap();
+        std::fs::write(work.join("in.txt"), "inside").unwrap();
+        #[cfg(unix)]
+        std::os::unix::fs::symlink("../outside.txt", work.join("link.txt")).unwrap();
+        let mut notices: Vec<Notice> = Vec::new();
+        let draft = PromptDraft {
+            piped: "a diff with @in.txt".to_owned(),
+            ..draft("@../outside.txt @link.txt @.env @gone.png @alice")
+        };
+        let content = draft.content(&environment(&work), &mut notices).unwrap();
+        assert_eq!(content.parts.len(), 1, "{content:?}");
+        assert_eq!(notices.len(), 4, "{notices:?}");
+    }
+
+    #[test]
+    fn a_file_that_is_given_must_be_there_and_be_no_secret() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join(".env"), "KEY=1").unwrap();
+        for file in ["gone.txt", ".env"] {
+            let draft = PromptDraft { files: vec![file.into()], ..draft("x") };
+            let mut notices: Vec<Notice> = Vec::new();
+            assert!(draft.content(&environment(folder.path()), &mut notices).is_err(), "{file}");
+        }
+    }
+}

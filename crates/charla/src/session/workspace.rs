@@ -1,0 +1,56 @@
+//! What a workspace brings, for whoever is to trust it.
+
+use charla_proto::text::one_line;
+
+use super::memory::memory_files;
+use super::rules::{RulePlaces, rule_book};
+use crate::environment::Environment;
+use crate::failure::Failure;
+use crate::notices::Notice;
+use crate::settings;
+use crate::trust::{Standing, WorkspaceContent};
+
+/// Everything a workspace brings, in lines: how it stands, what is read as instructions, what its settings would decide, its
+/// rules, what is left out and why, and last the hash of its content.
+pub fn describe_workspace(
+    content: &WorkspaceContent,
+    standing: Standing,
+    environment: &Environment,
+) -> Result<Vec<String>, Failure> {
+    let mut lines = vec![format!("{} {}", environment.directory.display(), standing.in_words())];
+    let memory = memory_files(environment);
+    for file in &memory.project_files {
+        let name = file.strip_prefix(&environment.directory).unwrap_or(file);
+        lines.push(format!("{} is read as instructions", name.display()));
+    }
+    lines.extend(memory.notices);
+    lines.extend(content.left_out().iter().map(|left_out| Notice::from(left_out).text));
+    if !content.is_empty() {
+        lines.extend(about_settings(content)?);
+        lines.extend(about_rules(content, environment)?);
+        lines.push(format!("sha256 {}", content.hash()));
+    }
+    // The words are the workspace's: none of them makes a line of its own.
+    Ok(lines.iter().map(|line| one_line(line)).collect())
+}
+
+fn about_settings(content: &WorkspaceContent) -> Result<Vec<String>, Failure> {
+    let Some((path, bytes)) = content.settings() else { return Ok(Vec::new()) };
+    let keys = settings::keys_needing_trust(&path, bytes)?;
+    let count = if keys.is_empty() { "nothing that needs trust" } else { "sets, once trusted:" };
+    let keys = keys.into_iter().map(|(key, value)| format!("  {key} = {value}"));
+    Ok(std::iter::once(format!(".charla/settings.json {count}")).chain(keys).collect())
+}
+
+fn about_rules(content: &WorkspaceContent, environment: &Environment) -> Result<Vec<String>, Failure> {
+    let names = content.names().filter(|name| name.starts_with("policies/"));
+    let mut lines: Vec<String> =
+        names.map(|name| format!(".charla/{name} holds in any case: it can only ask and deny")).collect();
+    if !lines.is_empty() {
+        let book = rule_book(&RulePlaces::of(environment), std::slice::from_ref(&environment.directory), &[])
+            .map_err(|error| Failure::config(error.to_string()))?;
+        let ignored = book.notices().iter().filter(|notice| notice.starts_with("workspace "));
+        lines.extend(ignored.map(|notice| format!("  {notice}")));
+    }
+    Ok(lines)
+}

@@ -1,0 +1,42 @@
+//! `charla prompt show`: what a run would send before anything is said.
+
+use charla::settings::Override;
+use charla::{Charla, Failure};
+use serde_json::json;
+
+use super::settings_of;
+use crate::args::PromptCommand;
+use crate::printer::Printer;
+use crate::runtime::runtime;
+
+/// Runs `charla prompt`.
+pub fn run(command: PromptCommand, charla: &Charla, printer: &mut Printer) -> Result<(), Failure> {
+    let PromptCommand::Show { model, json } = command;
+    let model =
+        model.map(|model| Override { key: &["model", "name"], value: json!(model), source: "--model" });
+    let settings = settings_of(charla, model.into_iter().collect(), printer)?;
+    let preview = runtime()?.block_on(charla.prompt_preview(&settings, printer))?;
+    if json {
+        let document = json!({
+            "model": preview.model,
+            "system": preview.system,
+            "systemTokens": preview.system_tokens,
+            "tools": preview.tools,
+            "toolTokens": preview.tool_tokens,
+        });
+        return printer.result(&format!("{document:#}\n"));
+    }
+    printer.words(&format!("{}\n", preview.system.trim_end()))?;
+    printer.words("\n--- tools ---\n")?;
+    for tool in &preview.tools {
+        let about = tool.description.lines().next().unwrap_or_default();
+        printer.words(&format!("{:<24}  {about}\n", tool.name))?;
+    }
+    printer.flush()?;
+    let (system, tools, count) = (preview.system_tokens, preview.tool_tokens, preview.tools.len());
+    printer.note(&format!(
+        "for {}: about {system} tokens of system prompt, about {tools} of {count} tools",
+        preview.model
+    ));
+    Ok(())
+}

@@ -1,0 +1,97 @@
+//! Sessions are removed with what only they refer to.
+
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime};
+
+use charla_proto::{CallEnded, CallStatus, FileChange, FunctionResponse};
+
+use super::*;
+
+/// A call of this session that put `after` in the place of `before`.
+fn changed(store: &Store, before: &[u8], after: &[u8], whole_output: Option<PathBuf>) -> Record {
+    let snapshots = SessionStore::snapshots(store);
+    let change = FileChange {
+        path: "/w/f".into(),
+        before: Some(snapshots.keep(before).unwrap()),
+        after: Some(snapshots.keep(after).unwrap()),
+    };
+    let ended = CallEnded {
+        turn: 1,
+        call: "c".to_owned(),
+        status: CallStatus::Success,
+        response: FunctionResponse::output("c", "write_file", "\"before\":\"said, not meant\""),
+        display: None,
+        error: None,
+        whole_output,
+        changes: vec![change],
+    };
+    Record::new(2, 0, Fact::CallEnded(Box::new(ended)))
+}
+
+fn session(store: &Store, id: &str, record: Record) {
+    write(&mut store.create(id).unwrap(), &[first(id), record]).unwrap();
+}
+
+fn has(store: &Store, content: &[u8]) -> bool {
+    SessionStore::snapshots(store).load(&crate::blobs::hash(content)).is_ok()
+}
+
+fn output(store: &Store, session: &str) -> PathBuf {
+    let folder = store.outputs_of(session);
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("1.txt"), "large").unwrap();
+    folder.join("1.txt")
+}
+
+#[test]
+fn contents_go_with_the_last_session_that_refers_to_them() {
+    let (_folder, store) = store();
+    session(&store, "a", changed(&store, b"shared", b"only a", None));
+    session(&store, "b", changed(&store, b"shared", b"only b", None));
+    store.delete("a").unwrap();
+    assert_eq!([&b"shared"[..], b"only a", b"only b"].map(|it| has(&store, it)), [true, false, true]);
+    store.delete("b").unwrap();
+    assert_eq!([&b"shared"[..], b"only b"].map(|it| has(&store, it)), [false, false]);
+}
+
+#[test]
+fn outputs_that_a_fork_names_stay_until_it_goes() {
+    let (_folder, store) = store();
+    let large = output(&store, "a");
+    session(&store, "a", changed(&store, b"1", b"2", Some(large.clone())));
+    session(&store, "fork", changed(&store, b"1", b"2", Some(large.clone())));
+    store.delete("a").unwrap();
+    assert!(large.exists());
+    store.delete("fork").unwrap();
+    assert!(!large.exists());
+}
+
+#[test]
+fn pruning_takes_what_belongs_to_nobody_and_leaves_what_is_in_use_or_young() {
+    let (_folder, store) = store();
+    session(&store, "a", changed(&store, b"a1", b"a2", None));
+    session(&store, "b", changed(&store, b"b1", b"b2", None));
+    let held = store.resume("b").unwrap();
+    let snapshots = SessionStore::snapshots(&store);
+    snapshots.keep(b"lost").unwrap();
+    snapshots.keep(b"young").unwrap();
+    let lost = store.blobs().path(&crate::blobs::hash(b"lost")).unwrap();
+    let old = SystemTime::now() - Duration::from_secs(86_400);
+    fs::File::options().write(true).open(&lost).unwrap().set_modified(old).unwrap();
+    let pruned = store.prune(&["a".to_owned(), "b".to_owned(), "none".to_owned()]).unwrap();
+    assert_eq!(pruned.deleted, ["a"]);
+    assert_eq!(pruned.in_use, ["b"]);
+    assert_eq!(pruned.freed, 4 + 4);
+    let left = [&b"a1"[..], b"b1", b"b2", b"lost", b"young"].map(|it| has(&store, it));
+    assert_eq!(left, [false, true, true, false, true]);
+    drop(held);
+}
+
+#[test]
+fn what_is_no_session_can_be_removed() {
+    let (_folder, store) = store();
+    drop(store.create("empty").unwrap());
+    assert_eq!(store.list().unwrap().unreadable.len(), 1);
+    store.delete("empty").unwrap();
+    assert!(store.list().unwrap().unreadable.is_empty());
+}
