@@ -130,7 +130,7 @@ mod tests {
     use crate::notices::Notice;
 
     fn environment(folder: &Path) -> Environment {
-        Environment { directory: folder.to_owned(), ..Environment::default() }
+        Environment::default().in_workspace(folder)
     }
 
     fn draft(words: &str) -> PromptDraft {
