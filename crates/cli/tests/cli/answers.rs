@@ -243,7 +243,7 @@ fn a_reader_that_leaves_ends_the_run_quietly() {
     let mut out = child.stdout.take().unwrap();
     out.read_exact(&mut first).unwrap();
     drop(out);
-    assert_eq!(child.wait().unwrap().code(), Some(0));
+    assert_eq!(child.wait().unwrap().code(), Some(141), "the turn had not ended");
     let mut said = String::new();
     child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
     assert_eq!(said, "");

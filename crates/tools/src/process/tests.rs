@@ -210,7 +210,12 @@ async fn a_command_that_falls_silent_is_ended() {
     assert_eq!(ending.stopped, Some(StopReason::Silent));
     assert!(begin.elapsed() >= Duration::from_secs(300));
     job.over().await;
-    assert!(!is_alive(job.id));
+    // The test's clock jumps where the kernel needs its time.
+    let begun = Instant::now();
+    while is_alive(job.id) {
+        assert!(begun.elapsed() < TEST_TIMEOUT, "it was not killed");
+        std::thread::yield_now();
+    }
 }
 
 #[tokio::test(start_paused = true)]
