@@ -35,8 +35,8 @@ pub async fn run(ask: Ask, charla: &Charla, printer: Printer) -> i32 {
     let settings = effective.settings;
     let format = settings.output.format.unwrap_or_default();
     view = view.with_format(format, settings.output.thoughts.unwrap_or(false));
-    view.wants_json(ask.options.output_schema.is_some());
     view.priced(Prices::new(&settings));
+    view.wants_json(ask.options.output_schema.is_some());
     effective.notices.iter().for_each(|notice| view.warning(notice));
 
     let cancel = cancel_on_signals();

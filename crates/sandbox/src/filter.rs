@@ -104,6 +104,8 @@ const NEVER_UNASKED: &[c_long] = &[
     libc::SYS_ptrace,
     libc::SYS_semget,
     libc::SYS_setns,
+    // Whatever leaves the session is hard to find again when the command is to end.
+    libc::SYS_setsid,
     libc::SYS_shmget,
     libc::SYS_socket,
     libc::SYS_unshare,

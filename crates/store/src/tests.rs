@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use charla_proto::{
     Compressed, Content, Fact, JOURNAL_VERSION, Journal, Record, Restored, SessionStarted, SessionStore,
-    TurnStarted,
+    Skipped, TurnStarted,
 };
 use futures_util::TryStreamExt;
 use proptest::prelude::*;

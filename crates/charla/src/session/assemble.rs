@@ -55,9 +55,8 @@ impl SessionBuilder<'_> {
         model: BoundModel,
         notices: &mut dyn Notices,
     ) -> Result<(SessionSetup, Processes), Failure> {
-        let host = self.host(id, &model, notices).await?;
+        let (host, sandbox) = self.host(id, &model, notices).await?;
         let (rules, processes) = (host.rules.clone(), host.places.processes.clone());
-        let sandbox = processes.settings().sandbox.clone();
         let options = self.session_options(host.places.roots.clone(), sandbox);
         let model = host.take(model);
         let setup = SessionSetup {
@@ -78,13 +77,13 @@ impl SessionBuilder<'_> {
         id: &str,
         model: &BoundModel,
         notices: &mut dyn Notices,
-    ) -> Result<Arc<SessionHost>, Failure> {
+    ) -> Result<(Arc<SessionHost>, Arc<Sandbox>), Failure> {
         let roots = self.roots()?;
         let rules = Arc::new(self.rules(&roots)?);
         rules.notices().iter().for_each(|notice| notices.warning(&notice.as_str().into()));
         let outputs = self.sessions.outputs(id);
         let sandbox = Arc::new(sandbox(self.environment, &roots, rules.clone(), outputs));
-        let processes = self.processes(id, sandbox);
+        let processes = self.processes(id, sandbox.clone());
         let schema = self.schema.as_ref().map(|schema| schema.text().to_owned());
         let host = Arc::new(SessionHost {
             settings: self.settings.clone(),
@@ -100,7 +99,7 @@ impl SessionBuilder<'_> {
             found: Mutex::new(Found::default()),
         });
         host.look(model, notices).await;
-        Ok(host)
+        Ok((host, sandbox))
     }
 
     fn session_options(&self, roots: Vec<PathBuf>, sandbox: Arc<Sandbox>) -> SessionOptions {

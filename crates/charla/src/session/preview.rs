@@ -53,7 +53,7 @@ pub(crate) async fn preview(
         schema: None,
         log: None,
     };
-    let host = builder.host("preview", &model, notices).await?;
+    let (host, _) = builder.host("preview", &model, notices).await?;
     let reference = host.take(model).reference;
     let mode = settings.tools.approval_mode.unwrap_or_default();
     let equipment = host.equip(&Situation { model: reference.clone(), mode, somebody: true });

@@ -101,8 +101,7 @@ pub struct LimitSettings {
     /// How many tokens one turn may use. Also `--max-tokens`.
     #[schemars(range(min = 1))]
     pub max_tokens: Option<u64>,
-    /// How many US dollars one turn may cost; a model whose price is not known is refused, one that runs here is free.
-    /// Also `--max-cost`.
+    /// How many US dollars one turn may cost; a model whose price is not known is refused, one that runs here is free. Also `--max-cost`.
     #[schemars(range(min = 0.0))]
     pub max_cost: Option<f64>,
 }

@@ -196,7 +196,7 @@ pub struct ModelArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Model")]
     pub max_tokens: Option<u64>,
 
-    /// Most US dollars that one turn may cost, for models whose price is known.
+    /// Most US dollars that one turn may cost; a model whose price is not known is refused.
     #[arg(long, value_name = "DOLLARS", help_heading = "Model")]
     pub max_cost: Option<f64>,
 

@@ -73,9 +73,9 @@ pub fn edits(lines: &[Line], manner: &Manner) -> Vec<Finding> {
 
 /// What the tool would say had bash run the line with nothing around it.
 fn plainly(line: &Line, world: &World, listeners: &Listeners) -> String {
-    let mut command = Command::new("/usr/bin/bash");
+    let mut command = Command::new("/bin/bash");
     // One pipe for both, so that they come in order.
-    command.args(["-c", "exec 2>&1; exec /usr/bin/bash -c \"$1\"", "bash", &line.text]);
+    command.args(["-c", "exec 2>&1; exec /bin/bash -c \"$1\"", "bash", &line.text]);
     command.env_clear().envs(world.environment(listeners));
     for (name, value) in [("PAGER", "cat"), ("GIT_PAGER", "cat"), ("GIT_OPTIONAL_LOCKS", "0")] {
         command.env(name, value);

@@ -24,7 +24,7 @@ const DENIED: &str = include_str!("denied.txt");
 /// What `denied.txt` is about.
 const DENY_TWO: &str = "[[rule]]\ncommandPrefix = [\"touch\", \"git push\"]\ndecision = \"deny\"\n";
 /// Under this every command runs, in the profile of what runs without being asked.
-const CONFINE: &str = "[[rule]]\ntool = \"run_shell_command\"\ndecision = \"allow\"\nconfinement = \"reading\"\npriority = 900\n";
+const CONFINE: &str = "[[rule]]\ntool = \"run_shell_command\"\ndecision = \"allow\"\nconfinement = \"reading\"\npriority = 50\n";
 
 /// The lines of a file; of one class or one line when `CHARLA_EFFECTS` has words of it.
 fn lines(text: &str) -> Vec<Line> {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use crate::corpus::{Line, Places};
 use crate::listeners::Listeners;
 use crate::session::{self, Manner, Session};
-use crate::world::{CANARY, RAN_CANARY, World};
+use crate::world::{CANARY, RAN_CANARY, TOKEN_CANARY, World};
 
 /// Lines that share a world and a session. More are faster, fewer are easier to tell apart.
 const TOGETHER: usize = 60;
@@ -158,6 +158,9 @@ impl Trial<'_> {
                 let what = format!("ran: {:?} {}", answer.error, start(&answer.output));
                 effects.push(Effect::of(line.number, what));
             }
+            if self.expect == Expect::Confined && answer.is_refused() && !line.is("rule") {
+                effects.push(Effect::of(line.number, format!("was not tried: {}", start(&answer.output))));
+            }
             // A refusal repeats the line.
             if !answer.is_refused() && self.gives_away(&answer.output) {
                 effects.push(Effect::of(line.number, format!("told: {}", start(&answer.output))));
@@ -171,7 +174,7 @@ impl Trial<'_> {
 
     fn gives_away(&self, text: &str) -> bool {
         match self.expect {
-            Expect::Confined => gives_away(&text.replace(RAN_CANARY, "")),
+            Expect::Confined => gives_away(&text.replace(RAN_CANARY, "").replace(TOKEN_CANARY, "")),
             _ => gives_away(text),
         }
     }

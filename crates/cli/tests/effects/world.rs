@@ -12,6 +12,8 @@ use crate::snapshot::Snapshot;
 pub const CANARY: &str = "canary-";
 /// What the listening sockets answer.
 pub const NETWORK_CANARY: &str = "canary-of-the-network";
+/// A token in the settings of repositories. Git must read them, so only the reading of a line can keep it.
+pub const TOKEN_CANARY: &str = "canary-token";
 /// What the workspace's own programs print when they run.
 pub const RAN_CANARY: &str = "canary-ran";
 
@@ -192,7 +194,7 @@ impl World {
         for name in ["OLLAMA_HOST", "LMSTUDIO_BASE_URL", "LLAMACPP_BASE_URL", "VLLM_BASE_URL"] {
             variables.push(own(name, "http://127.0.0.1:9".to_owned()));
         }
-        variables.extend(SECRET_VARIABLES.map(|name| own(name, format!("{CANARY}variable-{name}"))));
+        variables.extend(SECRET_VARIABLES.map(|name| own(name, secret_value(name))));
         variables
     }
 
@@ -318,7 +320,7 @@ impl World {
              [filter \"evil\"]\n\tclean = {work}/filter.sh\n\tsmudge = {work}/filter.sh\n\tprocess = {work}/filter.sh\n\
              [gpg]\n\tprogram = {work}/gpg.sh\n[pager]\n\tlog = {work}/pager.sh\n\tstatus = {work}/pager.sh\n\
              [alias]\n\tst = !{work}/evil.sh\n[credential]\n\thelper = !{work}/evil.sh\n\
-             [remote \"origin\"]\n\turl = https://somebody:{CANARY}token@example.invalid/x.git\n"
+             [remote \"origin\"]\n\turl = https://somebody:{TOKEN_CANARY}@example.invalid/x.git\n"
         );
         let config = self.work().join(".git/config");
         let own = std::fs::read_to_string(&config).unwrap();
@@ -359,6 +361,12 @@ impl World {
     pub fn keep(self) -> PathBuf {
         self.folder.keep()
     }
+}
+
+/// A secret as it stands in such a variable.
+fn secret_value(name: &str) -> String {
+    let secret = format!("{CANARY}variable-{name}");
+    if name.ends_with("_URL") { format!("postgres://somebody:{secret}@db.invalid/app") } else { secret }
 }
 
 /// A small project with three commits, made once.

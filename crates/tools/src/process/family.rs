@@ -1,9 +1,10 @@
 //! Every process a command started, and their end.
 //!
-//! A command gets a process group of its own, which catches whatever stays in it. What leaves the group
+//! A command gets a session and a process group of its own, which catch whatever stays in them. What leaves them
 //! (`setsid`, a daemon) is found in `/proc`: by its parents as long as they live, and by a mark in its
-//! environment when they do not. What escapes is a process that does all three: leaves the group, outlives
-//! its parents and clears its environment. Where there is no `/proc`, only the group is caught.
+//! environment when they do not. What escapes is a process that does all three: leaves the session, outlives
+//! its parents and clears its environment; a confinement that nobody was asked about does not let it leave. Where
+//! there is no `/proc`, only the group is caught.
 
 use std::collections::HashSet;
 use std::fs;
@@ -29,6 +30,7 @@ struct Entry {
     id: i32,
     parent: i32,
     group: i32,
+    session: i32,
     started: u64,
 }
 
@@ -62,7 +64,7 @@ impl Family {
         let table = process_table();
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let is_member = |entry: &Entry| {
-            (group == GroupIs::Ours && entry.group == self.group())
+            (group == GroupIs::Ours && [entry.group, entry.session].contains(&self.group()))
                 || known.contains(&(entry.id, entry.started))
                 || carries(entry.id, &self.mark)
         };
@@ -133,9 +135,10 @@ fn parse(id: i32, stat: &str) -> Option<Entry> {
     }
     let parent = fields.next()?.parse().ok()?;
     let group = fields.next()?.parse().ok()?;
-    // The 22nd field of the line; the group was the 5th.
-    let started = fields.nth(16)?.parse().ok()?;
-    Some(Entry { id, parent, group, started })
+    let session = fields.next()?.parse().ok()?;
+    // The 22nd field of the line; the session was the 6th.
+    let started = fields.nth(15)?.parse().ok()?;
+    Some(Entry { id, parent, group, session, started })
 }
 
 #[cfg(test)]
@@ -144,9 +147,9 @@ mod tests {
 
     #[test]
     fn a_process_name_cannot_forge_the_table() {
-        let line = "7 (a) R 1 1 (x) S 3 5 5 0 -1 4194304 1 0 0 0 0 0 0 0 20 0 1 0 777 9 9";
+        let line = "7 (a) R 1 1 (x) S 3 5 6 0 -1 4194304 1 0 0 0 0 0 0 0 20 0 1 0 777 9 9";
         let entry = parse(7, line).unwrap();
-        assert_eq!((entry.parent, entry.group, entry.started), (3, 5, 777));
+        assert_eq!((entry.parent, entry.group, entry.session, entry.started), (3, 5, 6, 777));
         assert!(parse(7, "7 (gone) Z 3 5 5").is_none());
         assert!(parse(7, "7 nonsense").is_none());
     }
