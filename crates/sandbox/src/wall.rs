@@ -1,7 +1,11 @@
 //! What the kernel of this machine enforces.
 
+use std::fmt;
+
+use serde::Serialize;
+
 /// What holds on this machine.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Wall {
     /// A child can be kept from writing, from the network and from files it has no business with.
     pub reading: bool,
@@ -37,5 +41,19 @@ impl Wall {
     #[cfg(not(target_os = "linux"))]
     pub fn prove() -> Wall {
         Wall::look()
+    }
+}
+
+/// Some lines for people.
+impl fmt::Display for Wall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let held = |holds: bool| if holds { "holds" } else { "does not hold: such commands ask" };
+        match self.landlock {
+            0 => writeln!(f, "sandbox  Landlock: none")?,
+            version => writeln!(f, "sandbox  Landlock: version {version}")?,
+        }
+        writeln!(f, "  reading  {}", held(self.reading))?;
+        writeln!(f, "  editing  {}", held(self.editing))?;
+        self.notes.iter().try_for_each(|note| writeln!(f, "  note     {note}"))
     }
 }

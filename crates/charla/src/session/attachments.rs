@@ -130,9 +130,7 @@ mod tests {
     use crate::notices::Notice;
 
     fn environment(folder: &Path) -> Environment {
-        let mut environment = Environment::default();
-        environment.directory = folder.to_owned();
-        environment
+        Environment::default().in_workspace(folder)
     }
 
     fn draft(words: &str) -> PromptDraft {

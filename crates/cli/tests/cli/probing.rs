@@ -101,7 +101,7 @@ fn a_model_that_calls_nothing_is_offered_nothing_and_the_user_is_told_how_to_cha
         assert_eq!(run.err.lines().count(), 1, "{}", run.err);
         assert!(run.err.contains("--tool-mode native or text"), "{}", run.err);
     }
-    assert_eq!(asked(&server), (2, 2));
+    assert_eq!(asked(&server), (3, 2));
     let body = last_body(&server);
     assert!(body.get("tools").is_none(), "{body}");
     assert!(!body["messages"].to_string().to_lowercase().contains("tool"), "{body}");
@@ -310,7 +310,7 @@ fn a_real_server_tells_its_kind_and_window_and_is_asked_once() {
     assert_eq!(report["contextWindow"], used.window);
     assert_eq!(report["contextWindowSource"], "loaded");
     let found = report["found"].as_str().unwrap().to_owned();
-    assert!((1..=2).contains(&report["exchanges"].as_u64().unwrap()), "{report}");
+    assert!((1..=3).contains(&report["exchanges"].as_u64().unwrap()), "{report}");
 
     let log = machine.place.path().join("log.jsonl");
     let run = machine.run(&["--log-file", log.to_str().unwrap(), "-p", "Say hello"]);

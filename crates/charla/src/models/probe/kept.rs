@@ -172,6 +172,16 @@ mod tests {
     }
 
     #[test]
+    fn a_model_that_called_nothing_is_asked_again_after_a_day() {
+        let folder = tempfile::tempdir().unwrap();
+        let (findings, choice) = (findings(&folder), choice("http://127.0.0.1:1/v1", "a"));
+        let kept = Kept::new(&choice, &Finding { tools: ToolMode::None, ..finding() }, NOW);
+        findings.keep(&choice, &kept).unwrap();
+        assert_eq!(findings.find(&choice, NOW + 23 * 3600), Ok(Some(kept)));
+        assert_eq!(findings.find(&choice, NOW + 25 * 3600), Ok(None));
+    }
+
+    #[test]
     fn another_file_under_the_same_name_is_another_model() {
         let folder = tempfile::tempdir().unwrap();
         let findings = findings(&folder);
@@ -196,7 +206,7 @@ mod tests {
         let kept = Kept::new(&choice, &finding(), NOW);
         findings.keep(&choice, &kept).unwrap();
         let path = findings.path(&choice).unwrap();
-        for damage in ["", "{", "[]x", "{\"version\": 1, \"tools\": \"text\"}", "{\"version\": 1, \"x\": 2}"]
+        for damage in ["", "{", "[]x", "{\"version\": 2, \"tools\": \"text\"}", "{\"version\": 2, \"x\": 2}"]
         {
             std::fs::write(&path, damage).unwrap();
             assert!(findings.find(&choice, NOW).is_err(), "{damage}");

@@ -205,9 +205,16 @@ fn broken_streams() -> Vec<Row> {
     vec![
         Row::once("stream ends after some text", begun().cut(Cut::Eof)).events(WITHDRAWN),
         Row::once("stream ends properly without a finish reason", begun().finish(Finish::Missing))
-            .on(&[Gemini, OpenaiChat])
+            .on(&[Gemini])
             .events(WITHDRAWN)
             .says("without a finish reason"),
+        Row::new(
+            "words and the wire's own end, without a finish reason",
+            Script::new([begun().finish(Finish::Missing)]),
+        )
+        .on(&[OpenaiChat])
+        .out("Hel\n")
+        .never_says("attempt"),
         Row::stays("stream always ends after some text", 3, "invalid_stream", begun().cut(Cut::Eof))
             .events(NEVER_WHOLE),
         Row::once("stream ends inside an event", begun().step(Step::Raw("data: {\"te".into())).cut(Cut::Eof))
@@ -242,14 +249,15 @@ fn broken_streams() -> Vec<Row> {
             begun().stream_error(Failure::bad_request("no such field")),
         )
         .says("no such field"),
-        Row::stays(
+        Row::new(
             "call with cut arguments",
-            3,
-            "invalid_stream",
-            Reply::new().step(Step::Call(call("{\"path\": \"a"))),
+            Script::new([Reply::new().step(Step::Call(call("{\"path\": \"a"))), Reply::from("Hello.")]),
         )
         .on(&[OpenaiChat, OpenaiResponses, Anthropic])
-        .says("malformed call"),
+        .attempts(2)
+        .steps(2)
+        .events("init message step_ended tool_use tool_result message result")
+        .never_says("attempt"),
     ]
 }
 
