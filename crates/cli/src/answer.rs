@@ -6,9 +6,9 @@ use std::sync::Arc;
 use charla_core::session::Follower;
 use charla_proto::{CompressionTrigger, FinishReason, OpenCall, TurnEnd, TurnEvent};
 
-use crate::approver::Approver;
-use crate::compression;
 use crate::headless::Events;
+use charla_terminal::approver::Approver;
+use charla_terminal::compression;
 
 /// A session's turn, or the compression that was asked for in its place.
 pub struct Answer {

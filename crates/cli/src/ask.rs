@@ -11,12 +11,12 @@ use charla_core::session::{Clients, Follower};
 use charla_proto::{Command, Content, Refusal, Reply};
 
 use crate::answer::Answer;
-use crate::approver::Approver;
 use crate::headless::View;
 use crate::input;
 use crate::intent::Ask;
-use crate::printer::Printer;
 use crate::signals::cancel_on_signals;
+use charla_terminal::approver::Approver;
+use charla_terminal::printer::Printer;
 
 /// Who speaks at a terminal or in a script.
 const USER: &str = "user";

@@ -162,7 +162,7 @@ mod tests {
         for (words, terminal) in [(None, true), (None, false), (Some("  ".to_owned()), false)] {
             let failure = said(words, String::new(), terminal).unwrap_err();
             assert_eq!(failure.kind, FailureKind::Input);
-            let hint = crate::wording::hint(&failure.hint.unwrap()).unwrap();
+            let hint = charla_terminal::wording::hint(&failure.hint.unwrap()).unwrap();
             assert!(hint.contains("charla -p"), "{hint}");
         }
     }

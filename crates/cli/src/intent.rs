@@ -249,7 +249,7 @@ mod tests {
     }
 
     fn words(failure: &Failure) -> String {
-        failure.hint.as_ref().and_then(crate::wording::hint).unwrap()
+        failure.hint.as_ref().and_then(charla_terminal::wording::hint).unwrap()
     }
 
     fn prompt(arguments: &[&str]) -> Option<String> {

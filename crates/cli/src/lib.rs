@@ -6,22 +6,16 @@
 //! about a conversation, into `charla-core`.
 
 mod answer;
-mod approver;
 mod args;
 mod ask;
 mod commands;
-mod compression;
-mod curtain;
 mod exit;
 mod headless;
-mod hints;
 mod input;
 mod intent;
-mod printer;
 mod runtime;
 mod signals;
 mod surroundings;
-mod wording;
 
 use std::ffi::OsString;
 
@@ -30,8 +24,8 @@ use charla::{Charla, Failure};
 use crate::commands::sessions;
 use crate::exit::OK;
 use crate::intent::{Diagnostics, Intent, SessionWork, understand};
-use crate::printer::Printer;
 use crate::runtime::runtime;
+use charla_terminal::printer::Printer;
 
 /// Runs `charla` with these arguments and returns its exit code.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> i32 {

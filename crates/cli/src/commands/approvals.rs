@@ -6,8 +6,8 @@ use charla_proto::text::one_line;
 use charla_proto::{ConfirmationDetail, Outcome, Question};
 
 use crate::args::AnswerWord;
-use crate::printer::Printer;
 use crate::runtime::runtime;
+use charla_terminal::printer::Printer;
 
 /// Prints every question that waits for an answer.
 pub fn list(charla: &Charla, printer: &mut Printer) -> Result<(), Failure> {

@@ -11,8 +11,8 @@ use secrecy::SecretString;
 
 use crate::args::AuthCommand;
 use crate::input;
-use crate::printer::Printer;
 use crate::runtime::runtime;
+use charla_terminal::printer::Printer;
 
 /// Runs `charla auth`.
 pub fn run(command: AuthCommand, charla: &Charla, printer: &mut Printer) -> Result<(), Failure> {

@@ -2,7 +2,7 @@
 
 use charla::{Failure, Wall};
 
-use crate::printer::Printer;
+use charla_terminal::printer::Printer;
 
 /// Runs `charla doctor`.
 pub fn run(json: bool, printer: &mut Printer) -> Result<(), Failure> {

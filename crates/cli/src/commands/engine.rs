@@ -5,8 +5,8 @@ use charla::settings::{self, Settings};
 use charla::{Charla, Environment, Failure};
 
 use crate::args::EngineCommand;
-use crate::printer::Printer;
 use crate::runtime::runtime;
+use charla_terminal::printer::Printer;
 
 /// Runs one of them.
 pub fn run(command: EngineCommand, charla: &Charla, printer: &mut Printer) -> Result<(), Failure> {

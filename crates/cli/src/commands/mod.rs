@@ -24,7 +24,7 @@ use charla::{Charla, Failure, Notices};
 use clap::CommandFactory;
 
 use crate::args::{ApprovalsCommand, Command, ModelsCommand, Typed};
-use crate::printer::Printer;
+use charla_terminal::printer::Printer;
 
 /// Runs a command.
 pub fn run(command: Command, charla: &Charla, printer: &mut Printer) -> Result<(), Failure> {

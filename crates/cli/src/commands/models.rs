@@ -5,8 +5,8 @@ use charla::{Charla, Failure};
 use serde_json::{Value, json};
 
 use super::settings_of;
-use crate::printer::Printer;
 use crate::runtime::runtime;
+use charla_terminal::printer::Printer;
 
 /// Lists the providers.
 pub fn list(json: bool, charla: &Charla, printer: &mut Printer) -> Result<(), Failure> {

@@ -9,7 +9,7 @@ use charla_core::policy::{Judgement, PolicyError, Rule};
 use charla_proto::{Effect, Verdict};
 
 use crate::args::{PolicyArgs, PolicyCommand};
-use crate::printer::Printer;
+use charla_terminal::printer::Printer;
 
 /// What the rules say.
 #[derive(Default)]

@@ -6,8 +6,8 @@ use charla::{Charla, Failure};
 use serde_json::{Value, json};
 
 use super::settings_of;
-use crate::printer::Printer;
 use crate::runtime::runtime;
+use charla_terminal::printer::Printer;
 
 /// Asks this model, else the one that a run would ask.
 pub fn run(model: Option<String>, json: bool, charla: &Charla, printer: &mut Printer) -> Result<(), Failure> {

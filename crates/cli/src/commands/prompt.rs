@@ -6,8 +6,8 @@ use serde_json::json;
 
 use super::settings_of;
 use crate::args::PromptCommand;
-use crate::printer::Printer;
 use crate::runtime::runtime;
+use charla_terminal::printer::Printer;
 
 /// Runs `charla prompt`.
 pub fn run(command: PromptCommand, charla: &Charla, printer: &mut Printer) -> Result<(), Failure> {

@@ -4,8 +4,8 @@ use charla::{Charla, Failure};
 use charla_core::replay::{Difference, Replayed, replay};
 use serde_json::json;
 
-use crate::printer::Printer;
 use crate::runtime::runtime;
+use charla_terminal::printer::Printer;
 
 /// Replays a session; a difference is a failure.
 pub fn run(which: &str, json: bool, charla: &Charla, printer: &mut Printer) -> Result<(), Failure> {

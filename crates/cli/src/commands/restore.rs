@@ -3,9 +3,9 @@
 use charla::{Charla, Failure};
 
 use crate::args::RestoreArgs;
-use crate::compression::too_much;
-use crate::printer::Printer;
 use crate::runtime::runtime;
+use charla_terminal::compression::too_much;
+use charla_terminal::printer::Printer;
 
 /// Runs `charla restore`.
 pub fn run(args: &RestoreArgs, charla: &Charla, printer: &mut Printer) -> Result<(), Failure> {

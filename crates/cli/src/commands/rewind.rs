@@ -5,8 +5,8 @@ use charla::{Charla, Failure};
 use charla_proto::Role;
 
 use crate::args::RewindArgs;
-use crate::printer::Printer;
 use crate::runtime::runtime;
+use charla_terminal::printer::Printer;
 
 /// Characters of a message that are shown.
 const SHOWN: usize = 70;

@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 
 use super::settings_of;
 use crate::args::{ExportForm, PruneArgs, SessionsArgs, SessionsCommand};
-use crate::printer::Printer;
 use crate::runtime::runtime;
+use charla_terminal::printer::Printer;
 
 /// How much of a call's arguments is shown.
 const SHOWN: usize = 100;

@@ -5,7 +5,7 @@ use charla::{Charla, Failure, Notices};
 use serde_json::{Value, json};
 
 use crate::args::SettingsCommand;
-use crate::printer::Printer;
+use charla_terminal::printer::Printer;
 
 /// Runs `charla settings`.
 pub fn run(command: SettingsCommand, charla: &Charla, printer: &mut Printer) -> Result<(), Failure> {

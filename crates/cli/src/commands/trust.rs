@@ -6,7 +6,7 @@ use charla::{Charla, Failure};
 
 use crate::args::TrustArgs;
 use crate::input;
-use crate::printer::Printer;
+use charla_terminal::printer::Printer;
 
 /// Runs `charla trust`.
 pub fn run(args: &TrustArgs, charla: &Charla, printer: &mut Printer) -> Result<(), Failure> {

@@ -7,8 +7,8 @@ use charla::{Charla, Failure, Hint};
 use charla_proto::text::{printable, shell_quote};
 
 use crate::args::UndoArgs;
-use crate::printer::Printer;
 use crate::runtime::runtime;
+use charla_terminal::printer::Printer;
 
 /// Runs `charla undo` or `charla redo`.
 pub fn run(

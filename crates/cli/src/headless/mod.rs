@@ -27,10 +27,10 @@ use futures_util::future::poll_immediate;
 
 use self::patience::Patience;
 use self::state::RunState;
-use crate::compression;
 use crate::exit::{ABANDONED, OK, code};
-use crate::printer::Printer;
-use crate::wording;
+use charla_terminal::compression;
+use charla_terminal::printer::Printer;
+use charla_terminal::wording;
 
 /// The turn brought nothing that is an answer.
 const NO_ANSWER: FailureKind = FailureKind::Model(LlmErrorKind::InvalidStream);

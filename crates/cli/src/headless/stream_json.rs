@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::state::RunState;
 use super::{Renderer, error_json};
-use crate::printer::Printer;
+use charla_terminal::printer::Printer;
 
 pub(super) struct StreamJson;
 

@@ -13,7 +13,7 @@ use charla_proto::{TurnEnd, TurnEvent};
 use super::Renderer;
 use super::live::Live;
 use super::state::RunState;
-use crate::printer::Printer;
+use charla_terminal::printer::Printer;
 
 pub(super) struct Text {
     thoughts: bool,

@@ -46,8 +46,7 @@ impl Printer {
         }
     }
 
-    /// A printer on these writers.
-    #[cfg(test)]
+    /// A printer on these writers, without colour; `terminal`: as if a person sat before both.
     pub fn of(out: Box<dyn Write + Send>, err: Box<dyn Write + Send>, terminal: bool) -> Self {
         Self {
             out: BufWriter::new(out),
