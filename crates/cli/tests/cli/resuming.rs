@@ -58,7 +58,11 @@ fn sessions_are_listed_and_deleted() {
     assert!(place.journals().is_empty());
     let run = place.run(&["--resume", &id, "-p", "hi"]);
     assert_eq!(run.code, Some(42), "{}", run.err);
-    assert!(run.err.contains("there is no session") && run.err.contains("`charla sessions` lists"), "{}", run.err);
+    assert!(
+        run.err.contains("there is no session") && run.err.contains("`charla sessions` lists"),
+        "{}",
+        run.err
+    );
 }
 
 #[test]
