@@ -104,7 +104,8 @@ impl LoopGuard {
         response: &FunctionResponse,
         error: Option<ToolErrorKind>,
     ) -> Repeats {
-        self.useful |= !error.is_some_and(is_futile) && !(error.is_none() && response.is_error());
+        let came_to_nothing = error.map_or(response.is_error(), is_futile);
+        self.useful |= !came_to_nothing;
         let futile = if self.useful { 0 } else { self.futile + 1 };
         let text = response.to_text();
         let by_call = call_hash(call);

@@ -110,7 +110,7 @@ fn the_flags_of_a_run_reach_the_request() {
 #[test]
 fn limits_by_flag_end_the_turn() {
     let usage = Usage { prompt: 1_000_000, output: 10, ..Usage::default() };
-    let call = || Reply::new().call("list_directory", json!({"dir_path": "."})).usage(usage.clone());
+    let call = || Reply::new().call("list_directory", json!({"dir_path": "."})).usage(usage);
     for flag in [["--max-cost", "0.01"], ["--max-tokens", "100"]] {
         let server = server(Script::new([call(), call()]));
         let place = Place::with_server(&server);

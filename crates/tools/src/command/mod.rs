@@ -154,7 +154,7 @@ async fn folder(dir_path: Option<&Path>, cx: &ToolContext) -> Result<PathBuf, To
 
 fn find_shell(path: Option<&OsStr>) -> PathBuf {
     let folders = path.map(std::env::split_paths).into_iter().flatten();
-    let usual = ["/bin", "/usr/bin", "/usr/local/bin", "/run/current-system/sw/bin"].map(PathBuf::from);
+    let usual = ["/usr/bin", "/bin", "/usr/local/bin", "/run/current-system/sw/bin"].map(PathBuf::from);
     // The system's first, and only absolute folders: a shell from the working folder would be the workspace's choice.
     let mut shells =
         usual.into_iter().chain(folders).filter(|path| path.is_absolute()).map(|path| path.join("bash"));
