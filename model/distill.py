@@ -34,9 +34,9 @@ def main():
     path, count = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 10**9
     device = "cuda" if torch.cuda.is_available() else "cpu"
     tok = weights.tokenizer(path)
-    net = network.Model(weights.tensors(path), dtype=torch.bfloat16 if device == "cuda" else torch.float32).to(
-        device
-    )
+    net = network.Model(
+        weights.tensors(path), dtype=torch.bfloat16 if device == "cuda" else torch.float32
+    ).to(device)
     groups = {}
     for question in questions.all_questions()[:count]:
         text = f"<|im_start|>system\n{SYSTEM}<|im_end|>\n<|im_start|>user\n{question}<|im_end|>\n<|im_start|>assistant\n"
