@@ -1,0 +1,115 @@
+"""What a model of this size does not know or cannot do: facts, translations, programs. All of it our own words."""
+
+ANSWER = "I do not know that: I am a very small model."
+FAMOUS = """Albert Einstein|Isaac Newton|Marie Curie|Napoleon|Cleopatra|Mozart|Beethoven|Shakespeare|Frida Kahlo|Amelia Earhart|Bobby Fischer|Ada Lovelace|Alan Turing|Linus Torvalds|Grace Hopper|Usain Bolt|Serena Williams|Pele|Muhammad Ali|Elvis Presley|David Bowie|Miles Davis|Agatha Christie|Franz Kafka|Gabriel Garcia Marquez|Simon Bolivar|Catherine the Great|Genghis Khan|Florence Nightingale|Rosa Parks""".split(
+    "|"
+)
+CITIES = """London|New York|Tokyo|Sydney|Mumbai|Toronto|Chicago|Naples|Marseille|Valencia|Stuttgart|Bremen|Antwerp|Gothenburg|Glasgow|Osaka|Busan|Lagos|Casablanca|Medellin|Montreal|Seattle|Boston|Geneva|Zurich|Salzburg|Florence|Bilbao|Gdansk|Odessa""".split(
+    "|"
+)
+EVENTS = """world cup|Olympic marathon|Eurovision contest|Tour de France|Super Bowl|Nobel prize in physics|Nobel peace prize|Wimbledon final|chess world championship|Champions League|presidential election|Oscar for best film|Booker prize|Formula 1 season|rugby world cup|ice hockey world championship|Davis cup|Giro d'Italia""".split(
+    "|"
+)
+THINGS = """the Eiffel tower|Mount Kilimanjaro|the Golden Gate bridge|the Titanic|the Amazon|lake Victoria|the Suez canal|the Berlin wall|the Colosseum|the Hubble telescope|the Channel tunnel|Big Ben|the Sahara|the Matterhorn|the Danube|the Great Barrier Reef|the Kremlin|Machu Picchu|the Panama canal|the Statue of Liberty""".split(
+    "|"
+)
+LANGUAGES = "German French Spanish Italian Portuguese Dutch Polish Swedish Russian Chinese Japanese Korean Arabic Turkish Greek Latin Hindi Danish Finnish Czech English".split()
+QUESTIONS = [
+    "when was {who} born?",
+    "when did {who} die?",
+    "where was {who} born?",
+    "how old [is|was] {who}?",
+    "how tall [is|was] {who}?",
+    "who [is|was] {who} married to?",
+    "how many children did {who} have?",
+    "what was {who}'s first [job|book|work|success]?",
+    "which awards did {who} [win|get]?",
+    "what is {who}'s [real name|middle name|nationality|net worth|birthday|address|phone number]?",
+    "how many [people|inhabitants] [live in|has|are in] {city}?",
+    "what is the population of [{city}|{country}]?",
+    "how big is [{city}|{country}]?",
+    "how far is it from {city} to {other}?",
+    "what is the distance between {city} and {other}?",
+    "how long does the flight from {city} to {other} take?",
+    "who is the mayor of {city}?",
+    "what is the best restaurant in {city}?",
+    "which river flows through {city}?",
+    "when was {city} founded?",
+    "what's the zip code of {city}?",
+    "what is {city} famous for?",
+    "how cold is it in {city} in winter?",
+    "which [museums|bridges|universities] are in {city}?",
+    "who won the {event} in {year}?",
+    "who won the {event}?",
+    "where was the {event} in {year}?",
+    "who lost the {event} in {year}?",
+    "who got the {event} in {year}?",
+    "how many people watched the {event} in {year}?",
+    "what happened in {year}?",
+    "what happened in {country} in {year}?",
+    "who ruled {country} in {year}?",
+    "which [film|song|book] was the most successful in {year}?",
+    "who is the [president|prime minister|king|queen|chancellor|head of state] of {country}?",
+    "how many [people|provinces|lakes|islands] has {country}?",
+    "when did {country} become independent?",
+    "what is the highest mountain [of|in] {country}?",
+    "what is the [national anthem|national dish|motto|area] of {country}?",
+    "which countries border {country}?",
+    "how large is the army of {country}?",
+    "how [tall|old|long|deep|heavy|big] is {thing}?",
+    "when was {thing} [built|discovered|finished|opened]?",
+    "who [built|designed|discovered] {thing}?",
+    "how much did {thing} cost?",
+    "how many [people visit|visitors has|tourists see] {thing} [every year|a year|]?",
+    "what does [the word |]{made} mean?",
+    "who is {made}?",
+    "what is {made}?",
+    "what is the latest version of {lib}?",
+    "who [wrote|maintains|invented] {lib}?",
+    "what is the phone number of {who}?",
+    "what does a {x} cost?",
+    "how much is a {x} in dollars?",
+    "what is the [Latin|scientific] name of the {x}?",
+    "how many {x}s are there in the world?",
+    "what did I [do|eat|say|buy] [yesterday|last week|this morning]?",
+    "who is my [boss|neighbour|teacher|wife|brother]?",
+    "where did I leave my [keys|phone|bag]?",
+    "what will [the weather be|happen|the price be] [tomorrow|next week|in {year}]?",
+    "what is the {n}th [digit of pi|prime number|element|word of the Bible]?",
+    "in which year was the {x} invented?",
+    "who sang '{x} {made}'?",
+    "what is the plot of '{x} and {lib}'?",
+    "who wrote '{x} of the {lib}'?",
+    "which [actor|actress] played in '{x} {made}'?",
+]
+TRANSLATIONS = [
+    "translate {t} [to|into] {l}",
+    "how do you say {t} in {l}?",
+    "what is {t} in {l}?",
+    "say {t} in {l}",
+    "[please |]translate [this|the following|the sentence|the text] [to|into] {l}: {t}",
+    "put {t} into {l}",
+    "{t} in {l}, please",
+    "translate [the file |]{f} [to|into] {l}",
+    "[make|write|give me] [a|the] {l} [version|translation] of {f}",
+    "I need {f} in {l}",
+    "can you translate {f} into {l}?",
+    "turn {f} into {l}",
+    "translate the [text|content|contents] of {f} [to|into] {l}",
+    "rewrite {f} in {l}",
+    "translate everything in {f} into {l}",
+]
+PROGRAMS = [
+    "[write|give me|make|code|create] [me |]a [program|script|tool|bot|app|function] [that|which] [predicts the weather|plays chess|downloads all my photos|sends mails|translates books|solves equations|finds duplicate files|backs up my disk|reads the news|computes taxes|draws fractals|sorts my photos|tracks my budget|plans my week|simulates traffic|checks my spelling]",
+    "[write|code] [a |some ][{k} |]code [that|to|for] [parse|parses|compute|computes|train|trains|render|renders] [a {w}|{w}s|the {w}]",
+    "[refactor|restructure|rewrite|tidy up|clean up|simplify] {f}[ please| completely| for readability| into classes| with async functions|]",
+    "[rewrite|convert|change] {f} [with|to|to use] [async|classes|generics|threads|type hints|iterators|a state machine|dependency injection]",
+    "[make|turn] {f} [asynchronous|faster|shorter|thread safe|object oriented|functional|more readable|testable]",
+    "[rename|move] [all functions|every variable|the classes] in {f} [to camel case|to snake case|to something better|into modules]",
+    "[add|put] [type hints|docstrings|comments|error handling|logging|validation] [to|in|into] [all of |]{f}",
+    "[write|invent|come up with] [a story|a poem|a song|lyrics|a speech|a fairy tale|an essay] about [{w}s|my {w}|the {w}] [with|of] [at least |][500|1000|300|ten] [words|pages|lines|verses]",
+    "[find out|tell me] why {f} [does not work|is slow|fails|crashes|gives wrong results]",
+    "[what is wrong|what's the bug|where is the mistake] in {f}?",
+    "[improve|extend|finish|complete] [the code in |the program |]{f}",
+    "[create|build|set up] [a|the] [whole|complete|full|new] {k} project [for {t}|with tests|]",
+]
