@@ -64,16 +64,29 @@ fn history(root: &Path, home: Option<&Path>) -> Option<PathBuf> {
 
 /// What becomes of a file or folder of the workspace.
 fn treatment(path: &Path, files: &FileJudge, rules: &RuleBook) -> Treatment {
-    if files.hidden(path) {
+    if files.hidden(path) || (path.ends_with(".git/config") && has_password(path)) {
         return Treatment::Hidden;
     }
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     match rules.protects(path) {
+        true if name == ".git" && has_password(&path.join("config")) => {
+            Treatment::Protected { closed: false }
+        }
         // What is in there is the history, which is read with git.
         true if matches!(name, ".git" | ".hg" | ".svn" | ".jj") => Treatment::Protected { closed: true },
         true => Treatment::Protected { closed: false },
         false => Treatment::Plain,
     }
+}
+
+/// True when the address of a remote holds a password or a token. Such a repository asks about git commands.
+fn has_password(config: &Path) -> bool {
+    let is_small = fs::metadata(config).is_ok_and(|file| file.is_file() && file.len() < 1 << 20);
+    let text = if is_small { fs::read_to_string(config).unwrap_or_default() } else { String::new() };
+    text.split("://").skip(1).any(|rest| {
+        let host = rest.split(['/', '\n']).next().unwrap_or_default();
+        host.contains('@') && !host.starts_with("git@")
+    })
 }
 
 /// The words for the person who is asked about a call.

@@ -69,7 +69,7 @@ fn a_setting_brings_the_full_prompt_back() {
     let place = Place::new().settings(&settings.to_string());
     assert_eq!(place.run(&["-m", "own/m", "--approval-mode", "yolo", "-p", "say hi"]).code, Some(0));
     let body = &bodies(&server)[0];
-    assert!(body["messages"][0]["content"].as_str().unwrap().contains("# Rules"));
+    assert!(body["messages"][0]["content"].as_str().unwrap().contains("# Truth and safety"));
     let read = body["tools"].as_array().unwrap().iter().find(|tool| tool["function"]["name"] == "read_file");
     assert!(read.unwrap()["function"]["description"].as_str().unwrap().matches(". ").count() > 0);
 }

@@ -140,7 +140,9 @@ impl<'a> Case<'a> {
         let mut hidden: Option<&Rule> = None;
         let mut decided: Vec<&Rule> = Vec::new();
         for rule in &self.book.rules {
-            if decided.last().is_some_and(|last| last.tier == rule.tier) {
+            // What a flag allows, a rule of the user's may deny all the same.
+            let denies_flag = |last: &&Rule| last.allowance.narrow && rule.decision == Decision::Deny;
+            if decided.last().is_some_and(|last| last.tier == rule.tier && !denies_flag(last)) {
                 continue;
             }
             match rule.matches(self.plan, self.effect, self.mode, &self.book.scope) {

@@ -48,6 +48,10 @@ pub(super) fn canonical_tool(name: &str) -> String {
     .to_owned()
 }
 
+/// Variables with which a program runs a file, or text, before what it was started for.
+const STARTS_SCRIPTS: [&str; 8] =
+    ["BASH_ENV", "ENV", "LD_PRELOAD", "NODE_OPTIONS", "PERL5OPT", "PYTHONSTARTUP", "RUBYOPT", "ZDOTDIR"];
+
 impl Rule {
     /// Whether the rule is about `effect` of `plan`; `None` stands for a plan that touches nothing.
     pub(super) fn matches(
@@ -97,6 +101,12 @@ impl Rule {
                     && !carrier
                     && commands::hides_script(words, cwd, scope);
                 if hidden { Match::Hidden } else { found }
+            }
+            // What it names is run without being looked at.
+            (_, Some(Effect::Env { name, .. }))
+                if strict && self.names_command() && STARTS_SCRIPTS.contains(&name.as_str()) =>
+            {
+                Match::Hidden
             }
             _ => Match::No,
         }

@@ -162,7 +162,10 @@ pub(super) fn protected(path: &Path) -> Option<&'static str> {
     if let Some((_, reason)) = NAMES.iter().find(|(names, _)| names.contains(&last)) {
         return Some(reason);
     }
-    if let Some((.., reason)) = PAIRS.iter().find(|(first, second, _)| paired(first, second)) {
+    // The outer folder, too: who makes it or moves it has what is in it.
+    if let Some((.., reason)) =
+        PAIRS.iter().find(|(first, second, _)| *first == last || paired(first, second))
+    {
         return Some(reason);
     }
     if last.starts_with(".envrc") {

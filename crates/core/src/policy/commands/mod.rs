@@ -44,10 +44,17 @@ struct Call<'a> {
     scope: &'a Scope,
 }
 
+/// Devices that never come to an end.
+const ENDLESS: [&str; 4] = ["/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
+
 /// What harm `words` can do when they run in `cwd`.
 pub(super) fn harm(words: &[Word], cwd: &Path, scope: &Scope) -> Harm {
     let Some(name) = trusted_name(words) else { return Harm::Possible("this command is not known".into()) };
     let call = Call { name, words: words.get(1..).unwrap_or_default(), cwd, scope };
+    let looks_only = ["ls", "dir", "stat", "readlink", "realpath", "file", "echo", "printf", "test", "["];
+    if !looks_only.contains(&name) && call.words.iter().any(|word| ENDLESS.contains(&word.text.as_str())) {
+        return Harm::Possible("reading it never ends".into());
+    }
     if table::EDITORS.iter().any(|(editor, _)| *editor == name) {
         return edits(call).map_or_else(Harm::Possible, |()| Harm::Edits);
     }

@@ -75,7 +75,7 @@ const SPECS: &[Spec] = &[
         "",
         Operands::Nothing,
     ),
-    any(&["ls", "dir", "stat", "df", "readlink", "realpath"], "", Operands::Names),
+    any(&["ls", "dir", "stat", "readlink", "realpath"], "", Operands::Names),
     only(
         &["wc"],
         "clmwL",
