@@ -60,7 +60,14 @@ pub struct Charla {
 impl Charla {
     /// The Charla of whoever these surroundings belong to. Sessions are files under the user's home.
     pub fn new(environment: Environment) -> Self {
-        let store = session::home_store(&environment);
+        let store = session::home_store(&environment).map(|store| Arc::new(store) as Arc<dyn SessionStore>);
+        Self { environment, store }
+    }
+
+    /// The same for a program that runs one session and ends: it starts no threads to wait for the disk.
+    pub fn of_one_session(environment: Environment) -> Self {
+        let store =
+            session::home_store(&environment).map(|store| Arc::new(store.alone()) as Arc<dyn SessionStore>);
         Self { environment, store }
     }
 

@@ -40,7 +40,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> i32 {
     }
     start_tracing(&diagnostics);
     let charla = match surroundings::of_process(diagnostics.directory.as_deref()) {
-        Ok(environment) => Charla::new(environment),
+        Ok(environment) => Charla::of_one_session(environment),
         Err(failure) => return refuse(&failure, &mut printer),
     };
     match intent {

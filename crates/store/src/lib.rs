@@ -54,6 +54,11 @@ impl Store {
         Self { folder: folder.into(), sync, syncs: Syncs::default() }
     }
 
+    /// The same for a program with one session: waiting for the disk holds nobody up, so no thread is started for it.
+    pub fn alone(self) -> Self {
+        Self { syncs: self.syncs.alone(), ..self }
+    }
+
     /// Where a session's journal is.
     fn path(&self, session: &str) -> Result<PathBuf, JournalError> {
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';

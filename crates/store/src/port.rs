@@ -96,6 +96,9 @@ impl Store {
     ) -> BoxFuture<'_, Result<T, JournalError>> {
         let store = self.clone();
         Box::pin(async move {
+            if store.syncs.is_alone() {
+                return work(&store);
+            }
             let work = spawn_blocking(move || work(&store));
             work.await.unwrap_or_else(|error| Err(JournalError::Io(error.to_string())))
         })

@@ -89,12 +89,12 @@ pub struct Sessions {
 }
 
 /// The files under Charla's home; nothing without a home.
-pub(crate) fn home_store(environment: &Environment) -> Option<Arc<dyn SessionStore>> {
+pub(crate) fn home_store(environment: &Environment) -> Option<Store> {
     // A home that is named but not there is not ours to make.
     let chosen = environment.variable("CHARLA_HOME").is_some();
     let home = environment.charla_home()?;
     let usable = chosen || home.parent().is_some_and(|parent| parent.is_dir());
-    usable.then(|| Arc::new(Store::new(home.join("sessions"), Sync::Process)) as Arc<dyn SessionStore>)
+    usable.then(|| Store::new(home.join("sessions"), Sync::Process))
 }
 
 impl Sessions {

@@ -96,3 +96,21 @@ fn sessions_wait_for_the_disk_side_by_side() {
         runtime.block_on(session).unwrap().unwrap();
     }
 }
+
+/// Where there is one session, its own thread waits for the disk.
+#[test]
+fn one_session_alone_starts_no_threads_and_keeps_the_same() {
+    thread_local!(static HERE: std::cell::Cell<u32> = const { std::cell::Cell::new(0) });
+    let (_folder, mut store) = store();
+    let counted: fn(&File) -> io::Result<()> = |_| {
+        HERE.set(HERE.get() + 1);
+        Ok(())
+    };
+    store.syncs = Syncs::with(counted);
+    let store = store.alone();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(session(store.clone(), "a".to_owned())).unwrap();
+    assert!(HERE.get() > 0, "the disk was waited for elsewhere");
+    let kept = runtime.block_on(SessionStore::own(&store, "a")).unwrap().conversation;
+    assert_eq!(kept.seq, 2);
+}
