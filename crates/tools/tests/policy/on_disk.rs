@@ -268,7 +268,7 @@ fn git_asks_where_the_settings_of_a_repository_could_run_programs() {
     }
     clone.write(".git/config", "[remote \"origin\"]\n\turl = https://user:token@host/x\n");
     clone.expect(&["git remote -v", "git remote get-url origin"], ApprovalMode::Default, Decision::Ask);
-    clone.expect(&["git status", "git log"], ApprovalMode::Default, Decision::Allow);
+    clone.expect(&["git status", "git log"], ApprovalMode::Default, Decision::Ask);
 }
 
 #[test]

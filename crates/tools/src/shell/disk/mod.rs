@@ -124,7 +124,7 @@ impl Disk {
             "git" => {
                 let real = walk(cwd);
                 let roots: Vec<&Path> = self.roots.iter().map(|(_, root)| root.as_path()).collect();
-                if let Some(reason) = repository::doubt(&real, &roots, operands) {
+                if let Some(reason) = repository::doubt(&real, &roots) {
                     self.unclear(command, reason);
                 }
             }

@@ -2,8 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use charla_proto::Word;
-
 /// Settings of this size are not read.
 const MAX_SETTINGS: u64 = 256 * 1024;
 
@@ -28,7 +26,7 @@ const PROGRAMS: &str = "the settings of this repository may run programs";
 const CREDENTIAL: &str = "the address of a remote carries a credential";
 
 /// Why git should not run unasked in `cwd`. All paths are real ones.
-pub(super) fn doubt(cwd: &Path, roots: &[&Path], words: &[Word]) -> Option<&'static str> {
+pub(super) fn doubt(cwd: &Path, roots: &[&Path]) -> Option<&'static str> {
     let inside = |folder: &&Path| roots.iter().any(|root| folder.starts_with(root) && folder != root);
     let is_repository = |folder: &Path| folder.join(".git").exists() || folder.join("HEAD").exists();
     if cwd.ancestors().take_while(inside).any(is_repository) {
@@ -47,7 +45,8 @@ pub(super) fn doubt(cwd: &Path, roots: &[&Path], words: &[Word]) -> Option<&'sta
     match settings(root) {
         None => Some(PROGRAMS),
         Some(settings) if runs_programs(&settings) => Some(PROGRAMS),
-        Some(settings) if shows_remotes(words) && carries_credential(&settings) => Some(CREDENTIAL),
+        // Unasked commands do not get to see such settings, and git does nothing without.
+        Some(settings) if carries_credential(&settings) => Some(CREDENTIAL),
         Some(_) => None,
     }
 }
@@ -84,10 +83,6 @@ fn runs_programs(settings: &str) -> bool {
             key => RUNS.contains(&key),
         }
     })
-}
-
-fn shows_remotes(words: &[Word]) -> bool {
-    words.iter().any(|word| word.known() == Some("remote"))
 }
 
 /// True for an address with something before an `@`.
