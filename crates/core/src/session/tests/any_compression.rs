@@ -65,11 +65,12 @@ async fn play(steps: Vec<Step>) {
     *world.summariser.lock().unwrap() = Some(summariser(Kind::Good));
     let mut run = start(&world, WINDOW);
     let mut prompts = 0;
-    let (mut refused, mut coming) = (false, 0);
+    let mut coming = 0;
     for step in steps {
         let before = *world.summaries.lock().unwrap();
         let mut most = 0;
         let mut small_prompt = false;
+        let refused = world.replies.lock().unwrap().iter().any(|reply| matches!(reply, Answer::TooLong));
         let sent = Conversation::of(&*world.journal.lock().unwrap()).sent();
         let sent = sent.into_iter().map(|(_, content)| content).collect();
         let whole = counter()(&GenerateRequest::new("", sent));
@@ -84,12 +85,9 @@ async fn play(steps: Vec<Step>) {
                 // A conversation of many windows comes down in steps.
                 most = 2 + (whole + coming) / u64::from(WINDOW);
                 // What the provider refuses although it is small cannot be helped.
-                small_prompt = words < 500 && !std::mem::take(&mut refused);
+                small_prompt = words < 500 && !refused;
             }
-            Step::TooLong => {
-                world.replies.lock().unwrap().push(Answer::TooLong);
-                refused = true;
-            }
+            Step::TooLong => world.replies.lock().unwrap().push(Answer::TooLong),
             Step::Compress => {
                 run.send(Command::Compress).await;
                 most = 1;
