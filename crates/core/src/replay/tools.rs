@@ -128,6 +128,10 @@ fn plan(view: &View, call: &str) -> Plan {
 
 /// The question about a call that is about to be asked, or was asked before and still holds.
 fn question<'a>(view: &View<'a>, call: &str) -> Option<&'a CallAsked> {
+    // A changed call may be asked about once more: that question comes after the answer to this one.
+    if let Some(open) = view.open_call(call).filter(|open| still_waits(view, open)) {
+        return open.approval.as_ref().map(|open| &*open.asked);
+    }
     let mut coming = view.segment.facts.iter().skip(view.at).filter_map(|fact| match fact {
         Fact::CallAsked(asked) => Some(asked.as_ref()),
         _ => None,
