@@ -73,7 +73,9 @@ pub use response::{
     Candidate, Citation, EmbedResponse, FinishReason, GenerateResponse, PromptFeedback, TokenCount,
     UsageMetadata,
 };
-pub use secret::{PatternDots, looks_secret, pattern_may_match_secret, word_names_secret};
+pub use secret::{
+    PatternDots, carries_credential, looks_secret, pattern_may_match_secret, word_names_secret,
+};
 pub use store::{
     Inbox, Journal, JournalError, JournalReader, MAX_POST, Mailbox, Owned, PostError, Posted, PrunedSessions,
     RecordStream, SessionList, SessionStore, SessionSummary, Skipped, SnapshotError, Snapshots,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use charla_core::policy::{RuleBook, Wall};
 use charla_core::session::Isolation;
-use charla_proto::{ApprovalMode, FileJudge};
+use charla_proto::{ApprovalMode, FileJudge, carries_credential};
 use charla_sandbox::{Places, Sandbox, Treatment, isolation};
 
 use crate::environment::Environment;
@@ -83,10 +83,7 @@ fn treatment(path: &Path, files: &FileJudge, rules: &RuleBook) -> Treatment {
 fn has_password(config: &Path) -> bool {
     let is_small = fs::metadata(config).is_ok_and(|file| file.is_file() && file.len() < 1 << 20);
     let text = if is_small { fs::read_to_string(config).unwrap_or_default() } else { String::new() };
-    text.split("://").skip(1).any(|rest| {
-        let host = rest.split(['/', '\n']).next().unwrap_or_default();
-        host.contains('@') && !host.starts_with("git@")
-    })
+    carries_credential(&text)
 }
 
 /// The words for the person who is asked about a call.

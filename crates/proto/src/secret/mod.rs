@@ -89,5 +89,18 @@ fn matches(pattern: &str, text: &str) -> bool {
         .any(|index| rest.get(index..).is_some_and(|rest| matches(after, rest)))
 }
 
+/// True when a text has an address with a password or a token in it: `://user:password@`, or a name before the `@`
+/// that is too long for one.
+pub fn carries_credential(text: &str) -> bool {
+    text.split("://").skip(1).any(|address| {
+        let authority = address.split(['/', '?', '#', ' ', '"', '\n']).next().unwrap_or_default();
+        let user = authority.rsplit_once('@').map(|(user, _)| user).unwrap_or_default();
+        user.split_once(':').map_or(user.len() > LONGEST_NAME, |(_, password)| !password.is_empty())
+    })
+}
+
+/// The longest name before an `@` that is no token.
+const LONGEST_NAME: usize = 16;
+
 #[cfg(test)]
 mod tests;

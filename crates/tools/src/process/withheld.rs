@@ -6,6 +6,8 @@
 
 use std::collections::BTreeSet;
 
+use charla_proto::carries_credential;
+
 /// Who gets a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reach {
@@ -161,14 +163,7 @@ fn is_secret_value(value: &str) -> bool {
     let value = value.trim();
     BEGINNINGS.iter().any(|beginning| value.starts_with(beginning) && value.len() > beginning.len() + 8)
         || (value.contains("-----BEGIN") && value.contains("PRIVATE KEY"))
-        || value.split("://").skip(1).any(has_password)
-}
-
-/// True when what follows `://` begins with `user:password@`.
-fn has_password(address: &str) -> bool {
-    let authority = address.split(['/', '?', '#', ' ']).next().unwrap_or_default();
-    let user = authority.rsplit_once('@').map(|(user, _)| user);
-    user.and_then(|user| user.split_once(':')).is_some_and(|(_, password)| !password.is_empty())
+        || carries_credential(value)
 }
 
 #[cfg(test)]

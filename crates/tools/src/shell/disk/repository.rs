@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use charla_proto::carries_credential;
+
 /// Settings of this size are not read.
 const MAX_SETTINGS: u64 = 256 * 1024;
 
@@ -82,14 +84,6 @@ fn runs_programs(settings: &str) -> bool {
             "fsmonitor" => !matches!(value, "" | "true" | "false" | "yes" | "no" | "on" | "off" | "0" | "1"),
             key => RUNS.contains(&key),
         }
-    })
-}
-
-/// True for an address with something before an `@`.
-fn carries_credential(settings: &str) -> bool {
-    settings.split("://").skip(1).any(|address| {
-        let host = address.split(['/', '\n', '"', ' ']).next().unwrap_or_default();
-        host.split_once('@').is_some_and(|(user, _)| user.contains(':') || user.len() > 16)
     })
 }
 
