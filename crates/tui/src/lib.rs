@@ -1,8 +1,9 @@
 //! The interactive terminal.
 //!
 //! Here are its pieces without a screen: text that knows its width and what it is ([`text`]), how that looks ([`theme`]),
-//! and Markdown that arrives in pieces ([`markdown`]).
+//! Markdown that arrives in pieces ([`markdown`]), and where a person writes ([`composer`]).
 
+pub mod composer;
 pub mod markdown;
 pub mod text;
 pub mod theme;

@@ -77,7 +77,12 @@ impl Line {
 
     /// The columns it takes.
     pub fn width(&self) -> usize {
-        self.spans.iter().map(Span::width).sum()
+        match self.spans.as_slice() {
+            [span] => span.width(),
+            spans if spans.iter().all(|span| span.text().is_ascii()) => spans.iter().map(Span::width).sum(),
+            // A character may begin in one span and end in the next.
+            _ => width(&self.text()),
+        }
     }
 
     /// True when it has no text.
