@@ -65,6 +65,18 @@ impl Line {
         self
     }
 
+    /// The same line without the blanks at its end.
+    pub fn trim_end(mut self) -> Self {
+        while let Some(last) = self.spans.pop() {
+            let text = last.text().trim_end_matches(' ');
+            if !text.is_empty() {
+                self.spans.push(last.part(text));
+                break;
+            }
+        }
+        self
+    }
+
     /// Its spans.
     pub fn spans(&self) -> &[Span] {
         &self.spans

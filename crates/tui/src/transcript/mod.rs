@@ -31,7 +31,7 @@ pub fn spinner(began: Option<Instant>, now: Instant) -> &'static str {
 
 /// How answers are laid out.
 fn layout(columns: usize) -> Layout {
-    Layout { columns }
+    Layout { columns, links: true }
 }
 
 /// A session's conversation on a terminal.
