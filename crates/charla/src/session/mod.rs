@@ -2,6 +2,7 @@
 
 mod assemble;
 mod attachments;
+mod branch;
 mod compact_toolbox;
 mod confinement;
 pub(crate) mod elsewhere;
@@ -18,6 +19,7 @@ mod options;
 mod output_schema;
 mod posted;
 pub(crate) mod preview;
+mod prompt_history;
 mod pruning;
 pub(crate) mod restore;
 mod revert;
@@ -31,6 +33,7 @@ pub(crate) mod undo;
 mod workspace;
 
 pub use attachments::PromptDraft;
+pub use branch::git_branch;
 pub use elsewhere::{AnsweredApproval, RewoundSession};
 pub use error::SessionError;
 pub use export::ExportForm;
@@ -38,6 +41,7 @@ pub use open::{OpenRequest, OpenedSession, SIGNAL};
 pub use options::RunOptions;
 pub use output_schema::{OutputSchema, bare_json};
 pub use preview::PromptPreview;
+pub use prompt_history::PromptHistory;
 pub use pruning::PruneRequest;
 pub use restore::{RestoredSession, SentSize};
 pub use rules::{RuleCheck, RulePlaces, rule_book};
