@@ -8,8 +8,8 @@
 
 use bytes::Bytes;
 use charla_proto::{
-    EmbedRequest, EmbedResponse, GenerateRequest, GenerateResponse, LlmError, LlmErrorKind, TokenCount,
-    WireKind,
+    EmbedRequest, EmbedResponse, GenerateRequest, GenerateResponse, LlmError, LlmErrorKind, OWN_CALL_ID,
+    TokenCount, WireKind,
 };
 use http::HeaderMap;
 use serde_json::Value;
@@ -19,6 +19,7 @@ use crate::sse::{Frame, Framer};
 
 mod anthropic;
 mod body;
+mod call_id;
 mod error;
 mod fragments;
 mod gemini;
@@ -34,6 +35,7 @@ pub use openai_chat::OpenaiChat;
 pub use openai_responses::OpenaiResponses;
 
 pub use body::BodyDecoder;
+pub(crate) use call_id::CallId;
 pub use error::{ErrorBody, classify, retry_after};
 pub use fragments::Fragments;
 
@@ -46,9 +48,6 @@ pub fn of(kind: WireKind) -> &'static dyn Wire {
         WireKind::Anthropic => &Anthropic,
     }
 }
-
-/// What the ids begin with that we make up.
-pub(crate) const CALL_ID_PREFIX: &str = "charla_";
 
 /// Where [`charla_proto::FunctionCall::extra`] says which parameters we renamed: a note for people that no
 /// server gets.
@@ -63,7 +62,7 @@ pub(crate) fn left_out(part: &charla_proto::Part) -> String {
 
 /// An id for a call that came without one. The prefix tells ours from a server's.
 pub fn make_call_id() -> String {
-    format!("{CALL_ID_PREFIX}{}", uuid::Uuid::new_v4().simple())
+    format!("{OWN_CALL_ID}{}", uuid::Uuid::new_v4().simple())
 }
 
 /// Whether the answer is wanted whole or as it comes.

@@ -12,6 +12,9 @@ use super::error;
 use super::partial::{Ending, OpenCall};
 use crate::wire::{EventDecoder, make_call_id};
 
+/// Fields of a call that are ours to write: a server that sends them is not believed.
+const NOTES: [&str; 2] = ["givenId", "invalidArgs"];
+
 /// Puts together one answer. Several finish reasons may come and text may follow the first, so nothing
 /// but the end of the body ends it.
 #[derive(Default)]
@@ -165,6 +168,9 @@ impl Lane {
         parts.extend(self.open.take().map(|open| open.close(Ending::Whole)));
         let id = wire.id.filter(|id| !id.is_empty()).unwrap_or_else(make_call_id);
         let mut call = FunctionCall { id: Some(id), name, extra: wire.extra, ..FunctionCall::default() };
+        for ours in NOTES {
+            call.extra.remove(ours);
+        }
         if goes_on || !pieces.is_empty() {
             let mut open = OpenCall::new(part, call, wire.args);
             pieces.iter().for_each(|piece| open.add(piece));
