@@ -2,6 +2,7 @@
 
 mod shortening;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -9,8 +10,8 @@ use serde::{Deserialize, Serialize};
 use crate::{
     ApprovalAnswered, ApprovalMode, Args, CallAsked, CallEnded, CallStatus, ChangesReverted,
     ConfirmationDetail, Content, Delivery, Fact, FinishReason, FunctionCall, LlmErrorKind, ModelContent,
-    Origin, Outcome, Part, PromptJoined, PromptQueued, Record, Role, SessionStarted, TurnEnd, TurnEnded,
-    TurnStarted, UsageMetadata,
+    Origin, Outcome, Part, PromptJoined, PromptQueued, Record, Role, SessionStarted, ToolErrorKind, TurnEnd,
+    TurnEnded, TurnStarted, UsageMetadata,
 };
 pub use shortening::Shortening;
 
@@ -73,6 +74,8 @@ pub struct OpenTurn {
     pub spent_by: Vec<(Option<Arc<Origin>>, UsageMetadata)>,
     /// The records of what the user said in it.
     pub prompts: Vec<u64>,
+    /// Why calls of it failed or were not run, by their ids.
+    pub errors: BTreeMap<String, ToolErrorKind>,
 }
 
 /// A call that may still need its response.
@@ -306,6 +309,7 @@ impl Conversation {
         call.status = ended.status;
         call.response = Some(Part::function_response(ended.response.clone()));
         let Some(turn) = &mut self.turn else { return };
+        turn.errors.extend(ended.error.map(|kind| (ended.call.clone(), kind)));
         if turn.calls.iter().all(|call| call.response.is_some()) {
             // All results of one step are one content, in the order of the calls.
             let parts = turn.calls.drain(..).filter_map(|call| call.response).collect();
