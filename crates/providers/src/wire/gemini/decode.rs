@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use super::chunk::{Chunk, WireCall, WireCandidate, WirePart};
 use super::error;
 use super::partial::{Ending, OpenCall};
-use crate::wire::{EventDecoder, make_call_id};
+use crate::wire::{ENTRY, EventDecoder, make_call_id};
 
 /// Puts together one answer. Several finish reasons may come and text may follow the first, so nothing
 /// but the end of the body ends it.
@@ -69,6 +69,10 @@ impl EventDecoder for Decoder {
             }
         }
         Ok(())
+    }
+
+    fn held(&self) -> usize {
+        self.lanes.iter().map(|lane| ENTRY + lane.open.as_ref().map_or(0, OpenCall::weight)).sum()
     }
 }
 
