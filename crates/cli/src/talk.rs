@@ -60,7 +60,7 @@ pub async fn run(ask: Ask, charla: &Charla, no_color: bool, mut printer: Printer
 /// Says how to come back, and why it ended where that is no matter of course.
 fn farewell(ending: &Ending, printer: &mut Printer) -> i32 {
     if let Some(session) = &ending.session {
-        printer.note(&format!("session {session}; go on with: charla --resume {session}"));
+        printer.note(&format!("go on with: charla --resume {session}"));
     }
     match &ending.reason {
         Reason::Left => OK,

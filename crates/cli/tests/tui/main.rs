@@ -2,9 +2,12 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot set itself up must fail")]
 
+mod approving;
+mod commanding;
 mod leaving;
 #[path = "../cli/place.rs"]
 #[expect(dead_code, reason = "shared with the other tests of the binary, which need more of it")]
 mod place;
 mod talking;
 mod terminal;
+mod working;

@@ -183,6 +183,15 @@ impl Terminal {
         while self.hear(quiet) {}
     }
 
+    /// Takes everything that comes within this time; how long it really was.
+    pub fn watch(&mut self, time: Duration) -> Duration {
+        let began = Instant::now();
+        while let Some(left) = time.checked_sub(began.elapsed()) {
+            self.hear(left);
+        }
+        began.elapsed()
+    }
+
     /// Kills the binary as `kill -9` does, and waits until it is gone.
     pub fn kill(mut self) {
         self.signal("KILL");
