@@ -114,19 +114,9 @@ impl Terminal {
         assert!(sent.is_ok());
     }
 
-    /// The binary's process id.
-    pub fn process(&self) -> &str {
-        &self.process
-    }
-
     /// What the screen shows.
     pub fn screen(&self) -> String {
         self.screen.screen().contents()
-    }
-
-    /// Where the cursor is: row and column.
-    pub fn cursor(&self) -> (u16, u16) {
-        self.screen.screen().cursor_position()
     }
 
     /// All rows, those that scrolled away included.
@@ -178,9 +168,28 @@ impl Terminal {
         }
     }
 
+    /// Waits until the cursor is in this column.
+    pub fn wait_cursor(&mut self, column: u16) {
+        let deadline = Instant::now() + PATIENCE;
+        while self.screen.screen().cursor_position().1 != column {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let at = self.screen.screen().cursor_position();
+            assert!(self.hear(left), "the cursor is at {at:?}, not in column {column}:\n{}", self.screen());
+        }
+    }
+
     /// Takes everything until nothing came for this long.
     pub fn settle(&mut self, quiet: Duration) {
         while self.hear(quiet) {}
+    }
+
+    /// Takes everything that comes within this time; how long it really was.
+    pub fn watch(&mut self, time: Duration) -> Duration {
+        let began = Instant::now();
+        while let Some(left) = time.checked_sub(began.elapsed()) {
+            self.hear(left);
+        }
+        began.elapsed()
     }
 
     /// Kills the binary as `kill -9` does, and waits until it is gone.

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use charla::{Begin, Failure, OpenRequest};
+use charla::{Begin, Charla, Failure, OpenRequest};
 use charla_proto::{ApprovalMode, Command, RevertSelection};
 
 use super::Reason;
@@ -14,7 +14,7 @@ use super::state::{App, Standing};
 use crate::commands::{self, Errand, Found, Slash};
 use crate::picker::{Item, Picked, Picker};
 use crate::text::{Line, Role};
-use crate::theme::{Background, Theme};
+use crate::theme::{Background, Themes};
 
 /// Something chosen from a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,7 +30,7 @@ pub enum Choice {
     /// A session.
     Resume(String),
     /// A theme.
-    Theme(&'static str),
+    Theme(String),
 }
 
 const MODES: [(ApprovalMode, &str); 4] = [
@@ -123,17 +123,13 @@ impl App {
     }
 
     fn theme(&mut self, name: &str) {
-        match Theme::BUILT_IN.into_iter().find(|known| *known == name) {
-            Some(name) => self.choose(Choice::Theme(name)),
-            None => {
-                let item = |name: &'static str| Item {
-                    label: name.to_owned(),
-                    detail: String::new(),
-                    choice: Choice::Theme(name),
-                };
-                self.picker = Some(Picker::new("theme", Theme::BUILT_IN.into_iter().map(item).collect()));
-            }
+        if !name.is_empty() {
+            return self.choose(Choice::Theme(name.to_owned()));
         }
+        let item =
+            |name: String| Item { label: name.clone(), detail: String::new(), choice: Choice::Theme(name) };
+        let names = themes(&self.base.charla).names();
+        self.picker = Some(Picker::new("theme", names.into_iter().map(item).collect()));
     }
 
     fn copy(&mut self) {
@@ -215,11 +211,13 @@ impl App {
             }
             Choice::RewindTo(to, files) => self.ask(Command::Rewind { to, files }, "rewind"),
             Choice::Resume(session) => self.go_to(Begin::Resume(session)),
-            Choice::Theme(name) => {
-                if let Some(theme) = Theme::built_in(name, Background::Unknown) {
+            Choice::Theme(name) => match themes(&self.base.charla).get(&name, Background::Unknown) {
+                Ok(theme) => {
                     self.display.painter().set_theme(theme);
+                    self.transcript.tell(Role::Dim, &format!("theme {name}; `terminal.theme` keeps it"));
                 }
-            }
+                Err(error) => self.transcript.tell(Role::Warning, &error.to_string()),
+            },
         }
     }
 
@@ -237,6 +235,11 @@ impl App {
     }
 }
 
+/// The themes that can be named: built-in ones, and those in the user's folder.
+pub(super) fn themes(charla: &Charla) -> Themes {
+    Themes::new(charla.environment().charla_home().map(|home| home.join("themes")))
+}
+
 /// The keys that are worth knowing.
 const KEYS: [(&str, &str); 12] = [
     ("Enter", "send; while the model works it joins the next request"),
@@ -248,7 +251,7 @@ const KEYS: [(&str, &str); 12] = [
     ("Shift-Tab", "the next approval mode"),
     ("Ctrl-R", "search what you sent before"),
     ("Ctrl-G", "write in your editor"),
-    ("Ctrl-T", "thoughts in full, or no longer"),
+    ("Ctrl-O", "thoughts in full, or no longer"),
     ("Ctrl-C twice", "leave"),
     ("Ctrl-D", "leave, on an empty line"),
 ];

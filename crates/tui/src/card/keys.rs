@@ -53,15 +53,25 @@ pub fn choices(confirmation: &Confirmation, columns: usize) -> Vec<Line> {
         choices.push(("m", &server));
     }
     choices.extend([("e", "edit"), ("n", "no"), ("r", "no, with a reason")]);
-    let mut line = Line::new();
+    in_rows(&choices, columns)
+}
+
+/// Choices side by side; none is broken.
+fn in_rows(choices: &[(&str, &str)], columns: usize) -> Vec<Line> {
+    let mut rows = vec![Line::new()];
     for (key, words) in choices {
-        if !line.is_empty() {
-            line.push(Role::Border, " · ");
+        let mut choice = Line::of(Role::Accent, key);
+        choice.push(Role::Plain, &format!(" {words}"));
+        match rows.last_mut() {
+            Some(row) if row.is_empty() => row.extend(choice),
+            Some(row) if row.width() + 3 + choice.width() <= columns => {
+                row.push(Role::Border, " · ");
+                row.extend(choice);
+            }
+            _ => rows.push(choice),
         }
-        line.push(Role::Accent, key);
-        line.push(Role::Plain, &format!(" {words}"));
     }
-    line.wrap(columns)
+    rows.into_iter().map(|row| row.truncate(columns)).collect()
 }
 
 /// True for keys that move the card's text.
