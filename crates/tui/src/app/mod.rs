@@ -1,7 +1,7 @@
 //! The application: keys, a session's events and the passing of time, turned into frames and requests.
 //!
 //! It decides nothing about the conversation. One task owns everything; what takes long runs beside it and tells
-//! [`News`](news::News).
+//! `News`.
 
 mod activity;
 mod commands;
