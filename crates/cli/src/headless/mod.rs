@@ -51,6 +51,11 @@ trait Renderer: Send {
     /// Something happened that is not the end.
     fn event(&mut self, event: &TurnEvent, state: &RunState, printer: &mut Printer) -> Result<(), Failure>;
 
+    /// Something else is about to be told: whatever stands in the middle of a line ends it.
+    fn make_way(&mut self, _printer: &mut Printer) -> Result<(), Failure> {
+        Ok(())
+    }
+
     /// The answer is complete and good.
     fn success(&mut self, state: &RunState, printer: &mut Printer) -> Result<(), Failure>;
 
@@ -230,12 +235,17 @@ impl View {
                 state.stats.restart(Instant::now());
                 self.tell_failed(result);
             }
-            TurnEvent::Notice { message } => self.printer.warning(message),
+            TurnEvent::Notice { message } => {
+                self.renderer.make_way(&mut self.printer)?;
+                self.printer.warning(message);
+            }
             TurnEvent::PromptJoined { by, content, .. } if by != charla_core::session::SESSION => {
+                self.renderer.make_way(&mut self.printer)?;
                 self.printer.note(&format!("{by} says: {content}"));
             }
             TurnEvent::Stopped { end, detail } => {
                 state.stopped = Some(*end);
+                self.renderer.make_way(&mut self.printer)?;
                 self.tell_how_to_allow();
                 return Ok(Some(Err(stopped(*end, detail))));
             }
@@ -244,11 +254,14 @@ impl View {
                 state.stats.failed();
                 let model = state.stats.current_model().unwrap_or_default().to_owned();
                 state.stats.attempt(&model, Instant::now() + notice.delay);
+                self.renderer.event(&event, &self.state, &mut self.printer)?;
                 self.announce_retry(notice);
+                return Ok(None);
             }
             TurnEvent::ModelSwitched(ModelSwitch { from, to, reason }) => {
                 state.stats.attempt(to, Instant::now());
                 self.next_attempt = None;
+                self.renderer.make_way(&mut self.printer)?;
                 self.printer.note(&format!("{from} gave up ({reason}); {to} goes on"));
             }
             TurnEvent::Finished { reason, end, usage } => {
@@ -256,6 +269,7 @@ impl View {
                     state.stats.answered(usage.as_ref());
                 }
                 state.finish_reason = Some(reason.clone());
+                self.renderer.make_way(&mut self.printer)?;
                 self.tell_how_to_allow();
                 self.tell_how_it_ended(*end, reason);
                 return Ok(Some(Ok(())));
