@@ -28,6 +28,7 @@ mod replays;
 mod resuming;
 mod rewinding;
 mod sessions;
+mod signals;
 mod switching;
 mod terminal;
 mod trust;
