@@ -70,6 +70,7 @@ fn any_outcome() -> impl Strategy<Value = Outcome> {
         Outcome::ProceedAlwaysAndSave,
         Outcome::Modify { args },
         Outcome::Answers { answers: vec!["blue".to_owned()] },
+        Outcome::Answers { answers: vec!["yes".to_owned()] },
         Outcome::Cancel { reason: None },
         Outcome::Cancel { reason: Some("no".to_owned()) },
     ])
