@@ -74,7 +74,8 @@ pub use response::{
     UsageMetadata,
 };
 pub use secret::{
-    PatternDots, carries_credential, looks_secret, pattern_may_match_secret, word_names_secret,
+    PatternDots, carries_credential, looks_secret, pattern_may_match_secret, secret_attributes,
+    word_names_secret,
 };
 pub use store::{
     Inbox, Journal, JournalError, JournalReader, MAX_POST, Mailbox, Owned, PostError, Posted, PrunedSessions,

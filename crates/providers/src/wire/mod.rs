@@ -28,6 +28,7 @@ mod openai_chat;
 mod openai_responses;
 mod overflow;
 pub mod schema;
+mod weight;
 
 pub use anthropic::Anthropic;
 pub use gemini::Gemini;
@@ -38,6 +39,7 @@ pub use body::BodyDecoder;
 pub(crate) use call_id::CallId;
 pub use error::{ErrorBody, classify, retry_after};
 pub use fragments::Fragments;
+pub(crate) use weight::{ENTRY, weight, weight_of_citation, weight_of_fields};
 
 /// The codec of a wire.
 pub fn of(kind: WireKind) -> &'static dyn Wire {
@@ -161,6 +163,10 @@ pub trait EventDecoder: Send {
 
     /// The body ended: gives out what was held back.
     fn end(&mut self, out: &mut Vec<GenerateResponse>) -> Result<(), LlmError>;
+
+    /// About how many bytes it has taken and not given out: calls that are not complete, data for the origin. The
+    /// driver stops an answer that holds too much.
+    fn held(&self) -> usize;
 
     /// True when the wire's own end has come (`[DONE]`, `message_stop`, a terminal event), so that a
     /// connection the server keeps open need not be waited for.

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use super::chunk::{Chunk, WireCall, WireCandidate, WirePart};
 use super::error;
 use super::partial::{Ending, OpenCall};
-use crate::wire::{EventDecoder, make_call_id};
+use crate::wire::{ENTRY, EventDecoder, make_call_id};
 
 /// Fields of a call that are ours to write: a server that sends them is not believed.
 const NOTES: [&str; 2] = ["givenId", "invalidArgs"];
@@ -72,6 +72,10 @@ impl EventDecoder for Decoder {
             }
         }
         Ok(())
+    }
+
+    fn held(&self) -> usize {
+        self.lanes.iter().map(|lane| ENTRY + lane.open.as_ref().map_or(0, OpenCall::weight)).sum()
     }
 }
 
