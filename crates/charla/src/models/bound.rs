@@ -11,7 +11,6 @@ use charla_providers::tokens;
 use super::choice::{Choice, PromptSize};
 use super::chooser::Chain;
 use super::wiring;
-use crate::engine;
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::network;
@@ -46,7 +45,7 @@ impl BoundModel {
     pub fn for_session(self) -> session::BoundModel {
         let price = self.price.map(|[input, output, cached]| session::Price { input, output, cached });
         // It calls a tool where a greeting was meant: no mode lets it change or run anything unasked.
-        let is_tiny = self.prompt_size == PromptSize::Minimal;
+        let is_tiny = self.prompt_size == PromptSize::Trained;
         session::BoundModel {
             reference: self.reference,
             generator: self.generator,
@@ -70,9 +69,9 @@ impl BoundModel {
         let (reference, row, tools) = (first.reference(), first.row(), first.layers(settings)?.tools);
         let (prompt_size, stable_prefix) = (first.prompt_size(settings), first.has_stable_prefix());
         let template = wiring::request(&first.model, settings);
-        let count: Counter = match (prompt_size, tools) {
-            (PromptSize::Minimal, ToolMode::Native) => Arc::new(engine::tokens),
-            _ => Arc::new(tokens::estimate),
+        let count: Counter = match first.small_model(environment) {
+            Some(small) => Arc::new(move |request| small.tokens(request)),
+            None => Arc::new(tokens::estimate),
         };
         let takes_schema = chain.models().all(|choice| choice.takes_schema(settings));
         keeps_limits(&chain, settings)?;
@@ -80,7 +79,7 @@ impl BoundModel {
         tracing::debug!(%reference, fallbacks = chain.fallbacks.len(), "asking");
         Ok(Self {
             reference,
-            generator: wiring::generator(chain, settings, &client, log)?,
+            generator: wiring::generator(chain, settings, environment, &client, log)?,
             template,
             price: dearest(prices),
             window: row.context_window,
