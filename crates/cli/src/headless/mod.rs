@@ -14,6 +14,7 @@ mod text;
 use std::future::Future;
 use std::time::Instant;
 
+use charla::engine;
 use charla::models::Prices;
 use charla::session::bare_json;
 use charla::settings::OutputFormat;
@@ -70,6 +71,8 @@ pub struct View {
     printer: Printer,
     /// A person is asked: what is refused then was refused by them.
     asks: bool,
+    /// The built-in model's answer comes with advice how to get a better one.
+    advises: bool,
     /// When the next attempt begins, while a person at a terminal sees the wait passing.
     next_attempt: Option<Instant>,
     patience: Patience,
@@ -89,6 +92,7 @@ impl View {
             renderer,
             printer,
             asks: false,
+            advises: false,
             next_attempt: None,
             patience: Patience::new(Instant::now()),
         }
@@ -112,6 +116,11 @@ impl View {
     /// Whether the answer was asked for as JSON.
     pub fn wants_json(&mut self, wants: bool) {
         self.state.wants_json = wants;
+    }
+
+    /// Whether an answer of the built-in model comes with advice how to get a better one.
+    pub fn advises(&mut self, advises: bool) {
+        self.advises = advises;
     }
 
     /// A person at the terminal is asked about calls.
@@ -285,6 +294,7 @@ impl View {
                     state.stats.failed();
                 }
                 state.text.clear();
+                self.tell_how_to_allow();
                 return Ok(Some(Err(Failure::from(error))));
             }
             _ => {}
@@ -352,6 +362,14 @@ impl View {
         }
     }
 
+    /// A person should know an answer of the smallest model from others.
+    fn tell_who_answered(&mut self) {
+        let model = self.state.stats.current_model().unwrap_or(&self.state.model);
+        if self.printer.out_terminal && engine::is_built_in(model) {
+            self.printer.note(&wording::small_answer(self.advises));
+        }
+    }
+
     fn end(&mut self, ending: Result<(), Failure>) -> i32 {
         self.printer.close_card();
         self.printer.clear_fleeting();
@@ -364,7 +382,9 @@ impl View {
                 if self.state.wants_json {
                     self.state.text = bare_json(&self.state.text).to_owned();
                 }
-                (OK, self.renderer.success(&self.state, &mut self.printer))
+                let shown = self.renderer.success(&self.state, &mut self.printer);
+                self.tell_who_answered();
+                (OK, shown)
             }
             Err(failure) => {
                 (code(failure.kind), self.renderer.failure(failure, &self.state, &mut self.printer))
