@@ -328,6 +328,7 @@ impl Requests<'_> {
             queue: conversation.queue.clone(),
             running: session.ledger.publisher.running.clone(),
             usage: conversation.last_usage.clone(),
+            window: session.binding.model.window,
         }
     }
 }
