@@ -9,8 +9,8 @@ use clap::{Args, Parser, Subcommand, ValueHint};
 
 pub use commands::{
     AnswerWord, ApprovalsCommand, AuthCommand, EngineCommand, ExportForm, ModelsCommand, PolicyArgs,
-    PolicyCommand, PromptCommand, PruneArgs, RestoreArgs, RewindArgs, SessionsArgs, SessionsCommand,
-    SettingsCommand, TrustArgs, UndoArgs,
+    PolicyCommand, PromptCommand, PruneArgs, RestoreArgs, RewindArgs, ServeArgs, SessionsArgs,
+    SessionsCommand, SettingsCommand, TrustArgs, UndoArgs,
 };
 
 const ABOUT: &str = "Ask any model, and let it work in this folder, from a terminal or a script";
@@ -358,6 +358,8 @@ pub enum Command {
     Restore(RestoreArgs),
     /// Show what this workspace's own settings would do, and trust them.
     Trust(TrustArgs),
+    /// Serve this user's sessions to browsers and programs.
+    Serve(ServeArgs),
     /// Try what holds commands in on this machine.
     Doctor {
         /// Print JSON.

@@ -12,6 +12,7 @@ mod prompt;
 mod replay;
 mod restore;
 mod rewind;
+mod serve;
 pub mod sessions;
 mod settings;
 mod trust;
@@ -49,6 +50,7 @@ pub fn run(command: Command, charla: &Charla, printer: &mut Printer) -> Result<(
         Command::Undo(args) => undo::run(Direction::Undo, args, charla, printer),
         Command::Redo(args) => undo::run(Direction::Redo, args, charla, printer),
         Command::Restore(args) => restore::run(&args, charla, printer),
+        Command::Serve(args) => serve::run(args, charla, printer),
         Command::Doctor { json } => doctor::run(json, printer),
         Command::Trust(args) => trust::run(&args, charla, printer),
         Command::Replay { session, json } => replay::run(&session, json, charla, printer),

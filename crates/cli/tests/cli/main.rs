@@ -26,6 +26,7 @@ mod real_server;
 mod replays;
 mod resuming;
 mod rewinding;
+mod serving;
 mod sessions;
 mod switching;
 mod terminal;
