@@ -2,6 +2,7 @@
 
 mod shortening;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -9,8 +10,8 @@ use serde::{Deserialize, Serialize};
 use crate::{
     ApprovalAnswered, ApprovalMode, Args, CallAsked, CallEnded, CallStatus, ChangesReverted,
     ConfirmationDetail, Content, Delivery, Fact, FinishReason, FunctionCall, LlmErrorKind, ModelContent,
-    Outcome, Part, PromptJoined, PromptQueued, Record, Role, SessionStarted, TurnEnd, TurnEnded, TurnStarted,
-    UsageMetadata,
+    Origin, Outcome, Part, PromptJoined, PromptQueued, Record, Role, SessionStarted, ToolErrorKind, TurnEnd,
+    TurnEnded, TurnStarted, UsageMetadata,
 };
 pub use shortening::Shortening;
 
@@ -69,8 +70,12 @@ pub struct OpenTurn {
     pub finish: Option<FinishReason>,
     /// What the turn has cost so far, summaries included.
     pub spent: UsageMetadata,
+    /// The same by who was asked; summaries and answers of unknown origin under none.
+    pub spent_by: Vec<(Option<Arc<Origin>>, UsageMetadata)>,
     /// The records of what the user said in it.
     pub prompts: Vec<u64>,
+    /// Why calls of it failed or were not run, by their ids.
+    pub errors: BTreeMap<String, ToolErrorKind>,
 }
 
 /// A call that may still need its response.
@@ -198,12 +203,12 @@ impl Conversation {
             Fact::TurnEnded(ended) => self.turn_ended(ended),
             Fact::Rewound(rewound) => self.rewind(rewound.to),
             Fact::Compressed(compressed) => {
-                self.spend(compressed.usage.as_ref());
+                self.spend(compressed.usage.as_ref(), None);
                 self.last_usage = None;
                 self.shortening.compress((**compressed).clone());
             }
             Fact::CompressionFailed(failed) => {
-                self.spend(failed.usage.as_ref());
+                self.spend(failed.usage.as_ref(), None);
                 self.shortening.failed = Some(failed.clone());
             }
             Fact::Restored(_) => {
@@ -251,9 +256,12 @@ impl Conversation {
         self.reverted.clear();
     }
 
-    fn spend(&mut self, usage: Option<&UsageMetadata>) {
-        if let (Some(turn), Some(usage)) = (&mut self.turn, usage) {
-            turn.spent.add(usage);
+    fn spend(&mut self, usage: Option<&UsageMetadata>, origin: Option<&Arc<Origin>>) {
+        let (Some(turn), Some(usage)) = (&mut self.turn, usage) else { return };
+        turn.spent.add(usage);
+        match turn.spent_by.iter_mut().find(|(by, _)| by.as_ref() == origin) {
+            Some((_, spent)) => spent.add(usage),
+            None => turn.spent_by.push((origin.cloned(), usage.clone())),
         }
     }
 
@@ -261,7 +269,7 @@ impl Conversation {
         if said.usage.is_some() {
             self.last_usage.clone_from(&said.usage);
         }
-        self.spend(said.usage.as_ref());
+        self.spend(said.usage.as_ref(), said.content.origin.as_ref());
         self.contents.push((seq, said.content.clone()));
         let Some(turn) = &mut self.turn else { return };
         turn.steps += 1;
@@ -301,6 +309,7 @@ impl Conversation {
         call.status = ended.status;
         call.response = Some(Part::function_response(ended.response.clone()));
         let Some(turn) = &mut self.turn else { return };
+        turn.errors.extend(ended.error.map(|kind| (ended.call.clone(), kind)));
         if turn.calls.iter().all(|call| call.response.is_some()) {
             // All results of one step are one content, in the order of the calls.
             let parts = turn.calls.drain(..).filter_map(|call| call.response).collect();

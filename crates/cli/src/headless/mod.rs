@@ -65,8 +65,6 @@ pub struct View {
     printer: Printer,
     /// A person is asked: what is refused then was refused by them.
     asks: bool,
-    /// The answer was asked for as JSON: what stands around it is left out.
-    wants_json: bool,
     /// When the next attempt begins, while a person at a terminal sees the wait passing.
     next_attempt: Option<Instant>,
     patience: Patience,
@@ -86,7 +84,6 @@ impl View {
             renderer,
             printer,
             asks: false,
-            wants_json: false,
             next_attempt: None,
             patience: Patience::new(Instant::now()),
         }
@@ -109,7 +106,7 @@ impl View {
 
     /// Whether the answer was asked for as JSON.
     pub fn wants_json(&mut self, wants: bool) {
-        self.wants_json = wants;
+        self.state.wants_json = wants;
     }
 
     /// A person at the terminal is asked about calls.
@@ -350,7 +347,7 @@ impl View {
         }
         let (ending, shown) = match &ending {
             Ok(()) => {
-                if self.wants_json {
+                if self.state.wants_json {
                     self.state.text = bare_json(&self.state.text).to_owned();
                 }
                 (OK, self.renderer.success(&self.state, &mut self.printer))

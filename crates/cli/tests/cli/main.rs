@@ -6,6 +6,7 @@ mod agent;
 mod answers;
 mod approving;
 mod bad_input;
+mod call_ids;
 mod commands;
 mod compressing;
 mod elsewhere;

@@ -158,9 +158,8 @@ impl Session {
                 }
             }
             Prompts(self).join().await?;
-            if let Some(ending) =
-                self.options.limits.reached(&self.ledger.conversation, self.binding.model.price)
-            {
+            let (limits, prices) = (&self.options.limits, &self.binding.model.prices);
+            if let Some(ending) = limits.reached(&self.ledger.conversation, prices) {
                 return Ok(ending);
             }
             if let Some(ending) = Compaction::new(self).make_room().await? {
@@ -225,7 +224,8 @@ impl Session {
         self.binding.request(self.ledger.chat.curated(), mode, somebody)
     }
 
-    async fn record(&mut self, said: ModelContent) -> Result<Answered, Stop> {
+    async fn record(&mut self, mut said: ModelContent) -> Result<Answered, Stop> {
+        self.options.call_ids.name(&mut said.content, &self.ledger.conversation);
         let (calls, text) = (said.content.function_calls().next().is_some(), said.content.text());
         let finish = said.finish.clone().unwrap_or(FinishReason::Stop);
         self.ledger.commit_one(Fact::ModelContent(Box::new(said))).await?;
