@@ -4,8 +4,8 @@ import { answer } from "./api.js";
 import { button, element } from "./dom.js";
 import { codeBlock } from "./markdown.js";
 
-/** A card for a question. `settled` is called with what came of the answer. */
-export function card(asked, told) {
+/** A card for a question, with the arguments that its call has now. */
+export function card(asked) {
   const { confirmation, approval } = asked;
   const trouble = element("p", { class: "card-trouble", role: "alert" });
   const say = async (outcome) => {
@@ -14,7 +14,6 @@ export function card(asked, told) {
       await answer(approval, outcome);
     } catch (problem) {
       trouble.textContent = problem.message;
-      if (problem.kind === "late") told?.(problem.message);
     }
   };
   const body = confirmation.detail.type === "ask_user" ? questions(confirmation.detail.questions, say) : permission(asked, say);
@@ -81,7 +80,7 @@ function open(place, form) {
 }
 
 function always(confirmation, say) {
-  const tool = confirmation.detail.type === "mcp" ? [button(`All of the server ${confirmation.detail.server}`, () => say({ outcome: "proceed_always_server" }))] : [];
+  const server = confirmation.detail.type === "mcp" ? [button(`All of the server ${confirmation.detail.server}`, () => say({ outcome: "proceed_always_server" }))] : [];
   return element(
     "div",
     { class: "answer-form" },
@@ -93,7 +92,7 @@ function always(confirmation, say) {
       button("In this session", () => say({ outcome: "proceed_always" }), { class: "primary", "data-answer": "always-session" }),
       button("In every session", () => say({ outcome: "proceed_always_and_save" })),
       button("Everything of this tool, in this session", () => say({ outcome: "proceed_always_tool" })),
-      ...tool,
+      ...server,
     ),
   );
 }
@@ -103,7 +102,7 @@ function edit(asked, say) {
   const trouble = element("p", { class: "card-trouble", role: "alert" });
   const isFile = detail.type === "edit";
   const text = element("textarea", { rows: 6, spellcheck: "false", class: "code-input", "aria-label": isFile ? "The file's new content" : "The new arguments" });
-  text.value = isFile ? detail.after : JSON.stringify(asked.args ?? (detail.type === "exec" ? { command: detail.command } : detail.args ?? {}), null, 2);
+  text.value = isFile ? detail.after : JSON.stringify(asked.args, null, 2);
   const send = () => {
     if (isFile) return say({ outcome: "modify_with_editor", newContent: text.value });
     try {
@@ -153,7 +152,8 @@ function field(question) {
 export function diff(text) {
   const lines = text.split("\n");
   if (lines.at(-1) === "") lines.pop();
-  const kind = (line) => (line.startsWith("@@") ? "hunk" : line.startsWith("+") ? "added" : line.startsWith("-") ? "removed" : "same");
-  const nodes = lines.map((line) => element("span", { class: `line ${kind(line)}` }, line || " "));
+  const body = lines.findIndex((line) => line.startsWith("@@"));
+  const kind = (line, at) => (at < body ? "file" : line.startsWith("@@") ? "hunk" : line.startsWith("+") ? "added" : line.startsWith("-") ? "removed" : "same");
+  const nodes = lines.map((line, at) => element("span", { class: `line ${kind(line, at)}` }, line || " "));
   return element("pre", { class: "diff", tabindex: "0", "aria-label": "Changes" }, ...nodes);
 }

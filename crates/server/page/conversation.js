@@ -132,7 +132,7 @@ export class Conversation {
   said(seq, content, by) {
     const back = button("Rewind to before this", () => this.acts.rewind(seq - 1), { class: "plain", title: "Everything from here on is forgotten" });
     const copy = button("Copy from here", () => this.acts.fork(seq - 1), { class: "plain", title: "A new session with what was said before this" });
-    const head = element("p", { class: "by" }, by || "you");
+    const head = element("p", { class: "by" }, !by || by === this.acts.me() ? "you" : by);
     return element("article", { class: "message user" }, head, ...parts(content), element("div", { class: "tools-row" }, back, copy));
   }
 
@@ -169,7 +169,7 @@ export class Conversation {
   approval_answered(record) {
     const known = this.cards.get(record.approval);
     if (!known) return;
-    known.node.replaceWith(element("p", { class: "answered" }, `${inWords(record.outcome)} · ${record.by}`));
+    known.node.replaceWith(element("p", { class: "answered" }, `${inWords(record.outcome)} · ${record.by === this.acts.me() ? "you" : record.by}`));
     this.cards.delete(record.approval);
     const call = this.calls.get(known.asked.call);
     call?.status("scheduled");

@@ -12,6 +12,7 @@ const conversation = new Conversation(byId("log"), {
   rewind: (to) => attempt(() => command(state.session, { command: "rewind", to })),
   fork: (at) => attempt(() => fork(at)),
   changed: () => drawSession(),
+  me: () => state.me?.name,
 });
 
 /** Does something; what goes wrong is shown. */
@@ -121,7 +122,7 @@ function drawInbox() {
   for (const one of state.overview.approvals) {
     if (inboxCards.has(one.asked.approval)) continue;
     const where = element("a", { href: `#${one.session}` }, one.title || one.session);
-    const node = element("div", { class: "waiting" }, element("p", { class: "from" }, where, element("small", {}, ` ${one.folder}`)), card(one.asked));
+    const node = element("div", { class: "waiting" }, element("p", { class: "from" }, where, element("small", {}, ` ${one.folder}`)), card({ ...one.asked, args: one.args }));
     inboxCards.set(one.asked.approval, node);
     inbox.append(node);
   }

@@ -7,6 +7,7 @@ use charla::Charla;
 use charla_core::CancellationToken;
 
 use crate::access::{Access, Role};
+use crate::audit::Audit;
 use crate::guard::Names;
 use crate::hub::Hub;
 use crate::metrics::Metrics;
@@ -41,6 +42,7 @@ pub(crate) struct App {
     pub(crate) names: Names,
     pub(crate) metrics: Metrics,
     pub(crate) repeats: Repeats,
+    pub(crate) audit: Audit,
     pub(crate) limits: RateLimits,
     /// The server ends: streams are closed and nothing new is begun.
     pub(crate) stopping: CancellationToken,

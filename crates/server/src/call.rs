@@ -12,10 +12,12 @@ use http::{Request, StatusCode};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
 use tokio::time::timeout;
 
 use crate::access::{Digest, Role};
 use crate::app::{App, User};
+use crate::audit::Entry;
 use crate::problem::Problem;
 use crate::repeats::Answer;
 use crate::routes::{Does, Route};
@@ -24,6 +26,8 @@ use crate::routes::{Does, Route};
 pub(crate) const MAX_BODY: usize = 16 * 1024 * 1024;
 /// How long a body may take to arrive.
 const BODY_PATIENCE: Duration = Duration::from_secs(30);
+/// How much of each value the log tells.
+const TOLD_CHARACTERS: usize = 1000;
 /// The longest key of a repeated request.
 const MAX_KEY: usize = 200;
 
@@ -38,6 +42,22 @@ pub(crate) struct Call {
 }
 
 impl Call {
+    /// What the audit log says about this request.
+    fn entry(&self, route: &Route, peer: SocketAddr) -> Entry {
+        let text = |value: &str| Value::from(value.chars().take(TOLD_CHARACTERS).collect::<String>());
+        let mut about: Map<String, Value> =
+            self.path.iter().map(|(name, value)| (name.clone(), text(value))).collect();
+        if let Ok(Value::Object(body)) = serde_json::from_slice(&self.body) {
+            let told = TOLD.iter().filter_map(|name| Some((name, body.get(*name)?)));
+            about.extend(told.map(|(name, value)| match value {
+                Value::String(value) => ((*name).to_owned(), text(value)),
+                value => ((*name).to_owned(), text(&value.to_string())),
+            }));
+        }
+        let who = if route.access.is_some() { self.user.name.clone() } else { String::new() };
+        Entry { who, from: peer.ip().to_string(), what: route.name.to_owned(), about }
+    }
+
     /// A variable part of the path.
     pub(crate) fn part(&self, name: &str) -> &str {
         let found = self.path.iter().find(|(known, _)| known == name);
@@ -95,9 +115,33 @@ pub(crate) async fn answer(
     let body = collect(body).await?;
     let call = Call { app, user, head, path, body };
     match route.does {
-        Does::Reads(handle) | Does::SignIn(handle) => handle(call).await,
-        Does::Acts(handle) => act(call, handle).await,
+        Does::Reads(handle) => handle(call).await,
+        Does::SignIn(handle) => {
+            let (app, entry) = (call.app.clone(), call.entry(route, peer));
+            let answered = handle(call).await;
+            let status = answered.as_ref().map_or_else(|problem| problem.status, Response::status);
+            write(&app, entry, Some(status)).await?;
+            answered
+        }
+        Does::Acts(handle) => {
+            // Nothing is done that is not in the log.
+            write(&call.app, call.entry(route, peer), None).await?;
+            act(call, handle).await
+        }
     }
+}
+
+/// What the log tells of a body beside its route: the choice that was made, not the words.
+const TOLD: [&str; 8] = ["command", "outcome", "approval", "reason", "mode", "model", "workspace", "to"];
+
+async fn write(app: &App, mut entry: Entry, status: Option<StatusCode>) -> Result<(), Problem> {
+    if let Some(status) = status {
+        entry.about.insert("status".to_owned(), status.as_u16().into());
+    }
+    app.audit.write(entry).await.map_err(|error| {
+        let detail = format!("nothing was done, because it cannot be written to the audit log: {error}");
+        Problem::new(StatusCode::SERVICE_UNAVAILABLE, "audit", detail)
+    })
 }
 
 /// Who sends the request, if they may use a route of this role.

@@ -7,6 +7,7 @@
 mod access;
 mod api;
 mod app;
+mod audit;
 mod call;
 mod feed;
 mod guard;
@@ -22,17 +23,19 @@ mod repeats;
 mod routes;
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use charla::{Charla, Failure, FailureKind};
+use charla::{Charla, Environment, Failure, FailureKind};
 use charla_core::CancellationToken;
 use tokio::net::TcpListener;
 
 pub use access::Role;
 use access::{Access, Cookie};
 use app::{App, RateLimits, User};
+use audit::Audit;
+pub use audit::{BrokenChain, verify_audit};
 use guard::Names;
 use metrics::Metrics;
 use repeats::Repeats;
@@ -66,10 +69,7 @@ impl Server {
     /// Listens for requests to this user's sessions; nothing is answered before [`Server::run`].
     pub async fn bind(charla: Charla, options: &ServeOptions) -> Result<Self, Failure> {
         check(options)?;
-        let folder = charla.environment().charla_home().map(|home| home.join("server"));
-        let folder = folder.ok_or_else(|| {
-            Failure::config("there is no home directory to keep sign-ins in").with_hint("set CHARLA_HOME")
-        })?;
+        let folder = server_folder(charla.environment())?;
         let failed = |error: std::io::Error| {
             Failure::system(format!("cannot listen at {}: {error}", options.listen))
                 .with_hint("--listen 127.0.0.1:0 takes any free port")
@@ -88,6 +88,7 @@ impl Server {
             names,
             metrics: Metrics::default(),
             repeats: Repeats::default(),
+            audit: Audit::new(audit_file(&folder)),
             limits: RateLimits::default(),
             stopping: CancellationToken::new(),
         };
@@ -100,7 +101,7 @@ impl Server {
     }
 
     /// The file with the token for programs.
-    pub fn token_file(&self) -> &std::path::Path {
+    pub fn token_file(&self) -> &Path {
         &self.token
     }
 
@@ -125,6 +126,23 @@ impl Server {
             tracing::warn!("some turns are left open; they can be gone on with");
         }
     }
+}
+
+/// Where what servers of this user must keep is kept.
+fn server_folder(environment: &Environment) -> Result<PathBuf, Failure> {
+    let home = environment.charla_home();
+    home.map(|home| home.join("server")).ok_or_else(|| {
+        Failure::config("there is no home directory to keep sign-ins in").with_hint("set CHARLA_HOME")
+    })
+}
+
+/// The audit log of this user's servers.
+pub fn audit_log(environment: &Environment) -> Result<PathBuf, Failure> {
+    server_folder(environment).map(|folder| audit_file(&folder))
+}
+
+fn audit_file(folder: &Path) -> PathBuf {
+    folder.join("audit.jsonl")
 }
 
 /// Who the machine's user is in records.

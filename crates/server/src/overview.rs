@@ -6,7 +6,7 @@ use std::sync::{Arc, Weak};
 use std::time::{Duration, SystemTime};
 
 use charla::session::{SessionError, Sessions};
-use charla_proto::{CallAsked, SessionSummary};
+use charla_proto::{Args, CallAsked, SessionSummary};
 use serde::Serialize;
 use tokio::sync::{Mutex, watch};
 
@@ -38,7 +38,15 @@ pub(crate) struct Waiting {
     pub(crate) title: String,
     pub(crate) folder: PathBuf,
     pub(crate) state: State,
+    #[serde(flatten)]
+    pub(crate) question: Question,
+}
+
+/// What is asked, and the arguments that the call has now: whoever changes them sees all of them.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct Question {
     pub(crate) asked: Arc<CallAsked>,
+    pub(crate) args: Args,
 }
 
 /// The sessions, the latest first, and every question that waits.
@@ -54,7 +62,7 @@ struct Known {
     modified: SystemTime,
     size: u64,
     turn_open: bool,
-    questions: Vec<Arc<CallAsked>>,
+    questions: Vec<Question>,
 }
 
 /// Looks at a user's sessions. What was not written to since the last look is not read again.
@@ -83,12 +91,12 @@ impl Lookout {
             let id = summary.session.clone();
             let Some(now) = read(&sessions, known.get(&id), &summary).await? else { continue };
             let state = self.hub.state(&id).await?;
-            overview.approvals.extend(now.questions.iter().map(|asked| Waiting {
+            overview.approvals.extend(now.questions.iter().map(|question| Waiting {
                 session: id.clone(),
                 title: summary.title.clone(),
                 folder: summary.started.cwd.clone(),
                 state,
-                asked: asked.clone(),
+                question: question.clone(),
             }));
             let (turn_open, waiting) = (now.turn_open, now.questions.len());
             overview.sessions.push(Entry { summary, state, turn_open, waiting });
@@ -132,7 +140,11 @@ async fn read(
         Err(SessionError::Unknown(_)) => return Ok(None),
         Err(error) => return Err(error),
     };
-    let questions = conversation.open_approvals().map(|open| open.asked.clone()).collect();
+    let questions = conversation.unanswered().filter_map(|call| {
+        let approval = call.approval.as_ref().filter(|approval| approval.answer.is_none())?;
+        Some(Question { asked: approval.asked.clone(), args: call.call.args.clone() })
+    });
+    let questions = questions.collect();
     let turn_open = conversation.turn.is_some() || !conversation.queue.is_empty();
     Ok(Some(Known { modified, size, turn_open, questions }))
 }

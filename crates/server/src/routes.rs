@@ -117,7 +117,7 @@ pub(crate) static ROUTES: &[Route] = &[
     route!(GET "/models", "models", "Providers and their models", VIEWER, &[], None => "Models", Reads(about::models)),
     route!(GET "/tools", "tools", "What a session's tools would be", VIEWER, &[WORKSPACE], None => "Tools", Reads(about::tools)),
     route!(GET "/settings", "settings", "The settings that hold, and who set them", VIEWER, &[WORKSPACE], None => "Settings", Reads(about::settings)),
-    route!(POST "/policy/explain", "explain", "What the rules say to a command line", VIEWER, &[], Some("Explain") => "Judgement", Acts(about::explain)),
+    route!(POST "/policy/explain", "explain", "What the rules say to a command line", VIEWER, &[], Some("Explain") => "Judgement", Reads(about::explain)),
     route!(GET "/usage", "usage", "Tokens and money by session and model", VIEWER, &[], None => "Usage", Reads(about::usage)),
     route!(GET "/metrics", "metrics", "Counts for Prometheus", VIEWER, &[], None => "Text", Reads(about::metrics)),
 ];

@@ -138,6 +138,17 @@ pub struct ServeArgs {
     pub plain_http: bool,
 }
 
+/// What can be done with the audit log.
+#[derive(Debug, Subcommand)]
+pub enum AuditCommand {
+    /// Check that nothing in it was changed, taken out or put in.
+    Verify {
+        /// The log; the one of this user's servers when left out.
+        #[arg(value_hint = ValueHint::FilePath)]
+        file: Option<PathBuf>,
+    },
+}
+
 /// What `charla approvals` does beside listing.
 #[derive(Debug, Subcommand)]
 pub enum ApprovalsCommand {

@@ -8,8 +8,8 @@ use charla_proto::{ApprovalMode, ThinkingLevel};
 use clap::{Args, Parser, Subcommand, ValueHint};
 
 pub use commands::{
-    AnswerWord, ApprovalsCommand, AuthCommand, EngineCommand, ExportForm, ModelsCommand, PolicyArgs,
-    PolicyCommand, PromptCommand, PruneArgs, RestoreArgs, RewindArgs, ServeArgs, SessionsArgs,
+    AnswerWord, ApprovalsCommand, AuditCommand, AuthCommand, EngineCommand, ExportForm, ModelsCommand,
+    PolicyArgs, PolicyCommand, PromptCommand, PruneArgs, RestoreArgs, RewindArgs, ServeArgs, SessionsArgs,
     SessionsCommand, SettingsCommand, TrustArgs, UndoArgs,
 };
 
@@ -360,6 +360,12 @@ pub enum Command {
     Trust(TrustArgs),
     /// Serve this user's sessions to browsers and programs.
     Serve(ServeArgs),
+    /// Look after the audit log of `charla serve`.
+    Audit {
+        /// Which.
+        #[command(subcommand)]
+        command: AuditCommand,
+    },
     /// Try what holds commands in on this machine.
     Doctor {
         /// Print JSON.

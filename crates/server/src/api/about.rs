@@ -11,13 +11,11 @@ use http::{HeaderValue, StatusCode, header};
 use serde::Deserialize;
 use serde_json::json;
 
-use super::done;
 use super::sessions::follow;
 use crate::call::{self, Call};
 use crate::openapi;
 use crate::overview::SHOWN;
 use crate::problem::Problem;
-use crate::repeats::Answer;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -88,13 +86,13 @@ pub(crate) async fn settings(call: Call) -> Result<Response, Problem> {
 }
 
 /// What the rules say to a command line.
-pub(crate) async fn explain(call: Call) -> Result<Answer, Problem> {
+pub(crate) async fn explain(call: Call) -> Result<Response, Problem> {
     let Explain { command, mode, workspace } = call.json()?;
     let charla = in_workspace(&call, workspace);
     let rules = RuleCheck::new(&RulePlaces::of(charla.environment()), &[], &[]);
     let rules =
         rules.map_err(|error| Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "config", error.to_string()))?;
-    done(StatusCode::OK, &rules.explain(&command, mode))
+    call::json(StatusCode::OK, &rules.explain(&command, mode))
 }
 
 /// What sessions have cost, the latest ones each and all of these together.

@@ -1,10 +1,10 @@
 //! Who gets in.
 
 use charla_testkit::{Script, Server};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::client::{Answer, Served};
-use super::place;
+use super::{place, write};
 use crate::place::{Place, server};
 
 fn sign_in(served: &Served, code: &str) -> Answer {
@@ -87,6 +87,44 @@ fn a_server_that_others_could_reach_without_encryption_does_not_start() {
     let run = place.run(&["serve", "--listen", "127.0.0.1:0", "--origin", "charla.example.org"]);
     assert_ne!(run.code, Some(0));
     assert!(run.err.contains("is no origin"), "{}", run.err);
+}
+
+#[test]
+fn what_was_decided_is_in_a_log_that_tells_when_it_was_changed() {
+    let server = server(Script::new([write("a.txt"), "Written.".into()]));
+    let place = place(&server);
+    let served = Served::start(&place);
+    sign_in(&served, "guess");
+    sign_in(&served, &served.code);
+    let session = served.begin("a secret plan");
+    let question = served.questions(1)[0]["asked"]["approval"].as_str().unwrap().to_owned();
+    served.post(&format!("/approvals/{question}"), &json!({"outcome": "proceed_once"}));
+    served.events(&session, 0).until("turn_ended");
+    let path = place.home().join("server/audit.jsonl");
+    let log = std::fs::read_to_string(&path).unwrap();
+    let lines: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let told: Vec<(&str, &str)> =
+        lines.iter().map(|line| (line["who"].as_str().unwrap(), line["what"].as_str().unwrap())).collect();
+    assert_eq!(told, [("", "sign_in"), ("", "sign_in"), ("web", "create_session"), ("web", "answer")]);
+    assert_eq!((&lines[0]["about"]["status"], &lines[1]["about"]["status"]), (&json!(401), &json!(200)));
+    assert_eq!(lines[3]["about"], json!({"approval": question, "outcome": "proceed_once"}));
+    assert!(!log.contains("secret plan") && !log.contains(&served.code), "{log}");
+    let run = place.run(&["audit", "verify"]);
+    assert_eq!((run.code, run.out.as_str()), (Some(0), "4 entries, the chain is whole\n"), "{}", run.err);
+    std::fs::write(&path, log.replace("proceed_once", "cancel")).unwrap();
+    let run = place.run(&["audit", "verify"]);
+    assert_ne!(run.code, Some(0));
+    assert!(run.err.contains("line 4: it was changed"), "{}", run.err);
+}
+
+#[test]
+fn what_cannot_be_logged_is_not_done() {
+    let (_server, place) = quiet();
+    std::fs::create_dir_all(place.home().join("server/audit.jsonl")).unwrap();
+    let served = Served::start(&place);
+    assert_eq!(sign_in(&served, &served.code).status, 503);
+    assert_eq!(served.post("/sessions", &json!({})).json()["kind"], "audit");
+    assert_eq!(served.get("/sessions").json()["sessions"], json!([]), "reading goes on");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! `charla serve`: sessions over HTTP, against the real binary.
 
 mod access;
+mod browser;
 mod client;
 mod hostile;
 mod interface;
