@@ -80,13 +80,20 @@ export class Events {
     this.silence = setTimeout(() => this.again(), SILENCE);
   }
 
-  again() {
+  async again() {
     this.stop();
     this.handlers.lost?.();
     this.retry = setTimeout(() => this.connect(), this.pause);
     this.pause = Math.min(this.pause * 2, 10_000);
-    // A session that is gone, or a sign-in that has ended, is told by a plain request.
-    get("/me").catch(() => {});
+    // A stream does not say why it ended: a session that is gone, or a sign-in that has ended, is told by a plain request.
+    try {
+      await get(this.session ? `/sessions/${encodeURIComponent(this.session)}` : "/me");
+    } catch (problem) {
+      if (problem.status === 404) {
+        this.stop();
+        this.handlers.gone?.();
+      }
+    }
   }
 
   stop() {

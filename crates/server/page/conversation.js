@@ -38,6 +38,11 @@ export class Conversation {
     this.usage = null;
   }
 
+  /** The connection is new: what running tools have shown is told again. */
+  again() {
+    for (const call of this.calls.values()) call.restart();
+  }
+
   /** Takes a record in. */
   record(record) {
     this[record.kind]?.(record);
@@ -307,6 +312,10 @@ class Call {
     }
     this.terminal.textContent = (this.terminal.textContent + plain(text)).slice(-SHOWN);
     this.terminal.scrollTop = this.terminal.scrollHeight;
+  }
+
+  restart() {
+    if (this.terminal) this.terminal.textContent = "";
   }
 
   ended(record) {

@@ -53,7 +53,14 @@ function open(session) {
       follow();
     },
     broken: (why) => trouble(why),
-    open: () => document.body.classList.remove("lost"),
+    open: () => {
+      document.body.classList.remove("lost");
+      conversation.again();
+    },
+    gone: () => {
+      open(null);
+      trouble("That session is not there any more.");
+    },
     lost: () => document.body.classList.add("lost"),
   });
   showInbox(false);
@@ -254,6 +261,11 @@ byId("menu").addEventListener("click", () => {
   byId("shade").hidden = !shown;
 });
 byId("shade").addEventListener("click", closeSide);
+byId("sessions").addEventListener("click", (event) => {
+  if (!event.target.closest("a")) return;
+  closeSide();
+  showInbox(false);
+});
 byId("new").addEventListener("click", () => {
   open(null);
   loadModels();
@@ -329,6 +341,32 @@ document.addEventListener("keydown", (event) => {
   else if (event.key === "/") byId("search").focus();
   else return;
   event.preventDefault();
+});
+/** How long a page may be out of sight before it stops following, and how often it asks then. */
+const OUT_OF_SIGHT = 30_000;
+const ASK = 15_000;
+let resting;
+
+/** A browser has few connections to a server for all of its pages: one that nobody sees only counts what waits. */
+function rest() {
+  state.events.stop();
+  state.resting = true;
+  resting = setInterval(async () => {
+    const answered = await get("/approvals").catch(() => undefined);
+    if (answered) state.overview.approvals = answered.approvals;
+    drawOverview();
+  }, ASK);
+}
+
+document.addEventListener("visibilitychange", () => {
+  clearTimeout(resting);
+  clearInterval(resting);
+  if (document.hidden) {
+    resting = setTimeout(rest, OUT_OF_SIGHT);
+  } else if (state.resting) {
+    state.resting = false;
+    state.events.connect();
+  }
 });
 window.addEventListener("hashchange", () => {
   const session = location.hash.slice(1) || null;

@@ -73,7 +73,7 @@ impl Audit {
         Self { path }
     }
 
-    /// Writes an entry. When this returns, it is on the disk. Several servers of one user take turns.
+    /// Writes an entry. When this returns, it survives the process, as records do. Several servers of one user take turns.
     pub(crate) async fn write(&self, entry: Entry) -> io::Result<()> {
         let path = self.path.clone();
         let written = tokio::task::spawn_blocking(move || append(&path, entry)).await;
@@ -100,8 +100,7 @@ fn append(path: &Path, entry: Entry) -> io::Result<()> {
     let mut text = if torn { String::from("\n") } else { String::new() };
     text.push_str(&serde_json::to_string(&line)?);
     text.push('\n');
-    file.write_all(text.as_bytes())?;
-    file.sync_data()
+    file.write_all(text.as_bytes())
 }
 
 /// The last whole line's number and hash, and whether something unfinished follows it.

@@ -125,6 +125,21 @@ def a_restart_loses_nothing(page, link, _):
     expect(page.locator("#log .message.user")).to_have_count(1)
 
 
+def a_removed_session_is_left(page, link, _):
+    sign_in(page, link)
+    prompt(page, "hello")
+    expect(page.locator("#log .message.model").last).to_contain_text("Hello.")
+    other = page.context.new_page()
+    other.goto(page.url)
+    expect(other.locator("#log .message.model").last).to_contain_text("Hello.")
+    page.on("dialog", lambda dialog: dialog.accept())
+    page.click("#more summary")
+    page.click("#delete")
+    expect(page.locator("#sessions a")).to_have_count(0)
+    expect(other.locator("#trouble")).to_contain_text("not there any more")
+    expect(other.locator("#sessions a")).to_have_count(0)
+
+
 def nothing_becomes_script(page, link, _):
     bad = []
     page.on("dialog", lambda dialog: (bad.append("a dialog"), dialog.dismiss()))

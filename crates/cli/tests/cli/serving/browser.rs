@@ -91,6 +91,11 @@ fn a_server_that_is_killed_while_a_question_waits_is_found_again() {
 }
 
 #[test]
+fn a_session_that_was_removed_in_one_tab_is_left_in_the_other() {
+    browse("a_removed_session_is_left", Script::new(["Hello."]));
+}
+
+#[test]
 fn nothing_that_a_model_or_a_tool_says_becomes_script() {
     let text = "<script>window.pwned = 1</script> <img src=x onerror=\"window.pwned = 1\"> [a](javascript:alert(1)) \
                 ![b](http://evil.example/p.png) [c](data:text/html,<script>alert(1)</script>) <svg/onload=alert(1)>\n\n\
