@@ -110,35 +110,43 @@ fn a_question_outlives_a_server_that_is_killed_and_its_turn_goes_on_with_the_ans
 
 #[test]
 fn of_three_clients_that_answer_each_of_two_hundred_questions_one_wins_each() {
-    const CALLS: usize = 200;
-    let calls = (0..CALLS).fold(Reply::new(), |reply, number| {
-        reply.call("write_file", json!({"file_path": format!("f{number}"), "content": "x"}))
-    });
-    let server = server(Script::new([calls, "Done.".into()]));
+    const SESSIONS: usize = 10;
+    const CALLS: usize = 20;
+    const ALL: usize = SESSIONS * CALLS;
+    let name = |session: usize, call: usize| format!("f{session}-{call}");
+    let calls = |session: usize| {
+        (0..CALLS).fold(Reply::new(), |reply, call| {
+            reply.call("write_file", json!({"file_path": name(session, call), "content": "x"}))
+        })
+    };
+    let done = (0..SESSIONS).map(|_| "Done.".into());
+    let server = server(Script::new((0..SESSIONS).map(calls).chain(done)));
     let place = place(&server);
     let served = Served::start(&place);
-    let session = served.begin("all of them");
-    let questions: Vec<String> = served.questions(CALLS).iter().map(id).collect();
+    let begin = |number: usize| {
+        let session = served.begin("all of them");
+        served.questions((number + 1) * CALLS);
+        session
+    };
+    let sessions: Vec<String> = (0..SESSIONS).map(begin).collect();
+    let questions: Vec<String> = served.questions(ALL).iter().map(id).collect();
+    let answer = |question: &String| {
+        let answered = served.post(&format!("/approvals/{question}"), &json!({"outcome": "proceed_once"}));
+        assert!(matches!(answered.status, 200 | 409), "{} {}", answered.status, answered.text());
+        usize::from(answered.status == 200)
+    };
+    // Each begins elsewhere, so that they meet everywhere.
+    let client = &|number: usize| questions.iter().cycle().skip(number * ALL / 7).take(ALL).map(answer).sum();
     let wins: usize = std::thread::scope(|scope| {
-        let client = |turn: usize| {
-            let (served, questions) = (&served, &questions);
-            move || {
-                let order = questions.iter().cycle().skip(turn * CALLS / 7).take(CALLS);
-                let answer = |question: &String| {
-                    let outcome = json!({"outcome": "proceed_once"});
-                    let answered = served.post(&format!("/approvals/{question}"), &outcome);
-                    assert!(matches!(answered.status, 200 | 409), "{} {}", answered.status, answered.text());
-                    usize::from(answered.status == 200)
-                };
-                order.map(answer).sum::<usize>()
-            }
-        };
-        let threads: Vec<_> = (0..3).map(|turn| scope.spawn(client(turn))).collect();
-        threads.into_iter().map(|thread| thread.join().unwrap()).sum()
+        let threads: Vec<_> = (0..3).map(|number| scope.spawn(move || client(number))).collect();
+        threads.into_iter().map(|thread| -> usize { thread.join().unwrap() }).sum()
     });
-    assert_eq!(wins, CALLS);
-    let events = served.events(&session, 0).until("turn_ended");
-    let of = |kind: &str| events.iter().filter(|event| event.data["kind"] == kind).count();
-    assert_eq!((of("approval_answered"), of("call_started"), of("call_ended")), (CALLS, CALLS, CALLS));
-    assert!((0..CALLS).all(|number| place.read(&format!("f{number}")).is_some()));
+    assert_eq!(wins, ALL);
+    for session in &sessions {
+        let events = served.events(session, 0).until("turn_ended");
+        let of = |kind: &str| events.iter().filter(|event| event.data["kind"] == kind).count();
+        assert_eq!((of("approval_answered"), of("call_started"), of("call_ended")), (CALLS, CALLS, CALLS));
+    }
+    let all = (0..SESSIONS).flat_map(|session| (0..CALLS).map(move |call| name(session, call)));
+    assert!(all.into_iter().all(|file| place.read(&file).is_some()));
 }
