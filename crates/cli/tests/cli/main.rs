@@ -27,6 +27,7 @@ mod real_server;
 mod replays;
 mod resuming;
 mod rewinding;
+mod serving;
 mod sessions;
 mod signals;
 mod switching;

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use charla_proto::{
-    CallAsked, CancelTarget, Choices, Command, Content, Delivery, Fact, ModeChanged, ModelChanged, OpenTurn,
-    Outcome, PromptQueued, PromptWithdrawn, QueuedPrompt, Record, Refusal, Reply, Request, Role, RulesSaved,
-    Said, SessionSnapshot, TurnEvent,
+    CallAsked, CancelTarget, Command, Content, Delivery, Fact, ModeChanged, ModelChanged, Outcome,
+    PromptQueued, PromptWithdrawn, QueuedPrompt, Record, Refusal, Reply, Request, Role, RulesSaved,
+    SessionSnapshot, TurnEvent,
 };
 use tokio::sync::oneshot;
 
@@ -313,22 +313,9 @@ impl Requests<'_> {
 
     fn snapshot(&self) -> SessionSnapshot {
         let session = &*self.0;
-        let conversation = &session.ledger.conversation;
-        let started = conversation.started.as_ref();
-        let said = |(seq, content): &(u64, Arc<Content>)| Said { seq: *seq, content: content.clone() };
-        SessionSnapshot {
-            seq: conversation.seq,
-            session: started.map(|started| started.session.clone()).unwrap_or_default(),
-            cwd: started.map(|started| started.cwd.clone()).unwrap_or_default(),
-            choices: Choices { model: conversation.model.clone(), mode: conversation.mode },
-            phase: session.phase,
-            contents: conversation.contents.iter().map(said).collect(),
-            turn: conversation.turn.as_ref().map(|turn| turn.turn),
-            calls: conversation.turn.iter().flat_map(|turn| turn.calls.clone()).collect(),
-            queue: conversation.queue.clone(),
-            running: session.ledger.publisher.running.clone(),
-            usage: conversation.last_usage.clone(),
-            window: session.binding.model.window,
-        }
+        let running = session.ledger.publisher.running.clone();
+        let window = session.binding.model.window;
+        let snapshot = SessionSnapshot::of(&session.ledger.conversation);
+        SessionSnapshot { phase: session.phase, running, window, ..snapshot }
     }
 }
