@@ -166,9 +166,8 @@ fn the_built_in_model_lists_a_folder_through_a_tool() {
 fn the_built_in_model_tells_what_a_tool_returned_and_nothing_else() {
     let machine = Machine::new();
     let mut runs = LISTINGS.iter().map(|wish| machine.run(&["-m", "local", "-p", wish]));
-    let folder = machine.place.path().join("work/src").canonicalize().unwrap();
-    let expected = format!("Directory listing for {}:\nharbour.rs (13 bytes)\n", folder.display());
-    assert_any(&mut runs, |run| (run.code, run.out.as_str()) == (Some(0), expected.as_str()));
+    let expected = "Directory listing for ~/work/src:\nharbour.rs (13 bytes)\n";
+    assert_any(&mut runs, |run| (run.code, run.out.as_str()) == (Some(0), expected));
 }
 
 #[test]
@@ -176,7 +175,11 @@ fn a_tools_error_is_no_answer() {
     let machine = Machine::new();
     let run = machine.run(&["-m", "local", "-p", "Show me the file absent.txt"]);
     assert_eq!((run.code, run.out.as_str()), (Some(1), ""), "{}", run.err);
-    assert!(run.err.contains("error: There is no file"), "{}", run.err);
+    assert!(
+        run.err.contains("error: local/smollm2-135m: There is no file ~/work/absent.txt.\n"),
+        "{}",
+        run.err
+    );
 }
 
 /// The template that the model's file has makes the trained prompt of what is sent.

@@ -51,7 +51,7 @@ pub(super) fn lines_about(turn: &Turn) -> Option<String> {
 }
 
 /// How many longer words of a request a text has; those of the calls, such as a file's name, do not count.
-fn shared(turn: &Turn, text: &str) -> usize {
+pub(super) fn shared(turn: &Turn, text: &str) -> usize {
     let called: Vec<String> =
         turn.steps.iter().flat_map(|step| words(&Value::from(step.call.args.clone()).to_string())).collect();
     let counts = |word: &&String| word.chars().count() > 3 && !called.contains(word);

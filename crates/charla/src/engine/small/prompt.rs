@@ -75,12 +75,12 @@ pub(super) fn contents(turns: &[Turn]) -> Vec<Arc<Content>> {
     for turn in told {
         messages(turn, results::earlier, &mut contents);
     }
-    messages(now, |turn, text| results::excerpt(text, &turn.said), &mut contents);
+    messages(now, results::excerpt, &mut contents);
     contents
 }
 
 /// A turn's messages; its results as `told` gives them.
-fn messages(turn: &Turn, told: impl Fn(&Turn, &str) -> String, contents: &mut Vec<Arc<Content>>) {
+fn messages(turn: &Turn, told: fn(&Turn, &str) -> String, contents: &mut Vec<Arc<Content>>) {
     let mut add = |content: Content| contents.push(Arc::new(content));
     add(Content::user(harmless(&turn.said)));
     for step in &turn.steps {

@@ -17,6 +17,8 @@ const AROUND: usize = 2;
 /// Lines and bytes of a result that a person is shown.
 const SHOWN_LINES: usize = 200;
 const SHOWN: usize = 16_000;
+/// Bytes of a line, where there are too many.
+const WIDTH: usize = 800;
 /// Stands before a result that the model's own words did not fit.
 const DOUBT: &str = "I am not sure of an answer. This is what I found:\n";
 
@@ -68,46 +70,43 @@ pub(super) fn shown(turn: &Turn) -> String {
         _ => &text,
     };
     let text = text.trim_end_matches('\n');
+    if text.len() <= SHOWN && text.lines().count() <= SHOWN_LINES {
+        return text.to_owned();
+    }
     let mut left = SHOWN;
     let fits = |line: &&str| {
         let room = left.checked_sub(line.len() + 1);
         left = room.unwrap_or_default();
         room.is_some()
     };
-    let lines: Vec<&str> = text.lines().take(SHOWN_LINES).take_while(fits).collect();
-    match text.lines().count() - lines.len() {
-        0 => text.to_owned(),
-        more => format!("{}\n[{more} more lines]", lines.join("\n")),
-    }
+    let lines: Vec<&str> =
+        text.lines().take(SHOWN_LINES).map(|line| cut(line, WIDTH)).take_while(fits).collect();
+    let more = text.lines().count() - lines.len();
+    format!("{}\n[{more} more lines]", lines.join("\n"))
 }
 
 /// An earlier result: its beginning.
 pub(super) fn earlier(_: &Turn, text: &str) -> String {
-    text.get(..text.floor_char_boundary(READ_EARLIER)).unwrap_or(text).to_owned()
+    cut(text, READ_EARLIER).to_owned()
+}
+
+/// The beginning of a text that has more bytes.
+fn cut(text: &str, bytes: usize) -> &str {
+    text.get(..text.floor_char_boundary(bytes)).unwrap_or(text)
 }
 
 /// As much of a result as the model reads: of a long one its beginning and the lines about the request.
-pub(super) fn excerpt(text: &str, request: &str) -> String {
+pub(super) fn excerpt(turn: &Turn, text: &str) -> String {
     if text.len() <= READ {
         return text.to_owned();
     }
-    let lines: Vec<&str> = text.lines().collect();
-    let words = keywords(request);
-    let score = |line: &str| {
-        let line = line.to_lowercase();
-        words.iter().filter(|word| line.contains(word.as_str())).count()
-    };
-    let mut ranked: Vec<(usize, usize)> = lines
-        .iter()
-        .enumerate()
-        .map(|(at, line)| (score(line), at))
-        .filter(|(score, _)| *score > 0)
-        .collect();
-    ranked.sort_by_key(|(score, at)| (std::cmp::Reverse(*score), *at));
-    let around = ranked.iter().flat_map(|(_, at)| at.saturating_sub(AROUND)..=at + AROUND);
+    let lines: Vec<&str> = text.lines().map(|line| cut(line, WIDTH)).collect();
+    let mut ranked: Vec<usize> = (0..lines.len()).collect();
+    ranked.sort_by_cached_key(|at| std::cmp::Reverse(lines.get(*at).map(|line| grounds::shared(turn, line))));
+    let around = ranked.iter().flat_map(|at| at.saturating_sub(AROUND)..=at + AROUND);
     let mut chosen = BTreeSet::new();
     let mut left = READ_LONG;
-    for at in (0..AROUND).chain(around).chain(0..lines.len()) {
+    for at in (0..AROUND).chain(around) {
         let Some(line) = lines.get(at).filter(|_| !chosen.contains(&at)) else { continue };
         let Some(room) = left.checked_sub(line.len() + 1) else { break };
         left = room;
@@ -115,10 +114,4 @@ pub(super) fn excerpt(text: &str, request: &str) -> String {
     }
     let chosen: Vec<&str> = chosen.iter().filter_map(|at| lines.get(*at).copied()).collect();
     chosen.join("\n")
-}
-
-/// Words of a request that a line about it may have.
-fn keywords(request: &str) -> Vec<String> {
-    let words = request.split(|c: char| !c.is_alphanumeric()).map(str::to_lowercase);
-    words.filter(|word| word.chars().count() > 3 || word.chars().any(|c| c.is_ascii_digit())).collect()
 }

@@ -303,6 +303,14 @@ fn of_a_long_result_it_reads_the_lines_about_the_request_and_a_person_sees_the_b
 }
 
 #[test]
+fn of_a_line_without_end_the_beginning_is_read_and_shown() {
+    let contents = about("Show a.json", "read_file", &[("file_path", "a.json")], &"[1, 2] ".repeat(50_000));
+    assert!(texts(&request(contents.clone()))[2].contains("[1, 2] [1, 2]"));
+    let shown = answer(contents, "<result/>");
+    assert!(shown.starts_with("[1, 2] [1, 2]") && shown.len() < 1000, "{shown}");
+}
+
+#[test]
 fn three_calls_are_enough_and_none_is_made_twice() {
     let mut contents = about("Show it", "list_directory", &[("dir_path", ".")], "a.txt");
     let again =
