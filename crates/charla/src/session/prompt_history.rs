@@ -66,7 +66,7 @@ mod tests {
     #[test]
     fn prompts_are_kept_for_their_folder() {
         let home = tempfile::tempdir().unwrap();
-        let environment = Environment { home: Some(home.path().to_owned()), ..Environment::default() };
+        let environment = Environment::of([("CHARLA_HOME", home.path())]);
         let here = PromptHistory::of(&environment.in_workspace("/a"));
         here.add("one\ntwo").unwrap();
         here.add("three").unwrap();
