@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use charla_proto::{
-    CallAsked, CancelTarget, Choices, Command, Content, Delivery, Fact, ModeChanged, ModelChanged, OpenTurn,
-    Outcome, PromptQueued, PromptWithdrawn, QueuedPrompt, Record, Refusal, Reply, Request, Role, RulesSaved,
-    Said, SessionSnapshot, TurnEvent,
+    CallAsked, CancelTarget, Choices, Command, Content, Delivery, Fact, ModeChanged, ModelChanged, Outcome,
+    PromptQueued, PromptWithdrawn, QueuedPrompt, Record, Refusal, Reply, Request, Role, RulesSaved, Said,
+    SessionSnapshot, TurnEvent,
 };
 use tokio::sync::oneshot;
 
