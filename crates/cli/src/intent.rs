@@ -264,6 +264,28 @@ mod tests {
         failure.hint.as_ref().and_then(charla_terminal::wording::hint).unwrap()
     }
 
+    #[test]
+    fn a_prompt_by_its_flag_is_read_as_with_all_commands() {
+        for line in [
+            "-p hello",
+            "-p sessions",
+            "--prompt hello --debug -C /tmp --no-color",
+            "-m m/x -o json --max-turns 3 --allowed-tools a,b -p hello",
+            "--resume -p hello",
+            "--fork undo --at 2 -p hello",
+            "-p hello sessions",
+            "sessions -p hello",
+            "-p hello --bogus",
+            "-p",
+        ] {
+            let arguments: Vec<OsString> =
+                std::iter::once("charla").chain(line.split(' ')).map(Into::into).collect();
+            let all = Typed::try_parse_from(&arguments);
+            let read = typed(arguments);
+            assert_eq!(format!("{read:?}"), format!("{all:?}"), "{line}");
+        }
+    }
+
     fn prompt(arguments: &[&str]) -> Option<String> {
         match understood(arguments) {
             Ok(Intent::Ask(ask)) => ask.prompt,
