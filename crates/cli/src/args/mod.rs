@@ -64,6 +64,26 @@ pub struct Typed {
     /// Anything else.
     #[command(subcommand)]
     pub command: Option<Command>,
+    /// What goes with all of it.
+    #[command(flatten)]
+    pub everywhere: Everywhere,
+}
+
+/// A prompt run alone: the commands are most of what it takes to build a parser.
+#[derive(Debug, Parser)]
+#[command(name = "charla", version)]
+pub struct PromptRun {
+    /// What it takes.
+    #[command(flatten)]
+    pub ask: AskArgs,
+    /// What goes with all of it.
+    #[command(flatten)]
+    pub everywhere: Everywhere,
+}
+
+/// What may be given with anything.
+#[derive(Debug, Args)]
+pub struct Everywhere {
     /// Tell on standard error what happens inside.
     #[arg(long, global = true, help_heading = "Diagnostics")]
     pub debug: bool,
