@@ -103,7 +103,9 @@ async fn prompt(
         prompt = input::gather(words, optional, || view.warning(&waiting.into())) => prompt?,
     };
     let Some((words, piped)) = gathered else { return Ok(None) };
-    PromptDraft { words, piped, files }.content(charla.environment(), view).map(Some)
+    PromptDraft { words, piped, files, ..PromptDraft::default() }
+        .content(charla.environment(), view)
+        .map(Some)
 }
 
 async fn show(

@@ -40,8 +40,8 @@ pub use assemble::Assembler;
 pub use command::{CancelTarget, Command, Delivery, FileConflict, Refusal, Reply, Request, RevertSelection};
 pub use confinement::Confinement;
 pub use content::{
-    Blob, Content, FileData, FunctionCall, FunctionResponse, InvalidArgs, Origin, Part, PartKind, Role,
-    WireKind,
+    Blob, Content, FileData, FunctionCall, FunctionResponse, InvalidArgs, OWN_CALL_ID, Origin, Part,
+    PartKind, Role, WireKind,
 };
 pub use embedders::{
     append_to_last_text_part, flat_map_text_parts, parts_to_string, to_content, to_contents,
@@ -74,7 +74,8 @@ pub use response::{
     UsageMetadata,
 };
 pub use secret::{
-    PatternDots, carries_credential, looks_secret, pattern_may_match_secret, word_names_secret,
+    PatternDots, carries_credential, looks_secret, pattern_may_match_secret, secret_attributes,
+    word_names_secret,
 };
 pub use store::{
     Inbox, Journal, JournalError, JournalReader, MAX_POST, Mailbox, Owned, PostError, Posted, PrunedSessions,

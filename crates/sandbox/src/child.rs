@@ -4,9 +4,16 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 
+use rustix::process::{Resource, Rlimit, setrlimit};
+
 use crate::filter::Program;
 use crate::mounts::Mounts;
 use crate::sys;
+
+/// What each process may use that nobody was asked about: seconds of a processor, bytes of memory of its own, bytes in a
+/// file it writes, and no copy of its memory when it crashes. How many there are, whoever starts them counts.
+pub(crate) const UNASKED_BOUNDS: &[(Resource, u64)] =
+    &[(Resource::Cpu, 600), (Resource::Data, 8 << 30), (Resource::Fsize, 1 << 30), (Resource::Core, 0)];
 
 /// Everything prepared for one child.
 #[derive(Debug, Default)]
@@ -20,6 +27,8 @@ pub(crate) struct Steps {
 /// What holds a child in.
 #[derive(Debug)]
 pub(crate) struct Limits {
+    /// How much it may use; absent for one that a person agreed to.
+    pub(crate) bounds: Option<&'static [(Resource, u64)]>,
     /// The capabilities it keeps, where it has any.
     pub(crate) capabilities: u64,
     /// The files it may touch.
@@ -38,6 +47,9 @@ impl Steps {
             mounts.enter()?;
         }
         if let Some(limits) = &self.limits {
+            for (resource, most) in limits.bounds.unwrap_or_default() {
+                setrlimit(*resource, Rlimit { current: Some(*most), maximum: Some(*most) })?;
+            }
             sys::no_new_privileges()?;
             sys::keep_capabilities(limits.capabilities)?;
             sys::restrict_files(limits.ruleset.as_fd())?;

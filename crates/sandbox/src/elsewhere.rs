@@ -20,6 +20,16 @@ pub struct Sandbox {
 pub struct Cell;
 
 impl Cell {
+    /// There is none.
+    pub fn temporary(&self) -> Option<std::path::PathBuf> {
+        None
+    }
+
+    /// There is none.
+    pub fn attributes(&self) -> Option<std::path::PathBuf> {
+        None
+    }
+
     /// A process group of its own is all there is.
     pub fn apply(self, command: &mut Command) {
         #[cfg(unix)]

@@ -111,10 +111,19 @@ const NEVER_UNASKED: &[c_long] = &[
     libc::SYS_unshare,
 ];
 
-/// Changes of modes, owners and attributes by path.
+/// Changes of modes by path; the mode is the third argument.
+const MODES_BY_PATH: &[c_long] = &[libc::SYS_fchmodat, FCHMODAT2];
+/// The same, with the mode as the second argument, and that of an opened file.
+const MODES: &[c_long] = &[
+    libc::SYS_fchmod,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_chmod,
+];
+/// The bits of a mode that give a file's rights to whoever runs it.
+const SPECIAL_MODES: u32 = 0o6000;
+
+/// Changes of owners and attributes by path.
 const CHANGES_BY_PATH: &[c_long] = &[
-    libc::SYS_fchmodat,
-    FCHMODAT2,
     libc::SYS_fchownat,
     FILE_SETATTR,
     libc::SYS_lremovexattr,
@@ -124,8 +133,6 @@ const CHANGES_BY_PATH: &[c_long] = &[
     libc::SYS_setxattr,
     SETXATTRAT,
     #[cfg(target_arch = "x86_64")]
-    libc::SYS_chmod,
-    #[cfg(target_arch = "x86_64")]
     libc::SYS_chown,
     #[cfg(target_arch = "x86_64")]
     libc::SYS_lchown,
@@ -133,7 +140,6 @@ const CHANGES_BY_PATH: &[c_long] = &[
 
 /// Changes of opened files, and of times: editors and `cp` need them, readers do not.
 const CHANGES_OF_OPENED: &[c_long] = &[
-    libc::SYS_fchmod,
     libc::SYS_fchown,
     libc::SYS_fremovexattr,
     libc::SYS_fsetxattr,
@@ -212,8 +218,17 @@ pub(crate) fn program(confinement: Confinement) -> Result<Program, SandboxError>
         Confinement::Reading | Confinement::Editing => {
             set(NEVER_UNASKED, decide(REFUSE));
             set(CHANGES_BY_PATH, decide(REFUSE));
-            if confinement == Confinement::Reading {
-                set(CHANGES_OF_OPENED, decide(REFUSE));
+            match confinement {
+                Confinement::Reading => {
+                    set(CHANGES_OF_OPENED, decide(REFUSE));
+                    set(MODES_BY_PATH, decide(REFUSE));
+                    set(MODES, decide(REFUSE));
+                }
+                // What it must not change lies on mounts that are read-only.
+                _ => {
+                    set(MODES_BY_PATH, if_any_bit(2, SPECIAL_MODES, REFUSE));
+                    set(MODES, if_any_bit(1, SPECIAL_MODES, REFUSE));
+                }
             }
             set(ABSENT, decide(ABSENT_CALL));
             set(&[libc::SYS_clone], if_any_bit(0, NAMESPACES, REFUSE));

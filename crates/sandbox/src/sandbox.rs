@@ -6,14 +6,14 @@ use std::process::Command;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use charla_proto::Confinement;
-use tempfile::TempDir;
 
-use crate::child::{Limits, Steps, before_exec};
+use crate::child::{Limits, Steps, UNASKED_BOUNDS, before_exec};
 use crate::error::SandboxError;
 use crate::files::{Grants, Made, System};
 use crate::filter::{self, Program};
 use crate::mounts::Mounts;
 use crate::places::{Extra, Places};
+use crate::private::Private;
 use crate::sys;
 use crate::tree;
 use crate::wall::Wall;
@@ -25,7 +25,7 @@ pub struct Sandbox {
     /// What the kernel says it offers.
     offered: Wall,
     system: OnceLock<System>,
-    temporary: Mutex<Option<TempDir>>,
+    private: Mutex<Option<Arc<Private>>>,
     programs: [OnceLock<Arc<Program>>; 3],
     /// Of the last reading and the last editing child.
     rulesets: [Mutex<Option<Made>>; 2],
@@ -35,14 +35,25 @@ pub struct Sandbox {
 #[derive(Debug)]
 pub struct Cell {
     steps: Steps,
-    temporary: Option<PathBuf>,
+    /// For a child that nobody was asked about.
+    private: Option<Arc<Private>>,
 }
 
 impl Cell {
+    /// The folder of their own that a child has which nobody was asked about.
+    pub fn temporary(&self) -> Option<PathBuf> {
+        self.private.as_ref().map(|private| private.temporary())
+    }
+
+    /// A `gitattributes` file that such a child may read: under it, git shows nothing of what secret files hold.
+    pub fn attributes(&self) -> Option<PathBuf> {
+        self.private.as_ref().map(|private| private.attributes())
+    }
+
     /// Puts the child of this command into the cell. Its working folder, and its variables, must be set before.
     pub fn apply(self, command: &mut Command) {
-        if let Some(folder) = &self.temporary {
-            command.envs(["TMPDIR", "TMP", "TEMP"].map(|name| (name, folder)));
+        if let Some(folder) = self.temporary() {
+            command.envs(["TMPDIR", "TMP", "TEMP"].map(|name| (name, &folder)));
         }
         let steps = self.steps;
         before_exec(command, move || steps.enter());
@@ -61,7 +72,7 @@ impl Sandbox {
             places,
             offered,
             system: OnceLock::new(),
-            temporary: Mutex::default(),
+            private: Mutex::default(),
             programs: Default::default(),
             rulesets: Default::default(),
         }
@@ -77,9 +88,9 @@ impl Sandbox {
     /// here is an error, but for that one: a person agreed, and was told what holds.
     pub fn prepare(&self, confinement: Confinement, cwd: &Path, extra: &Extra) -> Result<Cell, SandboxError> {
         match confinement {
-            Confinement::Open => Ok(Cell { steps: Steps::default(), temporary: None }),
+            Confinement::Open => Ok(Cell { steps: Steps::default(), private: None }),
             Confinement::Asked if !self.proven().reading => {
-                Ok(Cell { steps: Steps::default(), temporary: None })
+                Ok(Cell { steps: Steps::default(), private: None })
             }
             Confinement::Asked => self.asked(extra),
             Confinement::Reading if self.proven().reading => self.reading(),
@@ -118,7 +129,7 @@ impl Sandbox {
         for root in &roots {
             grants.write(root, &BTreeSet::new());
         }
-        let temporary = self.temporary()?;
+        let temporary = self.private()?.temporary();
         let writable = roots.into_iter().chain([&temporary]).map(PathBuf::as_path);
         let mounts = Mounts::new(writable, &found, cwd)?;
         self.cell(Confinement::Editing, grants, Some(mounts))
@@ -142,7 +153,9 @@ impl Sandbox {
         for path in self.places.readable.iter().chain(&self.places.history) {
             grants.read(path, &BTreeSet::new());
         }
-        grants.write(&self.temporary()?, &BTreeSet::new());
+        let private = self.private()?;
+        grants.write(&private.temporary(), &BTreeSet::new());
+        grants.read(&private.attributes(), &BTreeSet::new());
         Ok(grants)
     }
 
@@ -159,14 +172,13 @@ impl Sandbox {
             Confinement::Editing => grants.unasked_ruleset(system(), editing)?,
             Confinement::Asked | Confinement::Open => grants.asked_ruleset()?,
         };
-        let (capabilities, temporary) = match confinement {
-            Confinement::Reading | Confinement::Editing => {
-                (filter::FILE_CAPABILITIES, Some(self.temporary()?))
-            }
+        let (capabilities, private) = match confinement {
+            Confinement::Reading | Confinement::Editing => (filter::FILE_CAPABILITIES, Some(self.private()?)),
             Confinement::Asked | Confinement::Open => (filter::ASKED_CAPABILITIES, None),
         };
-        let limits = Limits { capabilities, ruleset, program: self.program(confinement)? };
-        Ok(Cell { steps: Steps { mounts, limits: Some(limits) }, temporary })
+        let bounds = private.is_some().then_some(UNASKED_BOUNDS);
+        let limits = Limits { bounds, capabilities, ruleset, program: self.program(confinement)? };
+        Ok(Cell { steps: Steps { mounts, limits: Some(limits) }, private })
     }
 
     fn program(&self, confinement: Confinement) -> Result<Arc<Program>, SandboxError> {
@@ -184,17 +196,12 @@ impl Sandbox {
     }
 
     /// The private folder, made when it is first needed.
-    pub(crate) fn temporary(&self) -> Result<PathBuf, SandboxError> {
-        let mut made = self.temporary.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(folder) = &*made {
-            return Ok(folder.path().to_owned());
+    pub(crate) fn private(&self) -> Result<Arc<Private>, SandboxError> {
+        let mut made = self.private.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*made {
+            Some(private) => Ok(private.clone()),
+            None => Ok(made.insert(Arc::new(Private::make(&self.places.temporary)?)).clone()),
         }
-        let place = &self.places.temporary;
-        let folder = tempfile::Builder::new().prefix("charla-").tempdir_in(place);
-        let folder = folder.map_err(SandboxError::path(place))?;
-        let path = folder.path().canonicalize().map_err(SandboxError::path(place))?;
-        *made = Some(folder);
-        Ok(path)
     }
 }
 

@@ -78,7 +78,7 @@ pub(crate) fn prove() -> Wall {
         };
         why.inspect(|why| wall.notes.push(format!("{name} does not hold: {why}"))).is_none()
     };
-    let temporary = sandbox.temporary().unwrap_or_default();
+    let temporary = sandbox.private().map(|private| private.temporary()).unwrap_or_default();
     let reading = tried("reading", sandbox.reading(), ground.reading(&temporary));
     let possible = sandbox.wall().editing && reading;
     let editing = possible && tried("editing", sandbox.editing(&ground.root()), ground.editing());

@@ -6,6 +6,7 @@ mod attachment;
 pub mod command;
 pub mod edit;
 mod files;
+mod git;
 mod invocation;
 pub mod memory;
 pub mod owner;

@@ -171,6 +171,10 @@ impl Host for SessionHost {
         })
     }
 
+    fn next_model(&self, model: &str) -> Option<String> {
+        Chooser::new(&self.settings, &self.environment).next_ready(model)
+    }
+
     fn equip(&self, situation: &Situation) -> Equipment {
         let found = self.found();
         let full = PromptStyle { size: PromptSize::Full, chat_only: false, stable_prefix: false };

@@ -6,13 +6,21 @@ use charla_proto::{Effect, Word, WordKind};
 
 use super::Scope;
 use super::commands::{self, Harm, Operands};
-use super::paths::{is_free, secret, secret_include, secret_pattern};
+use super::paths::{aimed_at_secret, is_free, secret, secret_include, secret_pattern};
 use super::protected::protected;
 use super::rules::{Rule, Subject};
 
-/// Why `effect` is asked about although `rule` allows it. `others` is true when commands run beside it that are not
-/// known to be harmless.
-pub(super) fn guard(effect: &Effect, rule: &Rule, scope: &Scope, others: bool) -> Option<String> {
+/// What is known of the plan that an effect belongs to.
+#[derive(Clone, Copy)]
+pub(super) struct View {
+    /// Commands run beside it that are not known to be harmless.
+    pub(super) others: bool,
+    /// All of it is held by the kernel as what runs unasked is.
+    pub(super) walled: bool,
+}
+
+/// Why `effect` is asked about although `rule` allows it.
+pub(super) fn guard(effect: &Effect, rule: &Rule, scope: &Scope, view: View) -> Option<String> {
     match effect {
         Effect::Read { path } | Effect::Write { path }
             if matches!(rule.subject, Subject::Path { .. }) || is_free(path) =>
@@ -34,10 +42,10 @@ pub(super) fn guard(effect: &Effect, rule: &Rule, scope: &Scope, others: bool) -
                 .or_else(|| (!scope.contains(path)).then(|| "it lies outside the workspace".to_owned()))
         }
         Effect::Exec { words, cwd, carrier, .. } => {
-            exec(words, cwd, rule).or_else(|| too_wide(words, cwd, *carrier, rule, scope))
+            exec(words, cwd, rule, view.walled).or_else(|| too_wide(words, cwd, *carrier, rule, scope))
         }
         Effect::Env { name, .. }
-            if matches!(rule.subject, Subject::Env { .. }) || harmless_variable(name, others) =>
+            if matches!(rule.subject, Subject::Env { .. }) || harmless_variable(name, view.others) =>
         {
             None
         }
@@ -46,11 +54,11 @@ pub(super) fn guard(effect: &Effect, rule: &Rule, scope: &Scope, others: bool) -
     }
 }
 
-fn exec(words: &[Word], cwd: &Path, rule: &Rule) -> Option<String> {
+fn exec(words: &[Word], cwd: &Path, rule: &Rule, walled: bool) -> Option<String> {
     if matches!(rule.subject, Subject::Command(_)) {
         return None;
     }
-    if let Some(reason) = discloses(words, cwd) {
+    if let Some(reason) = discloses(words, cwd, walled) {
         return Some(reason);
     }
     if rule.names_command() {
@@ -65,7 +73,7 @@ fn too_wide(words: &[Word], cwd: &Path, carrier: bool, rule: &Rule, scope: &Scop
         return None;
     }
     if commands::is_reader(words) {
-        return match commands::harm(words, cwd, scope) {
+        return match commands::harm(words, cwd, scope, false) {
             Harm::Possible(reason) => Some(reason),
             Harm::None | Harm::Edits => None,
         };
@@ -96,8 +104,9 @@ fn too_wide(words: &[Word], cwd: &Path, carrier: bool, rule: &Rule, scope: &Scop
     })
 }
 
-/// Why a command may show a secret.
-fn discloses(words: &[Word], cwd: &Path) -> Option<String> {
+/// Why a command may show a secret. Behind the wall, which files a word only the shell knows will name is left to the
+/// kernel: it hides those that are secret.
+fn discloses(words: &[Word], cwd: &Path, walled: bool) -> Option<String> {
     let name = commands::base_name(words)?;
     let operands = commands::operands_of(name);
     if matches!(operands, Some(Operands::Nothing | Operands::Names)) {
@@ -114,6 +123,8 @@ fn discloses(words: &[Word], cwd: &Path) -> Option<String> {
                 secret(&word.text).or_else(|| secret_include(&word.text))
             }
             WordKind::Literal => secret(&word.text),
+            WordKind::Glob if walled && name != "git" => aimed_at_secret(&word.text),
+            WordKind::Single | WordKind::Unknown if walled && name != "git" => secret(&word.text),
             WordKind::Glob => secret_pattern(&word.text).filter(|_| shows_files || name == "git"),
             WordKind::Single | WordKind::Unknown => {
                 shows_files.then_some("what it reads is only known to the shell")

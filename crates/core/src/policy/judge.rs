@@ -5,15 +5,25 @@ use charla_proto::{ApprovalMode, Confinement, Effect, Missing, Plan, Verdict, Wo
 
 use super::always;
 use super::commands::{self, Harm};
-use super::guards::{guard, harmless_variable};
+use super::guards::{View, guard, harmless_variable};
 use super::matching::{Match, SHELL};
 use super::paths::is_free;
 use super::rules::{Decision, Rule, Tier};
 use super::{Finding, Judgement, RuleBook, Scope};
 
+/// Behind the wall, what only the kernel can see is left to it. That counts where the whole line only reads, or not at
+/// all: one shell runs all of it, and reaches as far as the part that reaches furthest.
 pub(super) fn explain(book: &RuleBook, plan: &Plan, mode: ApprovalMode) -> Judgement {
-    let others = plan.effects.iter().any(|effect| runs_others(effect, &book.scope));
-    let judged = |effect: Option<&Effect>| Case { book, plan, mode, effect, others }.finding();
+    let held = judgement(book, plan, mode, book.scope.wall.reading);
+    match held.verdict {
+        Verdict::Allow { confinement: Confinement::Reading, .. } => held,
+        _ => judgement(book, plan, mode, false),
+    }
+}
+
+fn judgement(book: &RuleBook, plan: &Plan, mode: ApprovalMode, walled: bool) -> Judgement {
+    let others = plan.effects.iter().any(|effect| runs_others(effect, &book.scope, walled));
+    let judged = |effect: Option<&Effect>| Case { book, plan, mode, effect, others, walled }.finding();
     let findings: Vec<Finding> = if plan.effects.is_empty() {
         vec![judged(None)]
     } else {
@@ -23,10 +33,10 @@ pub(super) fn explain(book: &RuleBook, plan: &Plan, mode: ApprovalMode) -> Judge
     Judgement { findings, verdict }
 }
 
-fn runs_others(effect: &Effect, scope: &Scope) -> bool {
+fn runs_others(effect: &Effect, scope: &Scope, walled: bool) -> bool {
     match effect {
         Effect::Exec { words, cwd, carrier: false, .. } => {
-            matches!(commands::harm(words, cwd, scope), Harm::Possible(_))
+            matches!(commands::harm(words, cwd, scope, walled), Harm::Possible(_))
         }
         _ => false,
     }
@@ -39,7 +49,9 @@ pub(super) fn rule_about<'a>(
     effect: &'a Effect,
     mode: ApprovalMode,
 ) -> Option<&'a Rule> {
-    Case { book, plan, mode, effect: Some(effect), others: true }.ruling().map(|ruling| ruling.rule)
+    Case { book, plan, mode, effect: Some(effect), others: true, walled: false }
+        .ruling()
+        .map(|ruling| ruling.rule)
 }
 
 /// One effect before the rules.
@@ -50,6 +62,8 @@ struct Case<'a> {
     effect: Option<&'a Effect>,
     /// True when the plan runs commands that are not known to be harmless.
     others: bool,
+    /// True when nothing of the plan reaches further than the kernel lets what runs unasked.
+    walled: bool,
 }
 
 /// What is found about an effect, before it is put into words.
@@ -93,7 +107,7 @@ impl<'a> Case<'a> {
     fn settle(&self, ruling: &Ruling<'_>) -> Settled {
         let built_in = ruling.rule.tier == Tier::Default;
         let guarded =
-            || self.effect.and_then(|effect| guard(effect, ruling.rule, &self.book.scope, self.others));
+            || self.effect.and_then(|effect| guard(effect, ruling.rule, &self.book.scope, self.view()));
         let by_guard = |reason| Settled {
             decision: Decision::Ask,
             rule: "built-in guard".to_owned(),
@@ -211,7 +225,7 @@ impl<'a> Case<'a> {
             {
                 editing("writing in the workspace")
             }
-            Effect::Exec { words, cwd, .. } => match commands::harm(words, cwd, scope) {
+            Effect::Exec { words, cwd, .. } => match commands::harm(words, cwd, scope, self.walled) {
                 Harm::None => reading("a command that only reads"),
                 Harm::Edits if edits => editing("a command that edits the workspace"),
                 _ => None,
@@ -241,11 +255,13 @@ impl<'a> Case<'a> {
     fn why_asked(&self, effect: &Effect) -> Option<String> {
         let general = self.book.rules.iter().find(|rule| rule.tier == Tier::Default)?;
         let known = || match effect {
-            Effect::Exec { words, cwd, .. } => match commands::harm(words, cwd, &self.book.scope) {
-                Harm::Possible(reason) => Some(reason),
-                Harm::Edits => Some("it changes files".into()),
-                Harm::None => None,
-            },
+            Effect::Exec { words, cwd, .. } => {
+                match commands::harm(words, cwd, &self.book.scope, self.walled) {
+                    Harm::Possible(reason) => Some(reason),
+                    Harm::Edits => Some("it changes files".into()),
+                    Harm::None => None,
+                }
+            }
             Effect::Unclear { reason, .. } => Some(reason.clone()),
             Effect::Unconfined => Some("the call wants to run outside the sandbox".to_owned()),
             _ => None,
@@ -256,7 +272,11 @@ impl<'a> Case<'a> {
                 None => reason,
             })
         };
-        guard(effect, general, &self.book.scope, self.others).or_else(known)
+        guard(effect, general, &self.book.scope, self.view()).or_else(known)
+    }
+
+    fn view(&self) -> View {
+        View { others: self.others, walled: self.walled }
     }
 
     fn found(&self, settled: Settled) -> Finding {

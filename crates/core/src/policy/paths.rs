@@ -80,6 +80,13 @@ fn harmless_system_file(path: &Path) -> bool {
     matches!(
         &*text,
         "/etc/os-release"
+            | "/usr/lib/os-release"
+            | "/etc/debian_version"
+            | "/etc/lsb-release"
+            | "/etc/timezone"
+            | "/etc/hostname"
+            | "/etc/issue"
+            | "/etc/shells"
             | "/proc/cpuinfo"
             | "/proc/meminfo"
             | "/proc/version"
@@ -101,6 +108,15 @@ pub(super) fn secret_pattern(pattern: &str) -> Option<&'static str> {
 /// The same for patterns that a program matches itself (`grep --include`, `rg -g`): theirs match leading dots.
 pub(super) fn secret_include(pattern: &str) -> Option<&'static str> {
     may_match(pattern, PatternDots::Matched)
+}
+
+/// Why a pattern is meant for secrets, and not for any file: by a leading dot, by what it says beside its wildcards, or by
+/// a disguise.
+pub(super) fn aimed_at_secret(pattern: &str) -> Option<&'static str> {
+    let name = pattern.rsplit('/').next().unwrap_or(pattern);
+    let sample = pattern.replace(['*', '?'], "x");
+    let aimed = name.starts_with('.') || name.contains('[') || secret(&sample).is_some();
+    aimed.then(|| secret_pattern(pattern)).flatten()
 }
 
 fn may_match(pattern: &str, dots: PatternDots) -> Option<&'static str> {

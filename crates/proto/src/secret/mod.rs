@@ -4,11 +4,13 @@
 //! confinement of commands all ask here. Only names are looked at, so it can be asked about paths that do
 //! not exist; a caller resolves links first. Upper and lower case are the same.
 
+mod attributes;
 mod list;
 mod pattern;
 
 use std::path::Path;
 
+pub use attributes::secret_attributes;
 pub use pattern::PatternDots;
 
 use list::{FILES, FOLDERS, PUBLIC, WRITINGS};

@@ -205,6 +205,10 @@ impl ShellCall {
             Some(sign) => report::with_denial(output, confinement, sign),
             None => output,
         };
+        let output = match job.unseen.as_slice() {
+            [] => output,
+            unseen => report::with_unseen(output, unseen),
+        };
         Ok(ToolOutput { whole_output: job.whole_output(), ..output })
     }
 

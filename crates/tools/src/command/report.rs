@@ -1,6 +1,7 @@
 //! A command's end as the model reads it.
 
 use std::fmt::Write;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use charla_proto::{Confinement, Display, Part, PartKind, ToolError, ToolErrorKind, ToolOutput};
@@ -37,6 +38,13 @@ pub(super) fn ended(
             );
             Err(ToolError::new(ToolErrorKind::TimedOut, so_far(&said, output)))
         }
+        Some(StopReason::Limit(what)) => {
+            let said = format!(
+                "The command was ended because {what}, which is the most that runs without a person being asked.\
+                 {UNCONFINED}"
+            );
+            Err(ToolError::new(ToolErrorKind::TimedOut, so_far(&said, output)))
+        }
     }
 }
 
@@ -45,15 +53,28 @@ pub(super) const UNCONFINED: &str = " To run it outside the sandbox, call again 
     `description`; a person is asked.";
 
 /// Tells that the sandbox may have refused something.
-pub(super) fn with_denial(mut output: ToolOutput, confinement: Confinement, sign: &str) -> ToolOutput {
-    let told = format!("\nThe sandbox ({confinement}) may have refused this: {sign}.{UNCONFINED}");
+pub(super) fn with_denial(output: ToolOutput, confinement: Confinement, sign: &str) -> ToolOutput {
+    with_words(output, &format!("\nThe sandbox ({confinement}) may have refused this: {sign}.{UNCONFINED}"))
+}
+
+/// Tells which changed files git did not get to see.
+pub(super) fn with_unseen(output: ToolOutput, unseen: &[PathBuf]) -> ToolOutput {
+    let names: Vec<String> = unseen.iter().map(|path| path.display().to_string()).collect();
+    let told = format!(
+        "\nGit took these changed files as unchanged, because their content is hidden: {}.",
+        names.join(", ")
+    );
+    with_words(output, &told)
+}
+
+fn with_words(mut output: ToolOutput, told: &str) -> ToolOutput {
     let text = output.content.first_mut().and_then(|part| match &mut part.kind {
         PartKind::Text(text) => Some(text),
         _ => None,
     });
     match (text, &mut output.error) {
-        (_, Some(error)) => error.message.push_str(&told),
-        (Some(text), None) => text.push_str(&told),
+        (_, Some(error)) => error.message.push_str(told),
+        (Some(text), None) => text.push_str(told),
         (None, None) => output.content.push(Part::text(told)),
     }
     output

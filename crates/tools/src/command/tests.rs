@@ -304,3 +304,54 @@ async fn a_call_that_wants_out_of_the_sandbox_says_so() {
     assert!(plan(true).await.contains(&Effect::Unconfined));
     assert!(!plan(false).await.contains(&Effect::Unconfined));
 }
+
+#[tokio::test]
+async fn git_shows_changes_but_not_those_of_hidden_files() {
+    let bench = bench();
+    let write = |name: &str, text: &str| std::fs::write(bench.folder.path().join(name), text).unwrap();
+    write(".env", "KEY=first-secret\n");
+    write("plain.txt", "one\n");
+    let begin = "git init -q . && git add -f . && git -c user.name=A -c user.email=a@b.c commit -qm Begin";
+    let begun = bench.run(json!({ "command": begin })).await;
+    assert_eq!(text(&begun), "Output: (empty)");
+    write(".env", "KEY=second-secret, and longer\n");
+    write("plain.txt", "one\ntwo\n");
+    let said = text(&bench.confined(Confinement::Reading, "export HOME=$PWD; git diff").await);
+    assert!(said.contains("+two") && !said.contains("secret"), "{said}");
+    assert!(said.contains("as unchanged, because their content is hidden: .env"), "{said}");
+    let said = text(&bench.confined(Confinement::Reading, "export HOME=$PWD; git status --short").await);
+    assert!(said.starts_with("Output:  M plain.txt\n"), "{said}");
+    let said = text(
+        &bench
+            .confined(
+                Confinement::Reading,
+                "export HOME=$PWD; git show && git log -p && git diff --stat HEAD",
+            )
+            .await,
+    );
+    assert!(said.contains("Binary files /dev/null and b/.env differ"), "{said}");
+    assert!(said.contains("plain.txt | 1 +") && !said.contains("secret"), "{said}");
+}
+
+#[tokio::test]
+async fn an_unasked_command_that_starts_too_many_processes_is_ended_with_all_of_them() {
+    let bench = bench();
+    let many = "for i in {1..3000}; do sleep 1000 & done; wait";
+    let output = bench.confined(Confinement::Reading, many).await;
+    let error = output.error.unwrap();
+    assert!(error.message.contains("more than 512 processes"), "{}", error.message);
+    let left = std::fs::read_dir("/proc").unwrap().flatten().filter(|entry| {
+        let mark = std::fs::read(entry.path().join("environ")).unwrap_or_default();
+        let folder = std::fs::read_link(entry.path().join("cwd")).unwrap_or_default();
+        !mark.is_empty() && folder == bench.cx.cwd
+    });
+    assert_eq!(left.count(), 0);
+}
+
+#[tokio::test]
+async fn an_unasked_command_writes_no_file_without_end() {
+    let bench = bench();
+    let output =
+        bench.confined(Confinement::Reading, "head -c 2G /dev/zero > $TMPDIR/x; echo $?; ulimit -t").await;
+    assert!(text(&output).contains("153\n600"), "{}", text(&output));
+}

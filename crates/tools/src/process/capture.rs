@@ -82,7 +82,7 @@ pub(crate) async fn capture(processes: &Processes, ask: Capture) -> Result<Captu
     let mut command = Command::new(&ask.program);
     command.args(&ask.arguments).current_dir(&ask.cwd).kill_on_drop(true);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    processes.settings().environment.apply(&mut command, &mark, ask.confinement);
+    processes.settings().environment.apply(&mut command, &mark, ask.confinement, &cell);
     cell.apply(command.as_std_mut());
     let announced = processes.guard().announce(&mark);
     let child = command.spawn().map_err(CaptureError::Start)?;

@@ -3,8 +3,10 @@
 use std::ffi::{OsStr, OsString};
 
 use charla_proto::Confinement;
+use charla_sandbox::Cell;
 use tokio::process::Command;
 
+use super::plain_git;
 use super::withheld::{Reach, Withheld};
 
 /// The variable that marks every process of a session, inherited by whatever it starts.
@@ -12,14 +14,6 @@ pub(crate) const MARK: &str = "CHARLA_RUN";
 
 /// Set for every child: nobody is there to scroll, or to type a password.
 const UNATTENDED: [(&str, &str); 3] = [("PAGER", "cat"), ("GIT_PAGER", "cat"), ("GIT_TERMINAL_PROMPT", "0")];
-
-/// What git is told where nobody was asked: the settings and hooks of a repository start no programs.
-const PLAIN_GIT: [(&str, &str); 4] = [
-    ("core.fsmonitor", "false"),
-    ("core.hooksPath", "/dev/null"),
-    ("core.pager", "cat"),
-    ("safe.bareRepository", "explicit"),
-];
 
 /// The variables children get. Nothing is inherited that is not in here.
 #[derive(Clone, Debug, Default)]
@@ -65,24 +59,15 @@ impl Environment {
         }
     }
 
-    pub(crate) fn apply(&self, command: &mut Command, mark: &str, confinement: Confinement) {
+    /// Gives a command its variables. The cell is the one it will run in.
+    pub(crate) fn apply(&self, command: &mut Command, mark: &str, confinement: Confinement, cell: &Cell) {
         command.env_clear().envs(self.of(confinement).iter().map(|(name, value)| (name, value)));
         command.envs(UNATTENDED).env(MARK, mark);
         if confinement < Confinement::Asked {
-            command.envs(self.plain_git());
+            let held = self.unasked.iter().find(|(name, _)| name == "GIT_CONFIG_COUNT");
+            let held = held.and_then(|(_, count)| count.to_str()?.parse().ok()).unwrap_or(0);
+            command.envs(plain_git::variables(held, cell.attributes()));
         }
-    }
-
-    /// Settings for git, behind those that the user's own variables already hold.
-    fn plain_git(&self) -> Vec<(String, String)> {
-        let held = self.unasked.iter().find(|(name, _)| name == "GIT_CONFIG_COUNT");
-        let held: usize = held.and_then(|(_, count)| count.to_str()?.parse().ok()).unwrap_or(0);
-        let mut variables = vec![("GIT_CONFIG_COUNT".to_owned(), (held + PLAIN_GIT.len()).to_string())];
-        for (index, (key, value)) in (held..).zip(PLAIN_GIT) {
-            variables.push((format!("GIT_CONFIG_KEY_{index}"), key.to_owned()));
-            variables.push((format!("GIT_CONFIG_VALUE_{index}"), value.to_owned()));
-        }
-        variables
     }
 }
 
@@ -98,6 +83,8 @@ fn without_relative_folders(name: &OsStr, value: OsString) -> OsString {
 
 #[cfg(test)]
 mod tests {
+    use charla_sandbox::Extra;
+
     use super::*;
 
     #[test]
@@ -108,7 +95,12 @@ mod tests {
             let set = Environment::new([path, ("HOME".into(), folder.path().into())], &Withheld::new([], []));
             let mut command = Command::new("git");
             command.args(words).current_dir(folder.path());
-            set.apply(&mut command, "x", environment.unwrap_or(Confinement::Open));
+            let open = crate::process::sandbox(folder.path()).prepare(
+                Confinement::Open,
+                folder.path(),
+                &Extra::default(),
+            );
+            set.apply(&mut command, "x", environment.unwrap_or(Confinement::Open), &open.unwrap());
             command.as_std_mut().output().unwrap().status.success()
         };
         assert!(git(None, &["init", "-q", "."]));

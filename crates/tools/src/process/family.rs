@@ -32,6 +32,16 @@ struct Entry {
     group: i32,
     session: i32,
     started: u64,
+    /// The memory it holds, in pages.
+    resident: u64,
+}
+
+/// What the processes of a command use together.
+#[derive(Debug, Default)]
+pub(crate) struct Usage {
+    pub(crate) processes: usize,
+    /// In bytes.
+    pub(crate) resident: u64,
 }
 
 /// Whether the group's number is certainly still the command's.
@@ -87,6 +97,17 @@ impl Family {
         found.map(|entry| entry.id).collect()
     }
 
+    /// What those use that never left the session, as those may not that nobody was asked about.
+    pub(crate) fn usage(&self) -> Usage {
+        let mut usage = Usage::default();
+        let page = rustix::param::page_size() as u64;
+        for entry in process_table().iter().filter(|entry| entry.session == self.group()) {
+            usage.processes += 1;
+            usage.resident += entry.resident * page;
+        }
+        usage
+    }
+
     /// Signals everybody, and says how many that were.
     pub(crate) fn signal(&self, signal: Signal, group: GroupIs) -> usize {
         // Looked up first: what ends takes the trace to its children with it.
@@ -138,7 +159,8 @@ fn parse(id: i32, stat: &str) -> Option<Entry> {
     let session = fields.next()?.parse().ok()?;
     // The 22nd field of the line; the session was the 6th.
     let started = fields.nth(15)?.parse().ok()?;
-    Some(Entry { id, parent, group, session, started })
+    let resident = fields.nth(1)?.parse().ok()?;
+    Some(Entry { id, parent, group, session, started, resident })
 }
 
 #[cfg(test)]
@@ -147,9 +169,10 @@ mod tests {
 
     #[test]
     fn a_process_name_cannot_forge_the_table() {
-        let line = "7 (a) R 1 1 (x) S 3 5 6 0 -1 4194304 1 0 0 0 0 0 0 0 20 0 1 0 777 9 9";
+        let line = "7 (a) R 1 1 (x) S 3 5 6 0 -1 4194304 1 0 0 0 0 0 0 0 20 0 1 0 777 9 9 8";
         let entry = parse(7, line).unwrap();
         assert_eq!((entry.parent, entry.group, entry.session, entry.started), (3, 5, 6, 777));
+        assert_eq!(entry.resident, 9);
         assert!(parse(7, "7 (gone) Z 3 5 5").is_none());
         assert!(parse(7, "7 nonsense").is_none());
     }

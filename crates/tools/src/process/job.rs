@@ -53,6 +53,8 @@ pub(crate) enum StopReason {
     Asked,
     /// It said nothing for too long.
     Silent,
+    /// It used more than a command may that nobody was asked about.
+    Limit(&'static str),
 }
 
 impl Ending {
@@ -80,6 +82,8 @@ pub(crate) struct Job {
     pub(crate) id: i32,
     /// The command in words.
     pub(crate) label: String,
+    /// Changed files that git took as unchanged, because they are hidden.
+    pub(crate) unseen: Vec<PathBuf>,
     pub(super) transcript: Mutex<Transcript>,
     pub(super) spilled: Mutex<Option<Spilled>>,
     pub(super) progress: watch::Sender<Progress>,

@@ -10,6 +10,8 @@ mod environment;
 mod family;
 mod guard;
 mod job;
+mod limits;
+mod plain_git;
 mod processes;
 mod pump;
 mod runner;

@@ -21,6 +21,8 @@ use super::environment::Environment;
 use super::family::Family;
 use super::guard::Guard;
 use super::job::{Job, Launch, LaunchError, Progress};
+use super::limits::Limits;
+use super::plain_git::{PlainIndex, plain_index};
 use super::pump::Pump;
 use super::spill::SpillFolder;
 use super::transcript::{OUTPUT_LIMIT, Transcript};
@@ -151,7 +153,12 @@ impl Processes {
         let mut command = Command::new(&launch.program);
         command.args(&launch.arguments).current_dir(&launch.cwd);
         command.stdin(Stdio::null()).stdout(writer.try_clone()?).stderr(writer);
-        self.inner.settings.environment.apply(&mut command, &mark, launch.confinement);
+        self.inner.settings.environment.apply(&mut command, &mark, launch.confinement, &cell);
+        let (cell, index) = self.index_for(cell, launch).await?;
+        if let Some(index) = &index {
+            command.env("GIT_INDEX_FILE", &index.file);
+        }
+        let temporary = cell.temporary();
         cell.apply(command.as_std_mut());
         let announced = bound.then(|| self.inner.guard.announce(&mark));
         let child = command.spawn()?;
@@ -166,14 +173,17 @@ impl Processes {
         let job = Arc::new(Job {
             id: family.group(),
             label: launch.label.clone(),
+            unseen: index.map(|index| index.unseen).unwrap_or_default(),
             transcript: Mutex::new(Transcript::new(self.inner.settings.output_limit)),
             spilled: Mutex::default(),
             progress: watch::Sender::new(Progress::default()),
             fresh: Notify::new(),
             stop: if bound { self.inner.end.child_token() } else { CancellationToken::new() },
         });
+        let limits = Limits::of(launch.confinement, &family, temporary, launch.silence.is_some());
         let pump = Pump {
             job: job.clone(),
+            limits,
             child,
             pipe: Receiver::from_owned_fd(OwnedFd::from(reader))?,
             family,
@@ -184,6 +194,20 @@ impl Processes {
         };
         tokio::spawn(pump.run());
         Ok(job)
+    }
+
+    /// The index that git gets where the one it has would make it look into what is hidden.
+    async fn index_for(&self, cell: Cell, launch: &Launch) -> io::Result<(Cell, Option<PlainIndex>)> {
+        // Who has no use for git need not wait for its index to be read.
+        if launch.confinement != Confinement::Reading || !launch.label.contains("git") {
+            return Ok((cell, None));
+        }
+        let cwd = launch.cwd.clone();
+        let found = tokio::task::spawn_blocking(move || {
+            let index = plain_index(&cell, &cwd);
+            (cell, index)
+        });
+        found.await.map_err(io::Error::other)
     }
 
     /// Lists a job among those in the background: one started there, or one that left something running.

@@ -15,6 +15,7 @@ use tokio::time::{Instant, sleep, timeout_at};
 use super::family::{Family, GroupIs};
 use super::guard::Guard;
 use super::job::{Ending, Job, StopReason};
+use super::limits::Limits;
 use super::spill::{Spill, SpillFolder};
 
 /// Between SIGTERM and SIGKILL.
@@ -37,6 +38,7 @@ pub(super) struct Pump {
     pub(super) guard: Arc<Guard>,
     pub(super) spills: SpillFolder,
     pub(super) silence: Option<Duration>,
+    pub(super) limits: Limits,
     /// False when the command outlives the session.
     pub(super) bound: bool,
 }
@@ -71,13 +73,13 @@ struct Intake {
 impl Pump {
     /// Runs until nothing of the command is left.
     pub(super) async fn run(self) {
-        let Pump { job, mut child, pipe, family, guard, spills, silence, bound } = self;
+        let Pump { job, mut child, pipe, family, guard, spills, silence, mut limits, bound } = self;
         let mut last_resort =
             LastResort { family: family.clone(), guard, armed: bound, group: GroupIs::Ours };
         let buffer = vec![0; CHUNK];
         let mut intake = Intake { job: job.clone(), pipe, open: true, buffer, spill: None, spills };
 
-        let (status, stopped) = match intake.until_exit(&mut child, silence).await {
+        let (status, stopped) = match intake.until_exit(&mut child, silence, &mut limits).await {
             Ok(status) => (status, None),
             Err(stop) => (end(&mut intake, &mut child, &family).await, Some(stop)),
         };
@@ -92,7 +94,7 @@ impl Pump {
         intake.publish().await;
         job.progress.send_modify(|progress| progress.ending = Some(Ending::new(status, stopped, strays)));
         if left_behind {
-            intake.outlive(&family).await;
+            intake.outlive(&family, &mut limits).await;
         }
         last_resort.armed = false;
         drop(last_resort);
@@ -106,6 +108,7 @@ impl Intake {
         &mut self,
         child: &mut Child,
         silence: Option<Duration>,
+        limits: &mut Limits,
     ) -> Result<Option<ExitStatus>, StopReason> {
         let job = self.job.clone();
         let patience = silence.unwrap_or(Duration::from_secs(86_400 * 365));
@@ -117,6 +120,7 @@ impl Intake {
                 biased;
                 () = job.stop.cancelled() => return Err(StopReason::Asked),
                 status = child.wait() => return Ok(status.ok()),
+                what = limits.reached() => return Err(StopReason::Limit(what)),
                 // Before the silence is looked at: whoever has just spoken is not silent.
                 read = self.pipe.read(&mut self.buffer), if self.open => read,
                 () = &mut quiet, if silence.is_some() => return Err(StopReason::Silent),
@@ -185,12 +189,13 @@ impl Intake {
     }
 
     /// Goes on reading for what the command left behind, until that is gone or must go.
-    async fn outlive(&mut self, family: &Family) {
+    async fn outlive(&mut self, family: &Family, limits: &mut Limits) {
         let job = self.job.clone();
         loop {
             tokio::select! {
                 biased;
                 () = job.stop.cancelled() => break,
+                _ = limits.reached() => break,
                 () = sleep(STRAYS_CHECK) => {}
                 read = self.pipe.read(&mut self.buffer), if self.open => {
                     self.put_away(read).await;

@@ -10,6 +10,7 @@ use super::declarations::DECLARATIONS;
 use super::expand::{expand, value};
 use super::syntax::{Assignment, Atom, Link, Node, RawWord, Redirect, RedirectKind, Script, Simple};
 use super::variables::{SECRET_VARIABLE, names_secret};
+use super::words::ARITHMETIC;
 use super::wrappers::{Inner, look_through};
 
 /// A command that may run in more folders than this is unclear.
@@ -22,8 +23,11 @@ pub(super) fn walk(script: &Script, context: &ShellContext) -> Vec<Effect> {
         effects: Vec::new(),
         depth: 0,
         fed: false,
+        computed: Vec::new(),
+        texts: Vec::new(),
     };
     walk.script(script);
+    walk.sums();
     walk.effects
 }
 
@@ -35,6 +39,10 @@ pub(super) struct Walk {
     pub(super) depth: usize,
     /// True where standard input comes from this command line.
     fed: bool,
+    /// Variables that are computed with.
+    computed: Vec<String>,
+    /// Variables that may hold something else than a number.
+    texts: Vec<String>,
 }
 
 impl Walk {
@@ -162,6 +170,7 @@ impl Walk {
         for script in &word.scripts {
             self.apart(script);
         }
+        self.computed.extend(word.computed.iter().cloned());
         for name in &word.assigned {
             self.env(name, Word::single(format!("${name}")));
         }
@@ -317,7 +326,19 @@ impl Walk {
         if value.known().is_none() && names_secret(&value.text) {
             self.unclear(&format!("{name}={}", value.text), SECRET_VARIABLE);
         }
+        if !is_number(&value) {
+            self.texts.push(name.to_owned());
+        }
         self.push(Effect::Env { name: name.to_owned(), value });
+    }
+
+    /// Computing with a variable runs what is hidden in its value, unless that is a number.
+    fn sums(&mut self) {
+        let mut computed = std::mem::take(&mut self.computed);
+        computed.retain(|name| self.texts.contains(name));
+        if let Some(name) = computed.first() {
+            self.unclear(name, ARITHMETIC);
+        }
     }
 
     pub(super) fn unclear(&mut self, what: &str, reason: &str) {
@@ -326,6 +347,24 @@ impl Walk {
 
     pub(super) fn push(&mut self, effect: Effect) {
         self.effects.push(effect);
+    }
+}
+
+/// True for a value that is a number, or numbers to be taken one after the other.
+fn is_number(value: &Word) -> bool {
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let sequence = |text: &str| {
+        let inside = text.strip_prefix('{').and_then(|text| text.strip_suffix('}'));
+        inside.and_then(|text| text.split_once("..")).is_some_and(|(from, to)| digits(from) && digits(to))
+    };
+    let sum = |text: &str| text.starts_with("$((") && text.ends_with("))") && text.matches("$(").count() == 1;
+    match value.known() {
+        Some(text) => digits(text),
+        None => {
+            let listed = value.text.strip_prefix("$(seq ").and_then(|text| text.strip_suffix(')'));
+            let text = listed.unwrap_or(&value.text);
+            sum(&value.text) || text.split(' ').all(|word| digits(word) || listed.is_none() && sequence(word))
+        }
     }
 }
 

@@ -96,6 +96,8 @@ pub(super) struct RawWord {
     pub scripts: Vec<std::rc::Rc<Script>>,
     /// Variables it sets by being expanded (`${name:=value}`).
     pub assigned: Vec<String>,
+    /// Variables it computes with (`$((name + 1))`).
+    pub computed: Vec<String>,
 }
 
 /// The smallest piece of a word.

@@ -6,7 +6,7 @@ use super::ansi_c;
 use super::reader::{Reader, ends_word};
 use super::syntax::{Atom, RawWord, Read, Script};
 
-const ARITHMETIC: &str = "arithmetic on variables may run commands hidden in their values";
+pub(super) const ARITHMETIC: &str = "arithmetic on variables may run commands hidden in their values";
 
 impl Reader<'_> {
     /// Reads a word; absent when something else than a word comes next.
@@ -248,9 +248,15 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// `$((…))`: harmless with numbers alone. Anything else is read for its substitutions and noted.
+    /// `$((…))`: harmless with numbers, and with variables that hold numbers. Anything else is read for its substitutions
+    /// and noted.
     fn arithmetic(&mut self, word: &mut RawWord, start: usize) -> Read<()> {
         self.at += 2;
+        if let Some((names, length)) = self.text.get(self.at..).and_then(plain_sum) {
+            word.computed.extend(names);
+            self.at += length;
+            return Ok(());
+        }
         self.arithmetic_body(word, start)
     }
 
@@ -374,6 +380,32 @@ impl Reader<'_> {
         }
         Err(self.trouble(start, "the inside of this expansion is not read"))
     }
+}
+
+/// The variables of arithmetic that sets none and is made of names, numbers and operators alone, and how long it is with its
+/// closing parentheses.
+fn plain_sum(text: &str) -> Option<(Vec<String>, usize)> {
+    let (body, _) = text.split_once("))")?;
+    let known = |c: char| c.is_ascii_alphanumeric() || "_$ +-*/%<>!&|?:()".contains(c);
+    let compared =
+        ["==", "!=", "<=", ">="].iter().fold(body.to_owned(), |body, sign| body.replace(sign, " < "));
+    let sets = compared.contains("++") || compared.contains("--") || !compared.chars().all(known);
+    let nested =
+        body.contains("$(") || body.contains("$$") || body.matches('(').count() != body.matches(')').count();
+    if sets || nested {
+        return None;
+    }
+    let words = compared.split(|c: char| !(c.is_ascii_alphanumeric() || "_$".contains(c)));
+    let mut names = Vec::new();
+    for word in words.filter(|word| !word.is_empty()) {
+        let name = word.strip_prefix('$').unwrap_or(word);
+        match name.bytes().next()? {
+            b'0'..=b'9' if word == name && name.bytes().all(|byte| byte.is_ascii_digit()) => {}
+            b'a'..=b'z' | b'A'..=b'Z' | b'_' if name.bytes().all(is_name_byte) => names.push(name.to_owned()),
+            _ => return None,
+        }
+    }
+    Some((names, body.len() + 2))
 }
 
 pub(super) fn is_name_byte(byte: u8) -> bool {

@@ -143,6 +143,9 @@ fn wrapped(wrapper: &Wrapper, words: &[Word]) -> Through {
         return unclear("which command runs is only known to the shell");
     }
     let mut inner = Vec::new();
+    if drops_settings(wrapper.name, words.get(..start).unwrap_or_default()) && may_start_git(rest) {
+        inner.push(Inner::Unclear("it takes away the variables that hold git in"));
+    }
     if matches!(wrapper.name, "env" | "sudo" | "doas") {
         while let Some((name, value)) = rest.first().and_then(assignment) {
             if rest.first().is_some_and(|word| matches!(word.kind, WordKind::Unknown | WordKind::Glob)) {
@@ -166,6 +169,31 @@ fn wrapped(wrapper: &Wrapper, words: &[Word]) -> Through {
     }
     inner.push(Inner::Command(command));
     Through { carrier: wrapper.carrier, inner }
+}
+
+/// True when a wrapper starts its command without variables that we set: all of them, or ones of git's.
+fn drops_settings(wrapper: &str, options: &[Word]) -> bool {
+    let mut known = options.iter().filter_map(Word::known);
+    match wrapper {
+        "env" => known.any(|word| {
+            let all = word == "-" || word.starts_with("--ignore") || is_short(word, 'i');
+            all || word.contains("GIT_")
+        }),
+        "exec" => known.any(|word| is_short(word, 'c')),
+        _ => false,
+    }
+}
+
+/// True for git itself and for what may start it.
+fn may_start_git(command: &[Word]) -> bool {
+    let name = command.iter().find(|word| assignment(word).is_none()).and_then(Word::known);
+    let Some(base) = name.and_then(|name| name.rsplit('/').next()) else { return true };
+    const SHELLS: [&str; 8] = ["git", "sh", "bash", "dash", "zsh", "find", "watch", "eval"];
+    SHELLS.contains(&base) || WRAPPERS.iter().any(|wrapper| wrapper.name == base)
+}
+
+fn is_short(word: &str, letter: char) -> bool {
+    word.strip_prefix('-').is_some_and(|letters| !letters.starts_with('-') && letters.contains(letter))
 }
 
 /// How many of `words` are options of `wrapper`; absent when one is not known.

@@ -2,17 +2,47 @@
 
 use charla_proto::{Word, WordKind};
 
-use super::options::{readable, sort};
+use super::options::{Doubt, readable, sort};
 use super::table::Options;
 use super::{Call, Checked};
 
+/// True for `sed -i`.
+pub(super) fn edits_in_place(words: &[Word]) -> bool {
+    words.iter().any(|word| word.text.starts_with("--in-place") || is_short_in_place(&word.text))
+}
+
+fn is_short_in_place(word: &str) -> bool {
+    word.strip_prefix('-').is_some_and(|letters| !letters.starts_with('-') && letters.contains('i'))
+}
+
+/// `sed -i` with such a script, on files that `file` lets pass.
+pub(super) fn sed_in_place(call: Call<'_>, file: impl Fn(&Word) -> Checked) -> Checked {
+    // Written plainly: glued to others, what follows the letter would be the ending of a copy.
+    let (marks, words): (Vec<Word>, Vec<Word>) =
+        call.words.iter().cloned().partition(|word| matches!(word.known(), Some("-i" | "--in-place")));
+    if marks.is_empty() || edits_in_place(&words) {
+        return Err("where it keeps the old content is not known".into());
+    }
+    let (files, _) = sed_files(&words)?;
+    if files.is_empty() {
+        return Err("it names no file".into());
+    }
+    files.iter().try_for_each(file)
+}
+
 /// `sed` without `-i`, with a script that neither writes nor runs anything.
 pub(super) fn sed(call: Call<'_>) -> Checked {
+    let (files, _) = sed_files(call.words)?;
+    files.iter().try_for_each(|word| readable(call, word))
+}
+
+/// The files of a `sed` whose scripts neither write nor run anything, and how many scripts there are.
+fn sed_files(words: &[Word]) -> Result<(Vec<Word>, usize), String> {
     let options = Options::Only {
         letters: "nErsuz",
         long: &["--quiet", "--silent", "--regexp-extended", "--separate", "--null-data", "--expression="],
     };
-    let sorted = sort(call.words, options, "e")?;
+    let sorted = sort(words, options, "e", Doubt::Option)?;
     let mut operands = sorted.operands.as_slice();
     let mut scripts: Vec<Option<&str>> = sorted.values_of(&["-e", "--expression"]).collect();
     if scripts.is_empty() {
@@ -20,13 +50,13 @@ pub(super) fn sed(call: Call<'_>) -> Checked {
         scripts.push(script.known());
         operands = files;
     }
-    for script in scripts {
+    for script in &scripts {
         let script = script.ok_or("its script is only known to the shell")?;
         if !sed_script(script) {
             return Err("its script may write or run something".into());
         }
     }
-    operands.iter().try_for_each(|word| readable(call, word))
+    Ok((operands.iter().map(|word| (*word).clone()).collect(), scripts.len()))
 }
 
 /// True for scripts made of addresses and commands that only touch what is printed.
@@ -110,14 +140,21 @@ fn skip_bracket(mark: char, rest: &mut Script<'_>) -> bool {
 
 /// `awk` with a program that has no way to reach beyond its input.
 pub(super) fn awk(call: Call<'_>) -> Checked {
-    let sorted = sort(call.words, Options::Only { letters: "", long: &[] }, "F")?;
+    let sorted = sort(call.words, Options::Only { letters: "", long: &[] }, "Fv", Doubt::Option)?;
+    let values = sorted.values_of(&["-v"]).collect::<Option<Vec<&str>>>();
+    if values.is_none_or(|values| values.iter().any(|value| value.contains('\\'))) {
+        return Err("what -v sets is not known".into());
+    }
     let (program, files) = sorted.operands.split_first().ok_or("it has no program")?;
     let program = program.known().ok_or("its program is only known to the shell")?;
     let reaching = [
-        "system", "getline", "|", ">", "close", "fflush", "@", "ENVIRON", "ARGV", "ARGC", "PROCINFO",
-        "SYMTAB", "FUNCTAB", "\\",
+        "system", "getline", "|", "close", "fflush", "@", "ENVIRON", "ARGV", "ARGC", "PROCINFO", "SYMTAB",
+        "FUNCTAB", "\\\n",
     ];
-    if let Some(found) = reaching.iter().find(|found| program.contains(**found)) {
+    // What the kernel keeps it from behind the wall: files it would write.
+    let writing: &[&str] = if call.walled { &[] } else { &[">", "\\"] };
+    let program = program.replace("||", "");
+    if let Some(found) = reaching.iter().chain(writing).find(|found| program.contains(**found)) {
         return Err(format!("its program uses {found}, which may write or run something"));
     }
     files.iter().try_for_each(|word| readable(call, word))
@@ -137,7 +174,7 @@ pub(super) fn jq(call: Call<'_>) -> Checked {
             "--tab",
         ],
     };
-    let sorted = sort(call.words, options, "")?;
+    let sorted = sort(call.words, options, "", Doubt::behind(call))?;
     let (filter, files) = sorted.operands.split_first().ok_or("it has no filter")?;
     let filter = filter.known().ok_or("its filter is only known to the shell")?;
     let reaching = [

@@ -1,9 +1,11 @@
 //! The commands of git that only read.
 
+use std::path::PathBuf;
+
 use charla_proto::Word;
 use charla_proto::text::join_path;
 
-use super::options::{Sorted, sort};
+use super::options::{Doubt, Sorted, sort};
 use super::table::Options;
 use super::{Call, Checked};
 
@@ -106,7 +108,14 @@ const fn row(
     Subcommand { name, letters, valued, long, operands }
 }
 
-const SUBCOMMANDS: [Subcommand; 24] = [
+const SUBCOMMANDS: [Subcommand; 25] = [
+    row(
+        "show-ref",
+        "sq",
+        "",
+        &["--tags", "--heads", "--branches", "--head", "--hash", "--verify"],
+        Free::Any,
+    ),
     row(
         "status",
         "sbuvz",
@@ -302,14 +311,10 @@ const PAIRS: [(&str, &str); 7] = [
 ];
 
 pub(super) fn check(call: Call<'_>) -> Checked {
+    let (folder, words) = working_folder(call)?;
+    let call = Call { cwd: &folder, ..call };
     if !call.scope.contains(call.cwd) {
         return Err("the settings of a repository outside the workspace may run programs".into());
-    }
-    let mut words = call.words;
-    while let Some("--no-pager" | "--no-optional-locks" | "--literal-pathspecs") =
-        words.first().and_then(Word::known)
-    {
-        words = words.get(1..).unwrap_or_default();
     }
     let Some(name) = words.first().and_then(Word::known) else {
         return Err("which git command runs is only known to the shell".into());
@@ -318,10 +323,11 @@ pub(super) fn check(call: Call<'_>) -> Checked {
     let second = rest.first().and_then(Word::known);
     if PAIRS.iter().any(|(first, then)| *first == name && second == Some(*then)) {
         let rest = rest.get(1..).unwrap_or_default();
-        return sort(rest, Options::Only { letters: "p", long: SHOWING }, "n").map(|_| ());
+        return sort(rest, Options::Only { letters: "p", long: SHOWING }, "n", Doubt::Option).map(|_| ());
     }
-    if name == "reflog" && rest.is_empty() {
-        return Ok(());
+    if name == "reflog" {
+        let sorted = sort(rest, Options::Only { letters: "", long: SHOWING }, "n", Doubt::Option)?;
+        return if sorted.operands.is_empty() { Ok(()) } else { Err("git reflog may remove entries".into()) };
     }
     if name == "config" {
         return config(rest);
@@ -330,9 +336,33 @@ pub(super) fn check(call: Call<'_>) -> Checked {
         return Err(format!("git {name} may change the repository or run programs"));
     };
     let options = Options::Only { letters: subcommand.letters, long: subcommand.long };
-    let sorted = sort(rest, options, subcommand.valued)?;
+    let sorted = sort(rest, options, subcommand.valued, Doubt::Option)?;
     operands(subcommand, &sorted)?;
     paths(call, &sorted)
+}
+
+/// The folder that git works in after every `-C`, and the words behind what stands before the subcommand.
+fn working_folder(call: Call<'_>) -> Result<(PathBuf, &[Word]), String> {
+    let mut folder = call.cwd.to_owned();
+    let mut words = call.words;
+    loop {
+        words = match words {
+            [first, place, rest @ ..] if first.known() == Some("-C") => {
+                let place = place.known().ok_or("which folder git works in is only known to the shell")?;
+                folder = join_path(&folder, place);
+                rest
+            }
+            [first, rest @ ..]
+                if matches!(
+                    first.known(),
+                    Some("--no-pager" | "--no-optional-locks" | "--literal-pathspecs")
+                ) =>
+            {
+                rest
+            }
+            _ => return Ok((folder, words)),
+        };
+    }
 }
 
 /// True for a subcommand that is there to show something.
@@ -365,8 +395,11 @@ fn paths(call: Call<'_>, sorted: &Sorted<'_>) -> Checked {
 
 /// `git config --get name`: one name, nothing that carries a credential.
 fn config(words: &[Word]) -> Checked {
-    match words {
-        [get, name] if get.known() == Some("--get") => match name.known() {
+    let plain = |word: &&Word| !matches!(word.known(), Some("--get" | "--global" | "--local" | "--system"));
+    let asked: Vec<&Word> = words.iter().filter(plain).collect();
+    match asked.as_slice() {
+        // One name alone is asked for, two are a setting.
+        [name] => match name.known().filter(|name| !name.starts_with('-')) {
             Some(name)
                 if !["url", "credential", "header", "token", "password"]
                     .iter()

@@ -48,9 +48,9 @@ fn is_language(name: &str) -> bool {
 pub(in crate::policy) fn hides_script(words: &[Word], cwd: &Path, scope: &Scope) -> bool {
     let Some(name) = base_name(words) else { return false };
     match name {
-        "sed" | "awk" | "gawk" | "mawk" => harm(words, cwd, scope) != Harm::None,
+        "sed" | "awk" | "gawk" | "mawk" => harm(words, cwd, scope, false) != Harm::None,
         name if SHELLS.contains(&name) || BUILDERS.contains(&name) || is_language(name) => {
-            harm(words, cwd, scope) != Harm::None
+            harm(words, cwd, scope, false) != Harm::None
         }
         _ => trusted_name(words).is_none(),
     }

@@ -4,6 +4,7 @@
 //! what is in the files, so a tool that is told by its own settings to run something (a version control hook, a
 //! configured pager) counts as harmless once its folder is trusted.
 
+mod edits;
 mod expressions;
 mod git;
 mod interpreters;
@@ -13,11 +14,10 @@ mod table;
 
 use std::path::Path;
 
-use charla_proto::text::join_path;
 use charla_proto::{Word, WordKind};
 
 use super::Scope;
-use super::protected::protected;
+use super::paths::is_free;
 pub(super) use interpreters::{hides_script, reads_input, runs_file};
 pub(super) use table::Operands;
 
@@ -42,21 +42,23 @@ struct Call<'a> {
     words: &'a [Word],
     cwd: &'a Path,
     scope: &'a Scope,
+    /// True when the kernel holds it as what runs unasked is held.
+    walled: bool,
 }
 
 /// Devices that never come to an end.
 const ENDLESS: [&str; 4] = ["/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
 
-/// What harm `words` can do when they run in `cwd`.
-pub(super) fn harm(words: &[Word], cwd: &Path, scope: &Scope) -> Harm {
+/// What harm `words` can do when they run in `cwd`; `walled` when the kernel holds them as what runs unasked is held.
+pub(super) fn harm(words: &[Word], cwd: &Path, scope: &Scope, walled: bool) -> Harm {
     let Some(name) = trusted_name(words) else { return Harm::Possible("this command is not known".into()) };
-    let call = Call { name, words: words.get(1..).unwrap_or_default(), cwd, scope };
+    let call = Call { name, words: words.get(1..).unwrap_or_default(), cwd, scope, walled };
     let looks_only = ["ls", "dir", "stat", "readlink", "realpath", "file", "echo", "printf", "test", "["];
     if !looks_only.contains(&name) && call.words.iter().any(|word| ENDLESS.contains(&word.text.as_str())) {
         return Harm::Possible("reading it never ends".into());
     }
-    if table::EDITORS.iter().any(|(editor, _)| *editor == name) {
-        return edits(call).map_or_else(Harm::Possible, |()| Harm::Edits);
+    if edits::is_editor(call) {
+        return edits::check(call).map_or_else(Harm::Possible, |()| Harm::Edits);
     }
     reads_only(call).map_or_else(Harm::Possible, |()| Harm::None)
 }
@@ -122,12 +124,24 @@ fn reads_only(call: Call<'_>) -> Checked {
             Some(word) if word.known().is_some_and(|format| !format.starts_with('-')) => Ok(()),
             _ => Err("its format is not known".into()),
         },
-        "date" => only(call, |word| word.starts_with('+') || matches!(word, "-u" | "-R" | "-I" | "--utc")),
+        "date" => date(call),
         "wait" => only(call, |word| word.bytes().all(|byte| byte.is_ascii_digit())),
         "hostname" => only(call, |word| matches!(word, "-f" | "-s" | "-i" | "-I")),
-        "ps" => {
-            only(call, |word| matches!(word, "aux" | "-ef" | "-e" | "-f" | "-A" | "-a" | "ax" | "x" | "-aux"))
-        }
+        "ps" | "pgrep" | "top" | "pstree" | "lsof" => Err(OTHERS.into()),
+        "df" | "mount" | "findmnt" => Err("what runs unasked does not get to see the table of mounts".into()),
+        // Secrets were taken out of the variables of what runs unasked.
+        "env" if call.walled && call.words.is_empty() => Ok(()),
+        "printenv" if call.walled => only(call, |word| !word.starts_with('-')),
+        "tee" => only(call, |word| is_free(Path::new(word)) || matches!(word, "-a" | "--append")),
+        "umask" => only(call, |word| word == "-S"),
+        "ulimit" => only(call, |word| word.starts_with('-')),
+        "tar" => lists_archive(call),
+        "unzip" => match call.words {
+            [list, rest @ ..] if matches!(list.known(), Some("-l" | "-v" | "-Z1")) => {
+                rest.iter().try_for_each(|word| options::readable(call, word))
+            }
+            _ => Err("it may write files".into()),
+        },
         // Once it only asks, the rest are names.
         "command" => match call.words.first().and_then(Word::known) {
             Some("-v" | "-V" | "-pv" | "-pV") => Ok(()),
@@ -144,6 +158,37 @@ fn reads_only(call: Call<'_>) -> Checked {
             Some(spec) => options::check(call, spec),
             None => Err("it is not known to be harmless".into()),
         },
+    }
+}
+
+const OTHERS: &str = "what runs unasked does not get to see other processes";
+
+/// `date` that tells the time: an operand that is no format would set it.
+fn date(call: Call<'_>) -> Checked {
+    const LONG: &[&str] =
+        &["--utc", "--universal", "--date=", "--iso-8601", "--rfc-3339=", "--rfc-email", "--reference="];
+    let options = table::Options::Only { letters: "uRIhmns", long: LONG };
+    // `-Iseconds`; `-s` sets it.
+    let plain: Vec<Word> = call.words.iter().filter(|word| !word.text.starts_with("-I")).cloned().collect();
+    let sorted = options::sort(&plain, options, "dr", options::Doubt::Option)?;
+    if sorted.has("-s") {
+        return Err("it sets the clock".into());
+    }
+    match sorted.operands.iter().find(|word| !word.text.starts_with('+')) {
+        Some(word) => Err(format!("{} may set the clock", word.text)),
+        None => Ok(()),
+    }
+}
+
+/// `tar -tf archive`.
+fn lists_archive(call: Call<'_>) -> Checked {
+    let Some((letters, files)) = call.words.split_first() else { return Err("it has nothing to do".into()) };
+    let letters = letters.known().map(|word| word.trim_start_matches('-')).unwrap_or_default();
+    let lists =
+        letters.contains('t') && letters.ends_with('f') && letters.chars().all(|c| "tvzjJaf".contains(c));
+    match lists && files.iter().all(|word| word.known().is_some_and(|word| !word.starts_with('-'))) {
+        true => files.iter().take(1).try_for_each(|word| options::readable(call, word)),
+        false => Err("it may write files or run programs".into()),
     }
 }
 
@@ -185,37 +230,10 @@ fn asks_version(call: Call<'_>) -> bool {
         && (word.known() == Some("--version")
             || matches!(
                 (call.name, word.known()),
-                ("go", Some("version"))
-                    | ("node" | "npm", Some("-v"))
-                    | ("python" | "python3" | "rustc" | "cargo", Some("-V"))
+                ("go" | "openssl", Some("version"))
+                    | ("node" | "npm" | "nginx", Some("-v"))
+                    | ("python" | "python3" | "rustc" | "cargo" | "ssh" | "curl", Some("-V"))
+                    | ("rustc" | "cargo", Some("-vV" | "-Vv"))
+                    | ("java" | "javac", Some("-version"))
             ))
-}
-
-/// Commands that change files: each one named has to be in the workspace and ordinary.
-fn edits(call: Call<'_>) -> Checked {
-    let options = table::EDITORS.iter().find(|(editor, _)| *editor == call.name).map(|(_, options)| *options);
-    let mut operands = 0;
-    for word in call.words {
-        match word.kind {
-            WordKind::Literal if word.text.starts_with('-') && word.text != "-" => {
-                if !options.is_some_and(|options| options.contains(&word.text.as_str())) {
-                    return Err(format!("the option {} is not known to be harmless", word.text));
-                }
-            }
-            WordKind::Literal => {
-                let path = join_path(call.cwd, &word.text);
-                if !call.scope.contains(&path) || call.scope.roots.contains(&path) {
-                    return Err(format!("{} lies outside the workspace", word.text));
-                }
-                if let Some(reason) = protected(&path) {
-                    return Err(format!("{}: {reason}", word.text));
-                }
-                operands += 1;
-            }
-            WordKind::Glob | WordKind::Single | WordKind::Unknown => {
-                return Err(format!("which files {} names is only known to the shell", word.text));
-            }
-        }
-    }
-    if operands == 0 { Err("it names no file".into()) } else { Ok(()) }
 }

@@ -27,14 +27,34 @@ impl<'a> Sorted<'a> {
     }
 }
 
+/// What a word counts as that only the shell knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Doubt {
+    /// An option that nobody has looked at.
+    Option,
+    /// Whatever it turns out to be: none of the command's options runs a program, and what they would write or read is
+    /// the kernel's affair.
+    Operand,
+}
+
+impl Doubt {
+    /// For a command whose options run no program.
+    pub(super) fn behind(call: Call<'_>) -> Self {
+        if call.walled { Self::Operand } else { Self::Option }
+    }
+}
+
 /// Checks a call against its row.
 pub(super) fn check(call: Call<'_>, spec: &Spec) -> Checked {
     // Its words may come out of a file: `strings @list`.
     if call.name == "strings" && call.words.iter().any(|word| word.text.starts_with('@')) {
         return Err("it takes its options from a file".into());
     }
-    let sorted = sort(call.words, spec.options, spec.valued)?;
-    if sorted.operands.len() > spec.most || (spec.most < usize::MAX && any_unknown(&sorted.operands)) {
+    // The one that can be told to run a program.
+    let doubt = if call.name == "sort" { Doubt::Option } else { Doubt::behind(call) };
+    let sorted = sort(call.words, spec.options, spec.valued, doubt)?;
+    let several = spec.most < usize::MAX && !call.walled && any_unknown(&sorted.operands);
+    if sorted.operands.len() > spec.most || several {
         return Err("one of its files is written to".into());
     }
     match spec.operands {
@@ -50,7 +70,12 @@ fn any_unknown(words: &[&Word]) -> bool {
 }
 
 /// Tells options from operands; fails on an option that is not listed and on words that may be one.
-pub(super) fn sort<'a>(words: &'a [Word], options: Options, valued: &str) -> Result<Sorted<'a>, String> {
+pub(super) fn sort<'a>(
+    words: &'a [Word],
+    options: Options,
+    valued: &str,
+    doubt: Doubt,
+) -> Result<Sorted<'a>, String> {
     let mut sorted = Sorted::default();
     let mut rest = words.iter();
     let mut ended = false;
@@ -70,6 +95,7 @@ pub(super) fn sort<'a>(words: &'a [Word], options: Options, valued: &str) -> Res
                 }
             }
             Some(_) => sorted.operands.push(word),
+            None if doubt == Doubt::Operand && !word.text.starts_with('-') => sorted.operands.push(word),
             None if !ended && restricted && may_be_option(word) && !(mild && word.kind == WordKind::Glob) => {
                 return Err(format!("{} may turn out to be an option", word.text));
             }
@@ -144,6 +170,7 @@ pub(super) fn readable(call: Call<'_>, word: &Word) -> Checked {
             }
             before.rsplit_once('/').map_or(".", |(folder, _)| if folder.is_empty() { "/" } else { folder })
         }
+        WordKind::Single | WordKind::Unknown if call.walled => return Ok(()),
         WordKind::Single | WordKind::Unknown => {
             return Err(format!("what it reads ({}) is only known to the shell", word.text));
         }

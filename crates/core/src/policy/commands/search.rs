@@ -3,10 +3,10 @@
 use charla_proto::text::join_path;
 use charla_proto::{Word, WordKind};
 
-use super::options::{readable, sort};
+use super::options::{Doubt, readable, sort};
 use super::table::Options;
 use super::{Call, Checked};
-use crate::policy::paths::secret_include;
+use crate::policy::paths::{aimed_at_secret, secret_include};
 
 const GREP: Options = Options::Only {
     letters: "EFGPivwxyclLnqshHorzabZTUI",
@@ -47,7 +47,7 @@ const GREP: Options = Options::Only {
 /// The first operand of `grep` is a pattern, unless an option gave one.
 pub(super) fn grep(call: Call<'_>) -> Checked {
     let words: Vec<Word> = call.words.iter().map(plain_pattern).collect();
-    let sorted = sort(&words, GREP, "emABC")?;
+    let sorted = sort(&words, GREP, "emABC", Doubt::behind(call))?;
     let patterns = usize::from(!sorted.has("-e") && !sorted.has("--regexp"));
     let recursive = sorted.has("-r") || sorted.has("--recursive");
     let files = sorted.operands.get(patterns..).unwrap_or_default();
@@ -56,7 +56,16 @@ pub(super) fn grep(call: Call<'_>) -> Checked {
             .values_of(&["--include"])
             .all(|value| value.is_some_and(|value| secret_include(value).is_none()));
     let everywhere = |word: &&&Word| call.scope.roots.contains(&join_path(call.cwd, &word.text));
-    if recursive && !included && (files.is_empty() || files.iter().any(|word| everywhere(&word))) {
+    let aimed = sorted.values_of(&["--include"]).flatten().find_map(aimed_at_secret);
+    if let Some(reason) = aimed {
+        return Err(reason.into());
+    }
+    // Behind the wall, the kernel hides those that are secret.
+    if recursive
+        && !call.walled
+        && !included
+        && (files.is_empty() || files.iter().any(|word| everywhere(&word)))
+    {
         return Err("it would read every file, secrets included; name a folder or --include".into());
     }
     if recursive && files.is_empty() {
@@ -119,7 +128,7 @@ const RIPGREP: Options = Options::Only {
 };
 
 pub(super) fn ripgrep(call: Call<'_>) -> Checked {
-    let sorted = sort(call.words, RIPGREP, "eABCmgtTrjEMd")?;
+    let sorted = sort(call.words, RIPGREP, "eABCmgtTrjEMd", Doubt::Option)?;
     let given =
         sorted.has("-e") || sorted.has("--regexp") || sorted.has("--files") || sorted.has("--type-list");
     let files = sorted.operands.get(usize::from(!given)..).unwrap_or_default();
@@ -150,7 +159,7 @@ const FD: Options = Options::Only {
 };
 
 pub(super) fn fd(call: Call<'_>) -> Checked {
-    sort(call.words, FD, "tedEcS").map(|_| ())
+    sort(call.words, FD, "tedEcS", Doubt::Option).map(|_| ())
 }
 
 const FIND_TESTS: [&str; 34] = [
@@ -225,6 +234,11 @@ pub(super) fn find(call: Call<'_>) -> Checked {
     let mut words = call.words.iter().enumerate();
     let mut expressions = false;
     while let Some((index, word)) = words.next() {
+        // What begins with a letter is a place to look in, whatever it matches.
+        let named = word.text.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '.' || c == '/');
+        if call.walled && word.kind == WordKind::Glob && named && !expressions {
+            continue;
+        }
         let Some(text) = word.known() else {
             return Err(format!("{} may turn out to be an action", word.text));
         };

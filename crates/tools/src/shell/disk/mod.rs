@@ -1,6 +1,7 @@
 //! What the text of a command does not say and the disk does: where links and `..` lead, which files a pattern
 //! names, which folders are repositories of their own, and which settings choose the programs that run.
 
+mod history;
 mod links;
 mod repository;
 mod toolchain;
@@ -37,7 +38,7 @@ const NAMES_ONLY: [&str; 20] = [
 ];
 
 /// Commands whose operands are files they write.
-const EDITORS: [&str; 5] = ["cp", "mv", "tee", "touch", "mkdir"];
+const EDITORS: [&str; 9] = ["cp", "mv", "tee", "touch", "mkdir", "rm", "rmdir", "chmod", "ln"];
 
 /// `effects` with what the disk knows about them: a path that is reached through a link is listed under its
 /// real name too, patterns are tried on the names that are there, and what a folder's settings decide is
@@ -117,17 +118,20 @@ impl Disk {
             }
         }
         match name {
+            "sed"
+                if operands
+                    .iter()
+                    .any(|word| word.text.starts_with("-i") || word.text.starts_with("--in")) =>
+            {
+                for word in operands.iter().filter_map(Word::known).filter(|word| !word.starts_with('-')) {
+                    self.write(cwd, Path::new(word));
+                }
+            }
             "cp" | "mv" => self.carried(operands, cwd, command),
             "diff" if operands.iter().filter_map(Word::known).any(|word| walk(cwd).join(word).is_dir()) => {
                 self.unclear(command, "it shows every file of a folder, links out of it too");
             }
-            "git" => {
-                let real = walk(cwd);
-                let roots: Vec<&Path> = self.roots.iter().map(|(_, root)| root.as_path()).collect();
-                if let Some(reason) = repository::doubt(&real, &roots) {
-                    self.unclear(command, reason);
-                }
-            }
+            "git" => self.git(operands, cwd, command),
             _ => {}
         }
         if toolchain::asks_version(name, operands) {
@@ -136,6 +140,19 @@ impl Disk {
             if let Some(file) = toolchain::chosen_by(name, &real, &roots) {
                 self.unclear(command, &format!("{} may choose the program that runs", file.display()));
             }
+        }
+    }
+
+    /// What git would do beyond what its words say: programs it would start, secrets it keeps.
+    fn git(&mut self, words: &[Word], cwd: &Path, command: &str) {
+        let (folder, words) = history::folder(words, cwd);
+        let real = walk(&folder);
+        let roots: Vec<&Path> = self.roots.iter().map(|(_, root)| root.as_path()).collect();
+        if let Some(reason) = repository::doubt(&real, &roots) {
+            self.unclear(command, reason);
+        }
+        if let Some(reason) = history::doubt(words, &real) {
+            self.unclear(command, &reason);
         }
     }
 

@@ -1,11 +1,10 @@
 //! What the settings of a git repository would make git do.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use charla_proto::carries_credential;
 
-/// Settings of this size are not read.
-const MAX_SETTINGS: u64 = 256 * 1024;
+use crate::git::Repository;
 
 /// Keys whose values are programs that commands which only read may start, or name files with more settings. The
 /// pager is none of them: children get their own.
@@ -44,33 +43,13 @@ pub(super) fn doubt(cwd: &Path, roots: &[&Path]) -> Option<&'static str> {
         // A folder above the workspace is the user's own affair; git itself refuses those of others.
         return None;
     }
-    match settings(root) {
+    match Repository::of(cwd).and_then(|repository| repository.settings()) {
         None => Some(PROGRAMS),
         Some(settings) if runs_programs(&settings) => Some(PROGRAMS),
         // Unasked commands do not get to see such settings, and git does nothing without.
         Some(settings) if carries_credential(&settings) => Some(CREDENTIAL),
         Some(_) => None,
     }
-}
-
-/// The settings of the repository in `root`; absent when they cannot be read.
-fn settings(root: &Path) -> Option<String> {
-    let mut folder = root.join(".git");
-    if folder.is_file() {
-        let pointer = read(&folder)?;
-        folder = root.join(pointer.trim().strip_prefix("gitdir:")?.trim());
-    }
-    let shared = folder.join("commondir");
-    if shared.exists() {
-        folder = folder.join(read(&shared)?.trim());
-    }
-    let config: PathBuf = folder.join("config");
-    if config.exists() { read(&config) } else { Some(String::new()) }
-}
-
-fn read(path: &Path) -> Option<String> {
-    let small = path.metadata().ok().filter(|found| found.is_file() && found.len() <= MAX_SETTINGS);
-    small.and_then(|_| std::fs::read_to_string(path).ok())
 }
 
 /// True when a key that runs something is set. `core.fsmonitor` is switched off for unasked commands, and a plain

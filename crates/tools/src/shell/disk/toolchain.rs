@@ -48,10 +48,8 @@ const CHOOSERS: [(&str, &str, &[&str]); 28] = [
 /// True for a command that asks a tool for its version and nothing else.
 pub(super) fn asks_version(name: &str, words: &[Word]) -> bool {
     let [word] = words else { return false };
-    let known = [RUST, NODE, PYTHON, GO, JAVA, RUBY].iter().any(|names| names.contains(&name))
-        || matches!(name, "deno" | "perl" | "php" | "gcc" | "g++" | "clang" | "make" | "cmake" | "docker")
-        || matches!(name, "gh" | "kubectl" | "jq" | "rg");
-    known && matches!(word.known(), Some("--version" | "version" | "-v" | "-V"))
+    matches!(word.known(), Some("--version" | "-version" | "version" | "-V" | "-vV" | "-Vv"))
+        || (NODE.contains(&name) && word.known() == Some("-v"))
 }
 
 /// The file that chooses what `name` starts in `cwd`. All paths are real ones. Above the workspace, files of whom

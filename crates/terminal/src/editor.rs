@@ -8,7 +8,7 @@ use charla::settings::Settings;
 use charla::{Environment, HelperVariables, editor_variables};
 
 /// The command that edits a file.
-pub(super) struct Editor {
+pub struct Editor {
     command: Option<String>,
     /// All its variables.
     variables: HelperVariables,
@@ -16,7 +16,7 @@ pub(super) struct Editor {
 
 impl Editor {
     /// The editor of `VISUAL`, else of `EDITOR`.
-    pub(super) fn of(environment: &Environment, settings: &Settings) -> Self {
+    pub fn of(environment: &Environment, settings: &Settings) -> Self {
         Self {
             command: environment.first(&["VISUAL", "EDITOR"]).map(|(_, command)| command.to_owned()),
             variables: editor_variables(environment, settings),
@@ -24,7 +24,7 @@ impl Editor {
     }
 
     /// Lets the person edit `content`, in a file that is named like `path`.
-    pub(super) async fn edit(&self, path: &Path, content: &str) -> Result<String, String> {
+    pub async fn edit(&self, path: &Path, content: &str) -> Result<String, String> {
         let Some(command) = &self.command else {
             return Err("neither VISUAL nor EDITOR names an editor".to_owned());
         };

@@ -1,0 +1,57 @@
+//! What git is told where nobody was asked: the settings and hooks of a repository start no programs, and nothing of what
+//! secret files hold is shown.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use charla_sandbox::Cell;
+
+use crate::git::{Entry, Repository};
+
+const SETTINGS: [(&str, &str); 4] = [
+    ("core.fsmonitor", "false"),
+    ("core.hooksPath", "/dev/null"),
+    ("core.pager", "cat"),
+    ("safe.bareRepository", "explicit"),
+];
+
+/// Variables with settings for git, behind `held` ones that the user's own variables hold.
+pub(super) fn variables(held: usize, attributes: Option<PathBuf>) -> Vec<(String, OsString)> {
+    let settings = SETTINGS.into_iter().map(|(key, value)| (key, OsString::from(value)));
+    let settings: Vec<_> =
+        settings.chain(attributes.map(|file| ("core.attributesFile", file.into_os_string()))).collect();
+    let mut variables = vec![("GIT_CONFIG_COUNT".to_owned(), (held + settings.len()).to_string().into())];
+    for (index, (key, value)) in (held..).zip(settings) {
+        variables.push((format!("GIT_CONFIG_KEY_{index}"), key.into()));
+        variables.push((format!("GIT_CONFIG_VALUE_{index}"), value));
+    }
+    variables
+}
+
+/// An index of a repository in which git takes hidden files as unchanged.
+#[derive(Debug)]
+pub(super) struct PlainIndex {
+    pub(super) file: PathBuf,
+    /// The hidden files, from the top of the working tree.
+    pub(super) unseen: Vec<PathBuf>,
+}
+
+/// Makes one where it is needed: a tracked secret was changed, and git would fail to look into it. Blocks for some
+/// milliseconds when the index is large.
+pub(super) fn plain_index(cell: &Cell, cwd: &Path) -> Option<PlainIndex> {
+    let repository = Repository::of(&cwd.canonicalize().ok()?)?;
+    let index = repository.index()?;
+    let changed: Vec<&Entry> =
+        index.secrets().filter(|entry| entry.may_be_changed(&repository.work)).collect();
+    if changed.is_empty() {
+        return None;
+    }
+    let folder = cell.temporary()?;
+    let unseen = changed.iter().map(|entry| entry.path.clone()).collect();
+    let made = tempfile::NamedTempFile::new_in(&folder).ok()?;
+    fs::write(made.path(), index.unchanged(changed.into_iter())).ok()?;
+    let file = folder.join("git-index");
+    made.persist(&file).ok()?;
+    Some(PlainIndex { file, unseen })
+}

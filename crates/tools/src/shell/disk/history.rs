@@ -1,0 +1,84 @@
+//! Secrets that git keeps: in its index, its stashes, its history.
+//!
+//! Unasked commands have git take secret files for binary ones, so that it shows no line of them. What is found in here gets
+//! around that.
+
+use std::path::{Path, PathBuf};
+
+use charla_proto::Word;
+
+use crate::git::{Index, Repository, lifts_secrets, may_be_content};
+
+/// Commands of git that show what files hold or held.
+const SHOWING: [&str; 9] =
+    ["log", "show", "diff", "whatchanged", "diff-tree", "stash", "reflog", "grep", "cat-file"];
+
+const NUMBER: &str = "it names a content by its number: whether that is a secret file's cannot be told";
+const LIFTED: &str = "the attributes of this repository may have git show the content of secret files";
+const UNREAD: &str = "the index of this repository is not understood, so it may show secret files";
+
+/// The folder that git works in after every `-C`, and the words that follow.
+pub(super) fn folder<'a>(words: &'a [Word], cwd: &Path) -> (PathBuf, &'a [Word]) {
+    let mut folder = cwd.to_owned();
+    let mut rest = words;
+    loop {
+        match rest {
+            [option, place, after @ ..] if option.known() == Some("-C") => {
+                folder.push(place.known().unwrap_or_default());
+                rest = after;
+            }
+            [option, after @ ..] if option.known().is_some_and(|word| word.starts_with("--")) => rest = after,
+            _ => return (folder, rest),
+        }
+    }
+}
+
+/// Why a git command may show or betray what a secret file holds. `cwd` is a real path.
+pub(super) fn doubt(words: &[Word], cwd: &Path) -> Option<String> {
+    let (subcommand, rest) = words.split_first()?;
+    let subcommand = subcommand.known().filter(|name| SHOWING.contains(name))?;
+    let repository = Repository::of(cwd)?;
+    let mut operands = rest.iter().filter_map(Word::known).filter(|word| !word.starts_with('-'));
+    if operands.any(|word| may_be_content(&repository, word)) {
+        return Some(NUMBER.to_owned());
+    }
+    let Some(index) = repository.index() else { return Some(UNREAD.to_owned()) };
+    if lifts_secrets(&repository, &index, cwd) {
+        return Some(LIFTED.to_owned());
+    }
+    searched(subcommand, rest, cwd, &repository, &index)
+}
+
+/// A search tells whether a file holds something, however little of it is shown.
+fn searched(
+    name: &str,
+    words: &[Word],
+    cwd: &Path,
+    repository: &Repository,
+    index: &Index,
+) -> Option<String> {
+    let counts =
+        |word: &Word| word.text.starts_with('-') && !word.text.starts_with("--") && word.text.contains('S');
+    if name != "grep" && !words.iter().any(counts) {
+        return None;
+    }
+    let places = if name == "grep" { places(words, cwd) } else { vec![repository.work.clone()] };
+    let reached = |path: &Path| places.iter().any(|place| repository.work.join(path).starts_with(place));
+    let secret = index.secrets().find(|entry| reached(&entry.path))?;
+    Some(format!("git tracks {}, which it would search too; name others behind `--`", secret.path.display()))
+}
+
+/// Where `git grep` looks: in what stands behind `--`, else in the folder it runs in.
+fn places(words: &[Word], cwd: &Path) -> Vec<PathBuf> {
+    let named = words.iter().skip_while(|word| word.known() != Some("--")).skip(1);
+    let plain = |word: &Word| {
+        let text =
+            word.known().filter(|text| !text.starts_with(':') && !text.contains(['*', '?', '[', '\\']))?;
+        Some(super::walk(&cwd.join(text)))
+    };
+    match named.map(plain).collect::<Option<Vec<PathBuf>>>() {
+        Some(places) if !places.is_empty() => places,
+        // A pattern may reach anywhere below, and so may none.
+        _ => vec![cwd.to_owned()],
+    }
+}
