@@ -4,6 +4,9 @@ use std::sync::Arc;
 
 use charla_proto::{Content, FunctionCall, FunctionResponse, Part, PartKind, Role};
 
+/// Stands in an answer for the last tool's result.
+pub(super) const RESULT: &str = "<result/>";
+
 /// A request and what was done about it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Turn {

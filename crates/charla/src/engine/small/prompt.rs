@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use charla_proto::{Content, FunctionCall};
 
-use super::conversation::Turn;
+use super::conversation::{RESULT, Turn};
 use super::results;
 
 /// The tools that the model knows, with their arguments in the order it writes them.
@@ -19,8 +19,6 @@ pub const TOOLS: [(&str, &[&str]); 7] = [
     ("replace", &["file_path", "old_string", "new_string"]),
 ];
 
-/// Stands in an answer for the last tool's result.
-pub(super) const RESULT: &str = "<result/>";
 pub(super) const CALL: &str = "<tool_call>";
 pub(super) const CALL_END: &str = "</tool_call>";
 

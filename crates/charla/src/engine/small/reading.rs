@@ -8,8 +8,8 @@ use charla_proto::{
 use charla_providers::layers::Reader;
 use serde_json::Value;
 
-use super::conversation::Turn;
-use super::prompt::{CALL, CALL_END, RESULT};
+use super::conversation::{RESULT, Turn};
+use super::prompt::{CALL, CALL_END};
 use super::{grounds, mending, results};
 
 /// Calls of one turn.

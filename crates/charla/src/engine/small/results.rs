@@ -2,9 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::conversation::Turn;
+use super::conversation::{RESULT, Turn};
 use super::grounds;
-use super::prompt::RESULT;
 
 /// Bytes of a result that the model reads. It was trained on files of a hundred lines, and reads a hundred tokens in a second.
 const READ: usize = 6000;
