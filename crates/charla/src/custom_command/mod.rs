@@ -45,7 +45,7 @@ pub struct CustomCommand {
 pub enum Piece {
     /// Words.
     Text(String),
-    /// What this shell command prints. Running it is a call like any other: the rules judge it.
+    /// What this shell command prints. Whoever types the command is asked before it runs.
     Shell(String),
     /// What this file holds.
     File(String),

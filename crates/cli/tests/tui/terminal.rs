@@ -114,6 +114,16 @@ impl Terminal {
         assert!(sent.is_ok());
     }
 
+    /// Waits until the binary is stopped, as the system sees it.
+    pub fn wait_stopped(&self) {
+        let deadline = Instant::now() + PATIENCE;
+        let state = || Command::new("ps").args(["-o", "stat=", "-p", &self.process]).output().unwrap().stdout;
+        while !state().starts_with(b"T") {
+            assert!(Instant::now() < deadline, "it is not stopped");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
     /// What the screen shows.
     pub fn screen(&self) -> String {
         self.screen.screen().contents()

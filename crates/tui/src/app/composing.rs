@@ -66,7 +66,7 @@ impl App {
                 Deed::Edit => return self.edit_call(),
             }
         }
-        if self.pick(key) {
+        if self.pick(key, now) {
             return Wish::Nothing;
         }
         let action = self.composer.key(key);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use charla::session::PromptDraft;
+use charla::session::{OwnCommands, PromptDraft};
 use charla::settings::Settings;
 use charla::{Charla, Failure, OpenRequest, OpenedSession};
 use charla_core::CancellationToken;
@@ -73,9 +73,14 @@ impl Link {
         let _ = self.prompts.send((message, ran));
     }
 
+    /// Runs command lines of the person's own.
+    pub fn own_commands(&self) -> OwnCommands {
+        self.session.own_commands()
+    }
+
     /// Runs a command line of the person's own; [`News::Ran`] tells how it goes.
     pub fn run(&self, command: String, cancel: CancellationToken) {
-        let (own, tell) = (self.session.own_commands(), self.tell.clone());
+        let (own, tell) = (self.own_commands(), self.tell.clone());
         tokio::spawn(async move {
             let shown = tell.clone();
             let live = Box::new(move |text: &str| drop(shown.send(News::Ran(Ran::Shows(text.to_owned())))));

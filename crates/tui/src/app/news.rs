@@ -6,6 +6,7 @@ use charla_proto::{Reply, SessionSnapshot, ToolOutput};
 use tokio::sync::mpsc::UnboundedSender;
 
 use crate::commands::Found;
+use crate::composer::Message;
 
 /// Something that came of work beside the screen.
 pub enum News {
@@ -28,6 +29,8 @@ pub enum News {
     Found(Result<Found, Failure>),
     /// A command line of the person's own goes on.
     Ran(Ran),
+    /// A prompt with its places filled; nothing where that was stopped.
+    Composed(Option<Message>),
     /// The session is closed.
     Closed,
 }

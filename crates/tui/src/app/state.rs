@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use charla::custom_command::{CustomCommand, custom_commands};
 use charla::models::Prices;
 use charla::session::{PromptHistory, git_branch};
 use charla::settings::{Settings, WritingKeys};
@@ -15,7 +16,7 @@ use tokio::sync::mpsc::UnboundedSender;
 use super::activity::Activity;
 use super::display::Display;
 use super::link::{self, Link};
-use super::news::{Asked, News, Opened, Ran};
+use super::news::{Asked, News, Opened, Ran, Teller};
 use super::questions::Questions;
 use super::signals::{Signal, stop_process};
 use super::sources::{Happening, Sources};
@@ -83,6 +84,8 @@ pub(super) struct Base {
     /// What holds for every session that is opened here.
     pub(super) options: RunOptions,
     pub(super) history: PromptHistory,
+    /// Commands that the user wrote.
+    pub(super) custom: Vec<CustomCommand>,
     /// For what work beside the screen comes to.
     pub(super) tell: UnboundedSender<News>,
 }
@@ -116,10 +119,15 @@ impl App {
         status.mode = settings.tools.approval_mode.unwrap_or_default();
         status.confinement = confinement(&Wall::look()).to_owned();
         let history = PromptHistory::of(charla.environment());
+        let custom = custom_commands(charla.environment(), &mut Teller(tell.clone()));
+        let (custom, problem) = match custom {
+            Ok(custom) => (custom, None),
+            Err(failure) => (Vec::new(), Some(failure)),
+        };
         let history_entries = History::new(history.read());
         let mut app = Self {
             display,
-            composer: Composer::new(keys(&settings), history_entries, completions(&charla, &tell)),
+            composer: Composer::new(keys(&settings), history_entries, completions(&charla, &custom, &tell)),
             transcript: Transcript::new(columns, ME),
             questions: Questions::default(),
             status,
@@ -128,10 +136,11 @@ impl App {
             picker: None,
             unsent: prompt.into_iter().map(first_message).collect(),
             hint: None,
-            base: Base { charla, settings, options: request.options.clone(), history, tell },
+            base: Base { charla, settings, options: request.options.clone(), history, custom, tell },
             person: Person::default(),
         };
         app.look_around();
+        problem.iter().for_each(|failure| app.failed(failure));
         app.transcript.shows_thoughts = app.base.settings.output.thoughts.unwrap_or(false);
         app.open(request);
         Ok(app)
@@ -272,6 +281,7 @@ impl App {
             News::FilesFound => self.composer.refresh(),
             News::Ran(Ran::Shows(text)) => self.transcript.own_shows(&text),
             News::Ran(Ran::Ended(output)) => self.ran(&output, now),
+            News::Composed(message) => self.composed(message, now),
             News::Found(found) => self.found(found, now),
             News::Closed => match std::mem::replace(&mut self.standing, Standing::Opening) {
                 Standing::Leaving(reason) => self.standing = Standing::Over(reason),
@@ -413,10 +423,10 @@ fn first_message(text: String) -> Message {
     Message { typed: text.clone(), text, files: Vec::new(), when: When::Now }
 }
 
-fn completions(charla: &Charla, tell: &UnboundedSender<News>) -> Completions {
+fn completions(charla: &Charla, custom: &[CustomCommand], tell: &UnboundedSender<News>) -> Completions {
     let tell = tell.clone();
     Completions {
-        commands: Box::new(Names),
+        commands: Box::new(Names::with(custom)),
         folder: Some(charla.environment().directory.clone()),
         found_more: Arc::new(move || drop(tell.send(News::FilesFound))),
     }
