@@ -8,6 +8,7 @@
 mod card;
 mod clock;
 pub mod credentials;
+pub mod custom_command;
 mod embed;
 pub mod engine;
 mod environment;

@@ -45,6 +45,8 @@ pub struct Ask {
     pub options: RunOptions,
     /// What this run says about trust.
     pub trust: TrustDemand,
+    /// A conversation is wanted that begins with this.
+    pub opening: Option<String>,
 }
 
 /// What is done with sessions instead of asking.
@@ -140,7 +142,8 @@ fn ask(args: AskArgs) -> Result<Ask, Failure> {
         how_to_allow: Some(HOW_TO_ALLOW.to_owned()),
     };
     let trust = TrustDemand { exactly: args.trust_workspace, required: args.require_trust };
-    Ok(Ask { prompt: args.prompt.or(words), attached: args.attach, flags, begin, options, trust })
+    let (prompt, opening) = (args.prompt.or(words), args.prompt_interactive);
+    Ok(Ask { prompt, attached: args.attach, flags, begin, options, trust, opening })
 }
 
 /// A new session has nothing to compress or bring back.
@@ -180,13 +183,14 @@ fn flags(args: &AskArgs) -> Vec<Override> {
         None => (None, None),
     };
     let appended = manner.append_system_prompt.as_deref().and_then(|text| text.strip_prefix('@'));
-    let given: [(&'static [&'static str], Option<Value>, &'static str); 14] = [
+    let given: [(&'static [&'static str], Option<Value>, &'static str); 15] = [
         (&["model", "name"], args.model.as_ref().map(|model| json!(model)), "--model"),
         (&["model", "temperature"], manner.temperature.map(|number| json!(number)), "--temperature"),
         (&["model", "thinking", "level"], level, "--thinking"),
         (&["model", "thinking", "budget"], budget, "--thinking"),
         (&["output", "format"], args.output_format.map(|format| json!(format.name())), "--output-format"),
         (&["output", "thoughts"], args.thoughts.then(|| json!(true)), "--thoughts"),
+        (&["terminal", "screenReader"], args.screen_reader.then(|| json!(true)), "--screen-reader"),
         (&["logging", "file"], text(&args.log_file), "--log-file"),
         (
             &["tools", "approvalMode"],

@@ -13,6 +13,7 @@ mod exit;
 mod headless;
 mod input;
 mod intent;
+mod linear;
 mod runtime;
 mod signals;
 mod surroundings;
@@ -48,9 +49,10 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> i32 {
         Intent::Ask(ask) => match runtime() {
             Ok(runtime) => {
                 let no_color = no_colour(diagnostics.no_color);
-                let code = match talk::is_wanted(&ask, &charla) {
-                    true => runtime.block_on(talk::run(*ask, &charla, no_color, printer)),
-                    false => runtime.block_on(ask::run(*ask, &charla, printer)),
+                let code = match talk::wanted(&ask, &charla) {
+                    Some(talk::Form::Screen) => runtime.block_on(talk::run(*ask, &charla, no_color, printer)),
+                    Some(talk::Form::Lines) => runtime.block_on(linear::run(*ask, &charla, printer)),
+                    None => runtime.block_on(ask::run(*ask, &charla, printer)),
                 };
                 // A name lookup or a read that hangs must not keep the process alive.
                 runtime.shutdown_background();

@@ -1,6 +1,6 @@
 //! Bare `charla` at a terminal: a conversation.
 
-use charla::{Charla, OpenRequest};
+use charla::{Begin, Charla, OpenRequest};
 use charla_terminal::printer::Printer;
 use charla_tui::app::{Ending, Launch, Look, Reason};
 use charla_tui::theme::Depth;
@@ -8,18 +8,36 @@ use charla_tui::theme::Depth;
 use crate::exit::{CANCELLED, OK, code};
 use crate::intent::Ask;
 
-/// True when somebody wants to talk: there is a terminal, and nothing that a script would say.
-pub fn is_wanted(ask: &Ask, charla: &Charla) -> bool {
+/// How a conversation is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// On a screen.
+    Screen,
+    /// Line by line.
+    Lines,
+}
+
+/// How somebody wants to talk, if they do: there is a terminal, and nothing that a script would say.
+pub fn wanted(ask: &Ask, charla: &Charla) -> Option<Form> {
+    let given = |key: &[&str]| ask.flags.iter().any(|flag| flag.key == key);
     let is_script = ask.prompt.is_some()
         || !ask.attached.is_empty()
         || ask.options.output_schema.is_some()
-        || ask.flags.iter().any(|flag| flag.key == ["output", "format"]);
-    !is_script && !is_plain(charla) && charla_tui::terminal::is_there()
-}
-
-/// True where the terminal knows no sequences.
-fn is_plain(charla: &Charla) -> bool {
-    matches!(charla.environment().variable("TERM"), None | Some("dumb"))
+        || given(&["output", "format"]);
+    if is_script || !charla_tui::terminal::is_there() {
+        return None;
+    }
+    let settings = charla.settings(ask.flags.clone(), &ask.trust).map(|effective| effective.settings);
+    // What is wrong with the settings is told when they are needed.
+    let wants_lines = settings.is_ok_and(|settings| settings.terminal.screen_reader.unwrap_or(false));
+    let is_plain = matches!(charla.environment().variable("TERM"), None | Some("dumb"));
+    match (wants_lines, is_plain) {
+        (true, _) => Some(Form::Lines),
+        // An open turn is gone on with and that is all, as scripts on such terminals expect.
+        (_, true) if matches!(ask.begin, Begin::Resume(_)) && ask.opening.is_none() => None,
+        (_, true) => Some(Form::Lines),
+        _ => Some(Form::Screen),
+    }
 }
 
 /// Talks until the person leaves, and returns the exit code.
@@ -45,7 +63,7 @@ pub async fn run(ask: Ask, charla: &Charla, no_color: bool, mut printer: Printer
         charla: charla.clone(),
         settings: effective.settings,
         request,
-        prompt: None,
+        prompt: ask.opening,
         look: Look { depth },
     };
     match charla_tui::run(launch).await {

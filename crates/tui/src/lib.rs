@@ -3,14 +3,13 @@
 //! [`app`] is a subscriber of a session like any other: it shows what the session tells and sends what a person wants.
 //! It draws inline ([`screen`]): what is finished goes into the terminal's own scrollback, only the rows at the bottom
 //! change. Below it are pieces without a screen: text that knows its width and what it is ([`text`]), how that looks
-//! ([`theme`]), code in colours ([`highlight`]), changes ([`diff`]), Markdown that arrives in pieces ([`markdown`]), where
-//! a person writes ([`composer`]), and commands that users write ([`custom`]).
+//! ([`theme`]), code in colours ([`highlight`]), changes ([`diff`]), Markdown that arrives in pieces ([`markdown`]), and
+//! where a person writes ([`composer`]).
 
 pub mod app;
 mod card;
 mod commands;
 pub mod composer;
-pub mod custom;
 pub mod diff;
 mod entry;
 pub mod highlight;

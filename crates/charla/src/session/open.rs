@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use charla_core::CancellationToken;
 use charla_core::session::{Attached, Clients, SessionHandle};
 use charla_proto::tool::Tool;
-use charla_proto::{CancelTarget, Command, Content, Owned, Refusal, Reply, SessionStore};
+use charla_proto::{CancelTarget, Command, Content, Owned, Refusal, Reply, SessionStore, ToolContext};
 use charla_providers::layers::LogSink;
 use charla_tools::process::Processes;
 use tokio::task::JoinHandle;
@@ -18,6 +18,7 @@ use super::instruction::own_prompt;
 use super::log_file::LogFile;
 use super::options::RunOptions;
 use super::output_schema::OutputSchema;
+use super::own_command::OwnCommands;
 use super::posted::take_requests;
 use super::store::{Begin, Opened, Sessions};
 use crate::clock::new_id;
@@ -64,6 +65,7 @@ pub struct OpenedSession {
     /// An earlier process left a turn, or prompts that wait.
     pub is_open: bool,
     processes: Processes,
+    context: Arc<ToolContext>,
     cancelling: JoinHandle<()>,
     listening: JoinHandle<()>,
     /// Whatever the session puts aside lives as long as this.
@@ -89,6 +91,11 @@ impl OpenedSession {
     /// One more client that can be asked, until what is given back is dropped.
     pub fn attach(&self) -> Attached {
         self.handle.attach()
+    }
+
+    /// Runs command lines of the person's own.
+    pub fn own_commands(&self) -> OwnCommands {
+        OwnCommands { processes: self.processes.clone(), context: self.context.clone() }
     }
 
     /// Ends the session after its turn, and what its tools left running.
@@ -162,6 +169,7 @@ impl Opening<'_> {
             log,
         };
         let (setup, processes) = builder.build(&id, journal, model, notices).await?;
+        let context = setup.options.tool_context.clone();
         let handle = SessionHandle::start(setup, conversation);
         let mode = self.settings.tools.approval_mode.unwrap_or_default();
         handle.send(Command::SetMode { mode }, OPENER).await;
@@ -173,6 +181,7 @@ impl Opening<'_> {
             model: reference,
             is_open,
             processes,
+            context,
             _sessions: sessions,
         })
     }

@@ -1,9 +1,12 @@
 //! What a workspace brings, for whoever is to trust it.
 
+use std::path::Path;
+
 use charla_proto::text::one_line;
 
 use super::memory::memory_files;
 use super::rules::{RulePlaces, rule_book};
+use crate::custom_command::CustomCommand;
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::notices::Notice;
@@ -11,7 +14,7 @@ use crate::settings;
 use crate::trust::{Standing, WorkspaceContent};
 
 /// Everything a workspace brings, in lines: how it stands, what is read as instructions, what its settings would decide, its
-/// rules, what is left out and why, and last the hash of its content.
+/// rules and commands, what is left out and why, and last the hash of its content.
 pub fn describe_workspace(
     content: &WorkspaceContent,
     standing: Standing,
@@ -28,6 +31,7 @@ pub fn describe_workspace(
     if !content.is_empty() {
         lines.extend(about_settings(content)?);
         lines.extend(about_rules(content, environment)?);
+        lines.extend(about_commands(content));
         lines.push(format!("sha256 {}", content.hash()));
     }
     // The words are the workspace's: none of them makes a line of its own.
@@ -40,6 +44,11 @@ fn about_settings(content: &WorkspaceContent) -> Result<Vec<String>, Failure> {
     let count = if keys.is_empty() { "nothing that needs trust" } else { "sets, once trusted:" };
     let keys = keys.into_iter().map(|(key, value)| format!("  {key} = {value}"));
     Ok(std::iter::once(format!(".charla/settings.json {count}")).chain(keys).collect())
+}
+
+fn about_commands(content: &WorkspaceContent) -> impl Iterator<Item = String> {
+    let names = content.commands().filter_map(|(path, _)| CustomCommand::name_of(Path::new(path)));
+    names.map(|name| format!("/{name} is a command, once trusted"))
 }
 
 fn about_rules(content: &WorkspaceContent, environment: &Environment) -> Result<Vec<String>, Failure> {

@@ -27,6 +27,8 @@ pub struct Settings {
     pub retry: RetrySettings,
     /// What headless runs print.
     pub output: OutputSettings,
+    /// The interactive terminal.
+    pub terminal: TerminalSettings,
     /// The request log.
     pub logging: LoggingSettings,
     /// Which tools the model has, and which need no approval.
@@ -314,6 +316,30 @@ pub struct OutputSettings {
     pub format: Option<OutputFormat>,
     /// Show the model's thoughts, on standard error. Also `--thoughts`.
     pub thoughts: Option<bool>,
+}
+
+/// The interactive terminal.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
+pub struct TerminalSettings {
+    /// How it looks: default, high-contrast, terminal (its own sixteen colours), or a theme of yours. Also `/theme`.
+    pub theme: Option<String>,
+    /// The keys of the line you write: emacs or vi.
+    #[schemars(schema_with = "names::keys")]
+    pub keys: Option<WritingKeys>,
+    /// Talk line by line, without a screen. Also `--screen-reader`.
+    pub screen_reader: Option<bool>,
+}
+
+/// The keys of a line that is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WritingKeys {
+    /// Those of Emacs and of shells
+    #[default]
+    Emacs,
+    /// Those of vi
+    Vi,
 }
 
 /// The form of a headless answer.

@@ -53,3 +53,7 @@ pub(super) fn guidance_place(_: &mut SchemaGenerator) -> Schema {
 pub(super) fn output_format(_: &mut SchemaGenerator) -> Schema {
     one_of(&["text", "json", "stream-json"])
 }
+
+pub(super) fn keys(_: &mut SchemaGenerator) -> Schema {
+    one_of(&["emacs", "vi"])
+}

@@ -19,6 +19,12 @@ use crate::failure::Failure;
 use crate::hint::Hint;
 use crate::notices::Notice;
 
+/// The folder of commands that users write.
+pub(crate) const COMMANDS: &str = "commands";
+/// So many folders of commands may lie in each other, and so many commands there may be.
+const DEEPEST: usize = 4;
+const MOST_COMMANDS: usize = 200;
+
 /// What in a workspace's `.charla` may act, read once: what is judged is what is used.
 #[derive(Clone, Debug, Default)]
 pub struct WorkspaceContent {
@@ -82,7 +88,7 @@ impl Standing {
 }
 
 impl WorkspaceContent {
-    /// Reads the settings and the rules of the workspace. In the home directory they are the user's own and
+    /// Reads the settings, the rules and the commands of the workspace. In the home directory they are the user's own and
     /// need no trust: then there is nothing here.
     pub fn read(environment: &Environment) -> Result<Self, Failure> {
         let folder = environment.directory.join(".charla");
@@ -90,7 +96,8 @@ impl WorkspaceContent {
         if is_users_own(&content.folder, environment) {
             return Ok(content);
         }
-        for name in std::iter::once("settings.json".to_owned()).chain(rule_files(&content.folder)) {
+        let names = std::iter::once("settings.json".to_owned()).chain(rule_files(&content.folder));
+        for name in names.chain(command_files(&content.folder)) {
             let path = content.folder.join(&name);
             match why_left_out(&path, &environment.directory, owners(environment)) {
                 Some(reason) => content.left_out.push(LeftOut { path, reason }),
@@ -114,6 +121,14 @@ impl WorkspaceContent {
     pub fn settings(&self) -> Option<(PathBuf, &[u8])> {
         let (name, bytes) = self.files.iter().find(|(name, _)| name == "settings.json")?;
         Some((self.folder.join(name), bytes))
+    }
+
+    /// The commands that it brings: the path of each in the folder of commands, and what stands in it.
+    pub fn commands(&self) -> impl Iterator<Item = (&str, &[u8])> {
+        self.files.iter().filter_map(|(name, bytes)| {
+            let path = name.strip_prefix(COMMANDS)?.strip_prefix('/')?;
+            Some((path, bytes.as_slice()))
+        })
     }
 
     /// The names of the files, as they stand in `.charla`.
@@ -211,6 +226,26 @@ fn rule_files(folder: &Path) -> Vec<String> {
     let mut names: Vec<String> =
         names.filter(|name| name.ends_with(".toml")).map(|name| format!("policies/{name}")).collect();
     names.sort();
+    names
+}
+
+/// The files of commands by name, those in folders of folders, too. Links are not followed.
+pub(crate) fn command_files(folder: &Path) -> Vec<String> {
+    let mut names = Vec::new();
+    let mut open = vec![(COMMANDS.to_owned(), 0)];
+    while let Some((within, depth)) = open.pop() {
+        for entry in std::fs::read_dir(folder.join(&within)).into_iter().flatten().flatten() {
+            let (Ok(name), Ok(kind)) = (entry.file_name().into_string(), entry.file_type()) else { continue };
+            let name = format!("{within}/{name}");
+            if kind.is_dir() && depth < DEEPEST {
+                open.push((name, depth + 1));
+            } else if kind.is_file() && name.ends_with(".toml") {
+                names.push(name);
+            }
+        }
+    }
+    names.sort();
+    names.truncate(MOST_COMMANDS);
     names
 }
 

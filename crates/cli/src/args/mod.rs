@@ -20,6 +20,7 @@ pub const EXAMPLES: &str = "\
 The answer goes to standard output, everything else to standard error.
 
 Examples:
+  charla                             a conversation at the terminal
   charla -p \"Why is the sky blue?\"
   git diff | charla -p \"Write a commit message\"
   charla -m claude-sonnet-5 -o json -p \"List three primes\" | jq -r .response
@@ -55,7 +56,7 @@ Exit codes:
     args_conflicts_with_subcommands = true,
     disable_help_subcommand = true,
     subcommand_help_heading = "Commands",
-    override_usage = "charla [OPTIONS] [-p] PROMPT\n       COMMAND | charla [OPTIONS] [PROMPT]\n       charla COMMAND"
+    override_usage = "charla [OPTIONS]\n       charla [OPTIONS] [-p] PROMPT\n       COMMAND | charla [OPTIONS] [PROMPT]\n       charla COMMAND"
 )]
 pub struct Typed {
     /// A prompt run.
@@ -105,6 +106,14 @@ pub struct AskArgs {
     /// The prompt, without -p. Standard input, if any, goes before it; alone it is the prompt.
     #[arg(value_name = "PROMPT")]
     pub words: Vec<String>,
+
+    /// Open a conversation at the terminal that begins with this prompt.
+    #[arg(short = 'i', long, value_name = "TEXT", allow_hyphen_values = true, conflicts_with_all = ["words", "prompt"])]
+    pub prompt_interactive: Option<String>,
+
+    /// Talk line by line, without a screen.
+    #[arg(long)]
+    pub screen_reader: bool,
 
     /// The model: provider/model, or a name such as gemini-3.6-flash.
     #[arg(short, long, value_name = "MODEL")]

@@ -124,3 +124,22 @@ fn a_conversation_is_left_for_another_and_taken_up_again() {
     terminal.wait_for("written to");
     assert!(place.read("talk.md").unwrap().contains("Of apples."));
 }
+
+#[test]
+fn a_command_of_ones_own_asks_before_it_runs_and_says_its_prompt() {
+    let server = server(Script::new(["A fine message."]));
+    let place = Place::with_server(&server);
+    std::fs::create_dir(place.home().join("commands")).unwrap();
+    let text =
+        "description = \"Tell a story\"\nprompt = \"Tell of {{args}}: !{echo made $((6 * 7)) | tee made}\"\n";
+    std::fs::write(place.home().join("commands/tale.toml"), text).unwrap();
+    let mut terminal = start(&place);
+    command(&mut terminal, "/tale ships ");
+    terminal.wait_for("run this for /tale?");
+    assert!(place.read("made").is_none());
+    terminal.press("run\r");
+    terminal.wait_for("A fine message.");
+    assert!(place.read("made").is_some());
+    let sent = server.requests().last().unwrap().body.to_string();
+    assert!(sent.contains("Tell of ships:") && sent.contains("made 42"), "{sent}");
+}

@@ -5,9 +5,11 @@
 mod approving;
 mod commanding;
 mod leaving;
+mod looks;
 #[path = "../cli/place.rs"]
 #[expect(dead_code, reason = "shared with the other tests of the binary, which need more of it")]
 mod place;
 mod talking;
 mod terminal;
+mod tmux;
 mod working;

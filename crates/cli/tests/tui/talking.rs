@@ -105,7 +105,7 @@ fn thoughts_are_one_line_until_they_are_wanted() {
     terminal.wait_for("Done it.");
     terminal.wait_for("∴ thought for");
     assert!(!terminal.screen().contains("the secret plan"), "{}", terminal.screen());
-    terminal.press("\u{14}");
+    terminal.press("\u{f}");
     terminal.say("two");
     terminal.wait_for("the secret plan of it");
 }

@@ -114,19 +114,19 @@ impl Terminal {
         assert!(sent.is_ok());
     }
 
-    /// The binary's process id.
-    pub fn process(&self) -> &str {
-        &self.process
+    /// Waits until the binary is stopped, as the system sees it.
+    pub fn wait_stopped(&self) {
+        let deadline = Instant::now() + PATIENCE;
+        let state = || Command::new("ps").args(["-o", "stat=", "-p", &self.process]).output().unwrap().stdout;
+        while !state().starts_with(b"T") {
+            assert!(Instant::now() < deadline, "it is not stopped");
+            std::thread::sleep(Duration::from_millis(10));
+        }
     }
 
     /// What the screen shows.
     pub fn screen(&self) -> String {
         self.screen.screen().contents()
-    }
-
-    /// Where the cursor is: row and column.
-    pub fn cursor(&self) -> (u16, u16) {
-        self.screen.screen().cursor_position()
     }
 
     /// All rows, those that scrolled away included.
@@ -175,6 +175,16 @@ impl Terminal {
         while !holds(&self.screen()) {
             let left = deadline.saturating_duration_since(Instant::now());
             assert!(self.hear(left), "{what:?} is not shown:\n{}", self.screen());
+        }
+    }
+
+    /// Waits until the cursor is in this column.
+    pub fn wait_cursor(&mut self, column: u16) {
+        let deadline = Instant::now() + PATIENCE;
+        while self.screen.screen().cursor_position().1 != column {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let at = self.screen.screen().cursor_position();
+            assert!(self.hear(left), "the cursor is at {at:?}, not in column {column}:\n{}", self.screen());
         }
     }
 

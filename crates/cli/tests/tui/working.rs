@@ -90,6 +90,7 @@ fn it_stops_and_continues_like_any_program() {
     terminal.signal("TSTP");
     // Stopped, the terminal is the shell's: nothing of ours is on it.
     terminal.wait_without("› draft");
+    terminal.wait_stopped();
     terminal.signal("CONT");
     terminal.wait_for("› draft");
     terminal.press("\r");

@@ -5,7 +5,8 @@ use std::time::Instant;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use charla::{Begin, Failure, OpenRequest};
+use charla::custom_command::Piece;
+use charla::{Begin, Charla, Failure, OpenRequest};
 use charla_proto::{ApprovalMode, Command, RevertSelection};
 
 use super::Reason;
@@ -14,7 +15,7 @@ use super::state::{App, Standing};
 use crate::commands::{self, Errand, Found, Slash};
 use crate::picker::{Item, Picked, Picker};
 use crate::text::{Line, Role};
-use crate::theme::{Background, Theme};
+use crate::theme::{Background, Themes};
 
 /// Something chosen from a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,7 +31,11 @@ pub enum Choice {
     /// A session.
     Resume(String),
     /// A theme.
-    Theme(&'static str),
+    Theme(String),
+    /// A prompt whose places are to be filled, commands included.
+    Compose(Vec<Piece>),
+    /// None of it.
+    Nothing,
 }
 
 const MODES: [(ApprovalMode, &str); 4] = [
@@ -44,6 +49,11 @@ impl App {
     /// A line that begins with `/`.
     pub(super) fn command(&mut self, line: &str, now: Instant) {
         self.transcript.print(vec![Line::of(Role::Dim, &format!("› {line}"))]);
+        let words = line.trim_start_matches('/').trim();
+        let (name, arguments) = words.split_once(char::is_whitespace).unwrap_or((words, ""));
+        if self.custom(name, arguments, now) {
+            return;
+        }
         match commands::parse(line) {
             Ok((slash, rest)) => self.run(slash, rest.to_owned(), now),
             Err(problem) => self.transcript.tell(Role::Warning, &problem),
@@ -54,8 +64,8 @@ impl App {
         match slash {
             Slash::Help => self.help(),
             Slash::Model if rest.is_empty() => self.find_out(Errand::models, now),
-            Slash::Model => self.choose(Choice::Model(rest)),
-            Slash::Mode => self.mode(&rest),
+            Slash::Model => self.choose(Choice::Model(rest), now),
+            Slash::Mode => self.mode(&rest, now),
             Slash::Tools => self.find_out(Errand::tools, now),
             Slash::Policy => {
                 let mode = self.status.mode;
@@ -72,7 +82,7 @@ impl App {
             Slash::Undo => self.ask(Command::Undo(RevertSelection::default()), "undo"),
             Slash::Redo => self.ask(Command::Redo(RevertSelection::default()), "redo"),
             Slash::Resume if rest.is_empty() => self.find_out(Errand::sessions, now),
-            Slash::Resume => self.choose(Choice::Resume(rest)),
+            Slash::Resume => self.choose(Choice::Resume(rest), now),
             Slash::Fork => match self.person.session.clone() {
                 Some(session) => self.go_to(Begin::Fork { session, at: None }),
                 None => self.transcript.tell(Role::Warning, "there is no session yet"),
@@ -83,7 +93,7 @@ impl App {
             }
             Slash::Copy => self.copy(),
             Slash::Export => self.find_out(move |errand| errand.export(rest), now),
-            Slash::Theme => self.theme(&rest),
+            Slash::Theme => self.theme(&rest, now),
             Slash::Settings => self.find_out(Errand::settings, now),
             Slash::Doctor => self.find_out(Errand::doctor, now),
             Slash::Thoughts => self.transcript.shows_thoughts = !self.transcript.shows_thoughts,
@@ -107,10 +117,10 @@ impl App {
         self.transcript.print(lines);
     }
 
-    fn mode(&mut self, name: &str) {
+    fn mode(&mut self, name: &str, now: Instant) {
         let known = MODES.iter().find(|(mode, _)| mode.to_string() == name);
         match known {
-            Some((mode, _)) => self.choose(Choice::Mode(*mode)),
+            Some((mode, _)) => self.choose(Choice::Mode(*mode), now),
             None => {
                 let item = |(mode, detail): &(ApprovalMode, &str)| Item {
                     label: mode.to_string(),
@@ -122,18 +132,14 @@ impl App {
         }
     }
 
-    fn theme(&mut self, name: &str) {
-        match Theme::BUILT_IN.into_iter().find(|known| *known == name) {
-            Some(name) => self.choose(Choice::Theme(name)),
-            None => {
-                let item = |name: &'static str| Item {
-                    label: name.to_owned(),
-                    detail: String::new(),
-                    choice: Choice::Theme(name),
-                };
-                self.picker = Some(Picker::new("theme", Theme::BUILT_IN.into_iter().map(item).collect()));
-            }
+    fn theme(&mut self, name: &str, now: Instant) {
+        if !name.is_empty() {
+            return self.choose(Choice::Theme(name.to_owned()), now);
         }
+        let item =
+            |name: String| Item { label: name.clone(), detail: String::new(), choice: Choice::Theme(name) };
+        let names = themes(&self.base.charla).names();
+        self.picker = Some(Picker::new("theme", names.into_iter().map(item).collect()));
     }
 
     fn copy(&mut self) {
@@ -187,21 +193,23 @@ impl App {
     }
 
     /// A key, while something is to be chosen; false where nothing is.
-    pub(super) fn pick(&mut self, key: crossterm::event::KeyEvent) -> bool {
+    pub(super) fn pick(&mut self, key: crossterm::event::KeyEvent, now: Instant) -> bool {
         let Some(picker) = &mut self.picker else { return false };
         match picker.key(key) {
             Picked::More => {}
             Picked::Left => self.picker = None,
             Picked::Chosen(choice) => {
                 self.picker = None;
-                self.choose(choice);
+                self.choose(choice, now);
             }
         }
         true
     }
 
-    fn choose(&mut self, choice: Choice) {
+    fn choose(&mut self, choice: Choice, now: Instant) {
         match choice {
+            Choice::Nothing => {}
+            Choice::Compose(pieces) => self.compose(pieces, now),
             Choice::Model(model) => self.ask(Command::SetModel { model: model.clone() }, &model),
             Choice::Mode(mode) => self.ask(Command::SetMode { mode }, "approval mode"),
             Choice::Rewind(to) => {
@@ -215,11 +223,13 @@ impl App {
             }
             Choice::RewindTo(to, files) => self.ask(Command::Rewind { to, files }, "rewind"),
             Choice::Resume(session) => self.go_to(Begin::Resume(session)),
-            Choice::Theme(name) => {
-                if let Some(theme) = Theme::built_in(name, Background::Unknown) {
+            Choice::Theme(name) => match themes(&self.base.charla).get(&name, Background::Unknown) {
+                Ok(theme) => {
                     self.display.painter().set_theme(theme);
+                    self.transcript.tell(Role::Dim, &format!("theme {name}; `terminal.theme` keeps it"));
                 }
-            }
+                Err(error) => self.transcript.tell(Role::Warning, &error.to_string()),
+            },
         }
     }
 
@@ -237,6 +247,11 @@ impl App {
     }
 }
 
+/// The themes that can be named: built-in ones, and those in the user's folder.
+pub(super) fn themes(charla: &Charla) -> Themes {
+    Themes::new(charla.environment().charla_home().map(|home| home.join("themes")))
+}
+
 /// The keys that are worth knowing.
 const KEYS: [(&str, &str); 12] = [
     ("Enter", "send; while the model works it joins the next request"),
@@ -248,7 +263,7 @@ const KEYS: [(&str, &str); 12] = [
     ("Shift-Tab", "the next approval mode"),
     ("Ctrl-R", "search what you sent before"),
     ("Ctrl-G", "write in your editor"),
-    ("Ctrl-T", "thoughts in full, or no longer"),
+    ("Ctrl-O", "thoughts in full, or no longer"),
     ("Ctrl-C twice", "leave"),
     ("Ctrl-D", "leave, on an empty line"),
 ];

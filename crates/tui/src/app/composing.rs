@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use charla_proto::{ApprovalMode, Args, Command, ConfirmationDetail, Outcome};
+use charla_core::CancellationToken;
+use charla_proto::{ApprovalMode, Args, Command, ConfirmationDetail, Outcome, Part, ToolOutput};
 use charla_terminal::editor::Editor;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
@@ -12,6 +13,7 @@ use super::news::Asked;
 use super::state::{App, TWICE, Wish};
 use crate::card::Deed;
 use crate::composer::{Action, Message, dropped_paths};
+use crate::text::Role;
 
 /// Something a person edits in their editor.
 pub struct EditTask {
@@ -64,7 +66,7 @@ impl App {
                 Deed::Edit => return self.edit_call(),
             }
         }
-        if self.pick(key) {
+        if self.pick(key, now) {
             return Wish::Nothing;
         }
         let action = self.composer.key(key);
@@ -114,7 +116,7 @@ impl App {
 
     /// Keys that the composer has no use for.
     fn spare_key(&mut self, key: KeyEvent) {
-        if key.code == KeyCode::Char('t') && key.modifiers.contains(KeyModifiers::CONTROL) {
+        if key.code == KeyCode::Char('o') && key.modifiers.contains(KeyModifiers::CONTROL) {
             self.transcript.shows_thoughts = !self.transcript.shows_thoughts;
         }
     }
@@ -124,10 +126,39 @@ impl App {
         if message.text.starts_with('/') && message.files.is_empty() {
             return self.command(message.text.trim_end(), now);
         }
+        if let Some(command) = message.text.strip_prefix('!').filter(|_| message.files.is_empty()) {
+            return self.run_own(command.trim().to_owned(), now);
+        }
+        let ran = std::mem::take(&mut self.person.ran);
         match self.link() {
-            Some(link) => link.say(message),
+            Some(link) => link.say(message, ran),
             None => self.unsent.push(message),
         }
+    }
+
+    /// Runs a command line of the person's own. What it shows goes to the model with the next prompt.
+    fn run_own(&mut self, command: String, now: Instant) {
+        if command.is_empty() || self.person.running.is_some() {
+            let words =
+                if command.is_empty() { "! runs the command behind it" } else { "a command runs already" };
+            return self.transcript.tell(Role::Warning, words);
+        }
+        let cancel = CancellationToken::new();
+        match self.link() {
+            Some(link) => link.run(command.clone(), cancel.clone()),
+            None => return self.transcript.tell(Role::Warning, "the session is not open yet"),
+        }
+        self.transcript.own_begins(&command, now);
+        self.person.running = Some((command, cancel));
+    }
+
+    /// A command line of the person's own is over.
+    pub(super) fn ran(&mut self, output: &ToolOutput, now: Instant) {
+        let Some((command, _)) = self.person.running.take() else { return };
+        let words: String = output.content.iter().filter_map(Part::as_text).collect();
+        let words = output.error.as_ref().map_or(words, |error| error.message.clone());
+        self.transcript.own_ends(output, &words, now);
+        self.person.ran.push(format!("I ran this command myself: {command}\n{words}"));
     }
 
     /// Keeps what was sent, to go back to it.
@@ -139,6 +170,9 @@ impl App {
 
     /// Stops the turn, if one runs.
     fn cancel(&mut self) {
+        if let Some((_, cancel)) = &self.person.running {
+            return cancel.cancel();
+        }
         if self.activity.is_moving()
             && let Some(link) = self.link()
         {

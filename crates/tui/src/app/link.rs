@@ -2,26 +2,30 @@
 
 use std::time::Duration;
 
-use charla::session::PromptDraft;
+use charla::session::{OwnCommands, PromptDraft};
 use charla::settings::Settings;
 use charla::{Charla, Failure, OpenRequest, OpenedSession};
+use charla_core::CancellationToken;
 use charla_core::session::{Attached, SessionHandle};
-use charla_proto::{CancelTarget, Command, Content, Delivery, Outcome, Refusal, Reply};
+use charla_proto::{CancelTarget, Command, Content, Delivery, Outcome, Part, Refusal, Reply};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::ME;
-use super::news::{Asked, News, Opened, Teller};
+use super::news::{Asked, News, Opened, Ran, Teller};
 use crate::composer::{Message, When};
 
 /// How long a turn may take to stop when the application leaves.
 const GRACE: Duration = Duration::from_secs(3);
+
+/// Something that is said, and what the person ran before it.
+type Said = (Message, Vec<String>);
 
 /// A session that is attached to.
 pub struct Link {
     session: OpenedSession,
     /// The person is there to be asked.
     _client: Attached,
-    prompts: UnboundedSender<Message>,
+    prompts: UnboundedSender<Said>,
     tell: UnboundedSender<News>,
 }
 
@@ -64,9 +68,25 @@ impl Link {
         &self.session.handle
     }
 
-    /// Says something, after what was said before.
-    pub fn say(&self, message: Message) {
-        let _ = self.prompts.send(message);
+    /// Says something, after what was said before, with what the person did meanwhile.
+    pub fn say(&self, message: Message, ran: Vec<String>) {
+        let _ = self.prompts.send((message, ran));
+    }
+
+    /// Runs command lines of the person's own.
+    pub fn own_commands(&self) -> OwnCommands {
+        self.session.own_commands()
+    }
+
+    /// Runs a command line of the person's own; [`News::Ran`] tells how it goes.
+    pub fn run(&self, command: String, cancel: CancellationToken) {
+        let (own, tell) = (self.own_commands(), self.tell.clone());
+        tokio::spawn(async move {
+            let shown = tell.clone();
+            let live = Box::new(move |text: &str| drop(shown.send(News::Ran(Ran::Shows(text.to_owned())))));
+            let output = own.run(&command, live, Box::pin(cancel.cancelled_owned())).await;
+            let _ = tell.send(News::Ran(Ran::Ended(Box::new(output))));
+        });
     }
 
     /// Answers a question.
@@ -107,16 +127,19 @@ impl Link {
 async fn speak(
     handle: SessionHandle,
     charla: Charla,
-    mut waiting: UnboundedReceiver<Message>,
+    mut waiting: UnboundedReceiver<Said>,
     tell: UnboundedSender<News>,
 ) {
-    while let Some(message) = waiting.recv().await {
+    while let Some((message, ran)) = waiting.recv().await {
         let delivery = match message.when {
             When::Now => Delivery::Join,
             When::Later => Delivery::AfterTurn,
         };
         let reply = match content(message, &charla, tell.clone()).await {
-            Ok(content) => handle.send(Command::Prompt { content, delivery }, ME).await,
+            Ok(mut content) => {
+                content.parts.extend(ran.into_iter().map(Part::text));
+                handle.send(Command::Prompt { content, delivery }, ME).await
+            }
             Err(failure) => Reply::Refused(Refusal::Failed { message: failure.to_string() }),
         };
         let _ = tell.send(News::Replied(Asked::Prompt, reply));

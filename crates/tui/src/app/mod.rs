@@ -6,6 +6,7 @@
 mod activity;
 mod commands;
 mod composing;
+mod custom;
 mod display;
 mod link;
 mod news;

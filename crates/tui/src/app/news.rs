@@ -2,10 +2,11 @@
 
 use charla::{Failure, Notice, Notices, OpenedSession, Progress};
 use charla_core::session::Subscription;
-use charla_proto::{Reply, SessionSnapshot};
+use charla_proto::{Reply, SessionSnapshot, ToolOutput};
 use tokio::sync::mpsc::UnboundedSender;
 
 use crate::commands::Found;
+use crate::composer::Message;
 
 /// Something that came of work beside the screen.
 pub enum News {
@@ -26,6 +27,10 @@ pub enum News {
     FilesFound,
     /// What a command found out.
     Found(Result<Found, Failure>),
+    /// A command line of the person's own goes on.
+    Ran(Ran),
+    /// A prompt with its places filled; nothing where that was stopped.
+    Composed(Option<Message>),
     /// The session is closed.
     Closed,
 }
@@ -38,6 +43,14 @@ pub struct Opened {
     pub snapshot: SessionSnapshot,
     /// Everything since.
     pub events: Subscription,
+}
+
+/// How a command line of the person's own goes.
+pub enum Ran {
+    /// It shows something.
+    Shows(String),
+    /// It is over.
+    Ended(Box<ToolOutput>),
 }
 
 /// What was asked of a session, for its reply to be understood.

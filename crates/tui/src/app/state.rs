@@ -3,10 +3,12 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use charla::custom_command::{CustomCommand, custom_commands};
 use charla::models::Prices;
 use charla::session::{PromptHistory, git_branch};
-use charla::settings::Settings;
+use charla::settings::{Settings, WritingKeys};
 use charla::{Begin, Charla, Failure, OpenRequest, RunOptions, Wall};
+use charla_core::CancellationToken;
 use charla_proto::{Command, Fact, Refusal, Reply, SessionEvent};
 use charla_terminal::wording;
 use tokio::sync::mpsc::UnboundedSender;
@@ -14,7 +16,7 @@ use tokio::sync::mpsc::UnboundedSender;
 use super::activity::Activity;
 use super::display::Display;
 use super::link::{self, Link};
-use super::news::{Asked, News, Opened};
+use super::news::{Asked, News, Opened, Ran, Teller};
 use super::questions::Questions;
 use super::signals::{Signal, stop_process};
 use super::sources::{Happening, Sources};
@@ -24,7 +26,7 @@ use crate::composer::{Composer, History, Keys, Message, Sources as Completions, 
 use crate::picker::Picker;
 use crate::status::Status;
 use crate::text::Role;
-use crate::theme::{Painter, Theme};
+use crate::theme::{Background, Painter, Theme};
 use crate::transcript::Transcript;
 
 /// How often a spinner turns.
@@ -82,6 +84,8 @@ pub(super) struct Base {
     /// What holds for every session that is opened here.
     pub(super) options: RunOptions,
     pub(super) history: PromptHistory,
+    /// Commands that the user wrote.
+    pub(super) custom: Vec<CustomCommand>,
     /// For what work beside the screen comes to.
     pub(super) tell: UnboundedSender<News>,
 }
@@ -97,23 +101,33 @@ pub(super) struct Person {
     pub(super) session: Option<String>,
     /// Something was said in it.
     pub(super) has_spoken: bool,
+    /// A command of their own that runs: its line, and how to stop it.
+    pub(super) running: Option<(String, CancellationToken)>,
+    /// What they ran since they said something: the model does not know it yet.
+    pub(super) ran: Vec<String>,
 }
 
 impl App {
     /// Takes the terminal, and begins to open the session.
     pub fn new(launch: Launch, tell: UnboundedSender<News>) -> std::io::Result<Self> {
         let Launch { charla, settings, request, prompt, look } = launch;
-        let painter = Painter::new(Theme::default(), look.depth, true);
+        let theme = theme(&charla, &settings).unwrap_or_default();
+        let painter = Painter::new(theme, look.depth, true);
         let display = Display::new(painter)?;
         let columns = display.size().columns;
         let mut status = Status::new(Prices::new(&settings));
         status.mode = settings.tools.approval_mode.unwrap_or_default();
         status.confinement = confinement(&Wall::look()).to_owned();
         let history = PromptHistory::of(charla.environment());
-        let keys = History::new(history.read());
+        let custom = custom_commands(charla.environment(), &mut Teller(tell.clone()));
+        let (custom, problem) = match custom {
+            Ok(custom) => (custom, None),
+            Err(failure) => (Vec::new(), Some(failure)),
+        };
+        let history_entries = History::new(history.read());
         let mut app = Self {
             display,
-            composer: Composer::new(Keys::Emacs, keys, completions(&charla, &tell)),
+            composer: Composer::new(keys(&settings), history_entries, completions(&charla, &custom, &tell)),
             transcript: Transcript::new(columns, ME),
             questions: Questions::default(),
             status,
@@ -122,10 +136,11 @@ impl App {
             picker: None,
             unsent: prompt.into_iter().map(first_message).collect(),
             hint: None,
-            base: Base { charla, settings, options: request.options.clone(), history, tell },
+            base: Base { charla, settings, options: request.options.clone(), history, custom, tell },
             person: Person::default(),
         };
         app.look_around();
+        problem.iter().for_each(|failure| app.failed(failure));
         app.transcript.shows_thoughts = app.base.settings.output.thoughts.unwrap_or(false);
         app.open(request);
         Ok(app)
@@ -264,6 +279,9 @@ impl App {
             News::Replied(asked, Reply::Refused(refusal)) => self.refused(&asked, &refusal),
             News::Replied(..) => {}
             News::FilesFound => self.composer.refresh(),
+            News::Ran(Ran::Shows(text)) => self.transcript.own_shows(&text),
+            News::Ran(Ran::Ended(output)) => self.ran(&output, now),
+            News::Composed(message) => self.composed(message, now),
             News::Found(found) => self.found(found, now),
             News::Closed => match std::mem::replace(&mut self.standing, Standing::Opening) {
                 Standing::Leaving(reason) => self.standing = Standing::Over(reason),
@@ -338,7 +356,7 @@ impl App {
             self.transcript.tell(Role::Dim, "going on with what an earlier process left");
             link.ask(Command::Continue, Asked::Other("going on".to_owned()));
         }
-        self.unsent.drain(..).for_each(|message| link.say(message));
+        self.unsent.drain(..).for_each(|message| link.say(message, Vec::new()));
         self.standing = Standing::Attached(Box::new(link));
     }
 
@@ -405,10 +423,10 @@ fn first_message(text: String) -> Message {
     Message { typed: text.clone(), text, files: Vec::new(), when: When::Now }
 }
 
-fn completions(charla: &Charla, tell: &UnboundedSender<News>) -> Completions {
+fn completions(charla: &Charla, custom: &[CustomCommand], tell: &UnboundedSender<News>) -> Completions {
     let tell = tell.clone();
     Completions {
-        commands: Box::new(Names),
+        commands: Box::new(Names::with(custom)),
         folder: Some(charla.environment().directory.clone()),
         found_more: Arc::new(move || drop(tell.send(News::FilesFound))),
     }
@@ -421,4 +439,17 @@ fn confinement(wall: &Wall) -> &'static str {
         (true, false) => "partly confined",
         _ => "not confined",
     }
+}
+
+fn keys(settings: &Settings) -> Keys {
+    match settings.terminal.keys.unwrap_or_default() {
+        WritingKeys::Emacs => Keys::Emacs,
+        WritingKeys::Vi => Keys::Vi,
+    }
+}
+
+/// The theme that the settings name, if there is one of that name.
+fn theme(charla: &Charla, settings: &Settings) -> Option<Theme> {
+    let name = settings.terminal.theme.as_deref()?;
+    super::commands::themes(charla).get(name, Background::Unknown).ok()
 }

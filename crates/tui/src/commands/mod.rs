@@ -6,6 +6,7 @@ mod work;
 pub use report::Tally;
 pub use work::{Errand, Found, window};
 
+use charla::custom_command::CustomCommand;
 use charla_proto::text::nearest;
 
 use crate::composer::{Candidate, CommandSource};
@@ -135,19 +136,33 @@ pub fn help() -> impl Iterator<Item = (String, &'static str)> {
 }
 
 /// Completes the names of commands.
-pub struct Names;
+#[derive(Default)]
+pub struct Names {
+    /// Commands that users write: name and description.
+    custom: Vec<(String, String)>,
+}
+
+impl Names {
+    /// With commands that users write.
+    pub fn with(custom: &[CustomCommand]) -> Self {
+        let named = |command: &CustomCommand| (command.name.clone(), command.description.clone());
+        Self { custom: custom.iter().map(named).collect() }
+    }
+}
 
 impl CommandSource for Names {
     fn candidates(&self, typed: &str) -> Vec<Candidate> {
         if typed.contains(char::is_whitespace) {
             return Vec::new();
         }
-        let begins = TABLE.iter().filter(|row| row.name.starts_with(typed));
-        begins
-            .map(|row| Candidate {
-                text: format!("/{}", row.name),
-                help: row.help.to_owned(),
-                is_whole: row.takes.is_empty(),
+        let own = TABLE.iter().map(|row| (row.name, row.help, row.takes.is_empty()));
+        let custom = self.custom.iter().map(|(name, about)| (name.as_str(), about.as_str(), false));
+        own.chain(custom)
+            .filter(|(name, ..)| name.starts_with(typed))
+            .map(|(name, help, is_whole)| Candidate {
+                text: format!("/{name}"),
+                help: help.to_owned(),
+                is_whole,
             })
             .collect()
     }
@@ -173,6 +188,8 @@ mod tests {
         let count = all.len();
         all.dedup();
         assert_eq!(all.len(), count);
-        assert!(Names.candidates("mo").iter().map(|one| one.text.as_str()).eq(["/model", "/mode"]));
+        assert!(
+            Names::default().candidates("mo").iter().map(|one| one.text.as_str()).eq(["/model", "/mode"])
+        );
     }
 }

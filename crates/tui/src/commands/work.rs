@@ -4,7 +4,7 @@ use std::time::SystemTime;
 
 use charla::models::survey::survey;
 use charla::models::{Directory, Prices};
-use charla::session::{RuleCheck, RulePlaces, describe_workspace};
+use charla::session::{ExportForm, RuleCheck, RulePlaces, describe_workspace};
 use charla::settings::{self, Settings};
 use charla::trust::WorkspaceContent;
 use charla::{Charla, Failure, Notice, Wall};
@@ -185,13 +185,8 @@ impl Errand {
         };
         let environment = self.charla.environment();
         let path = environment.expand(&name, &environment.directory);
-        let text = match path.extension().and_then(|extension| extension.to_str()) {
-            Some("json") => {
-                let (session, records) = sessions.read(&id).await?;
-                format!("{:#}\n", serde_json::json!({ "session": session, "records": records }))
-            }
-            _ => sessions.story(&id, &Prices::new(&self.settings)).await?.to_markdown(),
-        };
+        let form = ExportForm::of_file(&path).unwrap_or_default();
+        let text = sessions.export(&id, form, &Prices::new(&self.settings)).await?;
         let written = tokio::task::spawn_blocking({
             let path = path.clone();
             move || std::fs::write(path, text)

@@ -13,7 +13,7 @@ use super::score::Query;
 /// More files are not remembered.
 const MOST: usize = 500_000;
 /// How many paths a thread keeps to itself before it tells of them.
-const BATCH: usize = 512;
+const BATCH: usize = 128;
 const THREADS: usize = 2;
 
 /// The files of a folder that no ignore file excludes.
@@ -39,10 +39,13 @@ struct Walk {
 struct Paths {
     text: String,
     ends: Vec<usize>,
+    /// How many there were when somebody was told of them.
+    told: usize,
 }
 
 impl FileIndex {
-    /// Begins to look at a folder. `found_more` is called from another thread, often.
+    /// Begins to look at a folder. `found_more` is called from another thread: when there are twice as many files as the
+    /// last time, and at the end.
     pub fn start(folder: PathBuf, found_more: Arc<dyn Fn() + Send + Sync>) -> Self {
         let shown = Walk::begin(&folder, &found_more);
         Self { folder, found_more, shown, coming: None }
@@ -130,15 +133,22 @@ impl Walk {
         });
     }
 
-    fn add(&self, batch: &mut Vec<String>) -> WalkState {
+    /// Takes what a thread found; true when that is worth telling.
+    fn add(&self, batch: &mut Vec<String>) -> bool {
         let mut paths = self.paths();
         for path in batch.drain(..) {
             paths.push(&path);
         }
-        match paths.ends.len() >= MOST || self.stopped.load(Ordering::Relaxed) {
-            true => WalkState::Quit,
-            false => WalkState::Continue,
+        let number = paths.ends.len();
+        let is_news = number >= paths.told * 2 && number > 0;
+        if is_news {
+            paths.told = number;
         }
+        is_news
+    }
+
+    fn is_enough(&self) -> bool {
+        self.stopped.load(Ordering::Relaxed) || self.paths().ends.len() >= MOST
     }
 }
 
@@ -159,9 +169,13 @@ impl Batch<'_> {
     }
 
     fn tell(&mut self) -> WalkState {
-        let state = self.walk.add(&mut self.paths);
-        (self.found_more)();
-        state
+        if self.walk.add(&mut self.paths) {
+            (self.found_more)();
+        }
+        match self.walk.is_enough() {
+            true => WalkState::Quit,
+            false => WalkState::Continue,
+        }
     }
 }
 

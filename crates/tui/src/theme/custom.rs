@@ -19,6 +19,14 @@ use crate::text::{Emphasis, Role};
 /// Why a theme cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ThemeError {
+    /// There is none of this name.
+    #[error("there is no theme `{theme}`; there are: {names}")]
+    Unknown {
+        /// The name.
+        theme: String,
+        /// All names.
+        names: String,
+    },
     /// It is no TOML, or has keys that no style has.
     #[error("the theme `{theme}` cannot be read: {reason}")]
     Unreadable {

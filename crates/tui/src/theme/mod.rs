@@ -3,6 +3,7 @@
 mod builtin;
 mod colour;
 mod custom;
+mod folder;
 mod painter;
 
 use std::collections::BTreeMap;
@@ -10,6 +11,7 @@ use std::collections::BTreeMap;
 pub use builtin::Background;
 pub use colour::{Colour, Depth};
 pub use custom::ThemeError;
+pub use folder::Themes;
 pub use painter::Painter;
 
 use crate::text::{Emphasis, Role};

@@ -134,3 +134,22 @@ fn a_theme_that_is_wrong_says_why() {
     );
     assert!(error("[dim").starts_with("the theme `mine` cannot be read: "));
 }
+
+#[test]
+fn themes_are_found_by_name() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("mine.toml"), "[dim]\ncolor = 'red'").unwrap();
+    std::fs::write(folder.path().join("default.toml"), "[dim]\ncolor = 'red'").unwrap();
+    std::fs::write(folder.path().join("note.txt"), "").unwrap();
+    let themes = Themes::new(Some(folder.path().to_owned()));
+    assert_eq!(themes.names(), ["default", "high-contrast", "terminal", "mine"]);
+    let colour = |name| themes.get(name, Background::Dark).unwrap().paint(Role::Dim).foreground;
+    assert_eq!(colour("mine"), Some(Colour::Ansi(1)));
+    assert_eq!(
+        colour("default"),
+        Theme::built_in("default", Background::Dark).unwrap().paint(Role::Dim).foreground
+    );
+    let error = |name| themes.get(name, Background::Dark).unwrap_err().to_string();
+    assert_eq!(error("mien"), "there is no theme `mien`; there are: default, high-contrast, terminal, mine");
+    assert!(error("../mine").starts_with("there is no theme `../mine`"));
+}

@@ -3,7 +3,9 @@
 use std::time::{Duration, Instant};
 
 use charla_proto::text::one_line;
-use charla_proto::{Args, CallEnded, CallStatus, Display, Todo, TodoStatus, ToolErrorKind};
+use charla_proto::{
+    Args, CallEnded, CallStatus, Display, FunctionResponse, Todo, TodoStatus, ToolErrorKind, ToolOutput,
+};
 use serde_json::Value;
 
 use super::spinner;
@@ -70,6 +72,34 @@ impl CallCell {
             tail: String::new(),
             ended: None,
         }
+    }
+
+    /// A command line of the person's own.
+    pub fn own(command: &str) -> Self {
+        let args = [("command".to_owned(), Value::from(command))].into_iter().collect();
+        Self::new("!", "!", &args)
+    }
+
+    /// Such a command line is over, and these are its words.
+    pub fn own_end(&mut self, output: &ToolOutput, words: &str, now: Instant) {
+        let error = output.error.as_ref().map(|error| error.kind);
+        let status = match error {
+            None => CallStatus::Success,
+            Some(ToolErrorKind::Cancelled) => CallStatus::Cancelled,
+            Some(_) => CallStatus::Error,
+        };
+        let response = [("output".to_owned(), Value::from(words))].into_iter().collect();
+        let ended = CallEnded {
+            turn: 0,
+            call: self.id.clone(),
+            status,
+            response: FunctionResponse { response, ..FunctionResponse::default() },
+            display: output.display.clone(),
+            error,
+            whole_output: output.whole_output.clone(),
+            changes: Vec::new(),
+        };
+        self.end(&ended, now);
     }
 
     /// A person is asked about it.

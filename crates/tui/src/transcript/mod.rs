@@ -12,7 +12,7 @@ use std::time::Instant;
 use charla::engine;
 use charla_proto::{
     ApprovalAnswered, Args, CallStatus, Content, Fact, LlmError, ModelContent, Record, SessionEvent,
-    SessionSnapshot, TurnEvent,
+    SessionSnapshot, ToolOutput, TurnEvent,
 };
 use charla_terminal::wording;
 
@@ -42,6 +42,8 @@ pub struct Transcript {
     finished: Vec<Line>,
     answer: Answer,
     calls: Vec<CallCell>,
+    /// A command line of the person's own.
+    own: Option<CallCell>,
     /// What the model said last, as it wrote it.
     last_answer: String,
     /// Why the turn is about to end.
@@ -62,6 +64,7 @@ impl Transcript {
             finished: Vec::new(),
             answer: Answer::new(columns),
             calls: Vec::new(),
+            own: None,
             last_answer: String::new(),
             failure: None,
             advised: false,
@@ -131,18 +134,42 @@ impl Transcript {
 
     /// The rows that may still change.
     pub fn live(&self, now: Instant) -> Vec<Line> {
-        let calls = self.calls.iter().flat_map(|call| call.lines(self.columns, now));
+        let calls = self.calls.iter().chain(&self.own).flat_map(|call| call.lines(self.columns, now));
         self.answer.live(self.shows_thoughts, now).into_iter().chain(calls).collect()
     }
 
     /// True while a row shows passing time.
     pub fn is_moving(&self) -> bool {
-        !self.answer.is_empty() || !self.calls.is_empty()
+        !self.answer.is_empty() || !self.calls.is_empty() || self.own.is_some()
     }
 
     /// What the model said last, as it wrote it.
     pub fn last_answer(&self) -> &str {
         &self.last_answer
+    }
+
+    /// The person runs a command line.
+    pub fn own_begins(&mut self, command: &str, now: Instant) {
+        let mut cell = CallCell::own(command);
+        cell.started(now);
+        self.own = Some(cell);
+    }
+
+    /// Their command shows something.
+    pub fn own_shows(&mut self, text: &str) {
+        if let Some(cell) = &mut self.own {
+            cell.live(text);
+        }
+    }
+
+    /// Their command is over, and this is what it came to.
+    pub fn own_ends(&mut self, output: &ToolOutput, words: &str, now: Instant) {
+        if let Some(mut cell) = self.own.take() {
+            cell.own_end(output, words, now);
+            let lines = cell.lines(self.columns, now);
+            self.finished.extend(lines);
+            self.finished.push(Line::new());
+        }
     }
 
     /// True while calls are under way.

@@ -1,6 +1,9 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::environment::Environment;
+use crate::notices::Notice;
+use crate::trust::{TrustBook, WorkspaceContent};
 
 fn command(prompt: &str) -> CustomCommand {
     let text = toml::to_string(&std::collections::BTreeMap::from([("prompt", prompt)])).unwrap();
@@ -73,6 +76,49 @@ fn commands_are_named_by_their_files() {
     for path in ["commit.md", "../commit.toml", "/commit.toml", ""] {
         assert_eq!(name(path), None, "{path}");
     }
+}
+
+/// A home and a workspace with these files.
+fn place(files: &[(&str, &str)]) -> (tempfile::TempDir, Environment) {
+    let folder = tempfile::tempdir().unwrap();
+    let mut environment = Environment::default();
+    environment.home = Some(folder.path().join("home"));
+    environment.directory = folder.path().join("work");
+    std::fs::create_dir_all(&environment.directory).unwrap();
+    for (name, text) in files {
+        let path = folder.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+    (folder, environment)
+}
+
+fn found(environment: &Environment) -> (Vec<(String, String)>, Vec<String>) {
+    let mut notices: Vec<Notice> = Vec::new();
+    let commands = custom_commands(environment, &mut notices).unwrap();
+    let named = commands.into_iter().map(|command| (command.name, command.description)).collect();
+    (named, notices.into_iter().map(|notice| notice.text).collect())
+}
+
+#[test]
+fn a_workspaces_commands_hold_once_it_is_trusted() {
+    let own = [
+        ("home/.charla/commands/a.toml", "prompt = 'x'\ndescription = 'mine'"),
+        ("home/.charla/commands/git/b.toml", "prompt = 'x'\ndescription = 'mine'"),
+        ("home/.charla/commands/broken.toml", "prompt = 1"),
+        ("work/.charla/commands/a.toml", "prompt = 'x'\ndescription = 'theirs'"),
+    ];
+    let (folder, environment) = place(&own);
+    let mine = |name: &str| (name.to_owned(), "mine".to_owned());
+    let (commands, notices) = found(&environment);
+    assert_eq!(commands, [mine("a"), mine("git:b")]);
+    assert!(notices.iter().any(|text| text.starts_with("the command /broken cannot be read")), "{notices:?}");
+    assert!(notices.iter().any(|text| text.contains("it is not trusted")), "{notices:?}");
+    let content = WorkspaceContent::read(&environment).unwrap();
+    TrustBook::of(&environment).unwrap().trust(&environment.directory, content.hash()).unwrap();
+    assert_eq!(found(&environment).0, [("a".to_owned(), "theirs".to_owned()), mine("git:b")]);
+    std::fs::write(folder.path().join("work/.charla/commands/a.toml"), "prompt = '!{evil}'").unwrap();
+    assert_eq!(found(&environment).0, [mine("a"), mine("git:b")]);
 }
 
 proptest! {

@@ -13,10 +13,14 @@
 //! Expanding only says what has to be run and read. What comes of that is never looked at for further places, so that neither
 //! a file nor a program can have anything run.
 
+mod folders;
+
 use std::path::{Component, Path};
 
 use charla_proto::text::shell_quote;
 use serde::Deserialize;
+
+pub use folders::custom_commands;
 
 #[cfg(test)]
 mod tests;
@@ -41,7 +45,7 @@ pub struct CustomCommand {
 pub enum Piece {
     /// Words.
     Text(String),
-    /// What this shell command prints. Running it is a call like any other: the rules judge it.
+    /// What this shell command prints. Whoever types the command is asked before it runs.
     Shell(String),
     /// What this file holds.
     File(String),

@@ -1,0 +1,61 @@
+//! Where commands are found: in the user's own folder, and in that of a workspace whose user trusts it.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use charla_proto::text::printable;
+
+use super::CustomCommand;
+use crate::environment::Environment;
+use crate::failure::Failure;
+use crate::hint::Hint;
+use crate::notices::{Notice, Notices};
+use crate::trust::{COMMANDS, WorkspaceContent, command_files};
+
+/// The commands that hold here, by name. A workspace's command goes before the user's own of the same name; what cannot be
+/// used is told.
+pub fn custom_commands(
+    environment: &Environment,
+    notices: &mut dyn Notices,
+) -> Result<Vec<CustomCommand>, Failure> {
+    let mut commands = BTreeMap::new();
+    let home = environment.charla_home();
+    for (path, text) in home.iter().flat_map(|home| own_files(home)) {
+        add(&mut commands, &path, text.as_deref(), notices);
+    }
+    let content = WorkspaceContent::read(environment)?;
+    let number = content.commands().count();
+    if number > 0 && !content.known(environment)?.is_trusted() {
+        let text = format!("{number} commands of this workspace are left out: it is not trusted");
+        notices.note(&Notice::with_hint(text, Hint::TrustWorkspace));
+    } else {
+        for (name, bytes) in content.commands() {
+            add(&mut commands, Path::new(name), std::str::from_utf8(bytes).ok(), notices);
+        }
+    }
+    Ok(commands.into_values().collect())
+}
+
+/// The user's own files, by their paths in the folder of commands.
+fn own_files(home: &Path) -> Vec<(PathBuf, Option<String>)> {
+    let read = |name: String| {
+        let text = std::fs::read_to_string(home.join(&name)).ok();
+        let path = Path::new(&name).strip_prefix(COMMANDS).map(Path::to_owned);
+        Some((path.ok()?, text))
+    };
+    command_files(home).into_iter().filter_map(read).collect()
+}
+
+fn add(
+    commands: &mut BTreeMap<String, CustomCommand>,
+    path: &Path,
+    text: Option<&str>,
+    notices: &mut dyn Notices,
+) {
+    let Some(name) = CustomCommand::name_of(path) else { return };
+    match text.map(|text| CustomCommand::parse(&name, text)) {
+        Some(Ok(command)) => drop(commands.insert(name, command)),
+        Some(Err(error)) => notices.warning(&error.to_string().into()),
+        None => notices.warning(&format!("the command in {} is no text", printable(path)).into()),
+    }
+}

@@ -1,0 +1,187 @@
+//! A conversation line by line, without a screen: for screen readers and for terminals that know no sequences.
+
+use std::io::BufRead;
+
+use charla::models::Prices;
+use charla::session::PromptDraft;
+use charla::settings::{OutputFormat, Settings};
+use charla::{Begin, Charla, Failure, OpenRequest, OpenedSession};
+use charla_core::CancellationToken;
+use charla_core::session::{Clients, Follower};
+use charla_proto::{Command, Content, Refusal, Reply};
+use charla_terminal::approver::Approver;
+use charla_terminal::printer::Printer;
+use tokio::sync::oneshot;
+
+use crate::answer::Answer;
+use crate::exit::{CANCELLED, OK, code};
+use crate::headless::View;
+use crate::intent::Ask;
+use crate::signals::cancel_on_signals;
+
+/// Who types.
+const USER: &str = "user";
+
+/// Talks until the person leaves, and returns the exit code.
+pub async fn run(ask: Ask, charla: &Charla, mut printer: Printer) -> i32 {
+    let opened = open(ask, charla, &mut printer).await;
+    let talk = match opened {
+        Ok(talk) => talk,
+        Err(failure) => {
+            printer.failure(&failure);
+            return code(failure.kind);
+        }
+    };
+    let session = talk.session.id.clone();
+    let code = talk.run(&mut printer).await;
+    printer.note(&format!("go on with: charla --resume {session}"));
+    code
+}
+
+async fn open<'a>(ask: Ask, charla: &'a Charla, printer: &mut Printer) -> Result<Talk<'a>, Failure> {
+    let effective = charla.settings(ask.flags.clone(), &ask.trust)?;
+    effective.notices.iter().for_each(|notice| charla::Notices::warning(printer, notice));
+    let cancel = cancel_on_signals();
+    let clients = Clients::default();
+    let request = OpenRequest {
+        other_model: ask.flags.iter().any(|flag| flag.key == ["model", "name"]),
+        begin: ask.begin,
+        options: ask.options,
+        clients: clients.clone(),
+        cancel: cancel.clone(),
+        ..OpenRequest::default()
+    };
+    let begins_anew = request.begin == Begin::New;
+    let session = charla.open_with(&effective.settings, request, printer).await?;
+    let how = if begins_anew { "type a prompt" } else { "the conversation goes on; type a prompt" };
+    printer.note(&format!("{}: {how}, /quit or Ctrl-D leaves", session.model));
+    Ok(Talk { session, charla, settings: effective.settings, clients, cancel, opening: ask.opening })
+}
+
+/// A conversation.
+struct Talk<'a> {
+    session: OpenedSession,
+    charla: &'a Charla,
+    settings: Settings,
+    clients: Clients,
+    cancel: CancellationToken,
+    /// What is said first.
+    opening: Option<String>,
+}
+
+/// What a line wants.
+enum Line {
+    Nothing,
+    Leave,
+    Ask(Command),
+    Say(Content),
+}
+
+impl Talk<'_> {
+    async fn run(self, printer: &mut Printer) -> i32 {
+        if self.session.is_open {
+            self.turn(Command::Continue, "", printer).await;
+        }
+        let mut opening = self.opening.clone();
+        let code = loop {
+            let line = match opening.take() {
+                Some(line) => line,
+                None => {
+                    printer.card("> ");
+                    let line = tokio::select! {
+                        biased;
+                        () = self.cancel.cancelled() => break CANCELLED,
+                        line = read_line() => line,
+                    };
+                    printer.close_card();
+                    let Some(line) = line else { break OK };
+                    line
+                }
+            };
+            match self.understand(line.trim_end_matches(['\r', '\n']), printer) {
+                Line::Nothing => {}
+                Line::Leave => break OK,
+                Line::Ask(command) => self.turn(command, "", printer).await,
+                Line::Say(content) => {
+                    let words = content.text();
+                    self.turn(Command::prompt(content), &words, printer).await;
+                }
+            }
+        };
+        printer.close_card();
+        self.session.close().await;
+        code
+    }
+
+    fn understand(&self, line: &str, printer: &mut Printer) -> Line {
+        let (name, rest) = line.split_once(' ').unwrap_or((line, ""));
+        match (name, rest.trim()) {
+            ("", "") => Line::Nothing,
+            ("/quit" | "/exit", _) => Line::Leave,
+            ("/compress", _) => Line::Ask(Command::Compress),
+            ("/uncompress", _) => Line::Ask(Command::Restore),
+            ("/model", model) if !model.is_empty() => {
+                Line::Ask(Command::SetModel { model: model.to_owned() })
+            }
+            (name, _) if name.starts_with('/') => {
+                printer.note("here there are /model NAME, /compress, /uncompress and /quit");
+                Line::Nothing
+            }
+            _ => {
+                let draft = PromptDraft { words: line.to_owned(), ..PromptDraft::default() };
+                match draft.content(self.charla.environment(), printer) {
+                    Ok(content) => Line::Say(content),
+                    Err(failure) => {
+                        printer.failure(&failure);
+                        Line::Nothing
+                    }
+                }
+            }
+        }
+    }
+
+    /// Asks something of the session, and shows what comes of it to its end.
+    async fn turn(&self, command: Command, words: &str, printer: &mut Printer) {
+        let earlier = self.session.handle.snapshot().await.map(|(snapshot, _)| snapshot).unwrap_or_default();
+        let mut follower = Follower::new(self.session.handle.subscribe());
+        let is_turn = matches!(
+            command,
+            Command::Prompt { .. } | Command::Continue | Command::Compress | Command::Restore
+        );
+        if matches!(command, Command::Compress | Command::Restore) {
+            let handle = self.session.handle.clone();
+            // What it comes to is told by the events.
+            tokio::spawn(async move { handle.send(command, USER).await });
+        } else {
+            match self.session.send(command, USER).await {
+                Reply::Prompted { prompt, .. } => follower = follower.of_prompt(prompt),
+                Reply::Refused(Refusal::Ended) => {}
+                Reply::Refused(refusal) => return printer.failure(&Failure::input(refusal.to_string())),
+                _ => {}
+            }
+        }
+        if !is_turn {
+            return printer.note("done");
+        }
+        let thoughts = self.settings.output.thoughts.unwrap_or(false);
+        let mut view = View::new(OutputFormat::Text, thoughts, self.session.id.clone(), printer.another());
+        view.priced(Prices::new(&self.settings));
+        view.with_somebody_to_ask();
+        let (handle, client) = (self.session.handle.clone(), self.clients.attach());
+        let environment = self.charla.environment();
+        let approver = Approver::start(handle, client, environment, &self.settings, printer.another());
+        let mut events = Answer::new(follower, Some(approver), &earlier.calls);
+        view.show(&self.session.model, words, &mut events).await;
+    }
+}
+
+/// One line of standard input; nothing at its end. Read on a thread of its own, which is left behind when the run ends.
+async fn read_line() -> Option<String> {
+    let (sender, line) = oneshot::channel();
+    std::thread::spawn(move || {
+        let mut line = Vec::new();
+        let read = std::io::stdin().lock().read_until(b'\n', &mut line).ok().filter(|bytes| *bytes > 0);
+        let _ = sender.send(read.map(|_| String::from_utf8_lossy(&line).into_owned()));
+    });
+    line.await.ok().flatten()
+}

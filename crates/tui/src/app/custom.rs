@@ -1,0 +1,91 @@
+//! Commands that users write: their places are filled, and the prompt is said.
+
+use std::time::Instant;
+
+use charla::custom_command::Piece;
+use charla::session::OwnCommands;
+use charla_core::CancellationToken;
+use charla_proto::Part;
+
+use super::commands::Choice;
+use super::news::News;
+use super::state::App;
+use crate::composer::{Message, When};
+use crate::picker::{Item, Picker};
+use crate::text::Role;
+
+impl App {
+    /// Runs a command that a user wrote, if there is one of this name. Whoever typed it is asked before anything runs.
+    pub(super) fn custom(&mut self, name: &str, arguments: &str, now: Instant) -> bool {
+        let Some(command) = self.base.custom.iter().find(|command| command.name == name) else {
+            return false;
+        };
+        let pieces = command.expand(arguments);
+        let lines: Vec<String> = pieces
+            .iter()
+            .filter_map(|piece| match piece {
+                Piece::Shell(line) => Some(line.clone()),
+                _ => None,
+            })
+            .collect();
+        if lines.is_empty() {
+            self.compose(pieces, now);
+            return true;
+        }
+        self.transcript.tell(Role::Plain, "it would run, with your own rights:");
+        lines.iter().for_each(|line| self.transcript.tell(Role::Code, &format!("  {line}")));
+        let item = |label: &str, choice| Item { label: label.to_owned(), detail: String::new(), choice };
+        let items = vec![item("no", Choice::Nothing), item("run and send", Choice::Compose(pieces))];
+        self.picker = Some(Picker::new(&format!("run this for /{name}?"), items));
+        true
+    }
+
+    /// Fills the places of a prompt beside the screen; [`News::Composed`] brings it.
+    pub(super) fn compose(&mut self, pieces: Vec<Piece>, now: Instant) {
+        let Some(own) = self.link().map(super::link::Link::own_commands) else {
+            return self.transcript.tell(Role::Warning, "the session is not open yet");
+        };
+        let cancel = CancellationToken::new();
+        self.person.running = Some((String::new(), cancel.clone()));
+        self.activity.progress(Some("composing".to_owned()), now);
+        let tell = self.base.tell.clone();
+        tokio::spawn(async move {
+            let message = tokio::select! {
+                () = cancel.cancelled() => None,
+                message = filled(&pieces, &own, &cancel) => Some(message),
+            };
+            let _ = tell.send(News::Composed(message));
+        });
+    }
+
+    /// The prompt is ready, or was given up.
+    pub(super) fn composed(&mut self, message: Option<Message>, now: Instant) {
+        self.person.running = None;
+        self.activity.progress(None, now);
+        match (message, self.link()) {
+            (Some(message), Some(link)) => link.say(message, Vec::new()),
+            _ => self.transcript.tell(Role::Warning, "stopped"),
+        }
+    }
+}
+
+/// The prompt with its places filled. Files come along by name.
+async fn filled(pieces: &[Piece], own: &OwnCommands, cancel: &CancellationToken) -> Message {
+    let (mut text, mut typed) = (String::new(), String::new());
+    for piece in pieces {
+        match piece {
+            Piece::Text(words) => text.push_str(words),
+            Piece::File(path) => {
+                text.push_str(path);
+                typed.push_str(&format!("@\"{path}\" "));
+            }
+            Piece::Shell(line) => {
+                let cancelled = Box::pin(cancel.clone().cancelled_owned());
+                let output = own.run(line, Box::new(|_| {}), cancelled).await;
+                let words: String = output.content.iter().filter_map(Part::as_text).collect();
+                text.push_str(&output.error.map_or(words, |error| error.message));
+            }
+        }
+    }
+    Message { text, typed, files: Vec::new(), when: When::Now }
+}
