@@ -39,6 +39,9 @@ pub struct SessionSnapshot {
     /// Tokens of the last answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<UsageMetadata>,
+    /// Tokens the model can read and write together, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window: Option<u32>,
 }
 
 /// What somebody chose for a session.
@@ -111,6 +114,7 @@ impl SessionSnapshot {
             queue: conversation.queue.clone(),
             running: RunningStep::default(),
             usage: conversation.last_usage.clone(),
+            window: None,
         }
     }
 

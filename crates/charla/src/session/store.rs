@@ -13,6 +13,7 @@ use charla_store::{Store, Sync};
 use futures_util::TryStreamExt;
 
 use super::error::SessionError;
+use super::export::ExportForm;
 use super::story::SessionStory;
 use crate::clock::now;
 use crate::environment::Environment;
@@ -288,6 +289,17 @@ impl Sessions {
     pub async fn story(&self, which: &str, prices: &Prices) -> Result<SessionStory, SessionError> {
         let (id, records) = self.read(which).await?;
         SessionStory::of(&records, prices).ok_or(SessionError::NoBeginning(id))
+    }
+
+    /// A session as a document.
+    pub async fn export(
+        &self,
+        which: &str,
+        form: ExportForm,
+        prices: &Prices,
+    ) -> Result<String, SessionError> {
+        let (id, records) = self.read(which).await?;
+        form.of(&id, &records, prices)
     }
 
     /// Removes a session for good, also one that cannot be read; says which.

@@ -276,6 +276,8 @@ pub enum ExportForm {
     Markdown,
     /// The journal's records in an array.
     Json,
+    /// A page for a browser that needs nothing beside it.
+    Html,
 }
 
 /// Arguments of `charla sessions prune`.

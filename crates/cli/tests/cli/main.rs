@@ -29,6 +29,7 @@ mod resuming;
 mod rewinding;
 mod serving;
 mod sessions;
+mod signals;
 mod switching;
 mod terminal;
 mod trust;

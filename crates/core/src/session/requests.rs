@@ -165,7 +165,7 @@ impl Requests<'_> {
     }
 
     /// Asks the host for another model; the session goes on meanwhile.
-    fn bind(&mut self, model: String, asked: Asked) {
+    pub(super) fn bind(&mut self, model: String, asked: Asked) {
         let binding = &mut self.0.binding;
         binding.wishes += 1;
         let (wish, host, sender) = (binding.wishes, binding.host.clone(), self.0.inbox.sender.clone());
@@ -244,9 +244,8 @@ impl Requests<'_> {
 
     /// The question of this id, if it waits for an answer.
     pub(super) async fn question(&mut self, approval: &str) -> Result<Result<Arc<CallAsked>, Refusal>, Stop> {
-        let calls = self.0.ledger.conversation.turn.iter().flat_map(|turn| &turn.calls);
-        let mut questions = calls.filter_map(|open| open.approval.as_ref());
-        let open = questions.find(|open| open.asked.approval == approval);
+        let turn = self.0.ledger.conversation.turn.as_ref();
+        let open = turn.and_then(|turn| turn.questions().find(|open| open.asked.approval == approval));
         if let Some(open) = open {
             return Ok(match &open.answer {
                 None => Ok(open.asked.clone()),
@@ -315,7 +314,8 @@ impl Requests<'_> {
     fn snapshot(&self) -> SessionSnapshot {
         let session = &*self.0;
         let running = session.ledger.publisher.running.clone();
+        let window = session.binding.model.window;
         let snapshot = SessionSnapshot::of(&session.ledger.conversation);
-        SessionSnapshot { phase: session.phase, running, ..snapshot }
+        SessionSnapshot { phase: session.phase, running, window, ..snapshot }
     }
 }
