@@ -1,7 +1,7 @@
 // Questions: what would happen, and every answer that fits.
 
 import { answer } from "./api.js";
-import { button, element } from "./dom.js";
+import { button, element, visible } from "./dom.js";
 import { codeBlock } from "./markdown.js";
 
 /** A card for a question, with the arguments that its call has now. */
@@ -36,26 +36,26 @@ function shown(confirmation) {
   const { detail } = confirmation;
   switch (detail.type) {
     case "exec":
-      return [codeBlock(detail.command, "command"), fact("in", detail.cwd)];
+      return [codeBlock(visible(detail.command), "command"), fact("in", detail.cwd)];
     case "edit":
       return [fact("file", detail.path), diff(detail.diff)];
     case "info":
-      return [element("p", { class: "plain-text" }, detail.text), ...(detail.urls ?? []).map((url) => fact("address", url))];
+      return [element("p", { class: "plain-text" }, visible(detail.text)), ...(detail.urls ?? []).map((url) => fact("address", url))];
     case "mcp":
-      return [fact("server", detail.server), codeBlock(JSON.stringify(detail.args, null, 2), detail.tool)];
+      return [fact("server", detail.server), codeBlock(visible(JSON.stringify(detail.args, null, 2)), visible(detail.tool))];
     default:
-      return [codeBlock(JSON.stringify(detail, null, 2), detail.type)];
+      return [codeBlock(visible(JSON.stringify(detail, null, 2)), detail.type)];
   }
 }
 
 function fact(name, value) {
-  return element("p", { class: "fact" }, element("span", {}, name), element("code", {}, value));
+  return element("p", { class: "fact" }, element("span", {}, name), element("code", {}, visible(value)));
 }
 
 function permission(asked, say) {
   const { confirmation } = asked;
-  const reasons = (confirmation.reasons ?? []).map((reason) => element("li", {}, reason));
-  const holds = [confirmation.rule && `asked by ${confirmation.rule}`, confirmation.isolation && `isolation: ${confirmation.isolation}`].filter(Boolean).join(" · ");
+  const reasons = (confirmation.reasons ?? []).map((reason) => element("li", {}, visible(reason)));
+  const holds = [confirmation.rule && `asked by ${visible(confirmation.rule)}`, confirmation.isolation && `isolation: ${confirmation.isolation}`].filter(Boolean).join(" · ");
   const extra = element("div", { class: "extra" });
   const actions = element(
     "div",
@@ -80,12 +80,12 @@ function open(place, form) {
 }
 
 function always(confirmation, say) {
-  const server = confirmation.detail.type === "mcp" ? [button(`All of the server ${confirmation.detail.server}`, () => say({ outcome: "proceed_always_server" }))] : [];
+  const server = confirmation.detail.type === "mcp" ? [button(`All of the server ${visible(confirmation.detail.server)}`, () => say({ outcome: "proceed_always_server" }))] : [];
   return element(
     "div",
     { class: "answer-form" },
     element("p", {}, "From now on these rules allow it without asking:"),
-    codeBlock(confirmation.always, "rules"),
+    codeBlock(visible(confirmation.always), "rules"),
     element(
       "div",
       { class: "actions" },
@@ -142,15 +142,15 @@ function field(question) {
   const labels = question.type === "yesno" ? [{ label: "yes" }, { label: "no" }] : question.options ?? [];
   const inputs = labels.map((option) => ({ option, input: element("input", { type: kind, name, value: option.label }) }));
   const own = element("input", { type: "text", "aria-label": `Your own words: ${question.question}`, placeholder: labels.length ? "or your own words" : "your words" });
-  const rows = inputs.map(({ option, input }) => element("label", { class: "option" }, input, element("span", {}, option.label, option.description ? element("small", {}, ` ${option.description}`) : null)));
-  const node = element("fieldset", {}, element("legend", {}, question.question), ...rows, own);
+  const rows = inputs.map(({ option, input }) => element("label", { class: "option" }, input, element("span", {}, visible(option.label), option.description ? element("small", {}, ` ${visible(option.description)}`) : null)));
+  const node = element("fieldset", {}, element("legend", {}, visible(question.question)), ...rows, own);
   const value = () => own.value.trim() || inputs.filter(({ input }) => input.checked).map(({ option }) => option.label).join(", ");
   return { node, value };
 }
 
 /** A unified diff, line by line. */
 export function diff(text) {
-  const lines = text.split("\n");
+  const lines = visible(text).split("\n");
   if (lines.at(-1) === "") lines.pop();
   const body = lines.findIndex((line) => line.startsWith("@@"));
   const kind = (line, at) => (at < body ? "file" : line.startsWith("@@") ? "hunk" : line.startsWith("+") ? "added" : line.startsWith("-") ? "removed" : "same");

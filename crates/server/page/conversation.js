@@ -36,6 +36,7 @@ export class Conversation {
     this.model = "";
     this.mode = "default";
     this.usage = null;
+    this.summarized = false;
   }
 
   /** The connection is new: what running tools have shown is told again. */
@@ -135,8 +136,8 @@ export class Conversation {
   }
 
   said(seq, content, by) {
-    const back = button("Rewind to before this", () => this.acts.rewind(seq - 1), { class: "plain", title: "Everything from here on is forgotten" });
-    const copy = button("Copy from here", () => this.acts.fork(seq - 1), { class: "plain", title: "A new session with what was said before this" });
+    const back = button("Rewind to before this", () => this.acts.rewind(seq), { class: "plain", title: "Everything from here on is forgotten" });
+    const copy = button("Copy from here", () => this.acts.fork(seq), { class: "plain", title: "A new session with what was said before this" });
     const head = element("p", { class: "by" }, !by || by === this.acts.me() ? "you" : by);
     return element("article", { class: "message user" }, head, ...parts(content), element("div", { class: "tools-row" }, back, copy));
   }
@@ -216,6 +217,7 @@ export class Conversation {
   }
 
   compressed(record) {
+    this.summarized = true;
     const [before, after] = record.tokens;
     const text = record.summary.parts.map((part) => part.text ?? "").join("");
     const node = element("details", { class: "notice note" }, element("summary", {}, `The older part is summarized: ${before} tokens became ${after}`), ...markdown(text));
@@ -223,6 +225,7 @@ export class Conversation {
   }
 
   restored(record) {
+    this.summarized = false;
     this.add(record.seq, element("p", { class: "notice note" }, "The summary is taken back."));
   }
 

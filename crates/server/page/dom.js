@@ -14,6 +14,14 @@ export function element(name, attributes = {}, ...children) {
   return node;
 }
 
+/** Characters that hide, or that change how others are read: each is shown by its number. */
+const HIDDEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Co}\p{Cn}\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\uffa0\ufe00-\ufe0f]|(?![ ])\p{Zs}/gu;
+
+/** A text in which nothing hides. Lines and tabs stay. */
+export function visible(text) {
+  return text.replace(HIDDEN, (found) => (found === "\n" || found === "\t" ? found : `‹U+${found.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}›`));
+}
+
 export const byId = (id) => document.getElementById(id);
 
 /** A button that is off while what it began is under way. */

@@ -9,8 +9,8 @@ const state = { session: null, overview: { sessions: [], approvals: [] }, events
 
 const conversation = new Conversation(byId("log"), {
   command: (value) => attempt(() => command(state.session, value)),
-  rewind: (to) => attempt(() => command(state.session, { command: "rewind", to })),
-  fork: (at) => attempt(() => fork(at)),
+  rewind: (prompt) => attempt(async () => command(state.session, { command: "rewind", to: await before(prompt) })),
+  fork: (prompt) => attempt(async () => fork(await before(prompt))),
   changed: () => drawSession(),
   me: () => state.me?.name,
 });
@@ -95,7 +95,6 @@ function drawOverview() {
   byId("sessions").replaceChildren(...shown.map(sessionRow));
   byId("inbox-count").textContent = String(approvals.length);
   byId("inbox-count").hidden = approvals.length === 0;
-  byId("inbox-open").setAttribute("aria-label", approvals.length === 1 ? "1 question waits" : `${approvals.length} questions wait`);
   drawInbox();
   drawSession();
 }
@@ -150,7 +149,7 @@ function drawSession() {
   badge.textContent = left ? "a turn was left open" : "open in a terminal";
   for (const id of ["more", "badge"]) byId(id).classList.toggle("off", !state.session);
   byId("stop").hidden = !conversation.busy || left;
-  byId("mode").value = conversation.mode;
+  byId("mode").value = state.session ? conversation.mode : state.mode ?? "default";
   chooseModel(conversation.model);
   goOn(left && !one.waiting);
   const tokens = conversation.usage?.totalTokenCount;
@@ -180,8 +179,19 @@ async function loadModels() {
     return element("optgroup", { label: one.title }, ...options);
   });
   byId("model").replaceChildren(...groups);
-  if (!state.session) byId("model").prepend(element("option", { value: "" }, "the settings' model"));
+  if (!state.session) {
+    byId("model").prepend(element("option", { value: "" }, "the settings' model"));
+    byId("model").value = "";
+  }
   chooseModel(conversation.model);
+}
+
+/** The record of the message before a prompt; 0 where there is none. */
+async function before(prompt) {
+  const { contents } = await get(`/sessions/${state.session}/snapshot`);
+  const earlier = contents.map((content) => content.seq).filter((seq) => seq < prompt);
+  if (!earlier.length && conversation.summarized) throw new Error("What came before this is summarized.");
+  return Math.max(0, ...earlier);
 }
 
 async function fork(at) {
@@ -201,8 +211,9 @@ async function say() {
     if (state.session) {
       await command(state.session, { command: "prompt", content });
     } else {
-      const mode = byId("mode").value;
-      const { session, notices } = await post("/sessions", { model: byId("model").value || undefined, mode, prompt: content });
+      // What was not chosen here is as the settings have it.
+      const { session, notices } = await post("/sessions", { model: byId("model").value || undefined, mode: state.mode, prompt: content });
+      state.mode = undefined;
       open(session);
       if (notices.length) trouble(notices.join(" · "));
     }
@@ -297,6 +308,7 @@ byId("main").addEventListener("drop", (event) => {
 byId("stop").addEventListener("click", () => attempt(() => command(state.session, { command: "cancel" })));
 byId("mode").addEventListener("change", (event) => {
   if (state.session) attempt(() => command(state.session, { command: "set_mode", mode: event.target.value }));
+  else state.mode = event.target.value;
 });
 byId("model").addEventListener("change", (event) => {
   if (state.session) attempt(() => command(state.session, { command: "set_model", model: event.target.value }));

@@ -1,5 +1,6 @@
 """One scenario in a real browser: SCENARIO LINK FOLDER. Says `restart` on a line of its own to have the server killed and started again."""
 
+import base64
 import os
 import re
 import sys
@@ -18,7 +19,7 @@ def restart():
 def sign_in(page, link):
     page.goto(link)
     page.wait_for_selector("#prompt")
-    page.wait_for_function("document.querySelector('#model').options.length > 1")
+    expect(page.locator("#model option").nth(1)).to_be_attached()
     assert "#" not in page.url.replace("/#", ""), page.url
 
 
@@ -159,6 +160,51 @@ def nothing_becomes_script(page, link, _):
     except Exception as error:
         assert "TrustedHTML" in str(error), error
     assert not bad, bad
+
+
+def the_conversation_goes_back(page, link, _):
+    sign_in(page, link)
+    page.select_option("#mode", "auto_edit")
+    prompt(page, "go")
+    expect(page.locator("#log .message.model").last).to_contain_text("Written.")
+    expect(page.locator("#log .answered")).to_have_count(0)
+    page.click("#more summary")
+    page.click("#undo")
+    expect(page.locator("#log")).to_contain_text("Taken back: a.txt")
+    page.locator("#log .message.user").hover()
+    page.click("text=Copy from here")
+    expect(page.locator("#sessions a")).to_have_count(2)
+    expect(page.locator("#log .message")).to_have_count(0)
+    page.go_back()
+    expect(page.locator("#log .message.user")).to_have_count(1)
+    page.locator("#log .message.user").hover()
+    page.click("text=Rewind to before this")
+    expect(page.locator("#log .message")).to_have_count(0)
+    page.select_option("#mode", "default")
+    page.select_option("#model", "openai/gpt-4.1")
+    expect(page.locator("#log")).to_contain_text("openai/gpt-4.1 answers from now on.")
+    prompt(page, "again")
+    expect(page.locator("#log .card")).to_be_visible()
+
+
+def files_go_along(page, link, folder):
+    sign_in(page, link)
+    dot = base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")
+    page.set_input_files("#file", {"name": "dot.png", "mimeType": "image/png", "buffer": dot})
+    expect(page.locator("#attached")).to_contain_text("dot.png")
+    prompt(page, "what is it")
+    expect(page.locator("#log .message.user img")).to_be_visible()
+    expect(page.locator("#log .message.model").last).to_contain_text("A dot.")
+
+
+def nothing_hides_in_a_question(page, link, _):
+    sign_in(page, link)
+    prompt(page, "go")
+    command = page.locator("#log .card .code pre")
+    expect(command).to_contain_text("echo hi ‹U+202E›txt.exe‹U+200B›")
+    expect(command).to_contain_text("touch hidden")
+    wide = command.evaluate("node => node.scrollWidth > node.clientWidth")
+    assert not wide, "something stands beyond the edge"
 
 
 def it_fits_a_phone(page, link, _):

@@ -107,6 +107,25 @@ fn nothing_that_a_model_or_a_tool_says_becomes_script() {
 }
 
 #[test]
+fn mode_and_model_are_switched_and_a_conversation_is_undone_copied_and_rewound() {
+    let script = Script::new([write("a.txt"), "Written.".into(), write("b.txt")]);
+    let place = browse("the_conversation_goes_back", script);
+    assert_eq!((place.read("a.txt"), place.read("b.txt")), (None, None));
+}
+
+#[test]
+fn a_picture_goes_along_with_a_prompt() {
+    browse("files_go_along", Script::new(["A dot."]));
+}
+
+#[test]
+fn nothing_hides_in_a_question() {
+    let command = format!("echo hi \u{202e}txt.exe\u{200b}{}; touch hidden", " ".repeat(2000));
+    let call = Reply::new().call("run_shell_command", json!({"command": command}));
+    browse("nothing_hides_in_a_question", Script::new([call]));
+}
+
+#[test]
 fn it_fits_a_phone() {
     browse("it_fits_a_phone", writes_once());
 }
