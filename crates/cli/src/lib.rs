@@ -16,6 +16,7 @@ mod intent;
 mod runtime;
 mod signals;
 mod surroundings;
+mod talk;
 
 use std::ffi::OsString;
 
@@ -46,7 +47,11 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> i32 {
     match intent {
         Intent::Ask(ask) => match runtime() {
             Ok(runtime) => {
-                let code = runtime.block_on(ask::run(*ask, &charla, printer));
+                let no_color = no_colour(diagnostics.no_color);
+                let code = match talk::is_wanted(&ask, &charla) {
+                    true => runtime.block_on(talk::run(*ask, &charla, no_color, printer)),
+                    false => runtime.block_on(ask::run(*ask, &charla, printer)),
+                };
                 // A name lookup or a read that hangs must not keep the process alive.
                 runtime.shutdown_background();
                 code

@@ -94,8 +94,7 @@ fn missing_responses(calls: &Content, answers: Option<&Content>) -> Option<Conte
     };
     let missing = calls.parts.iter().filter_map(|part| match &part.kind {
         PartKind::FunctionCall(call) if !answered(call.id.as_deref()) => {
-            let response =
-                FunctionResponse::error(call.id.clone().unwrap_or_default(), call.name.clone(), NO_RESULT);
+            let response = FunctionResponse::error("", "", NO_RESULT).answering(call);
             Some(Part::function_response(response))
         }
         _ => None,

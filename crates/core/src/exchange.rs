@@ -1,6 +1,6 @@
 //! One exchange with a model: a request, and its answer as it comes.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use charla_proto::{
@@ -104,8 +104,7 @@ impl Exchange {
     pub fn said(&self, turn: u64) -> ModelContent {
         let response = self.answer.response();
         let candidate = response.candidates.first().cloned().unwrap_or_default();
-        let mut content = Content { role: Role::Model, ..candidate.content.unwrap_or_default() };
-        tell_calls_apart(&mut content);
+        let content = Content { role: Role::Model, ..candidate.content.unwrap_or_default() };
         ModelContent {
             turn,
             content: Arc::new(content),
@@ -160,22 +159,6 @@ impl Exchange {
             self.answer.push(GenerateResponse { candidates, ..GenerateResponse::default() });
             self.state = State::Streaming(Box::pin(futures_util::stream::empty()));
         }
-    }
-}
-
-/// Gives each call of an answer an id of its own: an approval, a mark and a result are for one call.
-fn tell_calls_apart(content: &mut Content) {
-    let mut known: HashSet<String> = HashSet::new();
-    for part in &mut content.parts {
-        let PartKind::FunctionCall(call) = &mut part.kind else { continue };
-        let given = call.id.clone().unwrap_or_default();
-        let mut id = given.clone();
-        let mut number = 1;
-        while id.is_empty() || !known.insert(id.clone()) {
-            number += 1;
-            id = if given.is_empty() { format!("call-{number}") } else { format!("{given}-{number}") };
-        }
-        call.id = Some(id);
     }
 }
 

@@ -57,21 +57,25 @@ struct Seen {
 }
 
 impl LoopGuard {
-    /// A guard that has seen the calls and results of these contents.
-    pub fn of<'a>(contents: impl IntoIterator<Item = &'a Content>) -> Self {
+    /// A guard that has seen the calls and results of these contents; `errors` says why calls failed, by their ids.
+    pub fn of<'a>(
+        contents: impl IntoIterator<Item = &'a Content>,
+        errors: &BTreeMap<String, ToolErrorKind>,
+    ) -> Self {
         let mut guard = Self::default();
         let mut calls: Vec<&FunctionCall> = Vec::new();
         for content in contents {
             for response in content.function_responses() {
                 if let Some(call) = calls.iter().find(|call| call.id == response.id) {
                     let (id, name) = (call.id.clone().unwrap_or_default(), call.name.clone());
+                    let error = errors.get(&id).copied();
                     let text = response.to_text();
                     let text = Self::without_note(&text);
                     let told = match response.is_error() {
                         true => FunctionResponse::error(id, name, text),
                         false => FunctionResponse::output(id, name, text),
                     };
-                    guard.count(call, &told, None);
+                    guard.count(call, &told, error);
                 }
             }
             if content.role == Role::Model {
@@ -202,6 +206,7 @@ fn hash(value: &impl Hash) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use charla_proto::Part;
     use serde_json::{Map, json};
 
     use super::*;
@@ -235,6 +240,24 @@ mod tests {
         let refusal = FunctionResponse::error("id", "read_file", LoopGuard::refusal(&call(1)));
         assert_eq!(guard.count(&call(1), &refusal, Some(ToolErrorKind::Loop)).same, REFUSE);
         assert_eq!(guard.advise(&call(2)), Advice::Run);
+    }
+
+    #[test]
+    fn a_guard_made_of_contents_counts_as_one_that_was_there() {
+        for (kind, futile) in [(ToolErrorKind::ExitStatus, 0), (ToolErrorKind::UnknownTool, 4)] {
+            let (mut there, mut contents, mut errors) = (LoopGuard::default(), Vec::new(), BTreeMap::new());
+            for n in 0..4 {
+                let call = FunctionCall { id: Some(format!("c{n}")), ..call(n) };
+                let result = FunctionResponse::error("", "", format!("failure {n}")).answering(&call);
+                there.begin_step();
+                assert_eq!(there.count(&call, &result, Some(kind)).futile, futile.min(n + 1));
+                errors.insert(format!("c{n}"), kind);
+                contents.push(Content::new(Role::Model, vec![Part::function_call(call)]));
+                contents.push(Content::new(Role::User, vec![Part::function_response(result)]));
+            }
+            let later = LoopGuard::of(&contents, &errors);
+            assert_eq!((later.futile, later.useful), (there.futile, there.useful), "{kind:?}");
+        }
     }
 
     #[test]

@@ -276,9 +276,8 @@ fn prepare(
 /// A tool's output as the model is told it: words as `output`, media nested in the response, a failure
 /// as `error`.
 pub fn to_response(call: &FunctionCall, output: &ToolOutput) -> FunctionResponse {
-    let id = call.id.clone().unwrap_or_default();
     if let Some(error) = &output.error {
-        return FunctionResponse::error(id, call.name.clone(), error.message.clone());
+        return FunctionResponse::error("", "", error.message.clone()).answering(call);
     }
     let (words, media): (Vec<&Part>, Vec<&Part>) =
         output.content.iter().partition(|part| part.as_text().is_some());
@@ -288,7 +287,7 @@ pub fn to_response(call: &FunctionCall, output: &ToolOutput) -> FunctionResponse
         (true, 0) => "(no output)".to_owned(),
         (true, count) => format!("Binary content provided ({count} item(s))."),
     };
-    let mut response = FunctionResponse::output(id, call.name.clone(), text);
+    let mut response = FunctionResponse::output("", "", text).answering(call);
     response.parts = media.into_iter().cloned().collect();
     response
 }

@@ -270,13 +270,20 @@ pub struct FileData {
     pub extra: Extra,
 }
 
+/// What the ids of calls begin with that we make: a server's never count as ours.
+pub const OWN_CALL_ID: &str = "charla_";
+
 /// The model asks for a tool.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FunctionCall {
-    /// Names the call; the response carries the same id. Decoders make one up when the server gives none.
+    /// Names the call; the response carries the same id. As decoded it is the server's, or made up where the server
+    /// gave none; a session gives every call one of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
+    /// What the server called it, to be sent back to it; absent where the id itself is sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub given_id: Option<String>,
     /// The name of the tool that is called.
     #[serde(default)]
     pub name: String,
@@ -336,6 +343,9 @@ pub struct FunctionResponse {
     /// The call it answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
+    /// What the server called that call, see [`FunctionCall::given_id`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub given_id: Option<String>,
     /// The name of the tool that answers.
     #[serde(default)]
     pub name: String,
@@ -364,6 +374,14 @@ impl FunctionResponse {
     fn with(id: impl Into<String>, name: impl Into<String>, key: &str, text: String) -> Self {
         let response = Map::from_iter([(key.to_owned(), Value::String(text))]);
         Self { id: Some(id.into()), name: name.into(), response, ..Self::default() }
+    }
+
+    /// The same answer, to this call.
+    pub fn answering(mut self, call: &FunctionCall) -> Self {
+        self.id = Some(call.id.clone().unwrap_or_default());
+        self.given_id.clone_from(&call.given_id);
+        self.name.clone_from(&call.name);
+        self
     }
 
     /// Keeps the beginning and the end of a long answer, `kept` characters in all, and says so, and where

@@ -2,6 +2,7 @@
 
 mod shortening;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -9,8 +10,8 @@ use serde::{Deserialize, Serialize};
 use crate::{
     ApprovalAnswered, ApprovalMode, Args, CallAsked, CallEnded, CallStatus, ChangesReverted,
     ConfirmationDetail, Content, Delivery, Fact, FinishReason, FunctionCall, LlmErrorKind, ModelContent,
-    Outcome, Part, PromptJoined, PromptQueued, Record, Role, SessionStarted, TurnEnd, TurnEnded, TurnStarted,
-    UsageMetadata,
+    Origin, Outcome, Part, PromptJoined, PromptQueued, Record, Role, SessionStarted, ToolErrorKind, TurnEnd,
+    TurnEnded, TurnStarted, UsageMetadata,
 };
 pub use shortening::Shortening;
 
@@ -63,14 +64,27 @@ pub struct OpenTurn {
     pub turn: u64,
     /// The calls of the model's last content, in order; empty while the model speaks.
     pub calls: Vec<OpenCall>,
+    /// A question of the session itself: whether another model goes on.
+    pub question: Option<OpenApproval>,
     /// How often the model was asked in this turn.
     pub steps: u32,
     /// Why the model's last answer ended; absent before one, and where a cancel cut it off.
     pub finish: Option<FinishReason>,
     /// What the turn has cost so far, summaries included.
     pub spent: UsageMetadata,
+    /// The same by who was asked; summaries and answers of unknown origin under none.
+    pub spent_by: Vec<(Option<Arc<Origin>>, UsageMetadata)>,
     /// The records of what the user said in it.
     pub prompts: Vec<u64>,
+    /// Why calls of it failed or were not run, by their ids.
+    pub errors: BTreeMap<String, ToolErrorKind>,
+}
+
+impl OpenTurn {
+    /// The questions of the step under way, answered or not.
+    pub fn questions(&self) -> impl Iterator<Item = &OpenApproval> {
+        self.calls.iter().filter_map(|call| call.approval.as_ref()).chain(&self.question)
+    }
 }
 
 /// A call that may still need its response.
@@ -182,12 +196,7 @@ impl Conversation {
             Fact::PromptJoined(joined) => self.prompt_joined(seq, joined),
             Fact::TurnStarted(started) => self.turn_started(seq, started),
             Fact::ModelContent(said) => self.model_content(seq, said),
-            Fact::CallAsked(asked) => {
-                if let Some(call) = self.open_call(&asked.call) {
-                    call.status = CallStatus::AwaitingApproval;
-                    call.approval = Some(OpenApproval { asked: Arc::new((**asked).clone()), answer: None });
-                }
-            }
+            Fact::CallAsked(asked) => self.call_asked(asked),
             Fact::ApprovalAnswered(answered) => self.approval_answered(answered),
             Fact::CallStarted(started) => {
                 if let Some(call) = self.open_call(&started.call) {
@@ -198,12 +207,12 @@ impl Conversation {
             Fact::TurnEnded(ended) => self.turn_ended(ended),
             Fact::Rewound(rewound) => self.rewind(rewound.to),
             Fact::Compressed(compressed) => {
-                self.spend(compressed.usage.as_ref());
+                self.spend(compressed.usage.as_ref(), None);
                 self.last_usage = None;
                 self.shortening.compress((**compressed).clone());
             }
             Fact::CompressionFailed(failed) => {
-                self.spend(failed.usage.as_ref());
+                self.spend(failed.usage.as_ref(), None);
                 self.shortening.failed = Some(failed.clone());
             }
             Fact::Restored(_) => {
@@ -251,9 +260,12 @@ impl Conversation {
         self.reverted.clear();
     }
 
-    fn spend(&mut self, usage: Option<&UsageMetadata>) {
-        if let (Some(turn), Some(usage)) = (&mut self.turn, usage) {
-            turn.spent.add(usage);
+    fn spend(&mut self, usage: Option<&UsageMetadata>, origin: Option<&Arc<Origin>>) {
+        let (Some(turn), Some(usage)) = (&mut self.turn, usage) else { return };
+        turn.spent.add(usage);
+        match turn.spent_by.iter_mut().find(|(by, _)| by.as_ref() == origin) {
+            Some((_, spent)) => spent.add(usage),
+            None => turn.spent_by.push((origin.cloned(), usage.clone())),
         }
     }
 
@@ -261,10 +273,11 @@ impl Conversation {
         if said.usage.is_some() {
             self.last_usage.clone_from(&said.usage);
         }
-        self.spend(said.usage.as_ref());
+        self.spend(said.usage.as_ref(), said.content.origin.as_ref());
         self.contents.push((seq, said.content.clone()));
         let Some(turn) = &mut self.turn else { return };
         turn.steps += 1;
+        turn.question = None;
         turn.finish.clone_from(&said.finish);
         let open = |call: &FunctionCall| OpenCall {
             call: call.clone(),
@@ -276,7 +289,22 @@ impl Conversation {
         turn.calls = said.content.function_calls().map(open).collect();
     }
 
+    fn call_asked(&mut self, asked: &CallAsked) {
+        let approval = Some(OpenApproval { asked: Arc::new(asked.clone()), answer: None });
+        if asked.call.is_empty() {
+            self.turn.iter_mut().for_each(|turn| turn.question.clone_from(&approval));
+        } else if let Some(call) = self.open_call(&asked.call) {
+            call.status = CallStatus::AwaitingApproval;
+            call.approval = approval;
+        }
+    }
+
     fn approval_answered(&mut self, answered: &ApprovalAnswered) {
+        let question = self.turn.as_mut().and_then(|turn| turn.question.as_mut());
+        if let Some(open) = question.filter(|open| open.asked.approval == answered.approval) {
+            open.answer.get_or_insert((answered.outcome.clone(), answered.by.clone()));
+            return;
+        }
         let calls = self.turn.iter_mut().flat_map(|turn| &mut turn.calls);
         let mut asked = calls.filter(|call| call.response.is_none());
         let is_it = |call: &&mut OpenCall| {
@@ -301,6 +329,7 @@ impl Conversation {
         call.status = ended.status;
         call.response = Some(Part::function_response(ended.response.clone()));
         let Some(turn) = &mut self.turn else { return };
+        turn.errors.extend(ended.error.map(|kind| (ended.call.clone(), kind)));
         if turn.calls.iter().all(|call| call.response.is_some()) {
             // All results of one step are one content, in the order of the calls.
             let parts = turn.calls.drain(..).filter_map(|call| call.response).collect();
@@ -380,7 +409,8 @@ impl Conversation {
     /// Questions nobody has answered yet.
     pub fn open_approvals(&self) -> impl Iterator<Item = &OpenApproval> {
         let calls = self.unanswered().filter_map(|call| call.approval.as_ref());
-        calls.filter(|approval| approval.answer.is_none())
+        let own = self.turn.iter().filter_map(|turn| turn.question.as_ref());
+        calls.chain(own).filter(|approval| approval.answer.is_none())
     }
 }
 

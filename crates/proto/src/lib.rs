@@ -40,8 +40,8 @@ pub use assemble::Assembler;
 pub use command::{CancelTarget, Command, Delivery, FileConflict, Refusal, Reply, Request, RevertSelection};
 pub use confinement::Confinement;
 pub use content::{
-    Blob, Content, FileData, FunctionCall, FunctionResponse, InvalidArgs, Origin, Part, PartKind, Role,
-    WireKind,
+    Blob, Content, FileData, FunctionCall, FunctionResponse, InvalidArgs, OWN_CALL_ID, Origin, Part,
+    PartKind, Role, WireKind,
 };
 pub use embedders::{
     append_to_last_text_part, flat_map_text_parts, parts_to_string, to_content, to_contents,

@@ -1,5 +1,6 @@
 //! Pure helpers on text that several crates need: "did you mean", shell words, paths.
 
+use std::borrow::Cow;
 use std::path::{Component, Path, PathBuf};
 
 /// Longer names are not compared: nobody mistypes them, and comparing costs.
@@ -97,21 +98,46 @@ pub fn printable(path: &Path) -> String {
 /// Text of several lines as it is: characters that would show nothing, move the cursor or turn the direction of
 /// writing are shown by their number, so that what a person agrees to is what they see.
 pub fn visible(text: &str) -> String {
-    let hides = |c: char| {
-        matches!(c,
-            '\u{a0}' | '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
-            | '\u{180b}'..='\u{180f}' | '\u{2000}'..='\u{200f}' | '\u{2028}'..='\u{202f}' | '\u{205f}'..='\u{206f}'
-            | '\u{2800}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}'
-            | '\u{e0000}'..='\u{e0fff}')
+    numbered(text, hides).into_owned()
+}
+
+/// Text that is read and not agreed to: like [`visible`], but what shapes words stays, so that emoji and scripts with
+/// joiners look as their writers meant them.
+pub fn readable(text: &str) -> Cow<'_, str> {
+    numbered(text, |c| hides(c) && !shapes(c))
+}
+
+/// Shows nothing, or turns the direction of writing.
+fn hides(c: char) -> bool {
+    matches!(c,
+        '\u{a0}' | '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
+        | '\u{180b}'..='\u{180f}' | '\u{2000}'..='\u{200f}' | '\u{2028}'..='\u{202f}' | '\u{205f}'..='\u{206f}'
+        | '\u{2800}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}'
+        | '\u{e0000}'..='\u{e0fff}')
+}
+
+/// Spaces of a certain width, joiners and the choice between forms of a character.
+fn shapes(c: char) -> bool {
+    matches!(c, '\u{a0}' | '\u{2000}'..='\u{200a}' | '\u{200c}' | '\u{200d}' | '\u{202f}' | '\u{fe00}'..='\u{fe0f}')
+}
+
+/// The text with control characters and those that are `hidden` shown by their number.
+fn numbered(text: &str, hidden: impl Fn(char) -> bool) -> Cow<'_, str> {
+    let is_shown = |c: char| match c {
+        '\n' | '\t' | ' '..='~' => true,
+        c => !c.is_control() && !hidden(c),
     };
+    if text.chars().all(is_shown) {
+        return Cow::Borrowed(text);
+    }
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
-        match hides(c) || (c.is_control() && c != '\n' && c != '\t') {
-            true => shown.extend(c.escape_unicode()),
-            false => shown.push(c),
+        match is_shown(c) {
+            true => shown.push(c),
+            false => shown.extend(c.escape_unicode()),
         }
     }
-    shown
+    Cow::Owned(shown)
 }
 
 /// The same on one line: a line break is shown as such, so that what follows cannot pass for a line of ours.
@@ -129,6 +155,16 @@ mod tests {
     fn what_is_agreed_to_is_what_is_seen() {
         assert_eq!(one_line("a\nb\tc\u{2028}"), "a\\nb c\\u{2028}");
         assert_eq!(visible("a\u{202e}b\u{1b}[2K\u{200b}\r é\n"), "a\\u{202e}b\\u{1b}[2K\\u{200b}\\u{d} é\n");
+    }
+
+    #[test]
+    fn what_is_only_read_keeps_its_joiners_and_nothing_else_that_hides() {
+        let emoji = "👩\u{200d}🚀 ❤\u{fe0f}\u{a0}x";
+        assert_eq!(readable(emoji), emoji);
+        assert_eq!(
+            readable("a\u{202e}b\u{1b}[2K\u{200b}\u{2066}"),
+            "a\\u{202e}b\\u{1b}[2K\\u{200b}\\u{2066}"
+        );
     }
 
     #[test]

@@ -95,7 +95,7 @@ fn model_parts(at: usize, content: &Content, pairing: &Pairing) -> Option<Vec<Pa
                 push_unused(&mut parts, response, pairing.is_used(PartIndex { content: at, part: n }));
             }
             PartKind::FunctionCall(call) if id.is_some() => {
-                let call = charla_proto::FunctionCall { id, ..(**call).clone() };
+                let call = charla_proto::FunctionCall { id, given_id: None, ..(**call).clone() };
                 parts.push(Part { kind: PartKind::FunctionCall(Box::new(call)), ..part.clone() });
             }
             _ => parts.push(part.clone()),

@@ -3,8 +3,6 @@
 //! It shows the card and reads the answer; what the answer means is the session's to decide. Questions are put
 //! one after another, in the order they came up.
 
-mod editor;
-
 use std::collections::HashMap;
 use std::io::BufRead;
 use std::path::Path;
@@ -23,8 +21,8 @@ use futures_util::future::poll_immediate;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
+use crate::editor::Editor;
 use crate::printer::Printer;
-use editor::Editor;
 
 /// A question on its way to the person.
 type Put = (String, Arc<Confirmation>);

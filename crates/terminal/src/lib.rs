@@ -6,6 +6,8 @@
 pub mod approver;
 pub mod compression;
 mod curtain;
+pub mod editor;
 pub mod hints;
+pub mod judgement;
 pub mod printer;
 pub mod wording;

@@ -11,7 +11,6 @@ use charla_providers::tokens;
 use super::choice::{Choice, PromptSize};
 use super::chooser::Chain;
 use super::wiring;
-use crate::engine;
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::network;
@@ -25,8 +24,8 @@ pub struct BoundModel {
     pub generator: Arc<dyn ContentGenerator>,
     /// What every request has beside the conversation.
     pub template: GenerateRequest,
-    /// Dollars for a million input, output and cached tokens, of the dearest model of the chain.
-    pub price: Option<[f64; 3]>,
+    /// What it costs, and those that take over.
+    pub prices: session::Prices,
     /// Tokens it can read and write together.
     pub window: Option<u32>,
     /// Counts the tokens that a request takes of them.
@@ -44,16 +43,15 @@ pub struct BoundModel {
 impl BoundModel {
     /// The model as a session asks it.
     pub fn for_session(self) -> session::BoundModel {
-        let price = self.price.map(|[input, output, cached]| session::Price { input, output, cached });
         // It calls a tool where a greeting was meant: no mode lets it change or run anything unasked.
-        let is_tiny = self.prompt_size == PromptSize::Minimal;
+        let is_tiny = self.prompt_size == PromptSize::Trained;
         session::BoundModel {
             reference: self.reference,
             generator: self.generator,
             template: self.template,
             window: self.window,
             count: self.count,
-            price,
+            prices: self.prices,
             at_most: if is_tiny { ApprovalMode::Default } else { ApprovalMode::Yolo },
         }
     }
@@ -66,13 +64,13 @@ impl BoundModel {
         log: Option<Arc<dyn LogSink>>,
     ) -> Result<Self, Failure> {
         let first = &chain.first;
-        let prices: Vec<[f64; 3]> = chain.models().filter_map(|choice| choice.row().price).collect();
+        let prices = prices(&chain);
         let (reference, row, tools) = (first.reference(), first.row(), first.layers(settings)?.tools);
         let (prompt_size, stable_prefix) = (first.prompt_size(settings), first.has_stable_prefix());
         let template = wiring::request(&first.model, settings);
-        let count: Counter = match (prompt_size, tools) {
-            (PromptSize::Minimal, ToolMode::Native) => Arc::new(engine::tokens),
-            _ => Arc::new(tokens::estimate),
+        let count: Counter = match first.small_model(environment) {
+            Some(small) => Arc::new(move |request| small.tokens(request)),
+            None => Arc::new(tokens::estimate),
         };
         let takes_schema = chain.models().all(|choice| choice.takes_schema(settings));
         keeps_limits(&chain, settings)?;
@@ -80,9 +78,9 @@ impl BoundModel {
         tracing::debug!(%reference, fallbacks = chain.fallbacks.len(), "asking");
         Ok(Self {
             reference,
-            generator: wiring::generator(chain, settings, &client, log)?,
+            generator: wiring::generator(chain, settings, environment, &client, log)?,
             template,
-            price: dearest(prices),
+            prices,
             window: row.context_window,
             count,
             prompt_size,
@@ -93,10 +91,22 @@ impl BoundModel {
     }
 }
 
-/// The highest of these prices, each kind of token by itself: whichever model of the chain answers, a limit on cost
-/// is not passed.
-fn dearest(prices: Vec<[f64; 3]>) -> Option<[f64; 3]> {
-    prices.into_iter().reduce(|one, other| std::array::from_fn(|kind| one[kind].max(other[kind])))
+/// The price of each model of a chain. What does not tell who was asked, such as a summary, counts at the highest of
+/// them, each kind of token by itself: whoever it was, a limit on cost is not passed.
+fn prices(chain: &Chain) -> session::Prices {
+    let priced = |choice: &Choice| {
+        let [input, output, cached] =
+            choice.row().price.or_else(|| choice.entry.is_local().then_some([0.0; 3]))?;
+        Some((choice.reference(), session::Price { input, output, cached }))
+    };
+    let of_models: Vec<(String, session::Price)> = chain.models().filter_map(priced).collect();
+    let dearest = |one: session::Price, other: session::Price| session::Price {
+        input: one.input.max(other.input),
+        output: one.output.max(other.output),
+        cached: one.cached.max(other.cached),
+    };
+    let otherwise = of_models.iter().map(|(_, price)| *price).reduce(dearest);
+    session::Prices { of_models, otherwise }
 }
 
 /// A limit on cost that cannot be kept is refused rather than passed over.
@@ -153,9 +163,18 @@ mod tests {
     }
 
     #[test]
-    fn a_chain_is_counted_at_its_dearest_price() {
-        assert_eq!(dearest(vec![[1.0, 10.0, 0.1], [2.0, 5.0, 0.2]]), Some([2.0, 10.0, 0.2]));
-        assert_eq!(dearest(Vec::new()), None);
+    fn each_model_of_a_chain_has_its_own_price_and_what_is_not_told_the_highest() {
+        let settings = Settings::default();
+        let chain =
+            chain(&settings, &[("ollama", "qwen3"), ("openai", "gpt-5"), ("anthropic", "claude-sonnet-4-5")]);
+        let prices = prices(&chain);
+        let own: Vec<(&str, f64)> =
+            prices.of_models.iter().map(|(model, price)| (model.as_str(), price.output)).collect();
+        assert_eq!(
+            own,
+            [("ollama/qwen3", 0.0), ("openai/gpt-5", 10.0), ("anthropic/claude-sonnet-4-5", 15.0)]
+        );
+        assert_eq!(prices.otherwise.map(|price| (price.input, price.output)), Some((3.0, 15.0)));
     }
 
     #[test]

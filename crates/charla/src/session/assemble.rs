@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use charla_core::compress::Compression;
 use charla_core::policy::{RuleBook, allowed_tools};
 use charla_core::prompt::OwnPrompt;
-use charla_core::session::{Clients, Limits, SessionOptions, SessionSetup};
+use charla_core::session::{CallIds, Clients, Limits, SessionOptions, SessionSetup};
 use charla_proto::tool::Tool;
 use charla_proto::{Journal, ToolContext};
 use charla_providers::layers::LogSink;
@@ -114,6 +114,7 @@ impl SessionBuilder<'_> {
             isolation: Some(confinement::words(sandbox)),
             compression: compression(self.settings),
             answer_check: None,
+            call_ids: CallIds::Own,
         }
     }
 

@@ -15,6 +15,8 @@ use crate::notices::Notices;
 pub struct PromptDraft {
     /// The words a person typed: a file is named in them by `@path` or `@"path with blanks"`.
     pub words: String,
+    /// The part of the words that was typed, where some were pasted: an `@` elsewhere is an `@`.
+    pub typed: Option<String>,
     /// Text that came another way, such as from a pipe: an `@` in it is an `@`.
     pub piped: String,
     /// Files given beside the words, wherever they are.
@@ -29,7 +31,7 @@ impl PromptDraft {
         for file in &self.files {
             parts.extend(given(file, environment)?);
         }
-        for name in named(&self.words) {
+        for name in named(self.typed.as_ref().unwrap_or(&self.words)) {
             match beneath(&name, &environment.directory) {
                 Named::Nothing => {}
                 Named::Refused(why) => {

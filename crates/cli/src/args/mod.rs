@@ -8,9 +8,9 @@ use charla_proto::{ApprovalMode, ThinkingLevel};
 use clap::{Args, Parser, Subcommand, ValueHint};
 
 pub use commands::{
-    AnswerWord, ApprovalsCommand, AuthCommand, EngineCommand, ExportForm, ModelsCommand, PolicyArgs,
-    PolicyCommand, PromptCommand, PruneArgs, RestoreArgs, RewindArgs, SessionsArgs, SessionsCommand,
-    SettingsCommand, TrustArgs, UndoArgs,
+    AnswerWord, ApprovalsCommand, AuditCommand, AuthCommand, EngineCommand, ExportForm, ModelsCommand,
+    PolicyArgs, PolicyCommand, PromptCommand, PruneArgs, RestoreArgs, RewindArgs, ServeArgs, SessionsArgs,
+    SessionsCommand, SettingsCommand, TrustArgs, UndoArgs,
 };
 
 const ABOUT: &str = "Ask any model, and let it work in this folder, from a terminal or a script";
@@ -358,6 +358,14 @@ pub enum Command {
     Restore(RestoreArgs),
     /// Show what this workspace's own settings would do, and trust them.
     Trust(TrustArgs),
+    /// Serve this user's sessions to browsers and programs.
+    Serve(ServeArgs),
+    /// Look after the audit log of `charla serve`.
+    Audit {
+        /// Which.
+        #[command(subcommand)]
+        command: AuditCommand,
+    },
     /// Try what holds commands in on this machine.
     Doctor {
         /// Print JSON.

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 
 use charla::session::{RuleCheck, RulePlaces};
 use charla::{Charla, Failure};
-use charla_core::policy::{Judgement, PolicyError, Rule};
-use charla_proto::{Effect, Verdict};
+use charla_core::policy::{PolicyError, Rule};
 
 use crate::args::{PolicyArgs, PolicyCommand};
+use charla_terminal::judgement;
 use charla_terminal::printer::Printer;
 
 /// What the rules say.
@@ -50,7 +50,7 @@ fn report(args: &PolicyArgs, places: &RulePlaces) -> Result<Report, PolicyError>
             let judgement = rules.explain(command, (*mode).into());
             report.text = match *json {
                 true => serde_json::to_string_pretty(&judgement).unwrap_or_default() + "\n",
-                false => explain_text(&judgement),
+                false => judgement::told(&judgement),
             };
         }
         PolicyCommand::Test { .. } => {
@@ -69,54 +69,6 @@ fn report(args: &PolicyArgs, places: &RulePlaces) -> Result<Report, PolicyError>
         PolicyCommand::List => rules.book.rules().iter().for_each(|rule| list_rule(rule, &mut report.text)),
     }
     Ok(report)
-}
-
-fn explain_text(judgement: &Judgement) -> String {
-    let mut text = String::new();
-    for finding in &judgement.findings {
-        let kind = finding.effect.as_ref().map_or("call", kind);
-        let _ = writeln!(text, "{:<6} {kind:<8} {}", finding.decision.to_string(), finding.what);
-        let _ = writeln!(text, "       by {}", finding.rule);
-        if finding.reason != finding.rule {
-            let _ = writeln!(text, "       {}", finding.reason);
-        }
-    }
-    let _ = writeln!(text);
-    match &judgement.verdict {
-        Verdict::Allow { rule, confinement } => {
-            let _ = writeln!(text, "verdict: allow ({rule})\nconfinement: {confinement}");
-        }
-        Verdict::Deny { rule, reason } => {
-            let _ = writeln!(text, "verdict: deny ({rule})\n{reason}");
-        }
-        Verdict::Ask { rule, missing, confinement } => {
-            let _ = writeln!(text, "verdict: ask ({rule})\nconfinement: {confinement}\nmissing:");
-            for part in missing {
-                let _ = writeln!(text, "  {}: {}", part.what, part.reason);
-            }
-            let rules: Vec<&str> = missing.iter().filter_map(|part| part.always.as_deref()).collect();
-            if rules.len() == missing.len() {
-                let _ = writeln!(text, "to always allow it:\n\n{}", rules.join("\n"));
-            } else {
-                let _ = writeln!(text, "no rule can always allow this");
-            }
-        }
-    }
-    text
-}
-
-fn kind(effect: &Effect) -> &'static str {
-    match effect {
-        Effect::Read { .. } => "read",
-        Effect::Write { .. } => "write",
-        Effect::Exec { carrier: true, .. } => "starts",
-        Effect::Exec { .. } => "run",
-        Effect::Env { .. } => "set",
-        Effect::Unclear { .. } => "unclear",
-        Effect::Unconfined => "unconfined",
-        Effect::Net { .. } => "connect",
-        Effect::Mcp { .. } => "mcp",
-    }
 }
 
 fn list_rule(rule: &Rule, text: &mut String) {

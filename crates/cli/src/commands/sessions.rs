@@ -30,13 +30,14 @@ pub fn run(args: SessionsArgs, charla: &Charla, printer: &mut Printer) -> Result
             }
         }
         SessionsCommand::Export { session, format } => {
-            let text = match json || format == ExportForm::Json {
-                false => story(&session, charla, printer)?.to_markdown(),
-                true => {
-                    let (id, records) = runtime()?.block_on(charla.sessions()?.read(&session))?;
-                    format!("{:#}\n", json!({ "session": id, "records": records }))
-                }
+            let form = match format {
+                _ if json => charla::session::ExportForm::Json,
+                ExportForm::Markdown => charla::session::ExportForm::Markdown,
+                ExportForm::Json => charla::session::ExportForm::Json,
+                ExportForm::Html => charla::session::ExportForm::Html,
             };
+            let prices = Prices::new(&settings_of(charla, Vec::new(), printer)?);
+            let text = runtime()?.block_on(charla.sessions()?.export(&session, form, &prices))?;
             printer.words(&text)
         }
         SessionsCommand::Delete { sessions } => {

@@ -11,6 +11,8 @@ pub(super) struct RunState {
     pub model: String,
     /// The answer of the current attempt.
     pub text: String,
+    /// The answer was asked for as JSON: what stands around it is left out.
+    pub wants_json: bool,
     /// Why the answer ended.
     pub finish_reason: Option<FinishReason>,
     /// How the turn was stopped before its answer was good.
@@ -33,6 +35,7 @@ impl RunState {
             session_id,
             model: String::new(),
             text: String::new(),
+            wants_json: false,
             finish_reason: None,
             stopped: None,
             unapproved: Vec::new(),

@@ -41,13 +41,19 @@ impl Renderer for StreamJson {
     }
 
     fn success(&mut self, state: &RunState, printer: &mut Printer) -> Result<(), Failure> {
-        let fields = json!({
+        let mut fields = json!({
             "status": "success",
             "session_id": state.session_id,
             "model": state.stats.current_model(),
             "finish_reason": state.finish_reason,
             "stats": state.stats.to_json(&state.prices),
         });
+        // Of several answers that were held to a schema, this one fits.
+        if state.wants_json
+            && let Some(fields) = fields.as_object_mut()
+        {
+            fields.insert("response".to_owned(), state.text.clone().into());
+        }
         line(printer, "result", fields)
     }
 

@@ -135,6 +135,22 @@ fn an_answer_is_held_to_its_schema() {
 }
 
 #[test]
+fn the_result_line_has_the_answer_that_fits_its_schema() {
+    let fenced = "Here it is:\n```json\n{\"n\": 4}\n```";
+    let server = server(Script::new(["Four.", fenced]));
+    let schema = r#"{"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}"#;
+    let place = Place::with_server(&server).file("schema.json", schema);
+    let arguments = ["-o", "stream-json", "--output-schema", "schema.json", "-p", "a number"];
+    let run = place.run(&[&["-m", "openai/gpt-test"], &arguments[..]].concat());
+    assert_eq!(run.code, Some(0), "{}", run.err);
+    let lines = run.lines();
+    assert_eq!(lines.last().unwrap()["response"], "{\"n\": 4}");
+    let repaired: Vec<_> = lines.iter().filter(|line| line["type"] == "prompt_joined").collect();
+    assert_eq!(repaired.len(), 1, "{lines:?}");
+    assert!(repaired[0]["content"].as_str().unwrap().contains("it is not JSON"), "{repaired:?}");
+}
+
+#[test]
 fn a_schema_that_is_none_is_refused_before_anything_is_sent() {
     let server = server(Script::always("never"));
     let place = Place::with_server(&server).file("schema.json", "{\"type\": 5}");

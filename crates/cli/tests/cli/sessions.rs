@@ -100,6 +100,8 @@ fn a_session_is_listed_shown_and_exported_with_what_it_cost() {
     let export: Value =
         serde_json::from_str(&ok(&place, &["sessions", "export", id, "--format", "json"]).out).unwrap();
     assert_eq!(export["records"][0]["kind"], "session_started");
+    let page = ok(&place, &["sessions", "export", id, "--format", "html"]).out;
+    assert!(page.starts_with("<!doctype html>") && page.contains("<p>Wrote it.</p>"), "{page}");
 }
 
 #[test]

@@ -156,15 +156,3 @@ async fn a_failure_is_the_end() {
     assert_eq!(end, Progress::Failed(LlmError::new(LlmErrorKind::Auth, "x")));
     assert_eq!(exchange.partial(1), None);
 }
-
-#[tokio::test]
-async fn calls_with_one_id_or_none_are_told_apart() {
-    let call = |id: &str| Part::function_call(FunctionCall::new(id, "shell", Map::new()));
-    let parts = vec![call("c"), call("c"), call(""), call("c-2"), call("")];
-    let mut exchange = Scripted::exchange(vec![chunk(parts, Some(FinishReason::Stop))]);
-    all(&mut exchange).await;
-    let said = exchange.said(1);
-    let ids: HashSet<_> = said.content.function_calls().map(|call| call.id.clone().unwrap()).collect();
-    assert_eq!(ids.len(), 5, "{ids:?}");
-    assert!(ids.contains("c") && !ids.contains(""));
-}

@@ -12,8 +12,8 @@ use super::tools::{self, RecordedTools};
 use super::view::{View, id_of};
 use crate::compress::Compression;
 use crate::session::{
-    BoundModel, EARLIER_ANSWER, Equipment, Host, SESSION, SessionOptions, SessionSetup, Situation,
-    schema_problem,
+    BoundModel, CallIds, EARLIER_ANSWER, Equipment, Host, Prices, SESSION, SessionOptions, SessionSetup,
+    Situation, schema_problem,
 };
 
 /// A session in which everything but the engine is played.
@@ -33,6 +33,7 @@ pub(super) fn setup(playback: &Arc<Playback>) -> SessionSetup {
             // What was compressed then is taken as it is; nothing is compressed anew.
             compression: Compression { automatic: false, ..Compression::default() },
             answer_check: Some(Arc::new(move |_| check.look(problem))),
+            call_ids: CallIds::AsRecorded,
             ..SessionOptions::default()
         },
         clock: || 0,
@@ -54,7 +55,8 @@ struct RecordedHost(Arc<Playback>);
 impl RecordedHost {
     fn model(&self, reference: &str) -> BoundModel {
         let (_, price) = self.0.segment.limits();
-        BoundModel { price, ..BoundModel::new(reference, Arc::new(RecordedModel(self.0.clone()))) }
+        let prices = price.map(Prices::of_all).unwrap_or_default();
+        BoundModel { prices, ..BoundModel::new(reference, Arc::new(RecordedModel(self.0.clone()))) }
     }
 }
 

@@ -60,12 +60,11 @@ fn closing(conversation: &Conversation) -> Vec<Fact> {
     }
     let turn = conversation.past.count;
     for open in conversation.unanswered() {
-        let id = open.call.id.clone().unwrap_or_default();
         facts.push(Fact::CallEnded(Box::new(CallEnded {
             turn,
-            call: id.clone(),
+            call: open.call.id.clone().unwrap_or_default(),
             status: CallStatus::Error,
-            response: FunctionResponse::error(id, open.call.name.clone(), ELSEWHERE),
+            response: FunctionResponse::error("", "", ELSEWHERE).answering(&open.call),
             error: Some(ToolErrorKind::Interrupted),
             display: None,
             whole_output: None,

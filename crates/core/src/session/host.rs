@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use charla_proto::tool::Toolbox;
 use charla_proto::{
-    ApprovalMode, BoxFuture, Content, ContentGenerator, FileChange, FileConflict, GenerateRequest,
+    ApprovalMode, BoxFuture, Content, ContentGenerator, FileChange, FileConflict, GenerateRequest, OpenTurn,
     RevertedFile, UsageMetadata,
 };
 
@@ -23,8 +23,8 @@ pub struct BoundModel {
     pub window: Option<u32>,
     /// Counts the tokens of a request.
     pub count: Counter,
-    /// Its price, where it is known: for the limit on cost.
-    pub price: Option<Price>,
+    /// What it costs, and those that take over: for the limit on cost.
+    pub prices: Prices,
     /// The most it is trusted with, whatever mode somebody chose.
     pub at_most: ApprovalMode,
 }
@@ -50,6 +50,37 @@ impl Price {
     }
 }
 
+/// What a model and those that take over cost, where it is known.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Prices {
+    /// Each model's own, by `provider/model`.
+    pub of_models: Vec<(String, Price)>,
+    /// For what does not tell who was asked.
+    pub otherwise: Option<Price>,
+}
+
+impl Prices {
+    /// The same for whoever answers.
+    pub fn of_all(price: Price) -> Self {
+        Self { of_models: Vec::new(), otherwise: Some(price) }
+    }
+
+    /// What a turn has cost so far; nothing where no price is known.
+    pub fn cost(&self, turn: &OpenTurn) -> Option<f64> {
+        let costs = turn.spent_by.iter().filter_map(|(origin, spent)| {
+            let is_it = |(model, _): &&(String, Price)| {
+                let mut names = model.splitn(2, '/');
+                origin.as_ref().is_some_and(|origin| {
+                    names.next() == Some(&origin.provider) && names.next() == Some(&origin.model)
+                })
+            };
+            let own = self.of_models.iter().find(is_it).map(|(_, price)| *price);
+            Some(own.or(self.otherwise)?.of(spent))
+        });
+        costs.reduce(|sum, cost| sum + cost)
+    }
+}
+
 impl BoundModel {
     /// A model of which nothing more is known than how to ask it.
     pub fn new(reference: impl Into<String>, generator: Arc<dyn ContentGenerator>) -> Self {
@@ -62,7 +93,7 @@ impl BoundModel {
             template,
             window: None,
             count: by_characters(),
-            price: None,
+            prices: Prices::default(),
             at_most: ApprovalMode::Yolo,
         }
     }
@@ -125,6 +156,11 @@ pub trait Reverted: Send {
 pub trait Host: Send + Sync {
     /// A model by the name somebody gave. May take long (a first use is probed); the session goes on meanwhile.
     fn bind<'a>(&'a self, model: &'a str) -> BoxFuture<'a, Result<BoundModel, String>>;
+
+    /// A model that is ready to take over from this one, to be offered to a person when it is over its limit.
+    fn next_model(&self, _model: &str) -> Option<String> {
+        None
+    }
 
     /// Tools and instruction for a situation. Called whenever it changes, and after [`Self::refresh`].
     fn equip(&self, situation: &Situation) -> Equipment;

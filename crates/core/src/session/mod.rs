@@ -9,6 +9,7 @@
 
 mod approvals;
 mod binding;
+mod call_ids;
 mod calls;
 mod compaction;
 mod ending;
@@ -18,6 +19,7 @@ mod host;
 mod inbox;
 mod ledger;
 mod limits;
+mod offer;
 mod prompts;
 mod repair;
 mod requests;
@@ -37,10 +39,11 @@ use crate::compress::Compression;
 use crate::loop_guard::LoopGuard;
 use approvals::Approvals;
 use binding::Binding;
+pub use call_ids::CallIds;
 pub(crate) use calls::about_change;
 pub use follow::Follower;
 pub use host::{
-    BoundModel, Equipment, FixedHost, Host, Price, RevertProblem, RevertStep, Reverted, Situation,
+    BoundModel, Equipment, FixedHost, Host, Price, Prices, RevertProblem, RevertStep, Reverted, Situation,
     by_characters,
 };
 use inbox::{Asked, Inbox, Message};
@@ -99,6 +102,8 @@ pub struct SessionOptions {
     pub compression: Compression,
     /// What the last answer of a turn is held to; the model is told what does not fit and may mend it.
     pub answer_check: Option<AnswerCheck>,
+    /// Whose ids calls get.
+    pub call_ids: CallIds,
 }
 
 /// A running session. Cloning shares it; when the last handle is gone, the session ends after its turn.

@@ -8,6 +8,7 @@ use charla_proto::{
 
 use super::SESSION;
 use super::ending::Stop;
+use super::offer::Offer;
 use super::turn::{Efforts, Next, Session};
 use crate::loop_guard::LoopGuard;
 use crate::undo::note_for_model;
@@ -43,10 +44,13 @@ impl Prompts<'_> {
         let said = conversation.contents.iter().filter(|(seq, _)| Some(*seq) >= first);
         let calls = conversation.turn.iter().flat_map(|turn| &turn.calls);
         let results = Content::new(Role::User, calls.filter_map(|call| call.response.clone()).collect());
-        self.0.guard = LoopGuard::of(said.map(|(_, content)| content.as_ref()).chain([&results]));
+        let errors = conversation.turn.as_ref().map(|turn| turn.errors.clone()).unwrap_or_default();
+        let said = said.map(|(_, content)| content.as_ref());
+        self.0.guard = LoopGuard::of(said.chain([&results]), &errors);
         self.0.efforts = Efforts::default();
         let mut facts = Vec::with_capacity(2);
         facts.extend(self.model_change(SESSION));
+        facts.extend(Offer(self.0).closing());
         facts.push(Fact::TurnResumed(TurnResumed { turn, somebody: self.0.inbox.somebody() }));
         Ok(self.0.ledger.commit(facts).await?)
     }

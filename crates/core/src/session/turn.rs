@@ -20,6 +20,7 @@ use super::compaction::Compaction;
 use super::ending::{Ending, Stop};
 use super::inbox::{Inbox, Message};
 use super::ledger::Ledger;
+use super::offer::Offer;
 use super::prompts::Prompts;
 use super::requests::{Requests, Signal};
 use super::{SESSION, SessionOptions, repair};
@@ -158,9 +159,8 @@ impl Session {
                 }
             }
             Prompts(self).join().await?;
-            if let Some(ending) =
-                self.options.limits.reached(&self.ledger.conversation, self.binding.model.price)
-            {
+            let (limits, prices) = (&self.options.limits, &self.binding.model.prices);
+            if let Some(ending) = limits.reached(&self.ledger.conversation, prices) {
                 return Ok(ending);
             }
             if let Some(ending) = Compaction::new(self).make_room().await? {
@@ -174,7 +174,7 @@ impl Session {
                 Answered::Calls => None,
                 Answered::Words(finish, text) => self.last_word(finish, &text).await?,
                 Answered::TooLong(error) => Compaction::new(self).after_refusal(error).await?,
-                Answered::Ended(ending) => Some(ending),
+                Answered::Ended(ending) => Offer(self).instead_of(ending).await?,
             };
             if let Some(ending) = ending {
                 return Ok(ending);
@@ -225,7 +225,8 @@ impl Session {
         self.binding.request(self.ledger.chat.curated(), mode, somebody)
     }
 
-    async fn record(&mut self, said: ModelContent) -> Result<Answered, Stop> {
+    async fn record(&mut self, mut said: ModelContent) -> Result<Answered, Stop> {
+        self.options.call_ids.name(&mut said.content, &self.ledger.conversation);
         let (calls, text) = (said.content.function_calls().next().is_some(), said.content.text());
         let finish = said.finish.clone().unwrap_or(FinishReason::Stop);
         self.ledger.commit_one(Fact::ModelContent(Box::new(said))).await?;
@@ -233,8 +234,7 @@ impl Session {
         Ok(if calls { Answered::Calls } else { Answered::Words(finish, text) })
     }
 
-    /// What was shown before a cancellation stays in the conversation. A prompt that got no word of an answer is
-    /// taken back.
+    /// What was shown before a cancellation stays. A prompt that got no word of an answer is taken back.
     async fn keep_partial(&mut self, said: Option<ModelContent>, by: String) -> Result<Answered, Stop> {
         if let Some(said) = said {
             self.ledger.commit_one(Fact::ModelContent(Box::new(said))).await?;

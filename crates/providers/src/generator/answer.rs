@@ -8,6 +8,7 @@ use charla_proto::{Candidate, FinishReason, GenerateResponse, LlmError, LlmError
 use tokio::time::{Instant, timeout_at};
 
 use super::judge::Judge;
+use super::measure::Measure;
 use super::name_model;
 use crate::net::Body;
 use crate::wire::BodyDecoder;
@@ -23,6 +24,7 @@ pub(super) struct Answer {
     origin: Arc<Origin>,
     reference: Arc<str>,
     judge: Judge,
+    measure: Measure,
     /// Decoded and not yet given out, from `given` on.
     chunks: Vec<GenerateResponse>,
     given: usize,
@@ -40,6 +42,7 @@ impl Answer {
             origin,
             reference,
             judge: Judge::default(),
+            measure: Measure::default(),
             chunks: Vec::new(),
             given: 0,
             tail: None,
@@ -78,8 +81,14 @@ impl Answer {
                 Ok(None) => Some(self.decoder.end(&mut self.chunks).map_err(in_stream)),
                 Err(error) => Some(Err(error)),
             };
-            self.chunks.iter().for_each(|chunk| self.judge.see(chunk));
-            self.end = ended.map(|ended| self.conclude(ended));
+            for chunk in &self.chunks {
+                self.judge.see(chunk);
+                self.measure.see(chunk);
+            }
+            self.end = match self.measure.check(self.decoder.held()) {
+                Ok(()) => ended.map(|ended| self.conclude(ended)),
+                Err(endless) => Some(Err(endless)),
+            };
         }
     }
 

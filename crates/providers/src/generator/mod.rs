@@ -22,12 +22,15 @@ mod address;
 mod answer;
 pub(crate) mod judge;
 mod listing;
+mod measure;
 mod refusal;
 
 pub(crate) use judge::OUTPUT_LIMIT;
+pub(crate) use measure::ENDLESS;
 
 use answer::Answer;
 pub use listing::list_models;
+pub use measure::{MOST_MEDIA, MOST_WORDS};
 
 /// Most of an error's body that is read, and how long it may take.
 const ERROR_BODY: usize = 1024 * 1024;

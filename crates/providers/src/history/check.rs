@@ -6,6 +6,7 @@ use std::sync::Arc;
 use charla_proto::{Content, FunctionCall, Part, PartKind, Role};
 
 use crate::endpoint::Target;
+use crate::wire::CallId;
 
 /// True when nothing has to change.
 pub(super) fn is_fit(contents: &[Arc<Content>], target: &Target) -> bool {
@@ -32,9 +33,9 @@ pub(super) fn is_fit(contents: &[Arc<Content>], target: &Target) -> bool {
     previous.is_none_or(|last| last.role == Role::User || last.function_calls().next().is_none())
 }
 
-/// The id of a call that has a usable one.
+/// What a call is called when it is sent, where it has a name.
 pub(super) fn named(call: &FunctionCall) -> Option<&str> {
-    call.id.as_deref().filter(|id| !id.is_empty())
+    CallId::from(call).sent(|_| true)
 }
 
 /// True when the content begins with exactly one response for each of the calls, in order, and has no
@@ -43,7 +44,9 @@ pub(super) fn answers<'a>(content: &Content, calls: impl Iterator<Item = &'a Fun
     let mut parts = content.parts.iter();
     for call in calls {
         let answered = parts.next().and_then(Part::as_function_response).is_some_and(|response| {
-            response.id.is_some() && response.id == call.id && response.name == call.name
+            response.id.is_some()
+                && (&response.id, &response.given_id, &response.name)
+                    == (&call.id, &call.given_id, &call.name)
         });
         if !answered {
             return false;

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
-use charla_proto::{Content, FunctionCall, FunctionResponse, Part, PartKind, Role};
+use charla_proto::{Content, FunctionCall, FunctionResponse, OWN_CALL_ID, Part, PartKind, Role};
 
 use super::INTERRUPTED;
 use super::check::named;
@@ -20,7 +20,7 @@ pub(super) struct PartIndex {
 struct Waiting<'a> {
     place: PartIndex,
     call: &'a FunctionCall,
-    /// The id it has from now on.
+    /// What it is called from now on when it is sent.
     id: String,
 }
 
@@ -32,9 +32,9 @@ struct Found {
 
 /// Calls and their responses.
 pub(super) struct Pairing<'a> {
-    /// Ids of calls that had none, or one that an earlier call has as well.
+    /// Ids of calls that had none, or one that an earlier call is sent with as well.
     new_ids: HashMap<PartIndex, String>,
-    /// The response's part, by the final id of its call.
+    /// The response's part, by what its call is called from now on.
     responses: HashMap<String, &'a Part>,
     /// The responses of each content.
     found: Vec<Vec<Found>>,
@@ -75,7 +75,8 @@ impl<'a> Pairing<'a> {
         pairing
     }
 
-    /// The id a call has from now on: its own unless an earlier call has taken it.
+    /// What a call is called from now on: as the server called it, else by its own id, unless an earlier call has
+    /// taken that.
     fn settle_id(
         &mut self,
         call: &FunctionCall,
@@ -83,10 +84,12 @@ impl<'a> Pairing<'a> {
         (index, part): (usize, usize),
         seen: &mut HashSet<String>,
     ) -> String {
-        let (base, free) = match named(call) {
-            Some(id) => (id.to_owned(), !seen.contains(id)),
-            None => (format!("charla_{index}_{part}"), false),
-        };
+        if let Some(id) = named(call).filter(|id| !seen.contains(*id)) {
+            seen.insert(id.to_owned());
+            return id.to_owned();
+        }
+        let own = call.id.as_deref().filter(|id| !id.is_empty());
+        let base = own.map_or_else(|| format!("{OWN_CALL_ID}at_{index}_{part}"), str::to_owned);
         let mut id = base.clone();
         let mut n = 1;
         while seen.contains(&id) {
@@ -94,9 +97,7 @@ impl<'a> Pairing<'a> {
             id = format!("{base}_{n}");
         }
         seen.insert(id.clone());
-        if !free {
-            self.new_ids.insert(place, id.clone());
-        }
+        self.new_ids.insert(place, id.clone());
         id
     }
 
@@ -126,14 +127,12 @@ impl<'a> Pairing<'a> {
 
     /// The response to a call, which has its final id: the one found, or one that says there is none.
     pub(super) fn response(&self, call: &FunctionCall) -> Part {
-        let id = call.id.clone().unwrap_or_default();
-        let Some(part) = self.responses.get(&id) else {
-            return Part::function_response(FunctionResponse::error(id, &call.name, INTERRUPTED));
+        let Some(part) = named(call).and_then(|id| self.responses.get(id)) else {
+            return Part::function_response(FunctionResponse::error("", "", INTERRUPTED).answering(call));
         };
         let mut part = Part::clone(part);
         if let PartKind::FunctionResponse(response) = &mut part.kind {
-            response.id = Some(id);
-            response.name.clone_from(&call.name);
+            **response = std::mem::take(&mut **response).answering(call);
         }
         part
     }

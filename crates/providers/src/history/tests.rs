@@ -108,8 +108,8 @@ fn responses_without_ids_are_matched_by_name_and_order() {
         lines(&prepare(&contents, &target())),
         [
             "user: go",
-            "model: ls?charla_1_0 | cat?charla_1_1 | ls?charla_1_2",
-            "user: ls!charla_1_0=1 | cat!charla_1_1=c | ls!charla_1_2=2",
+            "model: ls?charla_at_1_0 | cat?charla_at_1_1 | ls?charla_at_1_2",
+            "user: ls!charla_at_1_0=1 | cat!charla_at_1_1=c | ls!charla_at_1_2=2",
         ]
     );
 }

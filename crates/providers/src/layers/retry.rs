@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use charla_proto::{Hint, LlmError, LlmErrorKind};
 
-use crate::generator::OUTPUT_LIMIT;
+use crate::generator::{ENDLESS, OUTPUT_LIMIT};
 use crate::net::{NOT_RUNNING, UNPROVEN, UNREACHABLE};
 
 /// A longer wait than this, named by a server, is no wait but a refusal.
@@ -33,7 +33,7 @@ pub struct RetryPolicy {
     pub factor: f64,
     /// Waits differ by up to this share either way, so that many clients do not come back together.
     pub jitter: f64,
-    /// The wait after a first invalid answer: the server is well, so it is short.
+    /// The wait after a first invalid or cut answer: the server is well, so it is short.
     pub invalid_delay: Duration,
     /// How long a model that was given up stays unused, when the server names no time.
     pub cooldown: Duration,
@@ -73,6 +73,7 @@ pub(super) struct Failures {
     attempts: u32,
     invalid: u32,
     silent: u32,
+    cut: u32,
 }
 
 impl RetryPolicy {
@@ -85,7 +86,7 @@ impl RetryPolicy {
         random: f64,
     ) -> Decision {
         failures.attempts += 1;
-        if has_code(error, NOT_RUNNING) {
+        if has_code(error, NOT_RUNNING) || has_code(error, ENDLESS) {
             return Decision::GiveUpLink;
         }
         if !helps_to_wait(error) {
@@ -100,6 +101,10 @@ impl RetryPolicy {
             Class::Silent => {
                 failures.silent += 1;
                 failures.silent >= self.silent_attempts
+            }
+            Class::Cut => {
+                failures.cut += 1;
+                false
             }
             Class::Busy => false,
         };
@@ -116,6 +121,7 @@ impl RetryPolicy {
         }
         let (first, steps) = match class(error) {
             Class::Invalid => (self.invalid_delay, failures.invalid - 1),
+            Class::Cut => (self.invalid_delay, failures.cut - 1),
             Class::Silent | Class::Busy => (self.initial_delay, failures.attempts - 1),
         };
         let seconds = first.as_secs_f64() * self.factor.powi(steps.min(64) as i32);
@@ -130,7 +136,7 @@ impl RetryPolicy {
         let of_its_class = match class(error) {
             Class::Invalid => self.invalid_attempts.saturating_sub(failures.invalid),
             Class::Silent => self.silent_attempts.saturating_sub(failures.silent),
-            Class::Busy => u32::MAX,
+            Class::Cut | Class::Busy => u32::MAX,
         };
         let of_the_link =
             if has_next { self.link_attempts.saturating_sub(failures.attempts) } else { u32::MAX };
@@ -151,6 +157,8 @@ fn named_wait(error: &LlmError) -> Option<Duration> {
 enum Class {
     /// The answer was no answer.
     Invalid,
+    /// The connection broke in the middle of it.
+    Cut,
     /// Nobody was there, or nobody spoke.
     Silent,
     /// The server has no time, or something on the way broke.
@@ -160,6 +168,7 @@ enum Class {
 fn class(error: &LlmError) -> Class {
     match error.kind {
         LlmErrorKind::InvalidStream | LlmErrorKind::Protocol => Class::Invalid,
+        LlmErrorKind::Network if error.detail.in_stream => Class::Cut,
         LlmErrorKind::Timeout if error.detail.status.is_none() => Class::Silent,
         _ if has_code(error, UNREACHABLE) => Class::Silent,
         _ => Class::Busy,
@@ -218,8 +227,8 @@ mod tests {
         error
     }
 
-    fn broken_json() -> LlmError {
-        let mut error = error(LlmErrorKind::Protocol);
+    fn in_stream(kind: LlmErrorKind) -> LlmError {
+        let mut error = error(kind);
         error.detail.in_stream = true;
         error
     }
@@ -262,9 +271,13 @@ mod tests {
             (error(InvalidStream), 1, false, after(0.5)),
             (error(InvalidStream), 2, false, after(1.0)),
             (error(InvalidStream), 3, false, GiveUpLink),
-            (broken_json(), 1, false, after(0.5)),
+            (in_stream(Protocol), 1, false, after(0.5)),
+            (in_stream(Network), 1, false, after(0.5)),
+            (in_stream(Network), 3, false, after(2.0)),
+            (in_stream(Network), 3, true, GiveUpLink),
             (error(Protocol), 1, true, GiveUp),
             (coded(InvalidStream, OUTPUT_LIMIT), 1, true, GiveUp),
+            (coded(InvalidStream, ENDLESS), 1, true, GiveUpLink),
             (coded(Network, UNPROVEN), 1, true, GiveUp),
             (coded(Network, UNREACHABLE), 2, false, after(1.0)),
             (coded(Network, NOT_RUNNING), 1, false, GiveUpLink),
@@ -284,6 +297,21 @@ mod tests {
         for (error, n, has_next, expected) in rows {
             assert_eq!(decide(&error, n, has_next), expected, "{error:?} for the {n}. time");
         }
+    }
+
+    #[test]
+    fn a_cut_answer_does_not_wait_for_what_failed_before_it() {
+        let (policy, mut failures) = (RetryPolicy::default(), Failures::default());
+        let mut wait = |kind, cut| {
+            let error = if cut { in_stream(kind) } else { error(kind) };
+            match policy.decide(&error, &mut failures, false, 0.5) {
+                Decision::Again(wait) => wait.as_secs_f64(),
+                other => panic!("{other:?}"),
+            }
+        };
+        assert_eq!(wait(LlmErrorKind::RateLimit, false), 0.5);
+        assert_eq!(wait(LlmErrorKind::Overloaded, false), 1.0);
+        assert_eq!(wait(LlmErrorKind::Network, true), 0.5);
     }
 
     #[test]

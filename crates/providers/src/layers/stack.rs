@@ -5,6 +5,7 @@ use std::sync::Arc;
 use charla_proto::ContentGenerator;
 use serde::{Deserialize, Serialize};
 
+use super::text_tools::StrayCalls;
 use super::{
     Layer, Layered, NamedParameters, ParameterMap, Rewrite, RewriteRequests, TextTools, TextToolsOptions,
     ThinkFilter, ThinkOptions,
@@ -76,6 +77,7 @@ pub fn stack(generator: Arc<dyn ContentGenerator>, options: StackOptions) -> Arc
             if options.stable_prefix {
                 stack = over(stack, RewriteRequests::new(Rewrite::VolatileToFirstUser));
             }
+            stack = over(stack, StrayCalls);
         }
         ToolMode::Text => {
             if options.stable_prefix {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use charla_proto::{
     Assembler, Content, ContentGenerator, FunctionCallingConfig, FunctionCallingMode, FunctionDeclaration,
-    GenerateRequest, GenerateResponse, LlmError, LlmErrorKind, Part, PartKind, StreamEvent, Tool, ToolConfig,
+    GenerateRequest, GenerateResponse, LlmError, LlmErrorKind, Part, StreamEvent, Tool, ToolConfig,
 };
 use futures_util::StreamExt;
 use serde_json::json;
@@ -167,7 +167,8 @@ async fn listen(
     }
     let whole = whole.finish();
     let thoughts = whole.content().is_some_and(|content| content.parts.iter().any(|part| part.thought));
-    Ok(ProbeAnswer { call, thoughts, text: whole.text() })
+    let in_text = parts(&whole).find_map(written_in_text).map(str::to_owned);
+    Ok(ProbeAnswer { call, thoughts, text: in_text.unwrap_or_else(|| whole.text()) })
 }
 
 fn parts(chunk: &GenerateResponse) -> impl Iterator<Item = &Part> {
@@ -176,7 +177,13 @@ fn parts(chunk: &GenerateResponse) -> impl Iterator<Item = &Part> {
 }
 
 fn has_call(chunk: &GenerateResponse) -> bool {
-    parts(chunk).any(|part| matches!(part.kind, PartKind::FunctionCall(_)))
+    parts(chunk).any(|part| part.as_function_call().is_some() && written_in_text(part).is_none())
+}
+
+/// The text of an answer whose calls were found in it, see [`crate::layers::stack`].
+fn written_in_text(part: &Part) -> Option<&str> {
+    let invalid = part.as_function_call()?.invalid.as_ref()?;
+    calls_in(&invalid.raw).then_some(&invalid.raw)
 }
 
 fn thoughts_in(chunk: &GenerateResponse) -> usize {

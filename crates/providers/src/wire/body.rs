@@ -86,6 +86,11 @@ impl BodyDecoder {
         decoder.end(out)
     }
 
+    /// See [`EventDecoder::held`].
+    pub fn held(&self) -> usize {
+        self.decoder.held()
+    }
+
     /// See [`EventDecoder::is_done`].
     pub fn is_done(&self) -> bool {
         self.decoder.is_done()

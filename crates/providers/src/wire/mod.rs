@@ -8,8 +8,8 @@
 
 use bytes::Bytes;
 use charla_proto::{
-    EmbedRequest, EmbedResponse, GenerateRequest, GenerateResponse, LlmError, LlmErrorKind, TokenCount,
-    WireKind,
+    EmbedRequest, EmbedResponse, GenerateRequest, GenerateResponse, LlmError, LlmErrorKind, OWN_CALL_ID,
+    TokenCount, WireKind,
 };
 use http::HeaderMap;
 use serde_json::Value;
@@ -19,6 +19,7 @@ use crate::sse::{Frame, Framer};
 
 mod anthropic;
 mod body;
+mod call_id;
 mod error;
 mod fragments;
 mod gemini;
@@ -27,6 +28,7 @@ mod openai_chat;
 mod openai_responses;
 mod overflow;
 pub mod schema;
+mod weight;
 
 pub use anthropic::Anthropic;
 pub use gemini::Gemini;
@@ -34,8 +36,10 @@ pub use openai_chat::OpenaiChat;
 pub use openai_responses::OpenaiResponses;
 
 pub use body::BodyDecoder;
+pub(crate) use call_id::CallId;
 pub use error::{ErrorBody, classify, retry_after};
 pub use fragments::Fragments;
+pub(crate) use weight::{ENTRY, weight, weight_of_citation, weight_of_fields};
 
 /// The codec of a wire.
 pub fn of(kind: WireKind) -> &'static dyn Wire {
@@ -46,9 +50,6 @@ pub fn of(kind: WireKind) -> &'static dyn Wire {
         WireKind::Anthropic => &Anthropic,
     }
 }
-
-/// What the ids begin with that we make up.
-pub(crate) const CALL_ID_PREFIX: &str = "charla_";
 
 /// Where [`charla_proto::FunctionCall::extra`] says which parameters we renamed: a note for people that no
 /// server gets.
@@ -63,7 +64,7 @@ pub(crate) fn left_out(part: &charla_proto::Part) -> String {
 
 /// An id for a call that came without one. The prefix tells ours from a server's.
 pub fn make_call_id() -> String {
-    format!("{CALL_ID_PREFIX}{}", uuid::Uuid::new_v4().simple())
+    format!("{OWN_CALL_ID}{}", uuid::Uuid::new_v4().simple())
 }
 
 /// Whether the answer is wanted whole or as it comes.
@@ -162,6 +163,10 @@ pub trait EventDecoder: Send {
 
     /// The body ended: gives out what was held back.
     fn end(&mut self, out: &mut Vec<GenerateResponse>) -> Result<(), LlmError>;
+
+    /// About how many bytes it has taken and not given out: calls that are not complete, data for the origin. The
+    /// driver stops an answer that holds too much.
+    fn held(&self) -> usize;
 
     /// True when the wire's own end has come (`[DONE]`, `message_stop`, a terminal event), so that a
     /// connection the server keeps open need not be waited for.

@@ -11,6 +11,7 @@ mod any_to_any;
 mod conversation;
 mod dialects;
 mod endings;
+mod endless;
 mod local_servers;
 mod media;
 mod names;

@@ -4,12 +4,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use charla_proto::text::printable;
-use charla_proto::{Display, Effect, Part, Plan, ToolContext, ToolError, ToolErrorKind, ToolOutput};
+use charla_proto::{
+    BoxFuture, Display, Effect, FileChange, Invocation, Part, Plan, RunContext, ToolContext, ToolError,
+    ToolErrorKind, ToolOutput,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::change::{self, Current, Workbench, encode, look, preview};
-use crate::invocation::{Prepared, change, check, write_plan};
+use super::change::{self, Current, Workbench, content_hash, encode, look, preview};
+use crate::invocation::{change, check, write_plan};
 use crate::paths::ResolvedPath;
 use crate::text;
 use crate::typed::{PreparedCall, TypedTool};
@@ -49,12 +52,13 @@ that, or states a lasting preference; not for what matters only now.";
     async fn prepare(&self, args: SaveMemoryArgs, cx: &ToolContext) -> PreparedCall {
         let fact = one_line(&args.fact)?;
         let (context, bench, file) = (cx.clone(), self.bench.clone(), self.file.clone());
-        let (plan, saving) = check(move || Saving::prepare(fact, file, &context, bench)).await?;
-        Ok(Prepared::boxed(plan, move |_| change(move || saving.run())))
+        let saving = check(move || Saving::prepare(fact, file, &context, bench)).await?;
+        Ok(Box::new(saving))
     }
 }
 
 struct Saving {
+    plan: Plan,
     fact: String,
     place: ResolvedPath,
     bench: Arc<Workbench>,
@@ -66,7 +70,7 @@ impl Saving {
         file: PathBuf,
         cx: &ToolContext,
         bench: Arc<Workbench>,
-    ) -> Result<(Plan, Self), ToolError> {
+    ) -> Result<Self, ToolError> {
         let place = ResolvedPath::at(&file, cx)?;
         let now = look(&place)?;
         let before = now.as_ref().map(|now| now.decoded.text.as_str());
@@ -76,17 +80,24 @@ impl Saving {
             vec![Effect::Write { path: place.real.clone() }],
             preview(&place, before, &with_fact(before.unwrap_or_default(), &fact)),
         );
-        Ok((plan, Self { fact, place, bench }))
+        Ok(Self { plan, fact, place, bench })
     }
 
-    /// Adding a line is right whatever else has changed meanwhile, so the file may have.
-    fn run(&self) -> Result<ToolOutput, ToolError> {
+    /// The file as it is now, and what it would hold with the fact, as text and as bytes. Adding a line is right
+    /// whatever else has changed meanwhile, so the file may have.
+    fn compose(&self) -> Result<(Option<Current>, String, Vec<u8>), ToolError> {
         self.place.recheck()?;
         let now = look(&self.place)?;
-        let before = now.as_ref().map(|now| now.decoded.text.as_str());
-        let after = with_fact(before.unwrap_or_default(), &self.fact);
-        let encoding = now.as_ref().map(|now: &Current| now.decoded.encoding).unwrap_or_default();
+        let before = now.as_ref().map_or("", |now| now.decoded.text.as_str());
+        let after = with_fact(before, &self.fact);
+        let encoding = now.as_ref().map(|now| now.decoded.encoding).unwrap_or_default();
         let bytes = encode(&after, encoding, &self.place.path)?;
+        Ok((now, after, bytes))
+    }
+
+    fn save(&self) -> Result<ToolOutput, ToolError> {
+        let (now, after, bytes) = self.compose()?;
+        let before = now.as_ref().map(|now| now.decoded.text.as_str());
         let changed = self.bench.write(&self.place, now.as_ref().map(|now| now.bytes.as_slice()), &bytes)?;
         let name = printable(&self.place.path);
         let diff = change::diff(&self.place.path, before, &after);
@@ -96,6 +107,23 @@ impl Saving {
             changes: vec![changed],
             ..ToolOutput::default()
         })
+    }
+}
+
+impl Invocation for Saving {
+    fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// By the file as it is just before: an earlier call of the step may have added to it.
+    fn changes(&self) -> Vec<FileChange> {
+        let Ok((now, _, bytes)) = self.compose() else { return Vec::new() };
+        let before = now.map(|now| content_hash(&now.bytes));
+        vec![FileChange { path: self.place.real.clone(), before, after: Some(content_hash(&bytes)) }]
+    }
+
+    fn run(self: Box<Self>, _: RunContext) -> BoxFuture<'static, ToolOutput> {
+        Box::pin(change(move || self.save()))
     }
 }
 

@@ -260,6 +260,18 @@ async fn facts_are_remembered_in_the_memory_file() {
 }
 
 #[tokio::test]
+async fn what_a_fact_changes_is_known_before_it_is_saved() {
+    let bench = Bench::new();
+    let first = bench.prepare("save_memory", json!({"fact": "likes tea"})).await.unwrap();
+    let second = bench.prepare("save_memory", json!({"fact": "speaks German"})).await.unwrap();
+    for call in [first, second] {
+        let announced = call.changes();
+        assert_eq!(announced, run(call).await.changes);
+        assert_eq!(announced.len(), 1);
+    }
+}
+
+#[tokio::test]
 async fn todos_are_a_list_with_one_step_at_most_in_progress() {
     let bench = Bench::new();
     let todos = json!({"todos": [

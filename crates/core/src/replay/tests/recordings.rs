@@ -59,6 +59,13 @@ async fn a_session_is_recorded_as_ever_and_what_was_recorded_replays() {
     assert_eq!(replayed, Replayed { turns: 3, requests: 7, difference: None });
 }
 
+/// The same session by an engine that went by the ids of servers.
+#[tokio::test(start_paused = true)]
+async fn a_journal_with_the_ids_of_servers_replays() {
+    let replayed = replay(&read(include_str!("server_ids.jsonl"))).await;
+    assert_eq!(replayed, Replayed { turns: 3, requests: 7, difference: None });
+}
+
 fn read(journal: &str) -> Vec<Record> {
     journal.lines().map(|line| Record::from_json(line).unwrap()).collect()
 }

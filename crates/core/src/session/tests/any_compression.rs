@@ -27,6 +27,8 @@ enum Kind {
     Empty,
     Broken,
     Busy,
+    /// Calls a tool, which is never run.
+    Call,
 }
 
 fn any_step() -> impl Strategy<Value = Step> {
@@ -37,6 +39,7 @@ fn any_step() -> impl Strategy<Value = Step> {
         1 => Just(Kind::Empty),
         1 => Just(Kind::Broken),
         1 => Just(Kind::Busy),
+        1 => Just(Kind::Call),
     ];
     prop_oneof![
         8 => (prop_oneof![9 => 1usize..200, 1 => Just(3_000)], results).prop_map(|(words, sizes)| Step::Prompt(words, sizes)),
@@ -56,6 +59,10 @@ fn summariser(kind: Kind) -> Summariser {
         Kind::Long => text(SNAPSHOT.replace("no macros", &"no macros ".repeat(300))),
         Kind::Empty => text(String::new()),
         Kind::Broken => Err(LlmError::new(LlmErrorKind::Network, "cut")),
+        Kind::Call => {
+            let call = FunctionCall::new("call", "write", Map::new());
+            Ok(ended_with(vec![Part::function_call(call)], FinishReason::Stop))
+        }
         Kind::Busy => Err(LlmError::new(LlmErrorKind::Overloaded, "busy")),
     })
 }
@@ -63,6 +70,7 @@ fn summariser(kind: Kind) -> Summariser {
 async fn play(steps: Vec<Step>) {
     let world = world();
     *world.summariser.lock().unwrap() = Some(summariser(Kind::Good));
+    *world.ids.lock().unwrap() = ServerIds::Same;
     let mut run = start(&world, WINDOW);
     let mut prompts = 0;
     let mut coming = 0;

@@ -25,14 +25,38 @@ enum Step {
 }
 
 fn any_reply() -> impl Strategy<Value = Answer> {
-    let name = prop::sample::select(vec!["read", "write", "fail", "panic", "nonsense", "question", "serve"]);
+    let names = vec!["read", "write", "fail", "panic", "nonsense", "question", "serve"];
+    let odd = vec!["", "multi_tool_use.parallel", "read<|channel|>commentary", "write file\u{1b}[2J"];
+    let name = prop_oneof![9 => prop::sample::select(names), 1 => prop::sample::select(odd)];
     let calls = prop::collection::vec((name, prop::sample::select(vec![1u32, 2, 7, 99])), 1..4);
     prop_oneof![
         2 => Just(Answer::Text("words")),
         4 => calls.prop_map(Answer::Calls),
         1 => Just(Answer::Fails),
+        1 => prop::sample::select(vec![Answer::Refuses, Answer::TooLong, Answer::Limited]),
         1 => Just(Answer::Hangs),
     ]
+}
+
+fn any_ids() -> impl Strategy<Value = ServerIds> {
+    use ServerIds::*;
+    prop::sample::select(vec![Counted, Same, Empty, Ours, Endless])
+}
+
+/// Summaries, most of them of no use.
+fn any_summariser() -> impl Strategy<Value = fn(&GenerateRequest) -> Result<GenerateResponse, LlmError>> {
+    let call = |_: &GenerateRequest| {
+        let call = FunctionCall::new("call", "write", Map::from_iter([("n".to_owned(), json!(1))]));
+        Ok(ended_with(vec![Part::function_call(call)], FinishReason::Stop))
+    };
+    prop::sample::select(vec![
+        (|_| Err(LlmError::new(LlmErrorKind::Server, "fake"))) as fn(&GenerateRequest) -> _,
+        |_| Ok(ended_with(Vec::new(), FinishReason::Stop)),
+        |_| Ok(ended_with(vec![Part::text(" \n")], FinishReason::MaxTokens)),
+        |_| Ok(ended_with(vec![Part::text("no ".repeat(9_000))], FinishReason::Stop)),
+        call,
+        |_| Ok(ended_with(vec![Part::text(super::room::SNAPSHOT)], FinishReason::Stop)),
+    ])
 }
 
 fn any_outcome() -> impl Strategy<Value = Outcome> {
@@ -46,6 +70,7 @@ fn any_outcome() -> impl Strategy<Value = Outcome> {
         Outcome::ProceedAlwaysAndSave,
         Outcome::Modify { args },
         Outcome::Answers { answers: vec!["blue".to_owned()] },
+        Outcome::Answers { answers: vec!["yes".to_owned()] },
         Outcome::Cancel { reason: None },
         Outcome::Cancel { reason: Some("no".to_owned()) },
     ])
@@ -156,10 +181,19 @@ async fn check_fork(journal: &[Record], at: u64) {
     fork.world.requests.lock().unwrap().iter().for_each(assert_paired);
 }
 
+/// What answers.
+struct Server {
+    replies: Vec<Answer>,
+    ids: ServerIds,
+    summariser: fn(&GenerateRequest) -> Result<GenerateResponse, LlmError>,
+}
+
 /// Invariant 11: what the session lives by is what its records add up to.
 async fn check_live(run: &Run) {
     let Some((live, _)) = run.session.snapshot().await else { return };
-    let fold = folded(run);
+    let mut fold = folded(run);
+    // What a summary stands for is let go of.
+    fold.forget_replaced();
     assert_eq!(live.seq, fold.seq);
     let said: Vec<_> = live.contents.iter().map(|said| (said.seq, said.content.clone())).collect();
     assert_eq!(said, fold.contents);
@@ -181,8 +215,10 @@ async fn check_live(run: &Run) {
     }
 }
 
-async fn play(replies: Vec<Answer>, steps: Vec<Step>) {
-    let mut run = Run::new(replies, true);
+async fn play(server: Server, steps: Vec<Step>) {
+    let mut run = Run::new(server.replies, true);
+    *run.world.ids.lock().unwrap() = server.ids;
+    *run.world.summariser.lock().unwrap() = Some(Arc::new(server.summariser));
     for step in steps {
         take(&mut run, step).await;
         settle().await;
@@ -253,9 +289,11 @@ proptest! {
     #[test]
     fn whatever_happens_the_conversation_stays_whole(
         replies in prop::collection::vec(any_reply(), 0..12),
+        ids in any_ids(),
+        summariser in any_summariser(),
         steps in prop::collection::vec(any_step(), 1..16),
     ) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
-        runtime.block_on(play(replies, steps));
+        runtime.block_on(play(Server { replies, ids, summariser }, steps));
     }
 }

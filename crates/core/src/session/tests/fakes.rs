@@ -17,6 +17,10 @@ pub(crate) enum Answer {
     Text(&'static str),
     Calls(Vec<(&'static str, u32)>),
     Fails,
+    /// The server takes no such request, with an image in it for one.
+    Refuses,
+    /// Too many requests, however long one waits.
+    Limited,
     /// The conversation is too long for it.
     TooLong,
     /// Says something and then nothing more, until it is woken to finish.
@@ -27,6 +31,20 @@ pub(crate) enum Answer {
     Stream(u32),
     /// Says this and ends for this reason.
     Ends(&'static str, FinishReason),
+}
+
+/// How the server names calls.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) enum ServerIds {
+    #[default]
+    Counted,
+    /// All alike.
+    Same,
+    Empty,
+    /// As ours look.
+    Ours,
+    /// Longer than anything that is kept.
+    Endless,
 }
 
 /// What a model is instructed in a situation.
@@ -42,6 +60,7 @@ pub(crate) struct World {
     /// How many more records the journal takes before the process "dies".
     pub(super) room: Mutex<Option<usize>>,
     pub(super) calls: Mutex<u32>,
+    pub(super) ids: Mutex<ServerIds>,
     /// Who summarises; `None` fails.
     pub(super) summariser: Mutex<Option<Summariser>>,
     pub(super) summaries: Mutex<u32>,
@@ -110,13 +129,20 @@ impl ContentGenerator for Model {
             Answer::Text(text) | Answer::Ends(text, _) => vec![Part::text(*text)],
             Answer::Calls(calls) => calls.iter().map(|(name, n)| self.call(name, *n)).collect(),
             Answer::Hangs => vec![Part::text("partial")],
-            Answer::Fails | Answer::TooLong | Answer::Silence | Answer::Stream(_) => vec![],
+            Answer::Fails
+            | Answer::Limited
+            | Answer::Refuses
+            | Answer::TooLong
+            | Answer::Silence
+            | Answer::Stream(_) => vec![],
         };
         let world = self.0.clone();
         Box::pin(async move {
             let stop = FinishReason::Stop;
             let pieces: ChunkStream = match reply {
                 Answer::Fails => return Err(LlmError::new(LlmErrorKind::Server, "fake failure")),
+                Answer::Limited => return Err(LlmError::new(LlmErrorKind::RateLimit, "too many requests")),
+                Answer::Refuses => return Err(LlmError::new(LlmErrorKind::InvalidRequest, "no images")),
                 Answer::TooLong => return Err(LlmError::new(LlmErrorKind::ContextOverflow, "too long")),
                 Answer::Silence => Box::pin(stream::pending()),
                 Answer::Ends(_, finish) => Box::pin(stream::iter([piece(parts, Some(finish))])),
@@ -158,7 +184,14 @@ impl Model {
         let mut calls = self.0.calls.lock().unwrap();
         *calls += 1;
         let args = Map::from_iter([("n".to_owned(), json!(n))]);
-        Part::function_call(FunctionCall::new(format!("call-{calls}"), name, args))
+        let id = match *self.0.ids.lock().unwrap() {
+            ServerIds::Counted => format!("call-{calls}"),
+            ServerIds::Same => "call".to_owned(),
+            ServerIds::Empty => String::new(),
+            ServerIds::Ours => format!("{}{calls}_1", charla_proto::OWN_CALL_ID),
+            ServerIds::Endless => "call ".repeat(10_000),
+        };
+        Part::function_call(FunctionCall::new(id, name, args))
     }
 }
 
@@ -363,6 +396,10 @@ impl Host for FakeHost {
             false => Err(format!("there is no `{name}`")),
         };
         Box::pin(std::future::ready(bound))
+    }
+
+    fn next_model(&self, model: &str) -> Option<String> {
+        (model == "fake/m").then(|| "fake/other".to_owned())
     }
 
     fn equip(&self, situation: &Situation) -> Equipment {

@@ -322,3 +322,23 @@ async fn an_answer_that_comes_while_a_call_is_checked_again_waits_for_that() {
         assert_eq!(*again.world.ran.lock().unwrap(), [ran]);
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_journal_with_the_ids_of_servers_goes_on_at_any_record() {
+    let journal = include_str!("../../replay/tests/server_ids.jsonl");
+    let records: Vec<Record> = journal.lines().map(|line| Record::from_json(line).unwrap()).collect();
+    for length in 1..=records.len() {
+        let world = Arc::new(World::default());
+        *world.journal.lock().unwrap() = records[..length].to_vec();
+        let run = Run::resume(world, false);
+        run.send(Command::Continue).await;
+        settle().await;
+        run.prompt("go on").await;
+        settle().await;
+        let requests = run.world.requests.lock().unwrap().clone();
+        assert!(!requests.is_empty(), "after record {length}");
+        requests.iter().for_each(assert_paired);
+        let conversation = Conversation::of(&*run.world.journal.lock().unwrap());
+        assert_eq!(conversation.unanswered().count(), 0, "after record {length}");
+    }
+}

@@ -286,7 +286,11 @@ async fn a_huge_result_is_cut_and_the_model_is_told_where_the_whole_is() {
     let requests = world.requests.lock().unwrap();
     let results: Vec<_> = requests[1].contents[2].function_responses().map(|r| r.to_text()).collect();
     assert_eq!(results[0], "result 1");
-    assert!(results[1].contains("the whole is in the journal of the test, call call-2"), "{}", results[1]);
+    assert!(
+        results[1].contains("the whole is in the journal of the test, call charla_3_2"),
+        "{}",
+        results[1]
+    );
     assert_eq!(*world.summaries.lock().unwrap(), 0);
     // The journal has all of it.
     drop(requests);

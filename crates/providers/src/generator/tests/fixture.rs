@@ -75,6 +75,10 @@ impl EventDecoder for FakeDecoder {
         Ok(())
     }
 
+    fn held(&self) -> usize {
+        0
+    }
+
     fn is_done(&self) -> bool {
         self.done
     }

@@ -197,7 +197,7 @@ impl Incoming {
 }
 
 /// Takes back this many bytes of what was shown: they were no words for a person.
-fn withdrawal(shown: usize) -> Option<Part> {
+pub(super) fn withdrawal(shown: usize) -> Option<Part> {
     let mut nothing = Part::text("");
     nothing.extra.insert("replaces", shown.into());
     (shown > 0).then_some(nothing)

@@ -5,6 +5,7 @@ mod guidance;
 mod incoming;
 mod outgoing;
 pub(super) mod scan;
+mod stray;
 #[cfg(test)]
 mod tests;
 
@@ -18,6 +19,7 @@ use dialect::Declared;
 pub use guidance::GuidanceStyle;
 use incoming::Incoming;
 use outgoing::Outgoing;
+pub(super) use stray::StrayCalls;
 
 /// Where the guidance goes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -12,8 +12,8 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::endpoint::Target;
-use crate::wire::left_out;
 use crate::wire::names::{accepted, replaced, sent_name};
+use crate::wire::{CallId, left_out};
 
 /// One content block as it is sent.
 #[derive(Serialize)]
@@ -154,7 +154,7 @@ fn push_text<'a>(blocks: &mut Vec<Block<'a>>, text: Cow<'a, str>) {
 
 fn tool_use(call: &FunctionCall, made: bool) -> Block<'_> {
     Block::ToolUse {
-        id: call_id(call.id.as_deref(), &call.name),
+        id: call_id(call.into(), &call.name),
         name: tool_name(&call.name),
         input: &call.args,
         caller: if made { call.extra.get("caller") } else { None },
@@ -177,7 +177,7 @@ fn push_result<'a>(blocks: &mut Vec<Block<'a>>, response: &'a FunctionResponse, 
         nested.append(&mut beside);
         ResultContent::Blocks(nested)
     };
-    let tool_use_id = call_id(response.id.as_deref(), &response.name);
+    let tool_use_id = call_id(response.into(), &response.name);
     blocks.push(Block::ToolResult { tool_use_id, content, is_error });
     blocks.append(&mut beside);
 }
@@ -255,11 +255,12 @@ fn linked_media(file: &FileData, sees: bool) -> Option<Block<'_>> {
 }
 
 /// A call's id with only the characters the wire accepts, the same for the call and its result.
-fn call_id<'a>(id: Option<&'a str>, name: &'a str) -> Cow<'a, str> {
-    let Some(id) = id.filter(|id| !id.is_empty()) else {
+fn call_id<'a>(id: CallId<'a>, name: &'a str) -> Cow<'a, str> {
+    let fits = |id: &str| id.bytes().all(accepted);
+    let Some(id) = id.sent(fits) else {
         return Cow::Owned(format!("call_{}", tool_name(name)));
     };
-    if id.bytes().all(accepted) {
+    if fits(id) {
         return Cow::Borrowed(id);
     }
     // The hash keeps apart ids that differ only in what is replaced.

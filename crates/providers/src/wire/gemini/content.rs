@@ -11,7 +11,7 @@ use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use crate::wire::names::sent_name;
-use crate::wire::{CALL_ID_PREFIX, MAPPED, left_out};
+use crate::wire::{CallId, MAPPED, left_out};
 
 /// What the API takes in place of a signature it did not give: it then does not check the call.
 const PLACEHOLDER: &str = "skip_thought_signature_validator";
@@ -213,6 +213,8 @@ struct WireFile<'a> {
 
 #[derive(Serialize)]
 struct WireCall<'a> {
+    /// As the server knows it. One that we made up stays here: the server gave none, matches by name and order, and
+    /// older versions of the API know no such field.
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<&'a str>,
     name: Cow<'a, str>,
@@ -230,7 +232,7 @@ impl<'a> WireCall<'a> {
             None => Cow::Borrowed(&call.args),
         };
         let name = sent_name(&call.name, WireKind::Gemini);
-        Self { id: wire_id(call.id.as_deref()), name, args, fields: Fields(fields) }
+        Self { id: CallId::from(call).given(), name, args, fields: Fields(fields) }
     }
 }
 
@@ -247,18 +249,12 @@ struct WireResponse<'a> {
 impl<'a> WireResponse<'a> {
     fn new(response: &'a FunctionResponse, parts: Vec<WirePart<'a>>) -> Self {
         Self {
-            id: wire_id(response.id.as_deref()),
+            id: CallId::from(response).given(),
             name: sent_name(&response.name, WireKind::Gemini),
             response: &response.response,
             parts,
         }
     }
-}
-
-/// The id as the server knows it. One that we made up stays here: the server gave none, matches by name
-/// and order, and older versions of the API know no such field.
-fn wire_id(id: Option<&str>) -> Option<&str> {
-    id.filter(|id| !id.is_empty() && !id.starts_with(CALL_ID_PREFIX))
 }
 
 /// Further fields of an object.

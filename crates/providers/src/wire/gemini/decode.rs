@@ -10,7 +10,10 @@ use serde_json::{Map, Value};
 use super::chunk::{Chunk, WireCall, WireCandidate, WirePart};
 use super::error;
 use super::partial::{Ending, OpenCall};
-use crate::wire::{EventDecoder, make_call_id};
+use crate::wire::{ENTRY, EventDecoder, make_call_id};
+
+/// Fields of a call that are ours to write: a server that sends them is not believed.
+const NOTES: [&str; 2] = ["givenId", "invalidArgs"];
 
 /// Puts together one answer. Several finish reasons may come and text may follow the first, so nothing
 /// but the end of the body ends it.
@@ -69,6 +72,10 @@ impl EventDecoder for Decoder {
             }
         }
         Ok(())
+    }
+
+    fn held(&self) -> usize {
+        self.lanes.iter().map(|lane| ENTRY + lane.open.as_ref().map_or(0, OpenCall::weight)).sum()
     }
 }
 
@@ -165,6 +172,9 @@ impl Lane {
         parts.extend(self.open.take().map(|open| open.close(Ending::Whole)));
         let id = wire.id.filter(|id| !id.is_empty()).unwrap_or_else(make_call_id);
         let mut call = FunctionCall { id: Some(id), name, extra: wire.extra, ..FunctionCall::default() };
+        for ours in NOTES {
+            call.extra.remove(ours);
+        }
         if goes_on || !pieces.is_empty() {
             let mut open = OpenCall::new(part, call, wire.args);
             pieces.iter().for_each(|piece| open.add(piece));

@@ -7,6 +7,8 @@
 use charla_proto::{FunctionCall, InvalidArgs, Part, PartKind};
 use serde_json::{Map, Value};
 
+use crate::wire::{ENTRY, weight};
+
 /// A place further than this behind the end of a list is not believed.
 const MAX_GAP: usize = 16;
 
@@ -20,6 +22,8 @@ pub(super) struct OpenCall {
     part: Part,
     call: FunctionCall,
     args: Value,
+    /// About how many bytes the arguments have.
+    weight: usize,
     /// The last piece was a string that goes on.
     inside_text: bool,
     problem: Option<String>,
@@ -38,7 +42,13 @@ impl OpenCall {
     /// A call that begins with this part.
     pub(super) fn new(part: Part, call: FunctionCall, args: Option<Value>) -> Self {
         let args = args.filter(Value::is_object).unwrap_or_else(|| Value::Object(Map::new()));
-        Self { part, call, args, inside_text: false, problem: None }
+        let weight = weight(&args);
+        Self { part, call, args, weight, inside_text: false, problem: None }
+    }
+
+    /// About how many bytes have come of it.
+    pub(super) fn weight(&self) -> usize {
+        self.weight
     }
 
     /// Takes the next piece of the arguments.
@@ -50,20 +60,25 @@ impl OpenCall {
             return;
         };
         self.inside_text = false;
+        if place.is_null() {
+            self.weight += ENTRY + path.len();
+        }
         if let Some(text) = piece["stringValue"].as_str() {
+            self.weight += text.len();
             match place {
                 Value::String(so_far) => so_far.push_str(text),
                 other => *other = Value::from(text),
             }
             self.inside_text = piece["willContinue"] == true;
         } else if let Some(value) = piece.get("numberValue").or_else(|| piece.get("boolValue")) {
+            self.weight += weight(value);
             *place = value.clone();
         }
     }
 
     /// The finished part. A call that is known to be cut is marked, so that it is never run.
     pub(super) fn close(self, ending: Ending) -> Part {
-        let Self { mut part, mut call, args, inside_text, problem } = self;
+        let Self { mut part, mut call, args, inside_text, problem, .. } = self;
         let reason = problem.or_else(|| {
             let cut = ending == Ending::Cut || inside_text;
             cut.then(|| "the answer ended in the middle of the arguments".to_owned())

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::chunk::{Custom, Function, ToolCall};
 use super::lenient::Arguments;
-use crate::wire::make_call_id;
+use crate::wire::{ENTRY, make_call_id};
 
 /// The calls of one choice, as far as they have come.
 #[derive(Default)]
@@ -96,6 +96,11 @@ impl Calls {
         parts
     }
 
+    /// See [`crate::wire::EventDecoder::held`].
+    pub fn held(&self) -> usize {
+        self.open.iter().chain([&self.legacy]).map(Call::weight).sum()
+    }
+
     fn pending(&self) -> impl Iterator<Item = &Call> {
         let legacy = self.open.is_empty() && self.given.is_empty();
         self.open.iter().chain(legacy.then_some(&self.legacy))
@@ -121,6 +126,11 @@ impl Call {
         if let Some(name) = name.filter(|name| *name != self.name) {
             self.name.push_str(name);
         }
+    }
+
+    fn weight(&self) -> usize {
+        let signature = self.signature.as_ref().map_or(0, String::len);
+        ENTRY + self.id.len() + self.name.len() + self.arguments.len() + signature
     }
 
     fn is_complete(&self) -> bool {

@@ -19,6 +19,7 @@ pub struct ChoiceState {
     pub index: u32,
     calls: Calls,
     details: Vec<Value>,
+    details_weight: usize,
     extra_content: Option<Value>,
     refused: bool,
     /// Some delta or message was read.
@@ -39,6 +40,7 @@ impl ChoiceState {
         self.started = true;
         let details = delta.reasoning_details.0;
         self.thoughts([delta.reasoning_content, delta.reasoning], &details, parts);
+        self.details_weight += details.iter().map(weight).sum::<usize>();
         match form {
             Form::Stream => details::merge(&mut self.details, details),
             Form::Whole => self.details.extend(details),
@@ -108,12 +110,18 @@ impl ChoiceState {
         self.calls.are_complete()
     }
 
+    /// See [`EventDecoder::held`].
+    pub fn held(&self) -> usize {
+        ENTRY + self.details_weight + self.calls.held()
+    }
+
     /// Gives out calls, data for the origin and the finish reason, in this order.
     pub fn flush(&mut self, parts: &mut Vec<Part>, candidate: &mut Candidate) {
         parts.extend(self.calls.take());
         let mut fields = serde_json::Map::new();
         if !self.details.is_empty() {
             let details = std::mem::take(&mut self.details);
+            self.details_weight = 0;
             fields.insert("reasoning_details".to_owned(), Value::Array(details));
         }
         if let Some(extra_content) = self.extra_content.take() {

@@ -73,6 +73,12 @@ impl EventDecoder for Decoder {
         }
     }
 
+    fn held(&self) -> usize {
+        let citations = self.citations.get(self.citations_given..).unwrap_or_default();
+        let choices = self.choices.iter().map(ChoiceState::held);
+        choices.chain(citations.iter().map(weight_of_citation)).sum()
+    }
+
     fn is_done(&self) -> bool {
         self.done
     }

@@ -126,16 +126,30 @@ fn write_tool(declaration: &FunctionDeclaration, body: &mut Vec<u8>) {
             }
         },
     };
-    let mut function = Map::new();
-    function.insert("name".to_owned(), declaration.name.as_str().into());
-    if !declaration.description.is_empty() {
-        function.insert("description".to_owned(), declaration.description.as_str().into());
-    }
-    function.insert("parameters".to_owned(), parameters);
-    if let Some(strict) = declaration.extra.get("strict").filter(|strict| strict.is_boolean()) {
-        function.insert("strict".to_owned(), strict.clone());
-    }
-    write(body, &json!({"type": "function", "function": function}));
+    let function = Function {
+        name: &declaration.name,
+        description: &declaration.description,
+        parameters,
+        strict: declaration.extra.get("strict").and_then(Value::as_bool),
+    };
+    write(body, &Tool { kind: "function", function });
+}
+
+#[derive(Serialize)]
+struct Tool<'a> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    function: Function<'a>,
+}
+
+#[derive(Serialize)]
+struct Function<'a> {
+    name: &'a str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    description: &'a str,
+    parameters: Value,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    strict: Option<bool>,
 }
 
 fn tool_choice(request: &GenerateRequest) -> Option<Value> {

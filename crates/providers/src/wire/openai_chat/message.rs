@@ -10,6 +10,7 @@ use super::encode::{Separated, write};
 use super::media::{self, Piece};
 use super::*;
 use crate::endpoint::{ReasoningReplay, ToolIds};
+use crate::wire::CallId;
 use crate::wire::names::sent_name;
 
 /// The longest id of a call that OpenAI takes.
@@ -101,7 +102,7 @@ fn write_assistant(content: &Content, target: &Target, provenance: Provenance, b
                 text.push_str(&format!("\n[Called {} with {}]", call.name, json!(call.args)));
             }
             PartKind::FunctionCall(call) => {
-                let id = ids.of(call.id.as_deref(), &call.name);
+                let id = ids.of((&**call).into(), &call.name);
                 message.tool_calls.push(tool_call(call, part, &id, provenance.own));
             }
             PartKind::Opaque(fields) if provenance.own => {
@@ -183,7 +184,7 @@ fn write_user(
         if target.endpoint.quirks.no_tools {
             pieces.push(Piece::Text { text: format!("[Result of {}: {text}]", response.name) });
         } else {
-            let tool_call_id = Some(Cow::Owned(ids.of(response.id.as_deref(), &response.name)));
+            let tool_call_id = Some(Cow::Owned(ids.of(response.into(), &response.name)));
             let content = Body::Text(text);
             let message = Message { role: "tool", content, tool_call_id, ..Message::default() };
             list.add(|body| write(body, &message));
@@ -249,8 +250,8 @@ impl<'a> Ids<'a> {
         Self { style: target.endpoint.quirks.tool_ids, own: provenance.own, unnamed: Vec::new() }
     }
 
-    fn of(&mut self, id: Option<&str>, name: &'a str) -> String {
-        let id = match id.filter(|id| !id.is_empty()) {
+    fn of(&mut self, id: CallId, name: &'a str) -> String {
+        let id = match id.sent(|given| self.accepts(given)) {
             Some(id) => Cow::Borrowed(id),
             None => {
                 let order = self.unnamed.iter().filter(|seen| **seen == name).count();
@@ -259,16 +260,23 @@ impl<'a> Ids<'a> {
             }
         };
         match self.style {
-            ToolIds::Any if !self.own && id.len() > LONGEST_ID => format!("call_{:016x}", hash(&id)),
-            ToolIds::Any => id.into_owned(),
+            ToolIds::Any if self.accepts(&id) => id.into_owned(),
+            ToolIds::Any => format!("call_{:016x}", hash(&id)),
             ToolIds::Alnum9 => alnum9(&id),
+        }
+    }
+
+    fn accepts(&self, id: &str) -> bool {
+        match self.style {
+            ToolIds::Any => self.own || id.len() <= LONGEST_ID,
+            ToolIds::Alnum9 => is_alnum9(id),
         }
     }
 }
 
 /// Nine letters or digits for any id, always the same ones.
 fn alnum9(id: &str) -> String {
-    if id.len() == 9 && id.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+    if is_alnum9(id) {
         return id.to_owned();
     }
     const ALPHABET: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
@@ -280,6 +288,10 @@ fn alnum9(id: &str) -> String {
             char::from(ALPHABET[digit])
         })
         .collect()
+}
+
+fn is_alnum9(id: &str) -> bool {
+    id.len() == 9 && id.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
 
 /// FNV-1a: the same in every run, so that a resumed conversation keeps its ids.

@@ -47,6 +47,14 @@ struct OpenItem {
     done: bool,
 }
 
+impl OpenItem {
+    /// What it holds that was not given out.
+    fn weight(&self) -> usize {
+        let open = if self.done { 0 } else { self.arguments.len() + weight(&self.announced) };
+        ENTRY + open + self.citations.iter().map(weight_of_citation).sum::<usize>()
+    }
+}
+
 /// Decodes one answer.
 #[derive(Default)]
 pub(super) struct Decoder {
@@ -120,6 +128,11 @@ impl EventDecoder for Decoder {
             });
         }
         self.error.take().map_or(Ok(()), Err)
+    }
+
+    fn held(&self) -> usize {
+        let reasoning = self.reasoning.iter().map(weight).sum::<usize>();
+        reasoning + self.items.iter().map(OpenItem::weight).sum::<usize>()
     }
 
     fn is_done(&self) -> bool {

@@ -9,6 +9,7 @@ use charla_proto::{Content, FunctionCall, FunctionResponse, Part, PartKind, Role
 
 use super::media::{self, Piece};
 use super::*;
+use crate::wire::CallId;
 use crate::wire::names::sent_name;
 
 /// The longest call id the API takes.
@@ -207,7 +208,7 @@ impl<'a> UserItems<'a, '_> {
             beside.append(&mut media);
             Output::Text(text)
         };
-        let call_id = call_id(response.id.as_deref(), &response.name);
+        let call_id = call_id(response.into(), &response.name);
         self.items.push(&match self.custom_calls.has(response.id.as_deref()) {
             true => Item::CustomToolCallOutput { call_id, output },
             false => Item::FunctionCallOutput { call_id, output },
@@ -307,7 +308,7 @@ impl<'a> ModelItems<'a, '_> {
     fn call(&mut self, call: &FunctionCall) {
         let extra = |key: &str| call.extra.get(key).and_then(Value::as_str).filter(|_| self.made);
         let id = extra("itemId").filter(|_| self.reasoned);
-        let call_id = call_id(call.id.as_deref(), &call.name);
+        let call_id = call_id(call.into(), &call.name);
         let name = &*sent_name(&call.name, WireKind::OpenaiResponses);
         if self.made && is_custom(call) {
             let input = call.args.get("input").and_then(Value::as_str).unwrap_or_default();
@@ -340,8 +341,8 @@ pub(super) fn has_reasoned(contents: &[Arc<Content>], target: &Target) -> bool {
 
 /// The id that ties a call to its output. Both sides of a pair give the same: a missing id becomes the
 /// name, one that the API would refuse for its length is shortened.
-fn call_id<'a>(id: Option<&'a str>, name: &'a str) -> Cow<'a, str> {
-    let id = match id.filter(|id| !id.is_empty()) {
+fn call_id<'a>(id: CallId<'a>, name: &'a str) -> Cow<'a, str> {
+    let id = match id.sent(|given| given.len() <= LONGEST_CALL_ID) {
         Some(id) => Cow::from(id),
         None => sent_name(name, WireKind::OpenaiResponses),
     };

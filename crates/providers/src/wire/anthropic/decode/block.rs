@@ -3,7 +3,7 @@
 use charla_proto::{Citation, FunctionCall, InvalidArgs, Part};
 use serde_json::Value;
 
-use super::make_call_id;
+use super::{ENTRY, make_call_id, weight, weight_of_fields};
 
 /// A block that has begun.
 pub(super) enum Open {
@@ -27,6 +27,17 @@ impl Open {
             "tool_use" => Open::Tool { call: call(block), json: String::new() },
             _ => Open::Opaque { block: block.clone(), json: String::new() },
         }
+    }
+
+    /// What it holds that was not given out.
+    pub(super) fn weight(&self) -> usize {
+        ENTRY
+            + match self {
+                Open::Text => 0,
+                Open::Thinking { signature } => signature.len(),
+                Open::Tool { call, json } => call.name.len() + weight_of_fields(&call.args) + json.len(),
+                Open::Opaque { block, json } => weight(block) + json.len(),
+            }
     }
 
     /// The block ended as it should.

@@ -104,6 +104,10 @@ impl EventDecoder for Decoder {
         Ok(())
     }
 
+    fn held(&self) -> usize {
+        self.open.iter().map(|(_, open)| open.weight()).sum()
+    }
+
     fn is_done(&self) -> bool {
         self.done
     }

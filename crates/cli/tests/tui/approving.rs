@@ -1,0 +1,181 @@
+//! Questions about calls: shown, answered, left behind and found again.
+
+use std::time::Duration;
+
+use charla_testkit::{Reply, Script, Server};
+use serde_json::json;
+
+use crate::place::{Place, server};
+use crate::terminal::Terminal;
+
+/// The last row of a card that takes keys.
+const CHOICES: &str = "r no, with a reason";
+
+fn touch(name: &str) -> Reply {
+    Reply::new().call("run_shell_command", json!({ "command": format!("touch {name}") }))
+}
+
+fn asking(place: &Place) -> Terminal {
+    let mut terminal = Terminal::start(place, &["-m", "openai/gpt-test"]);
+    terminal.wait_for("›");
+    terminal.say("go");
+    terminal.wait_for(CHOICES);
+    terminal
+}
+
+fn last_request(server: &Server) -> String {
+    server.requests().last().unwrap().body.to_string()
+}
+
+#[test]
+fn a_card_shows_everything_and_y_runs_it_once() {
+    let server = server(Script::new([touch("a"), touch("a"), "Done.".into()]));
+    let place = Place::with_server(&server);
+    let mut terminal = asking(&place);
+    let card = terminal.screen();
+    for part in ["may run_shell_command run?", "asked by", "always adds", "│ touch a", "folder", "isolation"]
+    {
+        assert!(card.contains(part), "{part}: {card}");
+    }
+    terminal.press("y");
+    // The same again asks again.
+    terminal
+        .wait_until("another card", |screen| screen.contains("Output: (empty)") && screen.contains(CHOICES));
+    terminal.press("y");
+    terminal.wait_for("Done.");
+    assert!(place.read("a").is_some());
+    terminal.press("\u{4}");
+    assert_eq!(terminal.finish().code, Some(0));
+}
+
+#[test]
+fn always_holds_for_the_session_and_saved_for_the_next() {
+    let server = server(Script::new([touch("a"), touch("a"), "Done.".into(), touch("a"), "Again.".into()]));
+    let place = Place::with_server(&server);
+    let mut terminal = asking(&place);
+    terminal.press("s");
+    terminal.wait_for("Done.");
+    assert!(terminal.rows().join("\n").contains("saved in"), "{}", terminal.screen());
+    terminal.press("\u{4}");
+    assert_eq!(terminal.finish().code, Some(0));
+    let mut terminal = Terminal::start(&place, &["-m", "openai/gpt-test"]);
+    terminal.wait_for("›");
+    terminal.say("go");
+    terminal.wait_for("Again.");
+}
+
+#[test]
+fn no_with_a_reason_lets_the_model_go_on() {
+    let server = server(Script::new([touch("a"), "I see.".into()]));
+    let place = Place::with_server(&server);
+    let mut terminal = asking(&place);
+    terminal.press("r");
+    terminal.wait_for("reason>");
+    terminal.press("not in this folder\r");
+    terminal.wait_for("I see.");
+    assert!(last_request(&server).contains("not in this folder"));
+    assert!(place.read("a").is_none());
+}
+
+#[test]
+fn no_ends_the_turn_and_escape_says_no() {
+    for key in ["n", "\u{1b}"] {
+        let server = server(Script::new([touch("a"), "Well.".into()]));
+        let place = Place::with_server(&server);
+        let mut terminal = asking(&place);
+        terminal.press(key);
+        terminal.wait_for("stopped");
+        assert!(place.read("a").is_none());
+        terminal.say("go on");
+        terminal.wait_for("Well.");
+    }
+}
+
+#[test]
+fn arguments_are_edited_in_the_persons_editor() {
+    let server = server(Script::new([touch("wrong"), "Done.".into()]));
+    let place = Place::with_server(&server).file("edit.sh", "sed -i s/wrong/right/ \"$1\"\n");
+    let editor = format!("sh {}", place.work().join("edit.sh").display());
+    let place = place.variable("EDITOR", &editor);
+    let mut terminal = asking(&place);
+    terminal.press("e");
+    terminal.wait_for("Done.");
+    assert_eq!((place.read("right").is_some(), place.read("wrong").is_some()), (true, false));
+}
+
+#[test]
+fn a_change_is_shown_in_colours_and_edited_as_a_file() {
+    let call = Reply::new().call("write_file", json!({"file_path": "a.txt", "content": "wrong\n"}));
+    let server = server(Script::new([call, "Done.".into()]));
+    let place = Place::with_server(&server).file("edit.sh", "sed -i s/wrong/right/ \"$1\"\n");
+    let editor = format!("sh {}", place.work().join("edit.sh").display());
+    let place = place.variable("EDITOR", &editor);
+    let mut terminal = asking(&place);
+    assert!(terminal.screen().contains("│ +wrong"), "{}", terminal.screen());
+    terminal.press("e");
+    terminal.wait_for("Done.");
+    assert_eq!(place.read("a.txt").as_deref(), Some("right\n"));
+}
+
+#[test]
+fn several_questions_are_walked_through_and_one_answered_elsewhere_closes() {
+    let both = Reply::new()
+        .call("run_shell_command", json!({"command": "touch a"}))
+        .call("run_shell_command", json!({"command": "touch b"}));
+    let server = server(Script::new([both, "Done.".into()]));
+    let place = Place::with_server(&server);
+    let mut terminal = asking(&place);
+    terminal.wait_for("1 more question waits");
+    let listed = place.run(&["approvals"]).out;
+    let first = listed.lines().find(|line| line.contains("touch a")).unwrap();
+    let run = place.run(&["approvals", "answer", first.split_whitespace().next().unwrap(), "yes"]);
+    assert_eq!(run.code, Some(0), "{}", run.err);
+    terminal.wait_for("answered by command line");
+    terminal.wait_until("the second card", |screen| screen.contains("│ touch b") && screen.contains(CHOICES));
+    terminal.press("y");
+    terminal.wait_for("Done.");
+    assert_eq!((place.read("a").is_some(), place.read("b").is_some()), (true, true));
+}
+
+#[test]
+fn a_question_survives_kill_9_and_is_asked_again_on_resume() {
+    let server = server(Script::new([touch("a"), "Done.".into()]));
+    let place = Place::with_server(&server);
+    asking(&place).kill();
+    let mut terminal = Terminal::start(&place, &["--resume"]);
+    terminal.wait_for(CHOICES);
+    assert!(terminal.screen().contains("│ touch a"), "{}", terminal.screen());
+    terminal.press("y");
+    terminal.wait_for("Done.");
+    assert!(place.read("a").is_some());
+}
+
+#[test]
+fn leaving_with_a_question_open_leaves_it_open() {
+    let server = server(Script::new([touch("a"), "Done.".into()]));
+    let place = Place::with_server(&server);
+    let terminal = asking(&place);
+    terminal.signal("HUP");
+    let end = terminal.finish();
+    assert!(end.is_restored);
+    assert!(place.run(&["approvals"]).out.contains("touch a"));
+}
+
+#[test]
+fn keys_typed_before_the_card_go_to_the_composer() {
+    let late = Reply::new().delay(400).call("run_shell_command", json!({"command": "touch a"}));
+    let server = server(Script::new([late, "Done.".into()]));
+    let place = Place::with_server(&server);
+    let mut terminal = Terminal::start(&place, &["-m", "openai/gpt-test"]);
+    terminal.wait_for("›");
+    terminal.say("go");
+    // Somebody goes on typing while the question comes up.
+    while !terminal.screen().contains("may run_shell_command run?") {
+        terminal.press("y");
+        terminal.settle(Duration::from_millis(20));
+    }
+    terminal.press("yy");
+    terminal.wait_for(CHOICES);
+    assert!(place.read("a").is_none());
+    assert!(terminal.screen().contains("› yy"), "{}", terminal.screen());
+}

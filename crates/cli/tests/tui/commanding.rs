@@ -1,0 +1,126 @@
+//! Commands behind a `/`.
+
+use charla_testkit::{Reply, Script};
+use serde_json::json;
+
+use crate::place::{Place, server};
+use crate::terminal::Terminal;
+
+fn start(place: &Place) -> Terminal {
+    let mut terminal = Terminal::sized(place, &["-m", "openai/gpt-test"], 100, 40);
+    terminal.wait_for("openai/gpt-test");
+    terminal
+}
+
+/// Sends a command; the menu of completions is closed first.
+fn command(terminal: &mut Terminal, line: &str) {
+    terminal.press(line);
+    terminal.wait_for(line);
+    terminal.press("\r");
+}
+
+#[test]
+fn commands_are_listed_and_the_nearest_is_suggested() {
+    let server = server(Script::echo());
+    let place = Place::with_server(&server);
+    let mut terminal = start(&place);
+    command(&mut terminal, "/help");
+    terminal.wait_for("take the last turn's file changes back");
+    command(&mut terminal, "/statz x");
+    terminal.wait_for("there is no command /statz; did you mean /stats?");
+    assert!(server.requests().is_empty());
+    command(&mut terminal, "/quit");
+    assert_eq!(terminal.finish().code, Some(0));
+}
+
+#[test]
+fn another_model_answers_from_now_on() {
+    let server = server(Script::new(["One.", "Two."]));
+    let place = Place::with_server(&server);
+    let mut terminal = start(&place);
+    terminal.say("first");
+    terminal.wait_for("One.");
+    command(&mut terminal, "/model anthropic/claude-test");
+    terminal.wait_for("anthropic/claude-test answers from now on");
+    terminal.say("second");
+    terminal.wait_for("Two.");
+    assert!(terminal.screen().contains("anthropic/claude-test ·"), "{}", terminal.screen());
+    command(&mut terminal, "/stats");
+    terminal.wait_for("system prompt");
+    assert!(terminal.screen().contains("█"), "{}", terminal.screen());
+}
+
+#[test]
+fn models_that_are_ready_are_chosen_from_a_list() {
+    let server = server(Script::echo());
+    let place = Place::with_server(&server);
+    let mut terminal = start(&place);
+    command(&mut terminal, "/model ");
+    terminal.wait_for("typing narrows");
+    terminal.press("anthropic");
+    terminal.wait_for("▸ anthropic/");
+    terminal.press("\r");
+    terminal.wait_for("answers from now on");
+}
+
+#[test]
+fn modes_change_by_command_and_by_shift_tab() {
+    let server = server(Script::echo());
+    let place = Place::with_server(&server);
+    let mut terminal = start(&place);
+    terminal.press("\u{1b}[Z");
+    terminal.wait_for("· auto_edit");
+    terminal.press("\u{1b}[Z");
+    terminal.wait_for("· plan");
+    terminal.press("\u{1b}[Z");
+    terminal.wait_for("· default");
+    command(&mut terminal, "/mode yolo");
+    terminal.wait_for("yolo: nothing asks");
+}
+
+#[test]
+fn file_changes_are_undone_and_the_conversation_rewound() {
+    let write = Reply::new().call("write_file", json!({"file_path": "a.txt", "content": "new\n"}));
+    let server = server(Script::new([write, "Written.".into(), "Gone.".into()]));
+    let place = Place::with_server(&server);
+    let mut terminal = start(&place);
+    command(&mut terminal, "/mode auto_edit");
+    terminal.wait_for("· auto_edit");
+    terminal.say("write it");
+    terminal.wait_for("Written.");
+    assert_eq!(place.read("a.txt").as_deref(), Some("new\n"));
+    command(&mut terminal, "/undo");
+    terminal.wait_for("undone: 1 file of turn 1");
+    assert_eq!(place.read("a.txt"), None);
+    command(&mut terminal, "/redo");
+    terminal.wait_for("redone: 1 file of turn 1");
+    command(&mut terminal, "/rewind");
+    terminal.wait_for("the last message becomes");
+    terminal.press("write it\r");
+    terminal.wait_for("files stay as they are");
+    terminal.press("\r");
+    terminal.wait_for("rewound to message");
+}
+
+#[test]
+fn a_conversation_is_left_for_another_and_taken_up_again() {
+    let server = server(Script::new(["Of apples.", "Of pears."]));
+    let place = Place::with_server(&server);
+    let mut terminal = start(&place);
+    terminal.say("apples");
+    terminal.wait_for("Of apples.");
+    command(&mut terminal, "/clear");
+    terminal.wait_without("opening the session");
+    terminal.say("pears");
+    terminal.wait_for("Of pears.");
+    assert_eq!(place.journals().len(), 2);
+    let second = server.requests().last().unwrap().body.to_string();
+    assert!(!second.contains("apples"), "{second}");
+    command(&mut terminal, "/resume ");
+    terminal.wait_for("go on with");
+    terminal.press("apples\r");
+    terminal.wait_until("the earlier answer again", |screen| screen.matches("Of apples.").count() > 1);
+    command(&mut terminal, "/export talk.md");
+    terminal.wait_for("written to");
+    assert!(place.read("talk.md").unwrap().contains("Of apples."));
+}

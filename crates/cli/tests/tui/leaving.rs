@@ -1,0 +1,34 @@
+//! Every way out, and the terminal as it was found.
+
+use charla_testkit::Script;
+
+use crate::place::{Place, server};
+use crate::terminal::Terminal;
+
+#[test]
+fn ctrl_c_twice_leaves_with_130() {
+    let server = server(Script::echo());
+    let place = Place::with_server(&server);
+    let mut terminal = Terminal::start(&place, &[]);
+    terminal.wait_for("default");
+    terminal.press("\u{3}");
+    terminal.wait_for("Ctrl-C again leaves");
+    terminal.press("\u{3}");
+    let end = terminal.finish();
+    assert_eq!(end.code, Some(130));
+    assert!(end.is_restored);
+}
+
+#[test]
+fn a_signal_ends_it_and_the_terminal_is_restored() {
+    for signal in ["TERM", "HUP"] {
+        let server = server(Script::echo());
+        let place = Place::with_server(&server);
+        let mut terminal = Terminal::start(&place, &[]);
+        terminal.wait_for("default");
+        terminal.signal(signal);
+        let end = terminal.finish();
+        assert_eq!(end.code, Some(130), "{signal}");
+        assert!(end.is_restored, "{signal}");
+    }
+}

@@ -1,0 +1,13 @@
+//! The interactive terminal, as a person has it: the real binary on a real terminal, its screen read by a model of one.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot set itself up must fail")]
+
+mod approving;
+mod commanding;
+mod leaving;
+#[path = "../cli/place.rs"]
+#[expect(dead_code, reason = "shared with the other tests of the binary, which need more of it")]
+mod place;
+mod talking;
+mod terminal;
+mod working;

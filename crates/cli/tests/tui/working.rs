@@ -1,0 +1,120 @@
+//! Tools at work, stopping, and the terminal in other hands meanwhile.
+
+use std::time::{Duration, Instant};
+
+use charla_testkit::{Reply, Script};
+use serde_json::json;
+
+use crate::place::{Place, server};
+use crate::terminal::Terminal;
+
+fn shell(command: &str) -> Reply {
+    Reply::new().call("run_shell_command", json!({ "command": command }))
+}
+
+fn working(place: &Place, prompt: &str) -> Terminal {
+    let mut terminal = Terminal::start(place, &["-m", "openai/gpt-test", "--approval-mode", "yolo"]);
+    terminal.wait_for("›");
+    terminal.say(prompt);
+    terminal
+}
+
+#[test]
+fn a_tool_shows_its_output_while_it_runs_and_its_end_afterwards() {
+    let command = "echo started; while [ ! -e go ]; do sleep 0.05; done; seq 1 40";
+    let server = server(Script::new([shell(command), "Done.".into()]));
+    let place = Place::with_server(&server);
+    let mut terminal = working(&place, "count");
+    terminal.wait_for("│ started");
+    std::fs::write(place.work().join("go"), "").unwrap();
+    terminal.wait_for("Done.");
+    let shown = terminal.rows().join("\n");
+    assert!(shown.contains("✓ run_shell_command"), "{shown}");
+    assert!(shown.contains("more lines"), "{shown}");
+    assert!(shown.contains("│ 40"), "{shown}");
+}
+
+#[test]
+fn ten_thousand_lines_of_output_keep_the_screen_small() {
+    let server = server(Script::new([
+        shell("seq 1 10000; head -c 1000000 /dev/zero | tr '\\0' x; echo"),
+        "Done.".into(),
+    ]));
+    let place = Place::with_server(&server);
+    let mut terminal = working(&place, "much");
+    terminal.wait_for("Done.");
+    let rows = terminal.rows();
+    assert!(rows.len() < 60, "{} rows", rows.len());
+    assert!(terminal.bytes.len() < 200_000, "{} bytes", terminal.bytes.len());
+}
+
+#[test]
+fn escape_stops_model_and_tools_at_once() {
+    let server = server(Script::new([shell("touch began; sleep 600"), "Well.".into()]));
+    let place = Place::with_server(&server);
+    let mut terminal = working(&place, "sleep");
+    terminal.wait_for("working");
+    while place.read("began").is_none() {
+        terminal.settle(Duration::from_millis(20));
+    }
+    let pressed = Instant::now();
+    terminal.press("\u{1b}");
+    terminal.wait_for("stopped");
+    // Generous: the machine may be busy. What matters is that nobody waited for the tool.
+    assert!(pressed.elapsed() < Duration::from_secs(20));
+    terminal.say("go on");
+    terminal.wait_for("Well.");
+}
+
+#[test]
+fn a_stream_is_stopped_in_the_middle_and_the_conversation_goes_on() {
+    let server = server(Script::new([Reply::new().text("Half an answer. ").stall(), "Whole.".into()]));
+    let place = Place::with_server(&server);
+    let mut terminal = working(&place, "begin");
+    terminal.wait_for("Half an answer.");
+    terminal.press("\u{3}");
+    terminal.wait_for("stopped");
+    assert!(terminal.rows().join("\n").contains("Half an answer."), "{}", terminal.screen());
+    terminal.say("go on");
+    terminal.wait_for("Whole.");
+}
+
+#[test]
+fn it_stops_and_continues_like_any_program() {
+    let server = server(Script::new(["Still here."]));
+    let place = Place::with_server(&server);
+    let mut terminal = Terminal::start(&place, &["-m", "openai/gpt-test"]);
+    terminal.wait_for("›");
+    terminal.press("draft");
+    terminal.wait_for("› draft");
+    terminal.signal("TSTP");
+    // Stopped, the terminal is the shell's: nothing of ours is on it.
+    terminal.wait_without("› draft");
+    terminal.signal("CONT");
+    terminal.wait_for("› draft");
+    terminal.press("\r");
+    terminal.wait_for("Still here.");
+    terminal.press("\u{4}");
+    let end = terminal.finish();
+    assert_eq!((end.code, end.is_restored), (Some(0), true));
+}
+
+#[test]
+fn a_running_spinner_writes_little_and_an_idle_screen_nothing() {
+    let server = server(Script::new([Reply::new().text("Thinking hard. ").stall()]));
+    let place = Place::with_server(&server);
+    let mut terminal = working(&place, "wait");
+    terminal.wait_for("Thinking hard.");
+    let before = terminal.bytes.len();
+    let time = terminal.watch(Duration::from_secs(2));
+    let rate = (terminal.bytes.len() - before) as f64 / time.as_secs_f64();
+    assert!(rate < 5000.0, "{rate} bytes a second");
+    let frames = String::from_utf8_lossy(&terminal.bytes).into_owned();
+    assert!(!frames.contains("\u{1b}[2J"), "a full clear");
+    terminal.press("\u{1b}");
+    terminal.wait_for("stopped");
+    terminal.settle(Duration::from_millis(500));
+    let before = terminal.bytes.len();
+    terminal.watch(Duration::from_millis(1500));
+    assert_eq!(terminal.bytes.len(), before);
+}

@@ -1,0 +1,61 @@
+//! The person's own editor.
+
+use std::io::Write;
+use std::path::Path;
+use std::process::Stdio;
+
+use charla::settings::Settings;
+use charla::{Environment, HelperVariables, editor_variables};
+
+/// The command that edits a file.
+pub struct Editor {
+    command: Option<String>,
+    /// All its variables.
+    variables: HelperVariables,
+}
+
+impl Editor {
+    /// The editor of `VISUAL`, else of `EDITOR`.
+    pub fn of(environment: &Environment, settings: &Settings) -> Self {
+        Self {
+            command: environment.first(&["VISUAL", "EDITOR"]).map(|(_, command)| command.to_owned()),
+            variables: editor_variables(environment, settings),
+        }
+    }
+
+    /// Lets the person edit `content`, in a file that is named like `path`.
+    pub async fn edit(&self, path: &Path, content: &str) -> Result<String, String> {
+        let Some(command) = &self.command else {
+            return Err("neither VISUAL nor EDITOR names an editor".to_owned());
+        };
+        let failed = |error: std::io::Error| format!("the file to edit: {error}");
+        let suffix = path.file_name().map(|name| format!("-{}", name.to_string_lossy())).unwrap_or_default();
+        // Editors look for settings around the file and where they are started: in a folder of its own there are none.
+        let folder = tempfile::Builder::new().prefix("charla-").tempdir().map_err(failed)?;
+        let mut file = tempfile::Builder::new()
+            .prefix("charla-")
+            .suffix(&suffix)
+            .tempfile_in(&folder)
+            .map_err(failed)?;
+        file.write_all(content.as_bytes()).map_err(failed)?;
+        // Through a shell, because the variable may hold arguments (`code --wait`).
+        let status = tokio::process::Command::new("/bin/sh")
+            .args(["-c", &format!("{command} \"$1\""), "sh"])
+            .arg(file.path())
+            .env_clear()
+            .envs(self.variables.iter().map(|(name, value)| (name, value)))
+            .current_dir(&folder)
+            .stdin(Stdio::inherit())
+            .stdout(Stdio::inherit())
+            .stderr(Stdio::inherit())
+            .kill_on_drop(true)
+            .status()
+            .await
+            .map_err(|error| format!("the editor `{command}` cannot be started: {error}"))?;
+        if !status.success() {
+            return Err(format!("the editor `{command}` failed ({status})"));
+        }
+        // Editors replace files as often as they write them: it is read by its name.
+        std::fs::read_to_string(file.path()).map_err(failed)
+    }
+}

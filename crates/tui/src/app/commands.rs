@@ -1,0 +1,254 @@
+//! What commands do.
+
+use std::future::Future;
+use std::time::Instant;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use charla::{Begin, Failure, OpenRequest};
+use charla_proto::{ApprovalMode, Command, RevertSelection};
+
+use super::Reason;
+use super::news::{Asked, News};
+use super::state::{App, Standing};
+use crate::commands::{self, Errand, Found, Slash};
+use crate::picker::{Item, Picked, Picker};
+use crate::text::{Line, Role};
+use crate::theme::{Background, Theme};
+
+/// Something chosen from a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Choice {
+    /// A model.
+    Model(String),
+    /// A mode.
+    Mode(ApprovalMode),
+    /// A message, to go back to.
+    Rewind(u64),
+    /// The same, with or without the files.
+    RewindTo(u64, bool),
+    /// A session.
+    Resume(String),
+    /// A theme.
+    Theme(&'static str),
+}
+
+const MODES: [(ApprovalMode, &str); 4] = [
+    (ApprovalMode::Plan, "nothing may be changed or run"),
+    (ApprovalMode::Default, "reading is free, everything else asks"),
+    (ApprovalMode::AutoEdit, "edits in the workspace are free, too"),
+    (ApprovalMode::Yolo, "nothing asks; what a rule denies stays denied"),
+];
+
+impl App {
+    /// A line that begins with `/`.
+    pub(super) fn command(&mut self, line: &str, now: Instant) {
+        self.transcript.print(vec![Line::of(Role::Dim, &format!("› {line}"))]);
+        match commands::parse(line) {
+            Ok((slash, rest)) => self.run(slash, rest.to_owned(), now),
+            Err(problem) => self.transcript.tell(Role::Warning, &problem),
+        }
+    }
+
+    fn run(&mut self, slash: Slash, rest: String, now: Instant) {
+        match slash {
+            Slash::Help => self.help(),
+            Slash::Model if rest.is_empty() => self.find_out(Errand::models, now),
+            Slash::Model => self.choose(Choice::Model(rest)),
+            Slash::Mode => self.mode(&rest),
+            Slash::Tools => self.find_out(Errand::tools, now),
+            Slash::Policy => {
+                let mode = self.status.mode;
+                self.find_out(move |errand| errand.policy(rest, mode), now);
+            }
+            Slash::Approvals => self.find_out(Errand::approvals, now),
+            Slash::Memory => {
+                self.ask(Command::Refresh, "refreshing");
+                self.find_out(Errand::memory, now);
+            }
+            Slash::Compress => self.ask(Command::Compress, "compressing"),
+            Slash::Uncompress => self.ask(Command::Restore, "bringing it back"),
+            Slash::Rewind => self.find_out(Errand::messages, now),
+            Slash::Undo => self.ask(Command::Undo(RevertSelection::default()), "undo"),
+            Slash::Redo => self.ask(Command::Redo(RevertSelection::default()), "redo"),
+            Slash::Resume if rest.is_empty() => self.find_out(Errand::sessions, now),
+            Slash::Resume => self.choose(Choice::Resume(rest)),
+            Slash::Fork => match self.person.session.clone() {
+                Some(session) => self.go_to(Begin::Fork { session, at: None }),
+                None => self.transcript.tell(Role::Warning, "there is no session yet"),
+            },
+            Slash::Stats => {
+                let (lines, window) = (self.status.tally(), self.status.window);
+                self.find_out(move |errand| errand.stats(lines, window), now);
+            }
+            Slash::Copy => self.copy(),
+            Slash::Export => self.find_out(move |errand| errand.export(rest), now),
+            Slash::Theme => self.theme(&rest),
+            Slash::Settings => self.find_out(Errand::settings, now),
+            Slash::Doctor => self.find_out(Errand::doctor, now),
+            Slash::Thoughts => self.transcript.shows_thoughts = !self.transcript.shows_thoughts,
+            Slash::Clear => self.go_to(Begin::New),
+            Slash::Quit => self.leave(Reason::Left),
+        }
+    }
+
+    fn help(&mut self) {
+        let mut lines = vec![Line::of(Role::Heading, "Commands")];
+        lines.extend(
+            commands::help().map(|(name, help)| {
+                Line::of(Role::Accent, &format!("  {name:<20} ")).then(Line::plain(help))
+            }),
+        );
+        lines.push(Line::of(Role::Heading, "Keys"));
+        lines.extend(
+            KEYS.iter()
+                .map(|(key, what)| Line::of(Role::Accent, &format!("  {key:<20} ")).then(Line::plain(what))),
+        );
+        self.transcript.print(lines);
+    }
+
+    fn mode(&mut self, name: &str) {
+        let known = MODES.iter().find(|(mode, _)| mode.to_string() == name);
+        match known {
+            Some((mode, _)) => self.choose(Choice::Mode(*mode)),
+            None => {
+                let item = |(mode, detail): &(ApprovalMode, &str)| Item {
+                    label: mode.to_string(),
+                    detail: (*detail).to_owned(),
+                    choice: Choice::Mode(*mode),
+                };
+                self.picker = Some(Picker::new("approval mode", MODES.iter().map(item).collect()));
+            }
+        }
+    }
+
+    fn theme(&mut self, name: &str) {
+        match Theme::BUILT_IN.into_iter().find(|known| *known == name) {
+            Some(name) => self.choose(Choice::Theme(name)),
+            None => {
+                let item = |name: &'static str| Item {
+                    label: name.to_owned(),
+                    detail: String::new(),
+                    choice: Choice::Theme(name),
+                };
+                self.picker = Some(Picker::new("theme", Theme::BUILT_IN.into_iter().map(item).collect()));
+            }
+        }
+    }
+
+    fn copy(&mut self) {
+        match self.transcript.last_answer() {
+            "" => self.transcript.tell(Role::Warning, "there is no answer yet"),
+            answer => {
+                self.display.copy(&STANDARD.encode(answer));
+                self.transcript.tell(Role::Dim, "copied, where the terminal allows it");
+            }
+        }
+    }
+
+    /// Asks something of the session, where there is one.
+    fn ask(&mut self, command: Command, what: &str) {
+        match self.link() {
+            Some(link) => link.ask(command, Asked::Other(what.to_owned())),
+            None => self.transcript.tell(Role::Warning, "the session is not open yet"),
+        }
+    }
+
+    /// Finds something out beside the screen.
+    fn find_out<F, W>(&mut self, errand: F, now: Instant)
+    where
+        F: FnOnce(Errand) -> W,
+        W: Future<Output = Result<Found, Failure>> + Send + 'static,
+    {
+        let session = self.link().map(|link| (link.handle().clone(), link.id().to_owned()));
+        let work = errand(Errand {
+            charla: self.base.charla.clone(),
+            settings: self.base.settings.clone(),
+            session,
+        });
+        let tell = self.base.tell.clone();
+        self.activity.progress(Some("looking".to_owned()), now);
+        tokio::spawn(async move {
+            let _ = tell.send(News::Found(work.await));
+        });
+    }
+
+    /// What was found out.
+    pub(super) fn found(&mut self, found: Result<Found, Failure>, now: Instant) {
+        self.activity.progress(None, now);
+        match found {
+            Ok(Found::Lines(mut lines)) => {
+                lines.push(Line::new());
+                self.transcript.print(lines);
+            }
+            Ok(Found::Choice(picker)) => self.picker = Some(picker),
+            Err(failure) => self.failed(&failure),
+        }
+    }
+
+    /// A key, while something is to be chosen; false where nothing is.
+    pub(super) fn pick(&mut self, key: crossterm::event::KeyEvent) -> bool {
+        let Some(picker) = &mut self.picker else { return false };
+        match picker.key(key) {
+            Picked::More => {}
+            Picked::Left => self.picker = None,
+            Picked::Chosen(choice) => {
+                self.picker = None;
+                self.choose(choice);
+            }
+        }
+        true
+    }
+
+    fn choose(&mut self, choice: Choice) {
+        match choice {
+            Choice::Model(model) => self.ask(Command::SetModel { model: model.clone() }, &model),
+            Choice::Mode(mode) => self.ask(Command::SetMode { mode }, "approval mode"),
+            Choice::Rewind(to) => {
+                let item = |label: &str, files| Item {
+                    label: label.to_owned(),
+                    detail: String::new(),
+                    choice: Choice::RewindTo(to, files),
+                };
+                let items = vec![item("files stay as they are", false), item("files go back, too", true)];
+                self.picker = Some(Picker::new("rewind", items));
+            }
+            Choice::RewindTo(to, files) => self.ask(Command::Rewind { to, files }, "rewind"),
+            Choice::Resume(session) => self.go_to(Begin::Resume(session)),
+            Choice::Theme(name) => {
+                if let Some(theme) = Theme::built_in(name, Background::Unknown) {
+                    self.display.painter().set_theme(theme);
+                }
+            }
+        }
+    }
+
+    /// Goes on in another session; the one before is closed first.
+    fn go_to(&mut self, begin: Begin) {
+        let request = OpenRequest { begin, options: self.base.options.clone(), ..OpenRequest::default() };
+        let busy = self.activity.is_busy() && self.questions.is_empty();
+        match std::mem::replace(&mut self.standing, Standing::Opening) {
+            Standing::Attached(link) => {
+                link.close(busy);
+                self.standing = Standing::Changing(Box::new(request));
+            }
+            other => self.standing = other,
+        }
+    }
+}
+
+/// The keys that are worth knowing.
+const KEYS: [(&str, &str); 12] = [
+    ("Enter", "send; while the model works it joins the next request"),
+    ("Tab", "send, after the turn; completes @files and /commands"),
+    ("Alt-Enter, Ctrl-J", "a new line"),
+    ("@", "name a file"),
+    ("!COMMAND", "run a command yourself"),
+    ("Esc", "stop model and tools"),
+    ("Shift-Tab", "the next approval mode"),
+    ("Ctrl-R", "search what you sent before"),
+    ("Ctrl-G", "write in your editor"),
+    ("Ctrl-T", "thoughts in full, or no longer"),
+    ("Ctrl-C twice", "leave"),
+    ("Ctrl-D", "leave, on an empty line"),
+];

@@ -1,0 +1,243 @@
+//! What a person types: answers to a card, prompts, and the keys that do something else.
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use charla_proto::{ApprovalMode, Args, Command, ConfirmationDetail, Outcome};
+use charla_terminal::editor::Editor;
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+use super::Reason;
+use super::news::Asked;
+use super::state::{App, TWICE, Wish};
+use crate::card::Deed;
+use crate::composer::{Action, Message, dropped_paths};
+
+/// Something a person edits in their editor.
+pub struct EditTask {
+    editor: Editor,
+    name: String,
+    before: String,
+    what: Edited,
+}
+
+/// What was edited.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Edited {
+    /// The draft of a prompt.
+    Draft,
+    /// A file's new content, for a question.
+    Content { approval: String },
+    /// A call's arguments as JSON, for a question.
+    Arguments { approval: String },
+}
+
+/// What came of editing: the text, or why there is none.
+pub struct EditResult {
+    what: Edited,
+    before: String,
+    after: Result<String, String>,
+}
+
+impl EditTask {
+    /// Lets the person edit. The terminal must be free.
+    pub async fn run(self) -> EditResult {
+        let after = self.editor.edit(Path::new(&self.name), &self.before).await;
+        EditResult { what: self.what, before: self.before, after }
+    }
+}
+
+impl App {
+    /// A key was pressed.
+    pub(super) fn key(&mut self, key: KeyEvent, now: Instant) -> Wish {
+        if let Some(card) = self.questions.front() {
+            match card.key(key, now) {
+                Deed::NotMine => {}
+                Deed::Taken => return Wish::Nothing,
+                Deed::Answer(outcome) => {
+                    let approval = card.asked().approval.clone();
+                    if let Some(link) = self.link() {
+                        link.answer(&approval, outcome);
+                    }
+                    return Wish::Nothing;
+                }
+                Deed::Edit => return self.edit_call(),
+            }
+        }
+        if self.pick(key) {
+            return Wish::Nothing;
+        }
+        let action = self.composer.key(key);
+        self.act(action, key, now)
+    }
+
+    /// Text was pasted.
+    pub(super) fn paste(&mut self, text: &str, now: Instant) {
+        let taken = self.questions.front().is_some_and(|card| card.paste(text, now));
+        if taken {
+            return;
+        }
+        if let Some(picker) = &mut self.picker {
+            return picker.paste(text);
+        }
+        match self.dropped(text) {
+            Some(files) => files.into_iter().for_each(|file| self.composer.attach(file)),
+            None => drop(self.composer.paste(text)),
+        }
+    }
+
+    /// The files that were dragged onto the terminal, if that is what was pasted.
+    fn dropped(&self, pasted: &str) -> Option<Vec<PathBuf>> {
+        let environment = self.base.charla.environment();
+        let paths = dropped_paths(pasted)?.into_iter();
+        let files: Vec<PathBuf> =
+            paths.map(|path| environment.expand(&path.to_string_lossy(), &environment.directory)).collect();
+        files.iter().all(|file| file.is_file()).then_some(files)
+    }
+
+    fn act(&mut self, action: Action, key: KeyEvent, now: Instant) -> Wish {
+        match action {
+            Action::Redraw => {}
+            Action::Unused => self.spare_key(key),
+            Action::Send(message) => self.submit(*message, now),
+            Action::Cancel => self.cancel(),
+            Action::Interrupt if self.composer.is_empty() => self.interrupt(now),
+            Action::Interrupt => self.composer.clear(),
+            Action::Leave => self.leave(Reason::Left),
+            Action::Suspend => return Wish::Suspend,
+            Action::EditExternally => return self.edit_draft(),
+            Action::CycleMode => self.cycle_mode(),
+            Action::ClearScreen => self.display.clear_screen(),
+        }
+        Wish::Nothing
+    }
+
+    /// Keys that the composer has no use for.
+    fn spare_key(&mut self, key: KeyEvent) {
+        if key.code == KeyCode::Char('t') && key.modifiers.contains(KeyModifiers::CONTROL) {
+            self.transcript.shows_thoughts = !self.transcript.shows_thoughts;
+        }
+    }
+
+    fn submit(&mut self, message: Message, now: Instant) {
+        self.keep(&message.text);
+        if message.text.starts_with('/') && message.files.is_empty() {
+            return self.command(message.text.trim_end(), now);
+        }
+        match self.link() {
+            Some(link) => link.say(message),
+            None => self.unsent.push(message),
+        }
+    }
+
+    /// Keeps what was sent, to go back to it.
+    fn keep(&self, text: &str) {
+        let (history, text) = (self.base.history.clone(), text.to_owned());
+        // Nothing depends on it: where it fails, it is not there next time.
+        tokio::task::spawn_blocking(move || history.add(&text));
+    }
+
+    /// Stops the turn, if one runs.
+    fn cancel(&mut self) {
+        if self.activity.is_moving()
+            && let Some(link) = self.link()
+        {
+            link.cancel();
+            self.activity.stopping();
+        }
+    }
+
+    /// Ctrl-C: stops what runs; twice, leaves.
+    pub(super) fn interrupt(&mut self, now: Instant) {
+        let is_second = self.person.interrupted.is_some_and(|when| now < when + TWICE);
+        if is_second {
+            self.leave(Reason::Interrupted);
+            return;
+        }
+        self.cancel();
+        self.person.interrupted = Some(now);
+        self.hint = Some("Ctrl-C again leaves".to_owned());
+    }
+
+    pub(super) fn forget_interrupt(&mut self, now: Instant) {
+        if self.person.interrupted.is_some_and(|when| now >= when + TWICE) {
+            self.person.interrupted = None;
+            self.hint = None;
+        }
+    }
+
+    /// The next mode. The one in which nothing asks is never come upon by walking.
+    fn cycle_mode(&mut self) {
+        let mode = match self.status.mode {
+            ApprovalMode::Default => ApprovalMode::AutoEdit,
+            ApprovalMode::AutoEdit => ApprovalMode::Plan,
+            ApprovalMode::Plan | ApprovalMode::Yolo => ApprovalMode::Default,
+        };
+        if let Some(link) = self.link() {
+            link.ask(Command::SetMode { mode }, Asked::Other(format!("approval mode {mode}")));
+        }
+    }
+
+    fn edit_draft(&mut self) -> Wish {
+        Wish::Edit(EditTask {
+            editor: self.editor(),
+            name: "prompt.md".to_owned(),
+            before: self.composer.expanded(),
+            what: Edited::Draft,
+        })
+    }
+
+    /// What a question is about, for the editor: a file's new content, else the arguments.
+    fn edit_call(&mut self) -> Wish {
+        let editor = self.editor();
+        let Some(card) = self.questions.front() else { return Wish::Nothing };
+        let asked = card.asked();
+        let approval = asked.approval.clone();
+        let (name, before, what) = match &asked.confirmation.detail {
+            ConfirmationDetail::Edit { path, after, .. } => {
+                (path.to_string_lossy().into_owned(), after.clone(), Edited::Content { approval })
+            }
+            _ => {
+                let args = self.transcript.arguments(&asked.call).cloned().unwrap_or_default();
+                let args = serde_json::to_string_pretty(&args).unwrap_or_default();
+                ("arguments.json".to_owned(), format!("{args}\n"), Edited::Arguments { approval })
+            }
+        };
+        Wish::Edit(EditTask { editor, name, before, what })
+    }
+
+    fn editor(&self) -> Editor {
+        Editor::of(self.base.charla.environment(), &self.base.settings)
+    }
+
+    /// The person's editor has ended.
+    pub fn edited(&mut self, edited: EditResult) {
+        let EditResult { what, before, after } = edited;
+        let outcome = match (&what, after) {
+            (Edited::Draft, Ok(text)) => return self.composer.set_text(text.trim_end_matches('\n')),
+            (Edited::Draft, Err(problem)) => {
+                self.hint = Some(problem);
+                return;
+            }
+            (_, Ok(text)) if text == before => Err("nothing was changed in the editor".to_owned()),
+            (Edited::Content { .. }, Ok(new_content)) => Ok(Outcome::ModifyWithEditor { new_content }),
+            (Edited::Arguments { .. }, Ok(text)) => serde_json::from_str::<Args>(&text)
+                .map(|args| Outcome::Modify { args })
+                .map_err(|error| format!("that is no JSON object: {error}")),
+            (_, Err(problem)) => Err(problem),
+        };
+        let (Edited::Content { approval } | Edited::Arguments { approval }) = what else { return };
+        match outcome {
+            Ok(outcome) => {
+                if let Some(link) = self.link() {
+                    link.answer(&approval, outcome);
+                }
+            }
+            Err(problem) => {
+                if let Some(card) = self.questions.find(&approval) {
+                    card.complain(&problem);
+                }
+            }
+        }
+    }
+}

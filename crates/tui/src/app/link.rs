@@ -1,0 +1,135 @@
+//! The session the application is attached to: opened, spoken to and closed beside the screen.
+
+use std::time::Duration;
+
+use charla::session::PromptDraft;
+use charla::settings::Settings;
+use charla::{Charla, Failure, OpenRequest, OpenedSession};
+use charla_core::session::{Attached, SessionHandle};
+use charla_proto::{CancelTarget, Command, Content, Delivery, Outcome, Refusal, Reply};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+
+use super::ME;
+use super::news::{Asked, News, Opened, Teller};
+use crate::composer::{Message, When};
+
+/// How long a turn may take to stop when the application leaves.
+const GRACE: Duration = Duration::from_secs(3);
+
+/// A session that is attached to.
+pub struct Link {
+    session: OpenedSession,
+    /// The person is there to be asked.
+    _client: Attached,
+    prompts: UnboundedSender<Message>,
+    tell: UnboundedSender<News>,
+}
+
+/// Opens a session; [`News::Opened`] tells what came of it.
+pub fn open(charla: Charla, settings: Settings, request: OpenRequest, tell: UnboundedSender<News>) {
+    tokio::spawn(async move {
+        let mut teller = Teller(tell.clone());
+        let opened = match charla.open_with(&settings, request, &mut teller).await {
+            Ok(session) => match session.handle.snapshot().await {
+                Some((snapshot, events)) => Ok(Box::new(Opened { session, snapshot, events })),
+                None => Err(Failure::system("the session ended as soon as it was opened")),
+            },
+            Err(failure) => Err(failure),
+        };
+        let _ = tell.send(News::Opened(opened));
+    });
+}
+
+impl Link {
+    /// Attaches to a session.
+    pub fn new(session: OpenedSession, charla: &Charla, tell: UnboundedSender<News>) -> Self {
+        let (prompts, waiting) = unbounded_channel();
+        let client = session.attach();
+        tokio::spawn(speak(session.handle.clone(), charla.clone(), waiting, tell.clone()));
+        Self { session, _client: client, prompts, tell }
+    }
+
+    /// The session's id.
+    pub fn id(&self) -> &str {
+        &self.session.id
+    }
+
+    /// True when an earlier process left a turn, or prompts that wait.
+    pub fn is_open(&self) -> bool {
+        self.session.is_open
+    }
+
+    /// The session itself.
+    pub fn handle(&self) -> &SessionHandle {
+        &self.session.handle
+    }
+
+    /// Says something, after what was said before.
+    pub fn say(&self, message: Message) {
+        let _ = self.prompts.send(message);
+    }
+
+    /// Answers a question.
+    pub fn answer(&self, approval: &str, outcome: Outcome) {
+        let approval = approval.to_owned();
+        self.ask(Command::Answer { approval: approval.clone(), outcome }, Asked::Answer(approval));
+    }
+
+    /// Stops the turn.
+    pub fn cancel(&self) {
+        self.ask(Command::Cancel { target: CancelTarget::Turn }, Asked::Other("stopping".to_owned()));
+    }
+
+    /// Asks something of the session; [`News::Replied`] tells what came of it.
+    pub fn ask(&self, command: Command, asked: Asked) {
+        let (handle, tell) = (self.session.handle.clone(), self.tell.clone());
+        tokio::spawn(async move {
+            let reply = handle.send(command, ME).await;
+            let _ = tell.send(News::Replied(asked, reply));
+        });
+    }
+
+    /// Closes the session; [`News::Closed`] tells when that is done. A turn is stopped, unless it waits for a person:
+    /// then the question stays for whoever goes on.
+    pub fn close(self, stops: bool) {
+        let tell = self.tell.clone();
+        tokio::spawn(async move {
+            if stops {
+                self.session.handle.send(Command::Cancel { target: CancelTarget::Turn }, ME).await;
+            }
+            let _ = tokio::time::timeout(GRACE, self.session.close()).await;
+            let _ = tell.send(News::Closed);
+        });
+    }
+}
+
+/// Says one prompt after another, with the files they name.
+async fn speak(
+    handle: SessionHandle,
+    charla: Charla,
+    mut waiting: UnboundedReceiver<Message>,
+    tell: UnboundedSender<News>,
+) {
+    while let Some(message) = waiting.recv().await {
+        let delivery = match message.when {
+            When::Now => Delivery::Join,
+            When::Later => Delivery::AfterTurn,
+        };
+        let reply = match content(message, &charla, tell.clone()).await {
+            Ok(content) => handle.send(Command::Prompt { content, delivery }, ME).await,
+            Err(failure) => Reply::Refused(Refusal::Failed { message: failure.to_string() }),
+        };
+        let _ = tell.send(News::Replied(Asked::Prompt, reply));
+    }
+}
+
+async fn content(message: Message, charla: &Charla, tell: UnboundedSender<News>) -> Result<Content, Failure> {
+    let Message { text, typed, files, .. } = message;
+    if files.is_empty() && !typed.contains('@') {
+        return Ok(Content::user(text));
+    }
+    let environment = charla.environment().clone();
+    let draft = PromptDraft { words: text, typed: Some(typed), files, ..PromptDraft::default() };
+    let read = tokio::task::spawn_blocking(move || draft.content(&environment, &mut Teller(tell)));
+    read.await.unwrap_or_else(|_| Err(Failure::system("the files of the prompt could not be read")))
+}

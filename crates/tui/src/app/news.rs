@@ -1,0 +1,80 @@
+//! What work beside the screen tells the application.
+
+use charla::{Failure, Notice, Notices, OpenedSession, Progress};
+use charla_core::session::Subscription;
+use charla_proto::{Reply, SessionSnapshot};
+use tokio::sync::mpsc::UnboundedSender;
+
+use crate::commands::Found;
+
+/// Something that came of work beside the screen.
+pub enum News {
+    /// A session is open, or cannot be.
+    Opened(Result<Box<Opened>, Failure>),
+    /// There is something to know.
+    Told {
+        /// What.
+        notice: Notice,
+        /// It may matter.
+        is_warning: bool,
+    },
+    /// Something takes long; nothing when it no longer does.
+    Progress(Option<String>),
+    /// The session replied to something that was asked of it.
+    Replied(Asked, Reply),
+    /// More files can be named.
+    FilesFound,
+    /// What a command found out.
+    Found(Result<Found, Failure>),
+    /// The session is closed.
+    Closed,
+}
+
+/// A session that was just opened.
+pub struct Opened {
+    /// It.
+    pub session: OpenedSession,
+    /// As it was then.
+    pub snapshot: SessionSnapshot,
+    /// Everything since.
+    pub events: Subscription,
+}
+
+/// What was asked of a session, for its reply to be understood.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Asked {
+    /// Something was said.
+    Prompt,
+    /// A question was answered.
+    Answer(String),
+    /// Anything else, in the words of whoever asked.
+    Other(String),
+}
+
+/// Sends what the library has to say to the application.
+pub struct Teller(pub UnboundedSender<News>);
+
+impl Teller {
+    fn send(&self, news: News) {
+        // Nobody listens any more only when the program ends.
+        let _ = self.0.send(news);
+    }
+}
+
+impl Notices for Teller {
+    fn note(&mut self, notice: &Notice) {
+        self.send(News::Told { notice: notice.clone(), is_warning: false });
+    }
+
+    fn warning(&mut self, notice: &Notice) {
+        self.send(News::Told { notice: notice.clone(), is_warning: true });
+    }
+
+    fn progress(&mut self, progress: Progress<'_>) {
+        self.send(News::Progress(Some(progress.state.to_owned())));
+    }
+
+    fn progress_done(&mut self) {
+        self.send(News::Progress(None));
+    }
+}

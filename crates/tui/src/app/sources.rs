@@ -1,0 +1,128 @@
+//! Everything the application waits for, as one stream of happenings.
+
+use std::time::Instant;
+
+use charla_core::session::Subscription;
+use charla_proto::SessionEvent;
+use crossterm::event::{Event, EventStream, KeyEvent, KeyEventKind};
+use futures_util::StreamExt;
+use tokio::sync::mpsc::UnboundedReceiver;
+
+use super::news::News;
+use super::signals::{Signal, Signals};
+
+/// Something that happened.
+pub enum Happening {
+    /// A key was pressed.
+    Key(KeyEvent),
+    /// Text was pasted.
+    Paste(String),
+    /// The terminal has another size.
+    Resized,
+    /// The window came to the front, or left it.
+    Focus(bool),
+    /// The session tells something.
+    Session(SessionEvent),
+    /// The session is over.
+    SessionEnded,
+    /// Work beside the screen has come to something.
+    News(News),
+    /// The system wants something.
+    Signal(Signal),
+    /// A moment that was waited for has come.
+    Time,
+    /// Nobody can type any more.
+    InputEnded,
+}
+
+/// What is waited for.
+pub struct Sources {
+    input: Option<EventStream>,
+    events: Option<Subscription>,
+    news: UnboundedReceiver<News>,
+    signals: Signals,
+}
+
+impl Sources {
+    /// The terminal's keys, the system's signals and these news.
+    pub fn new(news: UnboundedReceiver<News>) -> std::io::Result<Self> {
+        Ok(Self { input: Some(EventStream::new()), events: None, news, signals: Signals::new()? })
+    }
+
+    /// Follows another session, or none.
+    pub fn follow(&mut self, events: Option<Subscription>) {
+        self.events = events;
+    }
+
+    /// Leaves the keys to another program, until [`Self::listen`].
+    pub fn deafen(&mut self) {
+        self.input = None;
+    }
+
+    /// Takes keys again.
+    pub fn listen(&mut self) {
+        self.input = Some(EventStream::new());
+    }
+
+    /// The next happening. Keys go first: what a person types never waits behind what a model says.
+    pub async fn next(&mut self, until: Option<Instant>) -> Happening {
+        loop {
+            let Self { input, events, news, signals } = self;
+            tokio::select! {
+                biased;
+                signal = signals.next() => return Happening::Signal(signal),
+                event = next_of(input) => match event {
+                    Some(Ok(event)) => if let Some(happening) = typed(event) {
+                        return happening;
+                    },
+                    Some(Err(_)) | None => {
+                        *input = None;
+                        return Happening::InputEnded;
+                    }
+                },
+                Some(news) = news.recv() => return Happening::News(news),
+                event = told(events) => return match event {
+                    Some(event) => Happening::Session(event),
+                    None => {
+                        *events = None;
+                        Happening::SessionEnded
+                    }
+                },
+                () = moment(until) => return Happening::Time,
+            }
+        }
+    }
+}
+
+fn typed(event: Event) -> Option<Happening> {
+    match event {
+        Event::Key(key) if key.kind == KeyEventKind::Release => None,
+        Event::Key(key) => Some(Happening::Key(key)),
+        Event::Paste(text) => Some(Happening::Paste(text)),
+        Event::Resize(..) => Some(Happening::Resized),
+        Event::FocusGained => Some(Happening::Focus(true)),
+        Event::FocusLost => Some(Happening::Focus(false)),
+        Event::Mouse(_) => None,
+    }
+}
+
+async fn next_of(input: &mut Option<EventStream>) -> Option<std::io::Result<Event>> {
+    match input {
+        Some(input) => input.next().await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn told(events: &mut Option<Subscription>) -> Option<SessionEvent> {
+    match events {
+        Some(events) => events.recv().await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn moment(until: Option<Instant>) {
+    match until {
+        Some(until) => tokio::time::sleep_until(until.into()).await,
+        None => std::future::pending().await,
+    }
+}

@@ -1,0 +1,424 @@
+//! The application's state, and what each happening does to it.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use charla::models::Prices;
+use charla::session::{PromptHistory, git_branch};
+use charla::settings::Settings;
+use charla::{Begin, Charla, Failure, OpenRequest, RunOptions, Wall};
+use charla_proto::{Command, Fact, Refusal, Reply, SessionEvent};
+use charla_terminal::wording;
+use tokio::sync::mpsc::UnboundedSender;
+
+use super::activity::Activity;
+use super::display::Display;
+use super::link::{self, Link};
+use super::news::{Asked, News, Opened};
+use super::questions::Questions;
+use super::signals::{Signal, stop_process};
+use super::sources::{Happening, Sources};
+use super::{Choice, Ending, Launch, ME, Reason};
+use crate::commands::{Names, window};
+use crate::composer::{Composer, History, Keys, Message, Sources as Completions, When};
+use crate::picker::Picker;
+use crate::status::Status;
+use crate::text::Role;
+use crate::theme::{Painter, Theme};
+use crate::transcript::Transcript;
+
+/// How often a spinner turns.
+const TICK: Duration = Duration::from_millis(100);
+/// How long a second Ctrl-C counts as such.
+pub(super) const TWICE: Duration = Duration::from_secs(2);
+
+/// What needs the terminal, and cannot be done here.
+pub enum Wish {
+    /// Nothing.
+    Nothing,
+    /// To be stopped until the shell continues us.
+    Suspend,
+    /// To let the person edit something in their editor.
+    Edit(super::composing::EditTask),
+}
+
+/// How the application is doing.
+pub(super) enum Standing {
+    /// A session is being opened.
+    Opening,
+    /// A session is attached to.
+    Attached(Box<Link>),
+    /// The session is being closed, and this one is opened then.
+    Changing(Box<OpenRequest>),
+    /// The session is being closed, and this is why.
+    Leaving(Reason),
+    /// It is over.
+    Over(Reason),
+}
+
+/// The application.
+pub struct App {
+    pub(super) base: Base,
+    pub(super) display: Display,
+    pub(super) composer: Composer,
+    pub(super) transcript: Transcript,
+    pub(super) questions: Questions,
+    pub(super) status: Status,
+    pub(super) activity: Activity,
+    pub(super) standing: Standing,
+    /// A choice that is to be made.
+    pub(super) picker: Option<Picker<Choice>>,
+    /// What was said before a session was open.
+    pub(super) unsent: Vec<Message>,
+    /// What the status line says for a moment instead.
+    pub(super) hint: Option<String>,
+    pub(super) person: Person,
+}
+
+/// What everything else stands on.
+pub(super) struct Base {
+    pub(super) charla: Charla,
+    pub(super) settings: Settings,
+    /// What holds for every session that is opened here.
+    pub(super) options: RunOptions,
+    pub(super) history: PromptHistory,
+    /// For what work beside the screen comes to.
+    pub(super) tell: UnboundedSender<News>,
+}
+
+/// What is known of the person at the terminal, and of the session they leave.
+#[derive(Default)]
+pub(super) struct Person {
+    /// When Ctrl-C was pressed last.
+    pub(super) interrupted: Option<Instant>,
+    /// Whether the window is in front, where the terminal tells.
+    pub(super) is_looking: Option<bool>,
+    /// The session to come back to.
+    pub(super) session: Option<String>,
+    /// Something was said in it.
+    pub(super) has_spoken: bool,
+}
+
+impl App {
+    /// Takes the terminal, and begins to open the session.
+    pub fn new(launch: Launch, tell: UnboundedSender<News>) -> std::io::Result<Self> {
+        let Launch { charla, settings, request, prompt, look } = launch;
+        let painter = Painter::new(Theme::default(), look.depth, true);
+        let display = Display::new(painter)?;
+        let columns = display.size().columns;
+        let mut status = Status::new(Prices::new(&settings));
+        status.mode = settings.tools.approval_mode.unwrap_or_default();
+        status.confinement = confinement(&Wall::look()).to_owned();
+        let history = PromptHistory::of(charla.environment());
+        let keys = History::new(history.read());
+        let mut app = Self {
+            display,
+            composer: Composer::new(Keys::Emacs, keys, completions(&charla, &tell)),
+            transcript: Transcript::new(columns, ME),
+            questions: Questions::default(),
+            status,
+            activity: Activity::default(),
+            standing: Standing::Opening,
+            picker: None,
+            unsent: prompt.into_iter().map(first_message).collect(),
+            hint: None,
+            base: Base { charla, settings, options: request.options.clone(), history, tell },
+            person: Person::default(),
+        };
+        app.look_around();
+        app.transcript.shows_thoughts = app.base.settings.output.thoughts.unwrap_or(false);
+        app.open(request);
+        Ok(app)
+    }
+
+    /// The terminal.
+    pub fn display(&mut self) -> &mut Display {
+        &mut self.display
+    }
+
+    /// True when there is nothing more to do.
+    pub fn is_over(&self) -> bool {
+        matches!(self.standing, Standing::Over(_)) || !self.display.is_ours()
+    }
+
+    /// Opens a session in place of the one before.
+    pub(super) fn open(&mut self, request: OpenRequest) {
+        self.standing = Standing::Opening;
+        self.activity.progress(Some("opening the session".to_owned()), Instant::now());
+        link::open(self.base.charla.clone(), self.base.settings.clone(), request, self.base.tell.clone());
+    }
+
+    /// Looks which branch the workspace is on.
+    fn look_around(&mut self) {
+        self.status.branch = git_branch(&self.base.charla.environment().directory);
+    }
+
+    /// When something must be done although nothing happens.
+    pub fn wakes_at(&mut self) -> Option<Instant> {
+        let now = Instant::now();
+        let is_moving = self.activity.is_moving() || self.transcript.is_moving();
+        let tick = is_moving.then(|| now + TICK);
+        let arms = self.questions.front().and_then(|card| card.arms_at(now));
+        let forgets = self.person.interrupted.map(|when| when + TWICE);
+        [self.display.due(now), tick, arms, forgets].into_iter().flatten().min()
+    }
+
+    /// Draws a frame if one is due.
+    pub fn draw_if_due(&mut self) {
+        let now = Instant::now();
+        if self.display.due(now).is_some_and(|due| due <= now) {
+            self.draw(now);
+        }
+    }
+
+    fn draw(&mut self, now: Instant) {
+        let size = self.display.size();
+        let room = self.live(size.columns, size.rows, now).room;
+        let finished = self.transcript.finished(room, now);
+        let live = self.live(size.columns, size.rows, now);
+        self.display.draw(&finished, &live.lines, live.cursor, now);
+        if let Some(card) = self.questions.front() {
+            card.drawn(now);
+        }
+    }
+
+    /// Something happened.
+    pub fn take(&mut self, happening: Happening, sources: &mut Sources) -> Wish {
+        let now = Instant::now();
+        self.display.touch();
+        match happening {
+            Happening::Key(key) => return self.key(key, now),
+            Happening::Paste(text) => self.paste(&text, now),
+            Happening::Resized => self.resize(now),
+            Happening::Focus(is_looking) => self.person.is_looking = Some(is_looking),
+            Happening::Session(event) => self.session_event(&event, now),
+            Happening::SessionEnded => self.session_ended(),
+            Happening::News(news) => self.news(news, sources, now),
+            Happening::Signal(Signal::Stop) => return Wish::Suspend,
+            Happening::Signal(Signal::Interrupt) => self.interrupt(now),
+            Happening::Signal(Signal::Terminate | Signal::HangUp) | Happening::InputEnded => {
+                self.leave(Reason::Interrupted);
+            }
+            Happening::Time => self.forget_interrupt(now),
+        }
+        Wish::Nothing
+    }
+
+    fn resize(&mut self, now: Instant) {
+        self.display.resize();
+        self.transcript.resize(self.display.size().columns, now);
+    }
+
+    fn session_event(&mut self, event: &SessionEvent, now: Instant) {
+        self.activity.take(event, now);
+        self.transcript.take(event, now);
+        if let SessionEvent::Record(record) = event {
+            self.status.take(record);
+            match &record.fact {
+                Fact::CallAsked(asked) => {
+                    self.questions.push(asked);
+                    self.call_the_person(&asked.confirmation.tool);
+                }
+                Fact::ApprovalAnswered(answered) => {
+                    let was_shown = self.questions.close(&answered.approval);
+                    if was_shown && answered.by != ME {
+                        self.transcript.tell(Role::Dim, &format!("answered by {}", answered.by));
+                    }
+                }
+                Fact::ModelChanged(changed) => {
+                    self.status.window = window(&self.base.settings, &changed.model)
+                }
+                Fact::TurnStarted(_) => self.person.has_spoken = true,
+                Fact::TurnEnded(_) => {
+                    self.questions.clear();
+                    self.look_around();
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// A question waits: whoever looks elsewhere is told.
+    fn call_the_person(&mut self, tool: &str) {
+        let words = format!("{} waits for your answer", charla_proto::text::one_line(tool));
+        let is_away = self.person.is_looking == Some(false);
+        self.display.ring(is_away.then_some(words.as_str()));
+    }
+
+    fn session_ended(&mut self) {
+        if matches!(self.standing, Standing::Attached(_)) {
+            // It ends with a reason of its own, which was told.
+            self.standing = Standing::Over(Reason::Failed(Failure::system("the session ended by itself")));
+        }
+    }
+
+    fn news(&mut self, news: News, sources: &mut Sources, now: Instant) {
+        match news {
+            News::Opened(Ok(opened)) => self.opened(*opened, sources, now),
+            News::Opened(Err(failure)) => self.not_opened(failure, now),
+            News::Told { notice, is_warning } => {
+                let (role, mark) = if is_warning { (Role::Warning, "warning: ") } else { (Role::Dim, "") };
+                self.transcript.tell(role, &format!("{mark}{}", wording::notice(&notice)));
+            }
+            News::Progress(words) => self.activity.progress(words, now),
+            News::Replied(asked, Reply::Refused(refusal)) => self.refused(&asked, &refusal),
+            News::Replied(..) => {}
+            News::FilesFound => self.composer.refresh(),
+            News::Found(found) => self.found(found, now),
+            News::Closed => match std::mem::replace(&mut self.standing, Standing::Opening) {
+                Standing::Leaving(reason) => self.standing = Standing::Over(reason),
+                Standing::Changing(request) => {
+                    sources.follow(None);
+                    self.questions.clear();
+                    self.open(*request);
+                }
+                other => self.standing = other,
+            },
+        }
+    }
+
+    /// A session that cannot be opened ends the application, unless it was to take the place of another.
+    fn not_opened(&mut self, failure: Failure, now: Instant) {
+        self.activity.progress(None, now);
+        match self.person.session.clone() {
+            Some(session) if self.person.has_spoken => {
+                self.failed(&failure);
+                self.open(OpenRequest {
+                    begin: Begin::Resume(session),
+                    options: self.base.options.clone(),
+                    ..OpenRequest::default()
+                });
+                self.person.session = None;
+            }
+            _ => self.standing = Standing::Over(Reason::Failed(failure)),
+        }
+    }
+
+    /// Says what failed, and what to do.
+    pub(super) fn failed(&mut self, failure: &Failure) {
+        self.transcript.tell(Role::Failure, &format!("error: {failure}"));
+        if let Some(hint) = failure.hint.as_ref().and_then(wording::hint) {
+            self.transcript.tell(Role::Dim, &format!("hint: {hint}"));
+        }
+    }
+
+    fn refused(&mut self, asked: &Asked, refusal: &Refusal) {
+        match (asked, refusal) {
+            (Asked::Answer(_), Refusal::Late { by, .. }) => {
+                self.transcript.tell(Role::Dim, &format!("answered already by {by}"));
+            }
+            (Asked::Answer(approval), refusal) => match self.questions.find(approval) {
+                Some(card) => card.complain(&refusal.to_string()),
+                None => self.transcript.tell(Role::Warning, &refusal.to_string()),
+            },
+            (Asked::Prompt, refusal) => self.transcript.tell(Role::Failure, &format!("not said: {refusal}")),
+            (Asked::Other(what), refusal) => {
+                self.transcript.tell(Role::Warning, &format!("{what}: {refusal}"));
+            }
+        }
+    }
+
+    fn opened(&mut self, opened: Opened, sources: &mut Sources, now: Instant) {
+        let Opened { session, snapshot, events } = opened;
+        self.activity.progress(None, now);
+        if matches!(self.standing, Standing::Leaving(_)) {
+            Link::new(session, &self.base.charla, self.base.tell.clone()).close(false);
+            return;
+        }
+        self.transcript.begin(&snapshot, now);
+        self.status.begin(&snapshot);
+        self.status.window = snapshot.window.or_else(|| window(&self.base.settings, &self.status.model));
+        self.activity.begin(&snapshot, now);
+        self.questions.begin(&snapshot);
+        sources.follow(Some(events));
+        self.person.has_spoken = !snapshot.contents.is_empty();
+        let link = Link::new(session, &self.base.charla, self.base.tell.clone());
+        self.person.session = Some(link.id().to_owned());
+        if link.is_open() {
+            self.transcript.tell(Role::Dim, "going on with what an earlier process left");
+            link.ask(Command::Continue, Asked::Other("going on".to_owned()));
+        }
+        self.unsent.drain(..).for_each(|message| link.say(message));
+        self.standing = Standing::Attached(Box::new(link));
+    }
+
+    /// The session, once it is open.
+    pub(super) fn link(&self) -> Option<&Link> {
+        match &self.standing {
+            Standing::Attached(link) => Some(link),
+            _ => None,
+        }
+    }
+
+    /// Leaves: the session is closed first.
+    pub(super) fn leave(&mut self, reason: Reason) {
+        match std::mem::replace(&mut self.standing, Standing::Opening) {
+            Standing::Attached(link) => {
+                link.close(self.activity.is_busy() && self.questions.is_empty());
+                self.activity.stopping();
+                self.standing = Standing::Leaving(reason);
+            }
+            // Nothing was begun that would have to be ended.
+            Standing::Opening | Standing::Changing(_) | Standing::Leaving(_) => {
+                self.standing = Standing::Over(reason)
+            }
+            Standing::Over(reason) => self.standing = Standing::Over(reason),
+        }
+    }
+
+    /// Stops until somebody continues the process.
+    pub fn suspend(&mut self) {
+        self.display.give();
+        stop_process();
+        self.take_terminal_back();
+    }
+
+    /// The terminal is ours again.
+    pub fn take_terminal_back(&mut self) {
+        if let Some(card) = self.questions.front() {
+            card.disarm();
+        }
+        if self.display.take_back().is_err() {
+            self.leave(Reason::Interrupted);
+        }
+        self.transcript.resize(self.display.size().columns, Instant::now());
+    }
+
+    /// Writes what is left to write, and gives the terminal back.
+    pub fn end(mut self) -> Ending {
+        let now = Instant::now();
+        if self.display.is_ours() {
+            let finished = self.transcript.finished(0, now);
+            self.display.draw(&finished, &[], crate::screen::Place::default(), now);
+        }
+        let reason = match self.standing {
+            Standing::Over(reason) => reason,
+            _ => Reason::Failed(Failure::system("the terminal was given back")),
+        };
+        let session = self.person.session.filter(|_| self.person.has_spoken);
+        Ending { reason, session }
+    }
+}
+
+/// What is said first, as if it had been typed.
+fn first_message(text: String) -> Message {
+    Message { typed: text.clone(), text, files: Vec::new(), when: When::Now }
+}
+
+fn completions(charla: &Charla, tell: &UnboundedSender<News>) -> Completions {
+    let tell = tell.clone();
+    Completions {
+        commands: Box::new(Names),
+        folder: Some(charla.environment().directory.clone()),
+        found_more: Arc::new(move || drop(tell.send(News::FilesFound))),
+    }
+}
+
+/// What confines tools on this machine, in a word.
+fn confinement(wall: &Wall) -> &'static str {
+    match (wall.reading, wall.editing) {
+        (true, true) => "confined",
+        (true, false) => "partly confined",
+        _ => "not confined",
+    }
+}

@@ -1,0 +1,98 @@
+//! The keys of a card.
+
+use charla_proto::text::one_line;
+use charla_proto::{Confirmation, ConfirmationDetail, Outcome};
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+use crate::text::{Line, Role};
+
+/// What a key says.
+#[derive(Debug, PartialEq)]
+pub enum Word {
+    /// An answer.
+    Answer(Outcome),
+    /// The editor, first.
+    Edit,
+    /// No, and why.
+    Reason,
+}
+
+/// What a key says to this question; nothing where it offers no such answer.
+pub fn word(key: KeyEvent, confirmation: &Confirmation) -> Option<Word> {
+    let control = key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT);
+    let always = confirmation.always.is_some();
+    let is_server = matches!(confirmation.detail, ConfirmationDetail::Mcp { .. });
+    let outcome = match key.code {
+        KeyCode::Esc => Outcome::Cancel { reason: None },
+        KeyCode::Char('c') if control => Outcome::Cancel { reason: None },
+        _ if control => return None,
+        KeyCode::Char('y') => Outcome::ProceedOnce,
+        KeyCode::Char('a') if always => Outcome::ProceedAlways,
+        KeyCode::Char('s') if always => Outcome::ProceedAlwaysAndSave,
+        KeyCode::Char('t') => Outcome::ProceedAlwaysTool,
+        KeyCode::Char('m') if is_server => Outcome::ProceedAlwaysServer,
+        KeyCode::Char('n') => Outcome::Cancel { reason: None },
+        KeyCode::Char('e') => return Some(Word::Edit),
+        KeyCode::Char('r') => return Some(Word::Reason),
+        _ => return None,
+    };
+    Some(Word::Answer(outcome))
+}
+
+/// The rows that say what can be answered.
+pub fn choices(confirmation: &Confirmation, columns: usize) -> Vec<Line> {
+    let tool = format!("always {}", one_line(&confirmation.tool));
+    let mut choices = vec![("y", "once")];
+    if confirmation.always.is_some() {
+        choices.extend([("a", "always this"), ("s", "always, save as rule")]);
+    }
+    choices.push(("t", &tool));
+    let server;
+    if let ConfirmationDetail::Mcp { server: name, .. } = &confirmation.detail {
+        server = format!("always {}", one_line(name));
+        choices.push(("m", &server));
+    }
+    choices.extend([("e", "edit"), ("n", "no"), ("r", "no, with a reason")]);
+    in_rows(&choices, columns)
+}
+
+/// Choices side by side; none is broken.
+fn in_rows(choices: &[(&str, &str)], columns: usize) -> Vec<Line> {
+    let mut rows = vec![Line::new()];
+    for (key, words) in choices {
+        let mut choice = Line::of(Role::Accent, key);
+        choice.push(Role::Plain, &format!(" {words}"));
+        match rows.last_mut() {
+            Some(row) if row.is_empty() => row.extend(choice),
+            Some(row) if row.width() + 3 + choice.width() <= columns => {
+                row.push(Role::Border, " · ");
+                row.extend(choice);
+            }
+            _ => rows.push(choice),
+        }
+    }
+    rows.into_iter().map(|row| row.truncate(columns)).collect()
+}
+
+/// True for keys that move the card's text.
+pub fn scrolls(key: KeyEvent) -> bool {
+    matches!(
+        key.code,
+        KeyCode::Up | KeyCode::Down | KeyCode::PageUp | KeyCode::PageDown | KeyCode::Home | KeyCode::End
+    )
+}
+
+/// The rows above those shown after such a key, where `shown` of all rows fit.
+pub fn scrolled(key: KeyEvent, scroll: Option<usize>, (shown, total): (usize, usize)) -> Option<usize> {
+    let last = total.saturating_sub(shown);
+    let now = scroll.unwrap_or(last).min(last);
+    let page = shown.saturating_sub(1).max(1);
+    Some(match key.code {
+        KeyCode::Up => now.saturating_sub(1),
+        KeyCode::Down => (now + 1).min(last),
+        KeyCode::PageUp => now.saturating_sub(page),
+        KeyCode::PageDown => (now + page).min(last),
+        KeyCode::Home => 0,
+        _ => last,
+    })
+}

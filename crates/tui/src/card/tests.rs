@@ -1,0 +1,110 @@
+use charla_proto::{Confirmation, Question};
+use crossterm::event::{KeyCode, KeyModifiers};
+
+use super::*;
+
+fn exec(command: &str) -> Arc<CallAsked> {
+    asked(ConfirmationDetail::Exec { command: command.to_owned(), cwd: "/w".into() })
+}
+
+fn asked(detail: ConfirmationDetail) -> Arc<CallAsked> {
+    Arc::new(CallAsked {
+        turn: 1,
+        call: "c1".to_owned(),
+        approval: "s:7".to_owned(),
+        confirmation: Confirmation {
+            tool: "run_shell_command".to_owned(),
+            title: "x".to_owned(),
+            detail,
+            rule: "default built-in#8".to_owned(),
+            isolation: "none".to_owned(),
+            reasons: Vec::new(),
+            always: Some("[[rule]]\n".to_owned()),
+            confinement: None,
+        },
+    })
+}
+
+fn press(card: &mut Card, code: KeyCode, now: Instant) -> Deed {
+    card.key(KeyEvent::new(code, KeyModifiers::NONE), now)
+}
+
+fn ready(asked: Arc<CallAsked>) -> (Card, Instant) {
+    let mut card = Card::new(asked);
+    let now = Instant::now();
+    card.drawn(now);
+    (card, now + QUIET)
+}
+
+#[test]
+fn keys_typed_before_the_card_was_seen_never_answer_it() {
+    let mut card = Card::new(exec("rm -rf x"));
+    let now = Instant::now();
+    assert_eq!(press(&mut card, KeyCode::Char('y'), now), Deed::NotMine);
+    card.drawn(now);
+    assert_eq!(press(&mut card, KeyCode::Char('y'), now + QUIET / 2), Deed::NotMine);
+    // Somebody who goes on typing has not read it yet.
+    assert_eq!(press(&mut card, KeyCode::Char('y'), now + QUIET), Deed::NotMine);
+    let later = now + QUIET + QUIET;
+    assert_eq!(press(&mut card, KeyCode::Char('y'), later), Deed::Answer(Outcome::ProceedOnce));
+}
+
+#[test]
+fn every_key_has_its_answer() {
+    for (key, outcome) in [
+        ('y', Outcome::ProceedOnce),
+        ('a', Outcome::ProceedAlways),
+        ('s', Outcome::ProceedAlwaysAndSave),
+        ('t', Outcome::ProceedAlwaysTool),
+        ('n', Outcome::Cancel { reason: None }),
+    ] {
+        let (mut card, now) = ready(exec("make"));
+        assert_eq!(press(&mut card, KeyCode::Char(key), now), Deed::Answer(outcome), "{key}");
+    }
+    let (mut card, now) = ready(exec("make"));
+    assert_eq!(press(&mut card, KeyCode::Char('e'), now), Deed::Edit);
+    assert_eq!(press(&mut card, KeyCode::Char('m'), now), Deed::Taken);
+    assert_eq!(press(&mut card, KeyCode::Enter, now), Deed::Taken);
+    assert_eq!(press(&mut card, KeyCode::Char('r'), now), Deed::Taken);
+    for c in "too slow".chars() {
+        assert_eq!(press(&mut card, KeyCode::Char(c), now), Deed::Taken);
+    }
+    let reason = Some("too slow".to_owned());
+    assert_eq!(press(&mut card, KeyCode::Enter, now), Deed::Answer(Outcome::Cancel { reason }));
+}
+
+#[test]
+fn a_long_command_is_scrolled_and_its_end_is_seen_first() {
+    let command = (0..60).map(|n| format!("echo {n}")).collect::<Vec<_>>().join("\n");
+    let (mut card, now) = ready(exec(&command));
+    let text = |card: &mut Card| {
+        let (lines, _) = card.view(60, 14, 0, now);
+        assert!(lines.len() <= 14, "{}", lines.len());
+        lines.iter().map(Line::text).collect::<Vec<_>>().join("\n")
+    };
+    let first = text(&mut card);
+    assert!(
+        first.contains("isolation") && first.contains("echo 59") && !first.contains("echo 0\n"),
+        "{first}"
+    );
+    press(&mut card, KeyCode::Home, now);
+    assert!(text(&mut card).contains("may run_shell_command run?"));
+    press(&mut card, KeyCode::PageDown, now);
+    press(&mut card, KeyCode::Down, now);
+    assert!(text(&mut card).contains("echo 9\n"));
+}
+
+#[test]
+fn the_model_s_questions_are_asked_one_after_another() {
+    let question = |text: &str| Question { question: text.to_owned(), ..Question::default() };
+    let questions = vec![question("Which?"), question("Why?")];
+    let (mut card, now) = ready(asked(ConfirmationDetail::AskUser { questions }));
+    for c in "red".chars() {
+        press(&mut card, KeyCode::Char(c), now);
+    }
+    assert_eq!(press(&mut card, KeyCode::Enter, now), Deed::Taken);
+    let (lines, _) = card.view(60, 20, 0, now);
+    assert!(lines.iter().any(|line| line.text().contains("Why?")));
+    let answers = vec!["red".to_owned(), String::new()];
+    assert_eq!(press(&mut card, KeyCode::Enter, now), Deed::Answer(Outcome::Answers { answers }));
+}

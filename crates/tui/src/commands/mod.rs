@@ -1,0 +1,178 @@
+//! Commands behind a `/`: their names, what they take, and what was meant.
+
+mod report;
+mod work;
+
+pub use report::Tally;
+pub use work::{Errand, Found, window};
+
+use charla_proto::text::nearest;
+
+use crate::composer::{Candidate, CommandSource};
+
+/// A command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Slash {
+    /// What there is.
+    Help,
+    /// Which model answers.
+    Model,
+    /// How much is allowed without asking.
+    Mode,
+    /// Which tools the model has.
+    Tools,
+    /// What the rules say to a command line.
+    Policy,
+    /// Questions of all sessions.
+    Approvals,
+    /// Instruction files.
+    Memory,
+    /// A summary in place of the older part.
+    Compress,
+    /// The whole conversation again.
+    Uncompress,
+    /// An earlier message becomes the last.
+    Rewind,
+    /// File changes taken back.
+    Undo,
+    /// File changes brought back.
+    Redo,
+    /// Another session in place of this one.
+    Resume,
+    /// A copy of this session.
+    Fork,
+    /// Tokens, cost, what fills the window.
+    Stats,
+    /// The last answer into the clipboard.
+    Copy,
+    /// The conversation into a file.
+    Export,
+    /// How it looks.
+    Theme,
+    /// What is set.
+    Settings,
+    /// What this machine enforces.
+    Doctor,
+    /// Thoughts in full.
+    Thoughts,
+    /// A new session.
+    Clear,
+    /// The end.
+    Quit,
+}
+
+/// A row of the table of commands.
+struct Row {
+    name: &'static str,
+    /// Other names it is known by.
+    also: &'static [&'static str],
+    slash: Slash,
+    takes: &'static str,
+    help: &'static str,
+}
+
+const fn row(name: &'static str, slash: Slash, takes: &'static str, help: &'static str) -> Row {
+    Row { name, also: &[], slash, takes, help }
+}
+
+/// Every command.
+const TABLE: [Row; 23] = [
+    row("help", Slash::Help, "", "what there is"),
+    row("model", Slash::Model, "[NAME]", "choose which model answers"),
+    row("mode", Slash::Mode, "[MODE]", "choose what runs without asking: plan, default, auto_edit, yolo"),
+    row("tools", Slash::Tools, "", "list the tools the model has"),
+    row("policy", Slash::Policy, "[COMMAND]", "say what the rules say to a command line"),
+    row("approvals", Slash::Approvals, "", "list the questions that wait, in all sessions"),
+    row("memory", Slash::Memory, "", "say which instruction files are read; refreshes them"),
+    row("compress", Slash::Compress, "", "put a summary in place of the older part"),
+    row("uncompress", Slash::Uncompress, "", "bring the whole conversation back"),
+    row("rewind", Slash::Rewind, "", "go back to an earlier message, with or without the files"),
+    row("undo", Slash::Undo, "", "take the last turn's file changes back"),
+    row("redo", Slash::Redo, "", "bring undone file changes back"),
+    Row {
+        name: "resume",
+        also: &["sessions"],
+        slash: Slash::Resume,
+        takes: "[ID]",
+        help: "go on with another session",
+    },
+    row("fork", Slash::Fork, "", "go on in a copy of this session"),
+    row("stats", Slash::Stats, "", "tokens, cost, and what fills the window"),
+    row("copy", Slash::Copy, "", "copy the last answer"),
+    row("export", Slash::Export, "[FILE]", "write the conversation to a file: .md, .json or .html"),
+    row("theme", Slash::Theme, "[NAME]", "choose how it looks"),
+    row("settings", Slash::Settings, "", "show what is set, and by whom"),
+    row("doctor", Slash::Doctor, "", "try what this machine enforces"),
+    row("thoughts", Slash::Thoughts, "", "show thoughts in full, or no longer"),
+    Row { name: "clear", also: &["new"], slash: Slash::Clear, takes: "", help: "begin a new session" },
+    Row { name: "quit", also: &["exit"], slash: Slash::Quit, takes: "", help: "leave" },
+];
+
+/// The command that a line begins with, and the words behind it. A name that is not known suggests the nearest.
+pub fn parse(line: &str) -> Result<(Slash, &str), String> {
+    let line = line.trim_start_matches('/').trim();
+    let (name, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+    let known = TABLE.iter().find(|row| row.name == name || row.also.contains(&name));
+    match known {
+        Some(row) => Ok((row.slash, rest.trim())),
+        None => {
+            let meant = nearest(name, names()).map(|meant| format!("; did you mean /{meant}?"));
+            Err(format!(
+                "there is no command /{name}{}",
+                meant.unwrap_or_else(|| "; /help lists them".to_owned())
+            ))
+        }
+    }
+}
+
+fn names() -> impl Iterator<Item = &'static str> {
+    TABLE.iter().flat_map(|row| std::iter::once(row.name).chain(row.also.iter().copied()))
+}
+
+/// Every command with what it takes and does.
+pub fn help() -> impl Iterator<Item = (String, &'static str)> {
+    TABLE.iter().map(|row| (format!("/{} {}", row.name, row.takes).trim_end().to_owned(), row.help))
+}
+
+/// Completes the names of commands.
+pub struct Names;
+
+impl CommandSource for Names {
+    fn candidates(&self, typed: &str) -> Vec<Candidate> {
+        if typed.contains(char::is_whitespace) {
+            return Vec::new();
+        }
+        let begins = TABLE.iter().filter(|row| row.name.starts_with(typed));
+        begins
+            .map(|row| Candidate {
+                text: format!("/{}", row.name),
+                help: row.help.to_owned(),
+                is_whole: row.takes.is_empty(),
+            })
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_that_is_not_known_suggests_the_nearest() {
+        assert_eq!(parse("/model a/b"), Ok((Slash::Model, "a/b")));
+        assert_eq!(parse("/sessions"), Ok((Slash::Resume, "")));
+        assert!(parse("/modle").unwrap_err().contains("did you mean /mode"));
+        assert!(parse("/statz").unwrap_err().contains("did you mean /stats?"));
+        assert!(parse("/xyzzyq").unwrap_err().contains("/help"));
+    }
+
+    #[test]
+    fn every_name_is_there_once() {
+        let mut all: Vec<&str> = names().collect();
+        all.sort_unstable();
+        let count = all.len();
+        all.dedup();
+        assert_eq!(all.len(), count);
+        assert!(Names.candidates("mo").iter().map(|one| one.text.as_str()).eq(["/model", "/mode"]));
+    }
+}

@@ -1,0 +1,115 @@
+//! `/stats`: what was used and paid, and what fills the window.
+
+use std::collections::BTreeMap;
+
+use charla::models::Prices;
+use charla_proto::{Content, PartKind, Role as Speaker, Said, UsageMetadata};
+
+use crate::status::tokens;
+use crate::text::{Line, Role};
+
+/// Columns of a bar.
+const BAR: usize = 30;
+
+/// Tokens by model.
+#[derive(Clone, Debug, Default)]
+pub struct Tally {
+    models: BTreeMap<String, (u64, UsageMetadata)>,
+}
+
+impl Tally {
+    /// An answer came.
+    pub fn add(&mut self, model: &str, usage: &UsageMetadata) {
+        let (answers, sum) = self.models.entry(model.to_owned()).or_default();
+        *answers += 1;
+        sum.add(usage);
+    }
+
+    /// A row for each model.
+    pub fn lines(&self, prices: &Prices) -> Vec<Line> {
+        if self.models.is_empty() {
+            return vec![Line::of(Role::Dim, "no answers yet")];
+        }
+        let rows = self.models.iter().map(|(model, (answers, usage))| {
+            let cached = usage.cached_content_token_count.unwrap_or(0);
+            let cost = prices
+                .of(model, usage)
+                .map_or_else(|| "price unknown".to_owned(), |cost| format!("${cost:.4}"));
+            let mut line = Line::of(Role::Accent, model);
+            line.push(
+                Role::Plain,
+                &format!(
+                    "  {answers} answers · {} in ({} cached) · {} out · {cost}",
+                    tokens(usage.prompt_token_count.unwrap_or(0)),
+                    tokens(cached),
+                    tokens(usage.output()),
+                ),
+            );
+            line
+        });
+        rows.collect()
+    }
+}
+
+/// What the next request holds, by kind, in about so many tokens.
+pub fn filling(contents: &[Said], system: u64, declarations: u64) -> Vec<(&'static str, u64)> {
+    let mut sizes =
+        [("system prompt", system), ("tools", declarations), ("you", 0), ("model", 0), ("tool results", 0)];
+    for said in contents {
+        let (words, results) = measure(&said.content);
+        let speaker = if said.content.role == Speaker::User { 2 } else { 3 };
+        sizes[speaker].1 += words;
+        sizes[4].1 += results;
+    }
+    sizes.to_vec()
+}
+
+/// About how many tokens a content has: words and calls, and results of tools.
+fn measure(content: &Content) -> (u64, u64) {
+    let (mut words, mut results) = (0, 0);
+    for part in &content.parts {
+        match &part.kind {
+            PartKind::Text(text) => words += text.len() / 4,
+            PartKind::FunctionCall(call) => {
+                words += serde_json::to_string(&call.args).map_or(0, |text| text.len() / 4)
+            }
+            PartKind::FunctionResponse(response) => results += response.to_text().len() / 4,
+            // An image costs about as much, whatever its size in bytes.
+            PartKind::InlineData(_) | PartKind::FileData(_) => words += 260,
+            _ => {}
+        }
+    }
+    (words as u64, results as u64)
+}
+
+/// Bars for sizes, against the window where it is known.
+pub fn bars(sizes: &[(&'static str, u64)], window: Option<u32>) -> Vec<Line> {
+    let sum: u64 = sizes.iter().map(|(_, size)| size).sum();
+    let whole = window.map_or(sum, u64::from).max(1);
+    let bar =
+        |size: u64| "█".repeat(usize::try_from((size * BAR as u64).div_ceil(whole)).unwrap_or(BAR).min(BAR));
+    let row = |name: &str, size: u64, role: Role| {
+        let mut line = Line::plain(&format!("{name:<14} {:>7}  ", tokens(size)));
+        line.push(role, &bar(size));
+        line
+    };
+    let mut lines: Vec<Line> = sizes.iter().map(|(name, size)| row(name, *size, Role::Accent)).collect();
+    if let Some(window) = window {
+        lines.push(row("free", u64::from(window).saturating_sub(sum), Role::Border));
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bars_are_parts_of_the_window() {
+        let lines = bars(&[("you", 500), ("model", 0)], Some(1000));
+        let text: Vec<String> = lines.iter().map(Line::text).collect();
+        assert_eq!(text[0].matches('█').count(), 15, "{text:?}");
+        assert_eq!(text[1].matches('█').count(), 0);
+        assert!(text[2].starts_with("free") && text[2].matches('█').count() == 15, "{text:?}");
+    }
+}

@@ -1,0 +1,248 @@
+//! What commands find out beside the screen.
+
+use std::time::SystemTime;
+
+use charla::models::survey::survey;
+use charla::models::{Directory, Prices};
+use charla::session::{RuleCheck, RulePlaces, describe_workspace};
+use charla::settings::{self, Settings};
+use charla::trust::WorkspaceContent;
+use charla::{Charla, Failure, Notice, Wall};
+use charla_core::session::SessionHandle;
+use charla_proto::text::one_line;
+use charla_proto::{ApprovalMode, Role as Speaker, SessionSummary};
+use charla_terminal::judgement;
+
+use super::report;
+use crate::app::Choice;
+use crate::picker::{Item, Picker};
+use crate::status::tokens;
+use crate::text::{Line, Role};
+
+/// What came of an errand: rows to show, or a choice to make.
+pub enum Found {
+    /// Rows.
+    Lines(Vec<Line>),
+    /// A choice.
+    Choice(Picker<Choice>),
+}
+
+/// Everything an errand may need.
+pub struct Errand {
+    /// The user's Charla.
+    pub charla: Charla,
+    /// The settings that hold.
+    pub settings: Settings,
+    /// The session, and its id.
+    pub session: Option<(SessionHandle, String)>,
+}
+
+type Finding = Result<Found, Failure>;
+
+impl Errand {
+    /// The models that are ready, to choose from.
+    pub async fn models(self) -> Finding {
+        let rows = survey(&self.settings, self.charla.environment()).await;
+        let mut items = Vec::new();
+        for row in rows.iter().filter(|row| row.state.is_ok()) {
+            for model in &row.models {
+                let facts = row.entry.model(model);
+                let window = facts.context_window.map(|window| format!("window {}", tokens(window.into())));
+                let price =
+                    facts.price.map(|[input, output, _]| format!("${input} in, ${output} out a million"));
+                let detail: Vec<String> = window.into_iter().chain(price).collect();
+                let label = format!("{}/{model}", row.entry.name);
+                items.push(Item { choice: Choice::Model(label.clone()), label, detail: detail.join(" · ") });
+            }
+        }
+        if items.is_empty() {
+            return Err(Failure::config("no provider is ready").with_hint("`charla models` says why"));
+        }
+        Ok(Found::Choice(Picker::new("model", items)))
+    }
+
+    /// The tools the model has.
+    pub async fn tools(self) -> Finding {
+        let mut notices: Vec<Notice> = Vec::new();
+        let preview = self.charla.prompt_preview(&self.settings, &mut notices).await?;
+        let line = |tool: &std::sync::Arc<charla_proto::FunctionDeclaration>| {
+            let about = tool.description.lines().next().unwrap_or_default();
+            Line::of(Role::Accent, &format!("{:<20} ", tool.name)).then(Line::plain(&one_line(about)))
+        };
+        Ok(Found::Lines(preview.tools.iter().map(line).collect()))
+    }
+
+    /// What the rules say to a command line; without one, all rules.
+    pub async fn policy(self, command: String, mode: ApprovalMode) -> Finding {
+        let places = RulePlaces::of(self.charla.environment());
+        let rules = RuleCheck::new(&places, &[], &[]).map_err(|error| Failure::config(error.to_string()))?;
+        let text = match command.is_empty() {
+            true => rules
+                .book
+                .rules()
+                .iter()
+                .map(|rule| format!("{} {}\n", rule.decision, rule.about()))
+                .collect(),
+            false => judgement::told(&rules.explain(&command, mode)),
+        };
+        Ok(Found::Lines(plain(&text)))
+    }
+
+    /// The questions that wait, in all sessions.
+    pub async fn approvals(self) -> Finding {
+        let waiting = self.charla.sessions()?.approvals().await?;
+        let lines = waiting.iter().map(|one| {
+            let title = one_line(&one.asked.confirmation.title);
+            Line::plain(&format!("{}  {title}  in {}", one.asked.approval, one.folder.display()))
+        });
+        let lines: Vec<Line> = lines.collect();
+        Ok(Found::Lines(if lines.is_empty() { plain("no question waits") } else { lines }))
+    }
+
+    /// What the workspace brings: instruction files, settings, rules.
+    pub async fn memory(self) -> Finding {
+        let environment = self.charla.environment();
+        let content = WorkspaceContent::read(environment)?;
+        let standing = content.known(environment)?;
+        Ok(Found::Lines(plain(&describe_workspace(&content, standing, environment)?.join("\n"))))
+    }
+
+    /// The messages of the conversation, to go back to.
+    pub async fn messages(self) -> Finding {
+        let (_, id) = self.session.ok_or_else(|| Failure::input("there is no session yet"))?;
+        let (_, messages) = self.charla.sessions()?.messages(&id).await?;
+        let items: Vec<Item<Choice>> = messages
+            .iter()
+            .rev()
+            .map(|message| Item {
+                label: format!(
+                    "{:>5} {}",
+                    message.seq,
+                    if message.role == Speaker::User { "you" } else { "model" }
+                ),
+                detail: one_line(&message.words),
+                choice: Choice::Rewind(message.seq),
+            })
+            .collect();
+        if items.is_empty() {
+            return Err(Failure::input("nothing was said yet"));
+        }
+        Ok(Found::Choice(Picker::new("the last message becomes", items)))
+    }
+
+    /// The sessions, to go on with another: those of this folder first.
+    pub async fn sessions(self) -> Finding {
+        let sessions = self.charla.sessions()?;
+        let mut listed: Vec<SessionSummary> = sessions.list().await?.sessions;
+        listed.retain(|session| session.has_turns);
+        listed.sort_by_key(|session| !sessions.is_here(session));
+        let items: Vec<Item<Choice>> = listed
+            .iter()
+            .map(|session| Item {
+                label: one_line(&session.title).chars().take(60).collect(),
+                detail: format!(
+                    "{} · {}{}",
+                    age(session.modified),
+                    session.model,
+                    if sessions.is_here(session) {
+                        String::new()
+                    } else {
+                        format!(" · {}", session.started.cwd.display())
+                    },
+                ),
+                choice: Choice::Resume(session.session.clone()),
+            })
+            .collect();
+        if items.is_empty() {
+            return Err(Failure::input("there are no earlier sessions"));
+        }
+        Ok(Found::Choice(Picker::new("go on with", items)))
+    }
+
+    /// What fills the window, below what was used.
+    pub async fn stats(self, mut lines: Vec<Line>, window: Option<u32>) -> Finding {
+        let mut notices: Vec<Notice> = Vec::new();
+        let preview = self.charla.prompt_preview(&self.settings, &mut notices).await.ok();
+        let (system, tools) = preview.map_or((0, 0), |preview| (preview.system_tokens, preview.tool_tokens));
+        let snapshot = match &self.session {
+            Some((handle, _)) => handle.snapshot().await.map(|(snapshot, _)| snapshot),
+            None => None,
+        };
+        let sizes = report::filling(&snapshot.unwrap_or_default().contents, system, tools);
+        lines.push(Line::new());
+        lines.extend(report::bars(&sizes, window));
+        Ok(Found::Lines(lines))
+    }
+
+    /// The conversation into a file; its form is that of the name's ending.
+    pub async fn export(self, file: String) -> Finding {
+        let (_, id) = self.session.ok_or_else(|| Failure::input("there is no session yet"))?;
+        let sessions = self.charla.sessions()?;
+        let name = if file.is_empty() {
+            format!("charla-{}.md", id.chars().take(8).collect::<String>())
+        } else {
+            file
+        };
+        let environment = self.charla.environment();
+        let path = environment.expand(&name, &environment.directory);
+        let text = match path.extension().and_then(|extension| extension.to_str()) {
+            Some("json") => {
+                let (session, records) = sessions.read(&id).await?;
+                format!("{:#}\n", serde_json::json!({ "session": session, "records": records }))
+            }
+            _ => sessions.story(&id, &Prices::new(&self.settings)).await?.to_markdown(),
+        };
+        let written = tokio::task::spawn_blocking({
+            let path = path.clone();
+            move || std::fs::write(path, text)
+        });
+        match written.await {
+            Ok(Ok(())) => Ok(Found::Lines(plain(&format!("written to {}", path.display())))),
+            Ok(Err(error)) => Err(Failure::input(format!("{} cannot be written: {error}", path.display()))),
+            Err(_) => Err(Failure::system("writing broke off")),
+        }
+    }
+
+    /// What is set, and by whom.
+    pub async fn settings(self) -> Finding {
+        let effective = settings::load(self.charla.environment(), Vec::new())?;
+        let line = |row: settings::ShownSetting| {
+            let mut line = Line::plain(&format!("{} = {}", row.key, row.value));
+            line.push(Role::Dim, &format!("  # {}", row.source));
+            line
+        };
+        let mut lines: Vec<Line> = effective.shown().into_iter().map(line).collect();
+        if let Some(path) = self.charla.environment().user_settings() {
+            lines.push(Line::of(Role::Dim, &format!("yours are in {}", path.display())));
+        }
+        Ok(Found::Lines(lines))
+    }
+
+    /// What this machine enforces.
+    pub async fn doctor(self) -> Finding {
+        let wall = tokio::task::spawn_blocking(Wall::prove).await;
+        let wall = wall.map_err(|_| Failure::system("the trial broke off"))?;
+        Ok(Found::Lines(plain(&wall.to_string())))
+    }
+}
+
+/// The window of a model, where the catalog or the settings know it.
+pub fn window(settings: &Settings, model: &str) -> Option<u32> {
+    let (entry, id) = Directory::new(settings).resolve(model).ok()?;
+    entry.model(&id?).context_window
+}
+
+fn plain(text: &str) -> Vec<Line> {
+    text.lines().map(Line::plain).collect()
+}
+
+/// How long ago, briefly.
+fn age(when: SystemTime) -> String {
+    let seconds = when.elapsed().unwrap_or_default().as_secs();
+    match seconds {
+        0..60 => "just now".to_owned(),
+        60..3600 => format!("{} min ago", seconds / 60),
+        3600..86400 => format!("{} h ago", seconds / 3600),
+        _ => format!("{} days ago", seconds / 86400),
+    }
+}

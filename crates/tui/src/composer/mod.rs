@@ -1,0 +1,435 @@
+//! Where a person writes: keys in, actions out, and how it looks.
+//!
+//! Nothing here touches a terminal. Whoever has one hands over keys and pasted text, does what an [`Action`] says, and draws
+//! the [`View`].
+
+mod buffer;
+mod chips;
+mod completion;
+mod dropped;
+mod edit;
+mod editing;
+mod emacs;
+mod files;
+mod history;
+mod layout;
+mod ring;
+mod score;
+mod undo;
+mod vi;
+mod vi_motion;
+
+use std::path::PathBuf;
+
+use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+
+pub use completion::{Candidate, CommandSource, Sources};
+pub use dropped::dropped_paths;
+pub use files::FileIndex;
+pub use history::History;
+
+use self::chips::{Chips, cleaned};
+use self::completion::Completion;
+use self::edit::Edit;
+use self::editing::Editing;
+use self::emacs::Emacs;
+use self::history::Search;
+use self::layout::Rows;
+use self::vi::{Mode, Vi};
+use crate::text::{Line, Role};
+
+#[cfg(test)]
+mod tests;
+
+/// Stands before the text.
+const MARK: &str = "› ";
+const INDENT: &str = "  ";
+
+/// When a message should reach a model that is at work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum When {
+    /// With its next request.
+    Now,
+    /// After its turn.
+    Later,
+}
+
+/// What is sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Message {
+    /// The whole text, with what was pasted.
+    pub text: String,
+    /// The text without what was pasted: an `@` in it names a file, one in a pasted text is an `@`.
+    pub typed: String,
+    /// Files that go with it.
+    pub files: Vec<PathBuf>,
+    /// When.
+    pub when: When,
+}
+
+/// What a key wants that is not the composer's to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// The key means nothing here.
+    Unused,
+    /// Nothing but to draw the composer again.
+    Redraw,
+    /// Send a message. The composer is empty again.
+    Send(Box<Message>),
+    /// Stop what is going on (Esc).
+    Cancel,
+    /// Stop, or leave (Ctrl-C).
+    Interrupt,
+    /// Leave (Ctrl-D on an empty line).
+    Leave,
+    /// Open the text in an editor: [`Composer::expanded`] gives it, [`Composer::set_text`] takes it back.
+    EditExternally,
+    /// The next approval mode (shift-tab).
+    CycleMode,
+    /// Clear the screen (Ctrl-L).
+    ClearScreen,
+    /// Go to the background (Ctrl-Z).
+    Suspend,
+}
+
+/// Which keys there are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Keys {
+    /// Those of Emacs and of shells.
+    #[default]
+    Emacs,
+    /// Those of vi.
+    Vi,
+}
+
+#[derive(Clone, Debug)]
+enum Keymap {
+    Emacs(Emacs),
+    Vi(Vi),
+}
+
+/// How the composer looks.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct View {
+    /// Its rows, what is offered for completion below the text.
+    pub lines: Vec<Line>,
+    /// The row and the column where the terminal's cursor belongs.
+    pub cursor: (usize, usize),
+}
+
+/// Where a person writes.
+pub struct Composer {
+    editing: Editing,
+    keymap: Keymap,
+    history: History,
+    search: Option<Search>,
+    completion: Completion,
+    placeholder: String,
+    /// The columns it was drawn in last, for moving by rows.
+    columns: usize,
+}
+
+impl Composer {
+    /// An empty one.
+    pub fn new(keys: Keys, history: History, sources: Sources) -> Self {
+        let mut composer = Self {
+            editing: Editing::default(),
+            keymap: Keymap::Emacs(Emacs::default()),
+            history,
+            search: None,
+            completion: Completion::new(sources),
+            placeholder: String::new(),
+            columns: 80,
+        };
+        composer.set_keys(keys);
+        composer
+    }
+
+    /// Uses other keys from now on.
+    pub fn set_keys(&mut self, keys: Keys) {
+        self.keymap = match keys {
+            Keys::Emacs => Keymap::Emacs(Emacs::default()),
+            Keys::Vi => Keymap::Vi(Vi::default()),
+        };
+    }
+
+    /// What an empty composer says.
+    pub fn set_placeholder(&mut self, text: &str) {
+        text.clone_into(&mut self.placeholder);
+    }
+
+    /// The word for the state of vi's keys; none for other keys.
+    pub fn mode_name(&self) -> Option<&'static str> {
+        match &self.keymap {
+            Keymap::Emacs(_) => None,
+            Keymap::Vi(vi) if vi.mode() == Mode::Normal => Some("NORMAL"),
+            Keymap::Vi(_) => Some("INSERT"),
+        }
+    }
+
+    /// True when nothing is written.
+    pub fn is_empty(&self) -> bool {
+        self.editing.buffer.is_empty()
+    }
+
+    /// The text, with what was pasted.
+    pub fn expanded(&self) -> String {
+        self.editing.chips.expanded(self.editing.buffer.text())
+    }
+
+    /// Puts a text in the place of what is written. It can be taken back.
+    pub fn set_text(&mut self, text: &str) {
+        self.editing.set(&cleaned(text));
+        self.after_edit();
+    }
+
+    /// Empties it. It can be taken back.
+    pub fn clear(&mut self) {
+        self.search = None;
+        self.set_text("");
+    }
+
+    /// A text that the terminal says was pasted. One that is large is shown by a name.
+    pub fn paste(&mut self, text: &str) -> Action {
+        self.search = None;
+        let text = cleaned(text);
+        let chip = Chips::is_large(&text).then(|| self.editing.chips.add_text(&text)).flatten();
+        match chip {
+            Some(chip) => self.editing.paste(&chip.to_string()),
+            None => self.editing.paste(&text),
+        }
+        self.after_edit();
+        Action::Redraw
+    }
+
+    /// Adds a file that goes with the message.
+    pub fn attach(&mut self, path: PathBuf) {
+        if let Some(chip) = self.editing.chips.add_file(path) {
+            self.editing.paste(&format!("{chip} "));
+            self.after_edit();
+        }
+    }
+
+    /// More files were found: what is offered may be better now.
+    pub fn refresh(&mut self) {
+        if self.search.is_none() {
+            self.completion.update(&self.editing.buffer);
+        }
+    }
+
+    /// Takes a key.
+    pub fn key(&mut self, key: KeyEvent) -> Action {
+        if key.kind == KeyEventKind::Release {
+            return Action::Unused;
+        }
+        if self.search.is_some() {
+            return self.search_key(key);
+        }
+        if self.completion.is_open()
+            && let Some(action) = self.completion_key(key)
+        {
+            return action;
+        }
+        let edits = match &mut self.keymap {
+            Keymap::Emacs(emacs) => emacs.key(key, &self.editing.buffer).map(|edit| vec![edit]),
+            Keymap::Vi(vi) => vi.key(key, &self.editing.buffer),
+        };
+        match edits {
+            None => Action::Unused,
+            Some(edits) => edits.into_iter().map(|edit| self.edit(edit)).last().unwrap_or(Action::Unused),
+        }
+    }
+
+    fn edit(&mut self, edit: Edit) -> Action {
+        match edit {
+            Edit::Act(action) => return action,
+            Edit::Wait => return Action::Redraw,
+            Edit::Up => return self.vertical(false),
+            Edit::Down => return self.vertical(true),
+            Edit::Send(when) => return self.send(when),
+            Edit::Tab => return self.tab(),
+            Edit::Search => self.search = Some(Search::default()),
+            edit => {
+                if self.editing.apply(edit) {
+                    self.history.leave();
+                }
+            }
+        }
+        self.after_edit();
+        Action::Redraw
+    }
+
+    fn after_edit(&mut self) {
+        match self.search {
+            Some(_) => self.completion.close(),
+            None => self.completion.update(&self.editing.buffer),
+        }
+    }
+
+    /// Opens completions, or sends the text for later.
+    fn tab(&mut self) -> Action {
+        match self.editing.buffer.text().trim().is_empty() {
+            true => Action::Unused,
+            false => self.send(When::Later),
+        }
+    }
+
+    fn send(&mut self, when: When) -> Action {
+        let text = self.expanded();
+        let files = self.editing.chips.files(self.editing.buffer.text());
+        if text.trim().is_empty() && files.is_empty() {
+            return Action::Redraw;
+        }
+        let typed = self.editing.chips.without(self.editing.buffer.text());
+        self.history.add(text.clone());
+        self.editing.start_anew();
+        if let Keymap::Vi(vi) = &mut self.keymap {
+            vi.reset();
+        }
+        self.after_edit();
+        Action::Send(Box::new(Message { text, typed, files, when }))
+    }
+
+    /// A row up or down; from the first or the last one, to another message.
+    fn vertical(&mut self, down: bool) -> Action {
+        let text_columns = self.text_columns();
+        let rows = Rows::new(&self.editing.buffer, &self.editing.chips, text_columns);
+        let (row, column) = rows.cursor();
+        let column = self.editing.goal.unwrap_or(column);
+        let target = if down { Some(row + 1) } else { row.checked_sub(1) };
+        match target.and_then(|target| rows.place(target, column)) {
+            Some(place) => {
+                self.editing.apply(Edit::Go(place));
+                self.editing.goal = Some(column);
+                self.completion.update(&self.editing.buffer);
+            }
+            None => self.recall(down),
+        }
+        Action::Redraw
+    }
+
+    /// Shows another message of the history.
+    fn recall(&mut self, newer: bool) {
+        let entry = match newer {
+            true => self.history.newer(),
+            false => {
+                let written = self.editing.buffer.text().to_owned();
+                self.history.older(&written).map(str::to_owned)
+            }
+        };
+        if let Some(entry) = entry {
+            self.editing.set_folded(&entry);
+            // A message that was sent needs no help.
+            self.completion.update(&self.editing.buffer);
+            self.completion.close();
+        }
+    }
+
+    /// Keys while something is offered; none for those that go on writing.
+    fn completion_key(&mut self, key: KeyEvent) -> Option<Action> {
+        let control = key.modifiers.contains(KeyModifiers::CONTROL);
+        match (key.code, control) {
+            (KeyCode::Down, false) | (KeyCode::Char('n'), true) => self.completion.choose(true),
+            (KeyCode::Up, false) | (KeyCode::Char('p'), true) => self.completion.choose(false),
+            (KeyCode::Esc, _) => self.completion.close(),
+            (KeyCode::Tab, _) => {
+                self.complete();
+            }
+            (KeyCode::Enter, _) if key.modifiers.is_empty() => {
+                if self.complete() {
+                    return Some(self.send(When::Now));
+                }
+            }
+            _ => return None,
+        }
+        Some(Action::Redraw)
+    }
+
+    /// Puts what is chosen; true where nothing has to follow.
+    fn complete(&mut self) -> bool {
+        let Some((word, candidate)) = self.completion.take() else { return false };
+        let is_folder = candidate.text.ends_with('/');
+        let gap = if candidate.is_whole || is_folder { "" } else { " " };
+        self.editing.apply(Edit::Replace(word, format!("{}{gap}", candidate.text)));
+        if is_folder || !gap.is_empty() {
+            // A folder can be gone on in, and a command may have words of its own.
+            self.completion.reopen();
+            self.completion.update(&self.editing.buffer);
+        }
+        candidate.is_whole
+    }
+
+    /// Keys while the history is searched.
+    fn search_key(&mut self, key: KeyEvent) -> Action {
+        let Some(search) = &mut self.search else { return Action::Unused };
+        let control = key.modifiers.contains(KeyModifiers::CONTROL);
+        match (key.code, control) {
+            (KeyCode::Char('r'), true) | (KeyCode::Up, _) => search.older(&self.history),
+            (KeyCode::Esc, _) | (KeyCode::Char('g' | 'c'), true) => self.search = None,
+            (KeyCode::Backspace, _) => search.pop(&self.history),
+            (KeyCode::Char(c), false) => search.push(c, &self.history),
+            _ => {
+                let found = search.found(&self.history).map(str::to_owned);
+                self.search = None;
+                if let Some(found) = found {
+                    self.editing.set_folded(&found);
+                }
+                // Enter takes what was found; other keys also do what they do.
+                if key.code != KeyCode::Enter {
+                    return self.key(key);
+                }
+            }
+        }
+        Action::Redraw
+    }
+
+    fn text_columns(&self) -> usize {
+        self.columns.saturating_sub(crate::text::width(MARK)).max(4)
+    }
+
+    /// How it looks in so many columns and at most so many rows, of which the cursor's is always one.
+    pub fn view(&mut self, columns: usize, max_rows: usize) -> View {
+        self.columns = columns;
+        match &self.search {
+            Some(search) => searching(search, &self.history, columns),
+            None if self.is_empty() => self.empty(columns),
+            None => self.writing(columns, max_rows),
+        }
+    }
+
+    fn empty(&self, columns: usize) -> View {
+        let line = Line::of(Role::Accent, MARK).then(Line::of(Role::Dim, &self.placeholder));
+        View { lines: vec![line.truncate(columns)], cursor: (0, crate::text::width(MARK)) }
+    }
+
+    fn writing(&self, columns: usize, max_rows: usize) -> View {
+        let rows = Rows::new(&self.editing.buffer, &self.editing.chips, self.text_columns());
+        let offered = self.completion.rows(columns);
+        let room = max_rows.saturating_sub(offered.len()).max(1);
+        let (row, column) = rows.cursor();
+        // The window holds the cursor's row, and the end of the text where it can.
+        let first = rows.len().saturating_sub(room).min(row);
+        let shown = first..(first + room).min(rows.len());
+        let mark = |row: usize| if row == 0 { Line::of(Role::Accent, MARK) } else { Line::plain(INDENT) };
+        let mut lines: Vec<Line> =
+            shown.map(|row| mark(row).then(rows.line(row)).truncate(columns)).collect();
+        lines.extend(offered.into_iter().take(max_rows.saturating_sub(lines.len())));
+        let column = (column + crate::text::width(MARK)).min(columns.saturating_sub(1));
+        View { lines, cursor: (row - first, column) }
+    }
+}
+
+/// The search and what it found.
+fn searching(search: &Search, history: &History, columns: usize) -> View {
+    let label = format!("search: {}", search.query());
+    let found = search.found(history);
+    let role = if found.is_none() && !search.query().is_empty() { Role::Warning } else { Role::Accent };
+    let line = Line::of(role, &label);
+    let column = line.width().min(columns.saturating_sub(1));
+    let mut lines = vec![line.truncate(columns)];
+    if let Some(found) = found {
+        let first = found.lines().next().unwrap_or_default();
+        lines.push(Line::plain(INDENT).then(Line::plain(first)).truncate(columns));
+    }
+    View { lines, cursor: (0, column) }
+}

@@ -1,0 +1,86 @@
+use proptest::prelude::*;
+
+use super::*;
+
+fn command(prompt: &str) -> CustomCommand {
+    let text = toml::to_string(&std::collections::BTreeMap::from([("prompt", prompt)])).unwrap();
+    CustomCommand::parse("git:commit", &text).unwrap()
+}
+
+fn text(words: &str) -> Piece {
+    Piece::Text(words.to_owned())
+}
+
+#[test]
+fn places_are_filled() {
+    let pieces = command("Fix {{args}}: !{grep -r {{args}} .} and @{docs/a.md}.").expand("it's `rm -rf`");
+    assert_eq!(
+        pieces,
+        [
+            text("Fix it's `rm -rf`: "),
+            Piece::Shell(r"grep -r 'it'\''s `rm -rf`' .".to_owned()),
+            text(" and "),
+            Piece::File("docs/a.md".to_owned()),
+            text("."),
+        ]
+    );
+}
+
+#[test]
+fn what_is_typed_never_becomes_a_place() {
+    assert_eq!(
+        command("Say {{args}}").expand("!{rm x} @{/etc/passwd}"),
+        [text("Say !{rm x} @{/etc/passwd}")]
+    );
+}
+
+#[test]
+fn a_prompt_without_a_place_has_what_was_typed_at_its_end() {
+    assert_eq!(
+        command("Commit.").expand(" now  please "),
+        [text("Commit."), text("\n\n/git:commit now  please")]
+    );
+    assert_eq!(command("Commit.").expand(""), [text("Commit.")]);
+    assert_eq!(
+        command("Log !{git log {{args}}}").expand(""),
+        [text("Log "), Piece::Shell("git log ".to_owned())]
+    );
+}
+
+#[test]
+fn braces_in_a_place_are_balanced() {
+    assert_eq!(command("!{awk '{print $1}' a}").expand(""), [Piece::Shell("awk '{print $1}' a".to_owned())]);
+    let error = CustomCommand::parse("x", "prompt = \"go !{echo { }\"").unwrap_err().to_string();
+    assert_eq!(error, "the command /x has `!{echo { }` without its `}`: braces in it must be balanced");
+}
+
+#[test]
+fn a_file_that_is_no_command_says_why() {
+    let error = |text| CustomCommand::parse("x", text).unwrap_err().to_string();
+    assert!(error("description = 'a'").contains("missing field `prompt`"), "{}", error("description = 'a'"));
+    assert!(error("prompt = [").starts_with("the command /x cannot be read: TOML parse error at line 1"));
+    assert_eq!(
+        CustomCommand::parse("x", "prompt = 'a'\ndescription = 'b'\nmore = 1").unwrap().description,
+        "b"
+    );
+}
+
+#[test]
+fn commands_are_named_by_their_files() {
+    let name = |path: &str| CustomCommand::name_of(Path::new(path));
+    assert_eq!(name("commit.toml").as_deref(), Some("commit"));
+    assert_eq!(name("git/my commit.toml").as_deref(), Some("git:my_commit"));
+    for path in ["commit.md", "../commit.toml", "/commit.toml", ""] {
+        assert_eq!(name(path), None, "{path}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn no_prompt_breaks_it(prompt in "(!\\{|@\\{|\\{\\{args\\}\\}|[{}!@a-z é]){0,30}", arguments: String) {
+        if let Ok(pieces) = pieces(&prompt) {
+            let command = CustomCommand { name: "x".to_owned(), description: String::new(), template: pieces };
+            command.expand(&arguments);
+        }
+    }
+}

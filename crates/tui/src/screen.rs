@@ -1,0 +1,169 @@
+//! The inline screen: what is finished goes into the terminal's own scrollback once, what lives stands below it.
+//!
+//! The live region is a list of rows at the bottom of what was written. A frame compares what it should show with what
+//! stands there and writes the rows that differ. Rows that are finished leave the region at its top and are never
+//! touched again; where they stood as live rows before, not a byte is written for them.
+
+use std::fmt::Write as _;
+
+/// How large the terminal is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Size {
+    /// Columns of a row.
+    pub columns: usize,
+    /// Rows of the screen.
+    pub rows: usize,
+}
+
+/// A row as it is written: painted, and no wider than the terminal.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Row {
+    /// The bytes, colours included; no line ends and no cursor movements.
+    pub bytes: String,
+    /// How many columns it takes.
+    pub columns: usize,
+}
+
+/// A place in the live region.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    /// The row of the region, from 0.
+    pub row: usize,
+    /// The column, from 0.
+    pub column: usize,
+}
+
+/// What stands at the bottom of the terminal, and how to change it.
+#[derive(Debug)]
+pub struct Screen {
+    size: Size,
+    /// The rows of the live region; never empty: the cursor is in one of them.
+    shown: Vec<Row>,
+    cursor: Place,
+}
+
+const BEGIN: &str = "\u{1b}[?2026h\u{1b}[?25l";
+const END: &str = "\u{1b}[?25h\u{1b}[?2026l";
+const ERASE_LINE: &str = "\u{1b}[K";
+const ERASE_BELOW: &str = "\u{1b}[J";
+
+impl Screen {
+    /// A screen whose cursor is at the beginning of an empty row.
+    pub fn new(size: Size) -> Self {
+        Self { size, shown: vec![Row::default()], cursor: Place::default() }
+    }
+
+    /// How large it is.
+    pub fn size(&self) -> Size {
+        self.size
+    }
+
+    /// The bytes that write `finished` for good, show `live` below it and put the cursor into that; nothing where all of
+    /// it stands there already. A live region that is taller than the screen loses its first rows.
+    pub fn frame(&mut self, finished: Vec<Row>, mut live: Vec<Row>, cursor: Place) -> String {
+        let over = live.len().saturating_sub(self.size.rows);
+        live.drain(..over);
+        if live.is_empty() {
+            live.push(Row::default());
+        }
+        let cursor = Place { row: cursor.row.saturating_sub(over).min(live.len() - 1), ..cursor };
+        let mut pen = Pen::new(self.cursor, self.shown.len());
+        let gone = finished.len();
+        let rows: Vec<Row> = finished.into_iter().chain(live).collect();
+        for (index, row) in rows.iter().enumerate() {
+            if self.shown.get(index) != Some(row) {
+                pen.go_to(index);
+                pen.write(row, self.size.columns);
+            }
+        }
+        if rows.len() < self.shown.len() {
+            pen.go_to(rows.len());
+            pen.out.push_str(ERASE_BELOW);
+        }
+        pen.place(gone + cursor.row, cursor.column);
+        self.shown = rows.into_iter().skip(gone).collect();
+        self.cursor = cursor;
+        pen.finish()
+    }
+
+    /// The bytes that take the live region off the screen, so that it can be drawn anew or somebody else can write.
+    pub fn clear(&mut self) -> String {
+        self.clear_from(self.cursor.row)
+    }
+
+    /// The terminal has another size now; the bytes that take the live region off it. Terminals break rows that no longer
+    /// fit, so that the region may have become taller.
+    pub fn resize(&mut self, size: Size) -> String {
+        let broken = |columns: usize| columns.div_ceil(size.columns.max(1)).max(1);
+        let above: usize = self.shown.iter().take(self.cursor.row).map(|row| broken(row.columns)).sum();
+        let within = self.cursor.column / size.columns.max(1);
+        self.size = size;
+        self.clear_from((above + within).min(size.rows.saturating_sub(1)))
+    }
+
+    fn clear_from(&mut self, above: usize) -> String {
+        self.shown = vec![Row::default()];
+        self.cursor = Place::default();
+        let up = if above > 0 { format!("\u{1b}[{above}A") } else { String::new() };
+        format!("\r{up}{ERASE_BELOW}")
+    }
+}
+
+/// Writes rows of a region, knowing where the cursor is in it.
+struct Pen {
+    out: String,
+    at: Place,
+    /// How many rows there are; further ones are made by line ends.
+    rows: usize,
+    began: Place,
+}
+
+impl Pen {
+    fn new(at: Place, rows: usize) -> Self {
+        Self { out: String::new(), at, rows, began: at }
+    }
+
+    /// To the beginning of a row.
+    fn go_to(&mut self, row: usize) {
+        let there = row.min(self.rows - 1);
+        match there.cmp(&self.at.row) {
+            std::cmp::Ordering::Less => _ = write!(self.out, "\u{1b}[{}A", self.at.row - there),
+            std::cmp::Ordering::Greater => _ = write!(self.out, "\u{1b}[{}B", there - self.at.row),
+            std::cmp::Ordering::Equal => {}
+        }
+        self.out.push('\r');
+        self.out.push_str(&"\n".repeat(row - there));
+        self.rows = self.rows.max(row + 1);
+        self.at = Place { row, column: 0 };
+    }
+
+    fn write(&mut self, row: &Row, columns: usize) {
+        self.out.push_str(&row.bytes);
+        // Behind a row that fills the line, the cursor still stands on its last character.
+        if row.columns < columns {
+            self.out.push_str(ERASE_LINE);
+        }
+        self.at.column = row.columns;
+    }
+
+    fn place(&mut self, row: usize, column: usize) {
+        if self.out.is_empty() && self.began == (Place { row, column }) {
+            return;
+        }
+        self.go_to(row);
+        if column > 0 {
+            _ = write!(self.out, "\u{1b}[{}G", column + 1);
+        }
+        self.at.column = column;
+    }
+
+    fn finish(self) -> String {
+        match self.out.is_empty() {
+            true => String::new(),
+            false => format!("{BEGIN}{}{END}", self.out),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,161 @@
+//! The status line: what answers, how full its window is, what it costs, what is allowed.
+
+use charla::models::Prices;
+use charla_proto::{ApprovalMode, Fact, QueuedPrompt, Record, SessionSnapshot, UsageMetadata};
+
+use crate::commands::Tally;
+use crate::text::{Line, Role};
+
+/// What the status line tells.
+#[derive(Default)]
+pub struct Status {
+    /// `provider/model` that answers; empty before a session is open.
+    pub model: String,
+    /// How much is allowed without asking.
+    pub mode: ApprovalMode,
+    /// Tokens the model can read and write together.
+    pub window: Option<u32>,
+    /// The branch of the repository.
+    pub branch: Option<String>,
+    /// What confines tools, in a word.
+    pub confinement: String,
+    /// Prompts that wait.
+    pub queue: Vec<QueuedPrompt>,
+    prices: Prices,
+    last: Option<UsageMetadata>,
+    spent: Spent,
+}
+
+/// What the answers of this session cost so far.
+#[derive(Default)]
+struct Spent {
+    usage: UsageMetadata,
+    cost: Option<f64>,
+    by_model: Tally,
+}
+
+impl Status {
+    /// Nothing is known yet but what answers cost.
+    pub fn new(prices: Prices) -> Self {
+        Self { prices, ..Self::default() }
+    }
+
+    /// Begins with a session as it is.
+    pub fn begin(&mut self, snapshot: &SessionSnapshot) {
+        self.model.clone_from(&snapshot.choices.model);
+        self.mode = snapshot.choices.mode;
+        self.queue.clone_from(&snapshot.queue);
+        self.last.clone_from(&snapshot.usage);
+        self.spent = Spent::default();
+    }
+
+    /// A fact became known.
+    pub fn take(&mut self, record: &Record) {
+        match &record.fact {
+            Fact::ModelContent(said) => {
+                if let Some(usage) = &said.usage {
+                    let origin = said.content.origin.as_ref();
+                    let model = origin.map_or_else(
+                        || self.model.clone(),
+                        |origin| format!("{}/{}", origin.provider, origin.model),
+                    );
+                    self.pay(&model, usage);
+                    self.last = Some(usage.clone());
+                }
+            }
+            Fact::Compressed(compressed) => {
+                if let Some(usage) = &compressed.usage {
+                    self.pay(&self.model.clone(), usage);
+                }
+                self.last = Some(UsageMetadata {
+                    prompt_token_count: Some(compressed.tokens.1),
+                    ..UsageMetadata::default()
+                });
+            }
+            Fact::ModeChanged(changed) => self.mode = changed.mode,
+            Fact::ModelChanged(changed) => self.model.clone_from(&changed.model),
+            Fact::PromptQueued(queued) => self.queue.push(QueuedPrompt {
+                id: queued.prompt.clone(),
+                content: queued.content.clone(),
+                delivery: queued.delivery,
+                by: queued.by.clone(),
+            }),
+            Fact::PromptWithdrawn(withdrawn) => self.unqueue(&withdrawn.prompt),
+            Fact::PromptJoined(joined) => self.unqueue(&joined.prompt),
+            Fact::TurnStarted(started) => self.unqueue(&started.id),
+            _ => {}
+        }
+    }
+
+    fn unqueue(&mut self, prompt: &str) {
+        self.queue.retain(|queued| queued.id != prompt);
+    }
+
+    fn pay(&mut self, model: &str, usage: &UsageMetadata) {
+        self.spent.usage.add(usage);
+        self.spent.by_model.add(model, usage);
+        if let Some(cost) = self.prices.of(model, usage) {
+            *self.spent.cost.get_or_insert(0.0) += cost;
+        }
+    }
+
+    /// What was used, by model.
+    pub fn tally(&self) -> Vec<Line> {
+        self.spent.by_model.lines(&self.prices)
+    }
+
+    /// How full the window is, in percent.
+    fn filled(&self) -> Option<u64> {
+        let used = self.last.as_ref().map(UsageMetadata::total)?;
+        let window = u64::from(self.window?).max(1);
+        Some((used * 100).div_ceil(window))
+    }
+
+    /// The line. What does not fit is left out, the least needed first.
+    pub fn line(&self, columns: usize) -> Line {
+        let mode = match self.mode {
+            ApprovalMode::Default => (Role::Plain, "default".to_owned()),
+            ApprovalMode::Yolo => (Role::Failure, "yolo: nothing asks".to_owned()),
+            mode => (Role::Warning, mode.to_string()),
+        };
+        let filled = self.filled().map(|percent| {
+            let role = if percent >= 70 { Role::Warning } else { Role::Dim };
+            (role, format!("{percent}% of {}", tokens(u64::from(self.window.unwrap_or(0)))))
+        });
+        let used = match self.spent.usage.total() {
+            0 => None,
+            _ => {
+                let (read, written) =
+                    (self.spent.usage.prompt_token_count.unwrap_or(0), self.spent.usage.output());
+                Some((Role::Dim, format!("↑{} ↓{}", tokens(read), tokens(written))))
+            }
+        };
+        let cost = self.spent.cost.map(|cost| (Role::Dim, format!("${cost:.3}")));
+        let branch = self.branch.as_ref().map(|branch| (Role::Dim, format!("⎇ {branch}")));
+        let confined = (!self.confinement.is_empty()).then(|| (Role::Dim, self.confinement.clone()));
+        let model = if self.model.is_empty() { "no model yet" } else { &self.model };
+        // By need: model, mode, how full, cost, tokens, branch, confinement.
+        let parts =
+            [Some((Role::Accent, model.to_owned())), Some(mode), filled, cost, used, branch, confined];
+        let mut line = Line::new();
+        for (role, words) in parts.into_iter().flatten() {
+            let mut longer = line.clone();
+            longer.push(Role::Border, if line.is_empty() { " " } else { " · " });
+            longer.push(role, &words);
+            if longer.width() <= columns {
+                line = longer;
+            }
+        }
+        line
+    }
+}
+
+/// A number of tokens, short.
+pub fn tokens(count: u64) -> String {
+    match count {
+        0..1000 => count.to_string(),
+        1000..100_000 => format!("{:.1}k", count as f64 / 1e3),
+        100_000..1_000_000 => format!("{}k", count / 1000),
+        _ => format!("{:.1}M", count as f64 / 1e6),
+    }
+}

@@ -1,0 +1,199 @@
+//! What the model says in the step under way: thoughts, then words, as they stream in.
+
+use std::collections::VecDeque;
+use std::time::Instant;
+
+use super::call::elapsed;
+use super::layout;
+use crate::markdown::{Layout, Stream};
+use crate::text::{Line, Role};
+
+/// Rows of thoughts that are shown while they come.
+const THOUGHT_ROWS: usize = 6;
+/// No more of a thought is looked at for its last rows.
+const THOUGHT_TAIL: usize = 4000;
+
+/// The running step. Rows stay live as long as they fit, so that a failed attempt can be withdrawn.
+pub struct Answer {
+    layout: Layout,
+    /// All the words so far.
+    text: String,
+    stream: Stream,
+    /// Rows that never change, still live.
+    held: VecDeque<Line>,
+    /// Rows of this step that are in the scrollback already.
+    spilled: usize,
+    thoughts: Thoughts,
+    /// Pieces were lost on the way: the record has the whole.
+    has_gaps: bool,
+}
+
+#[derive(Default)]
+struct Thoughts {
+    text: String,
+    subject: Option<String>,
+    began: Option<Instant>,
+    /// When words followed.
+    ended: Option<Instant>,
+}
+
+impl Answer {
+    /// A step that has said nothing yet.
+    pub fn new(columns: usize) -> Self {
+        let layout = layout(columns);
+        Self {
+            layout,
+            text: String::new(),
+            stream: Stream::new(layout),
+            held: VecDeque::new(),
+            spilled: 0,
+            thoughts: Thoughts::default(),
+            has_gaps: false,
+        }
+    }
+
+    /// True when nothing was said or thought.
+    pub fn is_empty(&self) -> bool {
+        self.text.is_empty() && self.thoughts.text.is_empty()
+    }
+
+    /// Words come in.
+    pub fn say(&mut self, piece: &str, now: Instant) {
+        self.thoughts.ended.get_or_insert(now);
+        self.text.push_str(piece);
+        self.stream.push(piece);
+        self.held.extend(self.stream.finished());
+    }
+
+    /// These are all the words.
+    pub fn say_all(&mut self, words: &str, now: Instant) {
+        if self.text != words {
+            self.text.clear();
+            self.stream = Stream::new(self.layout);
+            self.held.clear();
+            self.say(words, now);
+        }
+    }
+
+    /// A thought comes in, or all of them.
+    pub fn think(&mut self, piece: &str, subject: Option<&str>, is_piece: bool, now: Instant) {
+        let thoughts = &mut self.thoughts;
+        if !is_piece {
+            thoughts.text.clear();
+        }
+        thoughts.began.get_or_insert(now);
+        thoughts.text.push_str(piece);
+        if let Some(subject) = subject {
+            thoughts.subject = Some(subject.to_owned());
+        }
+    }
+
+    /// Pieces were lost on the way.
+    pub fn lose(&mut self) {
+        self.has_gaps = true;
+    }
+
+    /// The attempt failed: what it showed no longer counts. What has left the screen cannot be taken back and is marked.
+    pub fn withdraw(&mut self) -> Vec<Line> {
+        let spilled = self.spilled;
+        *self = Self::new(self.layout.columns);
+        match spilled {
+            0 => Vec::new(),
+            _ => vec![Line::of(Role::Warning, "── withdrawn: the attempt that said this failed ──")],
+        }
+    }
+
+    /// Rows that no longer fit on the screen: so many, or all that never change.
+    pub fn spill(&mut self, rows: usize, shows_thoughts: bool, now: Instant) -> Vec<Line> {
+        let count = rows.min(self.held.len());
+        let mut lines = match (count, self.spilled) {
+            (1.., 0) => self.thoughts.summary(shows_thoughts, self.layout.columns, now),
+            _ => Vec::new(),
+        };
+        self.spilled += count;
+        lines.extend(self.held.drain(..count));
+        lines
+    }
+
+    /// The step is over, and these were its words, or those that came: all its rows, for good. The next step begins.
+    pub fn end(&mut self, words: Option<&str>, shows_thoughts: bool, now: Instant) -> Vec<Line> {
+        let mut lines = match self.spilled {
+            0 => self.thoughts.summary(shows_thoughts, self.layout.columns, now),
+            _ => Vec::new(),
+        };
+        let words = words.filter(|words| self.text != *words);
+        if self.has_gaps && self.spilled > 0 && words.is_some() {
+            lines.push(Line::of(Role::Warning, "── some of this was lost on the way; all of it again ──"));
+            self.spilled = 0;
+        }
+        if let (0, Some(words)) = (self.spilled, words) {
+            self.say_all(words, now);
+        }
+        lines.extend(self.held.drain(..));
+        let columns = self.layout.columns;
+        let ended = std::mem::replace(self, Self::new(columns));
+        lines.extend(ended.stream.end());
+        lines
+    }
+
+    /// The rows that are still live.
+    pub fn live(&self, shows_thoughts: bool, now: Instant) -> Vec<Line> {
+        let mut lines = match self.spilled {
+            0 => self.thoughts.live(shows_thoughts && self.text.is_empty(), self.layout.columns, now),
+            _ => Vec::new(),
+        };
+        lines.extend(self.held.iter().cloned());
+        lines.extend(self.stream.tail());
+        lines
+    }
+
+    /// The terminal has another width: what is still to come is laid out for it.
+    pub fn resize(&mut self, columns: usize, now: Instant) {
+        self.layout = layout(columns);
+        if self.spilled == 0 {
+            let words = std::mem::take(&mut self.text);
+            self.say_all(&words, now);
+        }
+    }
+}
+
+impl Thoughts {
+    fn head(&self, word: &str, now: Instant) -> Line {
+        let until = self.ended.unwrap_or(now);
+        let time =
+            self.began.map(|began| elapsed(until.saturating_duration_since(began))).unwrap_or_default();
+        let about = self.subject.as_ref().map(|subject| format!(": {subject}")).unwrap_or_default();
+        Line::of(Role::Dim, &format!("∴ {word} {time}{about}"))
+    }
+
+    fn live(&self, is_open: bool, columns: usize, now: Instant) -> Vec<Line> {
+        if self.text.trim().is_empty() {
+            return Vec::new();
+        }
+        let mut lines = vec![self.head("thinking", now).truncate(columns)];
+        if is_open {
+            let from = self.text.char_indices().rev().nth(THOUGHT_TAIL).map_or(0, |(at, _)| at);
+            let rows = rows(self.text.get(from..).unwrap_or_default(), columns);
+            lines.extend(rows.into_iter().rev().take(THOUGHT_ROWS).rev());
+        }
+        lines
+    }
+
+    /// What stays of them: all, or one row.
+    fn summary(&self, shows_all: bool, columns: usize, now: Instant) -> Vec<Line> {
+        if self.text.trim().is_empty() {
+            return Vec::new();
+        }
+        let mut lines = vec![self.head("thought for", now).truncate(columns)];
+        if shows_all {
+            lines.extend(rows(&self.text, columns));
+        }
+        lines
+    }
+}
+
+fn rows(text: &str, columns: usize) -> Vec<Line> {
+    let margin = Line::of(Role::Border, "  ┆ ");
+    let lines = text.lines().filter(|line| !line.trim().is_empty());
+    lines.flat_map(|line| Line::of(Role::Dim, line).wrap_behind(columns, &margin, &margin)).collect()
+}

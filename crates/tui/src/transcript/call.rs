@@ -1,0 +1,257 @@
+//! A tool call as it is shown: one row that says what it is and how it stands, and what it shows below.
+
+use std::time::{Duration, Instant};
+
+use charla_proto::text::one_line;
+use charla_proto::{Args, CallEnded, CallStatus, Display, Todo, TodoStatus, ToolErrorKind};
+use serde_json::Value;
+
+use super::spinner;
+use crate::diff;
+use crate::text::{Emphasis, Line, Role};
+
+/// Rows of a running tool's output.
+const LIVE_ROWS: usize = 5;
+/// How much of a running tool's output is kept.
+const TAIL: usize = 4 * 1024;
+/// Rows of a finished tool's output: its beginning and its end.
+const FIRST: usize = 3;
+const LAST: usize = 5;
+/// Rows of a change.
+const DIFF_ROWS: usize = 60;
+/// No row is looked at further than this, however long it is.
+const LONGEST: usize = 2000;
+/// How long something may take before its time is shown.
+const SHORT: Duration = Duration::from_secs(1);
+
+/// The arguments that say best what a call is about, in the order they are looked for.
+const TELLING: [&str; 10] = [
+    "command",
+    "file_path",
+    "path",
+    "dir_path",
+    "absolute_path",
+    "pattern",
+    "url",
+    "prompt",
+    "query",
+    "fact",
+];
+
+/// A call of the step under way.
+#[derive(Debug)]
+pub struct CallCell {
+    /// The call's id.
+    pub id: String,
+    /// Where it stands.
+    pub status: CallStatus,
+    /// The question about it.
+    pub approval: Option<String>,
+    /// What it is called with.
+    pub args: Args,
+    name: String,
+    began: Option<Instant>,
+    took: Option<Duration>,
+    tail: String,
+    ended: Option<Box<CallEnded>>,
+}
+
+impl CallCell {
+    /// A call that was just asked for.
+    pub fn new(id: &str, name: &str, args: &Args) -> Self {
+        Self {
+            id: id.to_owned(),
+            status: CallStatus::Validating,
+            approval: None,
+            args: args.clone(),
+            name: one_line(name),
+            began: None,
+            took: None,
+            tail: String::new(),
+            ended: None,
+        }
+    }
+
+    /// A person is asked about it.
+    pub fn asked(&mut self, approval: &str) {
+        self.status = CallStatus::AwaitingApproval;
+        self.approval = Some(approval.to_owned());
+    }
+
+    /// The question has its answer, and with it other arguments perhaps.
+    pub fn answered(&mut self, args: Option<&Args>) {
+        self.status = CallStatus::Scheduled;
+        if let Some(args) = args {
+            self.args = args.clone();
+        }
+    }
+
+    /// It begins to run.
+    pub fn started(&mut self, now: Instant) {
+        self.status = CallStatus::Executing;
+        self.began = Some(now);
+    }
+
+    /// It shows something.
+    pub fn live(&mut self, text: &str) {
+        self.tail.push_str(text);
+        if self.tail.len() > 2 * TAIL {
+            let from = (self.tail.len() - TAIL..).find(|at| self.tail.is_char_boundary(*at));
+            self.tail.drain(..from.unwrap_or(0));
+        }
+    }
+
+    /// It has its response.
+    pub fn end(&mut self, ended: &CallEnded, now: Instant) {
+        self.status = ended.status;
+        self.took = self.began.map(|began| now.saturating_duration_since(began));
+        self.tail = String::new();
+        self.ended = Some(Box::new(ended.clone()));
+    }
+
+    /// It as it stands, for a terminal of this width.
+    pub fn lines(&self, columns: usize, now: Instant) -> Vec<Line> {
+        let mut lines = vec![self.head(now).truncate(columns)];
+        lines.extend(match &self.ended {
+            Some(ended) => result(ended, columns),
+            None => tail(&self.tail, columns),
+        });
+        lines
+    }
+
+    fn head(&self, now: Instant) -> Line {
+        let (mark, role) = match self.status {
+            CallStatus::Validating => ("·", Role::Dim),
+            CallStatus::AwaitingApproval => ("?", Role::Warning),
+            CallStatus::Scheduled => ("…", Role::Dim),
+            CallStatus::Executing => (spinner(self.began, now), Role::Accent),
+            CallStatus::Success => ("✓", Role::Success),
+            CallStatus::Error => ("✗", Role::Failure),
+            CallStatus::Cancelled => ("⊘", Role::Warning),
+        };
+        let mut line = Line::of(role, mark);
+        line.push(Role::Plain, " ");
+        line.extend(Line::plain(&self.name).with_emphasis(Emphasis::BOLD));
+        let about = about(&self.args);
+        if !about.is_empty() {
+            line.push(Role::Plain, "  ");
+            line.push(Role::Code, &about);
+        }
+        let state = match self.status {
+            CallStatus::Validating => "is checked",
+            CallStatus::AwaitingApproval => "waits for your answer",
+            CallStatus::Scheduled => "waits for its turn",
+            CallStatus::Cancelled => "cancelled",
+            CallStatus::Executing | CallStatus::Success | CallStatus::Error => "",
+        };
+        let time = self.took.or_else(|| Some(now.saturating_duration_since(self.began?)));
+        let time = time.filter(|time| *time >= SHORT).map(elapsed).unwrap_or_default();
+        for words in [state, &time].into_iter().filter(|words| !words.is_empty()) {
+            line.push(Role::Dim, &format!("  {words}"));
+        }
+        line
+    }
+}
+
+/// A length of time as people write it.
+pub fn elapsed(time: Duration) -> String {
+    let seconds = time.as_secs();
+    match seconds {
+        0..60 => format!("{seconds}s"),
+        60..3600 => format!("{}m {:02}s", seconds / 60, seconds % 60),
+        _ => format!("{}h {:02}m", seconds / 3600, seconds / 60 % 60),
+    }
+}
+
+/// What a call is about, on one line: the argument that tells most, else all of them.
+fn about(args: &Args) -> String {
+    let telling = TELLING.iter().find_map(|name| args.get(*name)?.as_str());
+    let text = match telling {
+        Some(text) => text.to_owned(),
+        None if args.is_empty() => String::new(),
+        None => match args.values().next() {
+            Some(Value::String(only)) if args.len() == 1 => only.clone(),
+            _ => serde_json::to_string(args).unwrap_or_default(),
+        },
+    };
+    one_line(&clipped(text.trim()))
+}
+
+fn clipped(text: &str) -> String {
+    text.chars().take(LONGEST).collect()
+}
+
+/// The last rows of what a running tool shows.
+fn tail(text: &str, columns: usize) -> Vec<Line> {
+    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    let last = lines.get(lines.len().saturating_sub(LIVE_ROWS)..).unwrap_or_default();
+    last.iter().map(|line| behind_margin(Line::of(Role::Dim, &clipped(last_state(line))), columns)).collect()
+}
+
+/// What a line of a progress bar shows in the end.
+fn last_state(line: &str) -> &str {
+    line.trim_end_matches('\r').rsplit('\r').next().unwrap_or_default()
+}
+
+fn behind_margin(line: Line, columns: usize) -> Line {
+    Line::of(Role::Border, "  │ ").then(line).truncate(columns)
+}
+
+/// What a call has come to.
+fn result(ended: &CallEnded, columns: usize) -> Vec<Line> {
+    let failed = ended.status != CallStatus::Success;
+    match &ended.display {
+        Some(Display::Diff { diff, .. }) if !failed => change(diff, columns),
+        Some(Display::Todos { items }) => {
+            items.iter().map(|item| behind_margin(todo(item), columns)).collect()
+        }
+        _ if is_said_elsewhere(ended) => Vec::new(),
+        Some(display) if !failed => preview(&display.to_text(), Role::Dim, ended, columns),
+        _ => {
+            let role = if ended.status == CallStatus::Error { Role::Failure } else { Role::Dim };
+            preview(&ended.response.to_text(), role, ended, columns)
+        }
+    }
+}
+
+/// A call that a person refused: its mark says it.
+fn is_said_elsewhere(ended: &CallEnded) -> bool {
+    ended.status == CallStatus::Cancelled && ended.error == Some(ToolErrorKind::Cancelled)
+}
+
+fn change(text: &str, columns: usize) -> Vec<Line> {
+    let mut lines = diff::lines(text, columns.saturating_sub(4));
+    let hidden = lines.len().saturating_sub(DIFF_ROWS);
+    lines.truncate(DIFF_ROWS);
+    if hidden > 0 {
+        lines.push(Line::of(Role::Dim, &format!("… {hidden} more rows")));
+    }
+    lines.into_iter().map(|line| behind_margin(line, columns)).collect()
+}
+
+fn todo(item: &Todo) -> Line {
+    let (mark, role) = match item.status {
+        TodoStatus::Pending => ("☐ ", Role::Plain),
+        TodoStatus::InProgress => ("▸ ", Role::Accent),
+        TodoStatus::Completed => ("☑ ", Role::Dim),
+        TodoStatus::Cancelled => ("☒ ", Role::Dim),
+        TodoStatus::Blocked => ("! ", Role::Warning),
+    };
+    Line::of(role, &format!("{mark}{}", clipped(&item.description)))
+}
+
+/// The beginning and the end of an output.
+fn preview(text: &str, role: Role, ended: &CallEnded, columns: usize) -> Vec<Line> {
+    let lines: Vec<&str> = text.lines().map(last_state).filter(|line| !line.trim().is_empty()).collect();
+    let hidden = lines.len().saturating_sub(FIRST + LAST);
+    let show = |line: &&str| behind_margin(Line::of(role, &clipped(line)), columns);
+    if hidden == 0 {
+        return lines.iter().map(show).collect();
+    }
+    let whole = ended.whole_output.as_ref().map(|path| format!(", all of it in {}", path.display()));
+    let cut = format!("… {hidden} more lines{}", whole.unwrap_or_default());
+    let mut rows: Vec<Line> = lines.iter().take(FIRST).map(show).collect();
+    rows.push(behind_margin(Line::of(Role::Dim, &cut), columns));
+    rows.extend(lines.iter().skip(FIRST + hidden).map(show));
+    rows
+}

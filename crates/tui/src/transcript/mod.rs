@@ -1,0 +1,269 @@
+//! The conversation as it appears: records and events of a session become rows.
+//!
+//! It is a fold: it decides nothing. What is finished is handed out once, for the scrollback; the rest is live.
+
+mod answer;
+mod call;
+mod ending;
+mod said;
+
+use std::time::Instant;
+
+use charla_proto::{
+    ApprovalAnswered, Args, CallStatus, Content, Fact, LlmError, ModelContent, Record, SessionEvent,
+    SessionSnapshot, TurnEvent,
+};
+
+use crate::markdown::Layout;
+use crate::text::{Line, Role};
+use answer::Answer;
+use call::CallCell;
+pub use call::elapsed;
+
+/// The states of the spinner, ten a second.
+const SPINNER: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
+
+/// Where the spinner stands of something that began then.
+pub fn spinner(began: Option<Instant>, now: Instant) -> &'static str {
+    let tenths = began.map_or(0, |began| now.saturating_duration_since(began).as_millis() / 100);
+    SPINNER[usize::try_from(tenths % 10).unwrap_or(0)]
+}
+
+/// How answers are laid out.
+fn layout(columns: usize) -> Layout {
+    Layout { columns, links: true }
+}
+
+/// A session's conversation on a terminal.
+pub struct Transcript {
+    columns: usize,
+    finished: Vec<Line>,
+    answer: Answer,
+    calls: Vec<CallCell>,
+    /// What the model said last, as it wrote it.
+    last_answer: String,
+    /// Why the turn is about to end.
+    failure: Option<LlmError>,
+    /// Thoughts are shown in full.
+    pub shows_thoughts: bool,
+    /// Who speaks at this terminal.
+    me: &'static str,
+}
+
+impl Transcript {
+    /// An empty conversation, for a terminal of this width at which `me` types.
+    pub fn new(columns: usize, me: &'static str) -> Self {
+        Self {
+            columns,
+            finished: Vec::new(),
+            answer: Answer::new(columns),
+            calls: Vec::new(),
+            last_answer: String::new(),
+            failure: None,
+            shows_thoughts: false,
+            me,
+        }
+    }
+
+    /// Begins with a session as it is: the last turns of what was said, and what is under way.
+    pub fn begin(&mut self, snapshot: &SessionSnapshot, now: Instant) {
+        self.finished.extend(said::recall(&snapshot.contents, self.columns));
+        self.answer = Answer::new(self.columns);
+        self.calls.clear();
+        let step = &snapshot.running;
+        if !step.thoughts.is_empty() {
+            self.answer.think(&step.thoughts, None, false, now);
+        }
+        if !step.text.is_empty() {
+            self.answer.say_all(&step.text, now);
+        }
+        for open in snapshot.calls.iter().filter(|open| open.response.is_none()) {
+            let id = open.call.id.clone().unwrap_or_default();
+            let mut cell = CallCell::new(&id, &open.call.name, &open.call.args);
+            if let Some(question) = &open.approval {
+                cell.asked(&question.asked.approval);
+            }
+            cell.status = open.status;
+            if open.status == CallStatus::Executing {
+                cell.started(now);
+            }
+            cell.live(step.live.get(&id).map_or("", String::as_str));
+            self.calls.push(cell);
+        }
+    }
+
+    /// Something happened in the session.
+    pub fn take(&mut self, event: &SessionEvent, now: Instant) {
+        match event {
+            SessionEvent::Record(record) => self.record(record, now),
+            SessionEvent::Turn(event) => self.event(event, now),
+            SessionEvent::Missed => self.answer.lose(),
+            SessionEvent::Broken(problem) => self.tell(Role::Failure, &format!("error: {problem}")),
+        }
+    }
+
+    /// Adds rows below everything that is finished.
+    pub fn print(&mut self, lines: Vec<Line>) {
+        self.finished.extend(lines);
+    }
+
+    /// Adds words of ours.
+    pub fn tell(&mut self, role: Role, words: &str) {
+        let lines = words.lines().flat_map(|line| Line::of(role, line).wrap(self.columns));
+        self.finished.extend(lines.collect::<Vec<_>>());
+    }
+
+    /// The rows that are finished since this was asked last. `room` is how many live rows there is room for: what is
+    /// over, and never changes, counts as finished.
+    pub fn finished(&mut self, room: usize, now: Instant) -> Vec<Line> {
+        let over = self.live(now).len().saturating_sub(room);
+        if over > 0 {
+            let spilled = self.answer.spill(over, self.shows_thoughts, now);
+            self.finished.extend(spilled);
+        }
+        std::mem::take(&mut self.finished)
+    }
+
+    /// The rows that may still change.
+    pub fn live(&self, now: Instant) -> Vec<Line> {
+        let calls = self.calls.iter().flat_map(|call| call.lines(self.columns, now));
+        self.answer.live(self.shows_thoughts, now).into_iter().chain(calls).collect()
+    }
+
+    /// True while a row shows passing time.
+    pub fn is_moving(&self) -> bool {
+        !self.answer.is_empty() || !self.calls.is_empty()
+    }
+
+    /// What the model said last, as it wrote it.
+    pub fn last_answer(&self) -> &str {
+        &self.last_answer
+    }
+
+    /// True while calls are under way.
+    pub fn has_calls(&self) -> bool {
+        !self.calls.is_empty()
+    }
+
+    /// The arguments of a call that is under way.
+    pub fn arguments(&self, call: &str) -> Option<&Args> {
+        self.calls.iter().find(|cell| cell.id == call).map(|cell| &cell.args)
+    }
+
+    /// The terminal has another width.
+    pub fn resize(&mut self, columns: usize, now: Instant) {
+        self.columns = columns;
+        self.answer.resize(columns, now);
+    }
+
+    fn record(&mut self, record: &Record, now: Instant) {
+        match &record.fact {
+            Fact::TurnStarted(started) => self.prompted(&started.prompt, &started.by),
+            Fact::PromptJoined(joined) => self.prompted(&joined.content, &joined.by),
+            Fact::ModelContent(said) => self.model_content(said, now),
+            Fact::CallAsked(asked) => {
+                if let Some(call) = self.call(&asked.call) {
+                    call.asked(&asked.approval);
+                }
+            }
+            Fact::ApprovalAnswered(answered) => self.answered(answered),
+            Fact::CallStarted(started) => {
+                if let Some(call) = self.call(&started.call) {
+                    call.started(now);
+                }
+            }
+            Fact::CallEnded(ended) => {
+                if let Some(call) = self.call(&ended.call) {
+                    call.end(ended, now);
+                }
+                self.file_calls(now);
+            }
+            Fact::TurnEnded(ended) => {
+                self.end_step(None, now);
+                self.calls.clear();
+                let failure = self.failure.take();
+                self.finished.extend(ending::lines(ended, failure.as_ref(), self.columns));
+                self.finished.push(Line::new());
+            }
+            fact => self.finished.extend(said::about(fact, self.me, self.columns)),
+        }
+    }
+
+    fn event(&mut self, event: &TurnEvent, now: Instant) {
+        match event {
+            TurnEvent::Content { content, delta: true, .. } => self.answer.say(content, now),
+            TurnEvent::Content { content, .. } => self.answer.say_all(content, now),
+            TurnEvent::Thought { content, subject, delta } => {
+                self.answer.think(content, subject.as_deref(), *delta, now);
+            }
+            TurnEvent::ToolCallLive { call, content, .. } => {
+                if let Some(call) = self.call(call) {
+                    call.live(content);
+                }
+            }
+            TurnEvent::Retry(notice) => {
+                let withdrawn = self.answer.withdraw();
+                self.finished.extend(withdrawn);
+                let (attempt, most) = (notice.attempt, notice.max_attempts);
+                self.tell(Role::Warning, &format!("attempt {attempt} of {most} failed: {}", notice.error));
+            }
+            TurnEvent::Error { error }
+            | TurnEvent::InvalidStream { error }
+            | TurnEvent::ContextOverflow { error } => self.failure = Some(error.clone()),
+            event => self.finished.extend(said::in_passing(event, self.columns)),
+        }
+    }
+
+    fn prompted(&mut self, content: &Content, by: &str) {
+        let speaker = (by != self.me).then_some(by);
+        self.finished.extend(said::prompt(content, speaker, self.columns));
+        self.finished.push(Line::new());
+    }
+
+    fn model_content(&mut self, said: &ModelContent, now: Instant) {
+        let words = said.content.text();
+        self.end_step(Some(&words), now);
+        if !words.trim().is_empty() {
+            self.last_answer = words;
+        }
+        self.finished.extend(said::sources(&said.citations, self.columns));
+        let calls = said.content.function_calls();
+        self.calls.extend(
+            calls.map(|call| CallCell::new(call.id.as_deref().unwrap_or_default(), &call.name, &call.args)),
+        );
+    }
+
+    /// The step has said all it says; what came of a step that was cut off stands as it is.
+    fn end_step(&mut self, words: Option<&str>, now: Instant) {
+        if self.answer.is_empty() && words.is_none_or(str::is_empty) {
+            return;
+        }
+        let lines = self.answer.end(words, self.shows_thoughts, now);
+        if !lines.is_empty() {
+            self.finished.extend(lines);
+            self.finished.push(Line::new());
+        }
+    }
+
+    fn answered(&mut self, answered: &ApprovalAnswered) {
+        let call = self.calls.iter_mut().find(|call| call.approval.as_ref() == Some(&answered.approval));
+        if let Some(call) = call {
+            call.answered(answered.args.as_ref());
+        }
+    }
+
+    /// Calls that are over leave from the front, in their order.
+    fn file_calls(&mut self, now: Instant) {
+        let over = self.calls.iter().take_while(|call| call.status.is_final()).count();
+        for call in self.calls.drain(..over) {
+            self.finished.extend(call.lines(self.columns, now));
+        }
+        if over > 0 && self.calls.is_empty() {
+            self.finished.push(Line::new());
+        }
+    }
+
+    fn call(&mut self, id: &str) -> Option<&mut CallCell> {
+        self.calls.iter_mut().find(|call| call.id == id)
+    }
+}

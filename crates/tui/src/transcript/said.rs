@@ -1,0 +1,156 @@
+//! What was said and done beside the running step, as rows.
+
+use charla_proto::text::one_line;
+use charla_proto::{
+    Citation, CompressionTrigger, Content, Fact, ModelSwitch, PartKind, Role as Speaker, Said, TurnEvent,
+};
+use charla_terminal::compression;
+
+use super::layout;
+use crate::markdown::Stream;
+use crate::text::{Emphasis, Line, Role};
+
+/// How many turns of an earlier conversation are shown.
+const RECALLED: usize = 3;
+/// Rows of a prompt that is shown again.
+const PROMPT_ROWS: usize = 30;
+
+/// What a person said.
+pub fn prompt(content: &Content, speaker: Option<&str>, columns: usize) -> Vec<Line> {
+    let mark = match speaker {
+        None => Line::of(Role::Accent, "› "),
+        Some(name) => Line::of(Role::Accent, &format!("› {}: ", one_line(name))),
+    };
+    let indent = Line::plain("  ");
+    let mut lines: Vec<Line> = Vec::new();
+    for text in words(content).lines() {
+        let first = if lines.is_empty() { &mark } else { &indent };
+        let line = Line::plain(text).with_emphasis(Emphasis::BOLD);
+        lines.extend(line.wrap_behind(columns, first, &indent));
+        if lines.len() > PROMPT_ROWS {
+            break;
+        }
+    }
+    if lines.len() > PROMPT_ROWS {
+        lines.truncate(PROMPT_ROWS);
+        let rest = words(content).lines().count();
+        lines.push(Line::of(Role::Dim, &format!("  … all of it has {rest} lines")));
+    }
+    lines
+}
+
+/// The words of a content, and its other parts by their kind. What a file holds that was attached stays out of sight.
+fn words(content: &Content) -> String {
+    let mut words = Vec::new();
+    for (index, part) in content.parts.iter().enumerate() {
+        match &part.kind {
+            PartKind::Text(text) if index == 0 => words.push(text.trim_end().to_owned()),
+            PartKind::Text(text) => {
+                let name = text.lines().next().unwrap_or_default();
+                words.push(format!("[attached: {}]", one_line(name)));
+            }
+            PartKind::InlineData(blob) => words.push(format!("[{}]", one_line(&blob.mime_type))),
+            PartKind::FileData(data) => words.push(format!("[{}]", one_line(&data.file_uri))),
+            _ => {}
+        }
+    }
+    words.join("\n")
+}
+
+/// The end of an earlier conversation.
+pub fn recall(contents: &[Said], columns: usize) -> Vec<Line> {
+    let is_prompt = |said: &&Said| said.content.role == Speaker::User && !said.content.text().is_empty();
+    let prompts: Vec<u64> = contents.iter().filter(is_prompt).map(|said| said.seq).collect();
+    let Some(from) = prompts.get(prompts.len().saturating_sub(RECALLED)) else { return Vec::new() };
+    let mut lines = Vec::new();
+    let earlier = prompts.len().saturating_sub(RECALLED);
+    if earlier > 0 {
+        lines.push(Line::of(Role::Dim, &format!("… {earlier} earlier prompts; /export shows all")));
+        lines.push(Line::new());
+    }
+    for said in contents.iter().filter(|said| said.seq >= *from) {
+        let content = &said.content;
+        match content.role {
+            Speaker::User if content.text().is_empty() => continue,
+            Speaker::User => lines.extend(prompt(content, None, columns)),
+            _ => lines.extend(answer(content, columns)),
+        }
+        lines.push(Line::new());
+    }
+    lines
+}
+
+fn answer(content: &Content, columns: usize) -> Vec<Line> {
+    let mut stream = Stream::new(layout(columns));
+    stream.push(&content.text());
+    let mut lines = stream.finished();
+    lines.extend(stream.end());
+    for call in content.function_calls() {
+        lines.push(Line::of(Role::Dim, &format!("· {}", one_line(&call.name))).truncate(columns));
+    }
+    lines
+}
+
+/// The sources a model names.
+pub fn sources(citations: &[Citation], columns: usize) -> Vec<Line> {
+    let named = citations.iter().filter_map(|citation| {
+        let address = citation.uri.as_deref().unwrap_or_default();
+        let title = citation.title.as_deref().unwrap_or_default();
+        let words = format!("{title} {address}");
+        (!words.trim().is_empty()).then(|| Line::of(Role::Dim, &format!("source: {}", words.trim())))
+    });
+    named.flat_map(|line| line.wrap(columns)).collect()
+}
+
+/// A fact that changes something, unless it was the person here who wanted it and saw it done.
+pub fn about(fact: &Fact, me: &str, columns: usize) -> Vec<Line> {
+    let by = |by: &Option<String>| match by.as_deref() {
+        Some(who) if who != me && who != "settings" => format!(" (by {})", one_line(who)),
+        _ => String::new(),
+    };
+    let words = match fact {
+        Fact::ModeChanged(changed) if changed.by.as_deref() != Some("settings") => {
+            format!("approval mode: {}{}", changed.mode, by(&changed.by))
+        }
+        Fact::ModelChanged(changed) => format!("{} answers from now on{}", changed.model, by(&changed.by)),
+        Fact::RulesSaved(saved) => format!("saved in {}", saved.place),
+        Fact::Restored(restored) => format!("the whole conversation is back{}", by(&restored.by)),
+        Fact::OutputsCut(cut) => {
+            format!("large outputs of {} calls are sent cut from now on", cut.calls.len())
+        }
+        Fact::Rewound(rewound) => {
+            format!("rewound to message {}{}", rewound.to, by(&rewound.by))
+        }
+        Fact::ChangesUndone(undone) => {
+            format!("undone: {} of turn {}{}", files(undone.files.len()), undone.turn, by(&undone.by))
+        }
+        Fact::ChangesRedone(redone) => {
+            format!("redone: {} of turn {}{}", files(redone.files.len()), redone.turn, by(&redone.by))
+        }
+        _ => return Vec::new(),
+    };
+    Line::of(Role::Dim, &words).wrap(columns)
+}
+
+fn files(count: usize) -> String {
+    if count == 1 { "1 file".to_owned() } else { format!("{count} files") }
+}
+
+/// An event that changes no step.
+pub fn in_passing(event: &TurnEvent, columns: usize) -> Vec<Line> {
+    let (role, words) = match event {
+        TurnEvent::ModelSwitched(ModelSwitch { from, to, reason }) => {
+            (Role::Warning, format!("{from} gave up ({reason}); {to} goes on"))
+        }
+        TurnEvent::Notice { message } => (Role::Warning, format!("warning: {message}")),
+        TurnEvent::ChatCompressed(report) => match report.trigger {
+            CompressionTrigger::Auto => (Role::Dim, compression::in_passing(report)),
+            CompressionTrigger::Manual => match compression::told(report) {
+                Ok(words) => (Role::Plain, words),
+                Err(error) => (Role::Failure, error.message),
+            },
+        },
+        _ => return Vec::new(),
+    };
+    Line::of(role, &words).wrap(columns)
+}
