@@ -89,7 +89,10 @@ impl App {
         let Opened { session, snapshot, events } = opened;
         self.activity.progress(None, now);
         if matches!(self.standing, Standing::Leaving(_)) {
-            Link::new(session, &self.base.charla, self.base.tell.clone()).close(false);
+            let link = Link::new(session, &self.base.charla, self.base.tell.clone());
+            self.person.has_spoken = !snapshot.contents.is_empty();
+            let empty_of = self.empty_session(&link);
+            link.close(false, empty_of);
             return;
         }
         self.transcript.begin(&snapshot, now);

@@ -170,7 +170,11 @@ impl App {
     /// When something must be done although nothing happens.
     pub fn wakes_at(&mut self) -> Option<Instant> {
         let now = Instant::now();
-        let is_moving = self.activity.is_moving() || self.transcript.is_moving();
+        // While only a person is waited for, nothing moves.
+        let is_moving = match self.questions.is_empty() {
+            true => self.activity.is_moving() || self.transcript.is_moving(),
+            false => self.transcript.has_running(),
+        };
         let tick = is_moving.then(|| now + TICK);
         let arms = self.questions.front().and_then(|card| card.arms_at(now));
         let forgets = self.person.interrupted.map(|when| when + TWICE);
@@ -274,11 +278,17 @@ impl App {
         }
     }
 
+    /// Whose session this is, where nothing was said in it.
+    pub(super) fn empty_session(&self, link: &Link) -> Option<Charla> {
+        (!self.person.has_spoken && !link.is_open()).then(|| self.base.charla.clone())
+    }
+
     /// Leaves: the session is closed first.
     pub(super) fn leave(&mut self, reason: Reason) {
         match std::mem::replace(&mut self.standing, Standing::Opening) {
             Standing::Attached(link) => {
-                link.close(self.activity.is_busy() && self.questions.is_empty());
+                let empty_of = self.empty_session(&link);
+                link.close(self.activity.is_busy() && self.questions.is_empty(), empty_of);
                 self.activity.stopping();
                 self.standing = Standing::Leaving(reason);
             }
