@@ -7,6 +7,7 @@ use serde_json::json;
 
 use super::error::SessionError;
 use super::story::SessionStory;
+use super::story_page::page;
 use crate::models::Prices;
 
 /// The form of an export.
@@ -39,7 +40,7 @@ impl ExportForm {
             || SessionStory::of(records, prices).ok_or_else(|| SessionError::NoBeginning(id.to_owned()));
         match self {
             Self::Markdown => Ok(story()?.to_markdown()),
-            Self::Html => Ok(story()?.to_html()),
+            Self::Html => Ok(page(&story()?)),
             Self::Json => Ok(format!("{:#}\n", json!({ "session": id, "records": records }))),
         }
     }

@@ -236,11 +236,6 @@ impl SessionStory {
         }
     }
 
-    /// The conversation as a page of HTML that needs nothing beside it and loads nothing.
-    pub fn to_html(&self) -> String {
-        super::story_page::page(self)
-    }
-
     /// The conversation as Markdown, calls and their results included.
     pub fn to_markdown(&self) -> String {
         let mut text = format!("# {}\n\n", if self.title.is_empty() { &self.session } else { &self.title });
