@@ -20,6 +20,8 @@ import sys
 import tempfile
 import time
 
+from terminal import at_the_prompt, talk
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TARGET = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
 
@@ -268,6 +270,28 @@ def confined(release, env, home):
     return good
 
 
+def interactive(release, measure, env, home, quick):
+    """The interactive terminal: its first frame, its memory, what it costs beside headless, and idle."""
+    charla, good = release / "charla", True
+    pieces = {"otherwise": "repeat", "replies": [[{"chunk": 6}, {"text": "".join(f"{n:05} " for n in range(10_000))}]]}
+    with Server(release / "charla-testkit", pieces) as server:
+        env["OPENAI_BASE_URL"] = server.url + "/v1"
+        first, memory, idle = at_the_prompt(charla, {**env, "TERM": "xterm-256color"}, home, 2 if quick else 10)
+        good &= limit("terminal, first frame", first, 0.05, memory, 15)
+        print(f"  CPU at the idle prompt: {idle} ticks (budget 0) {'ok' if idle == 0 else 'OVER'}")
+        headless, _ = best(measure, [charla, "-m", "openai/bench", "-p", "go"], env, 3, b"09998 09999")
+        ours = min(talk(charla, {**env, "TERM": "xterm-256color"}, home, 1, "09999")[0] for _ in range(3))
+        good &= row("10,000 chunks / headless", ours, headless, 3, memory, 15)
+    hello = {"otherwise": "repeat", "replies": ["Hello there."]}
+    with Server(release / "charla-testkit", hello) as server:
+        env["OPENAI_BASE_URL"] = server.url + "/v1"
+        turns = 200 if quick else 2000
+        terminal = {**env, "TERM": "xterm-256color"}
+        (_, early), (_, late) = (talk(charla, terminal, home, count, "Hello there.") for count in [turns // 10, turns])
+        good &= flat(f"terminal, memory after {turns} turns", late, early, "KB", 1.5)
+    return good and idle == 0
+
+
 def timed(measure, command, env, expect):
     start = time.monotonic()
     _, memory, output = cost(measure, command, env)
@@ -317,6 +341,7 @@ def main():
         good &= confined(release, env, home)
         good &= sessions(release, measure, env, home)
         good &= long_conversation(release, measure, env, home)
+        good &= interactive(release, measure, env, home, options.quick)
     size = charla.stat().st_size / 1_048_576
     print(f"binary: {size:.1f} MB (budget 25 MB) {'ok' if size < 25 else 'OVER'}")
     return 0 if good and size < 25 else 1

@@ -172,6 +172,11 @@ impl Transcript {
         }
     }
 
+    /// True while a call runs, or a command of the person's own.
+    pub fn has_running(&self) -> bool {
+        self.own.is_some() || self.calls.iter().any(|call| call.status == CallStatus::Executing)
+    }
+
     /// True while calls are under way.
     pub fn has_calls(&self) -> bool {
         !self.calls.is_empty()
