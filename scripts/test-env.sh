@@ -1,4 +1,4 @@
-# Sourced by ./test: makes the Python environment that the differential tests need, and installs the engine.
+# Sourced by ./test: makes the Python environment that tests need, and installs the engine and a browser.
 #
 # make_test_env ROOT
 #   Installs ROOT/tests/requirements.txt into ROOT/.test-env/venv and exports CHARLA_TEST_PYTHON.
@@ -41,6 +41,24 @@ make_engine() {
     local root=$1
     CHARLA_CACHE=$root/.test-env/cache CHARLA_OFFLINE=0 \
         cargo run --quiet --locked --manifest-path "$root/Cargo.toml" -p charla-cli -- models pull
+}
+
+# make_browser
+#   Finds Chromium, or installs Debian's, and exports CHARLA_TEST_BROWSER.
+make_browser() {
+    local found
+    found=$(command -v chromium || command -v chromium-browser || command -v google-chrome || true)
+    if [ -z "$found" ] && command -v apt-get >/dev/null; then
+        local apt="apt-get"
+        if [ "$(id -u)" -ne 0 ]; then apt="sudo apt-get"; fi
+        $apt update -qq && $apt install -y -qq --no-install-recommends chromium >/dev/null || return 1
+        found=$(command -v chromium)
+    fi
+    if [ -z "$found" ]; then
+        echo "error: Chromium is needed to test the web page" >&2
+        return 1
+    fi
+    export CHARLA_TEST_BROWSER=$found
 }
 
 # A directory of packages, and a python that finds them: for systems whose python3 comes without venv.

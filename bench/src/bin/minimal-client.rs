@@ -1,11 +1,13 @@
 //! The least a streaming client can do: the reference for one-shot and stream cost.
 //!
 //! `minimal-client HOST:PORT PROMPT` posts one Chat Completions request over a plain socket and prints the
-//! text deltas as they come. No TLS, no retry, no settings.
+//! text deltas as they come. What is refused or cut is asked again after a wait. No TLS, no settings.
 
 use std::borrow::Cow;
+use std::error::Error;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
+use std::time::Duration;
 
 #[derive(serde::Deserialize)]
 struct Chunk<'a> {
@@ -25,7 +27,7 @@ struct Delta<'a> {
     content: Option<Cow<'a, str>>,
 }
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
+fn main() -> Result<(), Box<dyn Error>> {
     let mut args = std::env::args().skip(1);
     let (Some(address), Some(prompt)) = (args.next(), args.next()) else {
         return Err("usage: minimal-client HOST:PORT PROMPT".into());
@@ -36,7 +38,39 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         "messages": [{"role": "user", "content": prompt}],
     })
     .to_string();
-    let mut stream = TcpStream::connect(&address)?;
+    let mut out = std::io::stdout().lock();
+    let mut refusals = 0;
+    loop {
+        let wait = match ask(&address, &body, &mut out)? {
+            Outcome::Whole => break,
+            Outcome::Cut => FIRST_WAIT,
+            Outcome::Refused => {
+                refusals += 1;
+                FIRST_WAIT * (1 << (refusals - 1))
+            }
+        };
+        writeln!(out)?;
+        std::thread::sleep(wait);
+    }
+    writeln!(out)?;
+    Ok(())
+}
+
+/// The wait after a failure; it doubles with every refusal.
+const FIRST_WAIT: Duration = Duration::from_millis(500);
+
+/// What came of one attempt.
+enum Outcome {
+    Whole,
+    /// The stream ended before its end.
+    Cut,
+    /// A status that is no success.
+    Refused,
+}
+
+/// One attempt.
+fn ask(address: &str, body: &str, out: &mut impl Write) -> Result<Outcome, Box<dyn Error>> {
+    let mut stream = TcpStream::connect(address)?;
     write!(
         stream,
         "POST /v1/chat/completions HTTP/1.1\r\nhost: {address}\r\nauthorization: Bearer bench\r\n\
@@ -45,6 +79,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     )?;
     let mut reader = BufReader::with_capacity(64 * 1024, stream);
     let mut line = Vec::new();
+    reader.read_until(b'\n', &mut line)?;
+    if !line.starts_with(b"HTTP/1.1 200") {
+        return Ok(Outcome::Refused);
+    }
     let mut chunked = false;
     loop {
         line.clear();
@@ -54,31 +92,31 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         chunked |= line.to_ascii_lowercase().starts_with(b"transfer-encoding: chunked");
     }
     let mut body = Body { reader, chunked, left: 0 };
-    let mut out = std::io::stdout().lock();
     let mut pending: Vec<u8> = Vec::new();
     let mut buffer = [0; 64 * 1024];
+    let mut outcome = Outcome::Cut;
     loop {
-        let read = body.read(&mut buffer)?;
+        let read = body.read(&mut buffer).unwrap_or(0);
         if read == 0 {
-            break;
+            return Ok(outcome);
         }
         pending.extend_from_slice(&buffer[..read]);
         let mut from = 0;
         while let Some(end) = pending[from..].iter().position(|b| *b == b'\n') {
-            if let Some(data) = pending[from..from + end].trim_ascii().strip_prefix(b"data: ")
-                && data != b"[DONE]"
-            {
-                let chunk: Chunk = serde_json::from_slice(data)?;
-                for choice in chunk.choices {
-                    out.write_all(choice.delta.content.unwrap_or_default().as_bytes())?;
+            match pending[from..from + end].trim_ascii().strip_prefix(b"data: ") {
+                None => {}
+                Some(b"[DONE]") => outcome = Outcome::Whole,
+                Some(data) => {
+                    let chunk: Chunk = serde_json::from_slice(data)?;
+                    for choice in chunk.choices {
+                        out.write_all(choice.delta.content.unwrap_or_default().as_bytes())?;
+                    }
                 }
             }
             from += end + 1;
         }
         pending.drain(..from);
     }
-    writeln!(out)?;
-    Ok(())
 }
 
 /// A response body, chunked or until the end of the connection.

@@ -169,24 +169,33 @@ fn said_by_the_model<'a>(title: &'a str, detail: &ConfirmationDetail) -> Option<
     (!words.is_empty()).then_some(words)
 }
 
-/// The lines of a text, visible, broken at the width and behind their margin.
+/// The lines of a text, visible, broken at the width and behind their margin; between words where there is a place.
 fn broken(text: &str, width: usize) -> Vec<String> {
     let mut rows = Vec::new();
     for line in visible(text).split('\n') {
-        let (mut row, mut used) = (MARGIN.to_owned(), 0);
+        let (mut margin, mut row, mut used) = (MARGIN, Vec::new(), 0);
         for character in line.replace('\t', TAB).chars() {
-            // Which characters are wide depends on the terminal: all that may be count as such.
-            let columns = if character.is_ascii() { 1 } else { 2 };
-            if used + columns > width {
-                rows.push(std::mem::replace(&mut row, BROKEN.to_owned()));
-                used = 0;
+            if used + columns(character) > width {
+                // A word longer than half a row is broken where it is.
+                let space = row.iter().rposition(|character| *character == ' ');
+                let end =
+                    space.map(|space| space + 1).filter(|end| *end > row.len() / 2).unwrap_or(row.len());
+                let rest = row.split_off(end);
+                rows.push(margin.chars().chain(row).collect());
+                used = rest.iter().copied().map(columns).sum();
+                (margin, row) = (BROKEN, rest);
             }
+            used += columns(character);
             row.push(character);
-            used += columns;
         }
-        rows.push(row);
+        rows.push(margin.chars().chain(row).collect());
     }
     rows
+}
+
+/// Which characters are wide depends on the terminal: all that may be count as such.
+fn columns(character: char) -> usize {
+    if character.is_ascii() { 1 } else { 2 }
 }
 
 #[cfg(test)]
@@ -240,6 +249,14 @@ mod tests {
         assert!(card.text.lines().count() < 40, "{}", card.text);
         let whole = Card::whole(&exec(&command, &command), 80);
         assert!(!whole.is_clipped && whole.text.matches('x').count() >= 5000);
+    }
+
+    #[test]
+    fn lines_are_broken_between_words_and_nothing_is_lost() {
+        let rows = broken("one two three four", 8);
+        let expected = [format!("{MARGIN}one two "), format!("{BROKEN}three "), format!("{BROKEN}four")];
+        assert_eq!(rows, expected);
+        assert_eq!(broken("unbroken-word", 8), [format!("{MARGIN}unbroken"), format!("{BROKEN}-word")]);
     }
 
     /// Whatever stands in a question, no line of it begins where our own words do, and none is longer than the terminal.

@@ -18,7 +18,7 @@ mod hint;
 pub mod models;
 mod network;
 mod notices;
-mod private_file;
+pub mod private_file;
 pub mod question;
 pub mod session;
 pub mod settings;

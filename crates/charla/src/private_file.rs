@@ -5,7 +5,7 @@ use std::path::Path;
 
 /// Writes a file as a whole, and the folders it needs. It is written beside and renamed over: whoever reads it, and a
 /// crash, finds the old text or the new one.
-pub(crate) fn write(path: &Path, text: &str) -> io::Result<()> {
+pub fn write(path: &Path, text: &str) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     make_folder(folder)?;
     // A temporary file is made with 0600 and keeps that when it is renamed.
@@ -17,7 +17,7 @@ pub(crate) fn write(path: &Path, text: &str) -> io::Result<()> {
 }
 
 /// Makes a folder, and those it needs, that only its owner can look into.
-fn make_folder(path: &Path) -> io::Result<()> {
+pub fn make_folder(path: &Path) -> io::Result<()> {
     let mut builder = std::fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]

@@ -63,6 +63,8 @@ pub async fn run(ask: Ask, charla: &Charla, printer: Printer) -> i32 {
                 let printer = view.printer().another();
                 Approver::start(session.handle.clone(), client, charla.environment(), &settings, printer)
             });
+            // Nobody was told when the model was chosen by name.
+            view.advises(settings.model.name.is_some());
             show(session, prompt, approver, view).await
         }
         Err(failure) => view.fail(&failure),
@@ -128,6 +130,9 @@ async fn show(
     }
     if approver.is_some() {
         view.with_somebody_to_ask();
+    }
+    if !earlier.contents.is_empty() {
+        view.advises(false);
     }
     // What an earlier process asked and nobody answered is asked again, once the prompt is recorded.
     let mut events = Answer::new(follower, approver, &earlier.calls);

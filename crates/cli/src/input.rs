@@ -11,6 +11,10 @@ use crate::signals::cancel_on_signals;
 /// How long standard input may be silent before we say that we wait for it.
 const PATIENCE: Duration = Duration::from_secs(3);
 
+/// How much is read before anything else can happen.
+#[cfg(unix)]
+const MOST_AT_ONCE: usize = 16 * 1024;
+
 /// The words of the command line, and what comes from standard input.
 ///
 /// A terminal is not read. Anything else is read to its end, however long that takes: leaving out what a
@@ -94,11 +98,15 @@ impl Drop for HiddenInput {
     }
 }
 
-/// Reads standard input on a thread of its own, which is simply left behind when the run is cancelled.
+/// Reads standard input. What is yet to come is waited for on a thread of its own, which is simply left behind when
+/// the run is cancelled.
 async fn read_stdin(on_wait: impl FnOnce()) -> Result<String, Failure> {
+    let mut bytes = Vec::new();
+    if ended_at_once(&mut bytes) {
+        return text_of(bytes);
+    }
     let (sender, mut receiver) = oneshot::channel();
     std::thread::spawn(move || {
-        let mut bytes = Vec::new();
         let read = std::io::stdin().lock().read_to_end(&mut bytes).map(|_| bytes);
         let _ = sender.send(read);
     });
@@ -114,6 +122,40 @@ async fn read_stdin(on_wait: impl FnOnce()) -> Result<String, Failure> {
         Ok(Err(error)) => Err(Failure::input(format!("cannot read standard input: {error}"))),
         Err(_) => Err(Failure::system("the reader of standard input ended early")),
     }
+}
+
+/// Reads the beginning of an input that keeps nobody waiting; true when that was all of it. A run without input, or with
+/// a small file, needs no thread.
+#[cfg(unix)]
+fn ended_at_once(bytes: &mut Vec<u8>) -> bool {
+    let stdin = std::io::stdin();
+    let mut buffer = [0; MOST_AT_ONCE];
+    while answers_at_once(&stdin) && bytes.len() < MOST_AT_ONCE {
+        match rustix::io::read(&stdin, &mut buffer) {
+            Ok(0) => return true,
+            Ok(count) => bytes.extend(buffer.iter().take(count)),
+            // Whatever is wrong, the thread finds it, too, and tells it.
+            Err(_) => return false,
+        }
+    }
+    false
+}
+
+/// True for a file and for `/dev/null`.
+#[cfg(unix)]
+fn answers_at_once(input: &std::io::Stdin) -> bool {
+    use rustix::fs::{FileType, fstat, stat};
+    let Ok(input) = fstat(input) else { return false };
+    match FileType::from_raw_mode(input.st_mode) {
+        FileType::RegularFile => true,
+        FileType::CharacterDevice => stat("/dev/null").is_ok_and(|null| null.st_rdev == input.st_rdev),
+        _ => false,
+    }
+}
+
+#[cfg(not(unix))]
+fn ended_at_once(_: &mut Vec<u8>) -> bool {
+    false
 }
 
 fn text_of(bytes: Vec<u8>) -> Result<String, Failure> {

@@ -12,7 +12,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser};
 use serde_json::{Value, json};
 
-use crate::args::{AskArgs, Command, Thinking, Typed};
+use crate::args::{AskArgs, Command, Everywhere, PromptRun, Thinking, Typed};
 
 /// What a model tells the user who wants more allowed.
 const HOW_TO_ALLOW: &str = "with --approval-mode auto_edit (edits) or --allowed-tools NAME";
@@ -82,7 +82,7 @@ pub fn understand(arguments: impl IntoIterator<Item = OsString>) -> Result<(Inte
     if let Some(help) = help_wanted(&arguments) {
         return Ok((Intent::Print(help), Diagnostics::default()));
     }
-    let typed = match Typed::try_parse_from(arguments) {
+    let typed = match typed(arguments) {
         Ok(typed) => typed,
         // A group of commands without one of them: these are they.
         Err(error) if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
@@ -93,8 +93,8 @@ pub fn understand(arguments: impl IntoIterator<Item = OsString>) -> Result<(Inte
         }
         Err(error) => return Err(refusal(&error)),
     };
-    let diagnostics =
-        Diagnostics { directory: typed.directory, debug: typed.debug, no_color: typed.no_color };
+    let Everywhere { debug, directory, no_color } = typed.everywhere;
+    let diagnostics = Diagnostics { directory, debug, no_color };
     let intent = match typed.command {
         Some(command) => Intent::Command(command),
         None if typed.ask.list_sessions => Intent::Sessions(SessionWork::List),
@@ -104,6 +104,18 @@ pub fn understand(arguments: impl IntoIterator<Item = OsString>) -> Result<(Inte
         },
     };
     Ok((intent, diagnostics))
+}
+
+/// What the words on the command line are. A prompt given by its flag, and no other word that could name a command,
+/// is read without building the parsers of the commands; so scripts call it.
+fn typed(arguments: Vec<OsString>) -> Result<Typed, clap::Error> {
+    if arguments.iter().any(|argument| argument == "-p" || argument == "--prompt")
+        && let Ok(PromptRun { ask, everywhere }) = PromptRun::try_parse_from(&arguments)
+        && ask.words.is_empty()
+    {
+        return Ok(Typed { ask, command: None, everywhere });
+    }
+    Typed::try_parse_from(arguments)
 }
 
 fn ask(args: AskArgs) -> Result<Ask, Failure> {
@@ -254,6 +266,28 @@ mod tests {
 
     fn words(failure: &Failure) -> String {
         failure.hint.as_ref().and_then(charla_terminal::wording::hint).unwrap()
+    }
+
+    #[test]
+    fn a_prompt_by_its_flag_is_read_as_with_all_commands() {
+        for line in [
+            "-p hello",
+            "-p sessions",
+            "--prompt hello --debug -C /tmp --no-color",
+            "-m m/x -o json --max-turns 3 --allowed-tools a,b -p hello",
+            "--resume -p hello",
+            "--fork undo --at 2 -p hello",
+            "-p hello sessions",
+            "sessions -p hello",
+            "-p hello --bogus",
+            "-p",
+        ] {
+            let arguments: Vec<OsString> =
+                std::iter::once("charla").chain(line.split(' ')).map(Into::into).collect();
+            let all = Typed::try_parse_from(&arguments);
+            let read = typed(arguments);
+            assert_eq!(format!("{read:?}"), format!("{all:?}"), "{line}");
+        }
     }
 
     fn prompt(arguments: &[&str]) -> Option<String> {

@@ -28,8 +28,6 @@ pub struct PromptSetting {
     pub interactive: bool,
     /// For small models and small windows: the least that works.
     pub compact: bool,
-    /// For the smallest model, which understands no rules: who it is, and the user's instructions.
-    pub least: bool,
     /// A text of the user's own in place of the built-in rules, or behind them.
     pub own: Option<OwnPrompt>,
 }
@@ -66,20 +64,15 @@ const WHO: &str = "You are Charla, an assistant that works in the user's folder.
 
 /// Writes the system prompt.
 pub fn system_prompt(setting: &PromptSetting) -> SystemPrompt {
-    let built_in = || match (setting.least, setting.compact) {
-        (true, _) => WHO.to_owned(),
-        (false, true) => compact(setting),
-        (false, false) => full(setting),
-    };
+    let built_in = || if setting.compact { compact(setting) } else { full(setting) };
     let stable = match &setting.own {
         Some(OwnPrompt::Instead(text)) => text.trim_end().to_owned(),
         Some(OwnPrompt::Added(text)) => format!("{}\n\n{}", built_in(), text.trim_end()),
         None => built_in(),
     };
-    let environment = (!setting.least).then(|| environment(setting));
     let memory = Some(setting.memory.trim()).filter(|memory| !memory.is_empty());
     let memory = memory.map(|memory| format!("# Instructions from the user and the project\n\n{memory}"));
-    let volatile: Vec<String> = environment.into_iter().chain(memory).collect();
+    let volatile: Vec<String> = std::iter::once(environment(setting)).chain(memory).collect();
     SystemPrompt { stable, volatile: volatile.join("\n\n") }
 }
 
@@ -305,17 +298,6 @@ mod tests {
         let without = system_prompt(&PromptSetting { compact: true, tools: vec![], ..setting() }).whole();
         assert!(with.len() < 800, "{}", with.len());
         assert!(with.contains("tool") && !without.contains("tool"));
-    }
-
-    #[test]
-    fn the_least_prompt_is_the_same_in_every_folder_and_keeps_the_users_words() {
-        let least = system_prompt(&PromptSetting { least: true, ..setting() });
-        assert_eq!(
-            least.whole(),
-            format!("{WHO}\n\n# Instructions from the user and the project\n\nUse tabs.")
-        );
-        let alone = system_prompt(&PromptSetting { least: true, memory: String::new(), ..setting() });
-        assert_eq!(alone.whole(), WHO);
     }
 
     #[test]

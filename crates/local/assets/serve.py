@@ -33,8 +33,10 @@ def main():
     params.offline = True
     # Keeps the matrix extension out, which crashes on some virtual machines.
     params.no_extra_bufts = True
-    if options.get("template"):
-        params.chat_template = options["template"]
+    if options["adapter"]:
+        adapter = xllamacpp.CommonAdapterLoraInfo()
+        adapter.path, adapter.scale = options["adapter"], 1.0
+        params.lora_adapters = [adapter]
 
     server = xllamacpp.Server(params)
     print("listening on", server.listening_address, flush=True)

@@ -22,7 +22,6 @@ use crate::shared::{EngineAddress, Membership, Shared};
 use crate::store::{Progress, Store};
 
 const SERVE: &str = include_str!("../assets/serve.py");
-const TEMPLATE: &str = include_str!("../assets/template.jinja");
 /// A model of many gigabytes is read from a slow disk.
 const START_LIMIT: Duration = Duration::from_secs(300);
 const MAGIC: &[u8] = b"GGUF";
@@ -160,39 +159,40 @@ impl Engine {
 
     async fn join(&self, progress: &(dyn Fn(Progress) + Sync)) -> Result<Membership, LocalError> {
         let options = &self.inner.options;
-        let weights = match &options.model {
-            Model::BuiltIn => options.store.weights(progress).await?,
-            Model::File(path) => checked(path)?,
+        let (weights, adapter) = match &options.model {
+            Model::BuiltIn => (options.store.weights(progress).await?, Some(options.store.adapter().await?)),
+            Model::File(path) => (checked(path)?, None),
         };
+        let files = ModelFiles { weights, adapter };
         let own = options.llama_server.as_ref().filter(|_| options.model != Model::BuiltIn);
         let program = match own {
             Some(program) => Program::LlamaServer(program.clone()),
             None => Program::Managed(options.store.engine(progress).await?),
         };
-        let folder = options.store.running().join(self.kind(&program, &weights));
+        let folder = options.store.running().join(self.kind(&program, &files));
         let shared = Shared::new(folder, options.http.clone(), START_LIMIT);
         progress(Progress::Starting);
-        let launch = |address: &EngineAddress| self.launch(&program, &weights, address);
+        let launch = |address: &EngineAddress| self.launch(&program, &files, address);
         shared.join_or_start(launch).await
     }
 
     /// Engines that may be shared have the same kind.
-    fn kind(&self, program: &Program, weights: &Path) -> String {
+    fn kind(&self, program: &Program, files: &ModelFiles) -> String {
         let options = &self.inner.options;
-        let kind = format!("{program:?} {} {} {}", weights.display(), options.window, options.threads);
-        let digest = Sha256::new().chain_update(kind).chain_update(SERVE).chain_update(TEMPLATE).finalize();
+        let kind = format!("{program:?} {files:?} {} {}", options.window, options.threads);
+        let digest = Sha256::new().chain_update(kind).chain_update(SERVE).finalize();
         format!("{digest:x}").chars().take(16).collect()
     }
 
-    fn launch(&self, program: &Program, weights: &Path, address: &EngineAddress) -> Launch {
+    fn launch(&self, program: &Program, files: &ModelFiles, address: &EngineAddress) -> Launch {
         let options = &self.inner.options;
+        let ModelFiles { weights, adapter } = files;
         let mut environment = options.environment.clone();
         match program {
             Program::Managed(folder) => {
-                let template = (options.model == Model::BuiltIn).then_some(TEMPLATE);
                 let wanted = json!({
                     "model": weights, "alias": self.model(), "port": address.port, "key": address.key,
-                    "window": options.window, "threads": options.threads, "template": template,
+                    "window": options.window, "threads": options.threads, "adapter": adapter,
                     "packages": folder,
                 });
                 environment.push(("CHARLA_ENGINE".into(), wanted.to_string().into()));
@@ -232,6 +232,13 @@ impl Engine {
             tokio::spawn(leave_when_idle(Arc::downgrade(&self.inner)));
         }
     }
+}
+
+/// What an engine loads.
+#[derive(Debug)]
+struct ModelFiles {
+    weights: PathBuf,
+    adapter: Option<PathBuf>,
 }
 
 /// What serves the model.

@@ -23,7 +23,7 @@ mod window;
 
 pub use engine::{Endpoint, Engine, EngineOptions, InUse, Model};
 pub use error::LocalError;
-pub use packages::{File, Package, Packages, WEIGHTS_NAME};
+pub use packages::{Adapter, File, Package, Packages, WEIGHTS_NAME};
 pub use server::{LocalServer, ServerFacts};
 pub use store::{Installed, Pip, Progress, Store};
 pub use window::{ServerKind, Window, WindowSource};

@@ -3,6 +3,8 @@
 //! Versions are pinned and every file has its SHA-256 here: what an index serves under a name later is not
 //! used, whoever put it there.
 
+use std::fmt;
+
 /// The built-in model's name in `local/NAME`.
 pub const WEIGHTS_NAME: &str = "smollm2-135m";
 
@@ -37,11 +39,33 @@ pub struct Packages {
     pub model: Package,
     /// The weights, by their path in that package.
     pub weights: File,
+    /// What was trained on these weights.
+    pub adapter: Adapter,
+}
+
+/// A LoRA adapter, which is part of this program.
+#[derive(Clone, Copy)]
+pub struct Adapter {
+    /// The GGUF file.
+    pub bytes: &'static [u8],
+    /// Its SHA-256 in hexadecimal digits.
+    pub sha256: &'static str,
+    /// The SHA-256 of the only weights it fits.
+    pub fits: &'static str,
+}
+
+impl fmt::Debug for Adapter {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.debug_struct("Adapter")
+            .field("sha256", &self.sha256)
+            .field("fits", &self.fits)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Default for Packages {
     fn default() -> Self {
-        Self { engine: XLLAMACPP, model: SMOLLM2, weights: SMOLLM2_WEIGHTS }
+        Self { engine: XLLAMACPP, model: SMOLLM2, weights: SMOLLM2_WEIGHTS, adapter: ADAPTER }
     }
 }
 
@@ -87,3 +111,26 @@ const SMOLLM2_WEIGHTS: File = File {
     size: 98_362_432,
     sha256: "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
 };
+
+/// Made in `model/`, which says how.
+const ADAPTER: Adapter = Adapter {
+    bytes: include_bytes!("../../../model/adapter.gguf"),
+    sha256: "fdbb7fd06856b1b051cd8dfbfb3fa94c465986ee463a38a6d7e4da228e5be3cc",
+    fits: "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
+};
+
+#[cfg(test)]
+mod tests {
+    use sha2::{Digest, Sha256};
+
+    use super::*;
+
+    #[test]
+    fn the_adapter_is_the_one_that_was_measured_and_fits_the_weights() {
+        let Packages { weights, adapter, .. } = Packages::default();
+        assert_eq!(adapter.fits, weights.sha256);
+        assert_eq!(adapter.sha256, format!("{:x}", Sha256::digest(adapter.bytes)));
+        let noted = include_str!("../../../model/adapter.sha256");
+        assert_eq!(noted.split_whitespace().next(), Some(adapter.sha256));
+    }
+}

@@ -64,6 +64,8 @@ pub struct OpenTurn {
     pub turn: u64,
     /// The calls of the model's last content, in order; empty while the model speaks.
     pub calls: Vec<OpenCall>,
+    /// A question of the session itself: whether another model goes on.
+    pub question: Option<OpenApproval>,
     /// How often the model was asked in this turn.
     pub steps: u32,
     /// Why the model's last answer ended; absent before one, and where a cancel cut it off.
@@ -76,6 +78,13 @@ pub struct OpenTurn {
     pub prompts: Vec<u64>,
     /// Why calls of it failed or were not run, by their ids.
     pub errors: BTreeMap<String, ToolErrorKind>,
+}
+
+impl OpenTurn {
+    /// The questions of the step under way, answered or not.
+    pub fn questions(&self) -> impl Iterator<Item = &OpenApproval> {
+        self.calls.iter().filter_map(|call| call.approval.as_ref()).chain(&self.question)
+    }
 }
 
 /// A call that may still need its response.
@@ -187,12 +196,7 @@ impl Conversation {
             Fact::PromptJoined(joined) => self.prompt_joined(seq, joined),
             Fact::TurnStarted(started) => self.turn_started(seq, started),
             Fact::ModelContent(said) => self.model_content(seq, said),
-            Fact::CallAsked(asked) => {
-                if let Some(call) = self.open_call(&asked.call) {
-                    call.status = CallStatus::AwaitingApproval;
-                    call.approval = Some(OpenApproval { asked: Arc::new((**asked).clone()), answer: None });
-                }
-            }
+            Fact::CallAsked(asked) => self.call_asked(asked),
             Fact::ApprovalAnswered(answered) => self.approval_answered(answered),
             Fact::CallStarted(started) => {
                 if let Some(call) = self.open_call(&started.call) {
@@ -273,6 +277,7 @@ impl Conversation {
         self.contents.push((seq, said.content.clone()));
         let Some(turn) = &mut self.turn else { return };
         turn.steps += 1;
+        turn.question = None;
         turn.finish.clone_from(&said.finish);
         let open = |call: &FunctionCall| OpenCall {
             call: call.clone(),
@@ -284,7 +289,22 @@ impl Conversation {
         turn.calls = said.content.function_calls().map(open).collect();
     }
 
+    fn call_asked(&mut self, asked: &CallAsked) {
+        let approval = Some(OpenApproval { asked: Arc::new(asked.clone()), answer: None });
+        if asked.call.is_empty() {
+            self.turn.iter_mut().for_each(|turn| turn.question.clone_from(&approval));
+        } else if let Some(call) = self.open_call(&asked.call) {
+            call.status = CallStatus::AwaitingApproval;
+            call.approval = approval;
+        }
+    }
+
     fn approval_answered(&mut self, answered: &ApprovalAnswered) {
+        let question = self.turn.as_mut().and_then(|turn| turn.question.as_mut());
+        if let Some(open) = question.filter(|open| open.asked.approval == answered.approval) {
+            open.answer.get_or_insert((answered.outcome.clone(), answered.by.clone()));
+            return;
+        }
         let calls = self.turn.iter_mut().flat_map(|turn| &mut turn.calls);
         let mut asked = calls.filter(|call| call.response.is_none());
         let is_it = |call: &&mut OpenCall| {
@@ -389,7 +409,8 @@ impl Conversation {
     /// Questions nobody has answered yet.
     pub fn open_approvals(&self) -> impl Iterator<Item = &OpenApproval> {
         let calls = self.unanswered().filter_map(|call| call.approval.as_ref());
-        calls.filter(|approval| approval.answer.is_none())
+        let own = self.turn.iter().filter_map(|turn| turn.question.as_ref());
+        calls.chain(own).filter(|approval| approval.answer.is_none())
     }
 }
 

@@ -36,6 +36,9 @@ pub trait SessionStore: Send + Sync {
     /// Owns a session whose owner is stuck. Everything that owner was told is kept is there; it keeps nothing more.
     fn take_over<'a>(&'a self, session: &'a str) -> BoxFuture<'a, Result<Owned, JournalError>>;
 
+    /// True while somebody owns the session, as far as can be told at this moment.
+    fn is_owned<'a>(&'a self, session: &'a str) -> BoxFuture<'a, bool>;
+
     /// What a session's records add up to, as far as it is needed to go on; somebody may be writing it.
     fn fold<'a>(&'a self, session: &'a str) -> BoxFuture<'a, Result<Conversation, JournalError>>;
 

@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ApprovalMode, CallAsked, CallStatus, Content, OpenCall, QueuedPrompt, UsageMetadata};
+use crate::{
+    ApprovalMode, CallAsked, CallStatus, Content, Conversation, OpenCall, QueuedPrompt, UsageMetadata,
+};
 
 /// A session as it is right after record `seq`, with what its running step has shown so far.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -95,6 +97,27 @@ pub struct RunningStep {
 }
 
 impl SessionSnapshot {
+    /// A session of which nothing is known but its records.
+    pub fn of(conversation: &Conversation) -> Self {
+        let started = conversation.started.as_ref();
+        let said = |(seq, content): &(u64, Arc<Content>)| Said { seq: *seq, content: content.clone() };
+        let is_open = conversation.turn.is_some() || !conversation.queue.is_empty();
+        Self {
+            seq: conversation.seq,
+            session: started.map(|started| started.session.clone()).unwrap_or_default(),
+            cwd: started.map(|started| started.cwd.clone()).unwrap_or_default(),
+            choices: Choices { model: conversation.model.clone(), mode: conversation.mode },
+            phase: if is_open { Phase::Open } else { Phase::Idle },
+            contents: conversation.contents.iter().map(said).collect(),
+            turn: conversation.turn.as_ref().map(|turn| turn.turn),
+            calls: conversation.turn.iter().flat_map(|turn| turn.calls.clone()).collect(),
+            queue: conversation.queue.clone(),
+            running: RunningStep::default(),
+            usage: conversation.last_usage.clone(),
+            window: None,
+        }
+    }
+
     /// Questions that wait for an answer, in the order of their calls.
     pub fn questions(&self) -> impl Iterator<Item = &Arc<CallAsked>> {
         let open = self.calls.iter().filter(|call| call.response.is_none());

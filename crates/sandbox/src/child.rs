@@ -4,7 +4,7 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 
-use rustix::process::{Resource, Rlimit, setrlimit};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::filter::Program;
 use crate::mounts::Mounts;
@@ -48,7 +48,7 @@ impl Steps {
         }
         if let Some(limits) = &self.limits {
             for (resource, most) in limits.bounds.unwrap_or_default() {
-                setrlimit(*resource, Rlimit { current: Some(*most), maximum: Some(*most) })?;
+                bound(*resource, *most)?;
             }
             sys::no_new_privileges()?;
             sys::keep_capabilities(limits.capabilities)?;
@@ -57,6 +57,13 @@ impl Steps {
         }
         Ok(())
     }
+}
+
+/// Lowers a limit; one that is lower already stays.
+fn bound(resource: Resource, most: u64) -> io::Result<()> {
+    let held = getrlimit(resource).maximum.map_or(most, |held| held.min(most));
+    setrlimit(resource, Rlimit { current: Some(held), maximum: Some(held) })?;
+    Ok(())
 }
 
 /// Has a command's child call `hook` before it runs its program.

@@ -1,7 +1,7 @@
 //! The files as the store's port. What waits for the disk does so on threads of its own; what only reaches the
 //! kernel's memory is done in place.
 
-use std::fs::{self, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use tokio::task::spawn_blocking;
 
 use crate::mail::{self, FileMailbox};
 use crate::reader::{self, Seen, Tail};
-use crate::{Resumed, Store, existing, owner};
+use crate::{Resumed, Store, existing, failed, owner};
 
 impl SessionStore for Store {
     fn create<'a>(&'a self, records: &'a [Record]) -> BoxFuture<'a, Result<Owned, JournalError>> {
@@ -44,6 +44,12 @@ impl SessionStore for Store {
 
     fn take_over<'a>(&'a self, session: &'a str) -> BoxFuture<'a, Result<Owned, JournalError>> {
         self.begin(session, Store::take_over)
+    }
+
+    fn is_owned<'a>(&'a self, session: &'a str) -> BoxFuture<'a, bool> {
+        let session = session.to_owned();
+        let free = self.on_a_thread(move |store| store.try_lock(&session));
+        Box::pin(async move { matches!(free.await, Err(JournalError::Locked(_))) })
     }
 
     fn fold<'a>(&'a self, session: &'a str) -> BoxFuture<'a, Result<Conversation, JournalError>> {
@@ -134,9 +140,23 @@ impl Store {
     async fn has_owner(&self, session: &str) -> bool {
         let session = session.to_owned();
         let free = self.on_a_thread(move |store| {
-            let path = store.path(&session)?;
-            owner::lock(&existing(OpenOptions::new().read(true), &session, &path)?, &path)
+            let (file, path) = store.readable(&session)?;
+            owner::lock(&file, &path)
         });
         matches!(free.await, Err(JournalError::Locked(_)))
+    }
+
+    /// Takes the session's lock for this moment, if nobody holds it.
+    fn try_lock(&self, session: &str) -> Result<(), JournalError> {
+        let (file, path) = self.readable(session)?;
+        file.try_lock_shared().map_err(|error| match error {
+            TryLockError::WouldBlock => JournalError::Locked(path.display().to_string()),
+            TryLockError::Error(error) => failed(&path, &error),
+        })
+    }
+
+    fn readable(&self, session: &str) -> Result<(File, PathBuf), JournalError> {
+        let path = self.path(session)?;
+        Ok((existing(OpenOptions::new().read(true), session, &path)?, path))
     }
 }

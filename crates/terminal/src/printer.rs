@@ -118,25 +118,25 @@ impl Printer {
 
     /// Something that may matter.
     pub fn warning(&mut self, text: &str) {
-        let line = format!("{} {}\n", self.paint("warning:", YELLOW), self.clean(text));
+        let line = format!("{} {}\n", self.paint("warning:", YELLOW), without_controls(text));
         self.tell(&line);
     }
 
     /// What happened and what to do.
     pub fn failure(&mut self, failure: &Failure) {
-        let mut text = format!("{} {}\n", self.paint("error:", RED), self.clean(&failure.message));
+        let mut text = format!("{} {}\n", self.paint("error:", RED), without_controls(&failure.message));
         if let Some(hint) = failure.hint.as_ref().and_then(wording::hint) {
             let mut lines = hint.lines();
             let first = lines.next().unwrap_or_default();
-            text.push_str(&format!("{} {}\n", self.paint("hint:", CYAN), self.clean(first)));
-            lines.for_each(|line| text.push_str(&format!("      {}\n", self.clean(line))));
+            text.push_str(&format!("{} {}\n", self.paint("hint:", CYAN), without_controls(first)));
+            lines.for_each(|line| text.push_str(&format!("      {}\n", without_controls(line))));
         }
         self.tell(&text);
     }
 
     /// A question, as it is, with no line end added: nothing else is drawn until [`Printer::close_card`].
     pub fn card(&mut self, text: &str) {
-        let text = self.clean(text).into_owned();
+        let text = without_controls(text).into_owned();
         let curtain = self.curtain.clone();
         curtain.ask(&text, |text| self.write_error(text));
     }
@@ -197,12 +197,8 @@ impl Printer {
         let _ = self.err.write_all(text.as_bytes()).and_then(|()| self.err.flush());
     }
 
-    fn clean<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        if self.err_terminal { without_controls(text) } else { Cow::Borrowed(text) }
-    }
-
     fn paint(&self, text: &str, style: &str) -> String {
-        let text = self.clean(text);
+        let text = without_controls(text);
         if self.colour { format!("\u{1b}[{style}m{text}\u{1b}[0m") } else { text.into_owned() }
     }
 }
@@ -263,8 +259,11 @@ fn fitting(line: &str, width: usize) -> String {
     spread.chars().take_while(fits).collect()
 }
 
+/// What moves the cursor, or turns the direction of writing, so that text reads as what it is not.
 fn is_control(c: char) -> bool {
-    c.is_control() && c != '\n' && c != '\t'
+    let turns =
+        matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    turns || c.is_control() && c != '\n' && c != '\t'
 }
 
 fn without_controls(text: &str) -> Cow<'_, str> {
@@ -339,5 +338,9 @@ mod tests {
     #[test]
     fn a_terminal_gets_no_control_sequences_of_a_model() {
         assert_eq!(without_controls("a\u{1b}[2Jb\tc\n\u{9b}d\re"), "a[2Jb\tc\nde");
+        assert_eq!(
+            without_controls("a\u{202e}b\u{2066}c\u{200f}d \u{5e9} \u{1f468}\u{200d}\u{1f469}"),
+            "abcd \u{5e9} \u{1f468}\u{200d}\u{1f469}"
+        );
     }
 }

@@ -5,6 +5,15 @@ use charla::{EngineRemedy, Hint, KeyAdvice, Notice};
 
 use crate::hints;
 
+const LARGER: &str = "For real work export a key (GEMINI_API_KEY, ANTHROPIC_API_KEY, OPENAI_API_KEY, …) or name a server \
+                      (-m ollama/MODEL)";
+
+/// What stands below an answer of the built-in model; `advises` how to get a better one.
+pub fn small_answer(advises: bool) -> String {
+    let advice = if advises { format!(". {LARGER}") } else { String::new() };
+    format!("(the small built-in model answered{advice})")
+}
+
 /// A notice in one piece.
 pub fn notice(notice: &Notice) -> String {
     let text = &notice.text;
@@ -31,8 +40,7 @@ pub fn hint(hint: &Hint) -> Option<String> {
         }
         Hint::SetUpModel { built_in } => return Some(set_up_model(built_in)),
         Hint::UseLargerModel => {
-            "For real work export a key (GEMINI_API_KEY, ANTHROPIC_API_KEY, OPENAI_API_KEY, …) or name a server \
-             (-m ollama/MODEL); `-m local` chooses the built-in model without this note"
+            return Some(format!("{LARGER}; `-m local` chooses the built-in model without this note"));
         }
         Hint::EngineModels => {
             return Some(format!("it has -m local/{WEIGHTS_NAME}, and any model file: -m local/PATH.gguf"));
@@ -129,6 +137,14 @@ fn set_up_model(built_in: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_answer_of_the_small_model_is_marked_and_the_first_says_how_to_get_a_better_one() {
+        assert_eq!(small_answer(false), "(the small built-in model answered)");
+        assert!(
+            small_answer(true).starts_with("(the small built-in model answered. For real work export a key")
+        );
+    }
 
     #[test]
     fn advice_stands_behind_its_notice() {

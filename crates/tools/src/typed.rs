@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use schemars::transform::RecursiveTransform;
 use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
+use serde_json::{Map, Value};
 
 use crate::args::Schema;
 
@@ -27,6 +27,9 @@ pub trait TypedTool: Send + Sync + 'static {
 
     /// What it does and when to use it, for the model.
     const DESCRIPTION: &'static str;
+
+    /// The schema of what it takes, as JSON, so that no start of the program has to derive it.
+    const SCHEMA: Option<&'static str> = None;
 
     /// Says what would happen. The arguments fit the schema; has no side effects.
     fn prepare(&self, args: Self::Args, cx: &ToolContext) -> impl Future<Output = PreparedCall> + Send;
@@ -53,7 +56,7 @@ fn schema_of<T: TypedTool>() -> Arc<Schema> {
         Arc::new(Schema::new(FunctionDeclaration {
             name: T::NAME.to_owned(),
             description: T::DESCRIPTION.to_owned(),
-            parameters_json_schema: parameters::<T::Args>(),
+            parameters_json_schema: written::<T>().unwrap_or_else(parameters::<T::Args>),
             ..FunctionDeclaration::default()
         }))
     };
@@ -70,15 +73,27 @@ impl<T: TypedTool> Tool for Typed<T> {
     }
 }
 
+/// The schema that is written down.
+fn written<T: TypedTool>() -> Option<Value> {
+    T::SCHEMA.and_then(|schema| serde_json::from_str(schema).ok())
+}
+
 /// The schema of an object with the fields of `T` and no others.
 fn parameters<T: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
     let generator = settings.with_transform(RecursiveTransform(plain)).into_generator();
     let mut schema = generator.into_root_schema_for::<T>().to_value();
     let mut take = |key: &str| schema.get_mut(key).map(Value::take);
-    let properties = take("properties").unwrap_or_else(|| json!({}));
-    let required = take("required").unwrap_or_else(|| json!([]));
-    json!({ "type": "object", "properties": properties, "required": required, "additionalProperties": false })
+    let properties = take("properties").unwrap_or_else(|| Map::new().into());
+    let required = take("required").unwrap_or_else(|| Vec::<Value>::new().into());
+    // Written out: `json!` would copy all of it once more.
+    let fields = [
+        ("type", Value::from("object")),
+        ("properties", properties),
+        ("required", required),
+        ("additionalProperties", Value::from(false)),
+    ];
+    fields.map(|(name, value)| (name.to_owned(), value)).into_iter().collect::<Map<_, _>>().into()
 }
 
 /// Leaves what every provider understands: an optional field may be left out, so it need not take null too.
@@ -99,6 +114,7 @@ fn plain(schema: &mut schemars::Schema) {
 #[cfg(test)]
 mod tests {
     use serde::Deserialize;
+    use serde_json::json;
 
     use super::*;
 
@@ -123,6 +139,30 @@ mod tests {
     #[expect(dead_code, reason = "only its schema is looked at")]
     struct BuildFilter {
         tests: Option<bool>,
+    }
+
+    /// What stands in the file, beside what the type says.
+    fn compare<T: TypedTool>() {
+        let derived = serde_json::to_string_pretty(&parameters::<T::Args>()).unwrap() + "\n";
+        let name = T::NAME;
+        assert_eq!(T::SCHEMA, Some(derived.as_str()), "write it to crates/tools/src/schemas/{name}.json");
+    }
+
+    #[test]
+    fn the_schemas_that_are_written_down_are_those_of_the_types() {
+        compare::<crate::command::ListBackgroundProcesses>();
+        compare::<crate::command::ReadBackgroundOutput>();
+        compare::<crate::command::RunShellCommand>();
+        compare::<crate::files::ListDirectory>();
+        compare::<crate::files::ReadFile>();
+        compare::<crate::files::ReadManyFiles>();
+        compare::<crate::files::Replace>();
+        compare::<crate::files::SaveMemory>();
+        compare::<crate::files::WriteFile>();
+        compare::<crate::search::Glob>();
+        compare::<crate::search::GrepSearch>();
+        compare::<crate::todos::WriteTodos>();
+        compare::<crate::web_fetch::WebFetch>();
     }
 
     #[test]

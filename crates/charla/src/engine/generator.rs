@@ -2,22 +2,16 @@
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
 
-use charla_local::{Engine, InUse, Model};
+use charla_local::{Engine, InUse};
 use charla_proto::{
-    BoxFuture, ChunkStream, Content, ContentGenerator, EmbedRequest, EmbedResponse, FinishReason,
-    GenerateRequest, GenerateResponse, LlmError, LlmErrorKind, StreamEvent, TokenCount,
+    BoxFuture, ChunkStream, ContentGenerator, EmbedRequest, EmbedResponse, GenerateRequest, GenerateResponse,
+    LlmError, LlmErrorKind, StreamEvent, TokenCount,
 };
 use charla_providers::endpoint::{Endpoint, ModelRow, Target};
 use charla_providers::{Client, Credential, Generator};
 use futures_util::Stream;
-
-use super::plain::Vocabulary;
-use super::repetition::Said;
-
-/// The built-in model repeats itself when it is allowed to go on.
-const BUILT_IN_OUTPUT: u32 = 512;
 
 /// Asks a model of the engine. Makes sure before each request that the engine runs, and keeps it running
 /// until the answer is complete.
@@ -56,18 +50,6 @@ impl EngineGenerator {
         let target = Target::new(Arc::new(endpoint), self.model.clone());
         Generator::new(target, Credential::Key(used.key.clone()), self.client.clone())
     }
-
-    /// The smallest model answers best when it is spoken to plainly, nothing is left to chance and it is
-    /// stopped in time.
-    fn in_its_words(&self, request: &GenerateRequest) -> (GenerateRequest, Option<Vocabulary>) {
-        if self.engine.options().model != Model::BuiltIn {
-            return (request.clone(), None);
-        }
-        let (mut request, vocabulary) = Vocabulary::of(request);
-        request.temperature = request.temperature.or(Some(0.0));
-        request.max_output_tokens = request.max_output_tokens.or(Some(BUILT_IN_OUTPUT));
-        (request, Some(vocabulary))
-    }
 }
 
 /// An engine that has gone is started by the next attempt: unlike somebody else's server it is worth one.
@@ -83,22 +65,15 @@ impl ContentGenerator for EngineGenerator {
     ) -> BoxFuture<'a, Result<GenerateResponse, LlmError>> {
         Box::pin(async move {
             let (_used, generator) = self.ready().await?;
-            let (request, vocabulary) = self.in_its_words(request);
-            let answer = generator.generate(&request).await.map_err(starts_again)?;
-            Ok(match vocabulary {
-                Some(vocabulary) => vocabulary.restore(answer),
-                None => answer,
-            })
+            generator.generate(request).await.map_err(starts_again)
         })
     }
 
     fn stream<'a>(&'a self, request: &'a GenerateRequest) -> BoxFuture<'a, Result<ChunkStream, LlmError>> {
         Box::pin(async move {
             let (used, generator) = self.ready().await?;
-            let (request, vocabulary) = self.in_its_words(request);
-            let inner = generator.stream(&request).await.map_err(starts_again)?;
-            let held = Held { inner, vocabulary, said: Said::default(), ended: false, _used: used };
-            Ok(Box::pin(held) as ChunkStream)
+            let inner = generator.stream(request).await.map_err(starts_again)?;
+            Ok(Box::pin(Held { inner, _used: used }) as ChunkStream)
         })
     }
 
@@ -120,41 +95,16 @@ impl ContentGenerator for EngineGenerator {
     }
 }
 
-/// A stream that keeps the engine running. That of the built-in model is in our words, and ends when it only
-/// repeats itself.
+/// A stream that keeps the engine running.
 struct Held {
     inner: ChunkStream,
-    vocabulary: Option<Vocabulary>,
-    said: Said,
-    ended: bool,
     _used: InUse,
-}
-
-impl Held {
-    fn heard(&mut self, chunk: GenerateResponse) -> GenerateResponse {
-        let Some(vocabulary) = &self.vocabulary else { return chunk };
-        let mut chunk = vocabulary.restore(chunk);
-        if let Some(candidate) = chunk.candidates.first_mut() {
-            let more = candidate.content.as_ref().map(Content::text).unwrap_or_default();
-            self.ended = !vocabulary.quotes && self.said.repeats_itself(&more);
-            if self.ended {
-                candidate.finish_reason = Some(FinishReason::Stop);
-            }
-        }
-        chunk
-    }
 }
 
 impl Stream for Held {
     type Item = Result<StreamEvent, LlmError>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        if self.ended {
-            return Poll::Ready(None);
-        }
-        Poll::Ready(match ready!(self.inner.as_mut().poll_next(cx)) {
-            Some(Ok(StreamEvent::Chunk(chunk))) => Some(Ok(StreamEvent::Chunk(self.heard(chunk)))),
-            event => event,
-        })
+        self.inner.as_mut().poll_next(cx)
     }
 }

@@ -1,8 +1,7 @@
 //! The managed engine: from settings to a running model on this machine.
 
 mod generator;
-mod plain;
-mod repetition;
+mod small;
 mod start;
 
 use std::num::NonZero;
@@ -11,10 +10,10 @@ use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
 use charla_local::{Engine, EngineOptions, LocalError, Model, Packages, Pip, Store};
-use charla_proto::GenerateRequest;
 
 pub use charla_local::WEIGHTS_NAME;
 pub use generator::EngineGenerator;
+pub use small::{SmallModel, system};
 pub use start::start;
 
 use crate::environment::Environment;
@@ -28,23 +27,28 @@ use crate::settings::Settings;
 pub const PROVIDER: &str = "local";
 
 const WINDOW: u32 = 8192;
+/// The built-in model was trained on conversations of half as many tokens.
+const BUILT_IN_WINDOW: u32 = 4096;
 const IDLE: Duration = Duration::from_secs(600);
 /// What a small model can be trusted to tell apart.
 const TOOLS: [&str; 4] = ["list_directory", "read_file", "grep_search", "run_shell_command"];
 
-/// The tokens of what the built-in model is sent of this request: of a long conversation that is little. Results that are
-/// counted by themselves count as what is sent of them.
-pub fn tokens(request: &GenerateRequest) -> u64 {
-    let sent = match plain::about_results(&request.contents) {
-        Some(results) => results,
-        None => plain::Vocabulary::of(request).0,
-    };
-    charla_providers::tokens::estimate(&sent)
-}
-
 /// The names of the tools that a small model is offered.
 pub fn tools(settings: &Settings) -> Vec<String> {
     settings.local.tools.clone().unwrap_or_else(|| TOOLS.map(str::to_owned).to_vec())
+}
+
+/// The names of the tools that the built-in model is offered: those it was trained on, and of them only what the settings
+/// leave to small models.
+pub fn trained_tools(settings: &Settings) -> Vec<String> {
+    let left =
+        |name: &&str| settings.local.tools.as_ref().is_none_or(|tools| tools.iter().any(|tool| tool == name));
+    small::TOOLS.iter().map(|(name, _)| *name).filter(left).map(str::to_owned).collect()
+}
+
+/// True for the name of the built-in model, `provider/model`.
+pub fn is_built_in(reference: &str) -> bool {
+    reference.split_once('/') == Some((PROVIDER, WEIGHTS_NAME))
 }
 
 /// The engine for the model of this name, else for the built-in one. Nothing is started yet.
@@ -94,14 +98,18 @@ fn options(model: Model, settings: &Settings, environment: &Environment) -> Resu
     let idle = local.idle_minutes.and_then(|minutes| Duration::try_from_secs_f64(minutes * 60.0).ok());
     Ok(EngineOptions {
         store: store(settings, environment)?,
+        window: local.context_window.unwrap_or(window(&model)),
         model,
         llama_server: environment.program("llama-server"),
-        window: local.context_window.unwrap_or(WINDOW),
         threads: local.threads.unwrap_or_else(threads),
         idle: idle.unwrap_or(IDLE),
         environment: helper::engine(environment, settings),
         http: Arc::new(network::direct()?),
     })
+}
+
+fn window(model: &Model) -> u32 {
+    if *model == Model::BuiltIn { BUILT_IN_WINDOW } else { WINDOW }
 }
 
 /// Where the engine and the built-in model are installed.

@@ -11,7 +11,6 @@ use charla_providers::tokens;
 use super::choice::{Choice, PromptSize};
 use super::chooser::Chain;
 use super::wiring;
-use crate::engine;
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::network;
@@ -45,7 +44,7 @@ impl BoundModel {
     /// The model as a session asks it.
     pub fn for_session(self) -> session::BoundModel {
         // It calls a tool where a greeting was meant: no mode lets it change or run anything unasked.
-        let is_tiny = self.prompt_size == PromptSize::Minimal;
+        let is_tiny = self.prompt_size == PromptSize::Trained;
         session::BoundModel {
             reference: self.reference,
             generator: self.generator,
@@ -69,9 +68,9 @@ impl BoundModel {
         let (reference, row, tools) = (first.reference(), first.row(), first.layers(settings)?.tools);
         let (prompt_size, stable_prefix) = (first.prompt_size(settings), first.has_stable_prefix());
         let template = wiring::request(&first.model, settings);
-        let count: Counter = match (prompt_size, tools) {
-            (PromptSize::Minimal, ToolMode::Native) => Arc::new(engine::tokens),
-            _ => Arc::new(tokens::estimate),
+        let count: Counter = match first.small_model(environment) {
+            Some(small) => Arc::new(move |request| small.tokens(request)),
+            None => Arc::new(tokens::estimate),
         };
         let takes_schema = chain.models().all(|choice| choice.takes_schema(settings));
         keeps_limits(&chain, settings)?;
@@ -79,7 +78,7 @@ impl BoundModel {
         tracing::debug!(%reference, fallbacks = chain.fallbacks.len(), "asking");
         Ok(Self {
             reference,
-            generator: wiring::generator(chain, settings, &client, log)?,
+            generator: wiring::generator(chain, settings, environment, &client, log)?,
             template,
             prices,
             window: row.context_window,

@@ -11,7 +11,7 @@ use secrecy::SecretString;
 
 use super::directory::Entry;
 use crate::credentials::{FoundKey, Keys, google};
-use crate::engine;
+use crate::engine::{self, SmallModel};
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::hint::Hint;
@@ -36,8 +36,8 @@ pub enum PromptSize {
     Compact,
     /// It has very little room: a short prompt, and few tools with few parameters.
     FewTools,
-    /// It understands hardly anything: who it is, and few tools.
-    Minimal,
+    /// It is the built-in one: what it was trained on.
+    Trained,
 }
 
 /// A model, its provider and the key to it.
@@ -118,7 +118,7 @@ impl Choice {
     pub fn prompt_size(&self, settings: &Settings) -> PromptSize {
         let is_small = |window: Option<u32>| window.is_some_and(|window| window <= SMALL_WINDOW);
         if self.is_built_in() {
-            return PromptSize::Minimal;
+            return PromptSize::Trained;
         }
         if self.engine().is_some() && is_small(self.window) {
             return PromptSize::FewTools;
@@ -219,6 +219,11 @@ impl Choice {
     /// True when it is the small model that comes with the engine.
     pub fn is_built_in(&self) -> bool {
         self.engine().is_some_and(|engine| engine.options().model == Model::BuiltIn)
+    }
+
+    /// How it is spoken to when it is the small model that comes with the engine.
+    pub fn small_model(&self, environment: &Environment) -> Option<SmallModel> {
+        self.is_built_in().then(|| SmallModel::new(environment.directory.clone()))
     }
 
     /// `provider/model`.

@@ -69,6 +69,20 @@ impl<'a> Chooser<'a> {
         Ok(chain)
     }
 
+    /// The default model of the first provider somebody has set up, beside those that were asked already: the model's own and
+    /// its fallbacks'. Asks no server and runs no key command.
+    pub fn next_ready(&self, model: &str) -> Option<String> {
+        let directory = Directory::new(self.settings);
+        let asked = self.settings.model.fallback.iter().map(String::as_str).chain([model]);
+        let asked: Vec<String> =
+            asked.filter_map(|asked| Some(directory.resolve(asked).ok()?.0.name.clone())).collect();
+        directory.entries().into_iter().find_map(|entry| {
+            let is_ready = !asked.contains(&entry.name) && self.is_configured(&entry);
+            let default = entry.default_model().filter(|_| is_ready)?;
+            Some(format!("{}/{default}", entry.name))
+        })
+    }
+
     async fn named(&self, reference: &str) -> Result<Choice, Failure> {
         let (entry, model) = Directory::new(self.settings).resolve(reference)?;
         if entry.name == engine::PROVIDER {

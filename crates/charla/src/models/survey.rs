@@ -2,6 +2,7 @@
 
 use charla_local::WEIGHTS_NAME;
 use charla_providers::catalog;
+use serde_json::{Value, json};
 
 use super::choice::{Access, Choice};
 use super::directory::{Directory, Entry};
@@ -26,6 +27,33 @@ pub struct Row {
     pub models: Vec<String>,
     /// What earlier runs found out about these models.
     pub known: Vec<Kept>,
+}
+
+/// The rows for a program.
+pub fn to_json(rows: &[Row]) -> Value {
+    let rows = rows.iter().map(|row| {
+        let (ready, state) = match &row.state {
+            Ok(state) => (true, state),
+            Err(reason) => (false, reason),
+        };
+        json!({
+            "provider": row.entry.name,
+            "title": row.entry.title(),
+            "ready": ready,
+            "state": state,
+            "baseUrl": row.address,
+            "defaultModel": row.entry.default_model(),
+            "models": row.models,
+            "known": row.known.iter().map(|known| json!({
+                "model": known.model,
+                "toolMode": known.tools.name(),
+                "reason": known.reason,
+                "thinking": known.thoughts,
+            })).collect::<Vec<_>>(),
+            "keyVariables": row.entry.key_variables(),
+        })
+    });
+    json!({ "providers": rows.collect::<Vec<_>>() })
 }
 
 /// Looks at every provider: keys of hosted ones, servers of local ones. Asks no hosted provider.

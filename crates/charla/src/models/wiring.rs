@@ -14,6 +14,7 @@ use charla_providers::{Client, Credential, Generator};
 use super::choice::{Access, Choice};
 use super::chooser::Chain;
 use crate::engine::EngineGenerator;
+use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::network::retry_policy;
 use crate::settings::Settings;
@@ -26,6 +27,7 @@ const LOCAL_FIRST_BYTE: Duration = Duration::from_secs(600);
 pub fn generator(
     chain: Chain,
     settings: &Settings,
+    environment: &Environment,
     client: &Client,
     log: Option<Arc<dyn LogSink>>,
 ) -> Result<Arc<dyn ContentGenerator>, Failure> {
@@ -33,13 +35,22 @@ pub fn generator(
     let secrets = chain.models().filter_map(|choice| choice.access.key().cloned());
     let redactor = Arc::new(Redactor::new(secrets));
     let models = std::iter::once(chain.first).chain(chain.fallbacks);
-    let links = models.map(|choice| link(choice, settings, client)).collect::<Result<_, _>>()?;
+    let links = models.map(|choice| link(choice, settings, environment, client)).collect::<Result<_, _>>()?;
     let resilient = Arc::new(Resilient::new(links, retry_policy(settings)));
     Ok(Logging::over(resilient, &reference, log, redactor))
 }
 
-fn link(choice: Choice, settings: &Settings, client: &Client) -> Result<Link, Failure> {
-    let mut generator = stack(bare(&choice, settings, client)?, choice.layers(settings)?);
+fn link(
+    choice: Choice,
+    settings: &Settings,
+    environment: &Environment,
+    client: &Client,
+) -> Result<Link, Failure> {
+    let mut generator = bare(&choice, settings, client)?;
+    if let Some(small) = choice.small_model(environment) {
+        generator = Arc::new(Layered::over(generator, small));
+    }
+    generator = stack(generator, choice.layers(settings)?);
     if settings.limits.max_tokens.is_some() || settings.limits.max_cost.is_some() {
         generator = Arc::new(Layered::over(generator, EstimatedUsage));
     }
@@ -112,7 +123,6 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::environment::Environment;
     use crate::models::Directory;
     use crate::network;
 

@@ -64,12 +64,13 @@ fn history(root: &Path, home: Option<&Path>) -> Option<PathBuf> {
 
 /// What becomes of a file or folder of the workspace.
 fn treatment(path: &Path, files: &FileJudge, rules: &RuleBook) -> Treatment {
-    if files.hidden(path) || (path.ends_with(".git/config") && has_password(path)) {
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    if files.hidden(path) || (name == "config" && is_of_repository(path) && has_password(path)) {
         return Treatment::Hidden;
     }
-    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     match rules.protects(path) {
-        true if name == ".git" && has_password(&path.join("config")) => {
+        // Those of submodules lie deeper.
+        true if name == ".git" && (has_password(&path.join("config")) || path.join("modules").is_dir()) => {
             Treatment::Protected { closed: false }
         }
         // What is in there is the history, which is read with git.
@@ -77,6 +78,11 @@ fn treatment(path: &Path, files: &FileJudge, rules: &RuleBook) -> Treatment {
         true => Treatment::Protected { closed: false },
         false => Treatment::Plain,
     }
+}
+
+/// True for a file beside what makes a folder a repository.
+fn is_of_repository(config: &Path) -> bool {
+    config.parent().is_some_and(|folder| folder.join("HEAD").exists())
 }
 
 /// True when the address of a remote holds a password or a token. Such a repository asks about git commands.

@@ -125,7 +125,7 @@ impl Elsewhere<'_> {
         let request = Request { by: by.to_owned(), command };
         let in_use = || SessionError::InUse(id.to_owned());
         for _ in 0..TRIES {
-            match self.post(id, &request).await {
+            match self.sessions.post(id, &request).await {
                 Ok(Reply::Refused(Refusal::Busy)) | Err(PostError::Unreachable(_)) => return Err(in_use()),
                 // It ends at this moment.
                 Ok(Reply::Refused(Refusal::Ended)) | Err(PostError::NotOwned) => {}
@@ -146,11 +146,6 @@ impl Elsewhere<'_> {
             }
         }
         Err(in_use())
-    }
-
-    async fn post(&self, id: &str, request: &Request) -> Result<Reply, PostError> {
-        let reply = self.sessions.post(id, request).await?;
-        serde_json::from_slice(&reply).map_err(|error| PostError::NoReply(error.to_string()))
     }
 }
 

@@ -84,8 +84,7 @@ impl SessionHost {
         let mut discovered = Vec::new();
         if !self.options.no_tools && !model.chat_only {
             discovered = toolset.discover(&self.places.processes, notices).await;
-            let few = model.prompt_size >= PromptSize::FewTools;
-            toolset.tell_unknown(&self.places.processes, &discovered, few, notices);
+            toolset.tell_unknown(&self.places.processes, &discovered, model.prompt_size, notices);
             toolset.tell_unknown_allowed(&self.places.processes, &discovered, &self.options, notices);
         }
         self.found().discovered = discovered;
@@ -172,15 +171,18 @@ impl Host for SessionHost {
         })
     }
 
+    fn next_model(&self, model: &str) -> Option<String> {
+        Chooser::new(&self.settings, &self.environment).next_ready(model)
+    }
+
     fn equip(&self, situation: &Situation) -> Equipment {
         let found = self.found();
         let full = PromptStyle { size: PromptSize::Full, chat_only: false, stable_prefix: false };
         let style = found.models.get(&situation.model).copied().unwrap_or(full);
         let mut registry = Registry::default();
         if !self.options.no_tools && !style.chat_only {
-            let few = style.size >= PromptSize::FewTools;
             let processes = &self.places.processes;
-            registry = self.toolset().registry(processes, &found.discovered, few, situation.somebody);
+            registry = self.toolset().registry(processes, &found.discovered, style.size, situation.somebody);
         }
         let withheld = registry.withhold(|tool| !self.rules.offers(tool, situation.mode, situation.somebody));
         let instruction = Instruction {
@@ -224,7 +226,7 @@ fn toolbox(registry: Registry, size: PromptSize) -> Arc<dyn Toolbox> {
     match size {
         PromptSize::Full => Arc::new(registry),
         PromptSize::Compact => Arc::new(CompactToolbox::new(registry)),
-        PromptSize::FewTools | PromptSize::Minimal => Arc::new(CompactToolbox::minimal(registry)),
+        PromptSize::FewTools | PromptSize::Trained => Arc::new(CompactToolbox::minimal(registry)),
     }
 }
 

@@ -6,6 +6,7 @@ use charla_core::prompt::{OwnPrompt, PromptSetting, SystemPrompt, system_prompt}
 use charla_proto::{Content, Part, Role};
 
 use crate::clock;
+use crate::engine;
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::hint::Hint;
@@ -63,6 +64,9 @@ pub(super) fn own_prompt(
 impl Instruction<'_> {
     /// The instruction; in two parts for models whose requests begin with the same bytes in every run.
     pub fn content(self, stable_prefix: bool) -> Content {
+        if self.size == PromptSize::Trained {
+            return Content::user(engine::system(&self.environment.directory));
+        }
         let mut prompt = self.prompt();
         prompt.volatile.push_str(&about_withheld(self.withheld, self.how_to_allow));
         prompt.volatile.push_str(&about_schema(self.schema));
@@ -84,7 +88,6 @@ impl Instruction<'_> {
             memory: self.memory.clone(),
             interactive: self.somebody_to_ask,
             compact: self.size >= PromptSize::Compact,
-            least: self.size == PromptSize::Minimal,
             own: self.own.clone(),
         })
     }

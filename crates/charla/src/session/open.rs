@@ -99,7 +99,7 @@ impl OpenedSession {
     }
 
     /// Ends the session after its turn, and what its tools left running.
-    pub async fn close(self) {
+    pub async fn close(&self) {
         self.handle.close().await;
         self.processes.shutdown().await;
     }

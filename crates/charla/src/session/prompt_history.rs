@@ -66,8 +66,7 @@ mod tests {
     #[test]
     fn prompts_are_kept_for_their_folder() {
         let home = tempfile::tempdir().unwrap();
-        let mut environment = Environment::default();
-        environment.home = Some(home.path().to_owned());
+        let environment = Environment::of([("CHARLA_HOME", home.path())]);
         let here = PromptHistory::of(&environment.in_workspace("/a"));
         here.add("one\ntwo").unwrap();
         here.add("three").unwrap();

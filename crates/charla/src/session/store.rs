@@ -6,8 +6,8 @@ use std::sync::Arc;
 use charla_core::session::fork::fork;
 use charla_proto::{
     BoxFuture, CallAsked, Content, Conversation, Fact, Inbox, JOURNAL_VERSION, Journal, JournalError,
-    Mailbox, Owned, PartKind, PostError, PrunedSessions, Record, Request, Role, SessionList, SessionStarted,
-    SessionStore, SessionSummary, Skipped, Snapshots,
+    Mailbox, Owned, PartKind, PostError, PrunedSessions, Record, Reply, Request, Role, SessionList,
+    SessionStarted, SessionStore, SessionSummary, Skipped, Snapshots,
 };
 use charla_store::{Store, Sync};
 use futures_util::TryStreamExt;
@@ -206,14 +206,20 @@ impl Sessions {
         Ok(Opened { id: id.to_owned(), owned, notices })
     }
 
-    /// Hands a request to the process that has the session of this id open; its reply in JSON.
-    pub(super) async fn post(&self, id: &str, request: &Request) -> Result<Vec<u8>, PostError> {
+    /// Hands a request to the process that has the session of this id open.
+    pub async fn post(&self, id: &str, request: &Request) -> Result<Reply, PostError> {
         let request = serde_json::to_vec(request).map_err(|error| PostError::NoReply(error.to_string()))?;
-        self.store.post(id, &request).await
+        let reply = self.store.post(id, &request).await?;
+        serde_json::from_slice(&reply).map_err(|error| PostError::NoReply(error.to_string()))
+    }
+
+    /// True while some process has the session of this id open.
+    pub async fn is_in_use(&self, id: &str) -> bool {
+        self.store.is_owned(id).await
     }
 
     /// What a session's records add up to, as far as it is needed to go on.
-    pub(super) async fn folded(&self, id: &str) -> Result<Conversation, SessionError> {
+    pub async fn folded(&self, id: &str) -> Result<Conversation, SessionError> {
         self.store.fold(id).await.map_err(|error| SessionError::of(id, error))
     }
 
@@ -253,7 +259,12 @@ impl Sessions {
 
     /// Every record of the session of this id.
     pub(super) async fn records(&self, id: &str) -> Result<Vec<Record>, SessionError> {
-        let records = self.store.read_after(id, 0).try_collect().await;
+        self.records_after(id, 0).await
+    }
+
+    /// Every record of the session of this id after number `after`.
+    pub async fn records_after(&self, id: &str, after: u64) -> Result<Vec<Record>, SessionError> {
+        let records = self.store.read_after(id, after).try_collect().await;
         records.map_err(|error| SessionError::of(id, error))
     }
 

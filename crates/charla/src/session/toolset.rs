@@ -14,6 +14,7 @@ use super::options::RunOptions;
 use super::store::Sessions;
 use crate::engine;
 use crate::environment::Environment;
+use crate::models::PromptSize;
 use crate::network;
 use crate::notices::Notices;
 use crate::settings::Settings;
@@ -32,15 +33,15 @@ pub(super) struct Toolset<'a> {
 }
 
 impl Toolset<'_> {
-    /// All tools there are, `few` for a model that can tell only few apart.
+    /// All tools there are for a model that is told so much.
     pub fn registry(
         &self,
         processes: &Processes,
         discovered: &[Arc<dyn Tool>],
-        few: bool,
+        size: PromptSize,
         somebody: bool,
     ) -> Registry {
-        let mut registry = self.built_in(processes, few, somebody);
+        let mut registry = self.built_in(processes, size, somebody);
         for tool in self.own {
             registry.register(Source::BuiltIn, tool.clone());
         }
@@ -50,9 +51,13 @@ impl Toolset<'_> {
         registry
     }
 
-    fn built_in(&self, processes: &Processes, few: bool, somebody: bool) -> Registry {
+    fn built_in(&self, processes: &Processes, size: PromptSize, somebody: bool) -> Registry {
         let tools = &self.settings.tools;
-        let mut core = if few { Some(engine::tools(self.settings)) } else { tools.core.clone() };
+        let mut core = match size {
+            PromptSize::Full | PromptSize::Compact => tools.core.clone(),
+            PromptSize::FewTools => Some(engine::tools(self.settings)),
+            PromptSize::Trained => Some(engine::trained_tools(self.settings)),
+        };
         if let Some(core) = &mut core {
             core.extend(self.own.iter().map(|tool| tool.declaration().name.clone()));
         }
@@ -74,16 +79,18 @@ impl Toolset<'_> {
         &self,
         processes: &Processes,
         discovered: &[Arc<dyn Tool>],
-        few: bool,
+        size: PromptSize,
         notices: &mut dyn Notices,
     ) {
         let tools = &self.settings.tools;
-        let (key, wanted) = match few {
+        // The built-in model is left some of the tools that other small ones are; all of them have to be there.
+        let size = size.min(PromptSize::FewTools);
+        let (key, wanted) = match size == PromptSize::FewTools {
             true => ("local.tools", self.settings.local.tools.as_ref()),
             false => ("tools.core", tools.core.as_ref()),
         };
         let Some(wanted) = wanted else { return };
-        let registry = self.registry(processes, discovered, few, true);
+        let registry = self.registry(processes, discovered, size, true);
         // Offered only when somebody is there to be asked.
         let absent: Vec<&str> = tools.exclude.iter().map(String::as_str).chain(["ask_user"]).collect();
         let is_unknown = |name: &&str| registry.get(name).is_none() && !absent.contains(name);
@@ -123,7 +130,7 @@ impl Toolset<'_> {
         settings.tools.core = None;
         settings.tools.exclude.clear();
         let all = Toolset { settings: &settings, ..*self };
-        all.registry(processes, discovered, false, true)
+        all.registry(processes, discovered, PromptSize::Full, true)
     }
 
     fn web_fetch(&self) -> WebFetch {
@@ -153,7 +160,7 @@ impl Toolset<'_> {
                 for why in &found.skipped {
                     notices.warning(&format!("a discovered tool is left out: {why}").into());
                 }
-                let mut all = self.built_in(processes, false, true);
+                let mut all = self.built_in(processes, PromptSize::Full, true);
                 for tool in &found.tools {
                     if let Some(replaced) = all.register(Source::Discovered, tool.clone()) {
                         notices.warning(&replaced.to_string().into());

@@ -60,10 +60,8 @@ pub fn parse(path: &Path, text: &str) -> Result<Document, Failure> {
     };
     let mut reading = Reading { source: &source, places: &mut document.places, twice: Vec::new() };
     let value = reading.object(root, &KeyPath::default());
-    if !reading.twice.is_empty() {
-        return Err(refuse(&reading.twice));
-    }
-    check(&source, &tree, &value)?;
+    let twice = reading.twice;
+    check(&source, &tree, &value, twice)?;
     document.value = value;
     Ok(document)
 }
@@ -84,13 +82,16 @@ fn dialect() -> ParseOptions {
     }
 }
 
-/// The schema names more mistakes than the types refuse (ranges), so both are asked.
+/// The schema names more mistakes than the types refuse (ranges), so both are asked. `twice` are keys that were given
+/// more than once.
 fn check(
     source: &SourceText,
     tree: &jsonc_parser::ParseResult,
     value: &Map<String, Value>,
+    twice: Vec<Mistake>,
 ) -> Result<(), Failure> {
-    let mistakes = tree.value.as_ref().map(|root| explain(source, root)).unwrap_or_default();
+    let mut mistakes = twice;
+    mistakes.extend(tree.value.iter().flat_map(|root| explain(source, root)));
     if !mistakes.is_empty() {
         return Err(refuse(&mistakes));
     }

@@ -58,7 +58,8 @@ pub struct LocalSettings {
     /// Minutes without a request after which the engine ends.
     #[schemars(range(min = 0.1))]
     pub idle_minutes: Option<f64>,
-    /// The tools its models are offered: few, because they understand few. `tools.exclude` still holds.
+    /// The tools its models are offered: few, because they understand few. The built-in model knows seven, and is offered
+    /// those of them named here. `tools.exclude` still holds.
     pub tools: Option<Vec<String>>,
 }
 

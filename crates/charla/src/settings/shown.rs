@@ -1,5 +1,6 @@
 //! Settings as they may be shown: every value that holds, and who set it. Secrets stay hidden.
 
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::Effective;
@@ -7,7 +8,7 @@ use super::address::without_secrets;
 use super::source::KeyPath;
 
 /// One value that holds.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ShownSetting {
     /// Its key.
     pub key: String,

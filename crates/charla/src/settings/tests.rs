@@ -53,6 +53,11 @@ fn every_mistake_is_told_at_once() {
       settings.json:2:1: unknown key `modle`; did you mean `model`?
       settings.json:3:26: `retry.maxAttempts` must be at least 1, not 0
     ");
+    assert_snapshot!(mistake("{\n\"modle\": {},\n\"model\": {\"name\": \"a\", \"name\": \"b\"}\n}"), @r"
+    2 mistakes in the settings
+      settings.json:3:25: `model.name` is given twice
+      settings.json:2:1: unknown key `modle`; did you mean `model`?
+    ");
 }
 
 #[test]

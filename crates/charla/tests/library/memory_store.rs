@@ -98,6 +98,10 @@ impl SessionStore for MemoryStore {
         ready(Err(JournalError::Io(format!("{session} is not taken over here"))))
     }
 
+    fn is_owned<'a>(&'a self, session: &'a str) -> BoxFuture<'a, bool> {
+        ready(self.sessions().get(session).is_some_and(|session| session.owned))
+    }
+
     fn fold<'a>(&'a self, session: &'a str) -> BoxFuture<'a, Result<Conversation, JournalError>> {
         ready(Ok(Conversation::of(&self.records(session))))
     }

@@ -1,5 +1,6 @@
 //! What was typed behind a command's name.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -120,6 +121,32 @@ pub struct UndoArgs {
     /// Show what would be done and do nothing.
     #[arg(long)]
     pub dry_run: bool,
+}
+
+/// Arguments of `charla serve`.
+#[derive(Debug, Args)]
+pub struct ServeArgs {
+    /// Where to listen; port 0 takes any free one.
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:4096")]
+    pub listen: SocketAddr,
+    /// A further address that browsers reach it at, such as <https://charla.example.org> behind a proxy; may be given
+    /// more than once.
+    #[arg(long = "origin", value_name = "URL")]
+    pub origins: Vec<String>,
+    /// Listen beyond this machine without encryption.
+    #[arg(long)]
+    pub plain_http: bool,
+}
+
+/// What can be done with the audit log.
+#[derive(Debug, Subcommand)]
+pub enum AuditCommand {
+    /// Check that nothing in it was changed, taken out or put in.
+    Verify {
+        /// The log; the one of this user's servers when left out.
+        #[arg(value_hint = ValueHint::FilePath)]
+        file: Option<PathBuf>,
+    },
 }
 
 /// What `charla approvals` does beside listing.

@@ -8,9 +8,9 @@ use charla_proto::{ApprovalMode, ThinkingLevel};
 use clap::{Args, Parser, Subcommand, ValueHint};
 
 pub use commands::{
-    AnswerWord, ApprovalsCommand, AuthCommand, EngineCommand, ExportForm, ModelsCommand, PolicyArgs,
-    PolicyCommand, PromptCommand, PruneArgs, RestoreArgs, RewindArgs, SessionsArgs, SessionsCommand,
-    SettingsCommand, TrustArgs, UndoArgs,
+    AnswerWord, ApprovalsCommand, AuditCommand, AuthCommand, EngineCommand, ExportForm, ModelsCommand,
+    PolicyArgs, PolicyCommand, PromptCommand, PruneArgs, RestoreArgs, RewindArgs, ServeArgs, SessionsArgs,
+    SessionsCommand, SettingsCommand, TrustArgs, UndoArgs,
 };
 
 const ABOUT: &str = "Ask any model, and let it work in this folder, from a terminal or a script";
@@ -65,6 +65,26 @@ pub struct Typed {
     /// Anything else.
     #[command(subcommand)]
     pub command: Option<Command>,
+    /// What goes with all of it.
+    #[command(flatten)]
+    pub everywhere: Everywhere,
+}
+
+/// A prompt run alone: the commands are most of what it takes to build a parser.
+#[derive(Debug, Parser)]
+#[command(name = "charla", version)]
+pub struct PromptRun {
+    /// What it takes.
+    #[command(flatten)]
+    pub ask: AskArgs,
+    /// What goes with all of it.
+    #[command(flatten)]
+    pub everywhere: Everywhere,
+}
+
+/// What may be given with anything.
+#[derive(Debug, Args)]
+pub struct Everywhere {
     /// Tell on standard error what happens inside.
     #[arg(long, global = true, help_heading = "Diagnostics")]
     pub debug: bool,
@@ -367,6 +387,14 @@ pub enum Command {
     Restore(RestoreArgs),
     /// Show what this workspace's own settings would do, and trust them.
     Trust(TrustArgs),
+    /// Serve this user's sessions to browsers and programs.
+    Serve(ServeArgs),
+    /// Look after the audit log of `charla serve`.
+    Audit {
+        /// Which.
+        #[command(subcommand)]
+        command: AuditCommand,
+    },
     /// Try what holds commands in on this machine.
     Doctor {
         /// Print JSON.

@@ -1,6 +1,7 @@
 //! Commands other than asking: each does its work with the library and prints what came of it.
 
 mod approvals;
+mod audit;
 mod auth;
 mod doctor;
 mod engine;
@@ -12,6 +13,7 @@ mod prompt;
 mod replay;
 mod restore;
 mod rewind;
+mod serve;
 pub mod sessions;
 mod settings;
 mod trust;
@@ -49,6 +51,8 @@ pub fn run(command: Command, charla: &Charla, printer: &mut Printer) -> Result<(
         Command::Undo(args) => undo::run(Direction::Undo, args, charla, printer),
         Command::Redo(args) => undo::run(Direction::Redo, args, charla, printer),
         Command::Restore(args) => restore::run(&args, charla, printer),
+        Command::Audit { command } => audit::run(command, charla, printer),
+        Command::Serve(args) => serve::run(args, charla, printer),
         Command::Doctor { json } => doctor::run(json, printer),
         Command::Trust(args) => trust::run(&args, charla, printer),
         Command::Replay { session, json } => replay::run(&session, json, charla, printer),

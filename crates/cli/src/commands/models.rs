@@ -1,8 +1,7 @@
 //! `charla models`: which providers are ready, and why others are not.
 
-use charla::models::survey::{Row, survey};
+use charla::models::survey::{Row, survey, to_json};
 use charla::{Charla, Failure};
-use serde_json::{Value, json};
 
 use super::settings_of;
 use crate::runtime::runtime;
@@ -44,31 +43,4 @@ fn to_text(rows: &[Row]) -> String {
         "\n+ ready, - not. Use one with -m provider/model; any other model of a provider works, too.\n",
     );
     text
-}
-
-/// For a program.
-fn to_json(rows: &[Row]) -> Value {
-    let rows = rows.iter().map(|row| {
-        let (ready, state) = match &row.state {
-            Ok(state) => (true, state),
-            Err(reason) => (false, reason),
-        };
-        json!({
-            "provider": row.entry.name,
-            "title": row.entry.title(),
-            "ready": ready,
-            "state": state,
-            "baseUrl": row.address,
-            "defaultModel": row.entry.default_model(),
-            "models": row.models,
-            "known": row.known.iter().map(|known| json!({
-                "model": known.model,
-                "toolMode": known.tools.name(),
-                "reason": known.reason,
-                "thinking": known.thoughts,
-            })).collect::<Vec<_>>(),
-            "keyVariables": row.entry.key_variables(),
-        })
-    });
-    json!({ "providers": rows.collect::<Vec<_>>() })
 }

@@ -2,7 +2,7 @@
 
 use charla::settings::{self, ShownSetting};
 use charla::{Charla, Failure, Notices};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::args::SettingsCommand;
 use charla_terminal::printer::Printer;
@@ -24,7 +24,7 @@ pub fn run(command: SettingsCommand, charla: &Charla, printer: &mut Printer) -> 
             let effective = settings::load(environment, Vec::new())?;
             effective.notices.iter().for_each(|notice| Notices::warning(printer, notice));
             match json {
-                true => printer.result(&format!("{:#}\n", to_json(effective.shown()))),
+                true => printer.result(&format!("{:#}\n", json!(effective.shown()))),
                 false => printer.words(&to_text(&effective.shown())),
             }
         }
@@ -37,10 +37,4 @@ fn to_text(shown: &[ShownSetting]) -> String {
         shown.iter().map(|row| (format!("{} = {}", row.key, row.value), row.source.as_str())).collect();
     let width = lines.iter().map(|(left, _)| left.chars().count()).max().unwrap_or(0).min(60);
     lines.iter().map(|(left, source)| format!("{left:<width$}  # {source}\n")).collect()
-}
-
-/// An array of `{key, value, source}`.
-fn to_json(shown: Vec<ShownSetting>) -> Value {
-    let rows = shown.into_iter();
-    rows.map(|row| json!({ "key": row.key, "value": row.value, "source": row.source })).collect()
 }

@@ -14,6 +14,7 @@ mod text;
 use std::future::Future;
 use std::time::Instant;
 
+use charla::engine;
 use charla::models::Prices;
 use charla::session::bare_json;
 use charla::settings::OutputFormat;
@@ -51,6 +52,11 @@ trait Renderer: Send {
     /// Something happened that is not the end.
     fn event(&mut self, event: &TurnEvent, state: &RunState, printer: &mut Printer) -> Result<(), Failure>;
 
+    /// Something else is about to be told: whatever stands in the middle of a line ends it.
+    fn make_way(&mut self, _printer: &mut Printer) -> Result<(), Failure> {
+        Ok(())
+    }
+
     /// The answer is complete and good.
     fn success(&mut self, state: &RunState, printer: &mut Printer) -> Result<(), Failure>;
 
@@ -65,6 +71,8 @@ pub struct View {
     printer: Printer,
     /// A person is asked: what is refused then was refused by them.
     asks: bool,
+    /// The built-in model's answer comes with advice how to get a better one.
+    advises: bool,
     /// When the next attempt begins, while a person at a terminal sees the wait passing.
     next_attempt: Option<Instant>,
     patience: Patience,
@@ -84,6 +92,7 @@ impl View {
             renderer,
             printer,
             asks: false,
+            advises: false,
             next_attempt: None,
             patience: Patience::new(Instant::now()),
         }
@@ -107,6 +116,11 @@ impl View {
     /// Whether the answer was asked for as JSON.
     pub fn wants_json(&mut self, wants: bool) {
         self.state.wants_json = wants;
+    }
+
+    /// Whether an answer of the built-in model comes with advice how to get a better one.
+    pub fn advises(&mut self, advises: bool) {
+        self.advises = advises;
     }
 
     /// A person at the terminal is asked about calls.
@@ -230,12 +244,17 @@ impl View {
                 state.stats.restart(Instant::now());
                 self.tell_failed(result);
             }
-            TurnEvent::Notice { message } => self.printer.warning(message),
+            TurnEvent::Notice { message } => {
+                self.renderer.make_way(&mut self.printer)?;
+                self.printer.warning(message);
+            }
             TurnEvent::PromptJoined { by, content, .. } if by != charla_core::session::SESSION => {
+                self.renderer.make_way(&mut self.printer)?;
                 self.printer.note(&format!("{by} says: {content}"));
             }
             TurnEvent::Stopped { end, detail } => {
                 state.stopped = Some(*end);
+                self.renderer.make_way(&mut self.printer)?;
                 self.tell_how_to_allow();
                 return Ok(Some(Err(stopped(*end, detail))));
             }
@@ -244,11 +263,14 @@ impl View {
                 state.stats.failed();
                 let model = state.stats.current_model().unwrap_or_default().to_owned();
                 state.stats.attempt(&model, Instant::now() + notice.delay);
+                self.renderer.event(&event, &self.state, &mut self.printer)?;
                 self.announce_retry(notice);
+                return Ok(None);
             }
             TurnEvent::ModelSwitched(ModelSwitch { from, to, reason }) => {
                 state.stats.attempt(to, Instant::now());
                 self.next_attempt = None;
+                self.renderer.make_way(&mut self.printer)?;
                 self.printer.note(&format!("{from} gave up ({reason}); {to} goes on"));
             }
             TurnEvent::Finished { reason, end, usage } => {
@@ -256,6 +278,7 @@ impl View {
                     state.stats.answered(usage.as_ref());
                 }
                 state.finish_reason = Some(reason.clone());
+                self.renderer.make_way(&mut self.printer)?;
                 self.tell_how_to_allow();
                 self.tell_how_it_ended(*end, reason);
                 return Ok(Some(Ok(())));
@@ -271,6 +294,7 @@ impl View {
                     state.stats.failed();
                 }
                 state.text.clear();
+                self.tell_how_to_allow();
                 return Ok(Some(Err(Failure::from(error))));
             }
             _ => {}
@@ -338,6 +362,14 @@ impl View {
         }
     }
 
+    /// A person should know an answer of the smallest model from others.
+    fn tell_who_answered(&mut self) {
+        let model = self.state.stats.current_model().unwrap_or(&self.state.model);
+        if self.printer.out_terminal && engine::is_built_in(model) {
+            self.printer.note(&wording::small_answer(self.advises));
+        }
+    }
+
     fn end(&mut self, ending: Result<(), Failure>) -> i32 {
         self.printer.close_card();
         self.printer.clear_fleeting();
@@ -350,7 +382,9 @@ impl View {
                 if self.state.wants_json {
                     self.state.text = bare_json(&self.state.text).to_owned();
                 }
-                (OK, self.renderer.success(&self.state, &mut self.printer))
+                let shown = self.renderer.success(&self.state, &mut self.printer);
+                self.tell_who_answered();
+                (OK, shown)
             }
             Err(failure) => {
                 (code(failure.kind), self.renderer.failure(failure, &self.state, &mut self.printer))

@@ -77,6 +77,22 @@ fn play(stage: Stage, events: Vec<TurnEvent>) -> Shown {
     Shown { out: out.text(), err: err.text(), code }
 }
 
+/// What a person at a terminal sees, line by line: answer and notes on one screen.
+fn screen(events: Vec<TurnEvent>) -> Vec<String> {
+    let screen = Kept::default();
+    let printer = Printer::of(Box::new(screen.clone()), Box::new(screen.clone()), true);
+    let mut view = View::new(OutputFormat::Text, false, "s1".into(), printer);
+    view.begin("mock/one", "hi").unwrap();
+    let shown = |event| {
+        let ending = view.event(event).unwrap();
+        view.printer.flush().unwrap();
+        ending
+    };
+    let ending = events.into_iter().find_map(shown);
+    view.end(ending.expect("events must end"));
+    screen.text().lines().map(str::to_owned).collect()
+}
+
 fn say(text: &str) -> TurnEvent {
     TurnEvent::content(text)
 }
@@ -143,6 +159,18 @@ fn a_terminal_marks_withdrawn_text() {
     let shown = play(TERMINAL, vec![say("Hel"), retry(true), say("Hello"), stop()]);
     assert_eq!(shown.out, "Hel\nHello\n");
     assert!(shown.err.contains("(the text above is withdrawn: its attempt failed)"), "{}", shown.err);
+}
+
+#[test]
+fn what_is_told_beside_an_answer_begins_a_line_of_its_own() {
+    let lines = screen(vec![say("half"), retry(true), say("whole"), finish(FinishReason::MaxTokens)]);
+    assert_eq!(lines[0], "half");
+    assert!(lines[1].contains("withdrawn") && lines[2].contains("attempt 1 of 3 failed"), "{lines:?}");
+    assert_eq!(lines[3], "whole");
+    assert!(lines[4].contains("warning:") && lines.len() == 5, "{lines:?}");
+    let notice = TurnEvent::Notice { message: "careful".to_owned() };
+    let lines = screen(vec![say("be"), notice, switch(), say("gin"), stop()]);
+    assert_eq!((lines[0].as_str(), lines[3].as_str(), lines.len()), ("be", "gin", 4), "{lines:?}");
 }
 
 #[test]

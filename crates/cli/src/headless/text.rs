@@ -111,6 +111,11 @@ impl Renderer for Text {
         Ok(())
     }
 
+    fn make_way(&mut self, printer: &mut Printer) -> Result<(), Failure> {
+        self.end_thoughts(printer);
+        self.end_line(printer)
+    }
+
     fn success(&mut self, state: &RunState, printer: &mut Printer) -> Result<(), Failure> {
         self.end_thoughts(printer);
         if printer.out_terminal {

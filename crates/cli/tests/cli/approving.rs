@@ -2,7 +2,8 @@
 
 use std::os::unix::fs::PermissionsExt;
 
-use charla_testkit::{Reply, Script, Server};
+use charla_proto::WireKind;
+use charla_testkit::{Failure, Reply, Script, Server, When};
 use serde_json::json;
 
 use crate::place::{Place, Run, server};
@@ -197,4 +198,19 @@ fn in_ci_nobody_is_asked() {
     let run = ask(&place, &[]);
     assert_eq!((run.code, place.read("hello.txt")), (Some(0), None), "{}", run.out);
     assert!(run.out.contains("--approval-mode"), "{}", run.out);
+}
+
+#[test]
+fn a_model_over_its_limit_offers_the_next_one_that_is_ready() {
+    for (answer, code, words) in [("y\n", 0, "From the other."), ("n\n", 1, "too many")] {
+        let limited = When::wire(WireKind::OpenaiChat);
+        let limit = Failure::rate_limit().message("too many");
+        let server = server(Script::always("From the other.").rule(limited, limit));
+        let place = place(&server).settings(r#"{"retry": {"maxAttempts": 1}}"#);
+        let run = ask(&place, &[("openai/gpt-test is over its limit", ""), ("y or n", answer)]);
+        assert_eq!(run.code, Some(code), "{}", run.out);
+        assert!(run.out.contains("Go on with gemini/") && run.out.contains(words), "{}", run.out);
+        let alone = place.run(&["-m", "openai/gpt-test", "-p", "go"]);
+        assert_eq!((alone.code, alone.out.as_str()), (Some(1), ""), "{}", alone.err);
+    }
 }

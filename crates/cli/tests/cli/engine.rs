@@ -7,15 +7,16 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use charla::Environment;
-use charla::engine::{self, EngineGenerator};
+use charla::engine::{self, EngineGenerator, SmallModel};
 use charla::models::{Choice, Directory};
 use charla::settings::Settings;
 use charla_local::Engine;
 use charla_proto::{
-    Content, ContentGenerator, FunctionCall, FunctionCallingConfig, FunctionCallingMode, FunctionDeclaration,
-    GenerateRequest, Tool, ToolConfig,
+    Content, ContentGenerator, Fetch, FetchRequest, FunctionCall, FunctionDeclaration, GenerateRequest, Tool,
 };
+use charla_providers::layers::Layered;
 use charla_providers::{Client, NetworkOptions};
+use secrecy::ExposeSecret;
 use serde_json::{Value, json};
 
 use crate::place::{PATIENCE, Place, Run};
@@ -30,9 +31,10 @@ const INITS: [&str; 4] =
 const CHATS: [&str; 3] = ["Say hello", "What is the capital of France?", "Good morning!"];
 
 const PROMPTS: &str = include_str!("tool_prompts.tsv");
-/// Four in five. More was measured, but other processors round otherwise.
-const TOOLS_AT_LEAST: u32 = 32;
-const CHATS_AT_LEAST: u32 = 8;
+const EXAMPLES: &str = include_str!("../../../../model/examples.json");
+/// Nine in ten. More was measured, but other processors round otherwise.
+const TOOLS_AT_LEAST: u32 = 36;
+const CHATS_AT_LEAST: u32 = 9;
 
 /// A place with the installed engine but none running.
 pub struct Machine {
@@ -137,7 +139,9 @@ fn assert_any(runs: &mut dyn Iterator<Item = Run>, is_right: impl Fn(&Run) -> bo
     panic!("{wrong:#?}");
 }
 
-const LONG: [&str; 6] = ["-m", "local", "--no-tools", "-o", "stream-json", "-pTell me a very long story"];
+const LONG: [&str; 6] = ["-m", "local", "--no-tools", "-o", "stream-json", "-pWho are you?"];
+/// It goes on when it has said everything.
+const ENDLESS: &str = r#"{"providers": {"local": {"extraBody": {"ignore_eos": true}}}}"#;
 
 #[test]
 fn without_key_and_server_the_built_in_model_answers_and_the_user_is_told_once() {
@@ -162,7 +166,44 @@ fn the_built_in_model_lists_a_folder_through_a_tool() {
 fn the_built_in_model_tells_what_a_tool_returned_and_nothing_else() {
     let machine = Machine::new();
     let mut runs = LISTINGS.iter().map(|wish| machine.run(&["-m", "local", "-p", wish]));
-    assert_any(&mut runs, |run| (run.code, run.out.as_str()) == (Some(0), "harbour.rs (13 bytes)\n"));
+    let expected = "Directory listing for ~/work/src:\nharbour.rs (13 bytes)\n";
+    assert_any(&mut runs, |run| (run.code, run.out.as_str()) == (Some(0), expected));
+}
+
+#[test]
+fn a_tools_error_is_no_answer() {
+    let machine = Machine::new();
+    let run = machine.run(&["-m", "local", "-p", "Show me the file absent.txt"]);
+    assert_eq!((run.code, run.out.as_str()), (Some(1), ""), "{}", run.err);
+    assert!(
+        run.err.contains("error: local/smollm2-135m: There is no file ~/work/absent.txt.\n"),
+        "{}",
+        run.err
+    );
+}
+
+/// The template that the model's file has makes the trained prompt of what is sent.
+#[test]
+fn the_engine_reads_the_trained_prompt_byte_for_byte() {
+    let machine = Machine::new();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let engine = engine_of(&machine);
+    let used = runtime.block_on(engine.ensure(&|_| {})).unwrap();
+    let client = Client::new(NetworkOptions::default()).unwrap();
+    let url = used.base_url.replace("/v1", "/apply-template");
+    for example in serde_json::from_str::<Vec<Value>>(EXAMPLES).unwrap() {
+        let prompt = example["prompt"].as_str().unwrap();
+        let told = prompt.split("<|im_end|>\n").filter_map(|turn| turn.strip_prefix("<|im_start|>"));
+        let told = told.filter_map(|turn| turn.split_once('\n')).filter(|(_, text)| !text.is_empty());
+        let messages: Vec<Value> = told.map(|(role, text)| json!({"role": role, "content": text})).collect();
+        let body = json!({"messages": messages});
+        let key = Some(used.key.expose_secret());
+        let request =
+            FetchRequest { url: &url, key, body: Some(&body), limit: PATIENCE, most_bytes: 1_000_000 };
+        let answer = runtime.block_on(client.fetch(request)).unwrap();
+        let answer: Value = serde_json::from_slice(&answer.body).unwrap();
+        assert_eq!(answer["prompt"], prompt);
+    }
 }
 
 #[test]
@@ -181,65 +222,41 @@ fn no_mode_lets_the_built_in_model_run_what_changes_something_but_a_rule_does() 
 
 /// With this much chance in the choice of words, a model of this size writes no valid JSON of its own accord.
 #[test]
-fn a_call_that_was_begun_is_valid_for_a_declared_tool_whatever_the_model_would_say() {
+fn a_call_that_was_begun_is_valid_for_a_known_tool_whatever_the_model_would_say() {
     let machine = Machine::new();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let choice = choice_at(&machine);
     let client = Client::new(NetworkOptions::default()).unwrap();
     let (endpoint, row) = (choice.entry.endpoint().unwrap(), choice.row());
-    let generator = EngineGenerator::new(choice.engine().unwrap().clone(), endpoint, row, client);
+    let engine = EngineGenerator::new(choice.engine().unwrap().clone(), endpoint, row, client);
+    let generator = Layered::over(Arc::new(engine), SmallModel::new(machine.place.path().to_owned()));
     let mut calls = 0;
-    for prompt in ["List \"src\"}}", "Read the {file} a\\b.txt", "Plan a trip to Rome", "Hello"] {
-        for choice in [FunctionCallingMode::Any, FunctionCallingMode::Auto] {
-            let answer = runtime.block_on(generator.generate(&wild(prompt, choice))).unwrap();
-            for call in answer.function_calls() {
-                calls += 1;
-                assert_fits(call);
-            }
+    for prompt in ["List \"src\"}}", "Read the {file} a\\b.txt", "Search for \"x\"", "Run make"] {
+        // Where it begins a call and writes more than an answer may have, there is none.
+        let Ok(answer) = runtime.block_on(generator.generate(&wild(prompt))) else { continue };
+        for call in answer.function_calls() {
+            calls += 1;
+            assert_fits(call);
         }
     }
-    assert!(calls >= 4, "{calls}");
+    assert!(calls >= 2, "{calls}");
 }
 
-fn tools() -> Vec<(&'static str, Value)> {
-    let plan = json!({
-        "type": "object",
-        "properties": {
-            "kind": {"type": "string", "enum": ["short", "long"]},
-            "days": {"type": "integer"},
-            "stops": {"type": "array", "items": {"type": "string", "maxLength": 20}, "maxItems": 3},
-        },
-        "required": ["kind", "days", "stops"],
-        "additionalProperties": false,
-    });
-    let one =
-        |name: &str| json!({"type": "object", "properties": {name: {"type": "string"}}, "required": [name]});
-    vec![("list_directory", one("dir_path")), ("read_file", one("file_path")), ("plan_trip", plan)]
-}
-
-fn wild(prompt: &str, choice: FunctionCallingMode) -> GenerateRequest {
-    let declared = tools().into_iter().map(|(name, schema)| {
-        Arc::new(FunctionDeclaration {
-            name: name.to_owned(),
-            description: name.replace('_', " "),
-            parameters_json_schema: schema,
-            ..FunctionDeclaration::default()
-        })
-    });
-    let config = FunctionCallingConfig { mode: choice, ..FunctionCallingConfig::default() };
+fn wild(prompt: &str) -> GenerateRequest {
+    let name = "read_file".to_owned();
+    let tool = Arc::new(FunctionDeclaration { name, ..FunctionDeclaration::default() });
     GenerateRequest {
-        tools: vec![Tool::functions(declared.collect())],
-        tool_config: Some(ToolConfig { function_calling_config: config }),
+        tools: vec![Tool::functions(vec![tool])],
         temperature: Some(2.0),
+        system_instruction: Some(Arc::new(Content::user(engine::system(Path::new("/srv"))))),
         ..GenerateRequest::new("local", vec![Arc::new(Content::user(prompt))])
     }
 }
 
 fn assert_fits(call: &FunctionCall) {
-    let declared = tools();
-    let (_, schema) = declared.iter().find(|(name, _)| *name == call.name).unwrap();
-    let arguments = Value::Object(call.args.clone());
-    assert!(call.invalid.is_none() && jsonschema::is_valid(schema, &arguments), "{call:?}");
+    let known = engine::trained_tools(&Settings::default());
+    assert!(call.invalid.is_none() && known.contains(&call.name), "{call:?}");
+    assert!(!call.args.is_empty() && call.args.values().all(Value::is_string), "{call:?}");
 }
 
 #[test]
@@ -269,7 +286,7 @@ fn an_answer_comes_in_pieces() {
 
 #[test]
 fn a_run_cancelled_halfway_ends_with_its_engine() {
-    let machine = Machine::new();
+    let machine = Machine::new().settings(ENDLESS);
     let mut child = machine.start(&LONG);
     wait_for_words(&mut child);
     signal(&child, "-INT");
@@ -279,7 +296,7 @@ fn a_run_cancelled_halfway_ends_with_its_engine() {
 
 #[test]
 fn a_killed_run_leaves_no_engine_behind() {
-    let machine = Machine::new();
+    let machine = Machine::new().settings(ENDLESS);
     let mut child = machine.start(&LONG);
     wait_for_words(&mut child);
     let group = format!("-{}", machine.pid());

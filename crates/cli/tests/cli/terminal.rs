@@ -88,15 +88,16 @@ impl Terminal {
         self.typing.write_all(bytes).unwrap();
     }
 
-    /// Kills the binary as `kill -9` does, and waits until it is gone.
-    pub fn kill(mut self) {
-        self.signal();
-        self.helper.wait().unwrap();
+    /// Sends the binary a signal, such as `-TERM`.
+    pub fn signal(&self, signal: &str) {
+        let sent = Command::new("kill").args([signal, &self.process]).stderr(Stdio::null()).status();
+        assert!(sent.is_ok());
     }
 
-    fn signal(&self) {
-        let killed = Command::new("kill").args(["-9", &self.process]).stderr(Stdio::null()).status();
-        assert!(killed.is_ok());
+    /// Kills the binary as `kill -9` does, and waits until it is gone.
+    pub fn kill(mut self) {
+        self.signal("-9");
+        self.helper.wait().unwrap();
     }
 
     /// Waits for the end; the exit code and all that was shown.
@@ -113,7 +114,7 @@ impl Terminal {
 impl Drop for Terminal {
     fn drop(&mut self) {
         if matches!(self.helper.try_wait(), Ok(None)) {
-            self.signal();
+            self.signal("-9");
             let _ = self.helper.wait();
         }
     }

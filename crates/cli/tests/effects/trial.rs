@@ -56,7 +56,8 @@ impl Effect {
 pub fn findings(lines: &[Line], manner: &Manner, expect: Expect) -> Vec<Finding> {
     let mut trial = Trial { listeners: Listeners::open(), bystander: Bystander::start(), manner, expect };
     // A rule that denies makes more ask, so lines that are not about it run without it.
-    let alike = lines.chunk_by(|one, other| one.is("rule") == other.is("rule"));
+    let kind = |line: &Line| (line.is("rule"), line.is("tracked"));
+    let alike = lines.chunk_by(|one, other| kind(one) == kind(other));
     let together = alike.flat_map(|alike| alike.chunks(TOGETHER));
     let mut findings: Vec<Finding> = together.flat_map(|together| trial.findings(together)).collect();
     findings.sort_by_key(|finding| finding.line.number);
@@ -111,6 +112,9 @@ impl Trial<'_> {
         let world = World::hostile();
         if lines.iter().any(|line| line.is("rule")) {
             world.deny_a_folder();
+        }
+        if lines.iter().any(|line| line.is("tracked")) {
+            world.track_secrets();
         }
         world.write("home/.charla/policies/own.toml", self.manner.rules);
         let places = Places {

@@ -348,6 +348,25 @@ impl World {
         self.write("home/.charla/settings.json", &format!("{{\"providers\": {{\"work\": {work}}}}}\n"));
     }
 
+    /// Makes the repository an ordinary one, which keeps secrets: committed, stashed, staged and changed since.
+    pub fn track_secrets(&self) {
+        std::fs::copy(template().join(".git/config"), self.work().join(".git/config")).unwrap();
+        std::fs::remove_file(self.work().join(".gitattributes")).unwrap();
+        let git = |arguments: &[&str]| git(&self.work(), arguments);
+        // What is in the other branch is kept from nobody but by a rule.
+        git(&["branch", "-qD", "leak"]);
+        std::fs::remove_dir_all(self.work().join(".git/logs")).unwrap();
+        git(&["add", "-f", ".env", "server.pem", "sub/.env", "id_rsa", "AuthKey.p8"]);
+        git(&["commit", "-qm", "Keep secrets"]);
+        git(&["branch", "leak"]);
+        self.write("work/.env", &format!("{CANARY}stashed\n"));
+        git(&["stash", "-q"]);
+        self.write("work/.env", &format!("{CANARY}staged-again\n"));
+        git(&["add", ".env"]);
+        self.write("work/.env", &format!("{CANARY}changed since, and longer\n"));
+        self.write("work/notes.txt", "a line that nobody hides\n");
+    }
+
     /// Adds a rule of the user that denies a folder, and something in it.
     pub fn deny_a_folder(&self) {
         self.write("work/secrets/a.txt", &format!("{CANARY}denied\n"));
@@ -382,13 +401,7 @@ fn make_template() -> tempfile::TempDir {
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, text).unwrap();
     };
-    let git = |arguments: &[&str]| {
-        let mut command = Command::new("git");
-        command.args(["-c", "user.name=A", "-c", "user.email=a@example.com"]).args(arguments);
-        command.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_SYSTEM", "/dev/null");
-        let output = command.current_dir(folder.path()).output().unwrap();
-        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
-    };
+    let git = |arguments: &[&str]| git(folder.path(), arguments);
     git(&["init", "-q", "--template=", "-b", "main", "."]);
     std::fs::create_dir(folder.path().join(".git/hooks")).unwrap();
     write("README.md", "# Shapes\n\nA small project.\nTODO: write more.\n");
@@ -426,6 +439,14 @@ fn make_template() -> tempfile::TempDir {
     write("a.txt", "1\n2\n3\n");
     write("b.txt", "1\n2\n4\n");
     folder
+}
+
+fn git(folder: &Path, arguments: &[&str]) {
+    let mut command = Command::new("git");
+    command.args(["-c", "user.name=A", "-c", "user.email=a@example.com"]).args(arguments);
+    command.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_SYSTEM", "/dev/null");
+    let output = command.current_dir(folder).output().unwrap();
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
 fn copy(from: &Path, to: &Path) {

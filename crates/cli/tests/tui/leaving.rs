@@ -17,6 +17,8 @@ fn ctrl_c_twice_leaves_with_130() {
     let end = terminal.finish();
     assert_eq!(end.code, Some(130));
     assert!(end.is_restored);
+    // Nothing was said: there is nothing to come back to.
+    assert!(place.journals().is_empty() && !end.rows.join("\n").contains("--resume"), "{:?}", end.rows);
 }
 
 #[test]

@@ -184,7 +184,8 @@ fn may_delete(words: &[Word]) -> bool {
     words.iter().enumerate().skip(1).any(|(index, word)| match word.kind {
         WordKind::Literal => word.text == "-delete",
         WordKind::Single => !tested(words.get(index - 1)),
-        WordKind::Glob | WordKind::Unknown => true,
+        WordKind::Glob => word.text.starts_with(['*', '?', '[', '-']),
+        WordKind::Unknown => true,
     })
 }
 

@@ -103,6 +103,7 @@ const NAMES: [(&[&str], &str); 6] = [
     ),
     (
         &[
+            ".gitattributes",
             ".npmrc",
             ".yarnrc",
             ".yarnrc.yml",
@@ -209,6 +210,7 @@ mod tests {
             "/w/rust-toolchain.toml",
             "/w/x/evil.pth",
             "/w/.gitlab-ci.yml",
+            "/w/sub/.gitattributes",
             "/w/vendor/x/HEAD",
         ] {
             assert!(protected(Path::new(path)).is_some(), "{path}");

@@ -28,7 +28,7 @@ impl Segment {
         if !begins && before.turn.is_none() {
             return None;
         }
-        let mut length = length(records);
+        let mut length = length(records, before);
         let mut facts: Vec<Fact> = records.iter().take(length).map(|record| record.fact.clone()).collect();
         facts.truncate(closed_from(&facts));
         if let Some(died) = died_at(&facts) {
@@ -114,11 +114,18 @@ impl Segment {
 
 /// How many records it takes until the turn ends, another process goes on with it, or something comes that is not
 /// played.
-fn length(records: &[Record]) -> usize {
+fn length(records: &[Record], before: &Conversation) -> usize {
+    // Which model is ready is not recorded: an offer, and what comes of it until the model speaks, is taken as it is.
+    let mut is_offered = before.turn.as_ref().is_some_and(|turn| turn.question.is_some());
     for (index, record) in records.iter().enumerate() {
+        is_offered &= !matches!(record.fact, Fact::ModelContent(_));
         match record.fact {
+            Fact::ApprovalAnswered(_) | Fact::ModelChanged(_) | Fact::TurnEnded(_) if is_offered => {
+                return index;
+            }
             Fact::TurnEnded(_) => return index + 1,
             Fact::TurnStarted(_) | Fact::TurnResumed(_) if index > 0 => return index,
+            Fact::CallAsked(ref asked) if asked.call.is_empty() => return index,
             Fact::TurnStarted(_)
             | Fact::TurnResumed(_)
             | Fact::ModelContent(_)

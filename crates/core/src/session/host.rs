@@ -157,6 +157,11 @@ pub trait Host: Send + Sync {
     /// A model by the name somebody gave. May take long (a first use is probed); the session goes on meanwhile.
     fn bind<'a>(&'a self, model: &'a str) -> BoxFuture<'a, Result<BoundModel, String>>;
 
+    /// A model that is ready to take over from this one, to be offered to a person when it is over its limit.
+    fn next_model(&self, _model: &str) -> Option<String> {
+        None
+    }
+
     /// Tools and instruction for a situation. Called whenever it changes, and after [`Self::refresh`].
     fn equip(&self, situation: &Situation) -> Equipment;
 

@@ -19,6 +19,7 @@ mod host;
 mod inbox;
 mod ledger;
 mod limits;
+mod offer;
 mod prompts;
 mod repair;
 mod requests;

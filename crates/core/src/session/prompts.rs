@@ -8,6 +8,7 @@ use charla_proto::{
 
 use super::SESSION;
 use super::ending::Stop;
+use super::offer::Offer;
 use super::turn::{Efforts, Next, Session};
 use crate::loop_guard::LoopGuard;
 use crate::undo::note_for_model;
@@ -49,6 +50,7 @@ impl Prompts<'_> {
         self.0.efforts = Efforts::default();
         let mut facts = Vec::with_capacity(2);
         facts.extend(self.model_change(SESSION));
+        facts.extend(Offer(self.0).closing());
         facts.push(Fact::TurnResumed(TurnResumed { turn, somebody: self.0.inbox.somebody() }));
         Ok(self.0.ledger.commit(facts).await?)
     }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use charla_proto::{
-    CallAsked, CancelTarget, Choices, Command, Content, Delivery, Fact, ModeChanged, ModelChanged, Outcome,
-    PromptQueued, PromptWithdrawn, QueuedPrompt, Record, Refusal, Reply, Request, Role, RulesSaved, Said,
+    CallAsked, CancelTarget, Command, Content, Delivery, Fact, ModeChanged, ModelChanged, Outcome,
+    PromptQueued, PromptWithdrawn, QueuedPrompt, Record, Refusal, Reply, Request, Role, RulesSaved,
     SessionSnapshot, TurnEvent,
 };
 use tokio::sync::oneshot;
@@ -165,7 +165,7 @@ impl Requests<'_> {
     }
 
     /// Asks the host for another model; the session goes on meanwhile.
-    fn bind(&mut self, model: String, asked: Asked) {
+    pub(super) fn bind(&mut self, model: String, asked: Asked) {
         let binding = &mut self.0.binding;
         binding.wishes += 1;
         let (wish, host, sender) = (binding.wishes, binding.host.clone(), self.0.inbox.sender.clone());
@@ -244,9 +244,8 @@ impl Requests<'_> {
 
     /// The question of this id, if it waits for an answer.
     pub(super) async fn question(&mut self, approval: &str) -> Result<Result<Arc<CallAsked>, Refusal>, Stop> {
-        let calls = self.0.ledger.conversation.turn.iter().flat_map(|turn| &turn.calls);
-        let mut questions = calls.filter_map(|open| open.approval.as_ref());
-        let open = questions.find(|open| open.asked.approval == approval);
+        let turn = self.0.ledger.conversation.turn.as_ref();
+        let open = turn.and_then(|turn| turn.questions().find(|open| open.asked.approval == approval));
         if let Some(open) = open {
             return Ok(match &open.answer {
                 None => Ok(open.asked.clone()),
@@ -314,22 +313,9 @@ impl Requests<'_> {
 
     fn snapshot(&self) -> SessionSnapshot {
         let session = &*self.0;
-        let conversation = &session.ledger.conversation;
-        let started = conversation.started.as_ref();
-        let said = |(seq, content): &(u64, Arc<Content>)| Said { seq: *seq, content: content.clone() };
-        SessionSnapshot {
-            seq: conversation.seq,
-            session: started.map(|started| started.session.clone()).unwrap_or_default(),
-            cwd: started.map(|started| started.cwd.clone()).unwrap_or_default(),
-            choices: Choices { model: conversation.model.clone(), mode: conversation.mode },
-            phase: session.phase,
-            contents: conversation.contents.iter().map(said).collect(),
-            turn: conversation.turn.as_ref().map(|turn| turn.turn),
-            calls: conversation.turn.iter().flat_map(|turn| turn.calls.clone()).collect(),
-            queue: conversation.queue.clone(),
-            running: session.ledger.publisher.running.clone(),
-            usage: conversation.last_usage.clone(),
-            window: session.binding.model.window,
-        }
+        let running = session.ledger.publisher.running.clone();
+        let window = session.binding.model.window;
+        let snapshot = SessionSnapshot::of(&session.ledger.conversation);
+        SessionSnapshot { phase: session.phase, running, window, ..snapshot }
     }
 }

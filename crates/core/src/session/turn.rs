@@ -20,6 +20,7 @@ use super::compaction::Compaction;
 use super::ending::{Ending, Stop};
 use super::inbox::{Inbox, Message};
 use super::ledger::Ledger;
+use super::offer::Offer;
 use super::prompts::Prompts;
 use super::requests::{Requests, Signal};
 use super::{SESSION, SessionOptions, repair};
@@ -173,7 +174,7 @@ impl Session {
                 Answered::Calls => None,
                 Answered::Words(finish, text) => self.last_word(finish, &text).await?,
                 Answered::TooLong(error) => Compaction::new(self).after_refusal(error).await?,
-                Answered::Ended(ending) => Some(ending),
+                Answered::Ended(ending) => Offer(self).instead_of(ending).await?,
             };
             if let Some(ending) = ending {
                 return Ok(ending);
@@ -233,8 +234,7 @@ impl Session {
         Ok(if calls { Answered::Calls } else { Answered::Words(finish, text) })
     }
 
-    /// What was shown before a cancellation stays in the conversation. A prompt that got no word of an answer is
-    /// taken back.
+    /// What was shown before a cancellation stays. A prompt that got no word of an answer is taken back.
     async fn keep_partial(&mut self, said: Option<ModelContent>, by: String) -> Result<Answered, Stop> {
         if let Some(said) = said {
             self.ledger.commit_one(Fact::ModelContent(Box::new(said))).await?;

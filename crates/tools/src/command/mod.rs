@@ -47,7 +47,6 @@ Process Group PGID.";
 /// Runs command lines.
 pub struct RunShellCommand {
     processes: Processes,
-    shell: PathBuf,
 }
 
 /// What `run_shell_command` takes.
@@ -74,14 +73,14 @@ pub struct RunShellCommandArgs {
 impl RunShellCommand {
     /// Runs them as these processes, with the system's `bash`, else one of the environment's `PATH`, else `sh`.
     pub fn new(processes: Processes) -> Self {
-        let shell = find_shell(processes.settings().environment.get("PATH"));
-        Self { processes, shell }
+        Self { processes }
     }
 }
 
 impl TypedTool for RunShellCommand {
     type Args = RunShellCommandArgs;
     const NAME: &'static str = "run_shell_command";
+    const SCHEMA: Option<&'static str> = Some(include_str!("../schemas/run_shell_command.json"));
     const DESCRIPTION: &'static str = DESCRIPTION;
 
     async fn prepare(&self, args: RunShellCommandArgs, cx: &ToolContext) -> PreparedCall {
@@ -103,7 +102,7 @@ impl TypedTool for RunShellCommand {
         let extra = named_by(&effects);
         let plan = write_plan(Self::NAME, title, effects, preview);
         let launch = Launch {
-            program: self.shell.clone(),
+            program: find_shell(self.processes.settings().environment.get("PATH")),
             arguments: vec!["-c".to_owned(), args.command.clone()],
             cwd,
             label: args.command,

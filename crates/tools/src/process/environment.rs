@@ -1,6 +1,8 @@
 //! The environment variables of child processes.
 
 use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::sync::OnceLock;
 
 use charla_proto::Confinement;
 use charla_sandbox::Cell;
@@ -16,8 +18,24 @@ pub(crate) const MARK: &str = "CHARLA_RUN";
 const UNATTENDED: [(&str, &str); 3] = [("PAGER", "cat"), ("GIT_PAGER", "cat"), ("GIT_TERMINAL_PROMPT", "0")];
 
 /// The variables children get. Nothing is inherited that is not in here.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Environment {
+    given: Vec<(OsString, OsString)>,
+    withheld: Withheld,
+    /// Judged at the first child: a session that starts none does not pay for it.
+    judged: OnceLock<Judged>,
+}
+
+impl fmt::Debug for Environment {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        // Not what is withheld.
+        self.judged().fmt(f)
+    }
+}
+
+/// Who gets which variables.
+#[derive(Clone, Debug, Default)]
+struct Judged {
     /// For what was approved.
     approved: Vec<(OsString, OsString)>,
     /// For what runs without anybody having been asked.
@@ -27,35 +45,46 @@ pub struct Environment {
 impl Environment {
     /// These variables without those that are withheld.
     pub fn new(variables: impl IntoIterator<Item = (OsString, OsString)>, withheld: &Withheld) -> Self {
-        let variables: Vec<_> = variables.into_iter().collect();
-        let withheld = withheld.with_values(
-            variables.iter().filter_map(|(name, value)| Some((name.to_str()?, value.to_str()?))),
-        );
-        let mut environment = Self::default();
-        for (name, value) in variables {
-            // Odd bytes in a name or a value are judged by what is readable around them.
-            let reach = withheld.reach(&name.to_string_lossy(), &value.to_string_lossy());
-            let value = without_relative_folders(&name, value);
-            if reach == Reach::Every {
-                environment.unasked.push((name.clone(), value.clone()));
+        let given = variables.into_iter().collect();
+        Self { given, withheld: withheld.clone(), judged: OnceLock::new() }
+    }
+
+    fn judged(&self) -> &Judged {
+        self.judged.get_or_init(|| {
+            let readable =
+                self.given.iter().filter_map(|(name, value)| Some((name.to_str()?, value.to_str()?)));
+            let withheld = self.withheld.with_values(readable);
+            let mut judged = Judged::default();
+            for (name, value) in &self.given {
+                // Odd bytes in a name or a value are judged by what is readable around them.
+                let reach = withheld.reach(&name.to_string_lossy(), &value.to_string_lossy());
+                let value = without_relative_folders(name, value);
+                if reach == Reach::Every {
+                    judged.unasked.push((name.clone(), value.clone()));
+                }
+                if reach != Reach::Nobody {
+                    judged.approved.push((name.clone(), value));
+                }
             }
-            if reach != Reach::Nobody {
-                environment.approved.push((name, value));
-            }
-        }
-        environment
+            judged
+        })
     }
 
     /// The value of a variable, for what was approved.
     pub fn get(&self, name: &str) -> Option<&OsStr> {
-        self.approved.iter().rev().find(|(known, _)| known == name).map(|(_, value)| value.as_os_str())
+        self.judged()
+            .approved
+            .iter()
+            .rev()
+            .find(|(known, _)| known == name)
+            .map(|(_, value)| value.as_os_str())
     }
 
     /// The variables of a child that reaches this far.
     fn of(&self, confinement: Confinement) -> &[(OsString, OsString)] {
         match confinement {
-            Confinement::Reading | Confinement::Editing => &self.unasked,
-            Confinement::Asked | Confinement::Open => &self.approved,
+            Confinement::Reading | Confinement::Editing => &self.judged().unasked,
+            Confinement::Asked | Confinement::Open => &self.judged().approved,
         }
     }
 
@@ -64,7 +93,7 @@ impl Environment {
         command.env_clear().envs(self.of(confinement).iter().map(|(name, value)| (name, value)));
         command.envs(UNATTENDED).env(MARK, mark);
         if confinement < Confinement::Asked {
-            let held = self.unasked.iter().find(|(name, _)| name == "GIT_CONFIG_COUNT");
+            let held = self.judged().unasked.iter().find(|(name, _)| name == "GIT_CONFIG_COUNT");
             let held = held.and_then(|(_, count)| count.to_str()?.parse().ok()).unwrap_or(0);
             command.envs(plain_git::variables(held, cell.attributes()));
         }
@@ -72,8 +101,8 @@ impl Environment {
 }
 
 /// A search path without entries that depend on the working folder: `ls` must not mean a file that came with a workspace.
-fn without_relative_folders(name: &OsStr, value: OsString) -> OsString {
-    let Some(folders) = value.to_str().filter(|_| name == "PATH") else { return value };
+fn without_relative_folders(name: &OsStr, value: &OsStr) -> OsString {
+    let Some(folders) = value.to_str().filter(|_| name == "PATH") else { return value.to_owned() };
     match folders.split(':').filter(|folder| folder.starts_with('/')).collect::<Vec<_>>().join(":") {
         // An empty one would stand for the working folder.
         none if none.is_empty() => "/usr/bin:/bin".into(),
@@ -138,7 +167,7 @@ mod tests {
         assert_eq!(names(Confinement::Editing), "PATH HOME");
         assert_eq!(names(Confinement::Asked), "PATH HOME SSH_AUTH_SOCK GITHUB_TOKEN");
         assert_eq!(names(Confinement::Open), "PATH HOME SSH_AUTH_SOCK GITHUB_TOKEN");
-        assert_eq!(environment.unasked[0].1, "/usr/bin:/bin");
+        assert_eq!(environment.judged().unasked[0].1, "/usr/bin:/bin");
         assert_eq!(environment.get("PATH"), Some(OsStr::new("/usr/bin:/bin")));
     }
 }

@@ -82,6 +82,11 @@ impl Clone {
         RuleBook::new(scope, &[]).unwrap().explain(&plan, mode).verdict
     }
 
+    /// True when a line runs unasked.
+    fn runs(&self, line: &str) -> bool {
+        matches!(self.verdict(line, ApprovalMode::Default), Verdict::Allow { .. })
+    }
+
     fn expect(&self, lines: &[&str], mode: ApprovalMode, expected: Decision) {
         for line in lines {
             let verdict = self.verdict(line, mode);
@@ -317,4 +322,52 @@ fn a_version_is_not_asked_for_where_a_file_chooses_the_program() {
     clone.write("package.json", "{\"name\": \"x\"}");
     clone.write("go.mod", "module x\n");
     clone.expect(&["node -v", "go version", "cargo --version"], ApprovalMode::Default, Decision::Allow);
+}
+
+#[test]
+fn a_descriptor_of_the_command_is_not_looked_for_among_ours() {
+    let clone = Clone::new();
+    let before = clone.runs("diff <(ls) <(ls src)");
+    // Whatever stands behind our numbers, up to those that bash uses.
+    let held: Vec<std::fs::File> = (0..80).map(|_| std::fs::File::open("/etc/passwd").unwrap()).collect();
+    assert!(before && clone.runs("diff <(ls) <(ls src)"));
+    assert!(clone.runs("cat <(sort f)"));
+    drop(held);
+}
+
+#[test]
+fn git_asks_about_contents_by_their_number_and_where_attributes_show_secrets() {
+    let clone = Clone::new();
+    let git = |words: &[&str]| {
+        let mut command = std::process::Command::new("git");
+        command.args(["-c", "user.name=A", "-c", "user.email=a@example.com"]).args(words);
+        let done = command.current_dir(&clone.root).output().unwrap();
+        assert!(done.status.success(), "{words:?}: {}", String::from_utf8_lossy(&done.stderr));
+        String::from_utf8(done.stdout).unwrap().trim().to_owned()
+    };
+    std::fs::remove_dir_all(clone.root.join(".git")).unwrap();
+    git(&["init", "-q", "."]);
+    git(&["add", "f", "g"]);
+    git(&["commit", "-qm", "Begin"]);
+    let (commit, content) = (git(&["rev-parse", "HEAD"]), git(&["rev-parse", "HEAD:f"]));
+    for line in ["git log -p", "git show", "git diff", "git grep x", "git log -S x", "git -C . show"] {
+        assert!(clone.runs(line), "{line}");
+    }
+    assert!(
+        clone.runs(&format!("git show {commit}")) && clone.runs(&format!("git diff {commit}~1..{commit}"))
+    );
+    for command in ["show", "cat-file -p", "diff HEAD", "grep x"] {
+        assert!(!clone.runs(&format!("git {command} {content}")), "{command}");
+        assert!(!clone.runs(&format!("git -C . {command} {}", content.split_at(8).0)), "{command}");
+    }
+    std::fs::write(clone.root.join(".env"), "KEY=x").unwrap();
+    git(&["add", "-f", ".env"]);
+    for line in ["git grep x", "git grep -c x", "git log -S x", "git log -pS x"] {
+        assert!(!clone.runs(line), "{line}");
+    }
+    assert!(clone.runs("git grep x -- src") && clone.runs("git log -p"));
+    std::fs::write(clone.root.join(".gitattributes"), "*.rs diff=rust\n").unwrap();
+    assert!(clone.runs("git log -p"));
+    std::fs::write(clone.root.join(".gitattributes"), "*.rs diff=rust\n.env diff\n").unwrap();
+    assert!(!clone.runs("git log -p") && !clone.runs("git show"));
 }

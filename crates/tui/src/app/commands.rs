@@ -239,7 +239,8 @@ impl App {
         let busy = self.activity.is_busy() && self.questions.is_empty();
         match std::mem::replace(&mut self.standing, Standing::Opening) {
             Standing::Attached(link) => {
-                link.close(busy);
+                let empty_of = self.empty_session(&link);
+                link.close(busy, empty_of);
                 self.standing = Standing::Changing(Box::new(request));
             }
             other => self.standing = other,

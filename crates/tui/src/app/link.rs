@@ -109,15 +109,19 @@ impl Link {
         });
     }
 
-    /// Closes the session; [`News::Closed`] tells when that is done. A turn is stopped, unless it waits for a person:
-    /// then the question stays for whoever goes on.
-    pub fn close(self, stops: bool) {
-        let tell = self.tell.clone();
+    /// Closes the session; [`News::Closed`] tells when that is done. With `stops` a turn is stopped first; a question that
+    /// waits stays for whoever goes on. A session in which nothing was said is not kept: `empty_of` is whose it was.
+    pub fn close(self, stops: bool, empty_of: Option<Charla>) {
+        let (tell, id) = (self.tell.clone(), self.session.id.clone());
         tokio::spawn(async move {
             if stops {
                 self.session.handle.send(Command::Cancel { target: CancelTarget::Turn }, ME).await;
             }
             let _ = tokio::time::timeout(GRACE, self.session.close()).await;
+            if let Some(Ok(sessions)) = empty_of.map(|charla| charla.sessions()) {
+                // One that cannot be removed is passed over by whoever looks for the latest.
+                let _ = sessions.delete(&id).await;
+            }
             let _ = tell.send(News::Closed);
         });
     }

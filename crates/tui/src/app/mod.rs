@@ -1,16 +1,18 @@
 //! The application: keys, a session's events and the passing of time, turned into frames and requests.
 //!
-//! It decides nothing about the conversation. One task owns everything; what takes long runs beside it and tells
-//! `News`.
+//! It decides nothing about the conversation. One task owns everything; what takes long runs beside it and tells what
+//! came of it.
 
 mod activity;
 mod commands;
 mod composing;
 mod custom;
 mod display;
+mod hearing;
 mod link;
 mod news;
 mod questions;
+mod setup;
 mod signals;
 mod sources;
 mod state;
@@ -21,12 +23,12 @@ use charla::{Charla, Failure, OpenRequest};
 use tokio::sync::mpsc::unbounded_channel;
 
 use crate::theme::Depth;
-pub use commands::Choice;
+pub(crate) use commands::Choice;
 use sources::Sources;
 use state::{App, Wish};
 
 /// Who types at this terminal.
-pub const ME: &str = "user";
+pub(crate) const ME: &str = "user";
 
 /// What the application is started with.
 pub struct Launch {

@@ -1,32 +1,31 @@
 //! The application's state, and what each happening does to it.
 
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use charla::custom_command::{CustomCommand, custom_commands};
 use charla::models::Prices;
 use charla::session::{PromptHistory, git_branch};
-use charla::settings::{Settings, WritingKeys};
-use charla::{Begin, Charla, Failure, OpenRequest, RunOptions, Wall};
+use charla::settings::Settings;
+use charla::{Charla, Failure, OpenRequest, RunOptions, Wall};
 use charla_core::CancellationToken;
-use charla_proto::{Command, Fact, Refusal, Reply, SessionEvent};
-use charla_terminal::wording;
+use charla_proto::{Fact, SessionEvent};
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::activity::Activity;
 use super::display::Display;
 use super::link::{self, Link};
-use super::news::{Asked, News, Opened, Ran, Teller};
+use super::news::{News, Teller};
 use super::questions::Questions;
+use super::setup::{completions, confinement, first_message, keys, theme};
 use super::signals::{Signal, stop_process};
 use super::sources::{Happening, Sources};
 use super::{Choice, Ending, Launch, ME, Reason};
-use crate::commands::{Names, window};
-use crate::composer::{Composer, History, Keys, Message, Sources as Completions, When};
+use crate::commands::window;
+use crate::composer::{Composer, History, Message};
 use crate::picker::Picker;
 use crate::status::Status;
 use crate::text::Role;
-use crate::theme::{Background, Painter, Theme};
+use crate::theme::Painter;
 use crate::transcript::Transcript;
 
 /// How often a spinner turns.
@@ -171,7 +170,11 @@ impl App {
     /// When something must be done although nothing happens.
     pub fn wakes_at(&mut self) -> Option<Instant> {
         let now = Instant::now();
-        let is_moving = self.activity.is_moving() || self.transcript.is_moving();
+        // While only a person is waited for, nothing moves.
+        let is_moving = match self.questions.is_empty() {
+            true => self.activity.is_moving() || self.transcript.is_moving(),
+            false => self.transcript.has_running(),
+        };
         let tick = is_moving.then(|| now + TICK);
         let arms = self.questions.front().and_then(|card| card.arms_at(now));
         let forgets = self.person.interrupted.map(|when| when + TWICE);
@@ -267,99 +270,6 @@ impl App {
         }
     }
 
-    fn news(&mut self, news: News, sources: &mut Sources, now: Instant) {
-        match news {
-            News::Opened(Ok(opened)) => self.opened(*opened, sources, now),
-            News::Opened(Err(failure)) => self.not_opened(failure, now),
-            News::Told { notice, is_warning } => {
-                let (role, mark) = if is_warning { (Role::Warning, "warning: ") } else { (Role::Dim, "") };
-                self.transcript.tell(role, &format!("{mark}{}", wording::notice(&notice)));
-            }
-            News::Progress(words) => self.activity.progress(words, now),
-            News::Replied(asked, Reply::Refused(refusal)) => self.refused(&asked, &refusal),
-            News::Replied(..) => {}
-            News::FilesFound => self.composer.refresh(),
-            News::Ran(Ran::Shows(text)) => self.transcript.own_shows(&text),
-            News::Ran(Ran::Ended(output)) => self.ran(&output, now),
-            News::Composed(message) => self.composed(message, now),
-            News::Found(found) => self.found(found, now),
-            News::Closed => match std::mem::replace(&mut self.standing, Standing::Opening) {
-                Standing::Leaving(reason) => self.standing = Standing::Over(reason),
-                Standing::Changing(request) => {
-                    sources.follow(None);
-                    self.questions.clear();
-                    self.open(*request);
-                }
-                other => self.standing = other,
-            },
-        }
-    }
-
-    /// A session that cannot be opened ends the application, unless it was to take the place of another.
-    fn not_opened(&mut self, failure: Failure, now: Instant) {
-        self.activity.progress(None, now);
-        match self.person.session.clone() {
-            Some(session) if self.person.has_spoken => {
-                self.failed(&failure);
-                self.open(OpenRequest {
-                    begin: Begin::Resume(session),
-                    options: self.base.options.clone(),
-                    ..OpenRequest::default()
-                });
-                self.person.session = None;
-            }
-            _ => self.standing = Standing::Over(Reason::Failed(failure)),
-        }
-    }
-
-    /// Says what failed, and what to do.
-    pub(super) fn failed(&mut self, failure: &Failure) {
-        self.transcript.tell(Role::Failure, &format!("error: {failure}"));
-        if let Some(hint) = failure.hint.as_ref().and_then(wording::hint) {
-            self.transcript.tell(Role::Dim, &format!("hint: {hint}"));
-        }
-    }
-
-    fn refused(&mut self, asked: &Asked, refusal: &Refusal) {
-        match (asked, refusal) {
-            (Asked::Answer(_), Refusal::Late { by, .. }) => {
-                self.transcript.tell(Role::Dim, &format!("answered already by {by}"));
-            }
-            (Asked::Answer(approval), refusal) => match self.questions.find(approval) {
-                Some(card) => card.complain(&refusal.to_string()),
-                None => self.transcript.tell(Role::Warning, &refusal.to_string()),
-            },
-            (Asked::Prompt, refusal) => self.transcript.tell(Role::Failure, &format!("not said: {refusal}")),
-            (Asked::Other(what), refusal) => {
-                self.transcript.tell(Role::Warning, &format!("{what}: {refusal}"));
-            }
-        }
-    }
-
-    fn opened(&mut self, opened: Opened, sources: &mut Sources, now: Instant) {
-        let Opened { session, snapshot, events } = opened;
-        self.activity.progress(None, now);
-        if matches!(self.standing, Standing::Leaving(_)) {
-            Link::new(session, &self.base.charla, self.base.tell.clone()).close(false);
-            return;
-        }
-        self.transcript.begin(&snapshot, now);
-        self.status.begin(&snapshot);
-        self.status.window = snapshot.window.or_else(|| window(&self.base.settings, &self.status.model));
-        self.activity.begin(&snapshot, now);
-        self.questions.begin(&snapshot);
-        sources.follow(Some(events));
-        self.person.has_spoken = !snapshot.contents.is_empty();
-        let link = Link::new(session, &self.base.charla, self.base.tell.clone());
-        self.person.session = Some(link.id().to_owned());
-        if link.is_open() {
-            self.transcript.tell(Role::Dim, "going on with what an earlier process left");
-            link.ask(Command::Continue, Asked::Other("going on".to_owned()));
-        }
-        self.unsent.drain(..).for_each(|message| link.say(message, Vec::new()));
-        self.standing = Standing::Attached(Box::new(link));
-    }
-
     /// The session, once it is open.
     pub(super) fn link(&self) -> Option<&Link> {
         match &self.standing {
@@ -368,11 +278,17 @@ impl App {
         }
     }
 
+    /// Whose session this is, where nothing was said in it.
+    pub(super) fn empty_session(&self, link: &Link) -> Option<Charla> {
+        (!self.person.has_spoken && !link.is_open()).then(|| self.base.charla.clone())
+    }
+
     /// Leaves: the session is closed first.
     pub(super) fn leave(&mut self, reason: Reason) {
         match std::mem::replace(&mut self.standing, Standing::Opening) {
             Standing::Attached(link) => {
-                link.close(self.activity.is_busy() && self.questions.is_empty());
+                let empty_of = self.empty_session(&link);
+                link.close(self.activity.is_busy() && self.questions.is_empty(), empty_of);
                 self.activity.stopping();
                 self.standing = Standing::Leaving(reason);
             }
@@ -416,40 +332,4 @@ impl App {
         let session = self.person.session.filter(|_| self.person.has_spoken);
         Ending { reason, session }
     }
-}
-
-/// What is said first, as if it had been typed.
-fn first_message(text: String) -> Message {
-    Message { typed: text.clone(), text, files: Vec::new(), when: When::Now }
-}
-
-fn completions(charla: &Charla, custom: &[CustomCommand], tell: &UnboundedSender<News>) -> Completions {
-    let tell = tell.clone();
-    Completions {
-        commands: Box::new(Names::with(custom)),
-        folder: Some(charla.environment().directory.clone()),
-        found_more: Arc::new(move || drop(tell.send(News::FilesFound))),
-    }
-}
-
-/// What confines tools on this machine, in a word.
-fn confinement(wall: &Wall) -> &'static str {
-    match (wall.reading, wall.editing) {
-        (true, true) => "confined",
-        (true, false) => "partly confined",
-        _ => "not confined",
-    }
-}
-
-fn keys(settings: &Settings) -> Keys {
-    match settings.terminal.keys.unwrap_or_default() {
-        WritingKeys::Emacs => Keys::Emacs,
-        WritingKeys::Vi => Keys::Vi,
-    }
-}
-
-/// The theme that the settings name, if there is one of that name.
-fn theme(charla: &Charla, settings: &Settings) -> Option<Theme> {
-    let name = settings.terminal.theme.as_deref()?;
-    super::commands::themes(charla).get(name, Background::Unknown).ok()
 }

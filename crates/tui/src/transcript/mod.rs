@@ -9,10 +9,12 @@ mod said;
 
 use std::time::Instant;
 
+use charla::engine;
 use charla_proto::{
     ApprovalAnswered, Args, CallStatus, Content, Fact, LlmError, ModelContent, Record, SessionEvent,
     SessionSnapshot, ToolOutput, TurnEvent,
 };
+use charla_terminal::wording;
 
 use crate::markdown::Layout;
 use crate::text::{Line, Role};
@@ -46,6 +48,8 @@ pub struct Transcript {
     last_answer: String,
     /// Why the turn is about to end.
     failure: Option<LlmError>,
+    /// It was said how to get better answers than the built-in model's.
+    advised: bool,
     /// Thoughts are shown in full.
     pub shows_thoughts: bool,
     /// Who speaks at this terminal.
@@ -63,6 +67,7 @@ impl Transcript {
             own: None,
             last_answer: String::new(),
             failure: None,
+            advised: false,
             shows_thoughts: false,
             me,
         }
@@ -167,6 +172,11 @@ impl Transcript {
         }
     }
 
+    /// True while a call runs, or a command of the person's own.
+    pub fn has_running(&self) -> bool {
+        self.own.is_some() || self.calls.iter().any(|call| call.status == CallStatus::Executing)
+    }
+
     /// True while calls are under way.
     pub fn has_calls(&self) -> bool {
         !self.calls.is_empty()
@@ -252,12 +262,24 @@ impl Transcript {
         self.end_step(Some(&words), now);
         if !words.trim().is_empty() {
             self.last_answer = words;
+            self.mark_small(&said.content);
         }
         self.finished.extend(said::sources(&said.citations, self.columns));
         let calls = said.content.function_calls();
         self.calls.extend(
             calls.map(|call| CallCell::new(call.id.as_deref().unwrap_or_default(), &call.name, &call.args)),
         );
+    }
+
+    /// A person should know an answer of the smallest model from others.
+    fn mark_small(&mut self, content: &Content) {
+        let origin = content.origin.as_ref();
+        if origin.is_some_and(|origin| engine::is_built_in(&format!("{}/{}", origin.provider, origin.model)))
+        {
+            let advises = !std::mem::replace(&mut self.advised, true);
+            self.tell(Role::Dim, &wording::small_answer(advises));
+            self.finished.push(Line::new());
+        }
     }
 
     /// The step has said all it says; what came of a step that was cut off stands as it is.
@@ -292,5 +314,35 @@ impl Transcript {
 
     fn call(&mut self, id: &str) -> Option<&mut CallCell> {
         self.calls.iter_mut().find(|call| call.id == id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use charla_proto::{Origin, WireKind};
+
+    use super::*;
+
+    fn shown(transcript: &mut Transcript, model: &str) -> String {
+        let origin =
+            Origin { provider: "local".to_owned(), wire: WireKind::OpenaiChat, model: model.to_owned() };
+        let content = Content { origin: Some(Arc::new(origin)), ..Content::model("Hello!") };
+        let content = Arc::new(content);
+        let said = ModelContent { turn: 1, content, finish: None, usage: None, citations: Vec::new() };
+        transcript.model_content(&said, Instant::now());
+        let lines: Vec<String> = transcript.finished.drain(..).map(|line| line.text()).collect();
+        lines.join("\n")
+    }
+
+    #[test]
+    fn answers_of_the_built_in_model_are_marked_and_the_first_says_how_to_get_better_ones() {
+        let mut transcript = Transcript::new(200, "me");
+        let first = shown(&mut transcript, engine::WEIGHTS_NAME);
+        assert!(first.contains("(the small built-in model answered. For real work export a key"), "{first}");
+        let second = shown(&mut transcript, engine::WEIGHTS_NAME);
+        assert!(second.contains("(the small built-in model answered)"), "{second}");
+        assert!(!shown(&mut transcript, "own.gguf").contains("built-in"));
     }
 }

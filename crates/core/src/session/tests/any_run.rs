@@ -33,7 +33,7 @@ fn any_reply() -> impl Strategy<Value = Answer> {
         2 => Just(Answer::Text("words")),
         4 => calls.prop_map(Answer::Calls),
         1 => Just(Answer::Fails),
-        1 => prop::sample::select(vec![Answer::Refuses, Answer::TooLong]),
+        1 => prop::sample::select(vec![Answer::Refuses, Answer::TooLong, Answer::Limited]),
         1 => Just(Answer::Hangs),
     ]
 }
@@ -70,6 +70,7 @@ fn any_outcome() -> impl Strategy<Value = Outcome> {
         Outcome::ProceedAlwaysAndSave,
         Outcome::Modify { args },
         Outcome::Answers { answers: vec!["blue".to_owned()] },
+        Outcome::Answers { answers: vec!["yes".to_owned()] },
         Outcome::Cancel { reason: None },
         Outcome::Cancel { reason: Some("no".to_owned()) },
     ])

@@ -19,6 +19,8 @@ pub(crate) enum Answer {
     Fails,
     /// The server takes no such request, with an image in it for one.
     Refuses,
+    /// Too many requests, however long one waits.
+    Limited,
     /// The conversation is too long for it.
     TooLong,
     /// Says something and then nothing more, until it is woken to finish.
@@ -127,13 +129,19 @@ impl ContentGenerator for Model {
             Answer::Text(text) | Answer::Ends(text, _) => vec![Part::text(*text)],
             Answer::Calls(calls) => calls.iter().map(|(name, n)| self.call(name, *n)).collect(),
             Answer::Hangs => vec![Part::text("partial")],
-            Answer::Fails | Answer::Refuses | Answer::TooLong | Answer::Silence | Answer::Stream(_) => vec![],
+            Answer::Fails
+            | Answer::Limited
+            | Answer::Refuses
+            | Answer::TooLong
+            | Answer::Silence
+            | Answer::Stream(_) => vec![],
         };
         let world = self.0.clone();
         Box::pin(async move {
             let stop = FinishReason::Stop;
             let pieces: ChunkStream = match reply {
                 Answer::Fails => return Err(LlmError::new(LlmErrorKind::Server, "fake failure")),
+                Answer::Limited => return Err(LlmError::new(LlmErrorKind::RateLimit, "too many requests")),
                 Answer::Refuses => return Err(LlmError::new(LlmErrorKind::InvalidRequest, "no images")),
                 Answer::TooLong => return Err(LlmError::new(LlmErrorKind::ContextOverflow, "too long")),
                 Answer::Silence => Box::pin(stream::pending()),
@@ -388,6 +396,10 @@ impl Host for FakeHost {
             false => Err(format!("there is no `{name}`")),
         };
         Box::pin(std::future::ready(bound))
+    }
+
+    fn next_model(&self, model: &str) -> Option<String> {
+        (model == "fake/m").then(|| "fake/other".to_owned())
     }
 
     fn equip(&self, situation: &Situation) -> Equipment {

@@ -144,3 +144,65 @@ async fn a_model_is_told_with_the_next_prompt_what_was_undone_meanwhile() {
     assert!(told.ends_with("]\n\ngo on"), "{told}");
     assert_eq!(last_words(&requests[2]), "and on");
 }
+
+/// A session whose model is over its limit, and the question that comes of it.
+async fn over_its_limit() -> (Run, String) {
+    let mut run = Run::new(vec![Answer::Limited, Answer::Text("from the other")], true);
+    run.prompt("go").await;
+    let approval = run.asked().await;
+    (run, approval)
+}
+
+fn say(word: &str) -> Outcome {
+    Outcome::Answers { answers: vec![word.to_owned()] }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_model_over_its_limit_is_replaced_when_the_person_says_yes() {
+    let (mut run, approval) = over_its_limit().await;
+    run.session.answer(&approval, say("yes"), "anna").await.unwrap();
+    assert_eq!(run.end().await, TurnEnd::Finished);
+    let conversation = Conversation::of(&*run.world.journal.lock().unwrap());
+    assert_eq!(conversation.model, "fake/other");
+    assert_eq!(run.world.requests.lock().unwrap().len(), 2);
+    let late = run.session.answer(&approval, say("no"), "bob").await;
+    assert_eq!(late, Err(Refusal::Late { outcome: say("yes"), by: "anna".to_owned() }));
+    let journal = run.world.journal.lock().unwrap().clone();
+    assert_eq!(crate::replay::replay(&journal).await.difference, None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_no_ends_the_turn_with_the_models_own_error() {
+    for outcome in [say("no"), Outcome::Cancel { reason: None }] {
+        let (mut run, approval) = over_its_limit().await;
+        run.session.answer(&approval, outcome, "anna").await.unwrap();
+        assert_eq!(run.end().await, TurnEnd::Error);
+        let conversation = Conversation::of(&*run.world.journal.lock().unwrap());
+        assert_eq!((conversation.model.as_str(), conversation.open_approvals().count()), ("fake/m", 0));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_offer_ends_with_whoever_could_take_it() {
+    let (mut run, _) = over_its_limit().await;
+    run._client = None;
+    assert_eq!(run.end().await, TurnEnd::Error);
+    let (mut run, _) = over_its_limit().await;
+    run.cancel().await;
+    assert!(run.end().await.is_cancelled());
+    let mut alone = Run::new(vec![Answer::Limited], false);
+    alone.prompt("go").await;
+    assert_eq!(alone.end().await, TurnEnd::Error);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_offer_of_an_earlier_process_is_closed_and_the_model_asked_again() {
+    let (run, approval) = over_its_limit().await;
+    let mut next = Run::resume(run.world.clone(), true);
+    next.send(Command::Continue).await;
+    assert_eq!(next.end().await, TurnEnd::Finished);
+    let late = next.session.answer(&approval, say("yes"), "anna").await;
+    assert!(matches!(late, Err(Refusal::Late { by, .. }) if by == SESSION));
+    let conversation = Conversation::of(&*next.world.journal.lock().unwrap());
+    assert_eq!(conversation.model, "fake/m");
+}

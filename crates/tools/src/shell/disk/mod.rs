@@ -64,6 +64,12 @@ pub(super) fn look(effects: Vec<Effect>, roots: &[PathBuf]) -> Vec<Effect> {
     listed
 }
 
+/// True for a descriptor by its number: it is one of the command's, and where ours of that number leads says nothing.
+fn is_descriptor(path: &Path) -> bool {
+    let number = path.strip_prefix("/dev/fd").ok().and_then(Path::to_str);
+    number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
 /// The disk as seen from a workspace.
 struct Disk {
     /// The folders of the workspace, by the name they are known by and by their real one.
@@ -89,6 +95,9 @@ impl Disk {
 
     /// The real path, if it is another than the text says.
     fn elsewhere(&self, cwd: &Path, path: &Path) -> Option<PathBuf> {
+        if is_descriptor(&join_path(cwd, path)) {
+            return None;
+        }
         let real = self.real(cwd, path);
         (real != join_path(cwd, path)).then_some(real)
     }

@@ -1,0 +1,127 @@
+//! Calls as they are run: where only one thing can be meant, the program knows better than the model.
+
+use std::path::{Path, PathBuf};
+
+use charla_proto::FunctionCall;
+use serde_json::Value;
+
+use super::conversation::Turn;
+
+/// Entries that are looked at to find a file by its name.
+const MOST_ENTRIES: usize = 20_000;
+/// Folders that are not looked into: what is in them is not written by hand.
+const PASSED_OVER: [&str; 4] = [".git", "node_modules", "target", "__pycache__"];
+/// Words of a request that wants something kept and something added.
+const ADDING: [&str; 4] = ["add", "append", "adding", "insert"];
+
+/// The call as it is run.
+pub(super) fn mended(mut call: FunctionCall, turn: &Turn, folder: &Path) -> FunctionCall {
+    match call.name.as_str() {
+        "read_file" => {
+            find(&mut call, "file_path", folder, |path| path.is_file());
+            search_instead(&mut call, folder);
+        }
+        "replace" => find(&mut call, "file_path", folder, |path| path.is_file()),
+        "list_directory" => find(&mut call, "dir_path", folder, |path| path.is_dir()),
+        "run_shell_command" => keep_literal(&mut call, &turn.said),
+        "write_file" => keep_content(&mut call, &turn.said, folder),
+        _ => {}
+    }
+    call
+}
+
+fn argument<'a>(call: &'a FunctionCall, name: &str) -> &'a str {
+    call.args.get(name).and_then(Value::as_str).unwrap_or_default()
+}
+
+fn set(call: &mut FunctionCall, name: &str, value: String) {
+    call.args.insert(name.to_owned(), Value::from(value));
+}
+
+/// A path that leads nowhere becomes that of the only thing of this name.
+fn find(call: &mut FunctionCall, name: &str, folder: &Path, is_it: impl Fn(&Path) -> bool) {
+    let given = argument(call, name).trim().to_owned();
+    if given.is_empty() || folder.join(&given).exists() {
+        return;
+    }
+    if let Some(found) = only_one(&given, folder, is_it) {
+        set(call, name, found);
+    }
+}
+
+/// A plain word that names no file is a thing to look for.
+fn search_instead(call: &mut FunctionCall, folder: &Path) {
+    let word = argument(call, "file_path").trim().to_owned();
+    let is_plain = !word.is_empty() && word.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '-');
+    if is_plain && !folder.join(&word).exists() {
+        call.name = "grep_search".to_owned();
+        call.args = [("pattern".to_owned(), Value::from(word))].into_iter().collect();
+    }
+}
+
+/// The only thing in a folder whose name is that of the path, with or without an ending and whatever its case.
+fn only_one(path: &str, folder: &Path, is_it: impl Fn(&Path) -> bool) -> Option<String> {
+    let wanted = Path::new(path).file_name()?.to_str()?.to_lowercase();
+    let all = entries(folder);
+    let named = |is_named: &dyn Fn(&Path) -> bool| {
+        let mut found = all.iter().filter(|entry| is_named(entry) && is_it(entry));
+        let first = found.next()?;
+        found.next().is_none().then(|| first.strip_prefix(folder).ok()?.to_str().map(str::to_owned))?
+    };
+    let name = |entry: &Path| entry.file_name().and_then(|name| name.to_str()).map(str::to_lowercase);
+    let stem = |entry: &Path| entry.file_stem().and_then(|name| name.to_str()).map(str::to_lowercase);
+    let exact = named(&|entry| name(entry).is_some_and(|name| name == wanted));
+    exact.or_else(|| named(&|entry| stem(entry).is_some_and(|stem| stem == wanted)))
+}
+
+/// What lies in a folder and below it; links are not followed.
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    let (mut found, mut open) = (Vec::new(), vec![folder.to_owned()]);
+    while let Some(next) = open.pop()
+        && found.len() < MOST_ENTRIES
+    {
+        for entry in std::fs::read_dir(next).into_iter().flatten().flatten() {
+            let passed_over = PASSED_OVER.iter().any(|name| entry.file_name() == *name);
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) && !passed_over {
+                open.push(entry.path());
+            }
+            found.push(entry.path());
+        }
+    }
+    found
+}
+
+/// A command that the user wrote out is run as they wrote it.
+fn keep_literal(call: &mut FunctionCall, said: &str) {
+    let command = argument(call, "command").to_owned();
+    let Some(first) = command.split_whitespace().next() else { return };
+    let quoted =
+        said.split('`').skip(1).step_by(2).find(|text| text.split_whitespace().next() == Some(first));
+    let literal = quoted.or_else(|| {
+        // All from the command's first word to the request's end, where the model went on.
+        let at = said.match_indices(first).map(|(at, _)| at).find(|at| begins_word(said, *at))?;
+        let rest = said.get(at..)?.trim_end_matches(['.', '?', '!', '"', '\'']).trim();
+        command.strip_prefix(rest)?.starts_with(' ').then_some(rest)
+    });
+    if let Some(literal) = literal {
+        set(call, "command", literal.trim().to_owned());
+    }
+}
+
+fn begins_word(text: &str, at: usize) -> bool {
+    text.get(..at).and_then(|before| before.chars().next_back()).is_none_or(|c| !c.is_alphanumeric())
+}
+
+/// What is to be added to a file does not take the place of what it holds.
+fn keep_content(call: &mut FunctionCall, said: &str, folder: &Path) {
+    let adds =
+        said.split(|c: char| !c.is_alphabetic()).any(|word| ADDING.contains(&word.to_lowercase().as_str()));
+    let Ok(old) = std::fs::read_to_string(folder.join(argument(call, "file_path"))) else { return };
+    let new = argument(call, "content");
+    if !adds || old.trim().is_empty() || new.contains(old.trim()) {
+        return;
+    }
+    let between = if old.ends_with('\n') { "" } else { "\n" };
+    let whole = format!("{old}{between}{}\n", new.trim_end_matches('\n'));
+    set(call, "content", whole);
+}

@@ -1,0 +1,244 @@
+"""One scenario in a real browser: SCENARIO LINK FOLDER. Says `restart` on a line of its own to have the server killed and started again."""
+
+import base64
+import os
+import re
+import sys
+
+from playwright.sync_api import expect, sync_playwright
+
+PATIENCE = 60_000
+expect.set_options(timeout=PATIENCE)
+
+
+def restart():
+    print("restart", flush=True)
+    sys.stdin.readline()
+
+
+def sign_in(page, link):
+    page.goto(link)
+    page.wait_for_selector("#prompt")
+    expect(page.locator("#model option").nth(1)).to_be_attached()
+    assert "#" not in page.url.replace("/#", ""), page.url
+
+
+def prompt(page, text):
+    page.fill("#prompt", text)
+    page.press("#prompt", "Enter")
+
+
+def answer(page, name):
+    page.click(f"#log .card [data-answer={name}]")
+
+
+def last_call(page):
+    return page.locator("#log .call").last
+
+
+def asks_and_streams(page, link, _):
+    sign_in(page, link)
+    prompt(page, "hello")
+    expect(page.locator("#log .message.model").last).to_contain_text("It streams.")
+    expect(page.locator("#log .thoughts")).to_have_count(1)
+    expect(page.locator("#sessions a")).to_have_count(1)
+    page.reload()
+    expect(page.locator("#log .message.user")).to_contain_text("hello")
+    expect(page.locator("#log .message.model").last).to_contain_text("It streams.")
+
+
+def approves_edits_and_denies(page, link, _):
+    sign_in(page, link)
+    prompt(page, "go")
+    card = page.locator("#log .card")
+    expect(card.locator(".diff")).to_contain_text("+Hello.")
+    expect(page).to_have_title(re.compile(r"^\(1\) "))
+    answer(page, "yes")
+    expect(page.locator("#log .call").first).to_have_attribute("data-status", "success")
+    expect(card).to_contain_text("touch wrong")
+    answer(page, "edit")
+    arguments = page.locator("#log .card textarea")
+    expect(arguments).to_have_value(re.compile("touch wrong"))
+    arguments.fill('{"command": "touch right"}')
+    answer(page, "edited")
+    expect(card).to_contain_text("b.txt")
+    answer(page, "no")
+    page.fill("#log .card input[type=text]", "call it c.txt")
+    page.press("#log .card input[type=text]", "Enter")
+    expect(last_call(page)).to_contain_text("Denied: call it c.txt")
+    expect(page.locator("#log .message.model").last).to_contain_text("All done.")
+    expect(page).to_have_title(re.compile("^go"))
+
+
+def the_keyboard_is_enough(page, link, _):
+    sign_in(page, link)
+    page.keyboard.type("go")
+    page.keyboard.press("Enter")
+    allow = page.locator("#log .card [data-answer=yes]")
+    expect(allow).to_be_visible()
+    for _ in range(60):
+        page.keyboard.press("Shift+Tab")
+        if allow.evaluate("node => node === document.activeElement"):
+            break
+    page.keyboard.press("Enter")
+    expect(page.locator("#log .message.model").last).to_contain_text("Written.")
+
+
+def two_tabs_agree(page, link, _):
+    sign_in(page, link)
+    prompt(page, "go")
+    expect(page.locator("#log .card")).to_be_visible()
+    other = page.context.new_page()
+    other.goto(page.url)
+    expect(other.locator("#log .card")).to_be_visible()
+    for tab in (page, other):
+        tab.evaluate("setTimeout(() => document.querySelector('#log .card [data-answer=yes]').click(), 50)")
+    for tab in (page, other):
+        expect(tab.locator("#log .answered")).to_have_text("Allowed · you")
+        expect(tab.locator("#log .message.model").last).to_contain_text("Written.")
+
+
+def the_inbox_answers_across_sessions(page, link, _):
+    sign_in(page, link)
+    prompt(page, "go")
+    expect(page.locator("#log .card")).to_be_visible()
+    page.click("#new")
+    prompt(page, "go too")
+    expect(page.locator("#inbox-count")).to_have_text("2")
+    page.click("#inbox-open")
+    expect(page.locator("#inbox .card")).to_have_count(2)
+    page.locator("#inbox .card [data-answer=yes]").first.click()
+    expect(page.locator("#inbox .card")).to_have_count(1)
+    page.locator("#inbox .card [data-answer=yes]").first.click()
+    expect(page.locator("#inbox")).to_contain_text("Nothing waits for you.")
+    expect(page.locator("#inbox-count")).to_be_hidden()
+
+
+def a_restart_loses_nothing(page, link, _):
+    sign_in(page, link)
+    prompt(page, "go")
+    expect(page.locator("#log .card")).to_be_visible()
+    restart()
+    expect(page.locator("body.lost")).to_have_count(0)
+    expect(page.locator("#badge")).to_have_text("a turn was left open")
+    answer(page, "yes")
+    expect(page.locator("#log .message.model").last).to_contain_text("Written.")
+    expect(page.locator("#log .message.user")).to_have_count(1)
+
+
+def a_removed_session_is_left(page, link, _):
+    sign_in(page, link)
+    prompt(page, "hello")
+    expect(page.locator("#log .message.model").last).to_contain_text("Hello.")
+    other = page.context.new_page()
+    other.goto(page.url)
+    expect(other.locator("#log .message.model").last).to_contain_text("Hello.")
+    page.on("dialog", lambda dialog: dialog.accept())
+    page.click("#more summary")
+    page.click("#delete")
+    expect(page.locator("#sessions a")).to_have_count(0)
+    expect(other.locator("#trouble")).to_contain_text("not there any more")
+    expect(other.locator("#sessions a")).to_have_count(0)
+
+
+def nothing_becomes_script(page, link, _):
+    bad = []
+    page.on("dialog", lambda dialog: (bad.append("a dialog"), dialog.dismiss()))
+    page.on("request", lambda request: bad.append(request.url) if not request.url.startswith(link.split("/sign-in")[0]) and not request.url.startswith("data:") else None)
+    sign_in(page, link)
+    prompt(page, '<img src=x onerror="alert(1)"><script>alert(1)</script>')
+    expect(page.locator("#log .message.model").last).to_contain_text("the end")
+    expect(page.locator("#log .call").last).to_have_attribute("data-status", "success")
+    markup = page.eval_on_selector_all("#log script, #log iframe, #log img, #log [onerror], #log [onclick], #log style", "nodes => nodes.length")
+    links = page.eval_on_selector_all("#log a", "nodes => nodes.map(node => node.protocol)")
+    assert markup == 0, page.content()
+    assert set(links) <= {"https:", "http:"}, links
+    assert page.evaluate("window.pwned") is None
+    try:
+        page.evaluate("document.body.innerHTML = '<b>x</b>'")
+        raise AssertionError("markup could be put in from a text")
+    except Exception as error:
+        assert "TrustedHTML" in str(error), error
+    assert not bad, bad
+
+
+def the_conversation_goes_back(page, link, _):
+    sign_in(page, link)
+    page.select_option("#mode", "auto_edit")
+    prompt(page, "go")
+    expect(page.locator("#log .message.model").last).to_contain_text("Written.")
+    expect(page.locator("#log .answered")).to_have_count(0)
+    page.click("#more summary")
+    page.click("#undo")
+    expect(page.locator("#log")).to_contain_text("Taken back: a.txt")
+    page.locator("#log .message.user").hover()
+    page.click("text=Copy from here")
+    expect(page.locator("#sessions a")).to_have_count(2)
+    expect(page.locator("#log .message")).to_have_count(0)
+    page.go_back()
+    expect(page.locator("#log .message.user")).to_have_count(1)
+    page.locator("#log .message.user").hover()
+    page.click("text=Rewind to before this")
+    expect(page.locator("#log .message")).to_have_count(0)
+    page.select_option("#mode", "default")
+    page.select_option("#model", "openai/gpt-4.1")
+    expect(page.locator("#log")).to_contain_text("openai/gpt-4.1 answers from now on.")
+    prompt(page, "again")
+    expect(page.locator("#log .card")).to_be_visible()
+
+
+def files_go_along(page, link, folder):
+    sign_in(page, link)
+    dot = base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")
+    page.set_input_files("#file", {"name": "dot.png", "mimeType": "image/png", "buffer": dot})
+    expect(page.locator("#attached")).to_contain_text("dot.png")
+    prompt(page, "what is it")
+    expect(page.locator("#log .message.user img")).to_be_visible()
+    expect(page.locator("#log .message.model").last).to_contain_text("A dot.")
+
+
+def nothing_hides_in_a_question(page, link, _):
+    sign_in(page, link)
+    prompt(page, "go")
+    command = page.locator("#log .card .code pre")
+    expect(command).to_contain_text("echo hi ‹U+202E›txt.exe‹U+200B›")
+    expect(command).to_contain_text("touch hidden")
+    wide = command.evaluate("node => node.scrollWidth > node.clientWidth")
+    assert not wide, "something stands beyond the edge"
+
+
+def it_fits_a_phone(page, link, _):
+    page.set_viewport_size({"width": 390, "height": 844})
+    sign_in(page, link)
+    prompt(page, "go")
+    expect(page.locator("#log .card")).to_be_visible()
+    wide = page.evaluate("document.documentElement.scrollWidth > innerWidth")
+    assert not wide, "the page is wider than the screen"
+    expect(page.locator("#side")).to_be_hidden()
+    page.click("#menu")
+    expect(page.locator("#sessions a").first).to_be_visible()
+    page.locator("#sessions a").first.click()
+    expect(page.locator("#side")).to_be_hidden()
+    answer(page, "yes")
+    expect(page.locator("#log .message.model").last).to_contain_text("Written.")
+
+
+def main(scenario, link, folder):
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=os.environ.get("CHARLA_TEST_BROWSER", "/usr/bin/chromium"), args=["--no-sandbox"])
+        page = browser.new_context().new_page()
+        page.set_default_timeout(PATIENCE)
+        errors = []
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        try:
+            globals()[scenario](page, link, folder)
+        except BaseException:
+            page.screenshot(path=os.path.join(folder, "failed.png"))
+            print(page.inner_text("body"), file=sys.stderr)
+            raise
+        finally:
+            browser.close()
+        assert not errors, errors
+
+
+main(*sys.argv[1:])

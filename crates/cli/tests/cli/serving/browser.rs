@@ -1,0 +1,131 @@
+//! The page in a real browser: Chromium, driven by Playwright. `./test` installs both.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Command, Stdio};
+
+use charla_testkit::{Reply, Script};
+use serde_json::json;
+
+use super::client::Served;
+use super::{place, write};
+use crate::place::server;
+
+/// Runs a scenario of `browser.py` against a server whose model follows this script; the workspace's files are seen after.
+fn browse(scenario: &str, script: Script) -> crate::place::Place {
+    let server = server(script);
+    let place = place(&server).settings(r#"{"model": {"name": "openai/gpt-test"}}"#);
+    let mut served = Served::start(&place);
+    let python = std::env::var("CHARLA_TEST_PYTHON").unwrap_or_else(|_| "python3".into());
+    let link = format!("http://{}/sign-in#{}", served.address, served.code);
+    let mut child = Command::new(python)
+        .args(["-c", include_str!("browser.py"), scenario, &link])
+        .arg(place.path())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut asking = child.stdin.take().unwrap();
+    let mut problems = child.stderr.take().unwrap();
+    let reading = std::thread::spawn(move || {
+        let mut text = String::new();
+        let _ = problems.read_to_string(&mut text);
+        text
+    });
+    for line in BufReader::new(child.stdout.take().unwrap()).lines() {
+        if line.unwrap() == "restart" {
+            let address = served.kill();
+            served = Served::at(&place, &address);
+            writeln!(asking, "done").unwrap();
+        }
+    }
+    let status = child.wait().unwrap();
+    let problems = reading.join().unwrap();
+    assert!(status.success(), "{problems}\n(./test installs what the browser needs)");
+    place
+}
+
+fn writes_once() -> Script {
+    Script::new([write("a.txt"), "Written.".into()])
+}
+
+#[test]
+fn a_prompt_is_answered_as_it_comes_and_is_there_after_a_reload() {
+    let reply = Reply::new().thought("Let me see.").text("It **streams**.").chunk(2).delay(5);
+    browse("asks_and_streams", Script::new([reply]));
+}
+
+#[test]
+fn calls_are_allowed_edited_and_denied_with_a_reason() {
+    let replies = [
+        write("a.txt"),
+        Reply::new().call("run_shell_command", json!({"command": "touch wrong"})),
+        write("b.txt"),
+        "All done.".into(),
+    ];
+    let place = browse("approves_edits_and_denies", Script::new(replies));
+    let there = |name: &str| place.read(name).is_some();
+    assert_eq!(["a.txt", "right", "wrong", "b.txt"].map(there), [true, true, false, false]);
+}
+
+#[test]
+fn the_keyboard_is_enough() {
+    browse("the_keyboard_is_enough", writes_once());
+}
+
+#[test]
+fn of_two_tabs_that_answer_at_once_one_wins_and_both_show_it() {
+    browse("two_tabs_agree", writes_once());
+}
+
+#[test]
+fn questions_of_all_sessions_are_answered_in_one_place() {
+    let script = Script::new([write("a.txt"), write("b.txt"), "Done.".into(), "Done.".into()]);
+    browse("the_inbox_answers_across_sessions", script);
+}
+
+#[test]
+fn a_server_that_is_killed_while_a_question_waits_is_found_again() {
+    let place = browse("a_restart_loses_nothing", writes_once());
+    assert_eq!(place.read("a.txt").as_deref(), Some("Hello.\n"));
+}
+
+#[test]
+fn a_session_that_was_removed_in_one_tab_is_left_in_the_other() {
+    browse("a_removed_session_is_left", Script::new(["Hello."]));
+}
+
+#[test]
+fn nothing_that_a_model_or_a_tool_says_becomes_script() {
+    let text = "<script>window.pwned = 1</script> <img src=x onerror=\"window.pwned = 1\"> [a](javascript:alert(1)) \
+                ![b](http://evil.example/p.png) [c](data:text/html,<script>alert(1)</script>) <svg/onload=alert(1)>\n\n\
+                | <b onclick=alert(1)>x</b> | y |\n|---|---|\n| <iframe src=//evil.example></iframe> | z |\n\n\
+                ```html\"><script>window.pwned=1</script>\n</code></pre><script>window.pwned = 1</script>\n```\n\nthe end";
+    let command = "echo '<img src=x onerror=window.pwned=1><script>window.pwned=1</script>'";
+    let call = Reply::new().text(text).call("run_shell_command", json!({"command": command}));
+    browse("nothing_becomes_script", Script::new([call, text.into()]));
+}
+
+#[test]
+fn mode_and_model_are_switched_and_a_conversation_is_undone_copied_and_rewound() {
+    let script = Script::new([write("a.txt"), "Written.".into(), write("b.txt")]);
+    let place = browse("the_conversation_goes_back", script);
+    assert_eq!((place.read("a.txt"), place.read("b.txt")), (None, None));
+}
+
+#[test]
+fn a_picture_goes_along_with_a_prompt() {
+    browse("files_go_along", Script::new(["A dot."]));
+}
+
+#[test]
+fn nothing_hides_in_a_question() {
+    let command = format!("echo hi \u{202e}txt.exe\u{200b}{}; touch hidden", " ".repeat(2000));
+    let call = Reply::new().call("run_shell_command", json!({"command": command}));
+    browse("nothing_hides_in_a_question", Script::new([call]));
+}
+
+#[test]
+fn it_fits_a_phone() {
+    browse("it_fits_a_phone", writes_once());
+}

@@ -1,0 +1,249 @@
+//! `charla serve` as a process, and requests to it over real sockets.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::place::{PATIENCE, Place};
+
+/// A server that runs until it is dropped.
+pub struct Served {
+    child: Child,
+    /// Host and port.
+    pub address: String,
+    /// The one-time code of the link it printed.
+    pub code: String,
+    pub token: String,
+}
+
+impl Served {
+    /// Starts a server on a free port.
+    pub fn start(place: &Place) -> Self {
+        Self::at(place, "127.0.0.1:0")
+    }
+
+    /// Starts a server at this address.
+    pub fn at(place: &Place, address: &str) -> Self {
+        let mut command = place.process(&["serve", "--listen", address]);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let mut link = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut link).unwrap();
+        let (address, code) = link.trim().strip_prefix("http://").unwrap().split_once("/sign-in#").unwrap();
+        let token = std::fs::read_to_string(place.home().join("server/token")).unwrap().trim().to_owned();
+        Self { child, address: address.to_owned(), code: code.to_owned(), token }
+    }
+
+    /// Ends it at once, as a power cut would.
+    pub fn kill(mut self) -> String {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+        self.address.clone()
+    }
+
+    /// Asks it to end, and waits until it has: its exit code.
+    pub fn end(mut self) -> Option<i32> {
+        let id = rustix::process::Pid::from_child(&self.child);
+        rustix::process::kill_process(id, rustix::process::Signal::TERM).unwrap();
+        let begin = Instant::now();
+        while begin.elapsed() < PATIENCE {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return status.code();
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        None
+    }
+
+    /// A request with nothing but what is given here.
+    pub fn bare(&self, head: &str, body: &[u8]) -> Answer {
+        let mut stream = self.connect();
+        stream.write_all(head.as_bytes()).unwrap();
+        // A server that has said no already may have closed.
+        let _ = stream.write_all(body);
+        Answer::read(stream)
+    }
+
+    pub fn connect(&self) -> TcpStream {
+        let stream = TcpStream::connect(&self.address).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream
+    }
+
+    /// A request with these headers.
+    pub fn request(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Answer {
+        let address = &self.address;
+        let mut head = format!("{method} {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n");
+        for (name, value) in headers {
+            head.push_str(&format!("{name}: {value}\r\n"));
+        }
+        head.push_str(&format!("content-length: {}\r\n\r\n", body.len()));
+        self.bare(&head, body)
+    }
+
+    fn bearer(&self) -> String {
+        format!("Bearer {}", self.token)
+    }
+
+    pub fn get(&self, path: &str) -> Answer {
+        self.request("GET", &format!("/api/v1{path}"), &[("authorization", &self.bearer())], b"")
+    }
+
+    pub fn delete(&self, path: &str) -> Answer {
+        self.request("DELETE", &format!("/api/v1{path}"), &[("authorization", &self.bearer())], b"")
+    }
+
+    pub fn post(&self, path: &str, body: &Value) -> Answer {
+        self.post_with(path, body, &[])
+    }
+
+    pub fn post_with(&self, path: &str, body: &Value, headers: &[(&str, &str)]) -> Answer {
+        let bearer = self.bearer();
+        let mut all = vec![("authorization", bearer.as_str()), ("content-type", "application/json")];
+        all.extend_from_slice(headers);
+        self.request("POST", &format!("/api/v1{path}"), &all, body.to_string().as_bytes())
+    }
+
+    /// Begins a session with a prompt; its id.
+    pub fn begin(&self, prompt: &str) -> String {
+        let content = json!({"role": "user", "parts": [{"text": prompt}]});
+        let created = self.post("/sessions", &json!({"model": "openai/gpt-test", "prompt": content}));
+        assert_eq!(created.status, 201, "{}", created.text());
+        created.json()["session"].as_str().unwrap().to_owned()
+    }
+
+    /// Events of this session after a record.
+    pub fn events(&self, session: &str, after: u64) -> Events {
+        let (address, bearer) = (&self.address, self.bearer());
+        let mut stream = self.connect();
+        let head = format!(
+            "GET /api/v1/sessions/{session}/events HTTP/1.1\r\nhost: {address}\r\nauthorization: {bearer}\r\n\
+             last-event-id: {after}\r\n\r\n"
+        );
+        stream.write_all(head.as_bytes()).unwrap();
+        Events::read(stream)
+    }
+
+    /// The questions that wait, once there are this many.
+    pub fn questions(&self, count: usize) -> Vec<Value> {
+        let begin = Instant::now();
+        loop {
+            let approvals = self.get("/approvals").json()["approvals"].as_array().unwrap().clone();
+            if approvals.len() == count {
+                return approvals;
+            }
+            assert!(begin.elapsed() < PATIENCE, "{} questions, not {count}: {approvals:?}", approvals.len());
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// What a server answered.
+#[derive(Debug)]
+pub struct Answer {
+    pub status: u16,
+    pub headers: Vec<(String, String)>,
+    pub body: Vec<u8>,
+}
+
+impl Answer {
+    pub fn read(stream: TcpStream) -> Self {
+        let mut reader = BufReader::new(stream);
+        let (status, headers) = head(&mut reader);
+        let mut body = Vec::new();
+        // A connection that is cut leaves what came until then.
+        let _ = reader.read_to_end(&mut body);
+        Self { status, headers, body }
+    }
+
+    pub fn header(&self, name: &str) -> &str {
+        let found = self.headers.iter().find(|(known, _)| known == name);
+        found.map(|(_, value)| value.as_str()).unwrap_or_default()
+    }
+
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.body).into_owned()
+    }
+
+    pub fn json(&self) -> Value {
+        serde_json::from_slice(&self.body)
+            .unwrap_or_else(|error| panic!("{error}: {} {}", self.status, self.text()))
+    }
+}
+
+fn head(reader: &mut impl BufRead) -> (u16, Vec<(String, String)>) {
+    let mut lines = Vec::new();
+    loop {
+        let mut line = String::new();
+        if reader.read_line(&mut line).unwrap_or(0) == 0 || line.trim().is_empty() {
+            break;
+        }
+        lines.push(line.trim().to_owned());
+    }
+    let status = lines.first().and_then(|line| line.split(' ').nth(1)?.parse().ok()).unwrap_or(0);
+    let headers = lines.iter().skip(1).filter_map(|line| line.split_once(':'));
+    (status, headers.map(|(name, value)| (name.to_lowercase(), value.trim().to_owned())).collect())
+}
+
+/// Server-sent events as they come.
+pub struct Events {
+    reader: BufReader<TcpStream>,
+}
+
+/// One event.
+#[derive(Debug)]
+pub struct Event {
+    pub name: String,
+    pub id: Option<u64>,
+    pub data: Value,
+}
+
+impl Events {
+    fn read(stream: TcpStream) -> Self {
+        let mut reader = BufReader::new(stream);
+        let (status, _) = head(&mut reader);
+        assert_eq!(status, 200);
+        Self { reader }
+    }
+
+    /// The next event but heartbeats; nothing when the stream has ended. Each event is one chunk of the answer.
+    pub fn next(&mut self) -> Option<Event> {
+        loop {
+            let mut size = String::new();
+            self.reader.read_line(&mut size).ok()?;
+            let size = usize::from_str_radix(size.trim(), 16).ok().filter(|size| *size > 0)?;
+            let mut chunk = vec![0; size + 2];
+            self.reader.read_exact(&mut chunk).ok()?;
+            let text = String::from_utf8(chunk).unwrap();
+            let field = |name: &str| text.lines().find_map(|line| line.strip_prefix(name));
+            let name = field("event: ").unwrap().to_owned();
+            let data = serde_json::from_str(field("data: ").unwrap()).unwrap();
+            let id = field("id: ").map(|id| id.parse().unwrap());
+            if name != "heartbeat" {
+                return Some(Event { name, id, data });
+            }
+        }
+    }
+
+    /// Events until a record of this kind, that included.
+    pub fn until(&mut self, kind: &str) -> Vec<Event> {
+        let mut seen = Vec::new();
+        while let Some(event) = self.next() {
+            let found = event.data["kind"] == kind;
+            seen.push(event);
+            if found {
+                return seen;
+            }
+        }
+        panic!("the stream ended before {kind}: {seen:?}");
+    }
+}

@@ -1,0 +1,23 @@
+//! `charla serve`: sessions over HTTP, against the real binary.
+
+mod access;
+mod browser;
+mod client;
+mod hostile;
+mod interface;
+mod questions;
+mod sessions;
+
+use charla_testkit::{Reply, Server};
+use serde_json::json;
+
+use crate::place::Place;
+
+/// A place whose models are this server's.
+fn place(server: &Server) -> Place {
+    Place::with_server(server).variable("TERM", "dumb").variable("NO_COLOR", "1")
+}
+
+fn write(name: &str) -> Reply {
+    Reply::new().call("write_file", json!({"file_path": name, "content": "Hello.\n"}))
+}

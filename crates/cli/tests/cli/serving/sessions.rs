@@ -1,0 +1,154 @@
+//! Sessions begun, followed, steered, forked, rewound and removed over HTTP.
+
+use charla_testkit::{Reply, Script};
+use serde_json::json;
+
+use super::client::{Event, Served};
+use super::{place, write};
+use crate::place::server;
+
+fn kinds(events: &[Event]) -> Vec<&str> {
+    events.iter().filter_map(|event| event.data["kind"].as_str()).collect()
+}
+
+#[test]
+fn a_prompt_is_answered_as_a_stream_of_records_and_turn_events() {
+    let server = server(Script::new([Reply::new().text("Hello, browser.").chunk(3)]));
+    let place = place(&server);
+    let served = Served::start(&place);
+    let session = served.begin("hi");
+    let events = served.events(&session, 0).until("turn_ended");
+    assert_eq!(kinds(&events).first(), Some(&"session_started"));
+    assert!(kinds(&events).contains(&"model_content"), "{events:?}");
+    let ids: Vec<u64> = events.iter().filter_map(|event| event.id).collect();
+    assert_eq!(ids, (1..=ids.len() as u64).collect::<Vec<_>>(), "records come once and in order");
+    let entry = served.get(&format!("/sessions/{session}")).json();
+    assert_eq!((&entry["state"], &entry["turn_open"]), (&json!("running"), &json!(false)));
+    let snapshot = served.get(&format!("/sessions/{session}/snapshot")).json();
+    assert_eq!(snapshot["contents"][1]["content"]["parts"][0]["text"], "Hello, browser.");
+    let records = served.get(&format!("/sessions/{session}/records?after=1")).json();
+    assert_eq!(records["records"][0]["seq"], 2);
+}
+
+#[test]
+fn a_stream_that_broke_goes_on_where_it_was() {
+    let server = server(Script::new(["One.", "Two."]));
+    let place = place(&server);
+    let served = Served::start(&place);
+    let session = served.begin("first");
+    let seen = served.events(&session, 0).until("turn_ended").last().unwrap().id.unwrap();
+    let prompt = json!({"command": "prompt", "content": {"role": "user", "parts": [{"text": "second"}]}});
+    let path = format!("/sessions/{session}/commands");
+    assert_eq!(served.post(&path, &prompt).json()["reply"], "prompted");
+    let events = served.events(&session, seen).until("turn_ended");
+    let ids: Vec<u64> = events.iter().filter_map(|event| event.id).collect();
+    assert_eq!(ids.first(), Some(&(seen + 1)));
+    assert_eq!(kinds(&events).first(), Some(&"turn_started"));
+}
+
+#[test]
+fn a_session_that_nobody_has_open_is_read_without_opening_it_and_opened_by_a_prompt() {
+    let server = server(Script::new(["From the terminal.", "From the server."]));
+    let place = place(&server);
+    assert_eq!(place.run(&["-m", "openai/gpt-test", "-p", "hi"]).code, Some(0));
+    let served = Served::start(&place);
+    let list = served.get("/sessions").json();
+    let session = list["sessions"][0]["session"].as_str().unwrap().to_owned();
+    assert_eq!(list["sessions"][0]["state"], "stored");
+    let mut events = served.events(&session, 0);
+    let first = events.until("turn_ended");
+    assert!(format!("{first:?}").contains("From the terminal."));
+    assert_eq!(served.get("/sessions").json()["sessions"][0]["state"], "stored", "reading opens nothing");
+    let prompt = json!({"command": "prompt", "content": {"role": "user", "parts": [{"text": "and now"}]}});
+    assert_eq!(served.post(&format!("/sessions/{session}/commands"), &prompt).status, 200);
+    let second = events.until("turn_ended");
+    assert!(format!("{second:?}").contains("From the server."), "the same stream goes on: {second:?}");
+}
+
+#[test]
+fn a_session_is_forked_rewound_undone_and_removed() {
+    let server = server(Script::new([write("a.txt"), "Written.".into(), "Again.".into()]));
+    let place = place(&server);
+    let served = Served::start(&place);
+    let session = served.begin("write it");
+    let question = served.questions(1)[0]["asked"]["approval"].as_str().unwrap().to_owned();
+    assert_eq!(
+        served.post(&format!("/approvals/{question}"), &json!({"outcome": "proceed_once"})).status,
+        200
+    );
+    served.events(&session, 0).until("turn_ended");
+    assert_eq!(place.read("a.txt").as_deref(), Some("Hello.\n"));
+    let commands = format!("/sessions/{session}/commands");
+    assert_eq!(served.post(&commands, &json!({"command": "undo"})).json()["reply"], "reverted");
+    assert_eq!(place.read("a.txt"), None);
+    let forked = served.post(&format!("/sessions/{session}/fork"), &json!({}));
+    assert_eq!(forked.status, 201, "{}", forked.text());
+    let fork = forked.json()["session"].as_str().unwrap().to_owned();
+    assert_ne!(fork, session);
+    assert_eq!(served.post(&commands, &json!({"command": "rewind", "to": 0})).json()["reply"], "reverted");
+    let snapshot = served.get(&format!("/sessions/{session}/snapshot")).json();
+    assert_eq!(snapshot["contents"], json!([]));
+    let snapshot = served.get(&format!("/sessions/{fork}/snapshot")).json();
+    assert_ne!(snapshot["contents"], json!([]), "the copy has everything");
+    assert_eq!(served.delete(&format!("/sessions/{session}")).status, 204);
+    assert_eq!(served.get(&format!("/sessions/{session}")).status, 404);
+    assert_eq!(served.get("/sessions").json()["sessions"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn a_busy_session_is_steered_and_stopped_but_not_removed() {
+    let server = server(Script::new([Reply::new().text("Hm").stall(), "Unused.".into()]));
+    let place = place(&server);
+    let served = Served::start(&place);
+    let session = served.begin("think");
+    let mut events = served.events(&session, 0);
+    events.until("turn_started");
+    let shown = events.next().unwrap();
+    assert_eq!((shown.name.as_str(), &shown.data["content"]), ("turn", &json!("Hm")), "words come at once");
+    assert_eq!(served.delete(&format!("/sessions/{session}")).json()["kind"], "busy");
+    let commands = format!("/sessions/{session}/commands");
+    let steer = json!({"command": "prompt", "content": {"role": "user", "parts": [{"text": "faster"}]}});
+    assert_eq!(served.post(&commands, &steer).json()["waits"], true);
+    assert_eq!(served.post(&commands, &json!({"command": "cancel", "target": "mine"})).status, 200);
+    let ended = events.until("turn_ended");
+    assert_eq!(ended.last().unwrap().data["by"], "web");
+}
+
+#[test]
+fn a_prompt_that_is_sent_again_with_its_key_acts_once() {
+    let server = server(Script::new(["One.", "Two."]));
+    let place = place(&server);
+    let served = Served::start(&place);
+    let session = served.begin("first");
+    let mut events = served.events(&session, 0);
+    events.until("turn_ended");
+    let path = format!("/sessions/{session}/commands");
+    let prompt =
+        |text: &str| json!({"command": "prompt", "content": {"role": "user", "parts": [{"text": text}]}});
+    let key = [("idempotency-key", "k1")];
+    let answers: Vec<_> = std::thread::scope(|scope| {
+        let threads: Vec<_> =
+            (0..8).map(|_| scope.spawn(|| served.post_with(&path, &prompt("second"), &key).text())).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    assert!(answers.iter().all(|answer| *answer == answers[0]), "{answers:?}");
+    events.until("turn_ended");
+    assert_eq!(server.requests().len(), 2, "the model was asked once for it");
+    assert_eq!(served.post_with(&path, &prompt("another"), &key).json()["kind"], "key_reused");
+}
+
+#[test]
+fn asked_to_end_it_ends_its_streams_and_sessions_and_leaves_questions_for_the_next() {
+    let server = server(Script::new([write("a.txt")]));
+    let place = place(&server);
+    let served = Served::start(&place);
+    let session = served.begin("write it");
+    served.questions(1);
+    let mut events = served.events(&session, 0);
+    events.until("call_asked");
+    let address = served.address.clone();
+    assert_eq!(served.end(), Some(0));
+    assert!(events.next().is_none(), "the stream has ended");
+    let served = Served::at(&place, &address);
+    assert_eq!(served.questions(1)[0]["state"], "stored");
+}

@@ -1,0 +1,392 @@
+// The page: sessions at the side, one conversation, questions that wait across all of them.
+
+import { Events, command, get, post, remove } from "./api.js";
+import { card } from "./card.js";
+import { Conversation } from "./conversation.js";
+import { ago, byId, element } from "./dom.js";
+
+const state = { session: null, overview: { sessions: [], approvals: [] }, events: null, attached: [], search: "" };
+
+const conversation = new Conversation(byId("log"), {
+  command: (value) => attempt(() => command(state.session, value)),
+  rewind: (prompt) => attempt(async () => command(state.session, { command: "rewind", to: await before(prompt) })),
+  fork: (prompt) => attempt(async () => fork(await before(prompt))),
+  changed: () => drawSession(),
+  me: () => state.me?.name,
+});
+
+/** Does something; what goes wrong is shown. */
+async function attempt(work) {
+  trouble("");
+  try {
+    return await work();
+  } catch (problem) {
+    trouble(problem.message);
+    return undefined;
+  }
+}
+
+function trouble(text) {
+  byId("trouble").textContent = text;
+  byId("trouble").hidden = !text;
+}
+
+function open(session) {
+  if (state.session === session && state.events) return;
+  state.session = session;
+  state.events?.stop();
+  conversation.clear();
+  trouble("");
+  location.hash = session ?? "";
+  state.following = true;
+  state.events = new Events(session, {
+    overview: (overview) => {
+      state.overview = overview;
+      drawOverview();
+    },
+    record: (record) => {
+      conversation.record(record);
+      follow();
+    },
+    turn: (event) => {
+      conversation.turn(event);
+      follow();
+    },
+    broken: (why) => trouble(why),
+    open: () => {
+      document.body.classList.remove("lost");
+      conversation.again();
+    },
+    gone: () => {
+      open(null);
+      trouble("That session is not there any more.");
+    },
+    lost: () => document.body.classList.add("lost"),
+  });
+  showInbox(false);
+  drawOverview();
+  drawSession();
+  closeSide();
+  byId("prompt").focus();
+}
+
+/** Keeps the end in view, unless somebody reads further up. */
+function follow() {
+  const view = byId("conversation");
+  if (!state.following || state.drawing) return;
+  state.drawing = requestAnimationFrame(() => {
+    state.drawing = null;
+    view.scrollTop = view.scrollHeight;
+  });
+}
+
+byId("conversation").addEventListener("scroll", () => {
+  const view = byId("conversation");
+  state.following = view.scrollHeight - view.scrollTop - view.clientHeight < 80;
+});
+
+function entry() {
+  return state.overview.sessions.find((one) => one.session === state.session);
+}
+
+function drawOverview() {
+  const { sessions, approvals } = state.overview;
+  const shown = state.found ?? sessions;
+  byId("sessions").replaceChildren(...shown.map(sessionRow));
+  byId("inbox-count").textContent = String(approvals.length);
+  byId("inbox-count").hidden = approvals.length === 0;
+  drawInbox();
+  drawSession();
+}
+
+function sessionRow(one) {
+  const marks = { running: "", in_use: "in a terminal", stored: "" };
+  const waits = one.waiting ? element("span", { class: "count" }, String(one.waiting)) : null;
+  const busy = one.turn_open && !one.waiting ? element("span", { class: "dot", title: "a turn is open" }) : null;
+  const about = [one.started.cwd.split("/").at(-1), marks[one.state], ago(one.modified)].filter(Boolean).join(" · ");
+  const row = element(
+    "a",
+    { href: `#${one.session}`, "aria-current": one.session === state.session ? "page" : null, "data-session": one.session },
+    element("span", { class: "name" }, one.title || "New session"),
+    waits ?? busy,
+    element("small", {}, about),
+  );
+  return element("li", {}, row);
+}
+
+/** Cards are kept while their question waits, so that what is typed into them stays. */
+const inboxCards = new Map();
+
+function drawInbox() {
+  const inbox = byId("inbox");
+  const waiting = new Set(state.overview.approvals.map((one) => one.asked.approval));
+  for (const [approval, node] of inboxCards) {
+    if (waiting.has(approval)) continue;
+    node.remove();
+    inboxCards.delete(approval);
+  }
+  for (const one of state.overview.approvals) {
+    if (inboxCards.has(one.asked.approval)) continue;
+    const where = element("a", { href: `#${one.session}` }, one.title || one.session);
+    const node = element("div", { class: "waiting" }, element("p", { class: "from" }, where, element("small", {}, ` ${one.folder}`)), card({ ...one.asked, args: one.args }));
+    inboxCards.set(one.asked.approval, node);
+    inbox.append(node);
+  }
+  inbox.querySelector(".empty")?.remove();
+  if (!waiting.size) inbox.append(element("p", { class: "empty" }, "Nothing waits for you."));
+}
+
+function drawSession() {
+  const one = entry();
+  const approvals = state.overview.approvals.length;
+  const title = one?.title || (state.session ? "New session" : "Charla");
+  document.title = `${approvals ? `(${approvals}) ` : ""}${title === "Charla" ? title : `${title} · Charla`}`;
+  byId("title").textContent = title;
+  byId("place").textContent = one ? one.started.cwd : state.me?.workspace ?? "";
+  const badge = byId("badge");
+  const left = one?.turn_open && one.state === "stored";
+  badge.hidden = !(one?.state === "in_use" || left);
+  badge.textContent = left ? "a turn was left open" : "open in a terminal";
+  for (const id of ["more", "badge"]) byId(id).classList.toggle("off", !state.session);
+  byId("stop").hidden = !conversation.busy || left;
+  byId("mode").value = state.session ? conversation.mode : state.mode ?? "default";
+  chooseModel(conversation.model);
+  goOn(left && !one.waiting);
+  const tokens = conversation.usage?.totalTokenCount;
+  byId("figures").textContent = [conversation.model, tokens ? `${tokens.toLocaleString()} tokens in the last request` : ""].filter(Boolean).join(" · ");
+}
+
+/** A turn that an earlier process left can be gone on with. */
+function goOn(possible) {
+  const known = byId("go-on");
+  if (!possible) return known?.remove();
+  if (known) return undefined;
+  const node = element("button", { id: "go-on", type: "button", class: "primary" }, "Go on with the turn that was left");
+  node.addEventListener("click", () => attempt(() => command(state.session, { command: "continue" })));
+  return byId("log").after(node);
+}
+
+function chooseModel(model) {
+  const select = byId("model");
+  if (model && ![...select.options].some((option) => option.value === model)) select.append(element("option", { value: model }, model));
+  if (model) select.value = model;
+}
+
+async function loadModels() {
+  const { providers } = await get("/models");
+  const groups = providers.filter((one) => one.ready).map((one) => {
+    const options = one.models.map((name) => element("option", { value: `${one.provider}/${name}` }, name));
+    return element("optgroup", { label: one.title }, ...options);
+  });
+  byId("model").replaceChildren(...groups);
+  if (!state.session) {
+    byId("model").prepend(element("option", { value: "" }, "the settings' model"));
+    byId("model").value = "";
+  }
+  chooseModel(conversation.model);
+}
+
+/** The record of the message before a prompt; 0 where there is none. */
+async function before(prompt) {
+  const { contents } = await get(`/sessions/${state.session}/snapshot`);
+  const earlier = contents.map((content) => content.seq).filter((seq) => seq < prompt);
+  if (!earlier.length && conversation.summarized) throw new Error("What came before this is summarized.");
+  return Math.max(0, ...earlier);
+}
+
+async function fork(at) {
+  const { session } = await post(`/sessions/${state.session}/fork`, at === undefined ? {} : { at });
+  open(session);
+}
+
+/** Says what was typed; the first words begin a session. */
+async function say() {
+  const text = byId("prompt").value;
+  if (!text.trim() && !state.attached.length) return;
+  const parts = [...state.attached.map(({ mimeType, data }) => ({ inlineData: { mimeType, data } }))];
+  if (text.trim()) parts.push({ text });
+  const content = { role: "user", parts };
+  byId("send").disabled = true;
+  await attempt(async () => {
+    if (state.session) {
+      await command(state.session, { command: "prompt", content });
+    } else {
+      // What was not chosen here is as the settings have it.
+      const { session, notices } = await post("/sessions", { model: byId("model").value || undefined, mode: state.mode, prompt: content });
+      state.mode = undefined;
+      open(session);
+      if (notices.length) trouble(notices.join(" · "));
+    }
+    byId("prompt").value = "";
+    state.attached = [];
+    drawAttached();
+    size();
+    state.following = true;
+  });
+  byId("send").disabled = false;
+}
+
+function size() {
+  const prompt = byId("prompt");
+  prompt.rows = Math.min(10, Math.max(1, prompt.value.split("\n").length));
+}
+
+async function attach(list) {
+  for (const file of list) {
+    const bytes = new Uint8Array(await file.arrayBuffer());
+    let text = "";
+    for (let at = 0; at < bytes.length; at += 0x8000) text += String.fromCharCode(...bytes.subarray(at, at + 0x8000));
+    state.attached.push({ name: file.name || "picture", mimeType: file.type || "text/plain", data: btoa(text) });
+  }
+  drawAttached();
+}
+
+function drawAttached() {
+  const rows = state.attached.map((file, index) => {
+    const drop = element("button", { type: "button", class: "plain", "aria-label": `Leave ${file.name} out` }, "×");
+    drop.addEventListener("click", () => {
+      state.attached.splice(index, 1);
+      drawAttached();
+    });
+    return element("li", {}, file.name, drop);
+  });
+  byId("attached").replaceChildren(...rows);
+}
+
+function showInbox(shown) {
+  byId("inbox").hidden = !shown;
+  byId("conversation").hidden = shown;
+  byId("composer").hidden = shown;
+  if (shown) byId("inbox").querySelector("button")?.focus();
+}
+
+function closeSide() {
+  document.body.classList.remove("side-open");
+  byId("menu").setAttribute("aria-expanded", "false");
+  byId("shade").hidden = true;
+}
+
+byId("menu").addEventListener("click", () => {
+  const shown = document.body.classList.toggle("side-open");
+  byId("menu").setAttribute("aria-expanded", String(shown));
+  byId("shade").hidden = !shown;
+});
+byId("shade").addEventListener("click", closeSide);
+byId("sessions").addEventListener("click", (event) => {
+  if (!event.target.closest("a")) return;
+  closeSide();
+  showInbox(false);
+});
+byId("new").addEventListener("click", () => {
+  open(null);
+  loadModels();
+});
+byId("inbox-open").addEventListener("click", () => {
+  showInbox(byId("inbox").hidden);
+  closeSide();
+});
+byId("composer").addEventListener("submit", (event) => {
+  event.preventDefault();
+  say();
+});
+byId("prompt").addEventListener("input", size);
+byId("prompt").addEventListener("keydown", (event) => {
+  if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
+    event.preventDefault();
+    say();
+  }
+});
+byId("prompt").addEventListener("paste", (event) => {
+  if (event.clipboardData.files.length) attach(event.clipboardData.files);
+});
+byId("file").addEventListener("change", (event) => attach(event.target.files));
+byId("main").addEventListener("dragover", (event) => event.preventDefault());
+byId("main").addEventListener("drop", (event) => {
+  event.preventDefault();
+  attach(event.dataTransfer.files);
+});
+byId("stop").addEventListener("click", () => attempt(() => command(state.session, { command: "cancel" })));
+byId("mode").addEventListener("change", (event) => {
+  if (state.session) attempt(() => command(state.session, { command: "set_mode", mode: event.target.value }));
+  else state.mode = event.target.value;
+});
+byId("model").addEventListener("change", (event) => {
+  if (state.session) attempt(() => command(state.session, { command: "set_model", model: event.target.value }));
+});
+byId("undo").addEventListener("click", () => attempt(() => command(state.session, { command: "undo" })));
+byId("redo").addEventListener("click", () => attempt(() => command(state.session, { command: "redo" })));
+byId("compress").addEventListener("click", () => attempt(() => command(state.session, { command: "compress" })));
+byId("fork").addEventListener("click", () => attempt(() => fork()));
+byId("delete").addEventListener("click", () =>
+  attempt(async () => {
+    if (!state.session || !confirm("Delete this session for good?")) return;
+    await remove(`/sessions/${state.session}`);
+    open(null);
+  }),
+);
+byId("more").addEventListener("click", (event) => {
+  if (event.target.closest(".menu")) byId("more").open = false;
+});
+byId("sign-out").addEventListener("click", () =>
+  attempt(async () => {
+    await post("/sign-out");
+    location.replace("/sign-in");
+  }),
+);
+let searching;
+byId("search").addEventListener("input", (event) => {
+  clearTimeout(searching);
+  searching = setTimeout(async () => {
+    const words = event.target.value.trim();
+    state.found = words ? (await get(`/sessions?search=${encodeURIComponent(words)}`)).sessions : undefined;
+    drawOverview();
+  }, 150);
+});
+document.addEventListener("keydown", (event) => {
+  if (event.key === "Escape") {
+    closeSide();
+    if (!byId("inbox").hidden) showInbox(false);
+  }
+  if (event.target.closest("input, textarea, select") || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.key === "n") byId("new").click();
+  else if (event.key === "i") byId("inbox-open").click();
+  else if (event.key === "/") byId("search").focus();
+  else return;
+  event.preventDefault();
+});
+/** How long a page may be out of sight before it stops following, and how often it asks then. */
+const OUT_OF_SIGHT = 30_000;
+const ASK = 15_000;
+let resting;
+
+/** A browser has few connections to a server for all of its pages: one that nobody sees only counts what waits. */
+function rest() {
+  state.events.stop();
+  state.resting = true;
+  resting = setInterval(async () => {
+    const answered = await get("/approvals").catch(() => undefined);
+    if (answered) state.overview.approvals = answered.approvals;
+    drawOverview();
+  }, ASK);
+}
+
+document.addEventListener("visibilitychange", () => {
+  clearTimeout(resting);
+  clearInterval(resting);
+  if (document.hidden) {
+    resting = setTimeout(rest, OUT_OF_SIGHT);
+  } else if (state.resting) {
+    state.resting = false;
+    state.events.connect();
+  }
+});
+window.addEventListener("hashchange", () => {
+  const session = location.hash.slice(1) || null;
+  if (session !== state.session) open(session);
+  else showInbox(false);
+});
+
+state.me = await attempt(() => get("/me"));
+byId("who").textContent = state.me ? `${state.me.name} · Charla ${state.me.version}` : "";
+open(location.hash.slice(1) || null);
+attempt(loadModels);

@@ -1,0 +1,129 @@
+//! What the server and its user have: models, tools, rules, settings, figures.
+
+use axum::response::{IntoResponse, Response};
+use charla::models::Prices;
+use charla::models::survey::{survey, to_json};
+use charla::session::{RuleCheck, RulePlaces, Spent};
+use charla::trust::TrustDemand;
+use charla::{Charla, Notice};
+use charla_proto::ApprovalMode;
+use http::{HeaderValue, StatusCode, header};
+use serde::Deserialize;
+use serde_json::json;
+
+use super::sessions::follow;
+use crate::call::{self, Call};
+use crate::openapi;
+use crate::overview::SHOWN;
+use crate::problem::Problem;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Explain {
+    command: String,
+    #[serde(default)]
+    mode: ApprovalMode,
+    workspace: Option<String>,
+}
+
+/// The server runs.
+pub(crate) async fn health(_: Call) -> Result<Response, Problem> {
+    call::json(StatusCode::OK, &json!({ "status": "ok" }))
+}
+
+/// Sessions can be read, and the server is not about to end.
+pub(crate) async fn ready(call: Call) -> Result<Response, Problem> {
+    let unavailable = |why: String| Problem::new(StatusCode::SERVICE_UNAVAILABLE, "not_ready", why);
+    if call.app.stopping.is_cancelled() {
+        return Err(unavailable("the server is about to end".to_owned()));
+    }
+    let listed = match call.app.owner.hub.charla().sessions() {
+        Ok(sessions) => sessions.list().await.map(|_| ()),
+        Err(error) => Err(error),
+    };
+    listed.map_err(|_| unavailable("sessions cannot be read".to_owned()))?;
+    call::json(StatusCode::OK, &json!({ "status": "ok" }))
+}
+
+/// The document that describes this interface.
+pub(crate) async fn openapi(_: Call) -> Result<Response, Problem> {
+    call::json(StatusCode::OK, &openapi::document())
+}
+
+/// The overview as it changes, and a session's events where one is named.
+pub(crate) async fn events(call: Call) -> Result<Response, Problem> {
+    let session = call.query("session");
+    follow(&call, session, true).await
+}
+
+/// Providers and their models.
+pub(crate) async fn models(call: Call) -> Result<Response, Problem> {
+    let charla = call.user.hub.charla();
+    let effective = charla.settings(Vec::new(), &TrustDemand::default())?;
+    let rows = survey(&effective.settings, charla.environment()).await;
+    call::json(StatusCode::OK, &to_json(&rows))
+}
+
+fn in_workspace(call: &Call, folder: Option<String>) -> Charla {
+    let charla = call.user.hub.charla();
+    folder.map_or_else(|| charla.clone(), |folder| charla.in_workspace(folder))
+}
+
+/// What a session's tools would be.
+pub(crate) async fn tools(call: Call) -> Result<Response, Problem> {
+    let charla = in_workspace(&call, call.query("workspace"));
+    let effective = charla.settings(Vec::new(), &TrustDemand::default())?;
+    let mut notices: Vec<Notice> = Vec::new();
+    let preview = charla.prompt_preview(&effective.settings, &mut notices).await?;
+    call::json(StatusCode::OK, &json!({ "model": preview.model, "tools": preview.tools }))
+}
+
+/// The settings that hold.
+pub(crate) async fn settings(call: Call) -> Result<Response, Problem> {
+    let charla = in_workspace(&call, call.query("workspace"));
+    let effective = charla.settings(Vec::new(), &TrustDemand::default())?;
+    call::json(StatusCode::OK, &json!({ "settings": effective.shown() }))
+}
+
+/// What the rules say to a command line.
+pub(crate) async fn explain(call: Call) -> Result<Response, Problem> {
+    let Explain { command, mode, workspace } = call.json()?;
+    let charla = in_workspace(&call, workspace);
+    let rules = RuleCheck::new(&RulePlaces::of(charla.environment()), &[], &[]);
+    let rules =
+        rules.map_err(|error| Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "config", error.to_string()))?;
+    call::json(StatusCode::OK, &rules.explain(&command, mode))
+}
+
+/// What sessions have cost, the latest ones each and all of these together.
+pub(crate) async fn usage(call: Call) -> Result<Response, Problem> {
+    let charla = call.user.hub.charla();
+    let effective = charla.settings(Vec::new(), &TrustDemand::default())?;
+    let prices = Prices::new(&effective.settings);
+    let sessions = charla.sessions()?;
+    let mut total = Spent::default();
+    let mut rows = Vec::new();
+    for summary in sessions.list().await?.sessions.into_iter().take(SHOWN) {
+        // Removed since it was listed, or without a beginning: it has cost nothing that is known.
+        let Ok(story) = sessions.story(&summary.session, &prices).await else { continue };
+        total.input_tokens += story.spent.input_tokens;
+        total.output_tokens += story.spent.output_tokens;
+        total.cost_usd = match (total.cost_usd, story.spent.cost_usd) {
+            (Some(so_far), Some(cost)) => Some(so_far + cost),
+            (so_far, cost) => so_far.or(cost),
+        };
+        rows.push(json!({
+            "session": summary.session, "title": summary.title, "model": story.model, "spent": story.spent,
+        }));
+    }
+    call::json(StatusCode::OK, &json!({ "total": total, "sessions": rows }))
+}
+
+/// Counts for Prometheus.
+pub(crate) async fn metrics(call: Call) -> Result<Response, Problem> {
+    let running = call.user.hub.all_running().len();
+    let waiting = call.user.lookout.look().await?.approvals.len();
+    let text = call.app.metrics.text(running, waiting);
+    let kind = HeaderValue::from_static("text/plain; version=0.0.4");
+    Ok(([(header::CONTENT_TYPE, kind)], text).into_response())
+}

@@ -1,0 +1,30 @@
+//! Questions across sessions, and their answers.
+
+use axum::response::Response;
+use charla_proto::{Command, Outcome, Request};
+use http::StatusCode;
+use serde_json::json;
+
+use super::done;
+use crate::call::{self, Call};
+use crate::problem::Problem;
+use crate::repeats::Answer;
+
+/// Every question that waits.
+pub(crate) async fn list(call: Call) -> Result<Response, Problem> {
+    let overview = call.user.lookout.look().await?;
+    call::json(StatusCode::OK, &json!({ "approvals": overview.approvals }))
+}
+
+/// Answers a question.
+pub(crate) async fn answer(call: Call) -> Result<Answer, Problem> {
+    let approval = call.part("approval").to_owned();
+    let outcome: Outcome = call.json()?;
+    // A question's id begins with its session's.
+    let unknown = || Problem::not_found(format!("there is no question `{approval}`"));
+    let (session, _) = approval.rsplit_once(':').ok_or_else(unknown)?;
+    let session = session.to_owned();
+    call.user.hub.must_know(&session).await?;
+    let request = Request { by: call.user.name.clone(), command: Command::Answer { approval, outcome } };
+    done(StatusCode::OK, &call.user.hub.request(&session, request).await?)
+}

@@ -1,0 +1,23 @@
+//! What each route does.
+
+pub(crate) mod about;
+pub(crate) mod account;
+pub(crate) mod approvals;
+pub(crate) mod sessions;
+
+use http::StatusCode;
+use serde::Serialize;
+
+use crate::problem::Problem;
+use crate::repeats::Answer;
+
+/// What came of a change, as JSON.
+fn done(status: StatusCode, value: &impl Serialize) -> Result<Answer, Problem> {
+    let body = serde_json::to_vec(value).map_err(|error| Problem::internal(error.to_string()))?;
+    Ok(Answer { status, body: body.into() })
+}
+
+/// It is done, and there is nothing to say about it.
+fn nothing() -> Answer {
+    Answer { status: StatusCode::NO_CONTENT, body: bytes::Bytes::new() }
+}

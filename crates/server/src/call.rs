@@ -1,0 +1,205 @@
+//! One request on its way through the server: who asks, whether they may, what is done, what is answered.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use axum::body::Body;
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use http::request::Parts;
+use http::{Request, StatusCode};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+use tokio::time::timeout;
+
+use crate::access::{Digest, Role};
+use crate::app::{App, User};
+use crate::audit::Entry;
+use crate::problem::Problem;
+use crate::repeats::Answer;
+use crate::routes::{Does, Route};
+
+/// The largest body that is taken: a prompt with a few pictures.
+pub(crate) const MAX_BODY: usize = 16 * 1024 * 1024;
+/// How long a body may take to arrive.
+const BODY_PATIENCE: Duration = Duration::from_secs(30);
+/// How much of each value the log tells.
+const TOLD_CHARACTERS: usize = 1000;
+/// The longest key of a repeated request.
+const MAX_KEY: usize = 200;
+
+/// A request of somebody who may send it.
+pub(crate) struct Call {
+    pub(crate) app: Arc<App>,
+    pub(crate) user: Arc<User>,
+    pub(crate) head: Parts,
+    /// The variable parts of its path.
+    pub(crate) path: Vec<(String, String)>,
+    pub(crate) body: Bytes,
+}
+
+impl Call {
+    /// What the audit log says about this request.
+    fn entry(&self, route: &Route, peer: SocketAddr) -> Entry {
+        let text = |value: &str| Value::from(value.chars().take(TOLD_CHARACTERS).collect::<String>());
+        let mut about: Map<String, Value> =
+            self.path.iter().map(|(name, value)| (name.clone(), text(value))).collect();
+        if let Ok(Value::Object(body)) = serde_json::from_slice(&self.body) {
+            let told = TOLD.iter().filter_map(|name| Some((name, body.get(*name)?)));
+            about.extend(told.map(|(name, value)| match value {
+                Value::String(value) => ((*name).to_owned(), text(value)),
+                value => ((*name).to_owned(), text(&value.to_string())),
+            }));
+        }
+        let who = if route.access.is_some() { self.user.name.clone() } else { String::new() };
+        Entry { who, from: peer.ip().to_string(), what: route.name.to_owned(), about }
+    }
+
+    /// A variable part of the path.
+    pub(crate) fn part(&self, name: &str) -> &str {
+        let found = self.path.iter().find(|(known, _)| known == name);
+        found.map(|(_, value)| value.as_str()).unwrap_or_default()
+    }
+
+    /// A parameter of the query.
+    pub(crate) fn query(&self, name: &str) -> Option<String> {
+        let query = self.head.uri.query().unwrap_or_default();
+        form_urlencoded::parse(query.as_bytes())
+            .find(|(key, _)| key == name)
+            .map(|(_, value)| value.into_owned())
+    }
+
+    /// A number of the query.
+    pub(crate) fn number(&self, name: &str) -> Result<Option<u64>, Problem> {
+        let parse = |text: String| {
+            text.parse().map_err(|_| Problem::bad_request(format!("`{name}` is no number: `{text}`")))
+        };
+        self.query(name).map(parse).transpose()
+    }
+
+    /// The body as JSON.
+    pub(crate) fn json<T: DeserializeOwned>(&self) -> Result<T, Problem> {
+        serde_json::from_slice(&self.body)
+            .map_err(|error| Problem::bad_request(format!("the body is not what is wanted here: {error}")))
+    }
+}
+
+/// JSON as an answer.
+pub(crate) fn json(status: StatusCode, value: &impl Serialize) -> Result<Response, Problem> {
+    let body = serde_json::to_vec(value).map_err(|error| Problem::internal(error.to_string()))?;
+    Ok(Answer { status, body: body.into() }.into_response())
+}
+
+/// Does what a request to this route wants, if whoever sends it may.
+pub(crate) async fn answer(
+    app: Arc<App>,
+    route: &'static Route,
+    path: Vec<(String, String)>,
+    peer: SocketAddr,
+    request: Request<Body>,
+) -> Result<Response, Problem> {
+    let (head, body) = request.into_parts();
+    let user = match route.access {
+        Some(role) => allowed(&app, role, &head)?,
+        None => {
+            app.names.check_origin(&head.method, &head.headers, false)?;
+            app.owner.clone()
+        }
+    };
+    if matches!(route.does, Does::SignIn(_)) && !app.limits.attempts.take(peer.ip(), Instant::now()) {
+        return Err(too_often());
+    }
+    let body = collect(body).await?;
+    let call = Call { app, user, head, path, body };
+    match route.does {
+        Does::Reads(handle) => handle(call).await,
+        Does::SignIn(handle) => {
+            let (app, entry) = (call.app.clone(), call.entry(route, peer));
+            let answered = handle(call).await;
+            let status = answered.as_ref().map_or_else(|problem| problem.status, Response::status);
+            write(&app, entry, Some(status)).await?;
+            answered
+        }
+        Does::Acts(handle) => {
+            // Nothing is done that is not in the log.
+            write(&call.app, call.entry(route, peer), None).await?;
+            act(call, handle).await
+        }
+    }
+}
+
+/// What the log tells of a body beside its route: the choice that was made, not the words.
+const TOLD: [&str; 8] = ["command", "outcome", "approval", "reason", "mode", "model", "workspace", "to"];
+
+async fn write(app: &App, mut entry: Entry, status: Option<StatusCode>) -> Result<(), Problem> {
+    if let Some(status) = status {
+        entry.about.insert("status".to_owned(), status.as_u16().into());
+    }
+    app.audit.write(entry).await.map_err(|error| {
+        let detail = format!("nothing was done, because it cannot be written to the audit log: {error}");
+        Problem::new(StatusCode::SERVICE_UNAVAILABLE, "audit", detail)
+    })
+}
+
+/// Who sends the request, if they may use a route of this role.
+fn allowed(app: &Arc<App>, role: Role, head: &Parts) -> Result<Arc<User>, Problem> {
+    let caller = app.access.caller(&head.headers)?;
+    app.names.check_origin(&head.method, &head.headers, caller.by_cookie)?;
+    if caller.user.role < role {
+        return Err(Problem::forbidden("your role does not allow this"));
+    }
+    match app.limits.requests.take(caller.user.name.clone(), Instant::now()) {
+        true => Ok(caller.user),
+        false => Err(too_often()),
+    }
+}
+
+fn too_often() -> Problem {
+    Problem::new(StatusCode::TOO_MANY_REQUESTS, "too_many_requests", "too many requests at once")
+        .with_hint("wait a moment")
+}
+
+async fn collect(body: Body) -> Result<Bytes, Problem> {
+    match timeout(BODY_PATIENCE, Limited::new(body, MAX_BODY).collect()).await {
+        Ok(Ok(collected)) => Ok(collected.to_bytes()),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => {
+            let detail = format!("the body is larger than {MAX_BODY} bytes");
+            Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", detail))
+        }
+        Ok(Err(_)) => Err(Problem::bad_request("the body is cut")),
+        Err(_) => {
+            Err(Problem::new(StatusCode::REQUEST_TIMEOUT, "too_slow", "the body takes too long to arrive"))
+        }
+    }
+}
+
+/// What changes something is done to its end, whether or not the client waits for it, and once for each key.
+async fn act(call: Call, handle: crate::routes::Acting) -> Result<Response, Problem> {
+    let key = match call.head.headers.get("idempotency-key").map(|key| key.to_str()) {
+        Some(Ok(key)) if !key.is_empty() && key.len() <= MAX_KEY => Some(key.to_owned()),
+        Some(_) => return Err(Problem::bad_request("the Idempotency-Key has no text, or too much of it")),
+        None => None,
+    };
+    let known = match key {
+        Some(key) => {
+            let mut request = format!("{} {}\n", call.head.method, call.head.uri.path()).into_bytes();
+            request.extend_from_slice(&call.body);
+            let request = Digest::of_bytes(&request);
+            Some(call.app.repeats.of(&call.user.name, &key, request)?)
+        }
+        None => None,
+    };
+    let work = async move {
+        match known {
+            Some(answer) => answer.get_or_try_init(|| handle(call)).await.cloned(),
+            None => handle(call).await,
+        }
+    };
+    match tokio::spawn(work).await {
+        Ok(answered) => answered.map(IntoResponse::into_response),
+        Err(_) => Err(Problem::internal("the request could not be done")),
+    }
+}

@@ -1,0 +1,364 @@
+//! A user's sessions: those that run here, those that another process has open, those that lie in the store.
+//!
+//! Reading a session never opens it: what is shown comes of its records. A request goes to whoever has the session
+//! open, here or elsewhere; where nobody has, the session is opened here.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use charla::session::SessionError;
+use charla::settings::Override;
+use charla::{Begin, Charla, Notice, OpenRequest, OpenedSession, RunOptions};
+use charla_core::session::Clients;
+use charla_proto::{
+    Command, Phase, PostError, Refusal, Reply, Request, SessionEvent, SessionSnapshot, SessionSummary,
+};
+use http::StatusCode;
+use serde::Serialize;
+use serde_json::{Value, json};
+use tokio::sync::{OnceCell, watch};
+
+use crate::problem::Problem;
+
+/// How often a session may be opened or closed by others while we look for who has it.
+const TRIES: usize = 3;
+/// How long a session stays open here when nobody looks at it and nothing runs.
+const IDLE: Duration = Duration::from_secs(10 * 60);
+/// How the user allows more, for the model to pass on.
+const HOW_TO_ALLOW: &str = "by answering the question when it is asked, or with another mode for the session";
+
+/// Who has a session open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum State {
+    /// This server.
+    Running,
+    /// Another process.
+    InUse,
+    /// Nobody.
+    Stored,
+}
+
+/// What a new session is to be.
+#[derive(Debug, Default)]
+pub(crate) struct NewSession {
+    pub(crate) workspace: Option<PathBuf>,
+    pub(crate) model: Option<String>,
+    pub(crate) mode: Option<Value>,
+    pub(crate) begin: Begin,
+}
+
+/// The sessions of one user.
+pub(crate) struct Hub {
+    charla: Charla,
+    running: Mutex<HashMap<String, Arc<Slot>>>,
+    /// Counts what happened in sessions that run here.
+    pulse: watch::Sender<u64>,
+}
+
+type Slot = OnceCell<Arc<Running>>;
+
+/// A session that runs here.
+pub(crate) struct Running {
+    pub(crate) session: OpenedSession,
+    /// What was said while it was opened.
+    pub(crate) notices: Vec<String>,
+    watchers: AtomicUsize,
+    used: Mutex<Instant>,
+}
+
+/// Somebody looks at a session. Dropped, they no longer do.
+pub(crate) struct Watcher(Arc<Running>);
+
+impl Drop for Watcher {
+    fn drop(&mut self) {
+        self.0.touch();
+        self.0.watchers.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Running {
+    fn new(session: OpenedSession, notices: &[Notice]) -> Self {
+        let notices = notices.iter().map(|notice| notice.text.clone()).filter(|text| !text.is_empty());
+        Self {
+            session,
+            notices: notices.collect(),
+            watchers: AtomicUsize::new(0),
+            used: Mutex::new(Instant::now()),
+        }
+    }
+
+    fn touch(&self) {
+        *self.used.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+    }
+
+    pub(crate) fn watch(self: &Arc<Self>) -> Watcher {
+        self.watchers.fetch_add(1, Ordering::Relaxed);
+        Watcher(self.clone())
+    }
+
+    async fn is_idle(&self) -> bool {
+        let used = *self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.watchers.load(Ordering::Relaxed) > 0 || used.elapsed() < IDLE {
+            return false;
+        }
+        let phase = self.session.handle.snapshot().await.map(|(snapshot, _)| snapshot.phase);
+        matches!(phase, None | Some(Phase::Idle | Phase::Open))
+    }
+}
+
+impl Hub {
+    pub(crate) fn new(charla: Charla) -> Self {
+        Self { charla, running: Mutex::default(), pulse: watch::Sender::new(0) }
+    }
+
+    pub(crate) fn charla(&self) -> &Charla {
+        &self.charla
+    }
+
+    /// Changes whenever something happens in a session that runs here.
+    pub(crate) fn pulse(&self) -> watch::Receiver<u64> {
+        self.pulse.subscribe()
+    }
+
+    fn beat(&self) {
+        self.pulse.send_modify(|count| *count = count.wrapping_add(1));
+    }
+
+    fn slots(&self) -> MutexGuard<'_, HashMap<String, Arc<Slot>>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The session of this id, if it runs here.
+    pub(crate) fn running(&self, id: &str) -> Option<Arc<Running>> {
+        self.slots().get(id)?.get().cloned()
+    }
+
+    /// Every session that runs here.
+    pub(crate) fn all_running(&self) -> Vec<Arc<Running>> {
+        self.slots().values().filter_map(|slot| slot.get().cloned()).collect()
+    }
+
+    /// Who has the session of this id open.
+    pub(crate) async fn state(&self, id: &str) -> Result<State, SessionError> {
+        if self.running(id).is_some() {
+            return Ok(State::Running);
+        }
+        Ok(match self.charla.sessions()?.is_in_use(id).await {
+            true => State::InUse,
+            false => State::Stored,
+        })
+    }
+
+    /// The session of exactly this id.
+    pub(crate) async fn summary(&self, id: &str) -> Result<SessionSummary, SessionError> {
+        let sessions = self.charla.sessions()?.list().await?.sessions;
+        let found = sessions.into_iter().find(|session| session.session == id);
+        found.ok_or_else(|| SessionError::Unknown(id.to_owned()))
+    }
+
+    /// An error unless there is a session of exactly this id.
+    pub(crate) async fn must_know(&self, id: &str) -> Result<(), SessionError> {
+        match self.running(id) {
+            Some(_) => Ok(()),
+            None => self.summary(id).await.map(drop),
+        }
+    }
+
+    /// The session as it is, wherever it runs.
+    pub(crate) async fn snapshot(&self, id: &str) -> Result<SessionSnapshot, SessionError> {
+        if let Some(running) = self.running(id)
+            && let Some((snapshot, _)) = running.session.handle.snapshot().await
+        {
+            return Ok(snapshot);
+        }
+        Ok(SessionSnapshot::of(&self.charla.sessions()?.folded(id).await?))
+    }
+
+    /// Begins a session, new or forked.
+    pub(crate) async fn create(self: &Arc<Self>, new: NewSession) -> Result<Arc<Running>, Problem> {
+        let id = charla::new_id();
+        let mut overrides = Vec::new();
+        if let Some(model) = &new.model {
+            overrides.push(Override { key: &["model", "name"], value: json!(model), source: "the request" });
+        }
+        if let Some(mode) = new.mode {
+            overrides.push(Override { key: &["tools", "approvalMode"], value: mode, source: "the request" });
+        }
+        let request = OpenRequest {
+            workspace: new.workspace,
+            overrides,
+            other_model: new.model.is_some(),
+            begin: new.begin,
+            new_id: Some(id.clone()),
+            ..attended()
+        };
+        self.open(&id, request).await
+    }
+
+    /// Goes on with a session of the store, in the folder it began in.
+    async fn resume(self: &Arc<Self>, id: &str) -> Result<Arc<Running>, Problem> {
+        let summary = self.summary(id).await?;
+        let request = OpenRequest {
+            workspace: Some(summary.started.cwd),
+            begin: Begin::Resume(id.to_owned()),
+            ..attended()
+        };
+        self.open(id, request).await
+    }
+
+    /// Opens a session once, however many ask for it at the same time.
+    async fn open(self: &Arc<Self>, id: &str, request: OpenRequest) -> Result<Arc<Running>, Problem> {
+        let slot = self.slots().entry(id.to_owned()).or_default().clone();
+        let opened = slot
+            .get_or_try_init(|| async {
+                let mut notices: Vec<Notice> = Vec::new();
+                let session = self.charla.open(request, &mut notices).await?;
+                let running = Arc::new(Running::new(session, &notices));
+                tokio::spawn(self.clone().follow(id.to_owned(), running.clone()));
+                Ok(running)
+            })
+            .await
+            .cloned();
+        if opened.is_err() {
+            self.forget(id, &slot);
+        }
+        self.beat();
+        opened
+    }
+
+    /// Tells everybody what happens in a session, until it ends.
+    async fn follow(self: Arc<Self>, id: String, running: Arc<Running>) {
+        let mut events = running.session.handle.subscribe();
+        while let Some(event) = events.recv().await {
+            if matches!(event, SessionEvent::Record(_) | SessionEvent::Broken(_)) {
+                self.beat();
+            }
+        }
+        let slot = self.slots().get(&id).cloned();
+        if let Some(slot) = slot.filter(|slot| slot.get().is_some_and(|it| Arc::ptr_eq(it, &running))) {
+            self.forget(&id, &slot);
+        }
+        self.beat();
+    }
+
+    fn forget(&self, id: &str, slot: &Arc<Slot>) {
+        let mut slots = self.slots();
+        if slots.get(id).is_some_and(|known| Arc::ptr_eq(known, slot)) {
+            slots.remove(id);
+        }
+    }
+
+    /// Asks something of a session, wherever it runs; where nobody has it open, it is opened here.
+    pub(crate) async fn request(self: &Arc<Self>, id: &str, request: Request) -> Result<Reply, Problem> {
+        for _ in 0..TRIES {
+            let reply = match self.running(id) {
+                Some(running) => {
+                    running.touch();
+                    running.session.handle.request(request.clone()).await
+                }
+                None => match self.post(id, &request).await? {
+                    Some(reply) => reply,
+                    None => {
+                        self.go_on(id, &request).await?;
+                        continue;
+                    }
+                },
+            };
+            match reply {
+                // It ends at this moment.
+                Reply::Refused(Refusal::Ended) => self.drop_ended(id).await,
+                Reply::Refused(refusal) => return Err(Problem::refused(refusal)),
+                reply => return Ok(reply),
+            }
+        }
+        Err(Problem::in_use(id))
+    }
+
+    /// What the process says that has the session open; nothing where none has.
+    async fn post(&self, id: &str, request: &Request) -> Result<Option<Reply>, Problem> {
+        let sessions = self.charla.sessions()?;
+        match sessions.post(id, request).await {
+            Ok(Reply::Refused(Refusal::Ended)) | Err(PostError::NotOwned) => Ok(None),
+            Ok(reply) => Ok(Some(reply)),
+            Err(PostError::Unreachable(_)) => Err(Problem::in_use(id)),
+            Err(error @ PostError::TooLarge(_)) => {
+                Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", error.to_string()))
+            }
+            Err(error) => Err(Problem::new(StatusCode::BAD_GATEWAY, "no_reply", error.to_string())),
+        }
+    }
+
+    /// Opens a session that nobody has open. An answer to a question of a turn that an earlier process left lets that
+    /// turn go on: the question is asked again under its id, and then answered.
+    async fn go_on(self: &Arc<Self>, id: &str, request: &Request) -> Result<(), Problem> {
+        let running = match self.resume(id).await {
+            // Somebody has opened it meanwhile.
+            Err(problem) if problem.kind == "in_use" => return Ok(()),
+            opened => opened?,
+        };
+        if running.session.is_open && matches!(request.command, Command::Answer { .. }) {
+            // Refused when somebody else was quicker, which is as good.
+            running.session.send(Command::Continue, &request.by).await;
+        }
+        Ok(())
+    }
+
+    async fn drop_ended(&self, id: &str) {
+        let slot = self.slots().get(id).cloned();
+        if let Some(slot) = slot {
+            if let Some(running) = slot.get() {
+                running.session.close().await;
+            }
+            self.forget(id, &slot);
+        }
+    }
+
+    /// Removes a session for good. One that runs here is ended first, unless it is busy.
+    pub(crate) async fn delete(&self, id: &str) -> Result<(), Problem> {
+        self.summary(id).await?;
+        if let Some(running) = self.running(id) {
+            let phase = running.session.handle.snapshot().await.map(|(snapshot, _)| snapshot.phase);
+            if !matches!(phase, None | Some(Phase::Idle | Phase::Open)) {
+                return Err(Problem::refused(Refusal::Busy));
+            }
+            self.drop_ended(id).await;
+        }
+        self.charla.sessions()?.delete(id).await?;
+        self.beat();
+        Ok(())
+    }
+
+    /// Ends sessions that nobody has looked at for a while: their terminals may want them.
+    pub(crate) async fn end_idle(&self) {
+        let slots: Vec<(String, Arc<Slot>)> =
+            self.slots().iter().map(|(id, slot)| (id.clone(), slot.clone())).collect();
+        for (id, slot) in slots {
+            if let Some(running) = slot.get()
+                && running.is_idle().await
+            {
+                self.forget(&id, &slot);
+                running.session.close().await;
+            }
+        }
+    }
+
+    /// Ends every session after its turn. What waits for a person waits for the next process.
+    pub(crate) async fn close(&self) {
+        let running = self.all_running();
+        futures_util::future::join_all(running.iter().map(|running| running.session.close())).await;
+    }
+}
+
+/// A session whose questions wait although nobody may be looking.
+fn attended() -> OpenRequest {
+    let how_to_allow = Some(HOW_TO_ALLOW.to_owned());
+    OpenRequest {
+        clients: Clients::expected(),
+        options: RunOptions { how_to_allow, ..RunOptions::default() },
+        ..OpenRequest::default()
+    }
+}

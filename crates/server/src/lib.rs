@@ -1,0 +1,183 @@
+//! `charla serve`: a user's sessions over HTTP, with their questions answered in the browser.
+//!
+//! The server is a subscriber of the session protocol, as every other front end: it sends commands, follows events and
+//! decides nothing. What it says are `charla-proto`'s own types in their JSON form. Sessions are in the store that the
+//! terminal uses: one that a terminal has open is shown, read and answered here, and goes on there.
+
+mod access;
+mod api;
+mod app;
+mod audit;
+mod call;
+mod feed;
+mod guard;
+mod hub;
+mod listener;
+mod metrics;
+mod openapi;
+mod overview;
+mod page;
+mod problem;
+mod rate;
+mod repeats;
+mod routes;
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use charla::{Charla, Environment, Failure, FailureKind};
+use charla_core::CancellationToken;
+use tokio::net::TcpListener;
+
+pub use access::Role;
+use access::{Access, Cookie};
+use app::{App, RateLimits, User};
+use audit::Audit;
+pub use audit::{BrokenChain, verify_audit};
+use guard::Names;
+use metrics::Metrics;
+use repeats::Repeats;
+
+/// How long sessions may take to end their turns when the server ends. What is not over by then is kept as it is and
+/// can be gone on with.
+const SESSIONS_DRAIN: Duration = Duration::from_secs(20);
+/// How often sessions are looked for that nobody needs open.
+const SWEEP: Duration = Duration::from_secs(60);
+
+/// How to serve.
+#[derive(Clone, Debug)]
+pub struct ServeOptions {
+    /// Where to listen.
+    pub listen: SocketAddr,
+    /// Further addresses browsers reach it at, such as `https://charla.example.org` behind a proxy.
+    pub origins: Vec<String>,
+    /// Listen beyond this machine although nothing here encrypts what is sent.
+    pub plain_http: bool,
+}
+
+/// A server that listens.
+pub struct Server {
+    app: Arc<App>,
+    listener: TcpListener,
+    address: SocketAddr,
+    token: PathBuf,
+}
+
+impl Server {
+    /// Listens for requests to this user's sessions; nothing is answered before [`Server::run`].
+    pub async fn bind(charla: Charla, options: &ServeOptions) -> Result<Self, Failure> {
+        check(options)?;
+        let folder = server_folder(charla.environment())?;
+        let failed = |error: std::io::Error| {
+            Failure::system(format!("cannot listen at {}: {error}", options.listen))
+                .with_hint("--listen 127.0.0.1:0 takes any free port")
+        };
+        let listener = TcpListener::bind(options.listen).await.map_err(failed)?;
+        let address = listener.local_addr().map_err(failed)?;
+        let names = Names::new(address, &options.origins);
+        let cookie = Cookie { name: format!("charla-{}", address.port()), secure: names.is_secure() };
+        let owner = Arc::new(User::new(OWNER, Role::Admin, charla));
+        let access = Access::new(owner.clone(), &folder, cookie).map_err(|error| {
+            Failure::system(format!("cannot keep sign-ins in {}: {error}", folder.display()))
+        })?;
+        let app = App {
+            owner,
+            access,
+            names,
+            metrics: Metrics::default(),
+            repeats: Repeats::default(),
+            audit: Audit::new(audit_file(&folder)),
+            limits: RateLimits::default(),
+            stopping: CancellationToken::new(),
+        };
+        Ok(Self { app: Arc::new(app), listener, address, token: folder.join("token") })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The file with the token for programs.
+    pub fn token_file(&self) -> &Path {
+        &self.token
+    }
+
+    /// An address that signs one browser in, once.
+    pub fn one_time_link(&self) -> String {
+        let path = page::sign_in_path(self.app.access.new_link().text());
+        format!("http://{}{path}", self.address)
+    }
+
+    /// Serves until `stop`, then ends: connections finish what they do, sessions their turns.
+    pub async fn run(self, stop: CancellationToken) {
+        let router = routes::router(&self.app).merge(page::router());
+        let sweeper = tokio::spawn(sweep(self.app.owner.clone()));
+        let stopping = self.app.stopping.clone();
+        let closing = async {
+            stop.cancelled().await;
+            stopping.cancel();
+        };
+        tokio::join!(closing, listener::serve(self.listener, self.app.clone(), router, stop.clone()));
+        sweeper.abort();
+        if tokio::time::timeout(SESSIONS_DRAIN, self.app.owner.hub.close()).await.is_err() {
+            tracing::warn!("some turns are left open; they can be gone on with");
+        }
+    }
+}
+
+/// Where what servers of this user must keep is kept.
+fn server_folder(environment: &Environment) -> Result<PathBuf, Failure> {
+    let home = environment.charla_home();
+    home.map(|home| home.join("server")).ok_or_else(|| {
+        Failure::config("there is no home directory to keep sign-ins in").with_hint("set CHARLA_HOME")
+    })
+}
+
+/// The audit log of this user's servers.
+pub fn audit_log(environment: &Environment) -> Result<PathBuf, Failure> {
+    server_folder(environment).map(|folder| audit_file(&folder))
+}
+
+fn audit_file(folder: &Path) -> PathBuf {
+    folder.join("audit.jsonl")
+}
+
+/// Who the machine's user is in records.
+const OWNER: &str = "web";
+
+/// What is sent beyond this machine must be encrypted, by whoever is in front if not by us.
+fn check(options: &ServeOptions) -> Result<(), Failure> {
+    if !options.listen.ip().is_loopback() && !options.plain_http {
+        let address = options.listen;
+        return Err(Failure::new(
+            FailureKind::Input,
+            format!("{address} can be reached from other machines, and what is sent there would not be encrypted"),
+        )
+        .with_hint(
+            "listen at 127.0.0.1 behind a proxy with TLS (and name its address with --origin), or say --plain-http",
+        ));
+    }
+    match options.origins.iter().find(|origin| !is_origin(origin)) {
+        Some(origin) => Err(Failure::input(format!("`{origin}` is no origin"))
+            .with_hint("write it as https://charla.example.org, without a path")),
+        None => Ok(()),
+    }
+}
+
+fn is_origin(text: &str) -> bool {
+    let host = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
+    host.is_some_and(|host| {
+        let host = host.trim_end_matches('/');
+        !host.is_empty() && !host.contains(['/', '?', '#', '@', ' '])
+    })
+}
+
+async fn sweep(user: Arc<User>) {
+    loop {
+        tokio::time::sleep(SWEEP).await;
+        user.hub.end_idle().await;
+    }
+}

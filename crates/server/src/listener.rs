@@ -1,0 +1,163 @@
+//! Connections: how many there may be, how slow they may be, and how they end.
+
+use std::future::Future;
+use std::io;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use axum::Router;
+use axum::response::IntoResponse;
+use charla_core::CancellationToken;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::{GracefulConnection, GracefulShutdown};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tokio::time::{Instant, Sleep, sleep};
+use tower_service::Service;
+
+use crate::app::App;
+use crate::guard;
+
+/// How many connections there may be; further ones wait to be taken.
+const CONNECTIONS: usize = 1024;
+/// How long a request's head may take.
+const HEAD_PATIENCE: Duration = Duration::from_secs(10);
+/// The largest head.
+const MAX_HEAD: usize = 64 * 1024;
+/// How long a client may take nothing of what is sent to it.
+const WRITE_PATIENCE: Duration = Duration::from_secs(30);
+/// How long connections may take to end.
+const DRAIN: Duration = Duration::from_secs(5);
+
+/// Takes connections until `stop`, then lets those that are busy finish.
+pub(crate) async fn serve(listener: TcpListener, app: Arc<App>, router: Router, stop: CancellationToken) {
+    let room = Arc::new(Semaphore::new(CONNECTIONS));
+    let graceful = GracefulShutdown::new();
+    loop {
+        let Ok(permit) = room.clone().acquire_owned().await else { break };
+        let (stream, peer) = tokio::select! {
+            () = stop.cancelled() => break,
+            accepted = listener.accept() => match accepted {
+                Ok(accepted) => accepted,
+                Err(error) => {
+                    // No more files may be open, or the peer is gone: the next one may do.
+                    tracing::warn!("a connection could not be taken: {error}");
+                    sleep(Duration::from_millis(50)).await;
+                    continue;
+                }
+            },
+        };
+        let _ = stream.set_nodelay(true);
+        let connection = graceful.watch(connection(stream, peer, app.clone(), router.clone()));
+        let open = app.metrics.connection();
+        tokio::spawn(async move {
+            // A peer that is gone or talks nonsense is no failure of ours.
+            let _ = connection.await;
+            drop((permit, open));
+        });
+    }
+    let _ = tokio::time::timeout(DRAIN, graceful.shutdown()).await;
+}
+
+fn connection(
+    stream: TcpStream,
+    peer: SocketAddr,
+    app: Arc<App>,
+    router: Router,
+) -> impl GracefulConnection<Error = hyper::Error> + Send + 'static {
+    let service = service_fn(move |request| respond(app.clone(), router.clone(), peer, request));
+    http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD_PATIENCE)
+        .max_buf_size(MAX_HEAD)
+        .serve_connection(TokioIo::new(Patient::new(stream)), service)
+}
+
+/// Answers one request.
+async fn respond(
+    app: Arc<App>,
+    mut router: Router,
+    peer: SocketAddr,
+    request: http::Request<Incoming>,
+) -> Result<http::Response<axum::body::Body>, std::convert::Infallible> {
+    let mut response = match app.names.check_host(request.headers()) {
+        Ok(()) => {
+            let mut request = request.map(axum::body::Body::new);
+            request.extensions_mut().insert(peer);
+            router.call(request).await?
+        }
+        Err(problem) => problem.into_response(),
+    };
+    guard::secure(response.headers_mut());
+    app.metrics.answered(response.status().as_u16());
+    Ok(response)
+}
+
+/// A connection that is given up when its other end takes nothing for too long.
+struct Patient {
+    stream: TcpStream,
+    stalled: Option<Pin<Box<Sleep>>>,
+}
+
+impl Patient {
+    fn new(stream: TcpStream) -> Self {
+        Self { stream, stalled: None }
+    }
+
+    fn judge<T>(&mut self, cx: &mut Context<'_>, done: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+        if done.is_ready() {
+            self.stalled = None;
+            return done;
+        }
+        let stalled = self
+            .stalled
+            .get_or_insert_with(|| Box::pin(tokio::time::sleep_until(Instant::now() + WRITE_PATIENCE)));
+        ready!(stalled.as_mut().poll(cx));
+        Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
+    }
+}
+
+impl AsyncRead for Patient {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_read(cx, buffer)
+    }
+}
+
+impl AsyncWrite for Patient {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.stream).poll_write(cx, bytes);
+        self.judge(cx, written)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.stream).poll_write_vectored(cx, bytes);
+        self.judge(cx, written)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+}

@@ -1,0 +1,169 @@
+//! What waits and what runs across a user's sessions: the list and the approvals, as they are now and as they change.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Weak};
+use std::time::{Duration, SystemTime};
+
+use charla::session::{SessionError, Sessions};
+use charla_proto::{Args, CallAsked, SessionSummary};
+use serde::Serialize;
+use tokio::sync::{Mutex, watch};
+
+use crate::hub::{Hub, State};
+
+/// How many sessions are told of at once; older ones are found by searching.
+pub(crate) const SHOWN: usize = 200;
+/// How often sessions of other processes are looked at.
+const LOOK: Duration = Duration::from_secs(1);
+/// How often changes are told at most.
+const PAUSE: Duration = Duration::from_millis(150);
+
+/// One session in the list.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct Entry {
+    #[serde(flatten)]
+    pub(crate) summary: SessionSummary,
+    pub(crate) state: State,
+    /// A turn is under way, or was left.
+    pub(crate) turn_open: bool,
+    /// How many of its questions wait.
+    pub(crate) waiting: usize,
+}
+
+/// A question that waits.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct Waiting {
+    pub(crate) session: String,
+    pub(crate) title: String,
+    pub(crate) folder: PathBuf,
+    pub(crate) state: State,
+    #[serde(flatten)]
+    pub(crate) question: Question,
+}
+
+/// What is asked, and the arguments that the call has now: whoever changes them sees all of them.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct Question {
+    pub(crate) asked: Arc<CallAsked>,
+    pub(crate) args: Args,
+}
+
+/// The sessions, the latest first, and every question that waits.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub(crate) struct Overview {
+    pub(crate) sessions: Vec<Entry>,
+    pub(crate) approvals: Vec<Waiting>,
+}
+
+/// What the records of a session say, as long as it is not written to.
+#[derive(Clone)]
+struct Known {
+    modified: SystemTime,
+    size: u64,
+    turn_open: bool,
+    questions: Vec<Question>,
+}
+
+/// Looks at a user's sessions. What was not written to since the last look is not read again.
+pub(crate) struct Lookout {
+    hub: Arc<Hub>,
+    known: Mutex<HashMap<String, Known>>,
+    latest: watch::Sender<Arc<Overview>>,
+}
+
+impl Lookout {
+    pub(crate) fn new(hub: Arc<Hub>) -> Arc<Self> {
+        let lookout =
+            Arc::new(Self { hub, known: Mutex::default(), latest: watch::Sender::new(Arc::default()) });
+        tokio::spawn(keep_looking(Arc::downgrade(&lookout)));
+        lookout
+    }
+
+    /// Everything as it is now.
+    pub(crate) async fn look(&self) -> Result<Arc<Overview>, SessionError> {
+        let sessions = self.hub.charla().sessions()?;
+        let list = sessions.list().await?.sessions;
+        let mut known = self.known.lock().await;
+        let mut overview = Overview::default();
+        let mut seen = HashMap::with_capacity(list.len());
+        for summary in list {
+            let id = summary.session.clone();
+            let Some(now) = read(&sessions, known.get(&id), &summary).await? else { continue };
+            let state = self.hub.state(&id).await?;
+            overview.approvals.extend(now.questions.iter().map(|question| Waiting {
+                session: id.clone(),
+                title: summary.title.clone(),
+                folder: summary.started.cwd.clone(),
+                state,
+                question: question.clone(),
+            }));
+            let (turn_open, waiting) = (now.turn_open, now.questions.len());
+            overview.sessions.push(Entry { summary, state, turn_open, waiting });
+            seen.insert(id, now);
+        }
+        *known = seen;
+        Ok(Arc::new(overview))
+    }
+
+    /// The latest overview, and each that differs from the one before.
+    pub(crate) fn subscribe(&self) -> watch::Receiver<Arc<Overview>> {
+        self.latest.subscribe()
+    }
+
+    async fn refresh(&self) {
+        match self.look().await {
+            Ok(now) => {
+                self.latest.send_if_modified(|latest| {
+                    let changed = **latest != *now;
+                    *latest = now;
+                    changed
+                });
+            }
+            Err(error) => tracing::warn!("sessions cannot be listed: {error}"),
+        }
+    }
+}
+
+/// What a session's records say; nothing when it was removed since it was listed.
+async fn read(
+    sessions: &Sessions,
+    known: Option<&Known>,
+    summary: &SessionSummary,
+) -> Result<Option<Known>, SessionError> {
+    let (modified, size) = (summary.modified, summary.size);
+    if let Some(known) = known.filter(|known| (known.modified, known.size) == (modified, size)) {
+        return Ok(Some(known.clone()));
+    }
+    let conversation = match sessions.folded(&summary.session).await {
+        Ok(conversation) => conversation,
+        Err(SessionError::Unknown(_)) => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let questions = conversation.unanswered().filter_map(|call| {
+        let approval = call.approval.as_ref().filter(|approval| approval.answer.is_none())?;
+        Some(Question { asked: approval.asked.clone(), args: call.call.args.clone() })
+    });
+    let questions = questions.collect();
+    let turn_open = conversation.turn.is_some() || !conversation.queue.is_empty();
+    Ok(Some(Known { modified, size, turn_open, questions }))
+}
+
+/// Looks again when something happens here, and every second for what happens elsewhere, while anybody wants to know.
+async fn keep_looking(lookout: Weak<Lookout>) {
+    let Some(first) = lookout.upgrade() else { return };
+    let mut pulse = first.hub.pulse();
+    drop(first);
+    loop {
+        let Some(now) = lookout.upgrade() else { return };
+        if now.latest.receiver_count() > 0 {
+            now.refresh().await;
+        }
+        drop(now);
+        tokio::time::sleep(PAUSE).await;
+        tokio::select! {
+            changed = pulse.changed() => if changed.is_err() { return },
+            () = tokio::time::sleep(LOOK) => {}
+        }
+    }
+}

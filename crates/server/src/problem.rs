@@ -1,0 +1,129 @@
+//! What is told when a request cannot be done: RFC 9457's problem documents.
+
+use axum::response::{IntoResponse, Response};
+use charla::session::SessionError;
+use charla::{Failure, FailureKind, Hint};
+use charla_proto::{Refusal, Reply};
+use http::{HeaderValue, StatusCode, header};
+use serde::Serialize;
+
+/// Why a request was not done.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Problem {
+    #[serde(serialize_with = "as_number")]
+    pub(crate) status: StatusCode,
+    /// A stable word for programs.
+    pub(crate) kind: &'static str,
+    /// What happened, and why.
+    pub(crate) detail: String,
+    /// What to do about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) hint: Option<String>,
+    /// What the session itself said, where it refused.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) reply: Option<Box<Reply>>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands in a reference")]
+fn as_number<S: serde::Serializer>(status: &StatusCode, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_u16(status.as_u16())
+}
+
+impl Problem {
+    pub(crate) fn new(status: StatusCode, kind: &'static str, detail: impl Into<String>) -> Self {
+        Self { status, kind, detail: detail.into(), hint: None, reply: None }
+    }
+
+    pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    pub(crate) fn bad_request(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, "bad_request", detail)
+    }
+
+    pub(crate) fn not_found(what: impl Into<String>) -> Self {
+        Self::new(StatusCode::NOT_FOUND, "not_found", what)
+    }
+
+    pub(crate) fn forbidden(why: impl Into<String>) -> Self {
+        Self::new(StatusCode::FORBIDDEN, "forbidden", why)
+    }
+
+    pub(crate) fn internal(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", detail)
+    }
+
+    /// The session has said no. Nothing was changed.
+    pub(crate) fn refused(refusal: Refusal) -> Self {
+        let (status, kind) = match &refusal {
+            Refusal::Unknown { .. } => (StatusCode::NOT_FOUND, "unknown"),
+            Refusal::DoesNotFit { .. } => (StatusCode::UNPROCESSABLE_ENTITY, "does_not_fit"),
+            Refusal::Late { .. } => (StatusCode::CONFLICT, "late"),
+            Refusal::Busy => (StatusCode::CONFLICT, "busy"),
+            Refusal::Nothing { .. } => (StatusCode::CONFLICT, "nothing"),
+            Refusal::Conflict { .. } => (StatusCode::CONFLICT, "conflict"),
+            Refusal::Ended => (StatusCode::CONFLICT, "ended"),
+            _ => (StatusCode::UNPROCESSABLE_ENTITY, "failed"),
+        };
+        let detail = refusal.to_string();
+        Self { reply: Some(Box::new(Reply::Refused(refusal))), ..Self::new(status, kind, detail) }
+    }
+
+    /// A session that some other process has to itself.
+    pub(crate) fn in_use(id: &str) -> Self {
+        let detail = format!("the session {id} is in use by another process, which takes no requests now");
+        Self::new(StatusCode::CONFLICT, "in_use", detail).with_hint("go on there, or end that process first")
+    }
+}
+
+impl From<Failure> for Problem {
+    fn from(failure: Failure) -> Self {
+        if failure.hint == Some(Hint::ForkSession) {
+            return Self::new(StatusCode::CONFLICT, "in_use", failure.message)
+                .with_hint("go on there, end that process first, or go on in a copy (fork)");
+        }
+        let status = match failure.kind {
+            FailureKind::Input => StatusCode::BAD_REQUEST,
+            FailureKind::Conflict | FailureKind::Untrusted | FailureKind::Limit => StatusCode::CONFLICT,
+            FailureKind::Model(_) => StatusCode::BAD_GATEWAY,
+            FailureKind::Auth | FailureKind::Config => StatusCode::UNPROCESSABLE_ENTITY,
+            _ => StatusCode::INTERNAL_SERVER_ERROR,
+        };
+        let hint = match failure.hint {
+            Some(Hint::Text(text)) => Some(text),
+            _ => None,
+        };
+        Self { hint, ..Self::new(status, failure.kind.name(), failure.message) }
+    }
+}
+
+impl From<SessionError> for Problem {
+    fn from(error: SessionError) -> Self {
+        match error {
+            SessionError::InUse(id) => Self::in_use(&id),
+            error @ (SessionError::Unknown(_) | SessionError::NoMessage { .. } | SessionError::NoneHere) => {
+                Self::not_found(error.to_string())
+            }
+            error => Failure::from(error).into(),
+        }
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let body = serde_json::to_vec(&self).unwrap_or_default();
+        let mut response = (self.status, body).into_response();
+        let kind = HeaderValue::from_static("application/problem+json");
+        response.headers_mut().insert(header::CONTENT_TYPE, kind);
+        if self.status == StatusCode::UNAUTHORIZED {
+            let challenge = HeaderValue::from_static("Bearer");
+            response.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
+        }
+        if self.status == StatusCode::TOO_MANY_REQUESTS {
+            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+        }
+        response
+    }
+}

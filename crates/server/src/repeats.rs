@@ -1,0 +1,84 @@
+//! Requests that were sent again: with the same key, what was done is told again and nothing is done twice.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use http::{HeaderValue, StatusCode, header};
+use tokio::sync::OnceCell;
+
+use crate::access::Digest;
+use crate::problem::Problem;
+
+/// How many keys are remembered; the oldest are forgotten first.
+const REMEMBERED: usize = 4096;
+
+/// What was answered to the first request with a key.
+#[derive(Clone)]
+pub(crate) struct Answer {
+    pub(crate) status: StatusCode,
+    pub(crate) body: Bytes,
+}
+
+impl IntoResponse for Answer {
+    fn into_response(self) -> Response {
+        let kind = HeaderValue::from_static("application/json");
+        (self.status, [(header::CONTENT_TYPE, kind)], self.body).into_response()
+    }
+}
+
+struct Kept {
+    /// Of the path and the body: a key belongs to one request.
+    request: Digest,
+    answer: Arc<OnceCell<Answer>>,
+}
+
+/// A user and one of their keys.
+type Name = (String, String);
+
+/// The answers by user and key, and the keys in their order.
+#[derive(Default)]
+struct Known {
+    answers: HashMap<Name, Kept>,
+    order: VecDeque<Name>,
+}
+
+/// What was answered to requests with keys.
+#[derive(Default)]
+pub(crate) struct Repeats {
+    known: Mutex<Known>,
+}
+
+impl Repeats {
+    /// Where the answer to the request with this key is, or will be. A key that came with another request is refused.
+    pub(crate) fn of(
+        &self,
+        user: &str,
+        key: &str,
+        request: Digest,
+    ) -> Result<Arc<OnceCell<Answer>>, Problem> {
+        let name = (user.to_owned(), key.to_owned());
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let Known { answers, order } = &mut *known;
+        if let Some(kept) = answers.get(&name) {
+            return match kept.request == request {
+                true => Ok(kept.answer.clone()),
+                false => Err(Problem::new(
+                    StatusCode::UNPROCESSABLE_ENTITY,
+                    "key_reused",
+                    "this Idempotency-Key came with another request before",
+                )),
+            };
+        }
+        if order.len() >= REMEMBERED
+            && let Some(oldest) = order.pop_front()
+        {
+            answers.remove(&oldest);
+        }
+        let answer = Arc::<OnceCell<Answer>>::default();
+        order.push_back(name.clone());
+        answers.insert(name, Kept { request, answer: answer.clone() });
+        Ok(answer)
+    }
+}

@@ -1,0 +1,114 @@
+//! What work beside the screen has come to.
+
+use std::time::Instant;
+
+use charla::{Begin, Failure, OpenRequest};
+use charla_proto::{Command, Refusal, Reply};
+use charla_terminal::wording;
+
+use super::Reason;
+use super::link::Link;
+use super::news::{Asked, News, Opened, Ran};
+use super::sources::Sources;
+use super::state::{App, Standing};
+use crate::commands::window;
+use crate::text::Role;
+
+impl App {
+    /// Something came of work beside the screen.
+    pub(super) fn news(&mut self, news: News, sources: &mut Sources, now: Instant) {
+        match news {
+            News::Opened(Ok(opened)) => self.opened(*opened, sources, now),
+            News::Opened(Err(failure)) => self.not_opened(failure, now),
+            News::Told { notice, is_warning } => {
+                let (role, mark) = if is_warning { (Role::Warning, "warning: ") } else { (Role::Dim, "") };
+                self.transcript.tell(role, &format!("{mark}{}", wording::notice(&notice)));
+            }
+            News::Progress(words) => self.activity.progress(words, now),
+            News::Replied(asked, Reply::Refused(refusal)) => self.refused(&asked, &refusal),
+            News::Replied(..) => {}
+            News::FilesFound => self.composer.refresh(),
+            News::Ran(Ran::Shows(text)) => self.transcript.own_shows(&text),
+            News::Ran(Ran::Ended(output)) => self.ran(&output, now),
+            News::Composed(message) => self.composed(message, now),
+            News::Found(found) => self.found(found, now),
+            News::Closed => match std::mem::replace(&mut self.standing, Standing::Opening) {
+                Standing::Leaving(reason) => self.standing = Standing::Over(reason),
+                Standing::Changing(request) => {
+                    sources.follow(None);
+                    self.questions.clear();
+                    self.open(*request);
+                }
+                other => self.standing = other,
+            },
+        }
+    }
+
+    /// A session that cannot be opened ends the application, unless it was to take the place of another.
+    fn not_opened(&mut self, failure: Failure, now: Instant) {
+        self.activity.progress(None, now);
+        match self.person.session.clone() {
+            Some(session) if self.person.has_spoken => {
+                self.failed(&failure);
+                self.open(OpenRequest {
+                    begin: Begin::Resume(session),
+                    options: self.base.options.clone(),
+                    ..OpenRequest::default()
+                });
+                self.person.session = None;
+            }
+            _ => self.standing = Standing::Over(Reason::Failed(failure)),
+        }
+    }
+
+    /// Says what failed, and what to do.
+    pub(super) fn failed(&mut self, failure: &Failure) {
+        self.transcript.tell(Role::Failure, &format!("error: {failure}"));
+        if let Some(hint) = failure.hint.as_ref().and_then(wording::hint) {
+            self.transcript.tell(Role::Dim, &format!("hint: {hint}"));
+        }
+    }
+
+    fn refused(&mut self, asked: &Asked, refusal: &Refusal) {
+        match (asked, refusal) {
+            (Asked::Answer(_), Refusal::Late { by, .. }) => {
+                self.transcript.tell(Role::Dim, &format!("answered already by {by}"));
+            }
+            (Asked::Answer(approval), refusal) => match self.questions.find(approval) {
+                Some(card) => card.complain(&refusal.to_string()),
+                None => self.transcript.tell(Role::Warning, &refusal.to_string()),
+            },
+            (Asked::Prompt, refusal) => self.transcript.tell(Role::Failure, &format!("not said: {refusal}")),
+            (Asked::Other(what), refusal) => {
+                self.transcript.tell(Role::Warning, &format!("{what}: {refusal}"));
+            }
+        }
+    }
+
+    fn opened(&mut self, opened: Opened, sources: &mut Sources, now: Instant) {
+        let Opened { session, snapshot, events } = opened;
+        self.activity.progress(None, now);
+        if matches!(self.standing, Standing::Leaving(_)) {
+            let link = Link::new(session, &self.base.charla, self.base.tell.clone());
+            self.person.has_spoken = !snapshot.contents.is_empty();
+            let empty_of = self.empty_session(&link);
+            link.close(false, empty_of);
+            return;
+        }
+        self.transcript.begin(&snapshot, now);
+        self.status.begin(&snapshot);
+        self.status.window = snapshot.window.or_else(|| window(&self.base.settings, &self.status.model));
+        self.activity.begin(&snapshot, now);
+        self.questions.begin(&snapshot);
+        sources.follow(Some(events));
+        self.person.has_spoken = !snapshot.contents.is_empty();
+        let link = Link::new(session, &self.base.charla, self.base.tell.clone());
+        self.person.session = Some(link.id().to_owned());
+        if link.is_open() {
+            self.transcript.tell(Role::Dim, "going on with what an earlier process left");
+            link.ask(Command::Continue, Asked::Other("going on".to_owned()));
+        }
+        self.unsent.drain(..).for_each(|message| link.say(message, Vec::new()));
+        self.standing = Standing::Attached(Box::new(link));
+    }
+}

@@ -1,0 +1,56 @@
+//! What the application is put together from.
+
+use std::sync::Arc;
+
+use charla::custom_command::CustomCommand;
+use charla::settings::{Settings, WritingKeys};
+use charla::{Charla, Wall};
+use tokio::sync::mpsc::UnboundedSender;
+
+use super::commands::themes;
+use super::news::News;
+use crate::commands::Names;
+use crate::composer::{Keys, Message, Sources as Completions, When};
+use crate::theme::{Background, Theme};
+
+/// What is said first, as if it had been typed.
+pub(super) fn first_message(text: String) -> Message {
+    Message { typed: text.clone(), text, files: Vec::new(), when: When::Now }
+}
+
+/// What is offered while something is written: commands, and files of the workspace.
+pub(super) fn completions(
+    charla: &Charla,
+    custom: &[CustomCommand],
+    tell: &UnboundedSender<News>,
+) -> Completions {
+    let tell = tell.clone();
+    Completions {
+        commands: Box::new(Names::with(custom)),
+        folder: Some(charla.environment().directory.clone()),
+        found_more: Arc::new(move || drop(tell.send(News::FilesFound))),
+    }
+}
+
+/// What confines tools on this machine, in a word.
+pub(super) fn confinement(wall: &Wall) -> &'static str {
+    match (wall.reading, wall.editing) {
+        (true, true) => "confined",
+        (true, false) => "partly confined",
+        _ => "not confined",
+    }
+}
+
+/// The keys of the line that is written.
+pub(super) fn keys(settings: &Settings) -> Keys {
+    match settings.terminal.keys.unwrap_or_default() {
+        WritingKeys::Emacs => Keys::Emacs,
+        WritingKeys::Vi => Keys::Vi,
+    }
+}
+
+/// The theme that the settings name, if there is one of that name.
+pub(super) fn theme(charla: &Charla, settings: &Settings) -> Option<Theme> {
+    let name = settings.terminal.theme.as_deref()?;
+    themes(charla).get(name, Background::Unknown).ok()
+}
