@@ -134,7 +134,6 @@ pub fn verify_audit(path: &Path) -> io::Result<Result<u64, BrokenChain>> {
 
 #[cfg(test)]
 mod tests {
-
     use super::*;
 
     fn entry(what: &str) -> Entry {
