@@ -7,6 +7,7 @@ use charla_proto::Confinement;
 
 use crate::error::SandboxError;
 use crate::places::{Extra, Places};
+use crate::taken::Taken;
 use crate::wall::Wall;
 
 /// Starts children without confining them.
@@ -19,7 +20,23 @@ pub struct Sandbox {
 #[derive(Debug)]
 pub struct Cell;
 
+/// There are no editing children.
+#[derive(Debug)]
+pub struct Arrivals;
+
+impl Arrivals {
+    /// Nothing to be moved.
+    pub fn take_out(self) -> Result<Vec<Taken>, SandboxError> {
+        Ok(Vec::new())
+    }
+}
+
 impl Cell {
+    /// There are none.
+    pub fn arrivals(&mut self) -> Option<Arrivals> {
+        None
+    }
+
     /// There is none.
     pub fn temporary(&self) -> Option<std::path::PathBuf> {
         None

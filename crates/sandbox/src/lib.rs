@@ -7,7 +7,7 @@
 //!
 //! A [`Sandbox`] belongs to one session and knows its [`Places`]. [`Sandbox::prepare`] does all the work that
 //! needs memory (looking for secrets, opening folders, compiling filters) and gives a [`Cell`], which is put on one
-//! [`std::process::Command`]. [`Wall`] says what holds on this machine; [`Wall::prove`] tries it.
+//! [`std::process::Command`]. What an editing child made and may not make, [`Arrivals`] take out afterwards. [`Wall`] says what holds on this machine; [`Wall::prove`] tries it.
 //!
 //! Between fork and exec only system calls are made, with what was prepared before. We do not start a
 //! launcher program first: that would cost a second exec for every command, and a program that embeds the library
@@ -17,9 +17,12 @@
 mod denial;
 mod error;
 mod places;
+mod taken;
 mod wall;
 mod words;
 
+#[cfg(target_os = "linux")]
+mod arrivals;
 #[cfg(target_os = "linux")]
 mod child;
 #[cfg(target_os = "linux")]
@@ -43,11 +46,15 @@ mod trial;
 mod elsewhere;
 #[cfg(not(target_os = "linux"))]
 use elsewhere as sandbox;
+#[cfg(not(target_os = "linux"))]
+use elsewhere as arrivals;
 
+pub use arrivals::Arrivals;
 pub use charla_proto::Confinement;
 pub use denial::denial;
 pub use error::SandboxError;
 pub use places::{BUILD_CACHES, Extra, HOME_SECRETS, Places, SYSTEM_FOLDERS, TOOL_CHAINS, Treatment};
 pub use sandbox::{Cell, Sandbox, hide_process};
+pub use taken::Taken;
 pub use wall::Wall;
 pub use words::isolation;

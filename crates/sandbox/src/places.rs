@@ -10,8 +10,11 @@ pub enum Treatment {
     /// It is read and, in editing, written.
     Plain,
     /// Its content is kept from reading and editing children.
-    Hidden,
-    /// It is read, and not written by editing children. `closed`: nothing in it is looked at any further.
+    Hidden {
+        /// It is protected, too: an editing child may not make it.
+        guarded: bool,
+    },
+    /// It is read, and neither written nor made by editing children. `closed`: nothing in it is looked at any further.
     Protected {
         /// Nothing in it needs hiding.
         closed: bool,

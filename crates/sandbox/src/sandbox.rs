@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use charla_proto::Confinement;
 
+use crate::arrivals::Arrivals;
 use crate::child::{Limits, Steps, UNASKED_BOUNDS, before_exec};
 use crate::error::SandboxError;
 use crate::files::{Grants, Made, System};
@@ -37,9 +38,16 @@ pub struct Cell {
     steps: Steps,
     /// For a child that nobody was asked about.
     private: Option<Arc<Private>>,
+    /// For an editing child.
+    arrivals: Option<Arrivals>,
 }
 
 impl Cell {
+    /// What an editing child makes and may not make. For whoever starts it to take out when it has ended.
+    pub fn arrivals(&mut self) -> Option<Arrivals> {
+        self.arrivals.take()
+    }
+
     /// The folder of their own that a child has which nobody was asked about.
     pub fn temporary(&self) -> Option<PathBuf> {
         self.private.as_ref().map(|private| private.temporary())
@@ -88,9 +96,9 @@ impl Sandbox {
     /// here is an error, but for that one: a person agreed, and was told what holds.
     pub fn prepare(&self, confinement: Confinement, cwd: &Path, extra: &Extra) -> Result<Cell, SandboxError> {
         match confinement {
-            Confinement::Open => Ok(Cell { steps: Steps::default(), private: None }),
+            Confinement::Open => Ok(Cell { steps: Steps::default(), private: None, arrivals: None }),
             Confinement::Asked if !self.proven().reading => {
-                Ok(Cell { steps: Steps::default(), private: None })
+                Ok(Cell { steps: Steps::default(), private: None, arrivals: None })
             }
             Confinement::Asked => self.asked(extra),
             Confinement::Reading if self.proven().reading => self.reading(),
@@ -132,7 +140,8 @@ impl Sandbox {
         let temporary = self.private()?.temporary();
         let writable = roots.into_iter().chain([&temporary]).map(PathBuf::as_path);
         let mounts = Mounts::new(writable, &found, cwd)?;
-        self.cell(Confinement::Editing, grants, Some(mounts))
+        let arrivals = Arrivals::new(&self.places, found.guarded);
+        Ok(Cell { arrivals: Some(arrivals), ..self.cell(Confinement::Editing, grants, Some(mounts))? })
     }
 
     fn asked(&self, extra: &Extra) -> Result<Cell, SandboxError> {
@@ -178,7 +187,7 @@ impl Sandbox {
         };
         let bounds = private.is_some().then_some(UNASKED_BOUNDS);
         let limits = Limits { bounds, capabilities, ruleset, program: self.program(confinement)? };
-        Ok(Cell { steps: Steps { mounts, limits: Some(limits) }, private })
+        Ok(Cell { steps: Steps { mounts, limits: Some(limits) }, private, arrivals: None })
     }
 
     fn program(&self, confinement: Confinement) -> Result<Arc<Program>, SandboxError> {

@@ -167,7 +167,7 @@ impl Ground {
     fn places(&self) -> Places {
         let treatment = |path: &Path| match path.file_name().and_then(|name| name.to_str()) {
             Some("protected") => Treatment::Protected { closed: true },
-            Some("hidden") => Treatment::Hidden,
+            Some("hidden") => Treatment::Hidden { guarded: false },
             _ => Treatment::Plain,
         };
         Places {

@@ -66,7 +66,7 @@ fn history(root: &Path, home: Option<&Path>) -> Option<PathBuf> {
 fn treatment(path: &Path, files: &FileJudge, rules: &RuleBook) -> Treatment {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     if files.hidden(path) || (name == "config" && is_of_repository(path) && has_password(path)) {
-        return Treatment::Hidden;
+        return Treatment::Hidden { guarded: rules.protects(path) };
     }
     match rules.protects(path) {
         // Those of submodules lie deeper.

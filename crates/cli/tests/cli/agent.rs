@@ -239,6 +239,29 @@ fn ctrl_c_ends_a_running_command_and_everything_it_started() {
 }
 
 #[test]
+fn what_an_edit_made_that_ctrl_c_ends_does_not_stay_where_it_runs_something() {
+    const RULE: &str =
+        "[[rule]]\ntool = \"run_shell_command\"\ndecision = \"allow\"\nconfinement = \"editing\"\n";
+    let server =
+        server(Script::new([shell("mkdir -p sub/.git/hooks; touch kept; echo made; exec sleep 1000")]));
+    let place = Place::with_server(&server);
+    std::fs::create_dir_all(place.home().join("policies")).unwrap();
+    std::fs::write(place.home().join("policies/own.toml"), RULE).unwrap();
+    let mut child = place.spawn(&["-m", "openai/gpt-test", "-o", "stream-json", "-p", "go"]);
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+    assert!(lines.by_ref().any(|line| line.contains("tool_output") && line.contains("made")));
+    let id = child.id().to_string();
+    assert!(std::process::Command::new("kill").args(["-INT", &id]).status().unwrap().success());
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert!(!place.work().join("sub/.git").exists() && place.work().join("kept").exists());
+    let (_, journal) = place.journals().pop().unwrap();
+    let (_, told) = journal.split_once("sub/.git was moved to ").unwrap_or_else(|| panic!("{journal}"));
+    let kept = std::path::Path::new(told.split(['"', '\\']).next().unwrap());
+    assert!(kept.join("hooks").is_dir());
+    std::fs::remove_dir_all(kept.ancestors().nth(2).unwrap()).unwrap();
+}
+
+#[test]
 fn what_runs_in_the_background_ends_with_the_run() {
     let seconds = format!("8{}.25", std::process::id());
     let args = json!({"command": format!("sleep {seconds}"), "is_background": true});

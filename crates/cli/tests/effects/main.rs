@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot set itself up must fail")]
 #![cfg(target_os = "linux")]
 
+mod arrivals;
 mod corpus;
 mod everyday;
 mod listeners;

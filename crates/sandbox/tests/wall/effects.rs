@@ -70,8 +70,8 @@ const TABLE: &[(&str, &str, &[Confinement])] = &[
         &[Asked, Open],
     ),
     // What belongs to a file.
-    ("change a mode", "os.chmod('plain', 0o777)", &[Asked, Open]),
-    ("change a mode by number", "call(452, -100, b'plain', 0o777, 0)", &[Asked, Open]),
+    ("change a mode", "os.chmod('plain', 0o777)", &[Editing, Asked, Open]),
+    ("change a mode by number", "call(452, -100, b'plain', 0o777, 0)", &[Editing, Asked, Open]),
     (
         "change an opened file's mode",
         "os.fchmod(os.open('plain', os.O_RDONLY), 0o700)",

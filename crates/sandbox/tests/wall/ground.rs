@@ -128,7 +128,8 @@ fn places(folder: &Path) -> Places {
     let treatment = |path: &Path| {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         match name {
-            ".env" | "secrets" => Treatment::Hidden,
+            ".env" | "secrets" => Treatment::Hidden { guarded: false },
+            ".npmrc" => Treatment::Hidden { guarded: true },
             ".git" => Treatment::Protected { closed: true },
             "AGENTS.md" => Treatment::Protected { closed: true },
             _ => Treatment::Plain,

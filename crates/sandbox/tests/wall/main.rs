@@ -3,6 +3,7 @@
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "a test that cannot set itself up must fail")]
 
+mod arrivals;
 mod effects;
 mod ground;
 mod places;

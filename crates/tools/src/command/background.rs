@@ -117,7 +117,8 @@ async fn read(job: Arc<Job>, lines: usize, delay: Duration, cx: RunContext) -> T
     }
     let output = job.last_lines(lines);
     let output = if output.is_empty() { "(nothing)" } else { &output };
-    let text = format!("State: {}\nOutput: {output}", state(&job));
+    let cleared = job.progress().ending.as_ref().map(report::cleared).unwrap_or_default();
+    let text = format!("State: {}\nOutput: {output}{cleared}", state(&job));
     ToolOutput { content: vec![Part::text(text)], ..ToolOutput::default() }
 }
 

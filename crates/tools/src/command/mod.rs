@@ -208,6 +208,10 @@ impl ShellCall {
             [] => output,
             unseen => report::with_unseen(output, unseen),
         };
+        let output = match ending.cleared.words() {
+            Some(told) => report::with_cleared(output, &told),
+            None => output,
+        };
         Ok(ToolOutput { whole_output: job.whole_output(), ..output })
     }
 

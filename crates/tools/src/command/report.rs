@@ -67,6 +67,15 @@ pub(super) fn with_unseen(output: ToolOutput, unseen: &[PathBuf]) -> ToolOutput 
     with_words(output, &told)
 }
 
+/// Tells what the command made and may not have, to the person too.
+pub(super) fn with_cleared(mut output: ToolOutput, told: &str) -> ToolOutput {
+    if let Some(Display::Text { text }) = &mut output.display {
+        text.push_str("\n");
+        text.push_str(told);
+    }
+    with_words(output, &format!("\n{told}"))
+}
+
 fn with_words(mut output: ToolOutput, told: &str) -> ToolOutput {
     let text = output.content.first_mut().and_then(|part| match &mut part.kind {
         PartKind::Text(text) => Some(text),
@@ -128,7 +137,10 @@ fn name(signal: i32) -> String {
 /// A command left in the background; one that has already ended says how.
 pub(super) fn left_running(first: &str, id: i32, ending: Option<&Ending>) -> String {
     match ending {
-        Some(ending) => format!("The background command has already ended.\n{}", facts(first, id, ending)),
+        Some(ending) => {
+            let facts = facts(first, id, ending);
+            format!("The background command has already ended.\n{facts}{}", cleared(ending))
+        }
         None => {
             let first = if first.is_empty() { "(nothing yet)" } else { first };
             format!(
@@ -137,6 +149,11 @@ pub(super) fn left_running(first: &str, id: i32, ending: Option<&Ending>) -> Str
             )
         }
     }
+}
+
+/// What a command made and may not have, on lines of their own.
+pub(super) fn cleared(ending: &Ending) -> String {
+    ending.cleared.words().map(|told| format!("\n{told}")).unwrap_or_default()
 }
 
 /// How a background process stands, in a few words.

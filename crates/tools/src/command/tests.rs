@@ -1,7 +1,7 @@
 use std::sync::{Arc, Mutex};
 
 use charla_proto::tool::Tool;
-use charla_proto::{Args, Confinement, Lane};
+use charla_proto::{Args, Confinement, Display, Lane};
 use serde_json::{Value, json};
 
 use super::*;
@@ -288,6 +288,83 @@ async fn a_command_reaches_as_far_as_its_verdict() {
     assert!(made("new") && !made(".git/new"));
     bench.confined(Confinement::Asked, "touch .git/new").await;
     assert!(made(".git/new"));
+}
+
+/// The path that a text says something was moved to.
+fn moved_to(text: &str) -> PathBuf {
+    let (_, rest) = text.split_once(" was moved to ").unwrap_or_else(|| panic!("{text}"));
+    PathBuf::from(rest.lines().next().unwrap())
+}
+
+/// Removes the folder in which a moved place is kept.
+fn forget(kept: &Path) {
+    std::fs::remove_dir_all(kept.ancestors().nth(2).unwrap()).unwrap();
+}
+
+#[tokio::test]
+async fn a_protected_place_that_a_command_made_unasked_is_moved_away_and_told() {
+    let bench = bench();
+    let line = "echo said; mkdir -p sub/.git/hooks; echo run > sub/.git/hooks/x; touch sub/kept";
+    let output = bench.confined(Confinement::Editing, line).await;
+    let told = text(&output);
+    let from = bench.cx.cwd.join("sub/.git");
+    assert!(told.starts_with("Output: said\nThese came into being while the command ran."), "{told}");
+    assert!(told.contains(&format!("- {} was moved to /", from.display())), "{told}");
+    let Some(Display::Text { text: shown }) = &output.display else { panic!("{output:?}") };
+    assert!(shown.starts_with("said\nThese came into being"), "{shown}");
+    let kept = moved_to(&told);
+    assert_eq!(std::fs::read_to_string(kept.join("hooks/x")).unwrap(), "run\n");
+    assert!(!from.exists() && bench.cx.cwd.join("sub/kept").exists());
+    forget(&kept);
+    // What a person agreed to stays.
+    bench.confined(Confinement::Asked, "mkdir .git").await;
+    assert!(bench.cx.cwd.join(".git").exists());
+}
+
+#[tokio::test]
+async fn what_a_cancelled_command_made_is_moved_away_too() {
+    let bench = bench();
+    let (sender, receiver) = tokio::sync::oneshot::channel::<()>();
+    let sender = Mutex::new(Some(sender));
+    let cx = RunContext {
+        cancelled: Box::pin(async move { drop(receiver.await) }),
+        live: Box::new(move |_| drop(sender.lock().unwrap().take())),
+        confinement: Confinement::Editing,
+        ..quiet()
+    };
+    // What is told to end makes more.
+    let line = "trap 'mkdir -p late/.git; exit' TERM; mkdir .git; echo made; while :; do sleep 0.01; done";
+    let call = bench.tool().prepare(args(json!({ "command": line })), &bench.cx).await;
+    let running = call.unwrap_or_else(|error| panic!("{error}")).run(cx);
+    let error = tokio::time::timeout(TEST_TIMEOUT, running).await.expect("it goes on").error.unwrap();
+    assert_eq!(error.kind, ToolErrorKind::Cancelled);
+    assert!(!bench.cx.cwd.join(".git").exists() && !bench.cx.cwd.join("late/.git").exists(), "{error}");
+    forget(&moved_to(&error.message));
+}
+
+#[tokio::test]
+async fn a_command_that_edits_unasked_leaves_nothing_running() {
+    let bench = bench();
+    let output = bench.confined(Confinement::Editing, "sleep 1000 > /dev/null 2>&1 & echo $!").await;
+    let told = text(&output);
+    let id: i32 = told.trim_start_matches("Output: ").lines().next().unwrap().parse().unwrap();
+    assert!(!crate::process::is_alive(id), "{told}");
+    assert!(told.contains("left running were ended") && !told.contains("Background PIDs"), "{told}");
+}
+
+#[tokio::test]
+async fn what_a_background_command_made_is_moved_away_at_its_end_and_told_by_its_output() {
+    let bench = bench();
+    let wanted = json!({ "command": "mkdir .git", "is_background": true, "delay_ms": 600_000 });
+    let call = bench.tool().prepare(args(wanted), &bench.cx).await.unwrap_or_else(|error| panic!("{error}"));
+    let told = text(&call.run(RunContext { confinement: Confinement::Editing, ..quiet() }).await);
+    let kept = moved_to(&told);
+    assert!(told.contains("already ended") && !bench.cx.cwd.join(".git").exists(), "{told}");
+    let read = Typed::new(ReadBackgroundOutput::new(bench.processes.clone()));
+    let id = bench.processes.list()[0].id;
+    let read = text(&bench.call(&read, json!({ "pid": id })).await);
+    assert_eq!(moved_to(&read), kept);
+    forget(&kept);
 }
 
 #[tokio::test]

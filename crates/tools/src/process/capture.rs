@@ -7,12 +7,13 @@ use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
 use charla_proto::Confinement;
-use charla_sandbox::Extra;
+use charla_sandbox::{Arrivals, Extra};
 use rustix::process::Signal;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, Command};
 use tokio::time::timeout;
 
+use super::cleared::Cleared;
 use super::family::{Family, GroupIs};
 use super::processes::Processes;
 
@@ -41,6 +42,8 @@ pub(crate) struct Captured {
     pub(crate) stdout: Vec<u8>,
     pub(crate) stderr: Vec<u8>,
     pub(crate) status: ExitStatus,
+    /// Protected places that it made.
+    pub(crate) cleared: Cleared,
 }
 
 /// Why there is no answer.
@@ -62,13 +65,31 @@ struct Ended<'a> {
     processes: &'a Processes,
     family: Family,
     waited_for: bool,
+    arrivals: Option<Arrivals>,
+}
+
+impl Ended<'_> {
+    /// Takes away what it may not make; for when it has ended.
+    async fn clear(&mut self) -> Cleared {
+        let Some(arrivals) = self.arrivals.take() else { return Cleared::default() };
+        self.kill();
+        Cleared::take_out(arrivals, false).await
+    }
+
+    fn kill(&self) {
+        // The group is looked at right after the leader was waited for: its number is still the same group's.
+        if !self.waited_for || self.family.group_exists() {
+            self.family.signal(Signal::KILL, GroupIs::Ours);
+        }
+    }
 }
 
 impl Drop for Ended<'_> {
     fn drop(&mut self) {
-        // The group is looked at right after the leader was waited for: its number is still the same group's.
-        if !self.waited_for || self.family.group_exists() {
-            self.family.signal(Signal::KILL, GroupIs::Ours);
+        self.kill();
+        if let Some(arrivals) = self.arrivals.take() {
+            // Nobody is left who could be told.
+            let _ = arrivals.take_out();
         }
         self.processes.guard().remove(self.family.group());
     }
@@ -76,13 +97,14 @@ impl Drop for Ended<'_> {
 
 /// Asks a program. Dropping the future ends it.
 pub(crate) async fn capture(processes: &Processes, ask: Capture) -> Result<Captured, CaptureError> {
-    let cell =
+    let mut cell =
         processes.cell(ask.confinement, &ask.cwd, Extra::default()).await.map_err(CaptureError::Start)?;
     let mark = processes.mark();
     let mut command = Command::new(&ask.program);
     command.args(&ask.arguments).current_dir(&ask.cwd).kill_on_drop(true);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     processes.settings().environment.apply(&mut command, &mark, ask.confinement, &cell);
+    let arrivals = cell.arrivals();
     cell.apply(command.as_std_mut());
     let announced = processes.guard().announce(&mark);
     let child = command.spawn().map_err(CaptureError::Start)?;
@@ -90,11 +112,11 @@ pub(crate) async fn capture(processes: &Processes, ask: Capture) -> Result<Captu
     let family = child.id().and_then(|id| Family::new(id, mark)).ok_or_else(gone)?;
     processes.guard().add(family.group());
     drop(announced);
-    let mut ended = Ended { processes, family, waited_for: false };
+    let mut ended = Ended { processes, family, waited_for: false, arrivals };
     let captured =
         timeout(ask.time, exchange(child, &ask)).await.map_err(|_| CaptureError::Late(ask.time))?;
     ended.waited_for = captured.is_ok();
-    captured
+    Ok(Captured { cleared: ended.clear().await, ..captured? })
 }
 
 async fn exchange(mut child: Child, ask: &Capture) -> Result<Captured, CaptureError> {
@@ -131,7 +153,8 @@ async fn exchange(mut child: Child, ask: &Capture) -> Result<Captured, CaptureEr
             }
         }
     };
-    Ok(Captured { stdout, stderr, status: status.map_err(CaptureError::Pipe)? })
+    let status = status.map_err(CaptureError::Pipe)?;
+    Ok(Captured { stdout, stderr, status, cleared: Cleared::default() })
 }
 
 /// Reads a pipe to its end; what was read so far is there when this is given up.

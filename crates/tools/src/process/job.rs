@@ -11,6 +11,7 @@ use charla_sandbox::Extra;
 use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 
+use super::cleared::Cleared;
 use super::spill::Spilled;
 use super::transcript::Transcript;
 
@@ -44,6 +45,8 @@ pub(crate) struct Ending {
     pub(crate) stopped: Option<StopReason>,
     /// Processes it left running.
     pub(crate) strays: Vec<i32>,
+    /// Protected places that it made.
+    pub(crate) cleared: Cleared,
 }
 
 /// Why a command was ended.
@@ -62,7 +65,7 @@ impl Ending {
         use std::os::unix::process::ExitStatusExt;
         let code = status.and_then(|status| status.code());
         let signal = status.and_then(|status| status.signal());
-        Self { code, signal, stopped, strays }
+        Self { code, signal, stopped, strays, cleared: Cleared::default() }
     }
 }
 

@@ -6,6 +6,7 @@
 
 mod capture;
 pub(crate) mod clean;
+mod cleared;
 mod environment;
 mod family;
 mod guard;

@@ -140,7 +140,8 @@ impl Processes {
 
     /// Starts a command that stays in the background and is listed there.
     pub(crate) async fn start_background(&self, launch: Launch) -> Result<Arc<Job>, LaunchError> {
-        let bound = !self.inner.settings.keep_background;
+        // What an editing command made is looked at when it ends, so it ends with us.
+        let bound = !self.inner.settings.keep_background || launch.confinement == Confinement::Editing;
         let job = self.begin(&launch, bound).await.map_err(|source| launch_error(&launch, source))?;
         self.remember(job.clone());
         Ok(job)
@@ -154,11 +155,11 @@ impl Processes {
         command.args(&launch.arguments).current_dir(&launch.cwd);
         command.stdin(Stdio::null()).stdout(writer.try_clone()?).stderr(writer);
         self.inner.settings.environment.apply(&mut command, &mark, launch.confinement, &cell);
-        let (cell, index) = self.index_for(cell, launch).await?;
+        let (mut cell, index) = self.index_for(cell, launch).await?;
         if let Some(index) = &index {
             command.env("GIT_INDEX_FILE", &index.file);
         }
-        let temporary = cell.temporary();
+        let (temporary, arrivals) = (cell.temporary(), cell.arrivals());
         cell.apply(command.as_std_mut());
         let announced = bound.then(|| self.inner.guard.announce(&mark));
         let child = command.spawn()?;
@@ -191,6 +192,7 @@ impl Processes {
             spills: self.inner.settings.spills.clone(),
             silence: launch.silence,
             bound,
+            arrivals,
         };
         tokio::spawn(pump.run());
         Ok(job)

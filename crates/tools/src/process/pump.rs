@@ -5,6 +5,7 @@ use std::process::ExitStatus;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
+use charla_sandbox::Arrivals;
 use rustix::process::Signal;
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe::Receiver;
@@ -12,6 +13,7 @@ use tokio::process::Child;
 use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep, timeout_at};
 
+use super::cleared::Cleared;
 use super::family::{Family, GroupIs};
 use super::guard::Guard;
 use super::job::{Ending, Job, StopReason};
@@ -41,6 +43,8 @@ pub(super) struct Pump {
     pub(super) limits: Limits,
     /// False when the command outlives the session.
     pub(super) bound: bool,
+    /// Present for a command that edits unasked.
+    pub(super) arrivals: Option<Arrivals>,
 }
 
 /// Kills the family when the task is dropped, as when the runtime ends.
@@ -49,6 +53,7 @@ struct LastResort {
     guard: Arc<Guard>,
     armed: bool,
     group: GroupIs,
+    arrivals: Option<Arrivals>,
 }
 
 impl Drop for LastResort {
@@ -56,7 +61,22 @@ impl Drop for LastResort {
         if self.armed {
             self.family.signal(Signal::KILL, self.group);
         }
+        if let Some(arrivals) = self.arrivals.take() {
+            self.await_end();
+            // Nobody is left who could be told.
+            let _ = arrivals.take_out();
+        }
         self.guard.remove(self.family.group());
+    }
+}
+
+impl LastResort {
+    /// Waits for what was killed to be gone, for a moment.
+    fn await_end(&self) {
+        let until = std::time::Instant::now() + GRACE;
+        while std::time::Instant::now() < until && !self.family.members(self.group).is_empty() {
+            std::thread::sleep(POLL_INTERVAL / 10);
+        }
     }
 }
 
@@ -73,9 +93,9 @@ struct Intake {
 impl Pump {
     /// Runs until nothing of the command is left.
     pub(super) async fn run(self) {
-        let Pump { job, mut child, pipe, family, guard, spills, silence, mut limits, bound } = self;
+        let Pump { job, mut child, pipe, family, guard, spills, silence, mut limits, bound, arrivals } = self;
         let mut last_resort =
-            LastResort { family: family.clone(), guard, armed: bound, group: GroupIs::Ours };
+            LastResort { family: family.clone(), guard, armed: bound, group: GroupIs::Ours, arrivals };
         let buffer = vec![0; CHUNK];
         let mut intake = Intake { job: job.clone(), pipe, open: true, buffer, spill: None, spills };
 
@@ -85,14 +105,19 @@ impl Pump {
         };
         last_resort.group = GroupIs::Unsure;
         intake.trail().await;
-        let strays = if stopped.is_none() && (intake.open || family.group_exists()) {
+        let edits = last_resort.arrivals.is_some();
+        let strays = if stopped.is_none() && (edits || intake.open || family.group_exists()) {
             members(&family, GroupIs::Ours).await
         } else {
             Vec::new()
         };
-        let left_behind = !strays.is_empty();
+        let left_behind = !strays.is_empty() && !edits;
+        let ending = match last_resort.arrivals.take() {
+            Some(arrivals) => clear(Ending::new(status, stopped, strays), &family, arrivals).await,
+            None => Ending::new(status, stopped, strays),
+        };
         intake.publish().await;
-        job.progress.send_modify(|progress| progress.ending = Some(Ending::new(status, stopped, strays)));
+        job.progress.send_modify(|progress| progress.ending = Some(ending));
         if left_behind {
             intake.outlive(&family, &mut limits).await;
         }
@@ -208,14 +233,29 @@ impl Intake {
                 break;
             }
         }
-        terminate(family, GroupIs::Unsure).await;
-        let deadline = Instant::now() + GRACE;
-        while Instant::now() < deadline && !members(family, GroupIs::Unsure).await.is_empty() {
-            sleep(POLL_INTERVAL).await;
-        }
-        kill(family, GroupIs::Unsure).await;
+        end_strays(family).await;
         self.publish().await;
     }
+}
+
+/// Leaves nothing of a command that edited unasked: what it left running goes, and then what it may not make.
+async fn clear(ending: Ending, family: &Family, arrivals: Arrivals) -> Ending {
+    let left_running = !ending.strays.is_empty();
+    if left_running {
+        end_strays(family).await;
+    }
+    let cleared = Cleared::take_out(arrivals, left_running).await;
+    Ending { strays: Vec::new(), cleared, ..ending }
+}
+
+/// Ends what a command left behind.
+async fn end_strays(family: &Family) {
+    terminate(family, GroupIs::Unsure).await;
+    let deadline = Instant::now() + GRACE;
+    while Instant::now() < deadline && !members(family, GroupIs::Unsure).await.is_empty() {
+        sleep(POLL_INTERVAL).await;
+    }
+    kill(family, GroupIs::Unsure).await;
 }
 
 /// Ends a running command: asks everybody, waits a little, then leaves no choice. Goes on reading

@@ -38,11 +38,13 @@ impl CommandRunner for Processes {
             let answer = answer.map_err(|error| {
                 ToolError::new(ToolErrorKind::SpawnFailed, format!("`{}` failed: {error}.", command.command))
             })?;
+            // A tool that says something on stderr is told in full.
+            let told = answer.cleared.words().unwrap_or_default();
             Ok(CommandOutput {
                 exit: answer.status.code(),
                 signal: answer.status.signal(),
                 stdout: answer.stdout,
-                stderr: answer.stderr,
+                stderr: [answer.stderr.as_slice(), told.as_bytes()].concat(),
             })
         })
     }
