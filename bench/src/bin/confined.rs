@@ -15,7 +15,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let [count, folder] = args.as_slice() else { return Err("usage: confined COUNT FOLDER".into()) };
     let (count, folder): (u32, PathBuf) = (count.parse()?, Path::new(folder).canonicalize()?);
     let treatment = |path: &Path| match path.file_name().is_some_and(|name| name == ".env") {
-        true => Treatment::Hidden,
+        true => Treatment::Hidden { guarded: false },
         false => Treatment::Plain,
     };
     let sandbox = Sandbox::new(Places {
