@@ -70,7 +70,7 @@ pub(super) fn with_unseen(output: ToolOutput, unseen: &[PathBuf]) -> ToolOutput 
 /// Tells what the command made and may not have, to the person too.
 pub(super) fn with_cleared(mut output: ToolOutput, told: &str) -> ToolOutput {
     if let Some(Display::Text { text }) = &mut output.display {
-        text.push_str("\n");
+        text.push('\n');
         text.push_str(told);
     }
     with_words(output, &format!("\n{told}"))
