@@ -1,4 +1,4 @@
-# Sourced by ./test: makes the Python environment that tests need, and installs the engine and a browser.
+# Sourced by ./test: makes the Python environment that tests need, and installs the engine, a browser and tmux.
 #
 # make_test_env ROOT
 #   Installs ROOT/tests/requirements.txt into ROOT/.test-env/venv and exports CHARLA_TEST_PYTHON.
@@ -47,18 +47,37 @@ make_engine() {
 #   Finds Chromium, or installs Debian's, and exports CHARLA_TEST_BROWSER.
 make_browser() {
     local found
-    found=$(command -v chromium || command -v chromium-browser || command -v google-chrome || true)
-    if [ -z "$found" ] && command -v apt-get >/dev/null; then
-        local apt="apt-get"
-        if [ "$(id -u)" -ne 0 ]; then apt="sudo apt-get"; fi
-        $apt update -qq && $apt install -y -qq --no-install-recommends chromium >/dev/null || return 1
-        found=$(command -v chromium)
+    found=$(find_browser)
+    if [ -z "$found" ]; then
+        install_package chromium || return 1
+        found=$(find_browser)
     fi
     if [ -z "$found" ]; then
         echo "error: Chromium is needed to test the web page" >&2
         return 1
     fi
     export CHARLA_TEST_BROWSER=$found
+}
+
+find_browser() {
+    command -v chromium || command -v chromium-browser || command -v google-chrome || true
+}
+
+# make_multiplexer
+#   Finds tmux, or installs Debian's.
+make_multiplexer() {
+    command -v tmux >/dev/null || install_package tmux || {
+        echo "error: tmux is needed to test the interactive terminal" >&2
+        return 1
+    }
+}
+
+# Installs a package of Debian's.
+install_package() {
+    local apt="apt-get"
+    command -v apt-get >/dev/null || return 1
+    if [ "$(id -u)" -ne 0 ]; then apt="sudo apt-get"; fi
+    $apt update -qq && $apt install -y -qq --no-install-recommends "$1" >/dev/null
 }
 
 # A directory of packages, and a python that finds them: for systems whose python3 comes without venv.

@@ -10,11 +10,11 @@ use charla_core::CancellationToken;
 use charla_core::session::{Clients, Follower};
 use charla_proto::{Command, Content, Refusal, Reply};
 
-use crate::answer::Answer;
 use crate::headless::View;
 use crate::input;
 use crate::intent::Ask;
 use crate::signals::cancel_on_signals;
+use charla_terminal::answer::Answer;
 use charla_terminal::approver::Approver;
 use charla_terminal::printer::Printer;
 

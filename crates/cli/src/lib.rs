@@ -5,7 +5,6 @@
 //! came of it. Whatever another front end would need, too, belongs into the library; whatever decides something
 //! about a conversation, into `charla-core`.
 
-mod answer;
 mod args;
 mod ask;
 mod commands;

@@ -9,11 +9,11 @@ use charla::{Begin, Charla, Failure, OpenRequest, OpenedSession};
 use charla_core::CancellationToken;
 use charla_core::session::{Clients, Follower};
 use charla_proto::{Command, Content, Refusal, Reply};
+use charla_terminal::answer::Answer;
 use charla_terminal::approver::Approver;
 use charla_terminal::printer::Printer;
 use tokio::sync::oneshot;
 
-use crate::answer::Answer;
 use crate::exit::{CANCELLED, OK, code};
 use crate::headless::View;
 use crate::intent::Ask;

@@ -144,22 +144,18 @@ impl Feed {
         if session.size.is_some() && session.size == size {
             return true;
         }
-        match self.user.hub.charla().sessions() {
-            Ok(sessions) => match sessions.records_after(&session.id, session.seen).await {
-                Ok(records) => {
-                    for record in records {
-                        session.seen = record.seq;
-                        self.ready.push_back(record_event(&record));
-                    }
-                    // Without an entry in the overview yet, the next one tells.
-                    session.size = size.or(Some(0));
-                    true
-                }
-                Err(SessionError::Unknown(_)) => false,
-                // It may be there again at the next look.
-                Err(_) => true,
-            },
-            Err(_) => false,
+        let Ok(sessions) = self.user.hub.charla().sessions() else { return false };
+        match sessions.records_after(&session.id, session.seen).await {
+            Ok(records) => {
+                session.seen = records.last().map_or(session.seen, |last| last.seq);
+                self.ready.extend(records.iter().map(record_event));
+                // Without an entry in the overview yet, the next one tells.
+                session.size = size.or(Some(0));
+                true
+            }
+            Err(SessionError::Unknown(_)) => false,
+            // It may be there again at the next look.
+            Err(_) => true,
         }
     }
 

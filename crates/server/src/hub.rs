@@ -223,8 +223,10 @@ impl Hub {
             })
             .await
             .cloned();
-        if opened.is_err() {
-            self.forget(id, &slot);
+        match &opened {
+            // One who failed before us may have taken it out.
+            Ok(_) => drop(self.slots().insert(id.to_owned(), slot)),
+            Err(_) => self.forget(id, &slot),
         }
         self.beat();
         opened

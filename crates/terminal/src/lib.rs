@@ -3,11 +3,13 @@
 //!
 //! It draws and asks; what is asked and what an answer means is the session's. Nothing here reads arguments.
 
+pub mod answer;
 pub mod approver;
 pub mod compression;
 mod curtain;
 pub mod editor;
 pub mod hints;
 pub mod judgement;
+pub mod patience;
 pub mod printer;
 pub mod wording;

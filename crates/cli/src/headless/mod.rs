@@ -6,7 +6,6 @@
 
 mod json;
 mod live;
-mod patience;
 mod state;
 mod stream_json;
 mod text;
@@ -26,10 +25,11 @@ use charla_proto::{
 };
 use futures_util::future::poll_immediate;
 
-use self::patience::Patience;
 use self::state::RunState;
 use crate::exit::{ABANDONED, OK, code};
+use charla_terminal::answer::Answer;
 use charla_terminal::compression;
+use charla_terminal::patience::Patience;
 use charla_terminal::printer::Printer;
 use charla_terminal::wording;
 
@@ -40,6 +40,12 @@ const NO_ANSWER: FailureKind = FailureKind::Model(LlmErrorKind::InvalidStream);
 pub trait Events {
     /// The next event; `None` after the last one.
     fn next(&mut self) -> impl Future<Output = Option<TurnEvent>>;
+}
+
+impl Events for Answer {
+    fn next(&mut self) -> impl Future<Output = Option<TurnEvent>> {
+        Answer::next(self)
+    }
 }
 
 /// One form of output.

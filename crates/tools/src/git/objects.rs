@@ -208,12 +208,12 @@ mod tests {
         let check = || {
             for (commit, content, tree) in &named {
                 assert!(may_be_content(&repository, content));
-                assert!(may_be_content(&repository, &content[..10].to_uppercase()));
-                assert!(may_be_content(&repository, &format!("v1-3-g{}", &content[..12])));
+                assert!(may_be_content(&repository, &format!("{content:.10}").to_uppercase()));
+                assert!(may_be_content(&repository, &format!("v1-3-g{content:.12}")));
                 assert!(may_be_content(&repository, &format!("{commit}..{content}")));
                 assert!(may_be_content(&repository, &format!("{content}^{{blob}}")));
                 assert!(!may_be_content(&repository, commit));
-                assert!(!may_be_content(&repository, &format!("{}~1", &commit[..12])));
+                assert!(!may_be_content(&repository, &format!("{commit:.12}~1")));
                 assert!(!may_be_content(&repository, tree));
             }
             for word in ["HEAD", "main", "f", "feed", "deadbeefdeadbeef", "v1.0", "HEAD~2..HEAD", ""] {

@@ -47,6 +47,11 @@ impl App {
     /// A session that cannot be opened ends the application, unless it was to take the place of another.
     fn not_opened(&mut self, failure: Failure, now: Instant) {
         self.activity.progress(None, now);
+        if let Standing::Leaving(reason) = &mut self.standing {
+            let reason = std::mem::replace(reason, Reason::Left);
+            self.standing = Standing::Over(reason);
+            return;
+        }
         match self.person.session.clone() {
             Some(session) if self.person.has_spoken => {
                 self.failed(&failure);

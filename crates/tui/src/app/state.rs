@@ -100,6 +100,8 @@ pub(super) struct Person {
     pub(super) session: Option<String>,
     /// Something was said in it.
     pub(super) has_spoken: bool,
+    /// Stops the opening of a session.
+    pub(super) opening: CancellationToken,
     /// A command of their own that runs: its line, and how to stop it.
     pub(super) running: Option<(String, CancellationToken)>,
     /// What they ran since they said something: the model does not know it yet.
@@ -158,6 +160,7 @@ impl App {
     /// Opens a session in place of the one before.
     pub(super) fn open(&mut self, request: OpenRequest) {
         self.standing = Standing::Opening;
+        self.person.opening = request.cancel.clone();
         self.activity.progress(Some("opening the session".to_owned()), Instant::now());
         link::open(self.base.charla.clone(), self.base.settings.clone(), request, self.base.tell.clone());
     }
@@ -292,10 +295,12 @@ impl App {
                 self.activity.stopping();
                 self.standing = Standing::Leaving(reason);
             }
-            // Nothing was begun that would have to be ended.
-            Standing::Opening | Standing::Changing(_) | Standing::Leaving(_) => {
-                self.standing = Standing::Over(reason)
+            // What was begun for the session is taken back, which is told as its failure.
+            Standing::Opening => {
+                self.person.opening.cancel();
+                self.standing = Standing::Leaving(reason);
             }
+            Standing::Changing(_) | Standing::Leaving(_) => self.standing = Standing::Over(reason),
             Standing::Over(reason) => self.standing = Standing::Over(reason),
         }
     }

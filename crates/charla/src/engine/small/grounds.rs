@@ -91,8 +91,10 @@ pub(super) fn bear_out(turn: &Turn, answer: &str) -> bool {
     if shared(turn, answer) == 0 && lines_about(turn).is_some_and(|lines| !lines.contains(answer)) {
         return false;
     }
+    // A sentence may be broken into lines.
+    let flat = result.split_whitespace().collect::<Vec<_>>().join(" ");
     words(answer).iter().all(is_given)
-        && (result.contains(answer.trim_end_matches('.')) || in_place(turn, answer, result))
+        && (flat.contains(answer.trim_end_matches('.')) || in_place(turn, answer, result))
 }
 
 /// "The port of the cache is 6390": true when the value stands where the port and the cache are spoken of. What the request
@@ -164,8 +166,13 @@ fn key(line: &str) -> Option<&str> {
 
 /// For each line with the value: the line, the head of its column and what it stands under.
 fn contexts(value: &str, lines: &[&str]) -> Vec<String> {
-    let has = |line: &&(usize, &&str)| line.1.contains(value);
-    let found: Vec<(usize, &&str)> = lines.iter().enumerate().filter(|line| has(&line)).collect();
+    let is_edge = |c: Option<char>| c.is_none_or(|c| !c.is_alphanumeric());
+    let is_whole = |line: &str, at: usize| {
+        let before = line.get(..at).and_then(|text| text.chars().next_back());
+        is_edge(before) && is_edge(line.get(at + value.len()..).and_then(|text| text.chars().next()))
+    };
+    let has = |line: &str| line.match_indices(value).any(|(at, _)| is_whole(line, at));
+    let found: Vec<(usize, &&str)> = lines.iter().enumerate().filter(|(_, line)| has(line)).collect();
     let context = |(at, line): (usize, &&str)| {
         let above = lines.get(..at).unwrap_or_default();
         format!("{line} {} {}\n", head(value, line, above), under(line, above))
@@ -214,7 +221,7 @@ mod tests {
     const TOML: &str = "[package]\nname = \"kiln\"\nversion = \"2.7.1\"\n\n[dependencies]\nclick = \"8.1\"\n";
     const CSV: &str = "name,pieces,due\nOksana,15,2026-11-07\nGreta,7,2026-11-15\n";
     const TABLE: &str = "# Kilns\n\n| name | volume | cooling |\n|---|---|---|\n| Bertha | 220 l | 14 h |\n";
-    const PROSE: &str = "The vent is left open.\nElements are replaced after 150 firings.\n";
+    const PROSE: &str = "The vent is\nleft open.\nElements are replaced after 150 firings.\n";
 
     fn is_borne_out(said: &str, result: &str, answer: &str) -> bool {
         let call = FunctionCall { name: "read_file".to_owned(), ..FunctionCall::default() };
@@ -253,6 +260,7 @@ mod tests {
         for (said, result, answer) in [
             ("which port has the cache?", YAML, "The port of the cache is 8080."),
             ("which port has the cache?", YAML, "The port of the cache is 6379."),
+            ("which port has the cache?", YAML, "The port of the cache is 639."),
             ("what port does the server listen on?", YAML, "The server is 0.0.0.0."),
             ("when is the order of Greta due?", CSV, "The due of Greta is 7."),
             ("how many pieces for Greta?", CSV, "The pieces of Greta is 15."),

@@ -8,7 +8,7 @@ use charla_proto::TurnEvent;
 const UNTOLD: Duration = Duration::from_secs(2);
 
 /// Whether the model is waited for, and since when.
-pub(super) struct Patience {
+pub struct Patience {
     since: Instant,
     /// Calls that have no response yet: their tools, or the person who is asked about them, are waited for.
     calls: usize,
@@ -17,12 +17,13 @@ pub(super) struct Patience {
 }
 
 impl Patience {
-    pub(super) fn new(now: Instant) -> Self {
+    /// Waits from now on.
+    pub fn new(now: Instant) -> Self {
         Self { since: now, calls: 0, busy: false }
     }
 
     /// Takes an event in.
-    pub(super) fn note(&mut self, event: &TurnEvent, now: Instant) {
+    pub fn note(&mut self, event: &TurnEvent, now: Instant) {
         match event {
             TurnEvent::Content { .. } | TurnEvent::Thought { .. } | TurnEvent::PreCompress(_) => {
                 self.busy = true;
@@ -46,12 +47,12 @@ impl Patience {
     }
 
     /// True while nothing but the model is waited for.
-    pub(super) fn is_for_model(&self) -> bool {
+    pub fn is_for_model(&self) -> bool {
         self.calls == 0 && !self.busy
     }
 
     /// What to show, once there is something to tell.
-    pub(super) fn line(&self, model: &str, now: Instant) -> Option<String> {
+    pub fn line(&self, model: &str, now: Instant) -> Option<String> {
         let waited = now.saturating_duration_since(self.since);
         (self.is_for_model() && waited >= UNTOLD)
             .then(|| format!("waiting for {model} ({} s)", waited.as_secs()))

@@ -6,9 +6,8 @@ use std::sync::Arc;
 use charla_core::session::Follower;
 use charla_proto::{CompressionTrigger, FinishReason, OpenCall, TurnEnd, TurnEvent};
 
-use crate::headless::Events;
-use charla_terminal::approver::Approver;
-use charla_terminal::compression;
+use crate::approver::Approver;
+use crate::compression;
 
 /// A session's turn, or the compression that was asked for in its place.
 pub struct Answer {
@@ -28,10 +27,9 @@ impl Answer {
         }
         Self { follower, approver, pending }
     }
-}
 
-impl Events for Answer {
-    async fn next(&mut self) -> Option<TurnEvent> {
+    /// The next event; nothing once the run is over.
+    pub async fn next(&mut self) -> Option<TurnEvent> {
         let event = match self.pending.pop_front() {
             Some(event) => event,
             None => self.follower.next().await?,
