@@ -73,6 +73,9 @@ impl System {
             if let Some(environment) = folder.parent().filter(|parent| parent.join("pyvenv.cfg").is_file()) {
                 grant(environment, RUN);
             }
+            if let Some(chain) = places.tool_chain(folder) {
+                grant(&chain, RUN);
+            }
         }
         Self { opened }
     }

@@ -267,6 +267,18 @@ pub(crate) const ASKED_DEVICES: &[&str] =
 /// Temporary folders that everybody shares.
 pub(crate) const SHARED_TEMPORARY: &[&str] = &["/tmp", "/var/tmp"];
 
+/// What lies beside the programs of a tool chain.
+#[cfg(target_os = "linux")]
+const CHAIN_LAYOUT: &[&str] = &["lib", "lib64", "libexec", "versions", "conda-meta"];
+
+/// True for a folder of root's or the user's that nobody else can write.
+#[cfg(target_os = "linux")]
+fn is_safe(folder: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let owners = [0, rustix::process::geteuid().as_raw()];
+    folder.metadata().is_ok_and(|found| owners.contains(&found.uid()) && found.mode() & 0o022 == 0)
+}
+
 impl Places {
     /// Paths below the home; none without one.
     pub(crate) fn below_home(&self, names: &[&str]) -> Vec<PathBuf> {
@@ -289,5 +301,20 @@ impl Places {
             let holds = |path: &PathBuf| path.starts_with(folder);
             folder.is_absolute() && !in_workspace && !self.home.iter().any(holds)
         })
+    }
+
+    /// The tool chain outside of the home to which a folder of `PATH` belongs: `/data/conda` of `/data/conda/bin`. It has the
+    /// layout of one, holds nothing that is secret in a home, is neither above the home nor the workspace, and nobody but
+    /// root and the user can write it.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn tool_chain(&self, folder: &Path) -> Option<PathBuf> {
+        let folder = folder.canonicalize().ok()?;
+        let name = folder.file_name()?;
+        let chain =
+            folder.parent().filter(|_| ["bin", "sbin", "shims"].iter().any(|known| name == *known))?;
+        let has = |names: &[&str]| names.iter().any(|name| chain.join(name).symlink_metadata().is_ok());
+        let apart = |path: &PathBuf| !path.starts_with(chain) && !chain.starts_with(path);
+        let is_apart = self.home.iter().chain(&self.roots).chain(&self.secrets).all(apart);
+        (is_apart && has(CHAIN_LAYOUT) && !has(HOME_SECRETS) && is_safe(chain)).then(|| chain.to_owned())
     }
 }

@@ -1,4 +1,4 @@
-//! Protected places that do not exist yet, and commands that make them in auto_edit mode.
+//! Protected places that do not exist yet, and commands that would make them.
 
 use std::path::{Path, PathBuf};
 
@@ -38,16 +38,33 @@ fn moved_to(answer: &Answer, place: &Path) -> PathBuf {
     PathBuf::from(rest.lines().next().unwrap())
 }
 
-fn check(lines: &[(&str, &str, Option<&str>)], manner: &Manner) {
-    let (listeners, world) = (Listeners::open(), World::everyday());
+/// Runs all lines in one session.
+fn run(world: &World, manner: &Manner) -> Vec<Answer> {
     world.write("work/skeleton/AGENTS.md", "Be kind.\n");
     world.write("work/skeleton/plain.txt", "x\n");
     world.write("home/.charla/policies/own.toml", manner.rules);
-    let texts: Vec<&str> = lines.iter().map(|(line, ..)| *line).collect();
-    let texts = corpus::read(&format!("== makes\n{}\n", texts.join("\n")));
-    let session = session::run(&texts, &world, &listeners, manner);
-    for ((line, made, beside), answer) in lines.iter().zip(session.answers) {
-        let answer = answer.unwrap_or_else(|| panic!("{line}: {}", session.shown));
+    let lines: Vec<&str> = LINES.iter().map(|(line, ..)| *line).collect();
+    let lines = corpus::read(&format!("== makes\n{}\n", lines.join("\n")));
+    let session = session::run(&lines, world, &Listeners::open(), manner);
+    session.answers.into_iter().map(|answer| answer.unwrap_or_else(|| panic!("{}", session.shown))).collect()
+}
+
+#[test]
+fn a_line_that_makes_a_protected_place_asks_as_one() {
+    let world = World::everyday();
+    let answers = run(&world, &Manner::mode("auto_edit"));
+    for ((line, made, beside), answer) in LINES.iter().zip(answers) {
+        assert!(answer.is_refused(), "{line}: {}", answer.output);
+        let places = [Some(*made), *beside];
+        assert!(places.iter().flatten().all(|place| !world.work().join(place).exists()), "{line}");
+    }
+}
+
+#[test]
+fn whatever_makes_a_protected_place_unasked_it_does_not_stay() {
+    let world = World::everyday();
+    let answers = run(&world, &Manner::mode("yolo").under(EDIT));
+    for ((line, made, beside), answer) in LINES.iter().zip(answers) {
         let place = world.work().join(made);
         assert!(place.symlink_metadata().is_err(), "{line}: {}", answer.output);
         let kept = moved_to(&answer, &place);
@@ -57,14 +74,4 @@ fn check(lines: &[(&str, &str, Option<&str>)], manner: &Manner) {
         std::fs::remove_dir_all(kept.ancestors().nth(2).unwrap()).unwrap();
     }
     assert!(world.work().join("skeleton/AGENTS.md").exists() && world.work().join(".git/HEAD").exists());
-}
-
-#[test]
-fn a_protected_place_that_comes_with_an_edit_is_moved_away_and_told() {
-    check(&LINES[..1], &Manner::mode("auto_edit"));
-}
-
-#[test]
-fn whatever_makes_a_protected_place_unasked_it_does_not_stay() {
-    check(&LINES, &Manner::mode("yolo").under(EDIT));
 }

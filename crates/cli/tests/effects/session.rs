@@ -74,12 +74,12 @@ pub struct Session {
 
 /// Runs these lines, one after the other, in one session.
 pub fn run(lines: &[Line], world: &World, listeners: &Listeners, manner: &Manner) -> Session {
-    let calls = lines.iter().enumerate().fold(Reply::new(), |reply, (index, line)| {
+    let calls = lines.iter().fold(Reply::new(), |reply, line| {
         let mut arguments = json!({"command": line.text});
         if let Some(folder) = &line.folder {
             arguments["dir_path"] = folder.as_str().into();
         }
-        reply.call_with_id(format!("line-{index}"), "run_shell_command", arguments)
+        reply.call("run_shell_command", arguments)
     });
     let server = Server::start(Script::new([calls, "Done.".into()])).unwrap();
     let mut session = follow(command(&server, world, listeners, manner), lines.len());
@@ -156,8 +156,10 @@ fn take(line: &str, session: &mut Session) -> bool {
             return false;
         }
     }
-    let index = event["tool_id"].as_str().and_then(|id| id.strip_prefix("line-")?.parse::<usize>().ok());
-    let answer = index.and_then(|index| session.answers.get_mut(index)).unwrap();
+    // The session numbers the calls of a message from 1.
+    let number = event["tool_id"].as_str().and_then(|id| id.rsplit_once('_')?.1.parse::<usize>().ok());
+    let answer = number.and_then(|number| session.answers.get_mut(number - 1));
+    let answer = answer.unwrap_or_else(|| panic!("no call of ours: {line}"));
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let error = event["error"]["type"].as_str().map(str::to_owned);
     *answer = Some(Answer { output: text(&event["output"]), error });

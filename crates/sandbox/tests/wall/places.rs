@@ -1,9 +1,12 @@
 //! Which places a session has, and what a person may add.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Command;
 
 use charla_sandbox::Confinement::{Asked, Editing, Reading};
-use charla_sandbox::{Extra, Wall, isolation};
+use charla_sandbox::{Extra, Places, Sandbox, Wall, isolation};
 
 use crate::ground::{Ground, said};
 
@@ -112,4 +115,33 @@ fn everyday_commands_work() {
             assert!(output.status.success(), "{confinement:?} {line}: {}", said(&output));
         }
     }
+}
+
+#[test]
+fn a_tool_chain_outside_of_the_home_is_readable_when_it_is_one_and_safe() {
+    let ground = Ground::new();
+    let bin = ground.path("chain/bin");
+    for folder in ["chain/bin", "chain/lib", "chain/tools"] {
+        fs::create_dir_all(ground.path(folder)).unwrap();
+    }
+    fs::write(ground.path("chain/lib/module"), "loaded").unwrap();
+    let mode = |mode| fs::set_permissions(ground.path("chain"), PermissionsExt::from_mode(mode)).unwrap();
+    let reads = |programs: &[&Path]| {
+        let programs = programs.iter().map(|path| path.to_path_buf()).collect();
+        let sandbox = Sandbox::new(Places { programs, ..ground.places() });
+        let mut command = Command::new("/bin/cat");
+        command.arg(ground.path("chain/lib/module")).current_dir(ground.path("ws"));
+        sandbox.prepare(Reading, &ground.path("ws"), &Extra::default()).unwrap().apply(&mut command);
+        command.output().unwrap().status.success()
+    };
+    mode(0o755);
+    assert!(reads(&[&bin]));
+    assert!(!reads(&[]) && !reads(&[&ground.path("chain/tools")]));
+    mode(0o777);
+    assert!(!reads(&[&bin]), "others can write it");
+    mode(0o755);
+    fs::create_dir(ground.path("chain/.ssh")).unwrap();
+    assert!(!reads(&[&bin]), "it is a home");
+    fs::remove_dir(ground.path("chain/.ssh")).unwrap();
+    assert!(reads(&[&bin]));
 }
