@@ -13,19 +13,16 @@ use charla_proto::{
 };
 use charla_tools::{Registry, Selection};
 use serde_json::Value;
+use sha2::{Digest, Sha256};
 
-/// Keeps contents in memory, named by their number.
+/// Keeps contents in memory, named by their hash.
 #[derive(Default)]
 pub struct Kept(Mutex<HashMap<String, Vec<u8>>>);
 
 impl Snapshots for Kept {
     fn keep(&self, bytes: &[u8]) -> Result<String, SnapshotError> {
-        let mut kept = self.0.lock().unwrap();
-        if let Some((hash, _)) = kept.iter().find(|(_, known)| *known == bytes) {
-            return Ok(hash.clone());
-        }
-        let hash = format!("#{}", kept.len());
-        kept.insert(hash.clone(), bytes.to_vec());
+        let hash = format!("{:x}", Sha256::digest(bytes));
+        self.0.lock().unwrap().insert(hash.clone(), bytes.to_vec());
         Ok(hash)
     }
 
