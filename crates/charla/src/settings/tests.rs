@@ -55,7 +55,7 @@ fn every_mistake_is_told_at_once() {
     ");
     assert_snapshot!(mistake("{\n\"modle\": {},\n\"model\": {\"name\": \"a\", \"name\": \"b\"}\n}"), @r"
     2 mistakes in the settings
-      settings.json:3:25: `model.name` is given twice
+      settings.json:3:24: `model.name` is given twice
       settings.json:2:1: unknown key `modle`; did you mean `model`?
     ");
 }
