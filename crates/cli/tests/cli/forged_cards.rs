@@ -108,8 +108,12 @@ fn assert_honest_beginning(run: &Run) {
     let first = Run { out: first.to_owned(), err: String::new(), code: run.code };
     assert_honest(&first);
     let tail = card(&first);
-    let end: Vec<&&str> = tail.iter().rev().take(8).collect();
-    assert!(end.iter().any(|row| row.contains("touch DESTROYED")), "{tail:?}");
+    let end: String = tail
+        .iter()
+        .skip(tail.len().saturating_sub(8))
+        .map(|row| row.trim_start_matches([' ', '┆']))
+        .collect();
+    assert!(end.contains("touch DESTROYED"), "{tail:?}");
 }
 
 #[test]
