@@ -111,7 +111,7 @@ fn a_change_is_shown_in_colours_and_edited_as_a_file() {
     let editor = format!("sh {}", place.work().join("edit.sh").display());
     let place = place.variable("EDITOR", &editor);
     let mut terminal = asking(&place);
-    assert!(terminal.screen().contains("│ +wrong"), "{}", terminal.screen());
+    terminal.wait_for("│ +wrong");
     terminal.press("e");
     terminal.wait_for("Done.");
     assert_eq!(place.read("a.txt").as_deref(), Some("right\n"));
@@ -144,7 +144,7 @@ fn a_question_survives_kill_9_and_is_asked_again_on_resume() {
     asking(&place).kill();
     let mut terminal = Terminal::start(&place, &["--resume"]);
     terminal.wait_for(CHOICES);
-    assert!(terminal.screen().contains("│ touch a"), "{}", terminal.screen());
+    terminal.wait_for("│ touch a");
     terminal.press("y");
     terminal.wait_for("Done.");
     assert!(place.read("a").is_some());
@@ -177,5 +177,5 @@ fn keys_typed_before_the_card_go_to_the_composer() {
     terminal.press("yy");
     terminal.wait_for(CHOICES);
     assert!(place.read("a").is_none());
-    assert!(terminal.screen().contains("› yy"), "{}", terminal.screen());
+    terminal.wait_for("› yy");
 }

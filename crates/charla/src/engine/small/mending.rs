@@ -18,11 +18,11 @@ const ADDING: [&str; 4] = ["add", "append", "adding", "insert"];
 pub(super) fn mended(mut call: FunctionCall, turn: &Turn, folder: &Path) -> FunctionCall {
     match call.name.as_str() {
         "read_file" => {
-            find(&mut call, "file_path", folder, |path| path.is_file());
+            find(&mut call, "file_path", turn, folder, |path| path.is_file());
             search_instead(&mut call, folder);
         }
-        "replace" => find(&mut call, "file_path", folder, |path| path.is_file()),
-        "list_directory" => find(&mut call, "dir_path", folder, |path| path.is_dir()),
+        "replace" => find(&mut call, "file_path", turn, folder, |path| path.is_file()),
+        "list_directory" => find(&mut call, "dir_path", turn, folder, |path| path.is_dir()),
         "run_shell_command" => keep_literal(&mut call, &turn.said),
         "write_file" => keep_content(&mut call, &turn.said, folder),
         _ => {}
@@ -38,15 +38,26 @@ fn set(call: &mut FunctionCall, name: &str, value: String) {
     call.args.insert(name.to_owned(), Value::from(value));
 }
 
-/// A path that leads nowhere becomes that of the only thing of this name.
-fn find(call: &mut FunctionCall, name: &str, folder: &Path, is_it: impl Fn(&Path) -> bool) {
+/// A path that leads nowhere becomes that of the only thing of this name, or of the only one that the request names.
+fn find(call: &mut FunctionCall, name: &str, turn: &Turn, folder: &Path, is_it: impl Fn(&Path) -> bool) {
     let given = argument(call, name).trim().to_owned();
     if given.is_empty() || folder.join(&given).exists() {
         return;
     }
-    if let Some(found) = only_one(&given, folder, is_it) {
+    if let Some(found) = only_one(&given, folder, &is_it).or_else(|| only_named(&turn.said, folder, &is_it)) {
         set(call, name, found);
     }
+}
+
+/// The only thing that a request names as it is written: small models leave letters out.
+fn only_named(said: &str, folder: &Path, is_it: impl Fn(&Path) -> bool) -> Option<String> {
+    let bare =
+        |word: &str| word.trim_matches(|c: char| !c.is_alphanumeric() && !"/_-".contains(c)).to_owned();
+    let mut named: Vec<String> = said.split_whitespace().map(bare).collect();
+    named.retain(|word| word.contains(['.', '/']) && is_it(&folder.join(word)));
+    named.dedup();
+    let [only] = named.as_slice() else { return None };
+    Some(only.clone())
 }
 
 /// A plain word that names no file is a thing to look for.
@@ -124,4 +135,22 @@ fn keep_content(call: &mut FunctionCall, said: &str, folder: &Path) {
     let between = if old.ends_with('\n') { "" } else { "\n" };
     let whole = format!("{old}{between}{}\n", new.trim_end_matches('\n'));
     set(call, "content", whole);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_file_that_a_request_names_is_meant_where_the_model_names_none() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["nginx.conf", "other.conf"] {
+            std::fs::write(folder.path().join(name), "x").unwrap();
+        }
+        let named = |said: &str| only_named(said, folder.path(), |path| path.is_file());
+        assert_eq!(named("what is the timeout in `nginx.conf`?").as_deref(), Some("nginx.conf"));
+        assert_eq!(named("nginx.conf: nginx.conf!").as_deref(), Some("nginx.conf"));
+        assert_eq!(named("compare nginx.conf and other.conf"), None);
+        assert_eq!(named("what is in nginx"), None);
+    }
 }
