@@ -130,7 +130,7 @@ mod tests {
         SessionStory {
             session: "s-1".to_owned(),
             title: "A <b>title</b>".to_owned(),
-            folder: "/work".into(),
+            folder: "/home/anna".into(),
             model: "a/b".to_owned(),
             forked_from: None,
             started_at: 0,
@@ -139,7 +139,7 @@ mod tests {
             turns: vec![TurnStory {
                 turn: 1,
                 said,
-                files: vec![("/work/a.txt".into(), false)],
+                files: vec![("/home/anna/a.txt".into(), false)],
                 ..TurnStory::default()
             }],
         }
