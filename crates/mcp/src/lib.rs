@@ -33,5 +33,8 @@ pub use prompts::ServerPrompt;
 pub use server::{State, Surroundings};
 pub use servers::{Health, Offer, Planned, Servers};
 
+/// The names of Charla's own tools about servers.
+pub const OWN_TOOLS: [&str; 3] = [find::NAME, resources::LIST, resources::READ];
+
 #[cfg(test)]
 mod tests;

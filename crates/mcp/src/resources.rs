@@ -18,8 +18,8 @@ use crate::servers::Servers;
 use crate::tool::{declaration, failure, text_arg};
 
 /// The names of the tools, as Gemini CLI has them.
-const LIST: &str = "list_mcp_resources";
-const READ: &str = "read_mcp_resource";
+pub(crate) const LIST: &str = "list_mcp_resources";
+pub(crate) const READ: &str = "read_mcp_resource";
 /// What reading is called in rules and questions.
 const READING: &str = "resources/read";
 /// So many resources of a server are listed.
