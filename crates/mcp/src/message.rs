@@ -36,7 +36,7 @@ pub(crate) enum Incoming {
 
 /// The error that a server answered with.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{message} (error {code})")]
+#[error("{message}{}", if *.code == 0 { String::new() } else { format!(" (error {code})") })]
 pub struct RpcError {
     /// Its number.
     pub code: i64,

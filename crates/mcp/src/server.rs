@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use charla_proto::text::one_line;
 use serde_json::{Value, json};
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
@@ -27,6 +28,9 @@ const LONGEST_WAIT: Duration = Duration::from_secs(300);
 const LONG_LIFE: Duration = Duration::from_secs(10);
 /// A server that changes often is not asked more often than this.
 const CHANGES_APART: Duration = Duration::from_millis(100);
+
+/// So many characters of a reason are told.
+const LONGEST_REASON: usize = 500;
 
 /// What servers are given by the program.
 #[derive(Clone)]
@@ -181,10 +185,10 @@ impl Keeper {
                     if begun.elapsed() > LONG_LIFE {
                         wait = FIRST_WAIT;
                     }
-                    self.publish(|status| status.state = State::Failed(why));
+                    self.publish(|status| status.state = State::Failed(told(&why)));
                 }
                 Err(why) => self.publish(|status| {
-                    status.state = State::Failed(why);
+                    status.state = State::Failed(told(&why));
                     status.failures += 1;
                 }),
             }
@@ -282,6 +286,12 @@ impl Drop for Keeper {
             status.state = State::Failed("the session has ended".to_owned());
         });
     }
+}
+
+/// A reason as a person is told it: a server may have written it.
+fn told(why: &str) -> String {
+    let cut: String = why.chars().take(LONGEST_REASON).collect();
+    one_line(&cut)
 }
 
 /// The folders as servers want them.

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use charla_proto::FunctionDeclaration;
 use charla_proto::tool::Tool;
+use charla_proto::{Effect, FunctionDeclaration};
 use futures_util::future::join_all;
 use serde_json::Value;
 
@@ -123,6 +123,17 @@ impl Servers {
         let link = self.links().iter().find(is_meant)?.clone();
         let declaration = FunctionDeclaration { name: name.to_owned(), ..FunctionDeclaration::default() };
         Some(Arc::new(AwaitedTool { link, declaration: Arc::new(declaration) }))
+    }
+
+    /// What a call of this tool would do, and the server's part of its name; none for a tool that no server offers.
+    pub fn effect(&self, name: &str) -> Option<(Effect, String)> {
+        self.links().iter().find_map(|link| {
+            let listing = link.listing();
+            let tool = listing.tools.iter().find(|tool| tool.declaration.name == name)?;
+            let server = link.config.name.clone();
+            let prefix = server_prefix(&server);
+            Some((Effect::Mcp { server, tool: tool.name.clone() }, prefix))
+        })
     }
 
     /// How the servers are.

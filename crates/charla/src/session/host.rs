@@ -21,7 +21,7 @@ use super::mode::tell_mode;
 use super::options::RunOptions;
 use super::revert::revert;
 use super::saved_rules::SavedRules;
-use super::servers::{ServerToolbox, SessionServers, offer};
+use super::servers::{ServerToolbox, SessionServers, by_server, may_run, offer};
 use super::store::Sessions;
 use super::toolset::Toolset;
 use crate::environment::Environment;
@@ -214,7 +214,11 @@ impl Host for SessionHost {
         if let Some(servers) = servers {
             offer(servers, style.window, &mut registry);
         }
-        let withheld = registry.withhold(|tool| !self.rules.offers(tool, situation.mode, situation.somebody));
+        let withheld = registry.withhold(|tool| {
+            let of_server = servers.is_some_and(|servers| may_run(servers, tool, &self.rules, situation));
+            !of_server && !self.rules.offers(tool, situation.mode, situation.somebody)
+        });
+        let withheld = servers.map_or(withheld.clone(), |servers| by_server(servers, withheld));
         let instruction = Instruction {
             environment: &self.environment,
             roots: &self.places.roots,

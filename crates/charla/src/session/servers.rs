@@ -2,9 +2,11 @@
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use charla_core::policy::RuleBook;
+use charla_core::session::Situation;
 use charla_mcp::Servers;
-use charla_proto::FunctionDeclaration;
 use charla_proto::tool::{Tool, Toolbox};
+use charla_proto::{Args, FunctionDeclaration, Lane, Plan, Policy, Preview, Verdict};
 use charla_tools::{Registry, Source};
 
 use crate::mcp::ServerPlans;
@@ -58,6 +60,32 @@ pub(super) fn offer(servers: &Servers, window: Option<u32>, registry: &mut Regis
         let source = server.map_or(Source::Discovered, |server| Source::Mcp { server });
         registry.register(source, tool);
     }
+}
+
+/// True when a call of a server's tool could run, by what the rules say of the tool or its server.
+pub(super) fn may_run(servers: &Servers, tool: &str, rules: &RuleBook, situation: &Situation) -> bool {
+    let Some((effect, _)) = servers.effect(tool) else { return false };
+    let plan = Plan {
+        tool: tool.to_owned(),
+        args: Args::new(),
+        title: String::new(),
+        effects: vec![effect],
+        preview: Preview::None,
+        lane: Lane::Exclusive,
+    };
+    match rules.judge(&plan, situation.mode) {
+        Verdict::Allow { .. } => true,
+        Verdict::Ask { .. } => situation.somebody,
+        Verdict::Deny { .. } => false,
+    }
+}
+
+/// Names of tools, those of servers in one word each: a server may have hundreds.
+pub(super) fn by_server(servers: &Servers, tools: Vec<String>) -> Vec<String> {
+    let shown = |tool: String| servers.effect(&tool).map_or(tool, |(_, prefix)| format!("{prefix}*"));
+    let mut names: Vec<String> = tools.into_iter().map(shown).collect();
+    names.dedup();
+    names
 }
 
 /// A toolbox that also knows the tools of servers that the model was not told of: those of a server that is being started,

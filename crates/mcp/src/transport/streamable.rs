@@ -88,6 +88,8 @@ pub(super) fn refusal(answer: &HttpAnswer) -> Option<String> {
         return None;
     }
     let said: String = match &answer.body {
+        // A page for browsers says nothing to anybody here.
+        HttpBody::Whole(text) if text.trim_start().starts_with('<') => String::new(),
         HttpBody::Whole(text) => text.trim().chars().take(SHOWN).collect(),
         HttpBody::Events(_) => String::new(),
     };
