@@ -1,6 +1,7 @@
 use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
+
 use charla_proto::content_hash;
 
 use super::*;
