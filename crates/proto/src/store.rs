@@ -18,7 +18,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::{BoxFuture, Conversation, Record, SessionStarted};
 
 pub use inbox::{Inbox, MAX_POST, Mailbox, PostError, Posted};
-pub use snapshot::{SnapshotError, Snapshots};
+pub use snapshot::{SnapshotError, Snapshots, content_hash};
 
 /// Records as they are read, in order. At most one `Err`, as the last item. Dropping it ends the reading.
 pub type RecordStream = Pin<Box<dyn Stream<Item = Result<Record, JournalError>> + Send>>;

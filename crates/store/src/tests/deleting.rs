@@ -33,7 +33,7 @@ fn session(store: &Store, id: &str, record: Record) {
 }
 
 fn has(store: &Store, content: &[u8]) -> bool {
-    SessionStore::snapshots(store).load(&crate::blobs::hash(content)).is_ok()
+    SessionStore::snapshots(store).load(&charla_proto::content_hash(content)).is_ok()
 }
 
 #[test]
@@ -45,7 +45,7 @@ fn pruning_takes_what_belongs_to_nobody_and_leaves_what_is_in_use_or_young() {
     let snapshots = SessionStore::snapshots(&store);
     snapshots.keep(b"lost").unwrap();
     snapshots.keep(b"young").unwrap();
-    let lost = store.blobs().path(&crate::blobs::hash(b"lost")).unwrap();
+    let lost = store.blobs().path(&charla_proto::content_hash(b"lost")).unwrap();
     let old = SystemTime::now() - Duration::from_secs(86_400);
     fs::File::options().write(true).open(&lost).unwrap().set_modified(old).unwrap();
     let pruned = store.prune(&["a".to_owned(), "b".to_owned(), "none".to_owned()]).unwrap();
