@@ -80,7 +80,7 @@ pub use secret::{
 };
 pub use store::{
     Inbox, Journal, JournalError, JournalReader, MAX_POST, Mailbox, Owned, PostError, Posted, PrunedSessions,
-    RecordStream, SessionList, SessionStore, SessionSummary, Skipped, SnapshotError, Snapshots,
+    RecordStream, SessionList, SessionStore, SessionSummary, Skipped, SnapshotError, Snapshots, content_hash,
 };
 pub use tool::{
     Args, Effect, Invocation, Lane, Plan, Preview, Question, QuestionKind, QuestionOption, RunContext,

@@ -35,7 +35,13 @@ const RULES: &[BuiltIn] = &[
         ..ASK
     },
     BuiltIn {
-        tools: &["write_todos", "list_background_processes", "read_background_output"],
+        tools: &[
+            "write_todos",
+            "list_background_processes",
+            "read_background_output",
+            "find_tools",
+            "list_mcp_resources",
+        ],
         decision: Decision::Allow,
         ..ASK
     },

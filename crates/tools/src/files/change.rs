@@ -84,11 +84,6 @@ impl Workbench {
     }
 }
 
-/// The name under which a content is kept.
-pub(super) fn content_hash(bytes: &[u8]) -> String {
-    hash(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
 fn hash(bytes: &[u8]) -> Hash {
     Sha256::digest(bytes).into()
 }
