@@ -1,8 +1,9 @@
 //! Bare `charla` at a terminal: a conversation.
 
-use charla::{Begin, Charla, OpenRequest};
+use charla::{Begin, Charla, Environment, OpenRequest};
 use charla_terminal::printer::Printer;
 use charla_tui::app::{Ending, Launch, Look, Reason};
+use charla_tui::screen::Narrowing;
 use charla_tui::theme::Depth;
 
 use crate::exit::{CANCELLED, OK, code};
@@ -56,15 +57,12 @@ pub async fn run(ask: Ask, charla: &Charla, no_color: bool, mut printer: Printer
         options: ask.options,
         ..OpenRequest::default()
     };
-    let environment = charla.environment();
-    let no_color = no_color.then_some("1");
-    let depth = Depth::of(no_color, environment.variable("COLORTERM"), environment.variable("TERM"));
     let launch = Launch {
         charla: charla.clone(),
         settings: effective.settings,
         request,
         prompt: ask.opening,
-        look: Look { depth },
+        look: look(charla.environment(), no_color),
     };
     match charla_tui::run(launch).await {
         Ok(ending) => farewell(&ending, &mut printer),
@@ -75,16 +73,33 @@ pub async fn run(ask: Ask, charla: &Charla, no_color: bool, mut printer: Printer
     }
 }
 
+/// What is known of the terminal by what it says of itself.
+fn look(environment: &Environment, no_color: bool) -> Look {
+    let (term, of_colour) = (environment.variable("TERM"), environment.variable("COLORTERM"));
+    let depth = Depth::of(no_color.then_some("1"), of_colour, term);
+    let says = |name: &str| environment.variable(name).is_some();
+    let is_kind = |kind: &str| term.is_some_and(|term| term.starts_with(kind));
+    // xterm, rxvt, screen and the console cut what does not fit; within tmux it is tmux that shows.
+    let cuts = says("XTERM_VERSION") || says("STY") || is_kind("rxvt") || is_kind("linux");
+    let narrowing = if cuts && !says("TMUX") { Narrowing::Cuts } else { Narrowing::Breaks };
+    // The console of Linux would show what it is asked.
+    Look { depth, asks_background: depth != Depth::None && !is_kind("linux"), narrowing }
+}
+
 /// Says how to come back, and why it ended where that is no matter of course.
 fn farewell(ending: &Ending, printer: &mut Printer) -> i32 {
-    if let Some(session) = &ending.session {
+    // Words to a terminal that does not read would be waited for without end.
+    let session = ending.session.as_ref().filter(|_| ending.is_read);
+    if let Some(session) = session {
         printer.note(&format!("go on with: charla --resume {session}"));
     }
     match &ending.reason {
         Reason::Left => OK,
         Reason::Interrupted => CANCELLED,
         Reason::Failed(failure) => {
-            printer.failure(failure);
+            if ending.is_read {
+                printer.failure(failure);
+            }
             code(failure.kind)
         }
     }

@@ -239,7 +239,7 @@ impl Scheduler {
 }
 
 /// The output of a tool that panicked, or was ended because it did not heed the cancellation.
-fn died(error: &task::JoinError) -> ToolOutput {
+pub(crate) fn died(error: &task::JoinError) -> ToolOutput {
     let (kind, message) = if error.is_cancelled() {
         (ToolErrorKind::Cancelled, "The tool was ended.")
     } else {

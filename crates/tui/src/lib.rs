@@ -21,5 +21,6 @@ pub mod terminal;
 pub mod text;
 pub mod theme;
 mod transcript;
+mod writer;
 
 pub use app::{Ending, Launch, Look, run};

@@ -12,6 +12,7 @@ use super::settings_of;
 use crate::args::{ExportForm, PruneArgs, SessionsArgs, SessionsCommand};
 use crate::runtime::runtime;
 use charla_terminal::printer::Printer;
+use charla_terminal::wording;
 
 /// How much of a call's arguments is shown.
 const SHOWN: usize = 100;
@@ -204,10 +205,5 @@ fn prune(args: &PruneArgs, json: bool, charla: &Charla, printer: &mut Printer) -
 
 fn age(session: &SessionSummary) -> String {
     let age = SystemTime::now().duration_since(session.modified).unwrap_or_default();
-    match age.as_secs() {
-        seconds @ 0..60 => format!("{seconds} s"),
-        seconds @ 60..3600 => format!("{} min", seconds / 60),
-        seconds @ 3600..86_400 => format!("{} h", seconds / 3600),
-        seconds => format!("{} d", seconds / 86_400),
-    }
+    wording::age(age)
 }

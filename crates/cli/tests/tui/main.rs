@@ -4,6 +4,7 @@
 
 mod approving;
 mod commanding;
+mod journal;
 mod leaving;
 mod looks;
 #[path = "../cli/place.rs"]

@@ -107,6 +107,16 @@ impl Terminal {
         self.order(b'r', format!("{columns} {rows}").as_bytes());
     }
 
+    /// What the terminal shows is left where it is, from now on.
+    pub fn stop_reading(&mut self) {
+        self.order(b'p', b"");
+    }
+
+    /// It is read again.
+    pub fn go_on_reading(&mut self) {
+        self.order(b'c', b"");
+    }
+
     /// Sends a signal to the binary.
     pub fn signal(&self, name: &str) {
         let sent =

@@ -165,6 +165,12 @@ pub trait Host: Send + Sync {
     /// Tools and instruction for a situation. Called whenever it changes, and after [`Self::refresh`].
     fn equip(&self, situation: &Situation) -> Equipment;
 
+    /// The tools that people may call themselves, whatever the model is offered.
+    fn tools(&self) -> Arc<dyn Toolbox> {
+        let situation = Situation { model: String::new(), mode: ApprovalMode::Default, somebody: false };
+        self.equip(&situation).toolbox
+    }
+
     /// Looks at memory files and tools again, before the next [`Self::equip`].
     fn refresh<'a>(&'a self) -> BoxFuture<'a, ()> {
         Box::pin(std::future::ready(()))

@@ -92,7 +92,7 @@ fn characters(fact: &Fact) -> usize {
     ANY + match fact {
         Fact::TurnStarted(started) => size(&started.prompt),
         Fact::ModelContent(said) => size(&said.content),
-        Fact::CallEnded(ended) => ended.response.to_text().len(),
+        Fact::CallEnded(ended) | Fact::ClientCallEnded(ended) => ended.response.to_text().len(),
         Fact::Compressed(compressed) => size(&compressed.summary),
         _ => 0,
     }

@@ -46,7 +46,7 @@ impl App {
             return self.transcript.tell(Role::Warning, "the session is not open yet");
         };
         let cancel = CancellationToken::new();
-        self.person.running = Some((String::new(), cancel.clone()));
+        self.person.composing = Some(cancel.clone());
         self.activity.progress(Some("composing".to_owned()), now);
         let tell = self.base.tell.clone();
         tokio::spawn(async move {
@@ -60,10 +60,10 @@ impl App {
 
     /// The prompt is ready, or was given up.
     pub(super) fn composed(&mut self, message: Option<Message>, now: Instant) {
-        self.person.running = None;
+        self.person.composing = None;
         self.activity.progress(None, now);
         match (message, self.link()) {
-            (Some(message), Some(link)) => link.say(message, Vec::new()),
+            (Some(message), Some(link)) => link.say(message),
             _ => self.transcript.tell(Role::Warning, "stopped"),
         }
     }

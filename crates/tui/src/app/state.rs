@@ -25,7 +25,7 @@ use crate::composer::{Composer, History, Message};
 use crate::picker::Picker;
 use crate::status::Status;
 use crate::text::Role;
-use crate::theme::Painter;
+use crate::theme::{Background, Painter};
 use crate::transcript::Transcript;
 
 /// How often a spinner turns.
@@ -85,6 +85,8 @@ pub(super) struct Base {
     pub(super) history: PromptHistory,
     /// Commands that the user wrote.
     pub(super) custom: Vec<CustomCommand>,
+    /// The theme by its name, and what it stands on.
+    pub(super) theme: (String, Background),
     /// For what work beside the screen comes to.
     pub(super) tell: UnboundedSender<News>,
 }
@@ -102,10 +104,8 @@ pub(super) struct Person {
     pub(super) has_spoken: bool,
     /// Stops the opening of a session.
     pub(super) opening: CancellationToken,
-    /// A command of their own that runs: its line, and how to stop it.
-    pub(super) running: Option<(String, CancellationToken)>,
-    /// What they ran since they said something: the model does not know it yet.
-    pub(super) ran: Vec<String>,
+    /// Stops the filling of a prompt's places.
+    pub(super) composing: Option<CancellationToken>,
 }
 
 impl App {
@@ -113,8 +113,12 @@ impl App {
     pub fn new(launch: Launch, tell: UnboundedSender<News>) -> std::io::Result<Self> {
         let Launch { charla, settings, request, prompt, look } = launch;
         let theme = theme(&charla, &settings).unwrap_or_default();
+        let named = (theme.name().to_owned(), Background::Unknown);
         let painter = Painter::new(theme, look.depth, true);
-        let display = Display::new(painter)?;
+        let mut display = Display::new(painter, look.narrowing)?;
+        if look.asks_background {
+            display.ask_background();
+        }
         let columns = display.size().columns;
         let mut status = Status::new(Prices::new(&settings));
         status.mode = settings.tools.approval_mode.unwrap_or_default();
@@ -137,7 +141,15 @@ impl App {
             picker: None,
             unsent: prompt.into_iter().map(first_message).collect(),
             hint: None,
-            base: Base { charla, settings, options: request.options.clone(), history, custom, tell },
+            base: Base {
+                charla,
+                settings,
+                options: request.options.clone(),
+                history,
+                custom,
+                theme: named,
+                tell,
+            },
             person: Person::default(),
         };
         app.look_around();
@@ -212,6 +224,7 @@ impl App {
             Happening::Paste(text) => self.paste(&text, now),
             Happening::Resized => self.resize(now),
             Happening::Focus(is_looking) => self.person.is_looking = Some(is_looking),
+            Happening::Background(background) => self.dress_for(background),
             Happening::Session(event) => self.session_event(&event, now),
             Happening::SessionEnded => self.session_ended(),
             Happening::News(news) => self.news(news, sources, now),
@@ -249,7 +262,7 @@ impl App {
                 Fact::ModelChanged(changed) => {
                     self.status.window = window(&self.base.settings, &changed.model)
                 }
-                Fact::TurnStarted(_) => self.person.has_spoken = true,
+                Fact::TurnStarted(_) | Fact::ClientCallStarted(_) => self.person.has_spoken = true,
                 Fact::TurnEnded(_) => {
                     self.questions.clear();
                     self.look_around();
@@ -307,7 +320,7 @@ impl App {
 
     /// Stops until somebody continues the process.
     pub fn suspend(&mut self) {
-        self.display.give();
+        let _ = self.display.give();
         stop_process();
         self.take_terminal_back();
     }
@@ -335,6 +348,6 @@ impl App {
             _ => Reason::Failed(Failure::system("the terminal was given back")),
         };
         let session = self.person.session.filter(|_| self.person.has_spoken);
-        Ending { reason, session }
+        Ending { reason, session, is_read: self.display.end() }
     }
 }

@@ -1,7 +1,5 @@
 //! What commands find out beside the screen.
 
-use std::time::SystemTime;
-
 use charla::models::survey::survey;
 use charla::models::{Directory, Prices};
 use charla::session::{ExportForm, RuleCheck, RulePlaces, describe_workspace};
@@ -11,12 +9,11 @@ use charla::{Charla, Failure, Notice, Wall};
 use charla_core::session::SessionHandle;
 use charla_proto::text::one_line;
 use charla_proto::{ApprovalMode, Role as Speaker, SessionSummary};
-use charla_terminal::judgement;
+use charla_terminal::{judgement, wording};
 
 use super::report;
 use crate::app::Choice;
 use crate::picker::{Item, Picker};
-use crate::status::tokens;
 use crate::text::{Line, Role};
 
 /// What came of an errand: rows to show, or a choice to make.
@@ -47,7 +44,8 @@ impl Errand {
         for row in rows.iter().filter(|row| row.state.is_ok()) {
             for model in &row.models {
                 let facts = row.entry.model(model);
-                let window = facts.context_window.map(|window| format!("window {}", tokens(window.into())));
+                let window =
+                    facts.context_window.map(|window| format!("window {}", wording::tokens(window.into())));
                 let price =
                     facts.price.map(|[input, output, _]| format!("${input} in, ${output} out a million"));
                 let detail: Vec<String> = window.into_iter().chain(price).collect();
@@ -142,7 +140,7 @@ impl Errand {
                 label: one_line(&session.title).chars().take(60).collect(),
                 detail: format!(
                     "{} · {}{}",
-                    age(session.modified),
+                    wording::ago(session.modified.elapsed().unwrap_or_default()),
                     session.model,
                     if sessions.is_here(session) {
                         String::new()
@@ -229,15 +227,4 @@ pub fn window(settings: &Settings, model: &str) -> Option<u32> {
 
 fn plain(text: &str) -> Vec<Line> {
     text.lines().map(Line::plain).collect()
-}
-
-/// How long ago, briefly.
-fn age(when: SystemTime) -> String {
-    let seconds = when.elapsed().unwrap_or_default().as_secs();
-    match seconds {
-        0..60 => "just now".to_owned(),
-        60..3600 => format!("{} min ago", seconds / 60),
-        3600..86400 => format!("{} h ago", seconds / 3600),
-        _ => format!("{} days ago", seconds / 86400),
-    }
 }
