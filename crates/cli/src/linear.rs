@@ -8,10 +8,11 @@ use charla::settings::{OutputFormat, Settings};
 use charla::{Begin, Charla, Failure, OpenRequest, OpenedSession};
 use charla_core::CancellationToken;
 use charla_core::session::{Clients, Follower};
-use charla_proto::{Command, Content, Refusal, Reply};
+use charla_proto::{Command, Fact, Refusal, Reply, SessionEvent};
 use charla_terminal::answer::Answer;
 use charla_terminal::approver::Approver;
 use charla_terminal::printer::Printer;
+use charla_tui::commands::{Errand, Linear, linear};
 use tokio::sync::oneshot;
 
 use crate::exit::{CANCELLED, OK, code};
@@ -54,7 +55,7 @@ async fn open<'a>(ask: Ask, charla: &'a Charla, printer: &mut Printer) -> Result
     let begins_anew = request.begin == Begin::New;
     let session = charla.open_with(&effective.settings, request, printer).await?;
     let how = if begins_anew { "type a prompt" } else { "the conversation goes on; type a prompt" };
-    printer.note(&format!("{}: {how}, /quit or Ctrl-D leaves", session.model));
+    printer.note(&format!("{}: {how}, /help lists commands, /quit or Ctrl-D leaves", session.model));
     Ok(Talk { session, charla, settings: effective.settings, clients, cancel, opening: ask.opening })
 }
 
@@ -67,14 +68,6 @@ struct Talk<'a> {
     cancel: CancellationToken,
     /// What is said first.
     opening: Option<String>,
-}
-
-/// What a line wants.
-enum Line {
-    Nothing,
-    Leave,
-    Ask(Command),
-    Say(Content),
 }
 
 impl Talk<'_> {
@@ -98,14 +91,8 @@ impl Talk<'_> {
                     line
                 }
             };
-            match self.understand(line.trim_end_matches(['\r', '\n']), printer) {
-                Line::Nothing => {}
-                Line::Leave => break OK,
-                Line::Ask(command) => self.turn(command, "", printer).await,
-                Line::Say(content) => {
-                    let words = content.text();
-                    self.turn(Command::prompt(content), &words, printer).await;
-                }
+            if !self.take(line.trim_end_matches(['\r', '\n']), printer).await {
+                break OK;
             }
         };
         printer.close_card();
@@ -113,29 +100,74 @@ impl Talk<'_> {
         code
     }
 
-    fn understand(&self, line: &str, printer: &mut Printer) -> Line {
-        let (name, rest) = line.split_once(' ').unwrap_or((line, ""));
-        match (name, rest.trim()) {
-            ("", "") => Line::Nothing,
-            ("/quit" | "/exit", _) => Line::Leave,
-            ("/compress", _) => Line::Ask(Command::Compress),
-            ("/uncompress", _) => Line::Ask(Command::Restore),
-            ("/model", model) if !model.is_empty() => {
-                Line::Ask(Command::SetModel { model: model.to_owned() })
-            }
-            (name, _) if name.starts_with('/') => {
-                printer.note("here there are /model NAME, /compress, /uncompress and /quit");
-                Line::Nothing
-            }
-            _ => {
-                let draft = PromptDraft { words: line.to_owned(), ..PromptDraft::default() };
-                match draft.content(self.charla.environment(), printer) {
-                    Ok(content) => Line::Say(content),
-                    Err(failure) => {
-                        printer.failure(&failure);
-                        Line::Nothing
-                    }
+    /// Does what a line wants; false when that is to leave.
+    async fn take(&self, line: &str, printer: &mut Printer) -> bool {
+        if let Some(command) = line.strip_prefix('!') {
+            self.run_own(command.trim(), printer).await;
+        } else if line.starts_with('/') {
+            return self.command(line, printer).await;
+        } else if !line.trim().is_empty() {
+            let draft = PromptDraft { words: line.to_owned(), ..PromptDraft::default() };
+            match draft.content(self.charla.environment(), printer) {
+                Ok(content) => {
+                    let words = content.text();
+                    self.turn(Command::prompt(content), &words, printer).await;
                 }
+                Err(failure) => printer.failure(&failure),
+            }
+        }
+        true
+    }
+
+    async fn command(&self, line: &str, printer: &mut Printer) -> bool {
+        let snapshot = self.session.handle.snapshot().await.map(|(snapshot, _)| snapshot).unwrap_or_default();
+        let errand = Errand {
+            charla: self.charla.clone(),
+            settings: self.settings.clone(),
+            session: Some((self.session.handle.clone(), self.session.id.clone())),
+        };
+        match linear(line, errand, snapshot.choices.mode, snapshot.room.window) {
+            Linear::Leave => return false,
+            Linear::Ask(command) => self.turn(command, "", printer).await,
+            Linear::Tell(lines) => lines.iter().for_each(|line| printer.note(line)),
+            Linear::Find(finding, command) => {
+                if let Some(command) = command {
+                    self.session.send(command, USER).await;
+                }
+                match finding.await {
+                    Ok(found) => found.words().iter().for_each(|line| printer.note(line)),
+                    Err(failure) => printer.failure(&failure),
+                }
+            }
+        }
+        true
+    }
+
+    /// Runs a command line of the person's own, and shows what it prints until it ends.
+    async fn run_own(&self, command: &str, printer: &mut Printer) {
+        let mut events = self.session.handle.subscribe();
+        let args = [("command".to_owned(), command.into())].into_iter().collect();
+        let run = Command::RunTool { name: "run_shell_command".to_owned(), args };
+        let id = match self.session.send(run, USER).await {
+            Reply::Called { call } => call,
+            Reply::Refused(refusal) => return printer.failure(&Failure::input(refusal.to_string())),
+            _ => return,
+        };
+        loop {
+            let event = tokio::select! {
+                biased;
+                () = self.cancel.cancelled() => return,
+                event = events.recv() => event,
+            };
+            match event {
+                None => return,
+                Some(SessionEvent::Record(record)) => match &record.fact {
+                    Fact::ClientCallEnded(ended) if ended.call == id => {
+                        return printer.note(&ended.response.to_text());
+                    }
+                    _ => {}
+                },
+                Some(_) => {}
             }
         }
     }
@@ -157,6 +189,9 @@ impl Talk<'_> {
                 Reply::Prompted { prompt, .. } => follower = follower.of_prompt(prompt),
                 Reply::Refused(Refusal::Ended) => {}
                 Reply::Refused(refusal) => return printer.failure(&Failure::input(refusal.to_string())),
+                Reply::Reverted { turn, files } => {
+                    return printer.note(&format!("done: {} files of turn {turn}", files.len()));
+                }
                 _ => {}
             }
         }

@@ -1,6 +1,7 @@
 //! Bare `charla` at a terminal: a conversation.
 
-use charla::{Begin, Charla, Environment, OpenRequest};
+use charla::trust::TrustDemand;
+use charla::{Begin, Charla, Environment, FirstRun, OpenRequest};
 use charla_terminal::printer::Printer;
 use charla_tui::app::{Ending, Launch, Look, Reason};
 use charla_tui::screen::Narrowing;
@@ -57,10 +58,16 @@ pub async fn run(ask: Ask, charla: &Charla, no_color: bool, mut printer: Printer
         options: ask.options,
         ..OpenRequest::default()
     };
+    // Whoever begins with something particular wants no questions before it.
+    let is_plain_start =
+        request.begin == Begin::New && ask.opening.is_none() && ask.trust == TrustDemand::default();
+    let first_run =
+        is_plain_start.then(|| FirstRun::of(charla.environment(), &effective.settings, ask.flags)).flatten();
     let launch = Launch {
         charla: charla.clone(),
         settings: effective.settings,
         request,
+        first_run,
         prompt: ask.opening,
         look: look(charla.environment(), no_color),
     };

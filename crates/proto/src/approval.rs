@@ -24,6 +24,11 @@ pub enum ApprovalMode {
     Yolo,
 }
 
+impl ApprovalMode {
+    /// Every mode, from the least to the most.
+    pub const ALL: [Self; 4] = [Self::Plan, Self::Default, Self::AutoEdit, Self::Yolo];
+}
+
 /// Its name in settings, flags and JSON.
 impl fmt::Display for ApprovalMode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

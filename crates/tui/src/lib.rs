@@ -8,7 +8,7 @@
 
 pub mod app;
 mod card;
-mod commands;
+pub mod commands;
 pub mod composer;
 pub mod diff;
 mod entry;

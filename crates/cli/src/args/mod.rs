@@ -115,6 +115,10 @@ pub struct AskArgs {
     #[arg(long)]
     pub screen_reader: bool,
 
+    /// Begin the first conversation without the short set-up.
+    #[arg(long)]
+    pub no_setup: bool,
+
     /// The model: provider/model, or a name such as gemini-3.6-flash.
     #[arg(short, long, value_name = "MODEL")]
     pub model: Option<String>,

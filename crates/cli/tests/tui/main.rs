@@ -4,9 +4,12 @@
 
 mod approving;
 mod commanding;
+mod first_run;
 mod journal;
 mod leaving;
+mod lines;
 mod looks;
+mod pictures;
 #[path = "../cli/place.rs"]
 #[expect(dead_code, reason = "shared with the other tests of the binary, which need more of it")]
 mod place;

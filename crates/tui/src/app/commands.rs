@@ -46,6 +46,10 @@ pub enum Choice {
     Resume(String),
     /// A theme.
     Theme(String),
+    /// The model that answers from now on in every session; none is kept.
+    KeepModel(Option<String>),
+    /// Whether the folder is trusted.
+    Trust(bool),
     /// A prompt whose places are to be filled, commands included.
     Compose(Vec<Piece>),
     /// None of it.
@@ -215,7 +219,10 @@ impl App {
         let Some(picker) = &mut self.picker else { return false };
         match picker.key(key) {
             Picked::More => {}
-            Picked::Left => self.picker = None,
+            Picked::Left => {
+                self.picker = None;
+                self.end_set_up();
+            }
             Picked::Chosen(choice) => {
                 self.picker = None;
                 self.choose(choice, now);
@@ -227,6 +234,8 @@ impl App {
     fn choose(&mut self, choice: Choice, now: Instant) {
         match choice {
             Choice::Nothing => {}
+            Choice::KeepModel(model) => self.keep_model(model.as_deref()),
+            Choice::Trust(yes) => self.trust(yes),
             Choice::Compose(pieces) => self.compose(pieces, now),
             Choice::Model(model) => self.ask(Command::SetModel { model: model.clone() }, &model),
             Choice::Mode(mode) => self.ask(Command::SetMode { mode }, "approval mode"),

@@ -27,6 +27,7 @@ impl App {
             News::Progress(words) => self.activity.progress(words, now),
             News::Replied(asked, Reply::Refused(refusal)) => self.refused(&asked, &refusal),
             News::Replied(..) => {}
+            News::Surveyed(found) => self.surveyed(found, now),
             News::FilesFound => self.composer.refresh(),
             News::Composed(message) => self.composed(message, now),
             News::Found(found) => self.found(found, now),

@@ -9,6 +9,7 @@ mod commands;
 mod composing;
 mod custom;
 mod display;
+mod first_run;
 mod hearing;
 mod link;
 mod news;
@@ -20,7 +21,7 @@ mod state;
 mod view;
 
 use charla::settings::Settings;
-use charla::{Charla, Failure, OpenRequest};
+use charla::{Charla, Failure, FirstRun, OpenRequest};
 use tokio::sync::mpsc::unbounded_channel;
 
 use crate::screen::Narrowing;
@@ -41,6 +42,8 @@ pub struct Launch {
     pub settings: Settings,
     /// The session to open.
     pub request: OpenRequest,
+    /// What is chosen before it, where this is the user's first run.
+    pub first_run: Option<FirstRun>,
     /// What is said first.
     pub prompt: Option<String>,
     /// How it looks.

@@ -1,5 +1,6 @@
 //! What work beside the screen tells the application.
 
+use charla::models::survey::Row;
 use charla::{Failure, Notice, Notices, OpenedSession, Progress};
 use charla_core::session::Subscription;
 use charla_proto::{Reply, SessionSnapshot};
@@ -12,6 +13,8 @@ use crate::composer::Message;
 pub enum News {
     /// A session is open, or cannot be.
     Opened(Result<Box<Opened>, Failure>),
+    /// What is ready on this machine, for the first run.
+    Surveyed(Result<Vec<Row>, Failure>),
     /// There is something to know.
     Told {
         /// What.

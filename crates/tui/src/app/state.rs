@@ -6,7 +6,7 @@ use charla::custom_command::{CustomCommand, custom_commands};
 use charla::models::Prices;
 use charla::session::{PromptHistory, git_branch};
 use charla::settings::Settings;
-use charla::{Charla, Failure, OpenRequest, RunOptions, Wall};
+use charla::{Charla, Failure, FirstRun, OpenRequest, RunOptions, Wall};
 use charla_core::CancellationToken;
 use charla_proto::{Fact, SessionEvent};
 use tokio::sync::mpsc::UnboundedSender;
@@ -45,6 +45,8 @@ pub enum Wish {
 
 /// How the application is doing.
 pub(super) enum Standing {
+    /// The user chooses what is chosen once; the session is opened then.
+    SettingUp(Box<(FirstRun, OpenRequest)>),
     /// A session is being opened.
     Opening,
     /// A session is attached to.
@@ -111,7 +113,7 @@ pub(super) struct Person {
 impl App {
     /// Takes the terminal, and begins to open the session.
     pub fn new(launch: Launch, tell: UnboundedSender<News>) -> std::io::Result<Self> {
-        let Launch { charla, settings, request, prompt, look } = launch;
+        let Launch { charla, settings, request, first_run, prompt, look } = launch;
         let theme = theme(&charla, &settings).unwrap_or_default();
         let named = (theme.name().to_owned(), Background::Unknown);
         let painter = Painter::new(theme, look.depth, true);
@@ -155,7 +157,10 @@ impl App {
         app.look_around();
         problem.iter().for_each(|failure| app.failed(failure));
         app.transcript.shows_thoughts = app.base.settings.output.thoughts.unwrap_or(false);
-        app.open(request);
+        match first_run {
+            Some(first) => app.set_up(first, request),
+            None => app.open(request),
+        }
         Ok(app)
     }
 
@@ -313,7 +318,9 @@ impl App {
                 self.person.opening.cancel();
                 self.standing = Standing::Leaving(reason);
             }
-            Standing::Changing(_) | Standing::Leaving(_) => self.standing = Standing::Over(reason),
+            Standing::Changing(_) | Standing::Leaving(_) | Standing::SettingUp(_) => {
+                self.standing = Standing::Over(reason)
+            }
             Standing::Over(reason) => self.standing = Standing::Over(reason),
         }
     }

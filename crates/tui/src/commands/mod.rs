@@ -1,10 +1,12 @@
 //! Commands behind a `/`: their names, what they take, and what was meant.
 
+mod linear;
 mod report;
 mod work;
 
+pub use linear::{Linear, linear};
 pub use report::Tally;
-pub use work::{Errand, Found, window};
+pub use work::{Errand, Found, model_items, window};
 
 use charla::custom_command::CustomCommand;
 use charla_proto::text::nearest;

@@ -1,6 +1,6 @@
 //! What commands find out beside the screen.
 
-use charla::models::survey::survey;
+use charla::models::survey::{Row, survey};
 use charla::models::{Directory, Prices};
 use charla::session::{ExportForm, RuleCheck, RulePlaces, describe_workspace};
 use charla::settings::{self, Settings};
@@ -40,19 +40,10 @@ impl Errand {
     /// The models that are ready, to choose from.
     pub async fn models(self) -> Finding {
         let rows = survey(&self.settings, self.charla.environment()).await;
-        let mut items = Vec::new();
-        for row in rows.iter().filter(|row| row.state.is_ok()) {
-            for model in &row.models {
-                let facts = row.entry.model(model);
-                let window =
-                    facts.context_window.map(|window| format!("window {}", wording::tokens(window.into())));
-                let price =
-                    facts.price.map(|[input, output, _]| format!("${input} in, ${output} out a million"));
-                let detail: Vec<String> = window.into_iter().chain(price).collect();
-                let label = format!("{}/{model}", row.entry.name);
-                items.push(Item { choice: Choice::Model(label.clone()), label, detail: detail.join(" · ") });
-            }
-        }
+        let items: Vec<Item<Choice>> = model_items(&rows)
+            .into_iter()
+            .map(|(label, detail)| Item { choice: Choice::Model(label.clone()), label, detail })
+            .collect();
         if items.is_empty() {
             return Err(Failure::config("no provider is ready").with_hint("`charla models` says why"));
         }
@@ -223,6 +214,25 @@ impl Errand {
 pub fn window(settings: &Settings, model: &str) -> Option<u32> {
     let (entry, id) = Directory::new(settings).resolve(model).ok()?;
     entry.model(&id?).context_window
+}
+
+/// The models that are ready, each with its window and price: those that answer by default first.
+pub fn model_items(rows: &[Row]) -> Vec<(String, String)> {
+    let mut items = Vec::new();
+    for row in rows.iter().filter(|row| row.state.is_ok()) {
+        let usual = row.entry.default_model();
+        let (first, others): (Vec<&String>, Vec<&String>) =
+            row.models.iter().partition(|model| usual.as_deref() == Some(model.as_str()));
+        for model in first.into_iter().chain(others) {
+            let facts = row.entry.model(model);
+            let window =
+                facts.context_window.map(|window| format!("window {}", wording::tokens(window.into())));
+            let price = facts.price.map(|[input, output, _]| format!("${input} in, ${output} out a million"));
+            let detail: Vec<String> = window.into_iter().chain(price).collect();
+            items.push((format!("{}/{model}", row.entry.name), detail.join(" · ")));
+        }
+    }
+    items
 }
 
 fn plain(text: &str) -> Vec<Line> {
