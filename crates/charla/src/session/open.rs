@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use charla_core::CancellationToken;
 use charla_core::session::{Attached, Clients, SessionHandle};
+use charla_mcp::Servers;
 use charla_proto::tool::Tool;
 use charla_proto::{CancelTarget, Command, Content, Owned, Refusal, Reply, SessionStore, ToolContext};
 use charla_providers::layers::LogSink;
@@ -20,6 +21,7 @@ use super::options::RunOptions;
 use super::output_schema::OutputSchema;
 use super::own_command::OwnCommands;
 use super::posted::take_requests;
+use super::servers::SessionServers;
 use super::store::{Begin, Opened, Sessions};
 use crate::clock::new_id;
 use crate::environment::Environment;
@@ -44,6 +46,8 @@ pub struct OpenRequest {
     pub other_model: bool,
     /// The id that a new session gets; one is made when left out.
     pub new_id: Option<String>,
+    /// A new session that cannot be kept is none: nobody could find it again.
+    pub must_be_kept: bool,
     /// Tools, rules and the answer's form.
     pub options: RunOptions,
     /// Tools of the front end's own.
@@ -65,6 +69,7 @@ pub struct OpenedSession {
     /// An earlier process left a turn, or prompts that wait.
     pub is_open: bool,
     processes: Processes,
+    servers: SessionServers,
     context: Arc<ToolContext>,
     cancelling: JoinHandle<()>,
     listening: JoinHandle<()>,
@@ -98,9 +103,18 @@ impl OpenedSession {
         OwnCommands { processes: self.processes.clone(), context: self.context.clone() }
     }
 
+    /// Its MCP servers, for who shows how they are, fills in a prompt of theirs or reads a resource; none where the session
+    /// has none.
+    pub fn servers(&self) -> Option<&Servers> {
+        self.servers.started()
+    }
+
     /// Ends the session after its turn, and what its tools left running.
     pub async fn close(&self) {
         self.handle.close().await;
+        if let Some(servers) = self.servers.started() {
+            servers.shutdown().await;
+        }
         self.processes.shutdown().await;
     }
 }
@@ -167,8 +181,9 @@ impl Opening<'_> {
             clients: request.clients,
             schema,
             log,
+            without_servers: false,
         };
-        let (setup, processes) = builder.build(&id, journal, model, notices).await?;
+        let (setup, processes, servers) = builder.build(&id, journal, model, notices).await?;
         let context = setup.options.tool_context.clone();
         let handle = SessionHandle::start(setup, conversation);
         let mode = self.settings.tools.approval_mode.unwrap_or_default();
@@ -181,6 +196,7 @@ impl Opening<'_> {
             model: reference,
             is_open,
             processes,
+            servers,
             context,
             _sessions: sessions,
         })
@@ -199,7 +215,14 @@ impl Opening<'_> {
         let (sessions, opened) = match &request.begin {
             Begin::New => {
                 let model = ready(self.settings, self.environment, tools, log, notices).await?;
-                let (sessions, opened) = self.new_session(kept, id, &model.reference).await;
+                let (sessions, opened) = match request.must_be_kept {
+                    true => {
+                        let sessions = kept?;
+                        let opened = sessions.create(id, &model.reference).await?;
+                        (sessions, opened)
+                    }
+                    false => self.new_session(kept, id, &model.reference).await,
+                };
                 return Ok((model, self.made(sessions, &opened), opened));
             }
             Begin::Resume(which) => {

@@ -8,9 +8,9 @@ use charla_proto::{ApprovalMode, ThinkingLevel};
 use clap::{Args, Parser, Subcommand, ValueHint};
 
 pub use commands::{
-    AnswerWord, ApprovalsCommand, AuditCommand, AuthCommand, EngineCommand, ExportForm, ModelsCommand,
-    PolicyArgs, PolicyCommand, PromptCommand, PruneArgs, RestoreArgs, RewindArgs, ServeArgs, SessionsArgs,
-    SessionsCommand, SettingsCommand, TrustArgs, UndoArgs,
+    AnswerWord, ApprovalsCommand, AuditCommand, AuthCommand, EngineCommand, ExportForm, McpAddArgs,
+    McpCommand, McpScope, McpTransport, ModelsCommand, PolicyArgs, PolicyCommand, PromptCommand, PruneArgs,
+    RestoreArgs, RewindArgs, ServeArgs, SessionsArgs, SessionsCommand, SettingsCommand, TrustArgs, UndoArgs,
 };
 
 const ABOUT: &str = "Ask any model, and let it work in this folder, from a terminal or a script";
@@ -358,6 +358,12 @@ pub enum Command {
         /// Which.
         #[command(subcommand)]
         command: AuthCommand,
+    },
+    /// List, add, remove and test MCP servers, which offer further tools.
+    Mcp {
+        /// Which.
+        #[command(subcommand)]
+        command: McpCommand,
     },
     /// Show the settings, their files or their schema.
     Settings {
