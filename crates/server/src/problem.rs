@@ -106,6 +106,10 @@ impl From<SessionError> for Problem {
             error @ (SessionError::Unknown(_) | SessionError::NoMessage { .. } | SessionError::NoneHere) => {
                 Self::not_found(error.to_string())
             }
+            error @ SessionError::Differs(_) => {
+                let hint = "nothing was changed; remove one of the two, or fork it";
+                Self::new(StatusCode::CONFLICT, "differs", error.to_string()).with_hint(hint)
+            }
             error => Failure::from(error).into(),
         }
     }
