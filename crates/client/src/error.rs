@@ -81,7 +81,9 @@ impl From<ClientError> for Failure {
                     _ => FailureKind::Input,
                 };
                 let hint = match problem.status {
-                    401 => Some("CHARLA_TOKEN, or `charla auth set server:URL`, holds the server's token".into()),
+                    401 => {
+                        Some("CHARLA_TOKEN, or `charla auth set server:URL`, holds the server's token".into())
+                    }
                     _ => problem.hint,
                 };
                 (kind, hint)

@@ -40,8 +40,10 @@ impl RemoteSessions {
         let mut found = sessions.iter().filter(|session| session.session.starts_with(which));
         match (found.next(), found.next()) {
             (Some(session), None) if !which.is_empty() => Ok(session.session.clone()),
-            (Some(_), Some(_)) => Err(Failure::input(format!("`{which}` is the beginning of several sessions"))
-                .with_hint("give more of the id")),
+            (Some(_), Some(_)) => {
+                Err(Failure::input(format!("`{which}` is the beginning of several sessions"))
+                    .with_hint("give more of the id"))
+            }
             _ => Err(Failure::input(format!("{} has no session `{which}`", self.client.server()))),
         }
     }

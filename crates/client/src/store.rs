@@ -45,7 +45,8 @@ impl SessionStore for RemoteStore {
     }
 
     fn list(&self) -> BoxFuture<'_, Result<SessionList, JournalError>> {
-        let listed = self.client.sessions().map_ok(|sessions| SessionList { sessions, unreadable: Vec::new() });
+        let listed =
+            self.client.sessions().map_ok(|sessions| SessionList { sessions, unreadable: Vec::new() });
         Box::pin(listed.map_err(failed("")))
     }
 

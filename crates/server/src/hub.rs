@@ -362,7 +362,9 @@ impl Hub {
             && sessions.folded(id).await?.seq != seq
         {
             let detail = format!("the session {id} has gone on since record {seq}");
-            return Err(Problem::new(StatusCode::CONFLICT, "conflict", detail).with_hint("nothing was removed"));
+            return Err(
+                Problem::new(StatusCode::CONFLICT, "conflict", detail).with_hint("nothing was removed")
+            );
         }
         sessions.delete(id).await?;
         self.beat();

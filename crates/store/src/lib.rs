@@ -87,7 +87,8 @@ impl Store {
         make_private_folder(&self.folder).map_err(|error| failed(&self.folder, &error))?;
         // Made with 0600, which it keeps.
         let mut unfinished = tempfile::Builder::new();
-        let mut unfinished = unfinished.prefix(".arriving-").append(true).tempfile_in(&self.folder).map_err(wrong)?;
+        let mut unfinished =
+            unfinished.prefix(".arriving-").append(true).tempfile_in(&self.folder).map_err(wrong)?;
         owner::lock(unfinished.as_file(), &path)?;
         let lines = writer::lines(records)?;
         unfinished.write_all(&lines).and_then(|()| unfinished.as_file().sync_all()).map_err(wrong)?;

@@ -94,10 +94,12 @@ impl Sessions {
         kept.await.map_err(broke_off)??;
         match self.begin(&id, &records).await {
             Ok(_) => Ok(Arrival::Kept),
-            Err(SessionError::Journal(JournalError::Exists(_))) => match self.records(&id).await? == records {
-                true => Ok(Arrival::Known),
-                false => Err(SessionError::Differs(id)),
-            },
+            Err(SessionError::Journal(JournalError::Exists(_))) => {
+                match self.records(&id).await? == records {
+                    true => Ok(Arrival::Known),
+                    false => Err(SessionError::Differs(id)),
+                }
+            }
             Err(error) => Err(error),
         }
     }
@@ -145,10 +147,7 @@ fn broke_off(error: tokio::task::JoinError) -> SessionError {
     SessionError::Journal(JournalError::Io(error.to_string()))
 }
 
-fn as_text<S: Serializer>(
-    contents: &BTreeMap<String, Vec<u8>>,
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
+fn as_text<S: Serializer>(contents: &BTreeMap<String, Vec<u8>>, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_map(contents.iter().map(|(hash, bytes)| (hash, STANDARD.encode(bytes))))
 }
 
