@@ -15,7 +15,7 @@ use crate::input;
 use crate::intent::Ask;
 use crate::signals::cancel_on_signals;
 use charla_terminal::answer::Answer;
-use charla_terminal::approver::Approver;
+use charla_terminal::approver::{Approver, TERMINAL};
 use charla_terminal::printer::Printer;
 
 /// Who speaks at a terminal or in a script.
@@ -61,7 +61,8 @@ pub async fn run(ask: Ask, charla: &Charla, printer: Printer) -> i32 {
         Ok((prompt, session)) => {
             let approver = somebody.map(|client| {
                 let printer = view.printer().another();
-                Approver::start(session.handle.clone(), client, charla.environment(), &settings, printer)
+                let handle = session.handle.clone();
+                Approver::start(handle, client, TERMINAL, charla.environment(), &settings, printer)
             });
             // Nobody was told when the model was chosen by name.
             view.advises(settings.model.name.is_some());

@@ -41,7 +41,7 @@ pub enum EngineCommand {
 pub enum AuthCommand {
     /// Read a key from standard input and keep it in a file only you can read.
     Set {
-        /// The provider, such as openai.
+        /// The provider, such as openai; `server:URL` keeps the token of a server.
         provider: String,
     },
     /// Log in to Google in the browser, for Vertex AI, with an OAuth client of your own (desktop app).
@@ -121,6 +121,33 @@ pub struct UndoArgs {
     /// Show what would be done and do nothing.
     #[arg(long)]
     pub dry_run: bool,
+}
+
+/// Arguments of `charla attach`.
+#[derive(Debug, Args)]
+pub struct AttachArgs {
+    /// The server, such as <https://charla.example.org>. Its token is in the variable `CHARLA_TOKEN`, or was kept with
+    /// `charla auth set server:URL`.
+    #[arg(value_name = "URL")]
+    pub server: String,
+    /// The session: `latest`, an id, or the beginning of one; a new one when left out.
+    pub session: Option<String>,
+    /// Talk line by line, without a screen.
+    #[arg(long)]
+    pub screen_reader: bool,
+}
+
+/// Arguments of `charla sessions push` and `charla sessions pull`.
+#[derive(Debug, Args)]
+pub struct MoveArgs {
+    /// The server, such as <https://charla.example.org>.
+    #[arg(value_name = "URL")]
+    pub server: String,
+    /// The session: `latest`, an id, or the beginning of one.
+    pub session: String,
+    /// Leave it where it was, too.
+    #[arg(long)]
+    pub keep: bool,
 }
 
 /// Arguments of `charla serve`.
@@ -281,6 +308,10 @@ pub enum SessionsCommand {
         #[arg(required = true)]
         sessions: Vec<String>,
     },
+    /// Move a session to a server, whole or not at all.
+    Push(MoveArgs),
+    /// Move a session of a server here, whole or not at all.
+    Pull(MoveArgs),
     /// Delete old sessions, and whatever belongs to no session any more.
     Prune(PruneArgs),
 }
