@@ -253,3 +253,13 @@ fn an_entry_that_names_no_server_is_told_and_the_others_go_on() {
     assert!(run.err.contains("`odd` is left out: it has neither"), "{}", run.err);
     assert!(run.err.contains("`unset` is left out: the variable `NONE` is not set"), "{}", run.err);
 }
+
+#[test]
+fn a_resource_that_a_prompt_names_comes_along() {
+    let server = server(Script::always(Reply::new().text("ok")));
+    let place = place_with(&server, |place| entry(place, "plain"));
+    let run = place.run(&["-m", "openai/gpt-test", "-p", "what is in @s:note:one, and @other:note:two?"]);
+    assert_eq!((run.code, run.err.as_str()), (Some(0), ""));
+    let told = server.requests()[0].body.to_string();
+    assert!(told.contains("[resource note:one]") && told.contains("a note"), "{told}");
+}
