@@ -9,8 +9,8 @@ use clap::{Args, Parser, Subcommand, ValueHint};
 
 pub use commands::{
     AnswerWord, ApprovalsCommand, AuditCommand, AuthCommand, EngineCommand, ExportForm, McpAddArgs,
-    McpCommand, McpScope, McpTransport, ModelsCommand, PolicyArgs, PolicyCommand, PromptCommand, PruneArgs,
-    RestoreArgs, RewindArgs, ServeArgs, SessionsArgs, SessionsCommand, SettingsCommand, TrustArgs, UndoArgs,
+    McpCommand, ModelsCommand, PolicyArgs, PolicyCommand, PromptCommand, PruneArgs, RestoreArgs, RewindArgs,
+    ServeArgs, SessionsArgs, SessionsCommand, SettingsCommand, TrustArgs, UndoArgs,
 };
 
 const ABOUT: &str = "Ask any model, and let it work in this folder, from a terminal or a script";
