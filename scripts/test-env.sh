@@ -1,4 +1,4 @@
-# Sourced by ./test: makes the Python environment that tests need, and installs MCP servers, the engine, a browser and tmux.
+# Sourced by ./test: makes the Python environment that tests need, and installs MCP servers, the engine, a browser, tmux and PostgreSQL.
 #
 # make_test_env ROOT
 #   Installs ROOT/tests/requirements.txt into ROOT/.test-env/venv and exports CHARLA_TEST_PYTHON.
@@ -95,6 +95,21 @@ make_multiplexer() {
         echo "error: tmux is needed to test the interactive terminal" >&2
         return 1
     }
+}
+
+# make_database
+#   Finds PostgreSQL's programs, or installs Debian's. Tests make clusters of their own.
+make_database() {
+    find_database && return 0
+    install_package postgresql || return 1
+    find_database || {
+        echo "error: PostgreSQL is needed to test several servers on one database" >&2
+        return 1
+    }
+}
+
+find_database() {
+    command -v initdb >/dev/null || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1
 }
 
 # Installs a package of Debian's.

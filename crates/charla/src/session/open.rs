@@ -47,6 +47,8 @@ pub struct OpenRequest {
     pub other_model: bool,
     /// The id that a new session gets; one is made when left out.
     pub new_id: Option<String>,
+    /// A new session that cannot be kept is none: nobody could find it again.
+    pub must_be_kept: bool,
     /// Tools, rules and the answer's form.
     pub options: RunOptions,
     /// Tools of the front end's own.
@@ -221,7 +223,14 @@ impl Opening<'_> {
         let (sessions, opened) = match &request.begin {
             Begin::New => {
                 let model = ready(self.settings, self.environment, tools, log, notices).await?;
-                let (sessions, opened) = self.new_session(kept, id, &model.reference).await;
+                let (sessions, opened) = match request.must_be_kept {
+                    true => {
+                        let sessions = kept?;
+                        let opened = sessions.create(id, &model.reference).await?;
+                        (sessions, opened)
+                    }
+                    false => self.new_session(kept, id, &model.reference).await,
+                };
                 return Ok((model, self.made(sessions, &opened), opened));
             }
             Begin::Resume(which) => {

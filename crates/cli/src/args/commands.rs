@@ -136,6 +136,13 @@ pub struct ServeArgs {
     /// Listen beyond this machine without encryption.
     #[arg(long)]
     pub plain_http: bool,
+    /// A PostgreSQL database to keep sessions in, shared by several nodes: <postgres://USER:PASSWORD@HOST/NAME>. Better
+    /// said by the variable: others may read a command line.
+    #[arg(long, value_name = "ADDRESS", env = "CHARLA_DATABASE", hide_env_values = true)]
+    pub database: Option<String>,
+    /// How many seconds a node may be silent before others go on with its sessions.
+    #[arg(long, value_name = "SECONDS", default_value_t = 6, value_parser = clap::value_parser!(u64).range(1..=600))]
+    pub lease: u64,
 }
 
 /// What can be done with the audit log.
@@ -146,6 +153,15 @@ pub enum AuditCommand {
         /// The log; the one of this user's servers when left out.
         #[arg(value_hint = ValueHint::FilePath)]
         file: Option<PathBuf>,
+        /// The log in this database.
+        #[arg(
+            long,
+            value_name = "ADDRESS",
+            env = "CHARLA_DATABASE",
+            hide_env_values = true,
+            conflicts_with = "file"
+        )]
+        database: Option<String>,
     },
 }
 

@@ -27,7 +27,12 @@ impl Served {
 
     /// Starts a server at this address.
     pub fn at(place: &Place, address: &str) -> Self {
-        let mut command = place.process(&["serve", "--listen", address]);
+        Self::with(place, &["--listen", address])
+    }
+
+    /// Starts a server with these arguments.
+    pub fn with(place: &Place, arguments: &[&str]) -> Self {
+        let mut command = place.process(&[&["serve"], arguments].concat());
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let mut link = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut link).unwrap();
@@ -43,10 +48,13 @@ impl Served {
         self.address.clone()
     }
 
+    pub fn signal(&self, signal: rustix::process::Signal) {
+        rustix::process::kill_process(rustix::process::Pid::from_child(&self.child), signal).unwrap();
+    }
+
     /// Asks it to end, and waits until it has: its exit code.
     pub fn end(mut self) -> Option<i32> {
-        let id = rustix::process::Pid::from_child(&self.child);
-        rustix::process::kill_process(id, rustix::process::Signal::TERM).unwrap();
+        self.signal(rustix::process::Signal::TERM);
         let begin = Instant::now();
         while begin.elapsed() < PATIENCE {
             if let Some(status) = self.child.try_wait().unwrap() {
