@@ -15,6 +15,7 @@ use charla_tools::process::Processes;
 use tokio::task::JoinHandle;
 
 use super::assemble::SessionBuilder;
+use super::attachments::attach_resources;
 use super::error::SessionError;
 use super::host::ready;
 use super::instruction::own_prompt;
@@ -136,6 +137,13 @@ impl OpenedSession {
     pub fn own_commands(&self) -> Option<OwnCommands> {
         let here = self.here.as_ref()?;
         Some(OwnCommands { processes: here.processes.clone(), context: here.context.clone() })
+    }
+
+    /// Puts the resources of MCP servers that are named in these words (`@server:uri`) behind the content.
+    pub async fn attach_resources(&self, words: &str, content: &mut Content, notices: &mut dyn Notices) {
+        if let Some(servers) = self.servers() {
+            attach_resources(servers, words, content, notices).await;
+        }
     }
 
     /// Its MCP servers, for who shows how they are, fills in a prompt of theirs or reads a resource; none where the session

@@ -384,9 +384,9 @@ pub enum McpCommand {
     Remove {
         /// Its name.
         name: String,
-        /// Whose settings.
-        #[arg(short, long, value_enum, default_value = "user")]
-        scope: McpScope,
+        /// Out of the workspace's settings instead of yours.
+        #[arg(long)]
+        project: bool,
     },
     /// Start servers, list their tools and fail if one does not answer.
     Test {
@@ -395,6 +395,16 @@ pub enum McpCommand {
         /// Print JSON.
         #[arg(long)]
         json: bool,
+    },
+    /// Log in to a server at an address, in the browser.
+    Login {
+        /// Its name.
+        name: String,
+    },
+    /// Forget the login to a server.
+    Logout {
+        /// Its name.
+        name: String,
     },
 }
 
@@ -409,16 +419,16 @@ pub struct McpAddArgs {
     /// Arguments of the program.
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     pub args: Vec<String>,
-    /// Whose settings.
-    #[arg(short, long, value_enum, default_value = "user")]
-    pub scope: McpScope,
-    /// How it is spoken to, where that is not plain.
-    #[arg(short, long, value_enum)]
-    pub transport: Option<McpTransport>,
-    /// A variable for the program, NAME=VALUE; may be given more than once.
+    /// Into the workspace's settings instead of yours.
+    #[arg(long)]
+    pub project: bool,
+    /// stdio, http or sse, where the target does not tell.
+    #[arg(short, long, value_name = "FORM", value_parser = ["stdio", "http", "sse"], hide_possible_values = true)]
+    pub transport: Option<String>,
+    /// A variable for the program; may be given more than once.
     #[arg(short, long, value_name = "NAME=VALUE")]
     pub env: Vec<String>,
-    /// A header of every request, NAME:VALUE; may be given more than once.
+    /// A header of every request; may be given more than once.
     #[arg(short = 'H', long = "header", value_name = "NAME:VALUE")]
     pub headers: Vec<String>,
     /// Milliseconds that a call may take.
@@ -433,24 +443,4 @@ pub struct McpAddArgs {
     /// Tools that are not taken from it.
     #[arg(long, value_name = "TOOLS", value_delimiter = ',')]
     pub exclude_tools: Vec<String>,
-}
-
-/// Whose settings a server is in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum McpScope {
-    /// Yours
-    User,
-    /// The workspace's
-    Project,
-}
-
-/// How a server is spoken to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum McpTransport {
-    /// Through the pipes of its program
-    Stdio,
-    /// Streamable HTTP
-    Http,
-    /// Server-sent events
-    Sse,
 }

@@ -9,9 +9,8 @@ use clap::{Args, Parser, Subcommand, ValueHint};
 
 pub use commands::{
     AnswerWord, ApprovalsCommand, AttachArgs, AuditCommand, AuthCommand, EngineCommand, ExportForm,
-    McpAddArgs, McpCommand, McpScope, McpTransport, ModelsCommand, MoveArgs, PolicyArgs, PolicyCommand,
-    PromptCommand, PruneArgs, RestoreArgs, RewindArgs, ServeArgs, SessionsArgs, SessionsCommand,
-    SettingsCommand, TrustArgs, UndoArgs,
+    McpAddArgs, McpCommand, ModelsCommand, MoveArgs, PolicyArgs, PolicyCommand, PromptCommand, PruneArgs,
+    RestoreArgs, RewindArgs, ServeArgs, SessionsArgs, SessionsCommand, SettingsCommand, TrustArgs, UndoArgs,
 };
 
 const ABOUT: &str = "Ask any model, and let it work in this folder, from a terminal or a script";
