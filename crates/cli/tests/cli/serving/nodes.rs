@@ -223,7 +223,9 @@ fn a_database_that_is_started_anew_stalls_turns_and_loses_nothing() {
     let mut nodes = Nodes::start(replies.chain(done));
     let sessions: Vec<String> = (0..SESSIONS).map(|n| nodes.begin_allowed(n % 3, "go")).collect();
     until("nothing runs", || nodes.place.read("ran").is_some_and(|ran| ran.lines().count() > SESSIONS));
+    let mut overview = nodes.nodes[2].overview();
     nodes.postgres.stop().unwrap();
+    assert_eq!(overview.until_named("database").data, json!({"up": false}));
     until("the stall is not seen", || nodes.nodes.iter().all(|node| node.get("/ready").status == 503));
     assert_eq!(nodes.nodes[0].get("/health").status, 200);
     assert_eq!(nodes.nodes[0].post("/sessions", &json!({})).status, 503);
