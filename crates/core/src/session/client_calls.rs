@@ -102,7 +102,7 @@ impl ClientCalls<'_> {
                 let (call, content) = (call.clone(), text.to_owned());
                 let event = TurnEvent::ToolCallLive { call, content, delta: true };
                 // Nobody listening is fine.
-                let _ = events.send(SessionEvent::Turn(event));
+                let _ = events.send(Arc::new(SessionEvent::Turn(event)));
             }
         })
     }

@@ -129,6 +129,11 @@ impl Subscription {
         }
     }
 
+    /// The same subscription without the records up to number `seq`.
+    pub(super) fn after(self, seq: u64) -> Self {
+        Self { seen: seq, ..self }
+    }
+
     /// The same subscription, from record `seq` on: what came after it is told first.
     pub(super) fn from(mut self, seq: u64, snapshot: &SessionSnapshot) -> Self {
         self.seen = seq.min(snapshot.seq);
