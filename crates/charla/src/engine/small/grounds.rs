@@ -6,7 +6,7 @@
 use serde_json::Value;
 
 use super::conversation::Turn;
-use super::place::{Place, words};
+use super::place::{Place, value_of, words};
 use super::table::Table;
 
 /// The words that its answers about results are made of, beside those of the request, the call and the result. Whatever else
@@ -55,7 +55,7 @@ pub(super) fn borne_out(turn: &Turn, answer: &str) -> Option<String> {
     let place = Place::new(turn, &result, "");
     let flat = flat(&result);
     let holds = |line: &str| match place.find(line) {
-        Some(at) => place.fits(at) && (place.most() > 0.0 || !sets_a_value(line)),
+        Some(at) => place.fits(at) && (place.most() > 0.0 || value_of(line).is_none()),
         None => claims(line).is_none() || flat.contains(line.trim_end_matches('.')),
     };
     let is_there = answer.ends_with(SAYS_NOTHING) && place.most() >= SAYS_SOMETHING;
@@ -115,12 +115,6 @@ fn cells(turn: &Turn, claims: &[(&str, &str)], table: &Table<'_>) -> Option<Stri
 fn claims(answer: &str) -> Option<Vec<(&str, &str)>> {
     let rest = answer.trim_end_matches('.').strip_prefix("The ")?;
     rest.split(" and the ").map(|claim| claim.split_once(" is ")).collect()
-}
-
-/// True for `port: 80`, `port = 80` and the like.
-fn sets_a_value(line: &str) -> bool {
-    line.split_once([':', '='])
-        .is_some_and(|(key, value)| !key.trim().contains(' ') && !value.trim().is_empty())
 }
 
 /// A text on one line: a sentence may be broken into lines.

@@ -16,6 +16,8 @@ const EMPTY: &str = "a about according also an and any are at be begin by called
 const STEM: usize = 5;
 /// So many lines at most are shown in place of an answer.
 const FEW: usize = 3;
+/// What a word counts in a value: requests name keys.
+const IN_VALUE: f64 = 0.25;
 /// Words of a line at most that may be a heading.
 const HEADING: usize = 5;
 
@@ -32,12 +34,19 @@ impl<'a> Place<'a> {
         let contexts = contexts(&lines);
         let mut weights = vec![0.0; lines.len()];
         for stem in stems(turn, without) {
-            let has = |context: &Vec<String>| context.iter().any(|word| word.starts_with(&stem));
-            let having: Vec<usize> =
-                contexts.iter().enumerate().filter(|(_, context)| has(context)).map(|(at, _)| at).collect();
-            for at in &having {
+            let has = |words: &[String]| words.iter().any(|word| word.starts_with(&stem));
+            let share = |(at, context): (usize, &Vec<String>)| {
+                let value = value_of(lines[at]).map(words).unwrap_or_default();
+                match (has(context), has(&value)) {
+                    (true, _) => Some((at, 1.0)),
+                    (false, true) => Some((at, IN_VALUE)),
+                    (false, false) => None,
+                }
+            };
+            let having: Vec<(usize, f64)> = contexts.iter().enumerate().filter_map(share).collect();
+            for (at, share) in &having {
                 // A word that few lines have tells more.
-                weights[*at] += 1.0 / having.len() as f64;
+                weights[*at] += share / having.len() as f64;
             }
         }
         Self { lines, weights }
@@ -118,7 +127,7 @@ fn contexts(lines: &[&str]) -> Vec<Vec<String>> {
     let (mut title, mut above) = (Vec::new(), Vec::<(usize, Vec<String>)>::new());
     let mut contexts = Vec::with_capacity(lines.len());
     for (at, line) in lines.iter().enumerate() {
-        let own = words(line);
+        let own = words(value_of(line).and_then(|value| line.strip_suffix(value)).unwrap_or(line));
         if line.starts_with(['[', '#', ';']) || is_heading(lines, at) {
             above.clear();
             title.clone_from(&own);
@@ -130,6 +139,13 @@ fn contexts(lines: &[&str]) -> Vec<Vec<String>> {
         }
     }
     contexts
+}
+
+/// The value of a line that sets one: `port: 80`, `PORT=80`.
+pub(super) fn value_of(line: &str) -> Option<&str> {
+    let (key, value) = line.split_once([':', '='])?;
+    let is_key = (1..=HEADING).contains(&key.split_whitespace().count());
+    (is_key && !value.trim().is_empty()).then_some(value)
 }
 
 /// A few words alone on a line after an empty one.
