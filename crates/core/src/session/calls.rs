@@ -176,7 +176,7 @@ impl<'a> Calls<'a> {
         match (self.known(index, &plan), verdict) {
             (Known::Waits, _) => {
                 self.advance(index, CallStatus::AwaitingApproval);
-                self.answer_granted().await?;
+                self.answer_if_granted(index).await?;
                 self.refuse_when_alone().await
             }
             (Known::Allowed(outcome, confinement), _) => {
@@ -344,8 +344,9 @@ impl<'a> Calls<'a> {
         asked: &CallAsked,
         by: &str,
     ) -> Result<(), Stop> {
-        if let Some(grant) = Grant::of(&outcome, asked) {
-            self.session.approvals.take(&grant);
+        let grant = Grant::of(&outcome, asked);
+        if let Some(grant) = &grant {
+            self.session.approvals.take(grant);
         }
         if let (Outcome::ProceedAlwaysAndSave, Some(rules)) = (&outcome, &asked.confirmation.always) {
             let _ = Requests(self.session).save_rules(rules, by).await?;
@@ -359,7 +360,12 @@ impl<'a> Calls<'a> {
             }
             (outcome, None) => self.allow(index, outcome, asked.confirmation.reach()),
         }
-        self.answer_granted().await
+        if grant.is_some() {
+            for index in self.waiting() {
+                self.answer_if_granted(index).await?;
+            }
+        }
+        Ok(())
     }
 
     fn allow(&mut self, index: usize, outcome: Outcome, confinement: Confinement) {
@@ -385,18 +391,16 @@ impl<'a> Calls<'a> {
         }
     }
 
-    /// Answers the questions that the rules answer by now, with what was allowed for good: nobody is asked twice
-    /// for the same.
-    async fn answer_granted(&mut self) -> Result<(), Stop> {
-        let mode = self.session.mode();
-        for index in self.waiting() {
-            let (Some(approval), Some(plan)) = (self.question(index), self.plan(index)) else { continue };
-            if let Verdict::Allow { confinement, .. } = self.session.approvals.judge(&plan, mode) {
-                self.confined.insert(index, confinement);
-                let fact = answered(approval, Outcome::ProceedOnce, EARLIER_ANSWER, None);
-                self.session.ledger.commit_one(fact).await?;
-                self.advance(index, CallStatus::Scheduled);
-            }
+    /// Answers a question that the rules answer by now, with what was allowed for good: nobody is asked twice for
+    /// the same.
+    async fn answer_if_granted(&mut self, index: usize) -> Result<(), Stop> {
+        let (Some(approval), Some(plan)) = (self.question(index), self.plan(index)) else { return Ok(()) };
+        let verdict = self.session.approvals.judge(&plan, self.session.mode());
+        if let Verdict::Allow { confinement, .. } = verdict {
+            self.confined.insert(index, confinement);
+            let fact = answered(approval, Outcome::ProceedOnce, EARLIER_ANSWER, None);
+            self.session.ledger.commit_one(fact).await?;
+            self.advance(index, CallStatus::Scheduled);
         }
         Ok(())
     }

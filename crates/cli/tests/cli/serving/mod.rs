@@ -5,6 +5,7 @@ mod browser;
 mod client;
 mod hostile;
 mod interface;
+mod nodes;
 mod questions;
 mod sessions;
 

@@ -17,6 +17,25 @@ async fn the_first_answer_wins_and_a_late_one_is_told_who_won() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_answer_to_one_of_many_questions_does_not_weigh_the_others_anew() {
+    let calls = (100..130).map(|n| ("write", n)).collect();
+    let mut run = Run::new(vec![Answer::Calls(calls), Answer::Text("done")], true);
+    run.prompt("go").await;
+    let mut questions = Vec::new();
+    for _ in 0..30 {
+        questions.push(run.asked().await);
+    }
+    *run.world.judged.lock().unwrap() = 0;
+    for question in &questions {
+        run.session.answer(question, Outcome::ProceedOnce, "anna").await.unwrap();
+    }
+    assert_eq!(run.end().await, TurnEnd::Finished);
+    assert_eq!(run.world.ran.lock().unwrap().len(), 30);
+    let judged = *run.world.judged.lock().unwrap();
+    assert!(judged <= 30, "the rules were asked {judged} times for 30 answers");
+}
+
+#[tokio::test(start_paused = true)]
 async fn with_nobody_to_ask_the_answer_is_a_recorded_no() {
     let mut run = Run::new(vec![Answer::Calls(vec![("write", 1)]), Answer::Text("sorry")], false);
     run.prompt("go").await;
