@@ -15,6 +15,7 @@ mod environment;
 mod failure;
 mod helper;
 mod hint;
+pub mod mcp;
 pub mod models;
 mod network;
 mod notices;
@@ -123,6 +124,15 @@ impl Charla {
         notices: &mut dyn Notices,
     ) -> Result<PromptPreview, Failure> {
         session::preview::preview(settings, &self.environment, notices).await
+    }
+
+    /// Starts the MCP servers of these settings, says how they are and ends them.
+    pub async fn check_servers(
+        &self,
+        settings: &Settings,
+        notices: &mut dyn Notices,
+    ) -> Result<Vec<mcp::Health>, Failure> {
+        session::preview::check_servers(settings, &self.environment, notices).await
     }
 
     fn at(&self, workspace: Option<PathBuf>) -> Self {

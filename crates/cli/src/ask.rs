@@ -53,12 +53,25 @@ pub async fn run(ask: Ask, charla: &Charla, printer: Printer) -> i32 {
         cancel: cancel.clone(),
         ..OpenRequest::default()
     };
+    let typed = ask.prompt.clone().unwrap_or_default();
     let opened = match prompt(ask.prompt, ask.attached, goes_on, &cancel, charla, &mut view).await {
         Ok(prompt) => charla.open_with(&settings, request, &mut view).await.map(|session| (prompt, session)),
         Err(failure) => Err(failure),
     };
     match opened {
-        Ok((prompt, session)) => {
+        Ok((mut prompt, session)) => {
+            if let Some(content) = &mut prompt {
+                let attached = session.attach_resources(&typed, content, &mut view);
+                // A server may take its time: what a person wants goes first.
+                let cancelled = tokio::select! {
+                    () = attached => false,
+                    () = cancel.cancelled() => true,
+                };
+                if cancelled {
+                    session.close().await;
+                    return view.fail(&Failure::cancelled());
+                }
+            }
             let approver = somebody.map(|client| {
                 let printer = view.printer().another();
                 let handle = session.handle.clone();

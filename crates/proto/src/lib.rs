@@ -12,6 +12,7 @@ mod assemble;
 mod command;
 mod confinement;
 mod content;
+pub mod diff;
 mod embedders;
 mod error;
 mod event;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use charla::Charla;
 use charla_core::CancellationToken;
+use charla_store::Database;
 
 use crate::access::{Access, Role};
 use crate::audit::Audit;
@@ -44,6 +45,8 @@ pub(crate) struct App {
     pub(crate) repeats: Repeats,
     pub(crate) audit: Audit,
     pub(crate) limits: RateLimits,
+    /// What several nodes share, where they do.
+    pub(crate) database: Option<Database>,
     /// The server ends: streams are closed and nothing new is begun.
     pub(crate) stopping: CancellationToken,
 }

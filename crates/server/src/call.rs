@@ -193,18 +193,13 @@ async fn act(call: Call, handle: crate::routes::Acting) -> Result<Response, Prob
         Some(_) => return Err(Problem::bad_request("the Idempotency-Key has no text, or too much of it")),
         None => None,
     };
-    let known = match key {
-        Some(key) => {
-            let mut request = format!("{} {}\n", call.head.method, call.head.uri.path()).into_bytes();
-            request.extend_from_slice(&call.body);
-            let request = Digest::of_bytes(&request);
-            Some(call.app.repeats.of(&call.user.name, &key, request)?)
-        }
-        None => None,
-    };
+    let mut request = format!("{} {}\n", call.head.method, call.head.uri.path()).into_bytes();
+    request.extend_from_slice(&call.body);
+    let request = Digest::of_bytes(&request);
+    let (app, user) = (call.app.clone(), call.user.clone());
     let work = async move {
-        match known {
-            Some(answer) => answer.get_or_try_init(|| handle(call)).await.cloned(),
+        match key {
+            Some(key) => app.repeats.once(&user.name, &key, request, handle(call)).await,
             None => handle(call).await,
         }
     };

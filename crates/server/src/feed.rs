@@ -17,6 +17,7 @@ use charla_proto::{Record, SessionEvent};
 use futures_util::stream;
 use http::{HeaderValue, header};
 use serde::Serialize;
+use serde_json::json;
 use tokio::sync::watch;
 use tokio::time::{Interval, MissedTickBehavior, interval};
 
@@ -36,6 +37,8 @@ pub(crate) struct Feed {
     /// Wakes a session that is read from the store.
     changes: watch::Receiver<Arc<Overview>>,
     heartbeat: Interval,
+    /// Whether the database answers, where there is one.
+    database: Option<watch::Receiver<bool>>,
     stopping: CancellationToken,
     ready: VecDeque<Bytes>,
     _open: Open,
@@ -56,6 +59,7 @@ impl Feed {
         user: Arc<User>,
         session: Option<(String, u64)>,
         with_overview: bool,
+        database: Option<watch::Receiver<bool>>,
         stopping: CancellationToken,
         open: Open,
     ) -> Self {
@@ -67,6 +71,7 @@ impl Feed {
             overview: with_overview.then(|| user.lookout.subscribe()),
             changes,
             heartbeat,
+            database,
             stopping,
             ready: VecDeque::new(),
             user,
@@ -109,10 +114,14 @@ impl Feed {
                 biased;
                 () = self.stopping.cancelled() => return None,
                 event = next_live(&mut self.session) => self.take(event),
-                Ok(()) = next_overview(&mut self.overview) => {
+                Ok(()) = changed(&mut self.overview) => {
                     if let Some(overview) = &mut self.overview {
                         self.ready.push_back(overview_event(&overview.borrow_and_update().clone()));
                     }
+                }
+                Ok(()) = changed(&mut self.database) => {
+                    let up = self.database.as_mut().is_some_and(|up| *up.borrow_and_update());
+                    self.ready.push_back(event("database", None, &json!({ "up": up })));
                 }
                 Ok(()) = self.changes.changed(), if self.is_stored() => {}
                 _ = self.heartbeat.tick() => self.ready.push_back(event("heartbeat", None, &())),
@@ -187,11 +196,9 @@ async fn next_live(session: &mut Option<SessionFeed>) -> Option<SessionEvent> {
     }
 }
 
-async fn next_overview(
-    overview: &mut Option<watch::Receiver<Arc<Overview>>>,
-) -> Result<(), watch::error::RecvError> {
-    match overview {
-        Some(overview) => overview.changed().await,
+async fn changed<T>(watched: &mut Option<watch::Receiver<T>>) -> Result<(), watch::error::RecvError> {
+    match watched {
+        Some(watched) => watched.changed().await,
         None => std::future::pending().await,
     }
 }

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use charla::session::{Arrival, SessionBundle, SessionError};
+use charla::session::{Arrival, SessionBundle, SessionError, Sessions};
 use charla::settings::Override;
 use charla::{Begin, Charla, Notice, OpenRequest, OpenedSession, RunOptions};
 use charla_core::session::Clients;
@@ -142,22 +142,21 @@ impl Hub {
         self.slots().values().filter_map(|slot| slot.get().cloned()).collect()
     }
 
-    /// Who has the session of this id open.
-    pub(crate) async fn state(&self, id: &str) -> Result<State, SessionError> {
-        if self.running(id).is_some() {
-            return Ok(State::Running);
-        }
-        Ok(match self.charla.sessions()?.is_in_use(id).await {
-            true => State::InUse,
-            false => State::Stored,
-        })
+    /// Who has each of these sessions open.
+    pub(crate) async fn states(&self, sessions: &Sessions, ids: &[String]) -> Vec<State> {
+        let elsewhere: Vec<String> = ids.iter().filter(|id| self.running(id).is_none()).cloned().collect();
+        let in_use = sessions.in_use(&elsewhere).await;
+        let state = |id: &String| match self.running(id) {
+            Some(_) => State::Running,
+            None if in_use.contains(id) => State::InUse,
+            None => State::Stored,
+        };
+        ids.iter().map(state).collect()
     }
 
     /// The session of exactly this id.
     pub(crate) async fn summary(&self, id: &str) -> Result<SessionSummary, SessionError> {
-        let sessions = self.charla.sessions()?.list().await?.sessions;
-        let found = sessions.into_iter().find(|session| session.session == id);
-        found.ok_or_else(|| SessionError::Unknown(id.to_owned()))
+        self.charla.sessions()?.summary(id).await
     }
 
     /// An error unless there is a session of exactly this id.
@@ -200,7 +199,7 @@ impl Hub {
     }
 
     /// Goes on with a session of the store, in the folder it began in.
-    async fn resume(self: &Arc<Self>, id: &str) -> Result<Arc<Running>, Problem> {
+    pub(crate) async fn resume(self: &Arc<Self>, id: &str) -> Result<Arc<Running>, Problem> {
         let summary = self.summary(id).await?;
         // A session from elsewhere may have begun in a folder that is not here.
         let folder = summary.started.cwd;
@@ -241,11 +240,16 @@ impl Hub {
             if matches!(event, SessionEvent::Record(_) | SessionEvent::Broken(_)) {
                 self.beat();
             }
+            // Nothing more can be written to it from here: another process has it, or whoever opens it anew.
+            if matches!(event, SessionEvent::Broken(_)) {
+                break;
+            }
         }
         let slot = self.slots().get(&id).cloned();
         if let Some(slot) = slot.filter(|slot| slot.get().is_some_and(|it| Arc::ptr_eq(it, &running))) {
             self.forget(&id, &slot);
         }
+        running.session.close().await;
         self.beat();
     }
 
@@ -396,6 +400,7 @@ impl Hub {
 fn attended() -> OpenRequest {
     let how_to_allow = Some(HOW_TO_ALLOW.to_owned());
     OpenRequest {
+        must_be_kept: true,
         clients: Clients::expected(),
         options: RunOptions { how_to_allow, ..RunOptions::default() },
         ..OpenRequest::default()

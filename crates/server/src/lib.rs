@@ -5,10 +5,12 @@
 //! terminal uses: one that a terminal has open is shown, read and answered here, and goes on there.
 
 mod access;
+mod adopt;
 mod api;
 mod app;
 mod audit;
 mod call;
+mod database;
 mod feed;
 mod guard;
 mod hub;
@@ -29,13 +31,15 @@ use std::time::Duration;
 
 use charla::{Charla, Environment, Failure, FailureKind};
 use charla_core::CancellationToken;
+use charla_store::Database;
 use tokio::net::TcpListener;
 
 pub use access::Role;
 use access::{Access, Cookie};
 use app::{App, RateLimits, User};
-use audit::Audit;
-pub use audit::{BrokenChain, verify_audit};
+use audit::{Audit, DatabaseLog};
+pub use audit::{BrokenChain, verify_audit, verify_database_audit};
+pub use database::{SharedDatabase, connect};
 use guard::Names;
 use metrics::Metrics;
 use repeats::Repeats;
@@ -55,6 +59,8 @@ pub struct ServeOptions {
     pub origins: Vec<String>,
     /// Listen beyond this machine although nothing here encrypts what is sent.
     pub plain_http: bool,
+    /// Where several nodes keep sessions; this user's files when left out.
+    pub database: Option<SharedDatabase>,
 }
 
 /// A server that listens.
@@ -70,6 +76,11 @@ impl Server {
     pub async fn bind(charla: Charla, options: &ServeOptions) -> Result<Self, Failure> {
         check(options)?;
         let folder = server_folder(charla.environment())?;
+        let database = match &options.database {
+            Some(shared) => Some(connect(shared).await?),
+            None => None,
+        };
+        let charla = with_database(charla, database.as_ref())?;
         let failed = |error: std::io::Error| {
             Failure::system(format!("cannot listen at {}: {error}", options.listen))
                 .with_hint("--listen 127.0.0.1:0 takes any free port")
@@ -87,9 +98,13 @@ impl Server {
             access,
             names,
             metrics: Metrics::default(),
-            repeats: Repeats::default(),
-            audit: Audit::new(audit_file(&folder)),
+            repeats: Repeats::new(database.clone()),
+            audit: match &database {
+                Some(database) => Audit::Database(DatabaseLog::new(database.clone())),
+                None => Audit::File(audit_file(&folder)),
+            },
             limits: RateLimits::default(),
+            database,
             stopping: CancellationToken::new(),
         };
         Ok(Self { app: Arc::new(app), listener, address, token: folder.join("token") })
@@ -114,7 +129,9 @@ impl Server {
     /// Serves until `stop`, then ends: connections finish what they do, sessions their turns.
     pub async fn run(self, stop: CancellationToken) {
         let router = routes::router(&self.app).merge(page::router());
-        let sweeper = tokio::spawn(sweep(self.app.owner.clone()));
+        let sweeper = tokio::spawn(sweep(self.app.clone()));
+        let shares = self.app.database.is_some();
+        let adopter = shares.then(|| tokio::spawn(adopt::adopt(self.app.owner.clone())));
         let stopping = self.app.stopping.clone();
         let closing = async {
             stop.cancelled().await;
@@ -122,8 +139,17 @@ impl Server {
         };
         tokio::join!(closing, listener::serve(self.listener, self.app.clone(), router, stop.clone()));
         sweeper.abort();
+        if let Some(adopter) = adopter {
+            adopter.abort();
+        }
         if tokio::time::timeout(SESSIONS_DRAIN, self.app.owner.hub.close()).await.is_err() {
             tracing::warn!("some turns are left open; they can be gone on with");
+        }
+        // Other nodes go on with what is left, at once.
+        if let Some(database) = &self.app.database
+            && let Err(error) = database.leave().await
+        {
+            tracing::warn!("other nodes wait until this one's lease is over: {error}");
         }
     }
 }
@@ -131,9 +157,18 @@ impl Server {
 /// Where what servers of this user must keep is kept.
 fn server_folder(environment: &Environment) -> Result<PathBuf, Failure> {
     let home = environment.charla_home();
-    home.map(|home| home.join("server")).ok_or_else(|| {
-        Failure::config("there is no home directory to keep sign-ins in").with_hint("set CHARLA_HOME")
-    })
+    home.map(|home| home.join("server")).ok_or_else(no_home)
+}
+
+fn no_home() -> Failure {
+    Failure::config("there is no home directory to keep sign-ins in").with_hint("set CHARLA_HOME")
+}
+
+/// The same user, with sessions in the database where there is one.
+fn with_database(charla: Charla, database: Option<&Database>) -> Result<Charla, Failure> {
+    let Some(database) = database else { return Ok(charla) };
+    let folder = database::sessions_folder(charla.environment())?;
+    Ok(charla.with_store(Arc::new(database.sessions(OWNER, folder))))
 }
 
 /// The audit log of this user's servers.
@@ -175,9 +210,13 @@ fn is_origin(text: &str) -> bool {
     })
 }
 
-async fn sweep(user: Arc<User>) {
+async fn sweep(app: Arc<App>) {
     loop {
         tokio::time::sleep(SWEEP).await;
-        user.hub.end_idle().await;
+        app.owner.hub.end_idle().await;
+        if let Some(database) = &app.database {
+            // Tried again in a minute.
+            let _ = repeats::shared::forget_old(database).await;
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! The journal: append-only JSONL files, one per session.
+//! Where sessions are kept: append-only JSONL files, one per session, or a PostgreSQL database that several nodes share.
 //!
 //! The files are the only truth: listing, resuming and pending approvals are read from them, there is no
 //! index to lose. What was written is never changed. One process writes a session at a time; the lock is the
@@ -14,6 +14,7 @@ mod mail;
 mod mail;
 mod owner;
 mod port;
+mod postgres;
 mod reader;
 mod syncs;
 mod writer;
@@ -29,6 +30,7 @@ use reader::Seen;
 use syncs::Syncs;
 
 use blobs::Blobs;
+pub use postgres::{Database, DatabaseError, DatabaseOptions, DatabaseStore, Patience, Schema, Value};
 use writer::FileJournal;
 pub use writer::Sync;
 
@@ -64,11 +66,7 @@ impl Store {
 
     /// Where a session's journal is.
     fn path(&self, session: &str) -> Result<PathBuf, JournalError> {
-        let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-        if session.is_empty() || session.len() > 100 || !session.chars().all(plain) {
-            return Err(JournalError::Io(format!("`{session}` is no session id")));
-        }
-        Ok(self.folder.join(format!("{session}.jsonl")))
+        Ok(self.folder.join(format!("{}.jsonl", plain_id(session)?)))
     }
 
     /// A journal for a new session. Its file must not exist yet.
@@ -165,6 +163,15 @@ impl Store {
 
     fn outputs_of(&self, session: &str) -> PathBuf {
         self.folder.join("outputs").join(session)
+    }
+}
+
+/// An id that a session may have; it is part of paths.
+fn plain_id(session: &str) -> Result<&str, JournalError> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    match session.is_empty() || session.len() > 100 || !session.chars().all(plain) {
+        true => Err(JournalError::Io(format!("`{session}` is no session id"))),
+        false => Ok(session),
     }
 }
 

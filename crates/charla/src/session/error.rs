@@ -109,6 +109,9 @@ impl From<SessionError> for Failure {
             }
             SessionError::NewerVersion { .. } | SessionError::Unsound { .. } => Failure::input(message),
             SessionError::NoReply { .. } => Failure::system(message),
+            SessionError::Journal(JournalError::Away(_)) => {
+                Failure::system(message).with_hint("nothing is lost; try again in a moment")
+            }
             SessionError::Journal(_) => {
                 Failure::system(message).with_hint("CHARLA_HOME names another folder for conversations")
             }

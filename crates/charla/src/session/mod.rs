@@ -27,6 +27,7 @@ pub(crate) mod restore;
 mod revert;
 mod rules;
 mod saved_rules;
+mod servers;
 mod store;
 mod story;
 mod story_page;

@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use charla_core::CancellationToken;
 use charla_core::session::{Attached, Clients, SessionHandle};
+use charla_mcp::Servers;
 use charla_proto::tool::Tool;
 use charla_proto::{
     BoxFuture, CancelTarget, Command, Content, Owned, Refusal, Reply, SessionStore, ToolContext,
@@ -14,6 +15,7 @@ use charla_tools::process::Processes;
 use tokio::task::JoinHandle;
 
 use super::assemble::SessionBuilder;
+use super::attachments::attach_resources;
 use super::error::SessionError;
 use super::host::ready;
 use super::instruction::own_prompt;
@@ -22,6 +24,7 @@ use super::options::RunOptions;
 use super::output_schema::OutputSchema;
 use super::own_command::OwnCommands;
 use super::posted::take_requests;
+use super::servers::SessionServers;
 use super::store::{Begin, Opened, Sessions};
 use crate::clock::new_id;
 use crate::environment::Environment;
@@ -46,6 +49,8 @@ pub struct OpenRequest {
     pub other_model: bool,
     /// The id that a new session gets; one is made when left out.
     pub new_id: Option<String>,
+    /// A new session that cannot be kept is none: nobody could find it again.
+    pub must_be_kept: bool,
     /// Tools, rules and the answer's form.
     pub options: RunOptions,
     /// Tools of the front end's own.
@@ -73,6 +78,7 @@ pub struct OpenedSession {
 /// What a session has in the process that runs it.
 struct Here {
     processes: Processes,
+    servers: SessionServers,
     context: Arc<ToolContext>,
     cancelling: JoinHandle<()>,
     listening: JoinHandle<()>,
@@ -133,12 +139,27 @@ impl OpenedSession {
         Some(OwnCommands { processes: here.processes.clone(), context: here.context.clone() })
     }
 
+    /// Puts the resources of MCP servers that are named in these words (`@server:uri`) behind the content.
+    pub async fn attach_resources(&self, words: &str, content: &mut Content, notices: &mut dyn Notices) {
+        if let Some(servers) = self.servers() {
+            attach_resources(servers, words, content, notices).await;
+        }
+    }
+
+    /// Its MCP servers, for who shows how they are, fills in a prompt of theirs or reads a resource; none where the session
+    /// has none or runs elsewhere.
+    pub fn servers(&self) -> Option<&Servers> {
+        self.here.as_ref()?.servers.started()
+    }
+
     /// Ends the session after its turn, and what its tools left running. One that runs elsewhere is let go of.
     pub async fn close(&self) {
         self.handle.close().await;
-        if let Some(here) = &self.here {
-            here.processes.shutdown().await;
+        let Some(here) = &self.here else { return };
+        if let Some(servers) = here.servers.started() {
+            servers.shutdown().await;
         }
+        here.processes.shutdown().await;
     }
 }
 
@@ -204,8 +225,9 @@ impl Opening<'_> {
             clients: request.clients,
             schema,
             log,
+            without_servers: false,
         };
-        let (setup, processes) = builder.build(&id, journal, model, notices).await?;
+        let (setup, processes, servers) = builder.build(&id, journal, model, notices).await?;
         let context = setup.options.tool_context.clone();
         let handle = SessionHandle::start(setup, conversation);
         let mode = self.settings.tools.approval_mode.unwrap_or_default();
@@ -214,6 +236,7 @@ impl Opening<'_> {
             cancelling: tokio::spawn(cancel_turns(request.cancel, handle.clone())),
             listening: tokio::spawn(take_requests(mailbox, clients, handle.clone())),
             processes,
+            servers,
             context,
             _sessions: sessions,
         };
@@ -233,7 +256,14 @@ impl Opening<'_> {
         let (sessions, opened) = match &request.begin {
             Begin::New => {
                 let model = ready(self.settings, self.environment, tools, log, notices).await?;
-                let (sessions, opened) = self.new_session(kept, id, &model.reference).await;
+                let (sessions, opened) = match request.must_be_kept {
+                    true => {
+                        let sessions = kept?;
+                        let opened = sessions.create(id, &model.reference).await?;
+                        (sessions, opened)
+                    }
+                    false => self.new_session(kept, id, &model.reference).await,
+                };
                 return Ok((model, self.made(sessions, &opened), opened));
             }
             Begin::Resume(which) => {

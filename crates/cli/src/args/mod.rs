@@ -9,8 +9,8 @@ use clap::{Args, Parser, Subcommand, ValueHint};
 
 pub use commands::{
     AnswerWord, ApprovalsCommand, AttachArgs, AuditCommand, AuthCommand, EngineCommand, ExportForm,
-    ModelsCommand, MoveArgs, PolicyArgs, PolicyCommand, PromptCommand, PruneArgs, RestoreArgs, RewindArgs,
-    ServeArgs, SessionsArgs, SessionsCommand, SettingsCommand, TrustArgs, UndoArgs,
+    McpAddArgs, McpCommand, ModelsCommand, MoveArgs, PolicyArgs, PolicyCommand, PromptCommand, PruneArgs,
+    RestoreArgs, RewindArgs, ServeArgs, SessionsArgs, SessionsCommand, SettingsCommand, TrustArgs, UndoArgs,
 };
 
 const ABOUT: &str = "Ask any model, and let it work in this folder, from a terminal or a script";
@@ -354,6 +354,12 @@ pub enum Command {
         /// Which.
         #[command(subcommand)]
         command: AuthCommand,
+    },
+    /// List, add, remove and test MCP servers, which offer further tools.
+    Mcp {
+        /// Which.
+        #[command(subcommand)]
+        command: McpCommand,
     },
     /// Show the settings, their files or their schema.
     Settings {

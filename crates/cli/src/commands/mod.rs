@@ -6,6 +6,7 @@ mod auth;
 mod doctor;
 mod engine;
 mod manual;
+mod mcp;
 mod models;
 mod moving;
 mod policy;
@@ -41,6 +42,7 @@ pub fn run(command: Command, charla: &Charla, printer: &mut Printer) -> Result<(
             engine::run(command, charla, printer)
         }
         Command::Auth { command } => auth::run(command, charla, printer),
+        Command::Mcp { command } => mcp::run(command, charla, printer),
         Command::Settings { command } => settings::run(command, charla, printer),
         Command::Policy(args) => policy::run(&args, charla, printer),
         Command::Approvals { command: None, server } => approvals::list(server.as_deref(), charla, printer),

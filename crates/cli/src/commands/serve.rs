@@ -1,7 +1,9 @@
 //! `charla serve`: sessions for browsers and programs.
 
+use std::time::Duration;
+
 use charla::{Charla, Failure};
-use charla_server::{ServeOptions, Server};
+use charla_server::{ServeOptions, Server, SharedDatabase};
 
 use crate::args::ServeArgs;
 use crate::runtime::runtime;
@@ -10,8 +12,10 @@ use charla_terminal::printer::Printer;
 
 /// Serves until the process is asked to end.
 pub fn run(args: ServeArgs, charla: &Charla, printer: &mut Printer) -> Result<(), Failure> {
-    let ServeArgs { listen, origins, plain_http } = args;
-    let options = ServeOptions { listen, origins, plain_http };
+    let ServeArgs { listen, origins, plain_http, database, lease } = args;
+    let lease = Some(Duration::from_secs(lease));
+    let database = database.map(|address| SharedDatabase { address, lease });
+    let options = ServeOptions { listen, origins, plain_http, database };
     // Many sessions wait for the disk at once.
     let charla = Charla::new(charla.environment().clone());
     runtime()?.block_on(async {

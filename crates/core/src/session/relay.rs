@@ -8,7 +8,7 @@ use futures_util::{Stream, StreamExt};
 use tokio::sync::{broadcast, mpsc};
 
 use super::inbox::{MESSAGES, Message};
-use super::subscription::Recent;
+use super::subscription::{Recent, Shared};
 use super::{Clients, EVENTS, SessionHandle, Subscription};
 
 /// A session's events as they come from elsewhere.
@@ -50,7 +50,7 @@ impl SessionHandle {
 struct Relay {
     remote: Arc<dyn RemoteSession>,
     messages: mpsc::Receiver<Message>,
-    events: broadcast::Sender<SessionEvent>,
+    events: broadcast::Sender<Shared>,
     recent: Recent,
     incoming: RemoteEvents,
 }
@@ -103,6 +103,6 @@ impl Relay {
             self.recent.push(record.clone());
         }
         // Nobody listening is fine: records are kept where the session is.
-        let _ = self.events.send(event);
+        let _ = self.events.send(Arc::new(event));
     }
 }

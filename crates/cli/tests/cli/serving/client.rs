@@ -27,7 +27,12 @@ impl Served {
 
     /// Starts a server at this address.
     pub fn at(place: &Place, address: &str) -> Self {
-        let mut command = place.process(&["serve", "--listen", address]);
+        Self::with(place, &["--listen", address])
+    }
+
+    /// Starts a server with these arguments.
+    pub fn with(place: &Place, arguments: &[&str]) -> Self {
+        let mut command = place.process(&[&["serve"], arguments].concat());
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let mut link = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut link).unwrap();
@@ -43,10 +48,13 @@ impl Served {
         self.address.clone()
     }
 
+    pub fn signal(&self, signal: rustix::process::Signal) {
+        rustix::process::kill_process(rustix::process::Pid::from_child(&self.child), signal).unwrap();
+    }
+
     /// Asks it to end, and waits until it has: its exit code.
     pub fn end(mut self) -> Option<i32> {
-        let id = rustix::process::Pid::from_child(&self.child);
-        rustix::process::kill_process(id, rustix::process::Signal::TERM).unwrap();
+        self.signal(rustix::process::Signal::TERM);
         let begin = Instant::now();
         while begin.elapsed() < PATIENCE {
             if let Some(status) = self.child.try_wait().unwrap() {
@@ -122,6 +130,16 @@ impl Served {
             "GET /api/v1/sessions/{session}/events HTTP/1.1\r\nhost: {address}\r\nauthorization: {bearer}\r\n\
              last-event-id: {after}\r\n\r\n"
         );
+        stream.write_all(head.as_bytes()).unwrap();
+        Events::read(stream)
+    }
+
+    /// The overview as it changes.
+    pub fn overview(&self) -> Events {
+        let (address, bearer) = (&self.address, self.bearer());
+        let mut stream = self.connect();
+        let head =
+            format!("GET /api/v1/events HTTP/1.1\r\nhost: {address}\r\nauthorization: {bearer}\r\n\r\n");
         stream.write_all(head.as_bytes()).unwrap();
         Events::read(stream)
     }
@@ -232,6 +250,11 @@ impl Events {
                 return Some(Event { name, id, data });
             }
         }
+    }
+
+    /// The next event of this name.
+    pub fn until_named(&mut self, name: &str) -> Event {
+        std::iter::from_fn(|| self.next()).find(|event| event.name == name).unwrap()
     }
 
     /// Events until a record of this kind, that included.

@@ -7,6 +7,7 @@ mod client;
 mod hostile;
 mod interface;
 mod moving;
+mod nodes;
 mod questions;
 mod sessions;
 

@@ -1,0 +1,70 @@
+//! Sessions of nodes that have died: whoever lives goes on with them.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use charla::session::Sessions;
+use charla_proto::Command;
+use futures_util::{StreamExt, stream};
+
+use crate::app::User;
+use crate::hub::Hub;
+use crate::problem::Problem;
+
+/// How often they are looked for, where nobody tells.
+const LOOK: Duration = Duration::from_secs(1);
+/// How long a session is left alone that could not be gone on with here; another node may do better.
+const LEFT_ALONE: Duration = Duration::from_secs(30);
+/// How many are opened at once.
+const AT_ONCE: usize = 8;
+/// Who goes on with them.
+const NODE: &str = "node";
+
+/// Goes on with what others left, as long as it runs.
+pub(crate) async fn adopt(user: Arc<User>) {
+    let Ok(sessions) = user.hub.charla().sessions() else { return };
+    let mut failed: HashMap<String, Instant> = HashMap::new();
+    loop {
+        failed.retain(|_, since| since.elapsed() < LEFT_ALONE);
+        // With the store away, so are those who would have died.
+        let abandoned = sessions.abandoned().await.unwrap_or_default();
+        let hopeful = abandoned.into_iter().filter(|id| !failed.contains_key(id));
+        let adopted = stream::iter(hopeful.map(|id| adopt_one(&user.hub, &sessions, id)));
+        for (id, result) in adopted.buffer_unordered(AT_ONCE).collect::<Vec<_>>().await {
+            match result {
+                // Another node was quicker.
+                Err(problem) if problem.kind == "in_use" => {}
+                Err(problem) => {
+                    tracing::warn!(
+                        "session {id} of a node that died cannot be gone on with here: {}",
+                        problem.detail
+                    );
+                    failed.insert(id, Instant::now());
+                }
+                Ok(()) => {}
+            }
+        }
+        tokio::time::sleep(LOOK / 4).await;
+        // Told or not, it is looked again.
+        let _ = tokio::time::timeout(LOOK, sessions.changed()).await;
+    }
+}
+
+/// Goes on with a turn that was left: its questions are asked again under their ids, tools that ran are reported as
+/// interrupted. A session without one is only let go of.
+async fn adopt_one(hub: &Arc<Hub>, sessions: &Sessions, id: String) -> (String, Result<(), Problem>) {
+    let adopting = async {
+        let left = sessions.folded(&id).await?;
+        if left.turn.is_none() && left.queue.is_empty() {
+            return Ok(sessions.free(&id).await?);
+        }
+        let running = hub.resume(&id).await?;
+        tracing::info!("went on with session {id} of a node that died");
+        // Refused when somebody has gone on with it already, which is as good.
+        running.session.send(Command::Continue, NODE).await;
+        Ok(())
+    };
+    let adopted = adopting.await;
+    (id, adopted)
+}
