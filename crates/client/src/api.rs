@@ -161,6 +161,20 @@ impl Client {
         Ok(self.get::<Approvals>("/approvals").await?.approvals)
     }
 
+    /// The question that waits under this id, or an id that begins so; nothing where none does.
+    pub async fn find_approval(&self, id: &str) -> Result<Option<RemoteApproval>, Failure> {
+        let mut waiting = self.approvals().await?;
+        waiting.retain(|waiting| !id.is_empty() && waiting.asked.approval.starts_with(id));
+        if let Some(exact) = waiting.iter().find(|waiting| waiting.asked.approval == id) {
+            return Ok(Some(exact.clone()));
+        }
+        match waiting.len() {
+            0 | 1 => Ok(waiting.pop()),
+            count => Err(Failure::input(format!("`{id}` is the beginning of {count} questions"))
+                .with_hint("give more of the id")),
+        }
+    }
+
     /// Answers a question. The first answer counts.
     pub async fn answer(&self, approval: &str, outcome: &Outcome) -> Result<Reply, ClientError> {
         self.post(&format!("/approvals/{}", escaped(approval)), outcome, LATER).await

@@ -97,8 +97,11 @@ impl Following {
     async fn connect(&mut self) -> Option<()> {
         let (mut pause, longest) = PAUSES;
         if self.was_cut {
-            let state = format!("the connection to {} is lost; trying again", self.client.server());
-            self.tell(|say| say.progress(Progress { state: &state, began: Some(&state) }));
+            let server = self.client.server();
+            let words = format!("the connection to {server} is lost; trying again");
+            self.tell(|say| say.warning(&words.into()));
+            let state = format!("waiting for {server}");
+            self.tell(|say| say.progress(Progress { state: &state, began: None }));
         }
         loop {
             match self.client.events(&self.id, self.seen).await {

@@ -9,6 +9,7 @@ mod api;
 mod error;
 mod events;
 mod follow;
+mod moving;
 mod source;
 mod store;
 
@@ -16,5 +17,6 @@ pub use address::{ServerAddress, token};
 pub use api::{Account, Client, RemoteApproval};
 pub use error::{ClientError, Problem};
 pub use events::EventStream;
+pub use moving::Moved;
 pub use source::RemoteSessions;
 pub use store::RemoteStore;

@@ -34,6 +34,9 @@ pub use postgres::{Database, DatabaseError, DatabaseOptions, DatabaseStore, Pati
 use writer::FileJournal;
 pub use writer::Sync;
 
+/// How the file of a session is called as long as not all of it is there.
+const ARRIVING: &str = ".arriving-";
+
 /// The sessions in one folder, as a [`charla_proto::SessionStore`]. Must be used in a tokio runtime.
 #[derive(Clone, Debug)]
 pub struct Store {
@@ -86,7 +89,7 @@ impl Store {
         // Made with 0600, which it keeps.
         let mut unfinished = tempfile::Builder::new();
         let mut unfinished =
-            unfinished.prefix(".arriving-").append(true).tempfile_in(&self.folder).map_err(wrong)?;
+            unfinished.prefix(ARRIVING).append(true).tempfile_in(&self.folder).map_err(wrong)?;
         owner::lock(unfinished.as_file(), &path)?;
         let lines = writer::lines(records)?;
         unfinished.write_all(&lines).and_then(|()| unfinished.as_file().sync_all()).map_err(wrong)?;

@@ -79,18 +79,9 @@ pub fn answer_at(
 ) -> Result<(), Failure> {
     let client = server::client(address, charla, printer)?;
     runtime()?.block_on(async {
-        let waiting = client.approvals().await?;
-        let mut meant = waiting.iter().filter(|one| one.asked.approval.starts_with(id));
-        let asked = match (waiting.iter().find(|one| one.asked.approval == id), meant.next(), meant.next()) {
-            (Some(exact), ..) | (None, Some(exact), None) if !id.is_empty() => Some(&exact.asked),
-            (None, Some(_), Some(_)) => {
-                return Err(Failure::input(format!("`{id}` is the beginning of several questions"))
-                    .with_hint("give more of the id"));
-            }
-            _ => None,
-        };
+        let asked = client.find_approval(id).await?.map(|waiting| waiting.asked);
         // One that waits no longer has been answered, and the server knows by whom.
-        let approval = asked.map_or(id, |asked| &asked.approval);
+        let approval = asked.as_ref().map_or(id, |asked| &asked.approval);
         client.answer(approval, outcome).await?;
         match asked {
             Some(asked) => tell(&asked.confirmation, "its session goes on", printer),
