@@ -21,6 +21,17 @@ pub fn looks_secret(path: &Path) -> bool {
     names_secret(&path.to_string_lossy().to_lowercase())
 }
 
+/// True for a folder whose files may be secret by its name, not by their own: `.kube`, of which `config` is one.
+pub fn makes_secret(folder: &Path) -> bool {
+    let lower = folder.to_string_lossy().to_lowercase();
+    let parts: Vec<&str> = parts(&lower).collect();
+    let begun = |pattern: &&str| {
+        let mut beginnings = pattern.match_indices('/').filter_map(|(at, _)| pattern.get(..at));
+        beginnings.any(|beginning| ends_in(&parts, beginning))
+    };
+    names_secret(&lower) || FILES.iter().chain(FOLDERS).any(begun)
+}
+
 /// True when a word of a command names such a path, wherever in the word it stands: `HEAD:.env`,
 /// `--file=.env`, `-f.env`, `@.env`.
 pub fn word_names_secret(word: &str) -> bool {
@@ -44,24 +55,22 @@ pub fn pattern_may_match_secret(pattern: &str, dots: PatternDots) -> bool {
 fn names_secret(lower: &str) -> bool {
     let parts: Vec<&str> = parts(lower).collect();
     let Some(name) = parts.last() else { return false };
+    let named = |file: &&str| ends_in(&parts, file);
     let beneath = |folder: &&str| {
-        let wanted: Vec<&str> = folder.split('/').collect();
-        parts.windows(wanted.len()).any(|some| all_match(&wanted, some))
+        (1..=parts.len()).any(|end| parts.get(..end).is_some_and(|parts| ends_in(parts, folder)))
     };
-    let ends_in = |file: &&str| {
-        let wanted: Vec<&str> = file.split('/').collect();
-        let from = parts.len().checked_sub(wanted.len());
-        from.and_then(|from| parts.get(from..)).is_some_and(|end| all_match(&wanted, end))
-    };
-    (FILES.iter().any(ends_in) && !is_public(name)) || FOLDERS.iter().any(beneath)
+    (!is_public(name) && FILES.iter().any(named)) || FOLDERS.iter().any(beneath)
 }
 
 fn parts(path: &str) -> impl Iterator<Item = &str> {
     path.split('/').filter(|part| !matches!(*part, "" | "."))
 }
 
-fn all_match(wanted: &[&str], parts: &[&str]) -> bool {
-    wanted.iter().zip(parts).all(|(wanted, part)| matches(wanted, part))
+/// True when the last parts of a path are those of a pattern. Every file of a workspace is asked about, so nothing is made
+/// for it.
+fn ends_in(parts: &[&str], pattern: &str) -> bool {
+    let mut rest = parts.iter().rev();
+    pattern.rsplit('/').all(|wanted| rest.next().is_some_and(|part| matches(wanted, part)))
 }
 
 /// Templates, sources, public keys, and what programs say instead of a file's name (`process.env`).

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use charla_proto::carries_credential;
+use charla_proto::{Word, carries_credential};
 
 use crate::git::Repository;
 
@@ -24,10 +24,10 @@ const RUNS: [&str; 11] = [
 
 const NESTED: &str = "the settings of a repository inside the workspace may run programs";
 const PROGRAMS: &str = "the settings of this repository may run programs";
-const CREDENTIAL: &str = "the address of a remote carries a credential";
+const CREDENTIAL: &str = "the address of a remote carries a credential, which it may show";
 
-/// Why git should not run unasked in `cwd`. All paths are real ones.
-pub(super) fn doubt(cwd: &Path, roots: &[&Path]) -> Option<&'static str> {
+/// Why git with these words should not run unasked in `cwd`. All paths are real ones.
+pub(super) fn doubt(words: &[Word], cwd: &Path, roots: &[&Path]) -> Option<&'static str> {
     let inside = |folder: &&Path| roots.iter().any(|root| folder.starts_with(root) && folder != root);
     let is_repository = |folder: &Path| folder.join(".git").exists() || folder.join("HEAD").exists();
     if cwd.ancestors().take_while(inside).any(is_repository) {
@@ -46,9 +46,28 @@ pub(super) fn doubt(cwd: &Path, roots: &[&Path]) -> Option<&'static str> {
     match Repository::of(cwd).and_then(|repository| repository.settings()) {
         None => Some(PROGRAMS),
         Some(settings) if runs_programs(&settings) => Some(PROGRAMS),
-        // Unasked commands do not get to see such settings, and git does nothing without.
-        Some(settings) if carries_credential(&settings) => Some(CREDENTIAL),
+        Some(settings) if carries_credential(&settings) && tells_remotes(words) => Some(CREDENTIAL),
         Some(_) => None,
+    }
+}
+
+/// True for a git command that may show the address of a remote.
+fn tells_remotes(words: &[Word]) -> bool {
+    let mut words = words.iter().map(Word::known);
+    match words.next().flatten() {
+        Some("remote" | "submodule" | "ls-remote" | "var") | None => true,
+        // Settings of the user, and how things look.
+        Some("config") => {
+            let told = ["user.", "core.", "color.", "init.", "commit.", "--", "get"];
+            words.any(|word| {
+                word.is_none_or(|word| !told.iter().any(|start| word.to_lowercase().starts_with(start)))
+            })
+        }
+        // A branch's remote may be an address.
+        Some("for-each-ref" | "branch" | "tag") => {
+            words.any(|word| word.is_none_or(|word| word.contains("%(") && word.contains("remote")))
+        }
+        Some(_) => false,
     }
 }
 
