@@ -133,7 +133,7 @@ impl Stamp {
 }
 
 fn is_local(root: &Path) -> bool {
-    let kind = rustix::fs::statfs(root).map(|found| found.f_type as i64);
+    let kind = rustix::fs::statfs(root).map(|found| found.f_type);
     kind.is_ok_and(|kind| LOCAL.contains(&(kind & 0xffff_ffff)))
 }
 

@@ -86,13 +86,17 @@ fn reads(effect: &Effect, plan: &Plan) -> bool {
     match effect {
         Effect::Read { path } => path.iter().any(|part| is_gits(&part.to_string_lossy())),
         Effect::Exec { carrier: true, words, .. } => commands::trusted_name(words).is_none(),
-        Effect::Exec { words, fed, .. } => !is_git(words) && shows_files(words, *fed, plan),
+        Effect::Exec { words, fed, cwd, .. } => {
+            let inside = cwd.iter().any(|part| part.eq_ignore_ascii_case(".git"));
+            !is_git(words) && shows_files(words, *fed, inside, plan)
+        }
         Effect::Unclear { .. } | Effect::Unconfined => true,
         Effect::Write { .. } | Effect::Env { .. } | Effect::Net { .. } | Effect::Mcp { .. } => false,
     }
 }
 
-fn shows_files(words: &[Word], fed: bool, plan: &Plan) -> bool {
+/// True for a command that may show a file of git's; `inside`: it runs in git's folder.
+fn shows_files(words: &[Word], fed: bool, inside: bool, plan: &Plan) -> bool {
     let Some(name) = commands::trusted_name(words) else { return true };
     if BLIND.contains(&name) || SUMS.contains(&name) {
         return false;
@@ -116,7 +120,11 @@ fn shows_files(words: &[Word], fed: bool, plan: &Plan) -> bool {
     // What the text is compared with, or done to it, is no file.
     let files = operands.get(usize::from(patterned && !takes_pattern(words))..).unwrap_or_default();
     let unread = patterned && operands.first().is_some_and(|word| word.known().is_none());
+    // In the folders it compares, it follows links.
+    let follows = name == "diff" && recursive;
     unread
+        || follows
+        || inside && !files.is_empty()
         || plan.effects.iter().any(spreads) && !files.is_empty()
         || recursive && files.is_empty()
         || words.iter().filter(|word| is_option(word)).any(|word| names_gits(&word.text))

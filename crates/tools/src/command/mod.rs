@@ -101,7 +101,7 @@ impl TypedTool for RunShellCommand {
             effects.push(Effect::Unconfined);
         }
         let extra = named_by(&effects);
-        let git = GitUse::of(&effects);
+        let git = GitUse::of(&effects, &cx.roots);
         let plan = write_plan(Self::NAME, title, effects, preview);
         let launch = Launch {
             program: find_shell(self.processes.settings().environment.get("PATH")),

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 pub(crate) use attributes::lifts_secrets;
 pub(crate) use index::Index;
 pub(crate) use revisions::may_be_no_commit;
-pub(crate) use usage::{GitUse, folder};
+pub(crate) use usage::{GitUse, folder, is_known};
 
 /// Settings of this size are not read.
 const MAX_SETTINGS: u64 = 256 * 1024;
@@ -57,7 +57,7 @@ impl Repository {
     }
 
     /// All folders in which it keeps something.
-    fn folders(&self) -> Vec<PathBuf> {
+    pub(crate) fn folders(&self) -> Vec<PathBuf> {
         let mut folders = self.objects();
         folders.extend([self.folder.clone(), self.common.clone()]);
         folders

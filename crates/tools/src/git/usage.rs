@@ -22,8 +22,9 @@ pub(crate) struct GitUse {
 }
 
 impl GitUse {
-    /// Of a line with these effects. Looks at the disk.
-    pub(crate) fn of(effects: &[Effect]) -> Self {
+    /// Of a line with these effects, in a workspace of these folders. Looks at the disk.
+    pub(crate) fn of(effects: &[Effect], roots: &[PathBuf]) -> Self {
+        let roots: Vec<PathBuf> = roots.iter().filter_map(|root| root.canonicalize().ok()).collect();
         let mut found = Self::default();
         for effect in effects {
             let Effect::Exec { words, cwd, .. } = effect else { continue };
@@ -32,6 +33,7 @@ impl GitUse {
                 found.take(rest, cwd);
             }
         }
+        found.folders.retain(|folder| is_known(folder, &roots));
         found
     }
 
@@ -44,6 +46,12 @@ impl GitUse {
         let folders = repository.map(|repository| repository.folders()).unwrap_or_default();
         self.folders.extend(folders.into_iter().filter_map(|folder| folder.canonicalize().ok()));
     }
+}
+
+/// True for a folder of git's that others in a line are known to stay out of: outside of the workspace, or by its name.
+pub(crate) fn is_known(folder: &Path, roots: &[impl AsRef<Path>]) -> bool {
+    let named = folder.iter().any(|part| part.to_string_lossy().ends_with(".git"));
+    named || !roots.iter().any(|root| folder.starts_with(root))
 }
 
 /// The folder that git works in after every `-C`, and the words that follow.

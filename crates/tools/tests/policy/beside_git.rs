@@ -45,6 +45,8 @@ fn a_line_asks_in_which_another_may_read_what_git_needs() {
         "git log; grep -rn x ..",
         "git log; rg x",
         "git log; diff -r . other",
+        "git log; diff -r src other",
+        "cd .git && cat objects/ab/cdef; cd .. && git log",
         "git log; cp -r . copy",
         "git log; cat \"$f\"",
         "git log; cat $(ls)",

@@ -376,6 +376,11 @@ fn git_asks_about_contents_by_their_number_and_where_attributes_show_secrets() {
         assert!(!clone.runs(line), "{line}");
     }
     assert!(clone.runs("git log -p -- content"));
+    std::fs::rename(clone.root.join(".git"), clone.root.join("kept")).unwrap();
+    clone.write(".git", "gitdir: kept\n");
+    assert!(!clone.runs("git log"), "what is kept there, others could read");
+    std::fs::remove_file(clone.root.join(".git")).unwrap();
+    std::fs::rename(clone.root.join("kept"), clone.root.join(".git")).unwrap();
     std::fs::write(clone.root.join(".env"), "KEY=x").unwrap();
     git(&["add", "-f", ".env"]);
     for line in ["git grep x", "git grep -c x", "git log -S x", "git log -pS x"] {

@@ -94,7 +94,7 @@ fn pattern(call: Call<'_>, word: &Word) -> Checked {
     if climbs || deep || parts.any(|part| part.starts_with('.')) || (folder.is_empty() && !begins) {
         return Err(format!("which files {} names is only known to the shell", word.text));
     }
-    ordinary(call, &join_path(call.cwd, &format!("{}/x", folder.join("/"))), &word.text)
+    ordinary(call, &join_path(call.cwd, format!("{}/x", folder.join("/"))), &word.text)
 }
 
 fn ordinary(call: Call<'_>, path: &Path, text: &str) -> Checked {

@@ -489,20 +489,13 @@ fn paths(call: Call<'_>, sorted: &Sorted<'_>) -> Checked {
 
 /// `git config --get name`: one name, nothing that carries a credential.
 fn config(words: &[Word]) -> Checked {
-    let plain = |word: &&Word| {
-        let asking = [
-            "--get",
-            "--get-all",
-            "get",
-            "--all",
-            "--global",
-            "--local",
-            "--system",
-            "--show-origin",
-            "--type=bool",
-        ];
-        !word.known().is_some_and(|word| asking.contains(&word))
+    const ASKING: [&str; 7] =
+        ["--get", "--get-all", "--all", "--global", "--local", "--system", "--show-origin"];
+    let words = match words {
+        [first, rest @ ..] if first.known() == Some("get") => rest,
+        words => words,
     };
+    let plain = |word: &&Word| !word.known().is_some_and(|word| ASKING.contains(&word));
     let asked: Vec<&Word> = words.iter().filter(plain).collect();
     match asked.as_slice() {
         // One name alone is asked for, two are a setting.

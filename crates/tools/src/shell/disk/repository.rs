@@ -4,7 +4,7 @@ use std::path::Path;
 
 use charla_proto::{Word, carries_credential};
 
-use crate::git::Repository;
+use crate::git::{Repository, is_known};
 
 /// Keys whose values are programs that commands which only read may start, or name files with more settings. The
 /// pager is none of them: children get their own.
@@ -24,6 +24,8 @@ const RUNS: [&str; 11] = [
 
 const NESTED: &str = "the settings of a repository inside the workspace may run programs";
 const PROGRAMS: &str = "the settings of this repository may run programs";
+const ELSEWHERE: &str =
+    "the repository keeps its contents in a folder of the workspace that is not named as git's";
 const CREDENTIAL: &str = "the address of a remote carries a credential, which it may show";
 
 /// Why git with these words should not run unasked in `cwd`. All paths are real ones.
@@ -43,7 +45,13 @@ pub(super) fn doubt(words: &[Word], cwd: &Path, roots: &[&Path]) -> Option<&'sta
         // A folder above the workspace is the user's own affair; git itself refuses those of others.
         return None;
     }
-    match Repository::of(cwd).and_then(|repository| repository.settings()) {
+    let repository = Repository::of(cwd);
+    let kept =
+        repository.iter().flat_map(Repository::folders).filter_map(|folder| folder.canonicalize().ok());
+    if kept.into_iter().any(|folder| !is_known(&folder, roots)) {
+        return Some(ELSEWHERE);
+    }
+    match repository.and_then(|repository| repository.settings()) {
         None => Some(PROGRAMS),
         Some(settings) if runs_programs(&settings) => Some(PROGRAMS),
         Some(settings) if carries_credential(&settings) && tells_remotes(words) => Some(CREDENTIAL),
