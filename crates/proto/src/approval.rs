@@ -41,6 +41,12 @@ pub trait Policy: Send + Sync {
     /// The verdict on a plan.
     fn judge(&self, plan: &Plan, mode: ApprovalMode) -> Verdict;
 
+    /// True when the plan runs git, and nothing else in it reads what git keeps. Else commands that nobody was asked about
+    /// do not get to see that.
+    fn only_git_reads(&self, _plan: &Plan) -> bool {
+        false
+    }
+
     /// Why a call of `tool` must not read a file that it comes across while it runs, if so. The path is
     /// absolute, and no link is in it.
     fn withheld(&self, _tool: &str, path: &Path, _mode: ApprovalMode) -> Option<Withheld> {

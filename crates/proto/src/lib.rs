@@ -80,7 +80,7 @@ pub use response::{
     UsageMetadata,
 };
 pub use secret::{
-    PatternDots, carries_credential, looks_secret, pattern_may_match_secret, secret_attributes,
+    PatternDots, carries_credential, looks_secret, makes_secret, pattern_may_match_secret, secret_attributes,
     word_names_secret,
 };
 pub use store::{

@@ -17,7 +17,7 @@ use super::requests::{Answer, Requests, Signal};
 use super::turn::Session;
 use super::{EARLIER_ANSWER, NOBODY, SESSION};
 use crate::loop_guard::{Advice, LoopGuard};
-use crate::scheduler::{CallEvent, Scheduler, to_response};
+use crate::scheduler::{CallEvent, Reach, Scheduler, to_response};
 
 /// How long a cancelled tool may take to stop before it is ended.
 pub(super) const GRACE: Duration = Duration::from_millis(400);
@@ -423,13 +423,16 @@ impl<'a> Calls<'a> {
             let rule = self.rules.remove(&index);
             let reach = self.confined.remove(&index).unwrap_or(Confinement::Reading);
             let confinement = self.plan(index).filter(Plan::starts_processes).map(|_| reach);
-            let tool = self.plan(index).map(|plan| plan.tool).unwrap_or_default();
+            let plan = self.plan(index);
+            let only_git_reads =
+                plan.as_ref().is_some_and(|plan| self.session.approvals.only_git_reads(plan));
+            let tool = plan.map(|plan| plan.tool).unwrap_or_default();
             let changes = self.scheduler.changes(index);
             let started = CallStarted { turn, call, rule, confinement, changes };
             self.session.ledger.commit_one(Fact::CallStarted(started)).await?;
             self.advance(index, CallStatus::Executing);
             let files = self.session.approvals.files(&tool, self.session.mode());
-            self.scheduler.run(index, reach, files);
+            self.scheduler.run(index, Reach { confinement: reach, only_git_reads }, files);
         }
         Ok(())
     }
