@@ -118,7 +118,7 @@ const SMOLLM2_WEIGHTS: File = File {
 const ADAPTER: Adapter = Adapter {
     packed: include_bytes!(concat!(env!("OUT_DIR"), "/adapter.gguf.gz")),
     size: include_bytes!("../../../model/adapter.gguf").len() as u64,
-    sha256: "fdbb7fd06856b1b051cd8dfbfb3fa94c465986ee463a38a6d7e4da228e5be3cc",
+    sha256: "561d9fa65c74c2d37def7cf120004aed6e4f0f15152f54e0a96e829b41bc7fbd",
     fits: "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
 };
 

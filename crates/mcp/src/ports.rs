@@ -37,7 +37,9 @@ pub trait Http: Send + Sync {
 pub struct HttpRequest<'a> {
     /// What is done there.
     pub method: HttpMethod<'a>,
-    /// The address.
+    /// The server, by its address in the settings: what a login is for.
+    pub server: &'a str,
+    /// The address that is spoken to.
     pub url: &'a str,
     /// Headers, beside those about content.
     pub headers: &'a [(String, String)],
@@ -50,8 +52,6 @@ pub enum HttpMethod<'a> {
     Get,
     /// Sends this.
     Post(&'a Value),
-    /// Says farewell.
-    Delete,
 }
 
 /// What came back.

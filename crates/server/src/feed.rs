@@ -17,6 +17,7 @@ use charla_proto::{Record, SessionEvent};
 use futures_util::stream;
 use http::{HeaderValue, header};
 use serde::Serialize;
+use serde_json::json;
 use tokio::sync::watch;
 use tokio::time::{Interval, MissedTickBehavior, interval};
 
@@ -33,9 +34,11 @@ pub(crate) struct Feed {
     user: Arc<User>,
     session: Option<SessionFeed>,
     overview: Option<watch::Receiver<Arc<Overview>>>,
-    /// Wakes a session that is read from the store.
-    changes: watch::Receiver<Arc<Overview>>,
+    /// Wakes a session that is read from the store. Whoever follows one that runs here needs nobody to look at all of them.
+    changes: Option<watch::Receiver<Arc<Overview>>>,
     heartbeat: Interval,
+    /// Whether the database answers, where there is one.
+    database: Option<watch::Receiver<bool>>,
     stopping: CancellationToken,
     ready: VecDeque<Bytes>,
     _open: Open,
@@ -56,17 +59,18 @@ impl Feed {
         user: Arc<User>,
         session: Option<(String, u64)>,
         with_overview: bool,
+        database: Option<watch::Receiver<bool>>,
         stopping: CancellationToken,
         open: Open,
     ) -> Self {
         let mut heartbeat = interval(HEARTBEAT);
         heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let changes = user.lookout.subscribe();
         Self {
             session: session.map(|(id, seen)| SessionFeed { id, seen, live: None, size: None }),
             overview: with_overview.then(|| user.lookout.subscribe()),
-            changes,
+            changes: None,
             heartbeat,
+            database,
             stopping,
             ready: VecDeque::new(),
             user,
@@ -109,19 +113,19 @@ impl Feed {
                 biased;
                 () = self.stopping.cancelled() => return None,
                 event = next_live(&mut self.session) => self.take(event),
-                Ok(()) = next_overview(&mut self.overview) => {
+                Ok(()) = changed(&mut self.overview) => {
                     if let Some(overview) = &mut self.overview {
                         self.ready.push_back(overview_event(&overview.borrow_and_update().clone()));
                     }
                 }
-                Ok(()) = self.changes.changed(), if self.is_stored() => {}
+                Ok(()) = changed(&mut self.database) => {
+                    let up = self.database.as_mut().is_some_and(|up| *up.borrow_and_update());
+                    self.ready.push_back(event("database", None, &json!({ "up": up })));
+                }
+                Ok(()) = changed(&mut self.changes) => {}
                 _ = self.heartbeat.tick() => self.ready.push_back(event("heartbeat", None, &())),
             }
         }
-    }
-
-    fn is_stored(&self) -> bool {
-        self.session.as_ref().is_some_and(|session| session.live.is_none())
     }
 
     /// Where the session does not run here: begins to follow it if it does now, else reads what is new. False when it is gone.
@@ -133,10 +137,11 @@ impl Feed {
             && let Some(events) = running.session.handle.subscribe_from(session.seen).await
         {
             session.live = Some((events, running.watch()));
+            self.changes = None;
             return true;
         }
-        let size = self
-            .changes
+        let changes = self.changes.get_or_insert_with(|| self.user.lookout.subscribe());
+        let size = changes
             .borrow_and_update()
             .sessions
             .iter()
@@ -187,11 +192,9 @@ async fn next_live(session: &mut Option<SessionFeed>) -> Option<SessionEvent> {
     }
 }
 
-async fn next_overview(
-    overview: &mut Option<watch::Receiver<Arc<Overview>>>,
-) -> Result<(), watch::error::RecvError> {
-    match overview {
-        Some(overview) => overview.changed().await,
+async fn changed<T>(watched: &mut Option<watch::Receiver<T>>) -> Result<(), watch::error::RecvError> {
+    match watched {
+        Some(watched) => watched.changed().await,
         None => std::future::pending().await,
     }
 }

@@ -130,7 +130,8 @@ impl Server {
     pub async fn run(self, stop: CancellationToken) {
         let router = routes::router(&self.app).merge(page::router());
         let sweeper = tokio::spawn(sweep(self.app.clone()));
-        let adopter = tokio::spawn(adopt::adopt(self.app.owner.clone()));
+        let shares = self.app.database.is_some();
+        let adopter = shares.then(|| tokio::spawn(adopt::adopt(self.app.owner.clone())));
         let stopping = self.app.stopping.clone();
         let closing = async {
             stop.cancelled().await;
@@ -138,7 +139,9 @@ impl Server {
         };
         tokio::join!(closing, listener::serve(self.listener, self.app.clone(), router, stop.clone()));
         sweeper.abort();
-        adopter.abort();
+        if let Some(adopter) = adopter {
+            adopter.abort();
+        }
         if tokio::time::timeout(SESSIONS_DRAIN, self.app.owner.hub.close()).await.is_err() {
             tracing::warn!("some turns are left open; they can be gone on with");
         }

@@ -5,6 +5,8 @@ mod edit;
 mod http;
 mod known;
 mod launch;
+mod login;
+mod new_server;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -13,6 +15,8 @@ use charla_mcp::{Planned, Surroundings};
 use charla_tools::process::Processes;
 
 pub use edit::{Scope, add, remove};
+pub use login::{ServerLogin, log_out};
+pub use new_server::NewServer;
 
 pub use charla_mcp::{Health, ListedPrompt, ServerPrompt, Servers, State};
 

@@ -246,6 +246,11 @@ impl Host for SessionHost {
         self.servers.version()
     }
 
+    fn tools(&self) -> Arc<dyn Toolbox> {
+        let found = self.found();
+        Arc::new(self.toolset().registry(&self.places.processes, &found.discovered, PromptSize::Full, false))
+    }
+
     fn refresh<'a>(&'a self) -> BoxFuture<'a, ()> {
         Box::pin(async move {
             let mut unheard: Vec<Notice> = Vec::new();

@@ -368,13 +368,15 @@ pub struct OutputSettings {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase", deny_unknown_fields)]
 pub struct TerminalSettings {
-    /// How it looks: default, high-contrast, terminal (its own sixteen colours), or a theme of yours. Also `/theme`.
+    /// How it looks: default, high-contrast (both also with -dark or -light), terminal (its own sixteen colours), or a theme of yours. Also `/theme`.
     pub theme: Option<String>,
     /// The keys of the line you write: emacs or vi.
     #[schemars(schema_with = "names::keys")]
     pub keys: Option<WritingKeys>,
     /// Talk line by line, without a screen. Also `--screen-reader`.
     pub screen_reader: Option<bool>,
+    /// The first conversation begins with a short set-up: which model answers, whether the folder is trusted. Also `--no-setup`.
+    pub setup: Option<bool>,
 }
 
 /// The keys of a line that is written.

@@ -73,6 +73,7 @@ const RIGHTS: &[(&str, WorkspaceRight)] = &[
     ("terminal.theme", Never),
     ("terminal.keys", Never),
     ("terminal.screenReader", Never),
+    ("terminal.setup", Never),
     ("logging.file", Trusted),
     ("tools.core", Trusted),
     ("tools.exclude", Trusted),

@@ -1,108 +1,102 @@
 //! `charla mcp`: the MCP servers of the settings.
 
-use charla::mcp::{Health, Scope, State, add, remove};
+use charla::mcp::{Health, NewServer, Scope, ServerLogin, State, add, log_out, remove};
+use charla::settings::Settings;
 use charla::{Charla, Failure};
-use serde_json::{Map, Value, json};
+use charla_terminal::printer::Printer;
+use charla_terminal::servers::{as_json, in_words};
+use serde_json::Value;
 
-use crate::args::{McpAddArgs, McpCommand, McpScope, McpTransport};
+use crate::args::{McpAddArgs, McpCommand};
 use crate::commands::settings_of;
 use crate::runtime::runtime;
-use charla_terminal::printer::Printer;
 
 /// Runs one of them.
 pub fn run(command: McpCommand, charla: &Charla, printer: &mut Printer) -> Result<(), Failure> {
+    let environment = charla.environment();
     match command {
-        McpCommand::List { json } => list(None, json, false, charla, printer),
-        McpCommand::Test { server, json } => list(server, json, true, charla, printer),
         McpCommand::Add(args) => {
-            let scope = scope(args.scope);
-            let path = add(charla.environment(), scope, &args.name, &entry(&args)?)?;
-            printer.note(&format!("{} is in {}", args.name, path.display()));
+            let scope = scope(args.project);
+            let path = add(environment, scope, &args.name.clone(), &server(args).entry()?)?;
+            printer.note(&format!("it is in {}", path.display()));
             if scope == Scope::Workspace {
                 printer.note("a workspace's servers start once it is trusted: `charla trust`");
             }
             Ok(())
         }
-        McpCommand::Remove { name, scope: of } => match remove(charla.environment(), scope(of), &name)? {
+        McpCommand::Remove { name, project } => match remove(environment, scope(project), &name)? {
             Some(path) => {
                 printer.note(&format!("{name} was taken out of {}", path.display()));
                 Ok(())
             }
             None => Err(Failure::input(format!("there is no MCP server `{name}` in these settings"))),
         },
-    }
-}
-
-fn scope(scope: McpScope) -> Scope {
-    match scope {
-        McpScope::User => Scope::User,
-        McpScope::Project => Scope::Workspace,
-    }
-}
-
-/// The entry of the settings that was typed.
-fn entry(args: &McpAddArgs) -> Result<Value, Failure> {
-    let is_url = args.target.starts_with("http://") || args.target.starts_with("https://");
-    let mut entry = Map::new();
-    match args.transport {
-        Some(McpTransport::Http) => drop(entry.insert("httpUrl".into(), json!(args.target))),
-        Some(McpTransport::Sse) => {
-            entry.insert("url".into(), json!(args.target));
-            entry.insert("type".into(), json!("sse"));
+        McpCommand::List { json } => {
+            list(settings_of(charla, Vec::new(), printer)?, json, false, charla, printer)
         }
-        None if is_url => drop(entry.insert("url".into(), json!(args.target))),
-        Some(McpTransport::Stdio) | None => drop(entry.insert("command".into(), json!(args.target))),
+        McpCommand::Test { server, json } => {
+            let mut settings = settings_of(charla, Vec::new(), printer)?;
+            settings.mcp_servers.retain(|name, _| server.as_ref().is_none_or(|server| server == name));
+            match server.filter(|_| settings.mcp_servers.is_empty()) {
+                Some(name) => Err(Failure::input(format!("there is no MCP server `{name}` in the settings"))),
+                None => list(settings, json, true, charla, printer),
+            }
+        }
+        McpCommand::Login { name } => {
+            let settings = settings_of(charla, Vec::new(), printer)?;
+            runtime()?.block_on(login(&name, &settings, charla, printer))
+        }
+        McpCommand::Logout { name } => {
+            let known = log_out(&name, &settings_of(charla, Vec::new(), printer)?, environment)?;
+            printer.note(if known { "logged out" } else { "there was no login" });
+            Ok(())
+        }
     }
-    let pairs = |pairs: &[String], by: char| {
-        let pair = |text: &String| {
-            let wrong = || Failure::input(format!("`{text}` is no name and value with `{by}` between them"));
-            let (name, value) = text.split_once(by).ok_or_else(wrong)?;
-            Ok((name.trim().to_owned(), Value::from(value.trim())))
-        };
-        pairs.iter().map(pair).collect::<Result<Map<String, Value>, Failure>>()
-    };
-    let more = [
-        ("args", json!(args.args)),
-        ("env", Value::Object(pairs(&args.env, '=')?)),
-        ("headers", Value::Object(pairs(&args.headers, ':')?)),
-        ("timeout", json!(args.timeout)),
-        ("trust", if args.trust { json!(true) } else { Value::Null }),
-        ("includeTools", json!(args.include_tools)),
-        ("excludeTools", json!(args.exclude_tools)),
-    ];
-    let says_something = |value: &Value| match value {
-        Value::Null => false,
-        Value::Array(items) => !items.is_empty(),
-        Value::Object(fields) => !fields.is_empty(),
-        _ => true,
-    };
-    entry.extend(
-        more.into_iter()
-            .filter(|(_, value)| says_something(value))
-            .map(|(key, value)| (key.to_owned(), value)),
-    );
-    Ok(Value::Object(entry))
 }
 
-/// Starts the servers, or one of them, and tells how they are; with `strict`, one that does not answer is a failure.
+fn scope(project: bool) -> Scope {
+    if project { Scope::Workspace } else { Scope::User }
+}
+
+fn server(args: McpAddArgs) -> NewServer {
+    NewServer {
+        target: args.target,
+        transport: args.transport,
+        arguments: args.args,
+        variables: args.env,
+        headers: args.headers,
+        timeout: args.timeout,
+        trust: args.trust,
+        include: args.include_tools,
+        exclude: args.exclude_tools,
+    }
+}
+
+async fn login(
+    name: &str,
+    settings: &Settings,
+    charla: &Charla,
+    printer: &mut Printer,
+) -> Result<(), Failure> {
+    let login = ServerLogin::start(name, settings, charla.environment()).await?;
+    printer.note(&format!("open this address in a browser on this machine:\n{}", login.url()));
+    let path = login.finish().await?;
+    printer.note(&format!("logged in; kept in {}", path.display()));
+    Ok(())
+}
+
+/// Starts the servers and tells how they are; with `strict`, one that does not answer is a failure.
 fn list(
-    only: Option<String>,
+    settings: Settings,
     json: bool,
     strict: bool,
     charla: &Charla,
     printer: &mut Printer,
 ) -> Result<(), Failure> {
-    let mut settings = settings_of(charla, Vec::new(), printer)?;
-    if let Some(only) = &only {
-        settings.mcp_servers.retain(|name, _| name == only);
-        if settings.mcp_servers.is_empty() {
-            return Err(Failure::input(format!("there is no MCP server `{only}` in the settings")));
-        }
-    }
-    let health = runtime()?.block_on(charla.check_servers(&settings, printer))?;
+    let health: Vec<Health> = runtime()?.block_on(charla.check_servers(&settings, printer))?;
     if json {
-        let all: Vec<Value> = health.iter().map(as_json).collect();
-        printer.result(&format!("{:#}\n", Value::Array(all)))?;
+        let all: Value = health.iter().map(as_json).collect();
+        printer.result(&format!("{all:#}\n"))?;
     } else if health.is_empty() {
         printer.note("no MCP servers are configured; `charla mcp add NAME COMMAND` adds one");
     }
@@ -114,41 +108,4 @@ fn list(
         Some(dead) => Err(Failure::input(format!("the MCP server {} does not answer", dead.server))),
         None => Ok(()),
     }
-}
-
-fn in_words(health: &Health, detailed: bool) -> String {
-    let state = match &health.state {
-        State::Ready => format!("ready, {} tools", health.tools.len()),
-        State::Starting => "starting".to_owned(),
-        State::Failed(why) => format!("failed: {why}"),
-    };
-    let mut text = format!("{}  {state}\n", health.server);
-    if detailed {
-        health.tools.iter().for_each(|tool| text.push_str(&format!("  {tool}\n")));
-        if health.prompts > 0 {
-            text.push_str(&format!("  {} prompts\n", health.prompts));
-        }
-        if health.has_resources {
-            text.push_str("  resources\n");
-        }
-    }
-    health.left_out.iter().for_each(|why| text.push_str(&format!("  left out: {why}\n")));
-    text
-}
-
-fn as_json(health: &Health) -> Value {
-    let (state, why) = match &health.state {
-        State::Ready => ("ready", None),
-        State::Starting => ("starting", None),
-        State::Failed(why) => ("failed", Some(why)),
-    };
-    json!({
-        "server": health.server,
-        "state": state,
-        "error": why,
-        "tools": health.tools,
-        "prompts": health.prompts,
-        "resources": health.has_resources,
-        "leftOut": health.left_out,
-    })
 }

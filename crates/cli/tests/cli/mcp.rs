@@ -1,5 +1,6 @@
 //! MCP servers in whole runs: started, asked about, kept out, gone with their session.
 
+mod login;
 mod real;
 
 use std::path::Path;
@@ -224,7 +225,7 @@ fn servers_are_added_listed_tested_and_removed() {
         entry["args"].as_array().unwrap().iter().map(|word| word.as_str().unwrap()).collect();
     let added =
         place.run(&[&["mcp", "add", "--exclude-tools", "crash", "s", "python3"], words.as_slice()].concat());
-    assert_eq!((added.code, added.err.as_str()), (Some(0), "s is in ~/home/.charla/settings.json\n"));
+    assert_eq!((added.code, added.err.as_str()), (Some(0), "it is in ~/home/.charla/settings.json\n"));
     let added = place.run(&["mcp", "add", "gone", "/no/such/program", "--flag"]);
     assert_eq!(added.code, Some(0), "{}", added.err);
     let listed = place.run(&["mcp", "list"]);
@@ -252,4 +253,14 @@ fn an_entry_that_names_no_server_is_told_and_the_others_go_on() {
     assert_eq!(run.out, "s  ready, 10 tools\n");
     assert!(run.err.contains("`odd` is left out: it has neither"), "{}", run.err);
     assert!(run.err.contains("`unset` is left out: the variable `NONE` is not set"), "{}", run.err);
+}
+
+#[test]
+fn a_resource_that_a_prompt_names_comes_along() {
+    let server = server(Script::always(Reply::new().text("ok")));
+    let place = place_with(&server, |place| entry(place, "plain"));
+    let run = place.run(&["-m", "openai/gpt-test", "-p", "what is in @s:note:one, and @other:note:two?"]);
+    assert_eq!((run.code, run.err.as_str()), (Some(0), ""));
+    let told = server.requests()[0].body.to_string();
+    assert!(told.contains("[resource note:one]") && told.contains("a note"), "{told}");
 }

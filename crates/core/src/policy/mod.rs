@@ -16,6 +16,7 @@ mod files;
 mod guards;
 mod judge;
 mod matching;
+mod only_git;
 mod parse;
 mod paths;
 mod protected;
@@ -201,6 +202,10 @@ impl RuleBook {
 impl Policy for RuleBook {
     fn judge(&self, plan: &Plan, mode: ApprovalMode) -> Verdict {
         self.explain(plan, mode).verdict
+    }
+
+    fn only_git_reads(&self, plan: &Plan) -> bool {
+        only_git::only_git_reads(plan, &self.scope)
     }
 
     fn withheld(&self, tool: &str, path: &Path, mode: ApprovalMode) -> Option<Withheld> {

@@ -166,6 +166,12 @@ pub trait Host: Send + Sync {
     /// [`Self::refresh`].
     fn equip(&self, situation: &Situation) -> Equipment;
 
+    /// The tools that people may call themselves, whatever the model is offered.
+    fn tools(&self) -> Arc<dyn Toolbox> {
+        let situation = Situation { model: String::new(), mode: ApprovalMode::Default, somebody: false };
+        self.equip(&situation).toolbox
+    }
+
     /// A number that is another one when [`Self::equip`] may give other tools than before: of servers that come, go or change.
     fn equipment_version(&self) -> u64 {
         0

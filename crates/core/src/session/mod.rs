@@ -4,13 +4,14 @@
 //! through `Ledger::commit`: written to the journal, then folded in, then shown. The task itself is never
 //! cancelled; what it waits for (a model, a tool, a person) may be at any point.
 //!
-//! `turn` is the loop. `calls` runs the calls of a step, `compaction` makes room in the window, `requests` takes
+//! `turn` is the loop. `calls` runs the calls of a step, `client_calls` those that people make themselves, `compaction` makes room in the window, `requests` takes
 //! what people ask, `reverting` goes back; each borrows the session while it works.
 
 mod approvals;
 mod binding;
 mod call_ids;
 mod calls;
+mod client_calls;
 mod compaction;
 mod ending;
 mod follow;
@@ -21,6 +22,7 @@ mod ledger;
 mod limits;
 mod offer;
 mod prompts;
+mod relay;
 mod repair;
 mod requests;
 mod reverting;
@@ -41,6 +43,7 @@ use approvals::Approvals;
 use binding::Binding;
 pub use call_ids::CallIds;
 pub(crate) use calls::about_change;
+use client_calls::{RunningCalls, run_session};
 pub use follow::Follower;
 pub use host::{
     BoundModel, Equipment, FixedHost, Host, Price, Prices, RevertProblem, RevertStep, Reverted, Situation,
@@ -50,6 +53,7 @@ use inbox::{Asked, Inbox, Message};
 pub use inbox::{Attached, Clients};
 use ledger::{Ledger, Publisher};
 pub use limits::Limits;
+pub use relay::{RemoteEvents, RemoteSession};
 pub(crate) use repair::schema_problem;
 pub use subscription::Subscription;
 use subscription::{Recent, Shared};
@@ -137,10 +141,11 @@ impl SessionHandle {
             options: setup.options,
             guard: LoopGuard::default(),
             efforts: Efforts::default(),
+            client_calls: RunningCalls::default(),
             phase: Phase::Idle,
             next: Next::Wait,
         };
-        tokio::spawn(session.run());
+        tokio::spawn(run_session(session));
         handle
     }
 

@@ -92,7 +92,7 @@ fn characters(fact: &Fact) -> usize {
     ANY + match fact {
         Fact::TurnStarted(started) => size(&started.prompt),
         Fact::ModelContent(said) => size(&said.content),
-        Fact::CallEnded(ended) => ended.response.to_text().len(),
+        Fact::CallEnded(ended) | Fact::ClientCallEnded(ended) => ended.response.to_text().len(),
         Fact::Compressed(compressed) => size(&compressed.summary),
         _ => 0,
     }
@@ -127,6 +127,11 @@ impl Subscription {
             behind: false,
             running: Vec::new(),
         }
+    }
+
+    /// The same subscription without the records up to number `seq`.
+    pub(super) fn after(self, seq: u64) -> Self {
+        Self { seen: seq, ..self }
     }
 
     /// The same subscription, from record `seq` on: what came after it is told first.

@@ -18,6 +18,7 @@ pub(crate) use fakes::*;
 mod any_compression;
 mod any_run;
 mod approvals;
+mod client_calls;
 mod fakes;
 mod memory;
 mod protocol;

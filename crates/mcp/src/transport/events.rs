@@ -21,7 +21,8 @@ type Events = BoxStream<'static, Result<HttpEvent, String>>;
 
 /// Listens to a server at an address, once it says where it wants to be spoken to.
 pub(crate) async fn listen(http: Arc<dyn Http>, endpoint: Endpoint) -> Result<Transport, String> {
-    let request = HttpRequest { method: HttpMethod::Get, url: &endpoint.url, headers: &endpoint.headers };
+    let (url, headers) = (endpoint.url.as_str(), endpoint.headers.as_slice());
+    let request = HttpRequest { method: HttpMethod::Get, server: url, url, headers };
     let answer = http.send(request).await?;
     if let Some(why) = refusal(&answer) {
         return Err(why);
@@ -34,9 +35,8 @@ pub(crate) async fn listen(http: Arc<dyn Http>, endpoint: Endpoint) -> Result<Tr
     let to = joined(&endpoint.url, &place).ok_or("the server wants to be spoken to at another address")?;
     let (outgoing, to_send) = mpsc::channel(WAITING);
     let (heard, incoming) = mpsc::channel(WAITING);
-    let post_to = Endpoint { url: to, ..endpoint };
     let mut tasks = JoinSet::new();
-    tasks.spawn(post_all(http, post_to, to_send, heard.clone()));
+    tasks.spawn(post_all(http, endpoint, to, to_send, heard.clone()));
     tasks.spawn(hear(events, heard));
     Ok(Transport { outgoing, incoming, complaints: None, _tasks: tasks, _holder: None })
 }
@@ -71,12 +71,14 @@ fn joined(url: &str, place: &str) -> Option<String> {
 async fn post_all(
     http: Arc<dyn Http>,
     endpoint: Endpoint,
+    to: String,
     mut to_send: mpsc::Receiver<Value>,
     heard: mpsc::Sender<Result<Value, String>>,
 ) {
     while let Some(message) = to_send.recv().await {
         let method = HttpMethod::Post(&message);
-        let sent = http.send(HttpRequest { method, url: &endpoint.url, headers: &endpoint.headers }).await;
+        let request = HttpRequest { method, server: &endpoint.url, url: &to, headers: &endpoint.headers };
+        let sent = http.send(request).await;
         if let Err(why) = sent.and_then(|answer| refusal(&answer).map_or(Ok(()), Err)) {
             return drop(heard.send(Err(why)).await);
         }

@@ -94,7 +94,7 @@ pub(super) fn refusal(answer: &HttpAnswer) -> Option<String> {
         HttpBody::Events(_) => String::new(),
     };
     let meaning = match answer.status {
-        401 | 403 => " (it wants other credentials)",
+        401 | 403 => " (it wants a login, or another token)",
         _ => "",
     };
     let said = if said.is_empty() { said } else { format!(": {said}") };
@@ -126,7 +126,8 @@ impl Poster {
         let own = [("Mcp-Session-Id", &self.session), ("MCP-Protocol-Version", &self.version)];
         let known = own.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value.get()?.clone())));
         headers.extend(known);
-        self.http.send(HttpRequest { method, url: &self.endpoint.url, headers: &headers }).await
+        let url = &self.endpoint.url;
+        self.http.send(HttpRequest { method, server: url, url, headers: &headers }).await
     }
 
     /// Takes a message, or several in a list.

@@ -21,6 +21,17 @@ pub fn looks_secret(path: &Path) -> bool {
     names_secret(&path.to_string_lossy().to_lowercase())
 }
 
+/// True for a folder whose files may be secret by its name, not by their own: `.kube`, of which `config` is one.
+pub fn makes_secret(folder: &Path) -> bool {
+    let lower = folder.to_string_lossy().to_lowercase();
+    let parts: Vec<&str> = parts(&lower).collect();
+    let begun = |pattern: &&str| {
+        let mut beginnings = pattern.match_indices('/').filter_map(|(at, _)| pattern.get(..at));
+        beginnings.any(|beginning| ends_in(&parts, beginning))
+    };
+    names_secret(&lower) || FILES.iter().chain(FOLDERS).any(begun)
+}
+
 /// True when a word of a command names such a path, wherever in the word it stands: `HEAD:.env`,
 /// `--file=.env`, `-f.env`, `@.env`.
 pub fn word_names_secret(word: &str) -> bool {
@@ -49,7 +60,7 @@ fn names_secret(lower: &str) -> bool {
         let ends = 1..=parts.len();
         ends.filter_map(|end| parts.get(..end)).any(|folders| ends_in(folders, folder))
     };
-    (FILES.iter().any(|file| ends_in(&parts, file)) && !is_public(name)) || FOLDERS.iter().any(beneath)
+    (!is_public(name) && FILES.iter().any(|file| ends_in(&parts, file))) || FOLDERS.iter().any(beneath)
 }
 
 fn parts(path: &str) -> impl Iterator<Item = &str> {

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use axum::response::Response;
 use charla::Begin;
 use charla_proto::{ApprovalMode, Command, Content, Request};
+use charla_store::Database;
 use http::StatusCode;
 use serde::Deserialize;
 use serde_json::json;
@@ -107,7 +108,7 @@ pub(crate) async fn get(call: Call) -> Result<Response, Problem> {
 
 /// Removes a session for good.
 pub(crate) async fn delete(call: Call) -> Result<Answer, Problem> {
-    call.user.hub.delete(call.part("id")).await?;
+    call.user.hub.delete(call.part("id"), call.number("seq")?).await?;
     Ok(nothing())
 }
 
@@ -150,7 +151,8 @@ pub(crate) async fn follow(
         None => None,
     };
     let (user, stopping, open) = (call.user.clone(), call.app.stopping.clone(), call.app.metrics.stream());
-    Ok(Feed::new(user, session, overview, stopping, open).into_response().await)
+    let database = call.app.database.as_ref().map(Database::status);
+    Ok(Feed::new(user, session, overview, database, stopping, open).into_response().await)
 }
 
 /// Sends the session a command.

@@ -129,6 +129,10 @@ impl Connections {
         *self.up.borrow()
     }
 
+    pub(super) fn status(&self) -> watch::Receiver<bool> {
+        self.up.subscribe()
+    }
+
     pub(super) fn set_up(&self, up: bool, why: &str) {
         let changed = self.up.send_if_modified(|was| std::mem::replace(was, up) != up);
         match (changed, up) {

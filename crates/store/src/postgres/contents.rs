@@ -1,10 +1,9 @@
 //! Contents of changed files in the database, by their hash.
 
-use charla_proto::{SnapshotError, Snapshots};
+use charla_proto::{SnapshotError, Snapshots, content_hash};
 
 use super::Database;
 use super::connections::{DatabaseError, Lane, Patience, Value};
-use crate::blobs::hash;
 
 /// The contents that every session's changes refer to.
 #[derive(Clone, Debug)]
@@ -32,7 +31,7 @@ impl Contents {
 
 impl Snapshots for Contents {
     fn keep(&self, bytes: &[u8]) -> Result<String, SnapshotError> {
-        let hash = hash(bytes);
+        let hash = content_hash(bytes);
         // One that is about to be referred to again must not be removed as one that nobody needs.
         let touch = "update charla.contents set kept_at = clock_timestamp() where hash = $1 returning hash";
         let known = self.query(Lane::Writing, Patience::Endless, touch, vec![hash.as_str().into()])?;
@@ -49,7 +48,7 @@ impl Snapshots for Contents {
         let rows = self.query(Lane::Reading, Patience::Brief, select, vec![wanted.into()])?;
         let row = rows.first().ok_or_else(|| SnapshotError::Missing(wanted.to_owned()))?;
         let bytes: Vec<u8> = row.get(0);
-        match hash(&bytes) == wanted {
+        match content_hash(&bytes) == wanted {
             true => Ok(bytes),
             false => Err(SnapshotError::Damaged(wanted.to_owned())),
         }

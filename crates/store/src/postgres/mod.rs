@@ -27,7 +27,7 @@ use std::time::Duration;
 
 use charla_proto::JournalError;
 use tokio::runtime::{Builder, Handle};
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 use tokio_postgres::{Config, Row};
 
 use connections::{Connections, Lane};
@@ -101,6 +101,11 @@ impl Database {
     /// True while the database answers.
     pub fn is_up(&self) -> bool {
         self.shared.connections.is_up()
+    }
+
+    /// Whether the database answers, as that changes.
+    pub fn status(&self) -> watch::Receiver<bool> {
+        self.shared.connections.status()
     }
 
     /// The rows of one statement. It may be sent again when a connection is lost: it must be the same done twice.

@@ -38,6 +38,8 @@ pub(super) struct Node {
     post: watch::Sender<u64>,
     /// Something was written here.
     written: Notify,
+    /// The node has left: its lease is not renewed any more. Held while that is done.
+    left: tokio::sync::Mutex<bool>,
 }
 
 impl Node {
@@ -51,6 +53,7 @@ impl Node {
             changes: watch::Sender::new(0),
             post: watch::Sender::new(0),
             written: Notify::new(),
+            left: tokio::sync::Mutex::new(false),
         }
     }
 
@@ -147,6 +150,7 @@ impl Shared {
     }
 
     pub(super) async fn leave(&self) -> Result<(), DatabaseError> {
+        *self.node.left.lock().await = true;
         let gone = "delete from charla.nodes where id = $1";
         let values = [self.node.id().into()];
         self.connections.query(Lane::Writing, Patience::Brief, gone, &values).await?;
@@ -180,7 +184,11 @@ impl Shared {
     }
 
     async fn renew(&self, client: &Client) -> Result<(), DatabaseError> {
-        on(client, RENEW, &[self.node.id().into(), self.node.lease()]).await.map(drop)
+        let left = self.node.left.lock().await;
+        match *left {
+            true => Ok(()),
+            false => on(client, RENEW, &[self.node.id().into(), self.node.lease()]).await.map(drop),
+        }
     }
 
     /// Drives a connection, and wakes whoever its notices are for.

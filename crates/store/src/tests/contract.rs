@@ -320,13 +320,13 @@ async fn session(store: &Kept, id: &str, record: Record) -> Owned {
 }
 
 fn has(store: &Kept, content: &[u8]) -> bool {
-    store.snapshots().load(&crate::blobs::hash(content)).is_ok()
+    store.snapshots().load(&charla_proto::content_hash(content)).is_ok()
 }
 
 async fn contents_go_with_the_last_session_that_refers_to_them(store: &Kept) {
     drop(session(store, "a", changed(store, b"shared", b"only a", None)).await);
     drop(session(store, "b", changed(store, b"shared", b"only \0 b", None)).await);
-    assert_eq!(store.snapshots().keep(b"shared"), Ok(crate::blobs::hash(b"shared")));
+    assert_eq!(store.snapshots().keep(b"shared"), Ok(charla_proto::content_hash(b"shared")));
     store.delete("a").await.unwrap();
     assert_eq!([&b"shared"[..], b"only a", b"only \0 b"].map(|it| has(store, it)), [true, false, true]);
     store.delete("b").await.unwrap();

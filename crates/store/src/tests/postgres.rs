@@ -158,6 +158,9 @@ async fn what_a_node_leaves_can_be_owned_at_once() {
     let owned = a.store.create(&[first("s")]).await.unwrap();
     a.database.leave().await.unwrap();
     assert_eq!(b.store.abandoned().await.unwrap(), ["s"]);
+    // It stays so, although the process still lives.
+    tokio::time::sleep(LEASE).await;
+    assert_eq!(b.store.abandoned().await.unwrap(), ["s"]);
     assert_eq!(SessionStore::own(&b.store, "s").await.unwrap().token, 2);
     drop(owned);
 }

@@ -134,6 +134,16 @@ impl Served {
         Events::read(stream)
     }
 
+    /// The overview as it changes.
+    pub fn overview(&self) -> Events {
+        let (address, bearer) = (&self.address, self.bearer());
+        let mut stream = self.connect();
+        let head =
+            format!("GET /api/v1/events HTTP/1.1\r\nhost: {address}\r\nauthorization: {bearer}\r\n\r\n");
+        stream.write_all(head.as_bytes()).unwrap();
+        Events::read(stream)
+    }
+
     /// The questions that wait, once there are this many.
     pub fn questions(&self, count: usize) -> Vec<Value> {
         let begin = Instant::now();
@@ -240,6 +250,11 @@ impl Events {
                 return Some(Event { name, id, data });
             }
         }
+    }
+
+    /// The next event of this name.
+    pub fn until_named(&mut self, name: &str) -> Event {
+        std::iter::from_fn(|| self.next()).find(|event| event.name == name).unwrap()
     }
 
     /// Events until a record of this kind, that included.

@@ -45,7 +45,8 @@ impl Nodes {
 
     /// Every record of a session, each once and without a gap, read from every node.
     fn records(&self, session: &str) -> Vec<Value> {
-        let read = |node: &Served| node.get(&format!("/sessions/{session}/records")).json()["records"].clone();
+        let read =
+            |node: &Served| node.get(&format!("/sessions/{session}/records")).json()["records"].clone();
         let records = read(&self.nodes[0]).as_array().unwrap().clone();
         let numbers: Vec<u64> = records.iter().map(|record| record["seq"].as_u64().unwrap()).collect();
         assert_eq!(numbers, (1..=records.len() as u64).collect::<Vec<_>>());
@@ -104,7 +105,8 @@ fn any_node_takes_any_request() {
     // A prompt with a picture is longer than what goes between processes of one machine.
     let long = "x".repeat(3 * 1024 * 1024);
     let content = json!({"role": "user", "parts": [{"text": long}]});
-    let prompted = c.post(&format!("/sessions/{session}/commands"), &json!({"command": "prompt", "content": content}));
+    let prompted =
+        c.post(&format!("/sessions/{session}/commands"), &json!({"command": "prompt", "content": content}));
     assert_eq!(prompted.status, 200, "{}", prompted.text());
     events.until("turn_ended");
     assert_eq!(count(&nodes.records(&session), "turn_started"), 2);
@@ -131,7 +133,8 @@ fn a_question_of_a_node_that_is_killed_waits_and_its_turn_goes_on_with_the_answe
     assert_eq!(answered.status, 200, "{}", answered.text());
     assert_eq!(ended(&events.until("turn_ended")), "finished");
     let records = nodes.records(&session);
-    let counts = ["call_asked", "approval_answered", "call_started", "call_ended"].map(|kind| count(&records, kind));
+    let counts =
+        ["call_asked", "approval_answered", "call_started", "call_ended"].map(|kind| count(&records, kind));
     assert_eq!(counts, [1, 1, 1, 1], "{records:?}");
     assert_eq!(nodes.model.requests().len(), 2);
 }
@@ -195,12 +198,14 @@ fn a_node_that_was_paused_longer_than_its_lease_writes_nothing_more() {
     assert_eq!(answered.status, 200, "{}", answered.text());
     assert_eq!(ended(&b.events(&session, 0).until("turn_ended")), "finished");
     let records = nodes.records(&session);
-    let counts = ["call_asked", "approval_answered", "call_started", "call_ended"].map(|kind| count(&records, kind));
+    let counts =
+        ["call_asked", "approval_answered", "call_started", "call_ended"].map(|kind| count(&records, kind));
     assert_eq!(counts, [1, 1, 1, 1], "{records:?}");
     assert_eq!(nodes.place.read("a.txt").as_deref(), Some("Hello.\n"));
     // And what it is asked from now on it passes on.
     let content = json!({"role": "user", "parts": [{"text": "still there?"}]});
-    let prompted = a.post(&format!("/sessions/{session}/commands"), &json!({"command": "prompt", "content": content}));
+    let prompted =
+        a.post(&format!("/sessions/{session}/commands"), &json!({"command": "prompt", "content": content}));
     assert_eq!(prompted.status, 200, "{}", prompted.text());
     until("the prompt is not answered", || count(&nodes.records(&session), "turn_ended") == 2);
 }
@@ -218,12 +223,16 @@ fn a_database_that_is_started_anew_stalls_turns_and_loses_nothing() {
     let mut nodes = Nodes::start(replies.chain(done));
     let sessions: Vec<String> = (0..SESSIONS).map(|n| nodes.begin_allowed(n % 3, "go")).collect();
     until("nothing runs", || nodes.place.read("ran").is_some_and(|ran| ran.lines().count() > SESSIONS));
+    let mut overview = nodes.nodes[2].overview();
     nodes.postgres.stop().unwrap();
+    assert_eq!(overview.until_named("database").data, json!({"up": false}));
     until("the stall is not seen", || nodes.nodes.iter().all(|node| node.get("/ready").status == 503));
     assert_eq!(nodes.nodes[0].get("/health").status, 200);
     assert_eq!(nodes.nodes[0].post("/sessions", &json!({})).status, 503);
     nodes.postgres.start_again().unwrap();
-    until("the database is not found again", || nodes.nodes.iter().all(|node| node.get("/ready").status == 200));
+    until("the database is not found again", || {
+        nodes.nodes.iter().all(|node| node.get("/ready").status == 200)
+    });
     for session in &sessions {
         until("a turn does not end", || count(&nodes.records(session), "turn_ended") == 1);
         let records = nodes.records(session);
