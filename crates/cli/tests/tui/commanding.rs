@@ -26,6 +26,13 @@ fn commands_are_listed_and_the_nearest_is_suggested() {
     let mut terminal = start(&place);
     command(&mut terminal, "/help");
     terminal.wait_for("take the last turn's file changes back");
+    command(&mut terminal, "/mcp");
+    terminal.wait_for("no MCP servers are configured");
+    command(&mut terminal, "/theme ");
+    terminal.wait_for("default-light");
+    terminal.wait_for("for light backgrounds");
+    terminal.press("\u{1b}");
+    terminal.wait_without("for light backgrounds");
     command(&mut terminal, "/statz x");
     terminal.wait_for("there is no command /statz; did you mean /stats?");
     assert!(server.requests().is_empty());

@@ -12,9 +12,9 @@ use crate::place::{Place, server};
 use crate::terminal::Terminal;
 
 const COLUMNS: u16 = 96;
-const ROWS: u16 = 34;
+const ROWS: u16 = 46;
 /// A cell, in pixels.
-const CELL: (f64, f64) = (8.4, 18.0);
+const CELL: (f64, f64) = (8.43, 18.0);
 const MARGIN: f64 = 16.0;
 
 /// A terminal's own colours.
@@ -68,7 +68,9 @@ fn the_terminal_with_a_question_on_dark_and_on_light() {
         terminal.wait_for("r no, with a reason");
         let file = format!("../../docs/terminal-{}.svg", paper.name);
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
-        std::fs::write(file, picture(terminal.model(), paper)).unwrap();
+        // Where a test happens to run is nothing to show.
+        let picture = picture(terminal.model(), paper);
+        std::fs::write(file, picture.replace(&place.work().display().to_string(), "/home/ada/shop")).unwrap();
     }
 }
 
@@ -82,7 +84,7 @@ fn picture(screen: &vt100::Screen, paper: &Paper) -> String {
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\">\n\
          <rect width=\"100%\" height=\"100%\" rx=\"8\" fill=\"{}\"/>\n\
          <g font-family=\"ui-monospace, SFMono-Regular, Menlo, Consolas, DejaVu Sans Mono, monospace\" font-size=\"14\" \
-         xml:space=\"preserve\">\n",
+         style=\"white-space: pre\">\n",
         paper.background
     );
     for row in 0..rows {
@@ -167,9 +169,12 @@ impl Run {
                 "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height}\" fill=\"{behind}\"/>"
             );
         }
-        if self.text.trim().is_empty() {
+        let text = self.text.trim();
+        if text.is_empty() {
             return;
         }
+        let indent = self.text.len() - self.text.trim_start().len();
+        let x = x + CELL.0 * f64::from(u16::try_from(indent).unwrap());
         let mut style = format!("fill=\"{}\"", self.look.text);
         let marks = [
             (self.look.bold, " font-weight=\"bold\""),
@@ -178,11 +183,8 @@ impl Run {
             (self.look.dim, " opacity=\"0.6\""),
         ];
         marks.iter().filter(|(holds, _)| *holds).for_each(|(_, mark)| style.push_str(mark));
-        let text = self.text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+        let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
         let base = y + CELL.1 * 0.75;
-        let _ = writeln!(
-            svg,
-            "<text x=\"{x:.1}\" y=\"{base:.1}\" textLength=\"{width:.1}\" lengthAdjust=\"spacingAndGlyphs\" {style}>{text}</text>"
-        );
+        let _ = writeln!(svg, "<text x=\"{x:.1}\" y=\"{base:.1}\" {style}>{text}</text>");
     }
 }

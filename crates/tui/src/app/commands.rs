@@ -95,6 +95,7 @@ impl App {
             Slash::Model => self.choose(Choice::Model(rest), now),
             Slash::Mode => self.mode(&rest, now),
             Slash::Tools => self.find_out(Errand::tools, now),
+            Slash::Mcp => self.find_out(Errand::mcp, now),
             Slash::Policy => {
                 let mode = self.status.mode;
                 self.find_out(move |errand| errand.policy(rest, mode), now);

@@ -24,6 +24,8 @@ pub enum Slash {
     Mode,
     /// Which tools the model has.
     Tools,
+    /// MCP servers.
+    Mcp,
     /// What the rules say to a command line.
     Policy,
     /// Questions of all sessions.
@@ -71,7 +73,13 @@ impl Slash {
             Slash::Model => words.is_empty(),
             slash => matches!(
                 slash,
-                Slash::Tools | Slash::Policy | Slash::Memory | Slash::Stats | Slash::Settings | Slash::Doctor
+                Slash::Tools
+                    | Slash::Mcp
+                    | Slash::Policy
+                    | Slash::Memory
+                    | Slash::Stats
+                    | Slash::Settings
+                    | Slash::Doctor
             ),
         }
     }
@@ -92,11 +100,12 @@ const fn row(name: &'static str, slash: Slash, takes: &'static str, help: &'stat
 }
 
 /// Every command.
-const TABLE: [Row; 23] = [
+const TABLE: [Row; 24] = [
     row("help", Slash::Help, "", "what there is"),
     row("model", Slash::Model, "[NAME]", "choose which model answers"),
     row("mode", Slash::Mode, "[MODE]", "choose what runs without asking: plan, default, auto_edit, yolo"),
     row("tools", Slash::Tools, "", "list the tools the model has"),
+    row("mcp", Slash::Mcp, "", "list the MCP servers, how they are and what tools they have"),
     row("policy", Slash::Policy, "[COMMAND]", "say what the rules say to a command line"),
     row("approvals", Slash::Approvals, "", "list the questions that wait, in all sessions"),
     row("memory", Slash::Memory, "", "say which instruction files are read; refreshes them"),

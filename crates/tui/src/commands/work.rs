@@ -9,7 +9,7 @@ use charla::{Charla, Failure, Notice, Wall};
 use charla_core::session::SessionHandle;
 use charla_proto::text::one_line;
 use charla_proto::{ApprovalMode, Role as Speaker, SessionSummary};
-use charla_terminal::{judgement, wording};
+use charla_terminal::{judgement, servers, wording};
 
 use super::report;
 use crate::app::Choice;
@@ -59,6 +59,19 @@ impl Errand {
             Line::of(Role::Accent, &format!("{:<20} ", tool.name)).then(Line::plain(&one_line(about)))
         };
         Ok(Found::Lines(preview.tools.iter().map(line).collect()))
+    }
+
+    /// The MCP servers of the settings, each tried.
+    pub async fn mcp(self) -> Finding {
+        let mut notices: Vec<Notice> = Vec::new();
+        let found = self.charla.check_servers(&self.settings, &mut notices).await?;
+        let mut lines: Vec<Line> =
+            notices.iter().map(|notice| Line::of(Role::Warning, &wording::notice(notice))).collect();
+        lines.extend(found.iter().flat_map(|server| plain(&servers::in_words(server, true))));
+        if lines.is_empty() {
+            lines = plain("no MCP servers are configured; `charla mcp add NAME COMMAND` adds one");
+        }
+        Ok(Found::Lines(lines))
     }
 
     /// What the rules say to a command line; without one, all rules.
