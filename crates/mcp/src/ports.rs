@@ -31,6 +31,11 @@ pub struct Pipes {
 pub trait Http: Send + Sync {
     /// Sends a request and gives what comes back; in words why nothing did. Dropping an answer ends it.
     fn send<'a>(&'a self, request: HttpRequest<'a>) -> BoxFuture<'a, Result<HttpAnswer, String>>;
+
+    /// Waits for what must not be broken off, when all servers have been left.
+    fn settled(&self) -> BoxFuture<'_, ()> {
+        Box::pin(std::future::ready(()))
+    }
 }
 
 /// A request over HTTP.

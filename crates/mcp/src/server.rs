@@ -32,6 +32,9 @@ const CHANGES_APART: Duration = Duration::from_millis(100);
 /// So many characters of a reason are told.
 const LONGEST_REASON: usize = 500;
 
+/// Takes the tools that a server told of.
+pub type Remember = Arc<dyn Fn(&ServerConfig, &[Value]) + Send + Sync>;
+
 /// What servers are given by the program.
 #[derive(Clone)]
 pub struct Surroundings {
@@ -42,7 +45,7 @@ pub struct Surroundings {
     /// The folders that servers may ask about.
     pub roots: Vec<std::path::PathBuf>,
     /// Remembers the tools that a server told of.
-    pub remember: Arc<dyn Fn(&ServerConfig, &[Value]) + Send + Sync>,
+    pub remember: Remember,
 }
 
 /// How a server is.

@@ -12,6 +12,7 @@ use serde_json::Value;
 use crate::config::ServerConfig;
 use crate::find::FindTools;
 use crate::naming::server_prefix;
+use crate::ports::Http;
 use crate::resources::{ListResources, ReadResource};
 use crate::server::{Link, Server, State, Surroundings};
 use crate::tool::{AwaitedTool, ServerTool, is_named};
@@ -25,6 +26,7 @@ pub struct Servers {
 struct Inner {
     links: Vec<Arc<Link>>,
     running: Mutex<Vec<Server>>,
+    http: Arc<dyn Http>,
     version: Arc<AtomicU64>,
     /// The tools that were found by search, by name.
     loaded: Mutex<BTreeSet<String>>,
@@ -70,7 +72,8 @@ impl Servers {
         };
         let running: Vec<Server> = planned.into_iter().map(start).collect();
         let links = running.iter().map(|server| server.link.clone()).collect();
-        let inner = Inner { links, running: Mutex::new(running), version, loaded: Mutex::default() };
+        let (running, http) = (Mutex::new(running), surroundings.http.clone());
+        let inner = Inner { links, running, http, version, loaded: Mutex::default() };
         Self { inner: Arc::new(inner) }
     }
 
@@ -161,6 +164,7 @@ impl Servers {
     pub async fn shutdown(&self) {
         let running = std::mem::take(&mut *self.inner.running.lock().unwrap_or_else(PoisonError::into_inner));
         join_all(running.into_iter().map(Server::end)).await;
+        self.inner.http.settled().await;
     }
 
     pub(crate) fn links(&self) -> &[Arc<Link>] {

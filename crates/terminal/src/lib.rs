@@ -13,4 +13,6 @@ pub mod judgement;
 pub mod patience;
 pub mod printer;
 pub mod servers;
+pub mod sessions;
+pub mod undo;
 pub mod wording;

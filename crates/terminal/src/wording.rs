@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use charla::engine::WEIGHTS_NAME;
 use charla::{EngineRemedy, Hint, KeyAdvice, Notice};
-use charla_proto::CallStatus;
+use charla_proto::text::one_line;
+use charla_proto::{CallStatus, Question};
 
 use crate::hints;
 
@@ -182,6 +183,19 @@ fn set_up_model(built_in: &str) -> String {
         "`charla models` shows what was looked for and where",
     ];
     ways.join("\n")
+}
+
+/// A question of the model, and what can be said to it.
+pub fn question_in_words(question: &Question) -> String {
+    let mut text = format!("        {}\n", one_line(&question.question));
+    for option in &question.options {
+        let about = match option.description.is_empty() {
+            true => String::new(),
+            false => format!(": {}", option.description),
+        };
+        text.push_str(&format!("          - {}\n", one_line(&format!("{}{about}", option.label))));
+    }
+    text
 }
 
 #[cfg(test)]

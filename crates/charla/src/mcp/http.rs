@@ -21,6 +21,9 @@ const AUTHORIZATION: &str = "authorization";
 /// The server wants to know who asks, or does not believe it.
 const UNAUTHORIZED: u16 = 401;
 
+/// How long a renewal that is under way may hold up the end of a session.
+const FAREWELL: Duration = Duration::from_secs(5);
+
 /// Reaches servers as the settings say, with connections made when first needed, and with the user's logins.
 pub(super) struct Connections {
     settings: Settings,
@@ -48,10 +51,14 @@ impl Connections {
     }
 
     /// The token of a login to this server; none where its headers say who asks, or nobody has logged in.
-    async fn token(&self, request: &HttpRequest<'_>, anew: bool) -> Result<Option<String>, String> {
+    async fn token(
+        &self,
+        request: &HttpRequest<'_>,
+        refused: Option<&str>,
+    ) -> Result<Option<String>, String> {
         let says_it = request.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case(AUTHORIZATION));
         match self.tokens.as_ref().filter(|_| !says_it) {
-            Some(tokens) => tokens.token(request.server, anew, &login::web(self.client()?.clone())).await,
+            Some(tokens) => tokens.token(request.server, refused, &login::web(self.client()?.clone())).await,
             None => Ok(None),
         }
     }
@@ -79,10 +86,10 @@ impl Connections {
 impl Http for Connections {
     fn send<'a>(&'a self, request: HttpRequest<'a>) -> BoxFuture<'a, Result<HttpAnswer, String>> {
         Box::pin(async move {
-            let token = self.token(&request, false).await?;
+            let token = self.token(&request, None).await?;
             let mut answer = self.exchange(&request, token.as_deref()).await?;
             if answer.status() == UNAUTHORIZED && token.is_some() {
-                let renewed = self.token(&request, true).await?;
+                let renewed = self.token(&request, token.as_deref()).await?;
                 answer = self.exchange(&request, renewed.as_deref()).await?;
             }
             let (status, session) = (answer.status(), answer.header("mcp-session-id").map(str::to_owned));
@@ -98,6 +105,15 @@ impl Http for Connections {
                 }
             };
             Ok(HttpAnswer { status, session, body })
+        })
+    }
+
+    fn settled(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            if let Some(tokens) = &self.tokens {
+                // An authority that does not answer is not waited for.
+                let _ = tokio::time::timeout(FAREWELL, tokens.settled()).await;
+            }
         })
     }
 }

@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use charla::{Charla, Failure};
 use charla_proto::text::one_line;
-use charla_proto::{CallAsked, Confirmation, ConfirmationDetail, Outcome, Question};
+use charla_proto::{CallAsked, Confirmation, ConfirmationDetail, Outcome};
+use charla_terminal::printer::Printer;
+use charla_terminal::wording::question_in_words;
 
 use super::server;
-
 use crate::args::AnswerWord;
 use crate::runtime::runtime;
-use charla_terminal::printer::Printer;
 
 /// Prints every question that waits for an answer, here or at a server.
 pub fn list(server: Option<&str>, charla: &Charla, printer: &mut Printer) -> Result<(), Failure> {
@@ -32,26 +32,13 @@ pub fn list(server: Option<&str>, charla: &Charla, printer: &mut Printer) -> Res
         let line = format!("{id}  {tool}  {title}  (in {})", folder.display());
         printer.words(&format!("{}\n", one_line(&line)))?;
         if let ConfirmationDetail::AskUser { questions } = &confirmation.detail {
-            questions.iter().try_for_each(|question| printer.words(&in_words(question)))?;
+            questions.iter().try_for_each(|question| printer.words(&question_in_words(question)))?;
         }
     }
     if waiting.is_empty() {
         printer.note("nothing waits for approval");
     }
     Ok(())
-}
-
-/// A question of the model, and what can be said to it.
-fn in_words(question: &Question) -> String {
-    let mut text = format!("        {}\n", one_line(&question.question));
-    for option in &question.options {
-        let about = match option.description.is_empty() {
-            true => String::new(),
-            false => format!(": {}", option.description),
-        };
-        text.push_str(&format!("          - {}\n", one_line(&format!("{}{about}", option.label))));
-    }
-    text
 }
 
 /// Answers a question.

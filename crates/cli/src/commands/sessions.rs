@@ -1,21 +1,16 @@
 //! `charla sessions`: earlier conversations, listed, read, removed. Also `--list-sessions` and `--delete-session`.
 
-use std::time::SystemTime;
-
 use charla::models::Prices;
-use charla::session::{PruneRequest, Said, SessionStory, Sessions, TurnStory};
+use charla::session::{PruneRequest, SessionStory, Sessions};
 use charla::{Charla, Failure};
 use charla_proto::SessionSummary;
+use charla_terminal::printer::Printer;
+use charla_terminal::sessions::{age, row, show};
 use serde_json::{Value, json};
 
 use super::{moving, settings_of};
 use crate::args::{ExportForm, PruneArgs, SessionsArgs, SessionsCommand};
 use crate::runtime::runtime;
-use charla_terminal::printer::Printer;
-use charla_terminal::wording;
-
-/// How much of a call's arguments is shown.
-const SHOWN: usize = 100;
 
 /// Runs `charla sessions`.
 pub fn run(args: SessionsArgs, charla: &Charla, printer: &mut Printer) -> Result<(), Failure> {
@@ -86,84 +81,18 @@ fn list_json(charla: &Charla, printer: &mut Printer) -> Result<(), Failure> {
     let (sessions, listed) = listed(charla, printer)?;
     let prices = Prices::new(&settings_of(charla, Vec::new(), printer)?);
     let runtime = runtime()?;
-    let row = |summary: &SessionSummary| -> Option<Value> {
+    let read = |summary: &SessionSummary| -> Option<Value> {
         // Removed since it was listed, or damaged: then it has no row.
         let story = runtime.block_on(sessions.story(&summary.session, &prices)).ok()?;
-        Some(json!({
-            "session": summary.session,
-            "title": summary.title,
-            "model": summary.model,
-            "folder": story.folder,
-            "here": sessions.is_here(summary),
-            "forkedFrom": story.forked_from,
-            "startedAt": story.started_at,
-            "lastAt": story.last_at,
-            "turns": story.turns.len(),
-            "spent": story.spent,
-            "bytes": summary.size,
-        }))
+        Some(row(summary, &story, sessions.is_here(summary)))
     };
-    let rows: Vec<Value> = listed.iter().filter_map(row).collect();
+    let rows: Vec<Value> = listed.iter().filter_map(read).collect();
     printer.result(&format!("{:#}\n", Value::from(rows)))
 }
 
 fn story(which: &str, charla: &Charla, printer: &mut Printer) -> Result<SessionStory, Failure> {
     let prices = Prices::new(&settings_of(charla, Vec::new(), printer)?);
     Ok(runtime()?.block_on(charla.sessions()?.story(which, &prices))?)
-}
-
-fn show(story: &SessionStory, printer: &mut Printer) -> Result<(), Failure> {
-    let forked = story.forked_from.as_ref();
-    let forked = forked.map(|(parent, message)| format!("forked from  {parent}, message {message}\n"));
-    printer.words(&format!(
-        "session      {}\ntitle        {}\nfolder       {}\nmodel        {}\n{}spent        {}\n",
-        story.session,
-        story.title,
-        story.folder.display(),
-        story.model,
-        forked.unwrap_or_default(),
-        story.spent.in_words()
-    ))?;
-    for turn in &story.turns {
-        show_turn(turn, story, printer)?;
-    }
-    printer.flush()?;
-    if !story.turns.is_empty() {
-        let id = &story.session;
-        printer.note(&format!(
-            "`charla undo TURN --session {id}` takes a turn's file changes back, `charla rewind MESSAGE --session {id}` \
-             makes a message the last one"
-        ));
-    }
-    Ok(())
-}
-
-fn show_turn(turn: &TurnStory, story: &SessionStory, printer: &mut Printer) -> Result<(), Failure> {
-    let end = turn.end.filter(|end| !end.is_answer()).map(|end| format!(", {}", json!(end)));
-    let end = end.unwrap_or_default().replace('"', "");
-    printer.words(&format!("\nturn {} ({}{end})\n", turn.turn, turn.spent.in_words()))?;
-    for said in &turn.said {
-        let line = match said {
-            Said::User { message, text } => format!("{message:>6}  you    {}\n", indented(text)),
-            Said::Model { message, text } => format!("{message:>6}  model  {}\n", indented(text)),
-            Said::Summary { .. } => "        (the older part was summarized here)\n".to_owned(),
-            Said::Tool { name, arguments, success, .. } => {
-                let arguments: String = arguments.chars().take(SHOWN).collect();
-                let state = if *success { "" } else { " failed" };
-                format!("        {name}{state} {arguments}\n")
-            }
-        };
-        printer.words(&line)?;
-    }
-    match turn.files.is_empty() {
-        true => Ok(()),
-        false => printer.words(&format!("        files: {}\n", turn.files_in_words(&story.folder))),
-    }
-}
-
-/// Further lines stand below the first one.
-fn indented(text: &str) -> String {
-    text.trim_end().replace('\n', "\n               ")
 }
 
 /// Removes a session for good.
@@ -203,9 +132,4 @@ fn prune(args: &PruneArgs, json: bool, charla: &Charla, printer: &mut Printer) -
     let kilobytes = (journals + pruned.freed).div_ceil(1000);
     printer.note(&format!("{did} {} sessions, {kilobytes} kB", gone.len()));
     Ok(())
-}
-
-fn age(session: &SessionSummary) -> String {
-    let age = SystemTime::now().duration_since(session.modified).unwrap_or_default();
-    wording::age(age)
 }

@@ -1,14 +1,12 @@
 //! `charla undo` and `charla redo`: a turn's file changes, taken back and brought back.
 
-use std::path::Path;
-
-use charla::session::{Conflicts, Deed, Direction, RevertError, RevertRequest, Reverted, SessionError};
-use charla::{Charla, Failure, Hint};
-use charla_proto::text::{printable, shell_quote};
+use charla::session::{Direction, RevertError, RevertRequest};
+use charla::{Charla, Failure};
+use charla_terminal::printer::Printer;
+use charla_terminal::undo::UndoWords;
 
 use crate::args::UndoArgs;
 use crate::runtime::runtime;
-use charla_terminal::printer::Printer;
 
 /// Runs `charla undo` or `charla redo`.
 pub fn run(
@@ -19,7 +17,7 @@ pub fn run(
 ) -> Result<(), Failure> {
     let UndoArgs { turn, session, only, dry_run } = args;
     let request = RevertRequest { direction, session, turn, only, dry_run };
-    let words = Words { request: &request, directory: &charla.environment().directory };
+    let words = UndoWords { request: &request, directory: &charla.environment().directory };
     match runtime()?.block_on(charla.revert(&request, printer)) {
         Ok(reverted) => words.report(&reverted, printer),
         Err(RevertError::Conflicts(conflicts)) => {
@@ -30,128 +28,5 @@ pub fn run(
             Err(words.in_the_way(&conflicts))
         }
         Err(error) => Err(words.failure(error)),
-    }
-}
-
-/// What is said about one undo or redo.
-struct Words<'a> {
-    request: &'a RevertRequest,
-    directory: &'a Path,
-}
-
-impl Words<'_> {
-    fn verb(&self) -> &'static str {
-        match self.request.direction {
-            Direction::Undo => "undo",
-            Direction::Redo => "redo",
-        }
-    }
-
-    fn report(&self, reverted: &Reverted, printer: &mut Printer) -> Result<(), Failure> {
-        for (path, deed) in &reverted.files {
-            let deed = match deed {
-                Deed::Restored => "restored",
-                Deed::Removed => "removed",
-                Deed::BroughtBack => "brought back",
-                Deed::Nothing => "already done",
-            };
-            printer.words(&format!("{deed:<12}  {}\n", self.name(path)))?;
-        }
-        printer.flush()?;
-        for path in &reverted.mixed {
-            let name = self.name(path);
-            printer.warning(&format!(
-                "{name} was also changed by something else during the turn; that is taken back, too"
-            ));
-        }
-        let (did, way_back) = match (self.request.dry_run, self.request.direction) {
-            (true, _) => (format!("would {}", self.verb()), ""),
-            (false, Direction::Undo) => ("undid".to_owned(), "; `charla redo` brings it back"),
-            (false, Direction::Redo) => ("redid".to_owned(), ""),
-        };
-        let Reverted { turn, session, .. } = reverted;
-        let prompt = one_line(&reverted.prompt);
-        printer.note(&format!("{did} turn {turn} of the session {session}: {prompt}{way_back}"));
-        Ok(())
-    }
-
-    fn failure(&self, error: RevertError) -> Failure {
-        let message = error.to_string();
-        match error {
-            RevertError::Session(error @ SessionError::InUse(_)) => {
-                Failure::from(error).with_hint("end it first; `--dry-run` works meanwhile")
-            }
-            RevertError::Session(error) => error.into(),
-            RevertError::Nothing { session, elsewhere } => {
-                let verb = self.verb();
-                let failure =
-                    Failure::conflict(format!("there is nothing to {verb} in the session {session}"));
-                match elsewhere {
-                    Some(other) => {
-                        failure.with_hint(format!("an earlier session has: charla {verb} --session {other}"))
-                    }
-                    None => failure,
-                }
-            }
-            RevertError::NoTurn { .. } => Failure::input(message).with_hint(Hint::ListTurns),
-            RevertError::NoFiles(_) => Failure::conflict(message).with_hint(Hint::ListTurns),
-            RevertError::AlreadyUndone(turn) => Failure::conflict(message)
-                .with_hint(format!("bring its changes back with `charla redo {turn}`")),
-            RevertError::OtherFile { path, turn, files } => {
-                let names: Vec<String> = files.iter().map(|file| self.name(file)).collect();
-                let (path, verb) = (path.display(), self.verb());
-                Failure::input(format!("{path} is none of the files to {verb} in turn {turn}"))
-                    .with_hint(format!("they are: {}", names.join(", ")))
-            }
-            RevertError::NotUndone(_) | RevertError::Conflicts(_) => Failure::conflict(message),
-            RevertError::Failed(_) => Failure::system(message),
-        }
-    }
-
-    fn in_the_way(&self, conflicts: &Conflicts) -> Failure {
-        let lines = conflicts.files.iter().map(|file| {
-            let name = self.name(&file.path);
-            match file.changed_by {
-                Some(number) => format!("{name} was changed again by turn {number}"),
-                None => format!("{name} {}", file.obstacle),
-            }
-        });
-        let message = format!("nothing was changed: {}", lines.collect::<Vec<_>>().join("; "));
-        Failure::conflict(message).with_hint(self.way_out(conflicts))
-    }
-
-    fn way_out(&self, conflicts: &Conflicts) -> String {
-        let Conflicts { session, turn, .. } = conflicts;
-        let later = conflicts.files.iter().filter_map(|file| file.changed_by).max();
-        let mut hint = match later {
-            Some(later) => format!("undo turn {later} first: charla undo {later} --session {session}"),
-            None => {
-                "the diff shows what changed since; save it, put the files back, and try again".to_owned()
-            }
-        };
-        let free: Vec<String> = conflicts.free.iter().map(|path| shell_quote(&self.name(path))).collect();
-        if !free.is_empty() {
-            let named = match self.request.session.as_str() {
-                "latest" => String::new(),
-                _ => format!(" --session {session}"),
-            };
-            let (verb, free) = (self.verb(), free.join(" "));
-            hint.push_str(&format!("\nthe other files only: charla {verb} {turn}{named} --only {free}"));
-        }
-        hint
-    }
-
-    /// A path as the user would write it.
-    fn name(&self, path: &Path) -> String {
-        let path = path.strip_prefix(self.directory).unwrap_or(path);
-        printable(path)
-    }
-}
-
-fn one_line(prompt: &str) -> String {
-    let words = prompt.split_whitespace().collect::<Vec<_>>().join(" ");
-    match words.char_indices().nth(60) {
-        Some((end, _)) => format!("\u{201c}{}…\u{201d}", words.get(..end).unwrap_or_default()),
-        None => format!("\u{201c}{words}\u{201d}"),
     }
 }

@@ -42,10 +42,13 @@ impl Http for NoHttp {
     }
 }
 
+/// A server's name, and the tools it told of.
+type Told = (String, Vec<Value>);
+
 /// A folder, and what servers in it told.
 pub struct World {
     folder: tempfile::TempDir,
-    pub remembered: Arc<Mutex<Vec<(String, Vec<Value>)>>>,
+    pub remembered: Arc<Mutex<Vec<Told>>>,
 }
 
 impl World {

@@ -1,11 +1,13 @@
 //! Permissions for servers: kept in the file of keys, used and renewed.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use secrecy::ExposeSecret;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use tokio::sync::Mutex;
 
 use super::Keys;
 use super::web::Web;
@@ -57,37 +59,65 @@ fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 
-/// The permissions that are kept.
+/// The permissions that are kept. Clones are the same ones.
 #[derive(Clone)]
 pub(in crate::mcp) struct Tokens {
     environment: Environment,
+    /// Held while a permission is renewed: the old one is good for that only once.
+    renewing: Arc<Mutex<()>>,
 }
 
 impl Tokens {
     /// Those of this user; none without a home.
     pub(in crate::mcp) fn of(environment: &Environment) -> Option<Self> {
-        environment.charla_home().map(|_| Self { environment: environment.clone() })
+        environment.charla_home().map(|_| Self { environment: environment.clone(), renewing: Arc::default() })
     }
 
-    /// The token for a server, renewed if it has ended or, with `anew`, was refused. None where nobody has logged in.
+    /// The token for a server, renewed if it has ended or is the one that was refused. None where nobody has logged in.
     pub(in crate::mcp) async fn token(
         &self,
         server: &str,
-        anew: bool,
+        refused: Option<&str>,
         web: &Web,
     ) -> Result<Option<String>, String> {
         let Some(kept) = self.kept(server) else { return Ok(None) };
-        if !anew && !kept.is_over() {
+        if refused != Some(kept.access.as_str()) && !kept.is_over() {
             return Ok(Some(kept.access));
         }
-        let Some(refresh) = &kept.refresh else {
+        let turn = self.renewing.clone().lock_owned().await;
+        let (tokens, server, web) = (self.clone(), server.to_owned(), web.clone());
+        // In a task of its own: broken off halfway, the old permission would be void and the new one lost.
+        let renewed = tokio::spawn(async move {
+            let renewed = tokens.renew(&server, kept, &web).await;
+            drop(turn);
+            renewed
+        });
+        renewed.await.unwrap_or_else(|_| Err("the login cannot be renewed".to_owned())).map(Some)
+    }
+
+    /// Gives the old permission for a new one; only one at a time.
+    async fn renew(&self, server: &str, old: Permission, web: &Web) -> Result<String, String> {
+        let meanwhile = || self.kept(server).map(|kept| kept.access).filter(|access| *access != old.access);
+        if let Some(access) = meanwhile() {
+            return Ok(access);
+        }
+        let Some(refresh) = &old.refresh else {
             return Err("the login has ended; `charla mcp login` begins a new one".to_owned());
         };
         let fields = [("grant_type", "refresh_token"), ("refresh_token", refresh.as_str())];
-        let renewed =
-            kept.exchange(&fields, web).await.map_err(|why| format!("the login cannot be renewed: {why}"))?;
-        self.keep(server, &renewed).map_err(|failure| failure.message)?;
-        Ok(Some(renewed.access))
+        match old.exchange(&fields, web).await {
+            Ok(renewed) => {
+                self.keep(server, &renewed).map_err(|failure| failure.message)?;
+                Ok(renewed.access)
+            }
+            // Another process may have been faster.
+            Err(why) => meanwhile().ok_or_else(|| format!("the login cannot be renewed: {why}")),
+        }
+    }
+
+    /// Waits until no permission is being renewed.
+    pub(in crate::mcp) async fn settled(&self) {
+        drop(self.renewing.lock().await);
     }
 
     fn kept(&self, server: &str) -> Option<Permission> {

@@ -81,7 +81,7 @@ pub(super) fn form(fields: &[(&str, &str)]) -> String {
 fn is_safe(url: &str) -> bool {
     let here = ["http://127.0.0.1", "http://localhost", "http://[::1]"];
     let is_here = |start: &&str| url.strip_prefix(*start).is_some_and(|rest| rest.starts_with([':', '/']));
-    url.starts_with("https://") || here.iter().any(|start| is_here(&start))
+    url.starts_with("https://") || here.iter().any(is_here)
 }
 
 #[cfg(test)]
