@@ -63,7 +63,7 @@ impl ClientCalls<'_> {
             cancelled: Box::pin(cancel.clone().cancelled_owned()),
             live: self.live(&id),
             confinement: reach,
-            only_git_reads: false,
+            only_git_reads: self.0.approvals.only_git_reads(&plan),
             files: self.0.approvals.files(&plan.tool, mode),
         };
         let (call, done) = (id.clone(), self.0.inbox.finished.clone());
