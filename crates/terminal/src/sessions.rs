@@ -87,10 +87,5 @@ pub fn row(summary: &SessionSummary, story: &SessionStory, here: bool) -> Value 
 /// How long ago a session was written to.
 pub fn age(session: &SessionSummary) -> String {
     let age = SystemTime::now().duration_since(session.modified).unwrap_or_default();
-    match age.as_secs() {
-        seconds @ 0..60 => format!("{seconds} s"),
-        seconds @ 60..3600 => format!("{} min", seconds / 60),
-        seconds @ 3600..86_400 => format!("{} h", seconds / 3600),
-        seconds => format!("{} d", seconds / 86_400),
-    }
+    crate::wording::age(age)
 }
