@@ -20,21 +20,50 @@ use serde::Serialize;
 use tokio::sync::watch;
 use tokio::time::{Interval, MissedTickBehavior, interval};
 
-use crate::app::User;
+use crate::access::Credential;
+use crate::app::App;
+use crate::call::Call;
 use crate::hub::Watcher;
 use crate::metrics::Open;
 use crate::overview::{Overview, SHOWN};
+use crate::people::User;
+use crate::shared::{shared_with, together};
 
 /// How often a client is told that the connection lives.
 const HEARTBEAT: Duration = Duration::from_secs(15);
 
+/// How often it is looked whether something of what others shared has changed.
+const SHARED_LOOK: Duration = Duration::from_secs(1);
+
+/// Who follows, for as long as they may.
+pub(crate) struct Viewer {
+    app: Arc<App>,
+    user: Arc<User>,
+    credential: Option<Credential>,
+}
+
+impl Viewer {
+    /// Whoever sends this request.
+    pub(crate) fn new(call: &Call) -> Self {
+        Self { app: call.app.clone(), user: call.user.clone(), credential: call.credential.clone() }
+    }
+
+    /// Whether they may still follow, and this session too.
+    fn may_follow(&self, session: Option<&SessionFeed>) -> bool {
+        let Ok(book) = self.app.people.book() else { return false };
+        let counts = self.credential.as_ref().is_some_and(|it| self.app.access.still_counts(&book, it));
+        let may_read = |session: &SessionFeed| {
+            session.owner.name == self.user.name || book.shared_with(&self.user.name, &session.id).is_some()
+        };
+        counts && session.is_none_or(may_read)
+    }
+}
+
 /// A stream of events for one client.
 pub(crate) struct Feed {
-    user: Arc<User>,
+    viewer: Viewer,
     session: Option<SessionFeed>,
-    overview: Option<watch::Receiver<Arc<Overview>>>,
-    /// Wakes a session that is read from the store.
-    changes: watch::Receiver<Arc<Overview>>,
+    overview: Option<OverviewFeed>,
     heartbeat: Interval,
     stopping: CancellationToken,
     ready: VecDeque<Bytes>,
@@ -43,43 +72,80 @@ pub(crate) struct Feed {
 
 /// A session as one client follows it.
 struct SessionFeed {
+    owner: Arc<User>,
     id: String,
     seen: u64,
     live: Option<(Subscription, Watcher)>,
+    /// Wakes a session that is read from the store.
+    changes: watch::Receiver<Arc<Overview>>,
     /// Its size when it was read last.
     size: Option<u64>,
 }
 
+/// The overview as one client sees it: their own sessions, and what others shared with them.
+struct OverviewFeed {
+    own: watch::Receiver<Arc<Overview>>,
+    shared: Overview,
+    look: Interval,
+}
+
+impl OverviewFeed {
+    fn new(user: &User) -> Self {
+        Self { own: user.lookout.subscribe(), shared: Overview::default(), look: interval(SHARED_LOOK) }
+    }
+
+    /// Waits until the user's own changes, or it is time to look at what others shared.
+    async fn changed(&mut self) -> bool {
+        tokio::select! {
+            changed = self.own.changed() => changed.is_ok(),
+            _ = self.look.tick() => false,
+        }
+    }
+
+    /// The overview, if it is not what was told before.
+    async fn news(&mut self, viewer: &Viewer, own_changed: bool) -> Option<Bytes> {
+        let shared = shared_with(&viewer.app, &viewer.user).await.unwrap_or_default();
+        if !own_changed && shared == self.shared {
+            return None;
+        }
+        self.shared = shared;
+        let own = self.own.borrow_and_update().clone();
+        Some(overview_event(&together(&own, &self.shared)))
+    }
+}
+
 impl Feed {
-    /// Events of this session after record `after`, if one is given, and the overview, if that is wanted.
+    /// Events of this session after a record, if one is given, and the overview, if that is wanted.
     pub(crate) fn new(
-        user: Arc<User>,
-        session: Option<(String, u64)>,
+        viewer: Viewer,
+        session: Option<(Arc<User>, String, u64)>,
         with_overview: bool,
-        stopping: CancellationToken,
         open: Open,
     ) -> Self {
         let mut heartbeat = interval(HEARTBEAT);
         heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let changes = user.lookout.subscribe();
+        let session = session.map(|(owner, id, seen)| {
+            let changes = owner.lookout.subscribe();
+            SessionFeed { owner, id, seen, live: None, changes, size: None }
+        });
         Self {
-            session: session.map(|(id, seen)| SessionFeed { id, seen, live: None, size: None }),
-            overview: with_overview.then(|| user.lookout.subscribe()),
-            changes,
+            session,
+            overview: with_overview.then(|| OverviewFeed::new(&viewer.user)),
             heartbeat,
-            stopping,
+            stopping: viewer.app.stopping.clone(),
             ready: VecDeque::new(),
-            user,
+            viewer,
             _open: open,
         }
     }
 
     /// The answer that never ends by itself.
     pub(crate) async fn into_response(mut self) -> Response {
-        if self.overview.is_some()
-            && let Ok(overview) = self.user.lookout.look().await
+        if let Some(overview) = &mut self.overview
+            && let Ok(own) = self.viewer.user.lookout.look().await
         {
-            self.ready.push_back(overview_event(&overview));
+            overview.shared = shared_with(&self.viewer.app, &self.viewer.user).await.unwrap_or_default();
+            self.ready.push_back(overview_event(&together(&own, &overview.shared)));
         }
         let events = stream::unfold(self, |mut feed| async {
             let event = feed.next().await?;
@@ -93,11 +159,11 @@ impl Feed {
         response
     }
 
-    /// The next event; nothing when the server stops or the session is gone.
+    /// The next event; nothing when the server stops, the session is gone, or the client may not follow any more.
     async fn next(&mut self) -> Option<Bytes> {
         loop {
             if let Some(event) = self.ready.pop_front() {
-                return Some(event);
+                return self.viewer.may_follow(self.session.as_ref()).then_some(event);
             }
             if !self.catch_up().await {
                 return None;
@@ -109,19 +175,14 @@ impl Feed {
                 biased;
                 () = self.stopping.cancelled() => return None,
                 event = next_live(&mut self.session) => self.take(event),
-                Ok(()) = next_overview(&mut self.overview) => {
+                own_changed = next_overview(&mut self.overview) => {
                     if let Some(overview) = &mut self.overview {
-                        self.ready.push_back(overview_event(&overview.borrow_and_update().clone()));
+                        self.ready.extend(overview.news(&self.viewer, own_changed).await);
                     }
                 }
-                Ok(()) = self.changes.changed(), if self.is_stored() => {}
                 _ = self.heartbeat.tick() => self.ready.push_back(event("heartbeat", None, &())),
             }
         }
-    }
-
-    fn is_stored(&self) -> bool {
-        self.session.as_ref().is_some_and(|session| session.live.is_none())
     }
 
     /// Where the session does not run here: begins to follow it if it does now, else reads what is new. False when it is gone.
@@ -129,13 +190,13 @@ impl Feed {
         let Some(session) = self.session.as_mut().filter(|session| session.live.is_none()) else {
             return true;
         };
-        if let Some(running) = self.user.hub.running(&session.id)
+        if let Some(running) = session.owner.hub.running(&session.id)
             && let Some(events) = running.session.handle.subscribe_from(session.seen).await
         {
             session.live = Some((events, running.watch()));
             return true;
         }
-        let size = self
+        let size = session
             .changes
             .borrow_and_update()
             .sessions
@@ -144,7 +205,7 @@ impl Feed {
         if session.size.is_some() && session.size == size {
             return true;
         }
-        let Ok(sessions) = self.user.hub.charla().sessions() else { return false };
+        let Ok(sessions) = session.owner.hub.charla().sessions() else { return false };
         match sessions.records_after(&session.id, session.seen).await {
             Ok(records) => {
                 session.seen = records.last().map_or(session.seen, |last| last.seq);
@@ -159,20 +220,20 @@ impl Feed {
         }
     }
 
-    /// Takes what a session that runs here says.
-    fn take(&mut self, said: Option<SessionEvent>) {
+    /// Takes what a session that runs here says; nothing but a change of the store where it does not.
+    fn take(&mut self, said: Said) {
         let Some(session) = &mut self.session else { return };
         match said {
-            Some(SessionEvent::Record(record)) if record.seq > session.seen => {
+            Said::Event(SessionEvent::Record(record)) if record.seq > session.seen => {
                 session.seen = record.seq;
                 self.ready.push_back(record_event(&record));
             }
-            Some(SessionEvent::Record(_)) => {}
-            Some(SessionEvent::Turn(turn)) => self.ready.push_back(event("turn", None, &turn)),
-            Some(SessionEvent::Missed) => self.ready.push_back(event("missed", None, &())),
-            Some(SessionEvent::Broken(why)) => self.ready.push_back(event("broken", None, &why)),
+            Said::Event(SessionEvent::Record(_)) | Said::Changed => {}
+            Said::Event(SessionEvent::Turn(turn)) => self.ready.push_back(event("turn", None, &turn)),
+            Said::Event(SessionEvent::Missed) => self.ready.push_back(event("missed", None, &())),
+            Said::Event(SessionEvent::Broken(why)) => self.ready.push_back(event("broken", None, &why)),
             // It ended here. Records go on to be read, and it may be opened again.
-            None => {
+            Said::Ended => {
                 session.live = None;
                 session.size = None;
             }
@@ -180,16 +241,30 @@ impl Feed {
     }
 }
 
-async fn next_live(session: &mut Option<SessionFeed>) -> Option<SessionEvent> {
-    match session.as_mut().and_then(|session| session.live.as_mut()) {
-        Some((events, _)) => events.recv().await,
+/// What is heard of a session.
+#[expect(clippy::large_enum_variant, reason = "there is one at a time, and it is not kept")]
+enum Said {
+    Event(SessionEvent),
+    /// It does not run here any more.
+    Ended,
+    /// The store has something new.
+    Changed,
+}
+
+async fn next_live(session: &mut Option<SessionFeed>) -> Said {
+    match session {
+        Some(SessionFeed { live: Some((events, _)), .. }) => {
+            events.recv().await.map_or(Said::Ended, Said::Event)
+        }
+        Some(session) => match session.changes.changed().await {
+            Ok(()) => Said::Changed,
+            Err(_) => std::future::pending().await,
+        },
         None => std::future::pending().await,
     }
 }
 
-async fn next_overview(
-    overview: &mut Option<watch::Receiver<Arc<Overview>>>,
-) -> Result<(), watch::error::RecvError> {
+async fn next_overview(overview: &mut Option<OverviewFeed>) -> bool {
     match overview {
         Some(overview) => overview.changed().await,
         None => std::future::pending().await,

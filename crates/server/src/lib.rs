@@ -5,6 +5,7 @@
 //! terminal uses: one that a terminal has open is shown, read and answered here, and goes on there.
 
 mod access;
+pub mod accounts;
 mod api;
 mod app;
 mod audit;
@@ -13,14 +14,17 @@ mod feed;
 mod guard;
 mod hub;
 mod listener;
+mod meter;
 mod metrics;
 mod openapi;
 mod overview;
 mod page;
+mod people;
 mod problem;
 mod rate;
 mod repeats;
 mod routes;
+mod shared;
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -31,13 +35,15 @@ use charla::{Charla, Environment, Failure, FailureKind};
 use charla_core::CancellationToken;
 use tokio::net::TcpListener;
 
-pub use access::Role;
+pub use access::ForwardedUser;
 use access::{Access, Cookie};
-use app::{App, RateLimits, User};
+use accounts::{Accounts, FileAccounts, OWNER};
+use app::{App, RateLimits};
 use audit::Audit;
 pub use audit::{BrokenChain, verify_audit};
 use guard::Names;
 use metrics::Metrics;
+use people::People;
 use repeats::Repeats;
 
 /// How long sessions may take to end their turns when the server ends. What is not over by then is kept as it is and
@@ -55,6 +61,8 @@ pub struct ServeOptions {
     pub origins: Vec<String>,
     /// Listen beyond this machine although nothing here encrypts what is sent.
     pub plain_http: bool,
+    /// A proxy that says who somebody is.
+    pub forwarded_user: Option<ForwardedUser>,
 }
 
 /// A server that listens.
@@ -78,15 +86,18 @@ impl Server {
         let address = listener.local_addr().map_err(failed)?;
         let names = Names::new(address, &options.origins);
         let cookie = Cookie { name: format!("charla-{}", address.port()), secure: names.is_secure() };
-        let owner = Arc::new(User::new(OWNER, Role::Admin, charla));
-        let access = Access::new(owner.clone(), &folder, cookie).map_err(|error| {
-            Failure::system(format!("cannot keep sign-ins in {}: {error}", folder.display()))
-        })?;
+        let kept = |error| Failure::system(format!("cannot keep accounts in {}: {error}", folder.display()));
+        let accounts = FileAccounts::new(&folder);
+        accounts.book().map_err(kept)?;
+        let metrics = Arc::<Metrics>::default();
+        let people = Arc::new(People::new(charla, Arc::new(accounts), metrics.clone(), &folder));
+        let proxy = options.forwarded_user.clone();
+        let access = Access::new(people.clone(), &folder, cookie, proxy).map_err(kept)?;
         let app = App {
-            owner,
+            people,
             access,
             names,
-            metrics: Metrics::default(),
+            metrics,
             repeats: Repeats::default(),
             audit: Audit::new(audit_file(&folder)),
             limits: RateLimits::default(),
@@ -107,14 +118,14 @@ impl Server {
 
     /// An address that signs one browser in, once.
     pub fn one_time_link(&self) -> String {
-        let path = page::sign_in_path(self.app.access.new_link().text());
+        let path = page::sign_in_path(self.app.access.new_link(OWNER).text());
         format!("http://{}{path}", self.address)
     }
 
     /// Serves until `stop`, then ends: connections finish what they do, sessions their turns.
     pub async fn run(self, stop: CancellationToken) {
         let router = routes::router(&self.app).merge(page::router());
-        let sweeper = tokio::spawn(sweep(self.app.owner.clone()));
+        let sweeper = tokio::spawn(sweep(self.app.people.clone()));
         let stopping = self.app.stopping.clone();
         let closing = async {
             stop.cancelled().await;
@@ -122,14 +133,14 @@ impl Server {
         };
         tokio::join!(closing, listener::serve(self.listener, self.app.clone(), router, stop.clone()));
         sweeper.abort();
-        if tokio::time::timeout(SESSIONS_DRAIN, self.app.owner.hub.close()).await.is_err() {
+        if tokio::time::timeout(SESSIONS_DRAIN, self.app.people.close()).await.is_err() {
             tracing::warn!("some turns are left open; they can be gone on with");
         }
     }
 }
 
 /// Where what servers of this user must keep is kept.
-fn server_folder(environment: &Environment) -> Result<PathBuf, Failure> {
+pub fn server_folder(environment: &Environment) -> Result<PathBuf, Failure> {
     let home = environment.charla_home();
     home.map(|home| home.join("server")).ok_or_else(|| {
         Failure::config("there is no home directory to keep sign-ins in").with_hint("set CHARLA_HOME")
@@ -144,9 +155,6 @@ pub fn audit_log(environment: &Environment) -> Result<PathBuf, Failure> {
 fn audit_file(folder: &Path) -> PathBuf {
     folder.join("audit.jsonl")
 }
-
-/// Who the machine's user is in records.
-const OWNER: &str = "web";
 
 /// What is sent beyond this machine must be encrypted, by whoever is in front if not by us.
 fn check(options: &ServeOptions) -> Result<(), Failure> {
@@ -175,9 +183,9 @@ fn is_origin(text: &str) -> bool {
     })
 }
 
-async fn sweep(user: Arc<User>) {
+async fn sweep(people: Arc<People>) {
     loop {
         tokio::time::sleep(SWEEP).await;
-        user.hub.end_idle().await;
+        people.tidy().await;
     }
 }

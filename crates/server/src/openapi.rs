@@ -81,13 +81,17 @@ fn operation(route: &Route) -> Value {
         }
         None => operation["security"] = json!([]),
     }
+    if let Some(right) = route.session {
+        operation["x-charla-right"] = json!(right);
+    }
     operation
 }
 
 fn success(route: &Route) -> &'static str {
     match route.gives {
         "Nothing" => "204",
-        "CreatedSession" | "Link" => "201",
+        "CreatedSession" | "Link" | "CreatedToken" => "201",
+        "User" if route.name == "create_user" => "201",
         _ => "200",
     }
 }
@@ -124,20 +128,27 @@ fn schemas() -> Value {
         "Approvals": list("approvals"),
         "Command": tagged("command", "A command, without `by`"),
         "CreatedSession": { "type": "object", "required": ["session", "model"], "properties": { "session": text, "model": text, "notices": { "type": "array", "items": text }, "reply": { "type": ["object", "null"] } } },
+        "CreatedToken": { "type": "object", "required": ["id", "token"], "properties": { "id": text, "token": text } },
         "Document": object("An OpenAPI document"),
         "Events": { "type": "string", "description": "Events `record` (with its number as id), `turn`, `missed`, `broken`, `overview` and `heartbeat`" },
         "Explain": { "type": "object", "required": ["command"], "additionalProperties": false, "properties": { "command": text, "mode": { "enum": ["default", "auto_edit", "plan", "yolo"] }, "workspace": text } },
         "Fork": { "type": "object", "additionalProperties": false, "properties": { "at": { "type": "integer", "minimum": 0, "description": "The record that becomes its last" } } },
         "Health": { "type": "object", "required": ["status"], "properties": { "status": text } },
         "Judgement": object("How the command line is read, and the verdict"),
+        "Keys": list("keys"),
         "Link": { "type": "object", "required": ["path"], "properties": { "path": text } },
         "Models": list("providers"),
+        "NewKey": { "type": "object", "required": ["provider", "key"], "additionalProperties": false, "properties": { "provider": text, "key": text } },
+        "NewPassword": { "type": "object", "required": ["old", "new"], "additionalProperties": false, "properties": { "old": text, "new": text } },
         "NewSession": { "type": "object", "additionalProperties": false, "properties": {
             "workspace": { "type": "string", "description": "The whole path of a folder; the server's own when left out" },
             "model": { "type": "string", "description": "provider/model" },
             "mode": { "enum": ["default", "auto_edit", "plan", "yolo"] },
             "prompt": { "type": "object", "description": "A content that is said at once: docs/protocol.md" },
         } },
+        "NewShare": { "type": "object", "required": ["user", "right"], "additionalProperties": false, "properties": { "user": text, "right": { "enum": ["read", "approve"] } } },
+        "NewToken": { "type": "object", "required": ["label"], "additionalProperties": false, "properties": { "label": { "type": "string", "minLength": 1, "maxLength": 100 } } },
+        "NewUser": user(&["name", "role", "workspace"], true),
         "Outcome": tagged("outcome", "An answer"),
         "Problem": { "type": "object", "required": ["status", "kind", "detail"], "properties": { "status": { "type": "integer" }, "kind": text, "detail": text, "hint": text, "reply": { "type": "object", "description": "What the session said" } } },
         "Records": list("records"),
@@ -145,10 +156,43 @@ fn schemas() -> Value {
         "Session": { "type": "object", "required": ["session", "state"], "properties": { "session": text, "title": text, "model": text, "state": { "enum": ["running", "in_use", "stored"] }, "turn_open": { "type": "boolean" }, "waiting": { "type": "integer" } } },
         "Sessions": list("sessions"),
         "Settings": list("settings"),
-        "SignIn": { "type": "object", "required": ["code"], "properties": { "code": text } },
+        "SignIn": { "anyOf": [
+            { "type": "object", "required": ["code"], "properties": { "code": text } },
+            { "type": "object", "required": ["name", "password"], "properties": { "name": text, "password": text } },
+        ] },
+        "Shares": list("shares"),
         "Snapshot": object("docs/protocol.md, Snapshot"),
         "Text": text,
+        "Tokens": list("tokens"),
         "Tools": list("tools"),
         "Usage": list("sessions"),
+        "User": { "type": "object", "required": ["name", "role", "workspace", "budget", "spent_today"] },
+        "UserChange": user(&[], false),
+        "Users": list("users"),
     })
+}
+
+/// What is said about an account.
+fn user(required: &[&str], with_name: bool) -> Value {
+    let text = json!({ "type": "string" });
+    let mut properties = json!({
+        "role": { "enum": ["viewer", "member", "admin"] },
+        "workspace": { "type": "string", "description": "The whole path of a folder; nothing else can be reached" },
+        "password": { "type": "string", "minLength": 10, "maxLength": 1024 },
+        "identity": { "type": "string", "description": "Who they are at the provider of identities" },
+        "network": { "type": "boolean", "description": "Commands that they agree to may use the network" },
+        "budget": {
+            "type": "object",
+            "additionalProperties": false,
+            "description": "What they may spend in a day",
+            "properties": {
+                "tokens": { "type": ["integer", "null"], "minimum": 0 },
+                "usd": { "type": ["number", "null"], "minimum": 0 },
+            },
+        },
+    });
+    if with_name {
+        properties["name"] = text;
+    }
+    json!({ "type": "object", "required": required, "additionalProperties": false, "properties": properties })
 }

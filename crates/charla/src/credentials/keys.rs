@@ -138,6 +138,11 @@ impl KeyRing {
         })
     }
 
+    /// For which providers a key is kept.
+    pub fn providers(&self) -> Result<Vec<String>, Failure> {
+        Ok(self.read()?.into_keys().collect())
+    }
+
     /// Keeps a key.
     pub fn set(&self, provider: &str, key: &SecretString) -> Result<(), Failure> {
         let mut keys = self.read()?;

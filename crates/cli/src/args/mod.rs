@@ -9,8 +9,8 @@ use clap::{Args, Parser, Subcommand, ValueHint};
 
 pub use commands::{
     AnswerWord, ApprovalsCommand, AuditCommand, AuthCommand, EngineCommand, ExportForm, ModelsCommand,
-    PolicyArgs, PolicyCommand, PromptCommand, PruneArgs, RestoreArgs, RewindArgs, ServeArgs, SessionsArgs,
-    SessionsCommand, SettingsCommand, TrustArgs, UndoArgs,
+    PolicyArgs, PolicyCommand, PromptCommand, PruneArgs, RestoreArgs, RewindArgs, RoleWord, ServeArgs,
+    SessionsArgs, SessionsCommand, SettingsCommand, TrustArgs, UndoArgs, UsersCommand,
 };
 
 const ABOUT: &str = "Ask any model, and let it work in this folder, from a terminal or a script";
@@ -389,6 +389,12 @@ pub enum Command {
     Trust(TrustArgs),
     /// Serve this user's sessions to browsers and programs.
     Serve(ServeArgs),
+    /// Look after the accounts of `charla serve`.
+    Users {
+        /// Which.
+        #[command(subcommand)]
+        command: UsersCommand,
+    },
     /// Look after the audit log of `charla serve`.
     Audit {
         /// Which.

@@ -1,7 +1,7 @@
 //! `charla serve`: sessions for browsers and programs.
 
 use charla::{Charla, Failure};
-use charla_server::{ServeOptions, Server};
+use charla_server::{ForwardedUser, ServeOptions, Server};
 
 use crate::args::ServeArgs;
 use crate::runtime::runtime;
@@ -10,8 +10,15 @@ use charla_terminal::printer::Printer;
 
 /// Serves until the process is asked to end.
 pub fn run(args: ServeArgs, charla: &Charla, printer: &mut Printer) -> Result<(), Failure> {
-    let ServeArgs { listen, origins, plain_http } = args;
-    let options = ServeOptions { listen, origins, plain_http };
+    let ServeArgs { listen, origins, plain_http, forwarded_user, trusted_proxy } = args;
+    let forwarded_user = match forwarded_user.zip(trusted_proxy) {
+        Some((header, proxy)) => Some(
+            ForwardedUser::new(&header, proxy)
+                .ok_or_else(|| Failure::input(format!("`{header}` is no name of a header")))?,
+        ),
+        None => None,
+    };
+    let options = ServeOptions { listen, origins, plain_http, forwarded_user };
     // Many sessions wait for the disk at once.
     let charla = Charla::new(charla.environment().clone());
     runtime()?.block_on(async {

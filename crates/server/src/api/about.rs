@@ -1,5 +1,7 @@
 //! What the server and its user have: models, tools, rules, settings, figures.
 
+use std::path::Path;
+
 use axum::response::{IntoResponse, Response};
 use charla::models::Prices;
 use charla::models::survey::{survey, to_json};
@@ -37,7 +39,7 @@ pub(crate) async fn ready(call: Call) -> Result<Response, Problem> {
     if call.app.stopping.is_cancelled() {
         return Err(unavailable("the server is about to end".to_owned()));
     }
-    let listed = match call.app.owner.hub.charla().sessions() {
+    let listed = match call.app.people.owner.hub.charla().sessions() {
         Ok(sessions) => sessions.list().await.map(|_| ()),
         Err(error) => Err(error),
     };
@@ -64,14 +66,15 @@ pub(crate) async fn models(call: Call) -> Result<Response, Problem> {
     call::json(StatusCode::OK, &to_json(&rows))
 }
 
-fn in_workspace(call: &Call, folder: Option<String>) -> Charla {
-    let charla = call.user.hub.charla();
-    folder.map_or_else(|| charla.clone(), |folder| charla.in_workspace(folder))
+fn in_workspace(call: &Call, folder: Option<String>) -> Result<Charla, Problem> {
+    let hub = &call.user.hub;
+    let folder = folder.map(|folder| hub.workspace(Path::new(&folder))).transpose()?;
+    Ok(folder.map_or_else(|| hub.charla().clone(), |folder| hub.charla().in_workspace(folder)))
 }
 
 /// What a session's tools would be.
 pub(crate) async fn tools(call: Call) -> Result<Response, Problem> {
-    let charla = in_workspace(&call, call.query("workspace"));
+    let charla = in_workspace(&call, call.query("workspace"))?;
     let effective = charla.settings(Vec::new(), &TrustDemand::default())?;
     let mut notices: Vec<Notice> = Vec::new();
     let preview = charla.prompt_preview(&effective.settings, &mut notices).await?;
@@ -80,7 +83,7 @@ pub(crate) async fn tools(call: Call) -> Result<Response, Problem> {
 
 /// The settings that hold.
 pub(crate) async fn settings(call: Call) -> Result<Response, Problem> {
-    let charla = in_workspace(&call, call.query("workspace"));
+    let charla = in_workspace(&call, call.query("workspace"))?;
     let effective = charla.settings(Vec::new(), &TrustDemand::default())?;
     call::json(StatusCode::OK, &json!({ "settings": effective.shown() }))
 }
@@ -88,7 +91,7 @@ pub(crate) async fn settings(call: Call) -> Result<Response, Problem> {
 /// What the rules say to a command line.
 pub(crate) async fn explain(call: Call) -> Result<Response, Problem> {
     let Explain { command, mode, workspace } = call.json()?;
-    let charla = in_workspace(&call, workspace);
+    let charla = in_workspace(&call, workspace)?;
     let rules = RuleCheck::new(&RulePlaces::of(charla.environment()), &[], &[]);
     let rules =
         rules.map_err(|error| Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "config", error.to_string()))?;
@@ -121,8 +124,11 @@ pub(crate) async fn usage(call: Call) -> Result<Response, Problem> {
 
 /// Counts for Prometheus.
 pub(crate) async fn metrics(call: Call) -> Result<Response, Problem> {
-    let running = call.user.hub.all_running().len();
-    let waiting = call.user.lookout.look().await?.approvals.len();
+    let (mut running, mut waiting) = (0, 0);
+    for user in call.app.people.all() {
+        running += user.hub.all_running().len();
+        waiting += user.lookout.look().await?.approvals.len();
+    }
     let text = call.app.metrics.text(running, waiting);
     let kind = HeaderValue::from_static("text/plain; version=0.0.4");
     Ok(([(header::CONTENT_TYPE, kind)], text).into_response())

@@ -3,7 +3,11 @@
 pub(crate) mod about;
 pub(crate) mod account;
 pub(crate) mod approvals;
+pub(crate) mod keys;
 pub(crate) mod sessions;
+pub(crate) mod shares;
+pub(crate) mod tokens;
+pub(crate) mod users;
 
 use http::StatusCode;
 use serde::Serialize;

@@ -5,8 +5,11 @@ mod browser;
 mod client;
 mod hostile;
 mod interface;
+mod matrix;
 mod questions;
 mod sessions;
+mod team;
+mod users;
 
 use charla_testkit::{Reply, Server};
 use serde_json::json;
