@@ -46,6 +46,8 @@ pub(super) struct Calls<'a> {
     ending: Option<Ending>,
     /// When cancelled tools are ended by force.
     abort_at: Option<Instant>,
+    /// The mode in which the open questions were judged last.
+    judged_in: ApprovalMode,
 }
 
 /// What is known of a question about a call from before its plan was made.
@@ -73,6 +75,7 @@ impl<'a> Calls<'a> {
         let toolbox = session.toolbox();
         let scheduler = Scheduler::new(open, &toolbox, &session.options.tool_context);
         Self {
+            judged_in: session.mode(),
             session,
             scheduler,
             rules: HashMap::new(),
@@ -174,9 +177,9 @@ impl<'a> Calls<'a> {
             return self.refuse(index, ToolError::new(ToolErrorKind::DeniedByRule, message)).await;
         }
         match (self.known(index, &plan), verdict) {
-            (Known::Waits, _) => {
+            (Known::Waits, verdict) => {
                 self.advance(index, CallStatus::AwaitingApproval);
-                self.answer_granted().await?;
+                self.answer_if_granted(index, verdict).await?;
                 self.refuse_when_alone().await
             }
             (Known::Allowed(outcome, confinement), _) => {
@@ -344,8 +347,9 @@ impl<'a> Calls<'a> {
         asked: &CallAsked,
         by: &str,
     ) -> Result<(), Stop> {
-        if let Some(grant) = Grant::of(&outcome, asked) {
-            self.session.approvals.take(&grant);
+        let grant = Grant::of(&outcome, asked);
+        if let Some(grant) = &grant {
+            self.session.approvals.take(grant);
         }
         if let (Outcome::ProceedAlwaysAndSave, Some(rules)) = (&outcome, &asked.confirmation.always) {
             let _ = Requests(self.session).save_rules(rules, by).await?;
@@ -359,7 +363,11 @@ impl<'a> Calls<'a> {
             }
             (outcome, None) => self.allow(index, outcome, asked.confirmation.reach()),
         }
-        self.answer_granted().await
+        // Judging all that waits after every answer would take as long as there are questions, squared.
+        match grant.is_some() || self.judged_in != self.session.mode() {
+            true => self.answer_granted().await,
+            false => Ok(()),
+        }
     }
 
     fn allow(&mut self, index: usize, outcome: Outcome, confinement: Confinement) {
@@ -388,16 +396,23 @@ impl<'a> Calls<'a> {
     /// Answers the questions that the rules answer by now, with what was allowed for good: nobody is asked twice
     /// for the same.
     async fn answer_granted(&mut self) -> Result<(), Stop> {
-        let mode = self.session.mode();
+        self.judged_in = self.session.mode();
         for index in self.waiting() {
-            let (Some(approval), Some(plan)) = (self.question(index), self.plan(index)) else { continue };
-            if let Verdict::Allow { confinement, .. } = self.session.approvals.judge(&plan, mode) {
-                self.confined.insert(index, confinement);
-                let fact = answered(approval, Outcome::ProceedOnce, EARLIER_ANSWER, None);
-                self.session.ledger.commit_one(fact).await?;
-                self.advance(index, CallStatus::Scheduled);
-            }
+            let Some(plan) = self.plan(index) else { continue };
+            let verdict = self.session.approvals.judge(&plan, self.judged_in);
+            self.answer_if_granted(index, verdict).await?;
         }
+        Ok(())
+    }
+
+    /// Answers a question that waits, if the rules allow by now what it asks about.
+    async fn answer_if_granted(&mut self, index: usize, verdict: Verdict) -> Result<(), Stop> {
+        let Verdict::Allow { confinement, .. } = verdict else { return Ok(()) };
+        let Some(approval) = self.question(index) else { return Ok(()) };
+        self.confined.insert(index, confinement);
+        let fact = answered(approval, Outcome::ProceedOnce, EARLIER_ANSWER, None);
+        self.session.ledger.commit_one(fact).await?;
+        self.advance(index, CallStatus::Scheduled);
         Ok(())
     }
 

@@ -94,6 +94,26 @@ async fn always_answers_the_same_question_that_is_open_already() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_answer_costs_the_same_however_many_questions_wait_beside_it() {
+    const CALLS: u64 = 60;
+    let calls = (0..CALLS).map(|_| ("write", 1)).collect();
+    let mut run = Run::new(vec![Answer::Calls(calls), Answer::Text("ok")], true);
+    run.prompt("go").await;
+    let mut questions = Vec::new();
+    for _ in 0..CALLS {
+        questions.push(run.asked().await);
+    }
+    let judged = || run.world.judged.load(std::sync::atomic::Ordering::Relaxed);
+    let before = judged();
+    for question in &questions {
+        run.session.answer(question, Outcome::ProceedOnce, "me").await.unwrap();
+    }
+    let each = (judged() - before) as u64 / CALLS;
+    assert!(each <= 2, "{each} judgements for one answer");
+    assert_eq!(run.end().await, TurnEnd::Finished);
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_answer_that_does_not_fit_its_question_is_refused_and_the_question_stays() {
     let calls = vec![("write", 9), ("question", 1)];
     let mut run = Run::new(vec![Answer::Calls(calls), Answer::Text("ok")], true);

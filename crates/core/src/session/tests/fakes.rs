@@ -71,6 +71,8 @@ pub(crate) struct World {
     pub(super) drift: Mutex<u32>,
     /// What the model is instructed.
     pub(super) instruction: Mutex<Option<Instruct>>,
+    /// How often the rules were asked.
+    pub(crate) judged: std::sync::atomic::AtomicUsize,
     /// Rules the session had kept.
     pub(super) saved: Mutex<Vec<String>>,
 }
@@ -320,12 +322,13 @@ impl Toolbox for FakeToolbox {
 
 /// Reading is free, `write 7` is denied, everything else asks; yolo allows all but the denied. A rule is the
 /// title of a call that is allowed.
-#[derive(Clone, Default)]
-struct Rules(Vec<String>);
+#[derive(Clone)]
+struct Rules(Vec<String>, Arc<World>);
 
 impl Policy for Rules {
     fn judge(&self, plan: &Plan, mode: ApprovalMode) -> Verdict {
         let rule = "test".to_owned();
+        self.1.judged.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         if plan.title.ends_with(" 7") {
             return Verdict::Deny { rule, reason: "seven".to_owned() };
         }
@@ -341,7 +344,7 @@ impl Policy for Rules {
 
     fn with_rules(&self, rules: &str) -> Result<Arc<dyn Policy>, String> {
         let added = rules.lines().map(str::to_owned);
-        Ok(Arc::new(Rules(self.0.iter().cloned().chain(added).collect())))
+        Ok(Arc::new(Rules(self.0.iter().cloned().chain(added).collect(), self.1.clone())))
     }
 }
 
@@ -449,7 +452,7 @@ pub(super) fn setup(world: &Arc<World>) -> SessionSetup {
             toolbox: Arc::new(FakeToolbox(HashMap::from(tools))),
         }),
         model: model(world, "fake/m"),
-        policy: Arc::new(Rules::default()),
+        policy: Arc::new(Rules(Vec::new(), world.clone())),
         journal: Box::new(MemoryJournal(world.clone())),
         clients: Clients::default(),
         options: SessionOptions {
