@@ -9,6 +9,7 @@ use crate::access::Access;
 use crate::audit::Audit;
 use crate::guard::Names;
 use crate::metrics::Metrics;
+use crate::oidc::Oidc;
 use crate::people::People;
 use crate::rate::Rate;
 use crate::repeats::Repeats;
@@ -24,6 +25,7 @@ pub(crate) struct App {
     pub(crate) access: Access,
     pub(crate) names: Names,
     pub(crate) metrics: Arc<Metrics>,
+    pub(crate) oidc: Option<Oidc>,
     pub(crate) repeats: Repeats,
     pub(crate) audit: Audit,
     pub(crate) limits: RateLimits,

@@ -98,6 +98,10 @@ impl Call {
     }
 }
 
+/// Who was signed in by a request, for the log.
+#[derive(Clone)]
+pub(crate) struct SignedIn(pub(crate) String);
+
 /// JSON as an answer.
 pub(crate) fn json(status: StatusCode, value: &impl Serialize) -> Result<Response, Problem> {
     let body = serde_json::to_vec(value).map_err(|error| Problem::internal(error.to_string()))?;
@@ -115,12 +119,15 @@ pub(crate) async fn answer(
     let (head, body) = request.into_parts();
     let caller = match route.access {
         Some(role) => Some(allowed(&app, role, &head, peer)?),
+        // The page of a provider of identities is another origin's.
+        None if matches!(route.does, Does::SignInElsewhere(_)) => None,
         None => {
             app.names.check_origin(&head.method, &head.headers, false)?;
             None
         }
     };
-    if matches!(route.does, Does::SignIn(_)) && !app.limits.attempts.take(peer.ip(), Instant::now()) {
+    let signs_in = matches!(route.does, Does::SignIn(_) | Does::SignInElsewhere(_));
+    if signs_in && !app.limits.attempts.take(peer.ip(), Instant::now()) {
         return Err(too_often());
     }
     let (user, credential) = match caller {
@@ -134,10 +141,19 @@ pub(crate) async fn answer(
     }
     match route.does {
         Does::Reads(handle) => handle(call).await,
-        Does::SignIn(handle) => {
-            let (app, entry) = (call.app.clone(), call.entry(route, peer));
+        Does::SignIn(handle) | Does::SignInElsewhere(handle) => {
+            let (app, mut entry) = (call.app.clone(), call.entry(route, peer));
             let answered = handle(call).await;
             let status = answered.as_ref().map_or_else(|problem| problem.status, Response::status);
+            // What counts are guesses: who knows the answer is not slowed down.
+            if !matches!(status, StatusCode::UNAUTHORIZED | StatusCode::BAD_GATEWAY) {
+                app.limits.attempts.give_back(&peer.ip());
+            }
+            if let Some(SignedIn(name)) =
+                answered.as_ref().ok().and_then(|response| response.extensions().get())
+            {
+                entry.about.insert("user".to_owned(), name.as_str().into());
+            }
             write(&app, entry, Some(status)).await?;
             answered
         }
@@ -236,11 +252,15 @@ async fn collect(body: Body) -> Result<Bytes, Problem> {
     }
 }
 
+fn is_key(text: &str) -> bool {
+    !text.is_empty() && text.len() <= MAX_KEY && text.bytes().all(|byte| byte.is_ascii_graphic())
+}
+
 /// What changes something is done to its end, whether or not the client waits for it, and once for each key.
 async fn act(call: Call, handle: crate::routes::Acting) -> Result<Response, Problem> {
     let key = match call.head.headers.get("idempotency-key").map(|key| key.to_str()) {
-        Some(Ok(key)) if !key.is_empty() && key.len() <= MAX_KEY => Some(key.to_owned()),
-        Some(_) => return Err(Problem::bad_request("the Idempotency-Key has no text, or too much of it")),
+        Some(Ok(key)) if is_key(key) => Some(key.to_owned()),
+        Some(_) => return Err(Problem::bad_request("the Idempotency-Key is no word, or too long")),
         None => None,
     };
     let known = match key {

@@ -127,14 +127,14 @@ impl Hub {
     /// A folder that the user may work in. A guest has the one that was given, and what lies in it.
     pub(crate) fn workspace(&self, folder: &Path) -> Result<PathBuf, Problem> {
         let environment = self.charla.environment();
+        if !folder.is_absolute() {
+            return Err(Problem::bad_request(format!("{} is no whole path", folder.display())));
+        }
         if environment.guest.is_none() {
-            return match folder.is_absolute() && folder.is_dir() {
-                true => Ok(folder.to_owned()),
-                false => Err(no_folder(folder)),
-            };
+            return folder.is_dir().then(|| folder.to_owned()).ok_or_else(|| no_folder(folder));
         }
         let given = environment.directory.canonicalize().map_err(|_| no_folder(&environment.directory))?;
-        let real = given.join(folder).canonicalize().ok().filter(|real| real.starts_with(&given));
+        let real = folder.canonicalize().ok().filter(|real| real.starts_with(&given));
         real.filter(|real| real.is_dir()).ok_or_else(|| no_folder(folder))
     }
 
@@ -390,7 +390,7 @@ impl Hub {
 }
 
 fn no_folder(folder: &Path) -> Problem {
-    Problem::bad_request(format!("{} is no folder here", folder.display()))
+    Problem::not_found(format!("{} is no folder here", folder.display()))
         .with_hint("give the whole path of a folder that exists, and that is yours")
 }
 

@@ -16,6 +16,7 @@ mod hub;
 mod listener;
 mod meter;
 mod metrics;
+mod oidc;
 mod openapi;
 mod overview;
 mod page;
@@ -25,6 +26,7 @@ mod rate;
 mod repeats;
 mod routes;
 mod shared;
+mod tls;
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -42,9 +44,14 @@ use app::{App, RateLimits};
 use audit::Audit;
 pub use audit::{BrokenChain, verify_audit};
 use guard::Names;
+use listener::Listening;
 use metrics::Metrics;
+use oidc::Oidc;
+pub use oidc::OidcOptions;
 use people::People;
 use repeats::Repeats;
+use tls::Certificate;
+pub use tls::TlsFiles;
 
 /// How long sessions may take to end their turns when the server ends. What is not over by then is kept as it is and
 /// can be gone on with.
@@ -61,14 +68,18 @@ pub struct ServeOptions {
     pub origins: Vec<String>,
     /// Listen beyond this machine although nothing here encrypts what is sent.
     pub plain_http: bool,
+    /// The files of its certificate; without them it speaks plain HTTP.
+    pub tls: Option<TlsFiles>,
     /// A proxy that says who somebody is.
     pub forwarded_user: Option<ForwardedUser>,
+    /// A provider of identities at which users sign in.
+    pub oidc: Option<OidcOptions>,
 }
 
 /// A server that listens.
 pub struct Server {
     app: Arc<App>,
-    listener: TcpListener,
+    listening: Listening,
     address: SocketAddr,
     token: PathBuf,
 }
@@ -84,7 +95,8 @@ impl Server {
         };
         let listener = TcpListener::bind(options.listen).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
-        let names = Names::new(address, &options.origins);
+        let certificate = options.tls.clone().map(Certificate::read).transpose()?;
+        let names = Names::new(address, certificate.is_some(), &options.origins);
         let cookie = Cookie { name: format!("charla-{}", address.port()), secure: names.is_secure() };
         let kept = |error| Failure::system(format!("cannot keep accounts in {}: {error}", folder.display()));
         let accounts = FileAccounts::new(&folder);
@@ -98,12 +110,14 @@ impl Server {
             access,
             names,
             metrics,
+            oidc: options.oidc.clone().map(Oidc::new).transpose()?,
             repeats: Repeats::default(),
             audit: Audit::new(audit_file(&folder)),
             limits: RateLimits::default(),
             stopping: CancellationToken::new(),
         };
-        Ok(Self { app: Arc::new(app), listener, address, token: folder.join("token") })
+        let listening = Listening { listener, certificate };
+        Ok(Self { app: Arc::new(app), listening, address, token: folder.join("token") })
     }
 
     /// Where it listens.
@@ -119,7 +133,8 @@ impl Server {
     /// An address that signs one browser in, once.
     pub fn one_time_link(&self) -> String {
         let path = page::sign_in_path(self.app.access.new_link(OWNER).text());
-        format!("http://{}{path}", self.address)
+        let scheme = if self.listening.certificate.is_some() { "https" } else { "http" };
+        format!("{scheme}://{}{path}", self.address)
     }
 
     /// Serves until `stop`, then ends: connections finish what they do, sessions their turns.
@@ -131,7 +146,7 @@ impl Server {
             stop.cancelled().await;
             stopping.cancel();
         };
-        tokio::join!(closing, listener::serve(self.listener, self.app.clone(), router, stop.clone()));
+        tokio::join!(closing, listener::serve(self.listening, self.app.clone(), router, stop.clone()));
         sweeper.abort();
         if tokio::time::timeout(SESSIONS_DRAIN, self.app.people.close()).await.is_err() {
             tracing::warn!("some turns are left open; they can be gone on with");
@@ -158,14 +173,15 @@ fn audit_file(folder: &Path) -> PathBuf {
 
 /// What is sent beyond this machine must be encrypted, by whoever is in front if not by us.
 fn check(options: &ServeOptions) -> Result<(), Failure> {
-    if !options.listen.ip().is_loopback() && !options.plain_http {
+    if !options.listen.ip().is_loopback() && options.tls.is_none() && !options.plain_http {
         let address = options.listen;
         return Err(Failure::new(
             FailureKind::Input,
             format!("{address} can be reached from other machines, and what is sent there would not be encrypted"),
         )
         .with_hint(
-            "listen at 127.0.0.1 behind a proxy with TLS (and name its address with --origin), or say --plain-http",
+            "give it a certificate (--tls-cert and --tls-key), listen at 127.0.0.1 behind a proxy with TLS (and name its address \
+             with --origin), or say --plain-http",
         ));
     }
     match options.origins.iter().find(|origin| !is_origin(origin)) {

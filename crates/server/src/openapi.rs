@@ -55,7 +55,7 @@ fn operation(route: &Route) -> Value {
             "name": "Idempotency-Key",
             "in": "header",
             "description": "The same request with the same key acts once",
-            "schema": { "type": "string", "maxLength": 200 },
+            "schema": { "type": "string", "pattern": "^[!-~]{1,200}$" },
         }));
     }
     let mut operation = json!({
@@ -90,6 +90,7 @@ fn operation(route: &Route) -> Value {
 fn success(route: &Route) -> &'static str {
     match route.gives {
         "Nothing" => "204",
+        "Redirect" => "303",
         "CreatedSession" | "Link" | "CreatedToken" => "201",
         "User" if route.name == "create_user" => "201",
         _ => "200",
@@ -98,7 +99,7 @@ fn success(route: &Route) -> &'static str {
 
 fn answer(gives: &str) -> Value {
     let content = match gives {
-        "Nothing" => return json!({ "description": "Done" }),
+        "Nothing" | "Redirect" => return json!({ "description": "Done" }),
         "Events" => "text/event-stream",
         "Text" => "text/plain",
         _ => "application/json",
@@ -113,6 +114,7 @@ fn reference(name: &str) -> Value {
 /// What is sent and answered. Forms that belong to the session's protocol are described there.
 fn schemas() -> Value {
     let text = json!({ "type": "string" });
+    let folder = json!({ "type": ["string", "null"], "pattern": "^/", "description": "The whole path of a folder; the server's own when left out" });
     let tagged = |tag: &str, about: &str| {
         json!({
             "type": "object",
@@ -131,20 +133,20 @@ fn schemas() -> Value {
         "CreatedToken": { "type": "object", "required": ["id", "token"], "properties": { "id": text, "token": text } },
         "Document": object("An OpenAPI document"),
         "Events": { "type": "string", "description": "Events `record` (with its number as id), `turn`, `missed`, `broken`, `overview` and `heartbeat`" },
-        "Explain": { "type": "object", "required": ["command"], "additionalProperties": false, "properties": { "command": text, "mode": { "enum": ["default", "auto_edit", "plan", "yolo"] }, "workspace": text } },
-        "Fork": { "type": "object", "additionalProperties": false, "properties": { "at": { "type": "integer", "minimum": 0, "description": "The record that becomes its last" } } },
+        "Explain": { "type": "object", "required": ["command"], "additionalProperties": false, "properties": { "command": text, "mode": { "enum": ["default", "auto_edit", "plan", "yolo"] }, "workspace": folder } },
+        "Fork": { "type": "object", "additionalProperties": false, "properties": { "at": { "type": ["integer", "null"], "minimum": 0, "description": "The record that becomes its last" } } },
         "Health": { "type": "object", "required": ["status"], "properties": { "status": text } },
         "Judgement": object("How the command line is read, and the verdict"),
         "Keys": list("keys"),
         "Link": { "type": "object", "required": ["path"], "properties": { "path": text } },
         "Models": list("providers"),
-        "NewKey": { "type": "object", "required": ["provider", "key"], "additionalProperties": false, "properties": { "provider": text, "key": text } },
-        "NewPassword": { "type": "object", "required": ["old", "new"], "additionalProperties": false, "properties": { "old": text, "new": text } },
+        "NewKey": { "type": "object", "required": ["provider", "key"], "additionalProperties": false, "properties": { "provider": text, "key": { "type": "string", "pattern": "^[!-~]{1,8192}$" } } },
+        "NewPassword": { "type": "object", "required": ["old", "new"], "additionalProperties": false, "properties": { "old": text, "new": { "type": "string", "minLength": 10, "maxLength": 1024 } } },
         "NewSession": { "type": "object", "additionalProperties": false, "properties": {
-            "workspace": { "type": "string", "description": "The whole path of a folder; the server's own when left out" },
-            "model": { "type": "string", "description": "provider/model" },
-            "mode": { "enum": ["default", "auto_edit", "plan", "yolo"] },
-            "prompt": { "type": "object", "description": "A content that is said at once: docs/protocol.md" },
+            "workspace": folder,
+            "model": { "type": ["string", "null"], "description": "provider/model" },
+            "mode": { "enum": ["default", "auto_edit", "plan", "yolo", null] },
+            "prompt": { "type": ["object", "null"], "description": "A content that is said at once: docs/protocol.md" },
         } },
         "NewShare": { "type": "object", "required": ["user", "right"], "additionalProperties": false, "properties": { "user": text, "right": { "enum": ["read", "approve"] } } },
         "NewToken": { "type": "object", "required": ["label"], "additionalProperties": false, "properties": { "label": { "type": "string", "minLength": 1, "maxLength": 100 } } },
@@ -174,15 +176,23 @@ fn schemas() -> Value {
 
 /// What is said about an account.
 fn user(required: &[&str], with_name: bool) -> Value {
-    let text = json!({ "type": "string" });
+    let or_null = |kind: &str| if with_name { json!(kind) } else { json!([kind, "null"]) };
+    let mut roles = json!(["viewer", "member", "admin"]);
+    if let Some(roles) = roles.as_array_mut().filter(|_| !with_name) {
+        roles.push(Value::Null);
+    }
     let mut properties = json!({
-        "role": { "enum": ["viewer", "member", "admin"] },
-        "workspace": { "type": "string", "description": "The whole path of a folder; nothing else can be reached" },
-        "password": { "type": "string", "minLength": 10, "maxLength": 1024 },
-        "identity": { "type": "string", "description": "Who they are at the provider of identities" },
-        "network": { "type": "boolean", "description": "Commands that they agree to may use the network" },
+        "role": { "enum": roles },
+        "workspace": {
+            "type": or_null("string"),
+            "pattern": "^/",
+            "description": "The whole path of a folder; nothing else can be reached",
+        },
+        "password": { "type": ["string", "null"], "minLength": 10, "maxLength": 1024 },
+        "identity": { "type": ["string", "null"], "description": "Who they are at the provider of identities" },
+        "network": { "type": or_null("boolean"), "description": "Commands that they agree to may use the network" },
         "budget": {
-            "type": "object",
+            "type": or_null("object"),
             "additionalProperties": false,
             "description": "What they may spend in a day",
             "properties": {
@@ -192,7 +202,7 @@ fn user(required: &[&str], with_name: bool) -> Value {
         },
     });
     if with_name {
-        properties["name"] = text;
+        properties["name"] = json!({ "type": "string", "pattern": "^[a-z][a-z0-9._-]{0,31}$" });
     }
     json!({ "type": "object", "required": required, "additionalProperties": false, "properties": properties })
 }

@@ -118,9 +118,8 @@ impl From<AccountError> for Problem {
         let (status, kind) = match &error {
             AccountError::Unknown(_) => (StatusCode::NOT_FOUND, "not_found"),
             AccountError::Taken(_) | AccountError::Identity(_) => (StatusCode::CONFLICT, "taken"),
-            AccountError::Name(_) | AccountError::Workspace { .. } | AccountError::Password(_) => {
-                (StatusCode::BAD_REQUEST, "bad_request")
-            }
+            AccountError::Workspace { .. } => (StatusCode::CONFLICT, "workspace"),
+            AccountError::Name(_) | AccountError::Password(_) => (StatusCode::BAD_REQUEST, "bad_request"),
             AccountError::Kept(_) => (StatusCode::SERVICE_UNAVAILABLE, "accounts"),
         };
         Self::new(status, kind, error.to_string())

@@ -65,7 +65,7 @@ impl Repeats {
             return match kept.request == request {
                 true => Ok(kept.answer.clone()),
                 false => Err(Problem::new(
-                    StatusCode::UNPROCESSABLE_ENTITY,
+                    StatusCode::CONFLICT,
                     "key_reused",
                     "this Idempotency-Key came with another request before",
                 )),

@@ -11,7 +11,7 @@ use charla_proto::BoxFuture;
 use http::StatusCode;
 
 use crate::accounts::{Right, Role};
-use crate::api::{about, account, approvals, keys, sessions, shares, tokens, users};
+use crate::api::{about, account, approvals, identity, keys, sessions, shares, tokens, users};
 use crate::app::App;
 use crate::call::{self, Call};
 use crate::problem::Problem;
@@ -34,6 +34,8 @@ pub(crate) enum Does {
     Acts(Acting),
     /// Somebody shows who they are.
     SignIn(Reading),
+    /// The same by a provider of identities, whose page sends the browser back.
+    SignInElsewhere(Reading),
 }
 
 /// A parameter of a query.
@@ -71,6 +73,9 @@ const SEARCH: Parameter = Parameter {
 };
 const SESSION: Parameter =
     Parameter { name: "session", about: "The session to follow, too", is_number: false };
+const STATE: Parameter = Parameter { name: "state", about: "Which attempt it was", is_number: false };
+const CODE: Parameter =
+    Parameter { name: "code", about: "What is exchanged for an identity", is_number: false };
 const WORKSPACE: Parameter =
     Parameter { name: "workspace", about: "The folder; the server's own when left out", is_number: false };
 
@@ -108,6 +113,8 @@ pub(crate) static ROUTES: &[Route] = &[
     route!(GET "/ready", "ready", "Whether sessions can be read and written", ANYBODY, NO_SESSION, &[], None => "Health", Reads(about::ready)),
     route!(GET "/openapi.json", "openapi", "This document", ANYBODY, NO_SESSION, &[], None => "Document", Reads(about::openapi)),
     route!(POST "/sign-in", "sign_in", "Signs a browser in, with a name and a password or the code of a one-time link", ANYBODY, NO_SESSION, &[], Some("SignIn") => "Account", SignIn(account::sign_in)),
+    route!(GET "/oidc/begin", "oidc_begin", "Sends the browser to the provider of identities", ANYBODY, NO_SESSION, &[], None => "Redirect", SignInElsewhere(identity::begin)),
+    route!(GET "/oidc/callback", "oidc_callback", "Where the provider of identities sends the browser back to", ANYBODY, NO_SESSION, &[STATE, CODE], None => "Redirect", SignInElsewhere(identity::callback)),
     route!(POST "/sign-out", "sign_out", "Signs the browser out", VIEWER, NO_SESSION, &[], None => "Nothing", SignIn(account::sign_out)),
     route!(POST "/links", "new_link", "Makes a one-time link for another browser", MEMBER, NO_SESSION, &[], None => "Link", Acts(account::new_link)),
     route!(GET "/me", "me", "Who asks, and where the server works", VIEWER, NO_SESSION, &[], None => "Account", Reads(account::me)),

@@ -136,6 +136,21 @@ pub struct ServeArgs {
     /// Listen beyond this machine without encryption.
     #[arg(long)]
     pub plain_http: bool,
+    /// The server's certificate, and those above it, as PEM; read again when it changes.
+    #[arg(long, value_name = "FILE", requires = "tls_key", value_hint = ValueHint::FilePath)]
+    pub tls_cert: Option<PathBuf>,
+    /// The certificate's private key, as PEM.
+    #[arg(long, value_name = "FILE", requires = "tls_cert", value_hint = ValueHint::FilePath)]
+    pub tls_key: Option<PathBuf>,
+    /// A provider of identities (OpenID Connect) at which users sign in, such as <https://login.example.org>.
+    #[arg(long, value_name = "URL", requires = "oidc_client")]
+    pub oidc_issuer: Option<String>,
+    /// What this server is known by there.
+    #[arg(long, value_name = "ID", requires = "oidc_issuer")]
+    pub oidc_client: Option<String>,
+    /// A file with what it shows there that it is.
+    #[arg(long, value_name = "FILE", requires = "oidc_issuer", value_hint = ValueHint::FilePath)]
+    pub oidc_secret: Option<PathBuf>,
     /// The header in which a proxy that has signed somebody in names the user.
     #[arg(long, value_name = "NAME", requires = "trusted_proxy")]
     pub forwarded_user: Option<String>,

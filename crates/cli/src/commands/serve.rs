@@ -1,7 +1,7 @@
 //! `charla serve`: sessions for browsers and programs.
 
 use charla::{Charla, Failure};
-use charla_server::{ForwardedUser, ServeOptions, Server};
+use charla_server::{ForwardedUser, OidcOptions, ServeOptions, Server, TlsFiles};
 
 use crate::args::ServeArgs;
 use crate::runtime::runtime;
@@ -10,15 +10,7 @@ use charla_terminal::printer::Printer;
 
 /// Serves until the process is asked to end.
 pub fn run(args: ServeArgs, charla: &Charla, printer: &mut Printer) -> Result<(), Failure> {
-    let ServeArgs { listen, origins, plain_http, forwarded_user, trusted_proxy } = args;
-    let forwarded_user = match forwarded_user.zip(trusted_proxy) {
-        Some((header, proxy)) => Some(
-            ForwardedUser::new(&header, proxy)
-                .ok_or_else(|| Failure::input(format!("`{header}` is no name of a header")))?,
-        ),
-        None => None,
-    };
-    let options = ServeOptions { listen, origins, plain_http, forwarded_user };
+    let options = options(args)?;
     // Many sessions wait for the disk at once.
     let charla = Charla::new(charla.environment().clone());
     runtime()?.block_on(async {
@@ -30,5 +22,24 @@ pub fn run(args: ServeArgs, charla: &Charla, printer: &mut Printer) -> Result<()
         printer.note(&format!("programs send the token in {}", server.token_file().display()));
         server.run(stop).await;
         Ok(())
+    })
+}
+
+fn options(args: ServeArgs) -> Result<ServeOptions, Failure> {
+    let forwarded_user = match args.forwarded_user.zip(args.trusted_proxy) {
+        Some((header, proxy)) => Some(
+            ForwardedUser::new(&header, proxy)
+                .ok_or_else(|| Failure::input(format!("`{header}` is no name of a header")))?,
+        ),
+        None => None,
+    };
+    let (oidc, secret_file) = (args.oidc_issuer.zip(args.oidc_client), args.oidc_secret);
+    Ok(ServeOptions {
+        listen: args.listen,
+        origins: args.origins,
+        plain_http: args.plain_http,
+        tls: args.tls_cert.zip(args.tls_key).map(|(certificate, key)| TlsFiles { certificate, key }),
+        forwarded_user,
+        oidc: oidc.map(|(issuer, client_id)| OidcOptions { issuer, client_id, secret_file }),
     })
 }

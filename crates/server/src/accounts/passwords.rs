@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 /// The shortest password.
 const SHORTEST: usize = 10;
-/// The longest one: hashing takes time for each byte.
+/// The longest one: hashing takes time for each character.
 const LONGEST: usize = 1024;
 
 /// What is kept of a password: the PHC string of its Argon2id hash.
@@ -25,7 +25,7 @@ pub enum WeakPassword {
     #[error("a password has at least {SHORTEST} characters")]
     Short,
     /// It takes too long.
-    #[error("a password has at most {LONGEST} bytes")]
+    #[error("a password has at most {LONGEST} characters")]
     Long,
     /// There is nothing to make it from.
     #[error("this machine gives no random numbers")]
@@ -37,7 +37,7 @@ impl Password {
     pub fn new(password: &str) -> Result<Self, WeakPassword> {
         match () {
             () if password.chars().count() < SHORTEST => Err(WeakPassword::Short),
-            () if password.len() > LONGEST => Err(WeakPassword::Long),
+            () if password.chars().count() > LONGEST => Err(WeakPassword::Long),
             () => Self::hash(password),
         }
     }
@@ -58,7 +58,7 @@ impl Password {
     /// Whether this is the password behind `kept`. Where there is none, it takes as long to say no.
     pub fn verify(kept: Option<&Password>, password: &str) -> bool {
         static NOBODY: OnceLock<Option<Password>> = OnceLock::new();
-        if password.len() > LONGEST {
+        if password.chars().count() > LONGEST {
             return false;
         }
         match kept {

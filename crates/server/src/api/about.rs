@@ -1,5 +1,6 @@
 //! What the server and its user have: models, tools, rules, settings, figures.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use axum::response::{IntoResponse, Response};
@@ -29,8 +30,10 @@ struct Explain {
 }
 
 /// The server runs.
-pub(crate) async fn health(_: Call) -> Result<Response, Problem> {
-    call::json(StatusCode::OK, &json!({ "status": "ok" }))
+pub(crate) async fn health(call: Call) -> Result<Response, Problem> {
+    let elsewhere = call.app.oidc.is_some().then_some("oidc");
+    let ways: Vec<&str> = ["link", "password"].into_iter().chain(elsewhere).collect();
+    call::json(StatusCode::OK, &json!({ "status": "ok", "sign_in": ways }))
 }
 
 /// Sessions can be read, and the server is not about to end.
@@ -98,28 +101,35 @@ pub(crate) async fn explain(call: Call) -> Result<Response, Problem> {
     call::json(StatusCode::OK, &rules.explain(&command, mode))
 }
 
-/// What sessions have cost, the latest ones each and all of these together.
+/// What sessions have cost, the latest ones each, by the model that answered last, and all of these together.
 pub(crate) async fn usage(call: Call) -> Result<Response, Problem> {
     let charla = call.user.hub.charla();
     let effective = charla.settings(Vec::new(), &TrustDemand::default())?;
     let prices = Prices::new(&effective.settings);
     let sessions = charla.sessions()?;
-    let mut total = Spent::default();
+    let (mut total, mut models) = (Spent::default(), BTreeMap::<String, Spent>::new());
     let mut rows = Vec::new();
     for summary in sessions.list().await?.sessions.into_iter().take(SHOWN) {
         // Removed since it was listed, or without a beginning: it has cost nothing that is known.
         let Ok(story) = sessions.story(&summary.session, &prices).await else { continue };
-        total.input_tokens += story.spent.input_tokens;
-        total.output_tokens += story.spent.output_tokens;
-        total.cost_usd = match (total.cost_usd, story.spent.cost_usd) {
-            (Some(so_far), Some(cost)) => Some(so_far + cost),
-            (so_far, cost) => so_far.or(cost),
-        };
+        add(&mut total, &story.spent);
+        add(models.entry(story.model.clone()).or_default(), &story.spent);
         rows.push(json!({
             "session": summary.session, "title": summary.title, "model": story.model, "spent": story.spent,
         }));
     }
-    call::json(StatusCode::OK, &json!({ "total": total, "sessions": rows }))
+    let models: Vec<_> =
+        models.iter().map(|(model, spent)| json!({ "model": model, "spent": spent })).collect();
+    call::json(StatusCode::OK, &json!({ "total": total, "models": models, "sessions": rows }))
+}
+
+fn add(sum: &mut Spent, more: &Spent) {
+    sum.input_tokens = sum.input_tokens.saturating_add(more.input_tokens);
+    sum.output_tokens = sum.output_tokens.saturating_add(more.output_tokens);
+    sum.cost_usd = match (sum.cost_usd, more.cost_usd) {
+        (Some(so_far), Some(cost)) => Some(so_far + cost),
+        (so_far, cost) => so_far.or(cost),
+    };
 }
 
 /// Counts for Prometheus.

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::{done, nothing, users};
 use crate::accounts::{OWNER, now};
-use crate::call::{self, Call};
+use crate::call::{self, Call, SignedIn};
 use crate::problem::Problem;
 use crate::repeats::Answer;
 
@@ -34,11 +34,14 @@ pub(crate) async fn sign_in(call: Call) -> Result<Response, Problem> {
         SignIn::Password { name, password } => {
             must_not_guess(&call, &name)?;
             call.app.access.check_password(&name, password).await?;
+            call.app.limits.names.give_back(&name);
             name
         }
     };
     let cookie = call.app.access.sign_in(name.clone()).await?;
-    with_cookie(call::json(StatusCode::OK, &told(&call, &name)?)?, &cookie)
+    let mut response = call::json(StatusCode::OK, &told(&call, &name)?)?;
+    response.extensions_mut().insert(SignedIn(name));
+    with_cookie(response, &cookie)
 }
 
 /// Passwords of one account are not guessed quickly, wherever from.
@@ -66,7 +69,8 @@ pub(crate) async fn set_password(call: Call) -> Result<Answer, Problem> {
     let NewPassword { old, new } = call.json()?;
     let name = call.user.name.clone();
     if name == OWNER {
-        return Err(Problem::bad_request("this machine's own user has no password here"));
+        let why = "this machine's own user has no password here";
+        return Err(Problem::new(StatusCode::CONFLICT, "no_password", why));
     }
     must_not_guess(&call, &name)?;
     // Who is signed in and does not know the password is not unauthorized: they are refused.

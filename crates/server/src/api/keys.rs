@@ -14,6 +14,9 @@ use crate::call::{self, Call};
 use crate::problem::Problem;
 use crate::repeats::Answer;
 
+/// The longest key.
+const LONGEST: usize = 8192;
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct NewKey {
@@ -29,7 +32,8 @@ fn ring(call: &Call) -> Result<KeyRing, Problem> {
 /// The name of a provider that there is.
 fn provider(call: &Call, name: &str) -> Result<String, Problem> {
     let effective = call.user.hub.charla().settings(Vec::new(), &TrustDemand::default())?;
-    Ok(Directory::new(&effective.settings).find(name)?.name)
+    let found = Directory::new(&effective.settings).find(name);
+    Ok(found.map_err(|unknown| Problem::not_found(unknown.message))?.name)
 }
 
 /// For which providers a key is kept.
@@ -42,11 +46,10 @@ pub(crate) async fn list(call: Call) -> Result<Response, Problem> {
 /// Keeps a key.
 pub(crate) async fn set(call: Call) -> Result<Answer, Problem> {
     let NewKey { provider: name, key } = call.json()?;
-    let key = key.trim();
-    if key.is_empty() || key.contains(char::is_whitespace) || key.contains(char::is_control) {
-        return Err(Problem::bad_request("a key is one word"));
+    if key.is_empty() || key.len() > LONGEST || !key.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return Err(Problem::bad_request("a key is one word of letters, digits and signs"));
     }
-    ring(&call)?.set(&provider(&call, &name)?, &key.to_owned().into())?;
+    ring(&call)?.set(&provider(&call, &name)?, &key.into())?;
     Ok(nothing())
 }
 

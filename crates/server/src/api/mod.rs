@@ -3,6 +3,7 @@
 pub(crate) mod about;
 pub(crate) mod account;
 pub(crate) mod approvals;
+pub(crate) mod identity;
 pub(crate) mod keys;
 pub(crate) mod sessions;
 pub(crate) mod shares;

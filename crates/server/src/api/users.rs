@@ -1,6 +1,6 @@
 //! Accounts, for those who look after them.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use axum::response::Response;
 use http::StatusCode;
@@ -58,7 +58,10 @@ pub(super) async fn hashed(password: Option<String>) -> Result<Option<Password>,
     made.map(Some).map_err(|weak| Problem::bad_request(weak.to_string()))
 }
 
-fn given(call: &Call, folder: &std::path::Path) -> Result<PathBuf, Problem> {
+fn given(call: &Call, folder: &Path) -> Result<PathBuf, Problem> {
+    if !folder.is_absolute() {
+        return Err(Problem::bad_request(format!("{} is no whole path", folder.display())));
+    }
     let home = call.app.people.owner.hub.charla().environment().charla_home().unwrap_or_default();
     Ok(workspace(folder, &home)?)
 }

@@ -37,9 +37,16 @@ impl Served {
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let mut link = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut link).unwrap();
-        let (address, code) = link.trim().strip_prefix("http://").unwrap().split_once("/sign-in#").unwrap();
+        let (address, code) = link.trim().split_once("://").unwrap().1.split_once("/sign-in#").unwrap();
         let token = std::fs::read_to_string(place.home().join("server/token")).unwrap().trim().to_owned();
         Self { child, address: address.to_owned(), code: code.to_owned(), token }
+    }
+
+    /// Kills it and starts another one in its place.
+    pub fn restart(&mut self, place: &Place) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+        *self = Self::at(place, &self.address.clone());
     }
 
     /// Ends it at once, as a power cut would.

@@ -12,6 +12,8 @@ pub const ROWS: &[(&str, &str, Option<&str>)] = &[
     ("ready", "anybody", None),
     ("openapi", "anybody", None),
     ("sign_in", "anybody", None),
+    ("oidc_begin", "anybody", None),
+    ("oidc_callback", "anybody", None),
     ("sign_out", "viewer", None),
     ("new_link", "member", None),
     ("me", "viewer", None),

@@ -6,9 +6,12 @@ mod client;
 mod hostile;
 mod interface;
 mod matrix;
+mod oidc;
 mod questions;
+mod schema;
 mod sessions;
 mod team;
+mod tls;
 mod users;
 
 use charla_testkit::{Reply, Server};

@@ -89,10 +89,10 @@ fn a_user_works_in_their_own_folder_with_their_own_key_and_sees_nothing_of_other
     }
     assert_eq!(anna.get("/keys").json(), json!({"keys": [{"provider": "openai"}]}));
     let elsewhere = anna.post("/sessions", &json!({"workspace": team.folder("ben")}));
-    assert_eq!(elsewhere.status, 400, "{}", elsewhere.text());
+    assert_eq!(elsewhere.status, 404, "{}", elsewhere.text());
     for path in ["/tools", "/settings"] {
         let asked = anna.get(&format!("{path}?workspace={}", team.folder("ben").display()));
-        assert_eq!(asked.status, 400, "{path}: {}", asked.text());
+        assert_eq!(asked.status, 404, "{path}: {}", asked.text());
     }
 }
 
