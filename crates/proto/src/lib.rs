@@ -12,6 +12,7 @@ mod assemble;
 mod command;
 mod confinement;
 mod content;
+pub mod diff;
 mod embedders;
 mod error;
 mod event;
@@ -79,7 +80,7 @@ pub use secret::{
 };
 pub use store::{
     Inbox, Journal, JournalError, JournalReader, MAX_POST, Mailbox, Owned, PostError, Posted, PrunedSessions,
-    RecordStream, SessionList, SessionStore, SessionSummary, Skipped, SnapshotError, Snapshots,
+    RecordStream, SessionList, SessionStore, SessionSummary, Skipped, SnapshotError, Snapshots, content_hash,
 };
 pub use tool::{
     Args, Effect, Invocation, Lane, Plan, Preview, Question, QuestionKind, QuestionOption, RunContext,

@@ -6,6 +6,7 @@
 mod inbox;
 mod snapshot;
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -17,7 +18,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::{BoxFuture, Conversation, Record, SessionStarted};
 
 pub use inbox::{Inbox, MAX_POST, Mailbox, PostError, Posted};
-pub use snapshot::{SnapshotError, Snapshots};
+pub use snapshot::{SnapshotError, Snapshots, content_hash};
 
 /// Records as they are read, in order. At most one `Err`, as the last item. Dropping it ends the reading.
 pub type RecordStream = Pin<Box<dyn Stream<Item = Result<Record, JournalError>> + Send>>;
@@ -30,6 +31,13 @@ pub trait SessionStore: Send + Sync {
     /// Every session, the one written to last first.
     fn list(&self) -> BoxFuture<'_, Result<SessionList, JournalError>>;
 
+    /// The session of exactly this id, briefly.
+    fn find<'a>(&'a self, session: &'a str) -> BoxFuture<'a, Result<Option<SessionSummary>, JournalError>> {
+        Box::pin(
+            async move { Ok(self.list().await?.sessions.into_iter().find(|known| known.session == session)) },
+        )
+    }
+
     /// Owns a session to go on with it; [`JournalError::Locked`] while somebody else does.
     fn own<'a>(&'a self, session: &'a str) -> BoxFuture<'a, Result<Owned, JournalError>>;
 
@@ -38,6 +46,31 @@ pub trait SessionStore: Send + Sync {
 
     /// True while somebody owns the session, as far as can be told at this moment.
     fn is_owned<'a>(&'a self, session: &'a str) -> BoxFuture<'a, bool>;
+
+    /// Those of these sessions that somebody owns, as far as can be told at this moment.
+    fn owned<'a>(&'a self, sessions: &'a [String]) -> BoxFuture<'a, HashSet<String>> {
+        Box::pin(async move {
+            let mut owned = HashSet::new();
+            for session in sessions {
+                if self.is_owned(session).await {
+                    owned.insert(session.clone());
+                }
+            }
+            owned
+        })
+    }
+
+    /// Sessions whose owner has died without letting go of them, where others are to go on with what it did. Nobody is
+    /// to where each session belongs to whoever opens it.
+    fn abandoned(&self) -> BoxFuture<'_, Result<Vec<String>, JournalError>> {
+        Box::pin(std::future::ready(Ok(Vec::new())))
+    }
+
+    /// Waits until something may have been written elsewhere. Only a hint, and none where nobody tells: whoever must
+    /// know looks from time to time as well.
+    fn changed(&self) -> BoxFuture<'_, ()> {
+        Box::pin(std::future::pending())
+    }
 
     /// What a session's records add up to, as far as it is needed to go on; somebody may be writing it.
     fn fold<'a>(&'a self, session: &'a str) -> BoxFuture<'a, Result<Conversation, JournalError>>;
@@ -65,7 +98,7 @@ pub trait SessionStore: Send + Sync {
         })
     }
 
-    /// Hands a command (JSON, at most [`MAX_POST`] bytes) to the session's owner and gives back its reply.
+    /// Hands a command (JSON; [`MAX_POST`] bytes can always be sent) to the session's owner and gives back its reply.
     fn post<'a>(&'a self, session: &'a str, command: &'a [u8]) -> BoxFuture<'a, Result<Vec<u8>, PostError>>;
 
     /// Where the contents of changed files are kept.
@@ -154,6 +187,9 @@ pub enum JournalError {
     /// The first record does not start a session, or names none that can be kept.
     #[error("the session {0} has no beginning")]
     NoBeginning(String),
+    /// The medium cannot be reached now, and may be later.
+    #[error("sessions cannot be reached now: {0}")]
+    Away(String),
     /// The medium failed.
     #[error("the journal cannot be used: {0}")]
     Io(String),

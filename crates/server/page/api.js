@@ -58,7 +58,7 @@ export class Events {
       query.set("after", String(this.seen));
     }
     this.source = new EventSource(`${BASE}/events?${query}`);
-    const names = ["overview", "record", "turn", "broken", "heartbeat"];
+    const names = ["overview", "record", "turn", "broken", "database", "heartbeat"];
     for (const name of names) {
       this.source.addEventListener(name, (event) => {
         this.heard();

@@ -59,6 +59,7 @@ function open(session) {
       follow();
     },
     broken: (why) => trouble(why),
+    database: ({ up }) => trouble(up ? "" : "The database cannot be reached. Everything waits for it, nothing is lost."),
     open: () => {
       document.body.classList.remove("lost");
       conversation.again();

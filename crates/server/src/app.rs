@@ -4,6 +4,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use charla_core::CancellationToken;
+use charla_store::Database;
 
 use crate::access::Access;
 use crate::audit::Audit;
@@ -29,6 +30,8 @@ pub(crate) struct App {
     pub(crate) repeats: Repeats,
     pub(crate) audit: Audit,
     pub(crate) limits: RateLimits,
+    /// What several nodes share, where they do.
+    pub(crate) database: Option<Database>,
     /// The server ends: streams are closed and nothing new is begun.
     pub(crate) stopping: CancellationToken,
 }

@@ -24,10 +24,20 @@ use crate::problem::Problem;
 use crate::repeats::Answer;
 use crate::routes::{Does, Route};
 
-/// The largest body that is taken: a prompt with a few pictures.
-pub(crate) const MAX_BODY: usize = 16 * 1024 * 1024;
-/// How long a body may take to arrive.
-const BODY_PATIENCE: Duration = Duration::from_secs(30);
+/// How large a request's body may be, and how long it may take to arrive.
+#[derive(Clone, Copy)]
+pub(crate) struct BodyLimit {
+    pub(crate) bytes: usize,
+    pub(crate) patience: Duration,
+}
+
+impl BodyLimit {
+    /// A prompt with a few pictures.
+    pub(crate) const USUAL: Self = Self { bytes: 16 * 1024 * 1024, patience: Duration::from_secs(30) };
+    /// A whole session.
+    pub(crate) const SESSION: Self = Self { bytes: 64 * 1024 * 1024, patience: Duration::from_secs(300) };
+}
+
 /// How much of each value the log tells.
 const TOLD_CHARACTERS: usize = 1000;
 /// The longest key of a repeated request.
@@ -118,7 +128,7 @@ pub(crate) async fn answer(
 ) -> Result<Response, Problem> {
     let (head, body) = request.into_parts();
     let caller = match route.access {
-        Some(role) => Some(allowed(&app, role, &head, peer)?),
+        Some(role) => Some(allowed(&app, role, &head, peer).await?),
         // The page of a provider of identities is another origin's.
         None if matches!(route.does, Does::SignInElsewhere(_)) => None,
         None => {
@@ -134,7 +144,7 @@ pub(crate) async fn answer(
         Some(Caller { user, credential, .. }) => (user, Some(credential)),
         None => (app.people.owner.clone(), None),
     };
-    let body = collect(body).await?;
+    let body = collect(body, route.body).await?;
     let mut call = Call { owner: user.clone(), app, user, credential, head, path, body };
     if let Some((right, session)) = route.session.zip(named_session(&call.path)) {
         call.owner = call.reach(&session, right).await?;
@@ -195,8 +205,8 @@ async fn write(app: &App, mut entry: Entry, status: Option<StatusCode>) -> Resul
 }
 
 /// Who sends the request, if they may use a route of this role.
-fn allowed(app: &Arc<App>, role: Role, head: &Parts, peer: SocketAddr) -> Result<Caller, Problem> {
-    let caller = app.access.caller(&head.headers, peer.ip())?;
+async fn allowed(app: &Arc<App>, role: Role, head: &Parts, peer: SocketAddr) -> Result<Caller, Problem> {
+    let caller = app.access.caller(&head.headers, peer.ip()).await?;
     app.names.check_origin(&head.method, &head.headers, caller.is_ambient())?;
     if caller.role < role {
         return Err(Problem::forbidden("your role does not allow this"));
@@ -238,11 +248,11 @@ pub(crate) fn too_often() -> Problem {
         .with_hint("wait a moment")
 }
 
-async fn collect(body: Body) -> Result<Bytes, Problem> {
-    match timeout(BODY_PATIENCE, Limited::new(body, MAX_BODY).collect()).await {
+async fn collect(body: Body, limit: BodyLimit) -> Result<Bytes, Problem> {
+    match timeout(limit.patience, Limited::new(body, limit.bytes).collect()).await {
         Ok(Ok(collected)) => Ok(collected.to_bytes()),
         Ok(Err(error)) if error.is::<LengthLimitError>() => {
-            let detail = format!("the body is larger than {MAX_BODY} bytes");
+            let detail = format!("the body is larger than {} bytes", limit.bytes);
             Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", detail))
         }
         Ok(Err(_)) => Err(Problem::bad_request("the body is cut")),
@@ -263,18 +273,13 @@ async fn act(call: Call, handle: crate::routes::Acting) -> Result<Response, Prob
         Some(_) => return Err(Problem::bad_request("the Idempotency-Key is no word, or too long")),
         None => None,
     };
-    let known = match key {
-        Some(key) => {
-            let mut request = format!("{} {}\n", call.head.method, call.head.uri.path()).into_bytes();
-            request.extend_from_slice(&call.body);
-            let request = Digest::of_bytes(&request);
-            Some(call.app.repeats.of(&call.user.name, &key, request)?)
-        }
-        None => None,
-    };
+    let mut request = format!("{} {}\n", call.head.method, call.head.uri.path()).into_bytes();
+    request.extend_from_slice(&call.body);
+    let request = Digest::of_bytes(&request);
+    let (app, user) = (call.app.clone(), call.user.clone());
     let work = async move {
-        match known {
-            Some(answer) => answer.get_or_try_init(|| handle(call)).await.cloned(),
+        match key {
+            Some(key) => app.repeats.once(&user.name, &key, request, handle(call)).await,
             None => handle(call).await,
         }
     };

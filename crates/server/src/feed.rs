@@ -14,9 +14,11 @@ use charla::session::SessionError;
 use charla_core::CancellationToken;
 use charla_core::session::Subscription;
 use charla_proto::{Record, SessionEvent};
+use charla_store::Database;
 use futures_util::stream;
 use http::{HeaderValue, header};
 use serde::Serialize;
+use serde_json::json;
 use tokio::sync::watch;
 use tokio::time::{Interval, MissedTickBehavior, interval};
 
@@ -53,7 +55,9 @@ impl Viewer {
         let Ok(book) = self.app.people.book() else { return false };
         let counts = self.credential.as_ref().is_some_and(|it| self.app.access.still_counts(&book, it));
         let may_read = |session: &SessionFeed| {
-            session.owner.name == self.user.name || book.shared_with(&self.user.name, &session.id).is_some()
+            let share = || book.share(&session.owner.name, &session.id);
+            session.owner.name == self.user.name
+                || share().is_some_and(|share| share.with.contains_key(&self.user.name))
         };
         counts && session.is_none_or(may_read)
     }
@@ -65,6 +69,8 @@ pub(crate) struct Feed {
     session: Option<SessionFeed>,
     overview: Option<OverviewFeed>,
     heartbeat: Interval,
+    /// Whether the database answers, where there is one.
+    database: Option<watch::Receiver<bool>>,
     stopping: CancellationToken,
     ready: VecDeque<Bytes>,
     _open: Open,
@@ -132,6 +138,7 @@ impl Feed {
             session,
             overview: with_overview.then(|| OverviewFeed::new(&viewer.user)),
             heartbeat,
+            database: viewer.app.database.as_ref().map(Database::status),
             stopping: viewer.app.stopping.clone(),
             ready: VecDeque::new(),
             viewer,
@@ -179,6 +186,10 @@ impl Feed {
                     if let Some(overview) = &mut self.overview {
                         self.ready.extend(overview.news(&self.viewer, own_changed).await);
                     }
+                }
+                Ok(()) = changed(&mut self.database) => {
+                    let up = self.database.as_mut().is_some_and(|up| *up.borrow_and_update());
+                    self.ready.push_back(event("database", None, &json!({ "up": up })));
                 }
                 _ = self.heartbeat.tick() => self.ready.push_back(event("heartbeat", None, &())),
             }
@@ -267,6 +278,13 @@ async fn next_live(session: &mut Option<SessionFeed>) -> Said {
 async fn next_overview(overview: &mut Option<OverviewFeed>) -> bool {
     match overview {
         Some(overview) => overview.changed().await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn changed<T>(watched: &mut Option<watch::Receiver<T>>) -> Result<(), watch::error::RecvError> {
+    match watched {
+        Some(watched) => watched.changed().await,
         None => std::future::pending().await,
     }
 }

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use charla::models::Prices;
-use charla::session::SessionError;
+use charla::session::{Arrival, SessionBundle, SessionError, Sessions};
 use charla::settings::Override;
 use charla::trust::TrustDemand;
 use charla::{Begin, Charla, Notice, OpenRequest, OpenedSession, RunOptions};
@@ -166,22 +166,21 @@ impl Hub {
         self.slots().values().filter_map(|slot| slot.get().cloned()).collect()
     }
 
-    /// Who has the session of this id open.
-    pub(crate) async fn state(&self, id: &str) -> Result<State, SessionError> {
-        if self.running(id).is_some() {
-            return Ok(State::Running);
-        }
-        Ok(match self.charla.sessions()?.is_in_use(id).await {
-            true => State::InUse,
-            false => State::Stored,
-        })
+    /// Who has each of these sessions open.
+    pub(crate) async fn states(&self, sessions: &Sessions, ids: &[String]) -> Vec<State> {
+        let elsewhere: Vec<String> = ids.iter().filter(|id| self.running(id).is_none()).cloned().collect();
+        let in_use = sessions.in_use(&elsewhere).await;
+        let state = |id: &String| match self.running(id) {
+            Some(_) => State::Running,
+            None if in_use.contains(id) => State::InUse,
+            None => State::Stored,
+        };
+        ids.iter().map(state).collect()
     }
 
     /// The session of exactly this id.
     pub(crate) async fn summary(&self, id: &str) -> Result<SessionSummary, SessionError> {
-        let sessions = self.charla.sessions()?.list().await?.sessions;
-        let found = sessions.into_iter().find(|session| session.session == id);
-        found.ok_or_else(|| SessionError::Unknown(id.to_owned()))
+        self.charla.sessions()?.summary(id).await
     }
 
     /// An error unless there is a session of exactly this id.
@@ -224,10 +223,12 @@ impl Hub {
     }
 
     /// Goes on with a session of the store, in the folder it began in.
-    async fn resume(self: &Arc<Self>, id: &str) -> Result<Arc<Running>, Problem> {
+    pub(crate) async fn resume(self: &Arc<Self>, id: &str) -> Result<Arc<Running>, Problem> {
         let summary = self.summary(id).await?;
+        // A session from elsewhere may have begun in a folder that is not here.
+        let folder = summary.started.cwd;
         let request = OpenRequest {
-            workspace: Some(self.workspace(&summary.started.cwd)?),
+            workspace: self.workspace(&folder).ok(),
             begin: Begin::Resume(id.to_owned()),
             ..attended()
         };
@@ -272,11 +273,16 @@ impl Hub {
             if matches!(event, SessionEvent::Record(_) | SessionEvent::Broken(_)) {
                 self.beat();
             }
+            // Nothing more can be written to it from here: another process has it, or whoever opens it anew.
+            if matches!(event, SessionEvent::Broken(_)) {
+                break;
+            }
         }
         let slot = self.slots().get(&id).cloned();
         if let Some(slot) = slot.filter(|slot| slot.get().is_some_and(|it| Arc::ptr_eq(it, &running))) {
             self.forget(&id, &slot);
         }
+        running.session.close().await;
         self.beat();
     }
 
@@ -353,17 +359,52 @@ impl Hub {
         }
     }
 
-    /// Removes a session for good. One that runs here is ended first, unless it is busy.
-    pub(crate) async fn delete(&self, id: &str) -> Result<(), Problem> {
+    /// An error while a turn of the session runs here.
+    async fn must_rest(&self, id: &str) -> Result<(), Problem> {
+        let Some(running) = self.running(id) else { return Ok(()) };
+        let phase = running.session.handle.snapshot().await.map(|(snapshot, _)| snapshot.phase);
+        match phase {
+            None | Some(Phase::Idle | Phase::Open) => Ok(()),
+            Some(_) => Err(Problem::refused(Refusal::Busy)),
+        }
+    }
+
+    /// Everything of a session, to keep it elsewhere. Refused while it is busy, or in another process.
+    pub(crate) async fn bundle(&self, id: &str) -> Result<SessionBundle, Problem> {
         self.summary(id).await?;
-        if let Some(running) = self.running(id) {
-            let phase = running.session.handle.snapshot().await.map(|(snapshot, _)| snapshot.phase);
-            if !matches!(phase, None | Some(Phase::Idle | Phase::Open)) {
-                return Err(Problem::refused(Refusal::Busy));
-            }
+        self.must_rest(id).await?;
+        let sessions = self.charla.sessions()?;
+        match self.running(id) {
+            Some(_) => Ok(sessions.bundle(id).await?),
+            None => Ok(sessions.hold(id).await?.0),
+        }
+    }
+
+    /// Keeps a session that comes from elsewhere.
+    pub(crate) async fn take_in(&self, bundle: SessionBundle) -> Result<Arrival, Problem> {
+        let arrival = self.charla.sessions()?.take_in(bundle).await?;
+        self.beat();
+        Ok(arrival)
+    }
+
+    /// Removes a session for good; with `seq`, only while that is its last record. One that runs here is ended first,
+    /// unless it is busy.
+    pub(crate) async fn delete(&self, id: &str, seq: Option<u64>) -> Result<(), Problem> {
+        self.summary(id).await?;
+        self.must_rest(id).await?;
+        if self.running(id).is_some() {
             self.drop_ended(id).await;
         }
-        self.charla.sessions()?.delete(id).await?;
+        let sessions = self.charla.sessions()?;
+        if let Some(seq) = seq
+            && sessions.folded(id).await?.seq != seq
+        {
+            let detail = format!("the session {id} has gone on since record {seq}");
+            return Err(
+                Problem::new(StatusCode::CONFLICT, "conflict", detail).with_hint("nothing was removed")
+            );
+        }
+        sessions.delete(id).await?;
         self.beat();
         Ok(())
     }
@@ -398,6 +439,7 @@ fn no_folder(folder: &Path) -> Problem {
 fn attended() -> OpenRequest {
     let how_to_allow = Some(HOW_TO_ALLOW.to_owned());
     OpenRequest {
+        must_be_kept: true,
         clients: Clients::expected(),
         options: RunOptions { how_to_allow, ..RunOptions::default() },
         ..OpenRequest::default()

@@ -6,10 +6,12 @@
 
 mod access;
 pub mod accounts;
+mod adopt;
 mod api;
 mod app;
 mod audit;
 mod call;
+mod database;
 mod feed;
 mod guard;
 mod hub;
@@ -35,14 +37,16 @@ use std::time::Duration;
 
 use charla::{Charla, Environment, Failure, FailureKind};
 use charla_core::CancellationToken;
+use charla_store::Database;
 use tokio::net::TcpListener;
 
 pub use access::ForwardedUser;
 use access::{Access, Cookie};
-use accounts::{Accounts, FileAccounts, OWNER};
+use accounts::{Accounts, DatabaseAccounts, FileAccounts, OWNER};
 use app::{App, RateLimits};
-use audit::Audit;
-pub use audit::{BrokenChain, verify_audit};
+use audit::{Audit, DatabaseLog};
+pub use audit::{BrokenChain, verify_audit, verify_database_audit};
+pub use database::{SharedDatabase, connect};
 use guard::Names;
 use listener::Listening;
 use metrics::Metrics;
@@ -74,6 +78,8 @@ pub struct ServeOptions {
     pub forwarded_user: Option<ForwardedUser>,
     /// A provider of identities at which users sign in.
     pub oidc: Option<OidcOptions>,
+    /// Where several nodes keep sessions; this user's files when left out.
+    pub database: Option<SharedDatabase>,
 }
 
 /// A server that listens.
@@ -89,6 +95,11 @@ impl Server {
     pub async fn bind(charla: Charla, options: &ServeOptions) -> Result<Self, Failure> {
         check(options)?;
         let folder = server_folder(charla.environment())?;
+        let database = match &options.database {
+            Some(shared) => Some(connect(shared).await?),
+            None => None,
+        };
+        let charla = with_database(charla, database.as_ref())?;
         let failed = |error: std::io::Error| {
             Failure::system(format!("cannot listen at {}: {error}", options.listen))
                 .with_hint("--listen 127.0.0.1:0 takes any free port")
@@ -99,10 +110,13 @@ impl Server {
         let names = Names::new(address, certificate.is_some(), &options.origins);
         let cookie = Cookie { name: format!("charla-{}", address.port()), secure: names.is_secure() };
         let kept = |error| Failure::system(format!("cannot keep accounts in {}: {error}", folder.display()));
-        let accounts = FileAccounts::new(&folder);
-        accounts.book().map_err(kept)?;
+        let accounts: Arc<dyn Accounts> = match &database {
+            Some(database) => Arc::new(DatabaseAccounts::new(database.clone())),
+            None => Arc::new(FileAccounts::new(&folder)),
+        };
+        accounts.fresh().await.map_err(kept)?;
         let metrics = Arc::<Metrics>::default();
-        let people = Arc::new(People::new(charla, Arc::new(accounts), metrics.clone(), &folder));
+        let people = Arc::new(People::new(charla, accounts, metrics.clone(), &folder, database.clone()));
         let proxy = options.forwarded_user.clone();
         let access = Access::new(people.clone(), &folder, cookie, proxy).map_err(kept)?;
         let app = App {
@@ -111,9 +125,13 @@ impl Server {
             names,
             metrics,
             oidc: options.oidc.clone().map(Oidc::new).transpose()?,
-            repeats: Repeats::default(),
-            audit: Audit::new(audit_file(&folder)),
+            repeats: Repeats::new(database.clone()),
+            audit: match &database {
+                Some(database) => Audit::Database(DatabaseLog::new(database.clone())),
+                None => Audit::File(audit_file(&folder)),
+            },
             limits: RateLimits::default(),
+            database,
             stopping: CancellationToken::new(),
         };
         let listening = Listening { listener, certificate };
@@ -140,7 +158,9 @@ impl Server {
     /// Serves until `stop`, then ends: connections finish what they do, sessions their turns.
     pub async fn run(self, stop: CancellationToken) {
         let router = routes::router(&self.app).merge(page::router());
-        let sweeper = tokio::spawn(sweep(self.app.people.clone()));
+        let sweeper = tokio::spawn(sweep(self.app.clone()));
+        let shares = self.app.database.is_some();
+        let adopter = shares.then(|| tokio::spawn(adopt::adopt_all(self.app.people.clone())));
         let stopping = self.app.stopping.clone();
         let closing = async {
             stop.cancelled().await;
@@ -148,8 +168,17 @@ impl Server {
         };
         tokio::join!(closing, listener::serve(self.listening, self.app.clone(), router, stop.clone()));
         sweeper.abort();
+        if let Some(adopter) = adopter {
+            adopter.abort();
+        }
         if tokio::time::timeout(SESSIONS_DRAIN, self.app.people.close()).await.is_err() {
             tracing::warn!("some turns are left open; they can be gone on with");
+        }
+        // Other nodes go on with what is left, at once.
+        if let Some(database) = &self.app.database
+            && let Err(error) = database.leave().await
+        {
+            tracing::warn!("other nodes wait until this one's lease is over: {error}");
         }
     }
 }
@@ -157,9 +186,18 @@ impl Server {
 /// Where what servers of this user must keep is kept.
 pub fn server_folder(environment: &Environment) -> Result<PathBuf, Failure> {
     let home = environment.charla_home();
-    home.map(|home| home.join("server")).ok_or_else(|| {
-        Failure::config("there is no home directory to keep sign-ins in").with_hint("set CHARLA_HOME")
-    })
+    home.map(|home| home.join("server")).ok_or_else(no_home)
+}
+
+fn no_home() -> Failure {
+    Failure::config("there is no home directory to keep sign-ins in").with_hint("set CHARLA_HOME")
+}
+
+/// The same user, with sessions in the database where there is one.
+fn with_database(charla: Charla, database: Option<&Database>) -> Result<Charla, Failure> {
+    let Some(database) = database else { return Ok(charla) };
+    let folder = database::sessions_folder(charla.environment())?;
+    Ok(charla.with_store(Arc::new(database.sessions(OWNER, folder))))
 }
 
 /// The audit log of this user's servers.
@@ -199,9 +237,13 @@ fn is_origin(text: &str) -> bool {
     })
 }
 
-async fn sweep(people: Arc<People>) {
+async fn sweep(app: Arc<App>) {
     loop {
         tokio::time::sleep(SWEEP).await;
-        people.tidy().await;
+        app.people.tidy().await;
+        if let Some(database) = &app.database {
+            // Tried again in a minute.
+            let _ = repeats::shared::forget_old(database).await;
+        }
     }
 }

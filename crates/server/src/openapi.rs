@@ -124,50 +124,62 @@ fn schemas() -> Value {
         })
     };
     let object = |about: &str| json!({ "type": "object", "description": about });
-    let list = |name: &str| json!({ "type": "object", "required": [name], "properties": { name: { "type": "array", "items": { "type": "object" } } } });
-    json!({
+    let mut schemas = json!({
         "Account": { "type": "object", "required": ["name", "role"], "properties": { "name": text, "role": { "enum": ["viewer", "member", "admin"] }, "workspace": text, "version": text } },
         "Approvals": list("approvals"),
         "Command": tagged("command", "A command, without `by`"),
         "CreatedSession": { "type": "object", "required": ["session", "model"], "properties": { "session": text, "model": text, "notices": { "type": "array", "items": text }, "reply": { "type": ["object", "null"] } } },
-        "CreatedToken": { "type": "object", "required": ["id", "token"], "properties": { "id": text, "token": text } },
         "Document": object("An OpenAPI document"),
         "Events": { "type": "string", "description": "Events `record` (with its number as id), `turn`, `missed`, `broken`, `overview` and `heartbeat`" },
         "Explain": { "type": "object", "required": ["command"], "additionalProperties": false, "properties": { "command": text, "mode": { "enum": ["default", "auto_edit", "plan", "yolo"] }, "workspace": folder } },
         "Fork": { "type": "object", "additionalProperties": false, "properties": { "at": { "type": ["integer", "null"], "minimum": 0, "description": "The record that becomes its last" } } },
         "Health": { "type": "object", "required": ["status"], "properties": { "status": text } },
+        "Imported": { "type": "object", "required": ["session", "arrival"], "properties": { "session": text, "arrival": { "enum": ["kept", "known"] } } },
         "Judgement": object("How the command line is read, and the verdict"),
-        "Keys": list("keys"),
         "Link": { "type": "object", "required": ["path"], "properties": { "path": text } },
         "Models": list("providers"),
-        "NewKey": { "type": "object", "required": ["provider", "key"], "additionalProperties": false, "properties": { "provider": text, "key": { "type": "string", "pattern": "^[!-~]{1,8192}$" } } },
-        "NewPassword": { "type": "object", "required": ["old", "new"], "additionalProperties": false, "properties": { "old": text, "new": { "type": "string", "minLength": 10, "maxLength": 1024 } } },
         "NewSession": { "type": "object", "additionalProperties": false, "properties": {
             "workspace": folder,
             "model": { "type": ["string", "null"], "description": "provider/model" },
             "mode": { "enum": ["default", "auto_edit", "plan", "yolo", null] },
             "prompt": { "type": ["object", "null"], "description": "A content that is said at once: docs/protocol.md" },
         } },
-        "NewShare": { "type": "object", "required": ["user", "right"], "additionalProperties": false, "properties": { "user": text, "right": { "enum": ["read", "approve"] } } },
-        "NewToken": { "type": "object", "required": ["label"], "additionalProperties": false, "properties": { "label": { "type": "string", "minLength": 1, "maxLength": 100 } } },
-        "NewUser": user(&["name", "role", "workspace"], true),
         "Outcome": tagged("outcome", "An answer"),
         "Problem": { "type": "object", "required": ["status", "kind", "detail"], "properties": { "status": { "type": "integer" }, "kind": text, "detail": text, "hint": text, "reply": { "type": "object", "description": "What the session said" } } },
         "Records": list("records"),
         "Reply": tagged("reply", "A reply"),
         "Session": { "type": "object", "required": ["session", "state"], "properties": { "session": text, "title": text, "model": text, "state": { "enum": ["running", "in_use", "stored"] }, "turn_open": { "type": "boolean" }, "waiting": { "type": "integer" } } },
+        "SessionBundle": { "type": "object", "required": ["records"], "properties": { "records": { "type": "array", "items": { "type": "object" }, "description": "All records, in order: docs/journal.md" }, "contents": { "type": "object", "additionalProperties": { "type": "string", "contentEncoding": "base64" }, "description": "What changed files held, by SHA-256" } } },
         "Sessions": list("sessions"),
         "Settings": list("settings"),
         "SignIn": { "anyOf": [
             { "type": "object", "required": ["code"], "properties": { "code": text } },
             { "type": "object", "required": ["name", "password"], "properties": { "name": text, "password": text } },
         ] },
-        "Shares": list("shares"),
         "Snapshot": object("docs/protocol.md, Snapshot"),
         "Text": text,
-        "Tokens": list("tokens"),
         "Tools": list("tools"),
         "Usage": list("sessions"),
+    });
+    if let (Some(schemas), Value::Object(more)) = (schemas.as_object_mut(), account_schemas()) {
+        schemas.extend(more);
+    }
+    schemas
+}
+
+/// What is said about accounts and what belongs to them.
+fn account_schemas() -> Value {
+    let text = json!({ "type": "string" });
+    json!({
+        "CreatedToken": { "type": "object", "required": ["id", "token"], "properties": { "id": text, "token": text } },
+        "Keys": list("keys"),
+        "NewKey": { "type": "object", "required": ["provider", "key"], "additionalProperties": false, "properties": { "provider": text, "key": { "type": "string", "pattern": "^[!-~]{1,8192}$" } } },
+        "NewPassword": { "type": "object", "required": ["old", "new"], "additionalProperties": false, "properties": { "old": text, "new": { "type": "string", "minLength": 10, "maxLength": 1024 } } },
+        "NewShare": { "type": "object", "required": ["user", "right"], "additionalProperties": false, "properties": { "user": text, "right": { "enum": ["read", "approve"] } } },
+        "NewToken": { "type": "object", "required": ["label"], "additionalProperties": false, "properties": { "label": { "type": "string", "minLength": 1, "maxLength": 100 } } },
+        "NewUser": user(&["name", "role", "workspace"], true),
+        "Shares": list("shares"),
+        "Tokens": list("tokens"),
         "User": { "type": "object", "required": ["name", "role", "workspace", "budget", "spent_today"] },
         "UserChange": user(&[], false),
         "Users": list("users"),
@@ -205,4 +217,9 @@ fn user(required: &[&str], with_name: bool) -> Value {
         properties["name"] = json!({ "type": "string", "pattern": "^[a-z][a-z0-9._-]{0,31}$" });
     }
     json!({ "type": "object", "required": required, "additionalProperties": false, "properties": properties })
+}
+
+/// An object with a list of this name.
+fn list(name: &str) -> Value {
+    json!({ "type": "object", "required": [name], "properties": { name: { "type": "array", "items": { "type": "object" } } } })
 }

@@ -95,13 +95,13 @@ impl Lookout {
     pub(crate) async fn look(&self) -> Result<Arc<Overview>, SessionError> {
         let sessions = self.hub.charla().sessions()?;
         let list = sessions.list().await?.sessions;
+        let ids: Vec<String> = list.iter().map(|summary| summary.session.clone()).collect();
+        let states = self.hub.states(&sessions, &ids).await;
         let mut known = self.known.lock().await;
         let mut overview = Overview::default();
         let mut seen = HashMap::with_capacity(list.len());
-        for summary in list {
-            let id = summary.session.clone();
+        for ((summary, id), state) in list.into_iter().zip(ids).zip(states) {
             let Some(now) = read(&sessions, known.get(&id), &summary).await? else { continue };
-            let state = self.hub.state(&id).await?;
             overview.approvals.extend(now.questions.iter().map(|question| Waiting {
                 session: id.clone(),
                 title: summary.title.clone(),
@@ -160,7 +160,7 @@ async fn read(
     Ok(Some(Known { modified, size, turn_open, questions }))
 }
 
-/// Looks again when something happens here, and every second for what happens elsewhere, while anybody wants to know.
+/// Looks again when something happens here or is told to have happened elsewhere, and every second for what is not told, while anybody wants to know.
 async fn keep_looking(lookout: Weak<Lookout>) {
     let Some(first) = lookout.upgrade() else { return };
     let mut pulse = first.hub.pulse();
@@ -170,10 +170,12 @@ async fn keep_looking(lookout: Weak<Lookout>) {
         if now.latest.receiver_count() > 0 {
             now.refresh().await;
         }
+        let Ok(sessions) = now.hub.charla().sessions() else { return };
         drop(now);
         tokio::time::sleep(PAUSE).await;
         tokio::select! {
             changed = pulse.changed() => if changed.is_err() { return },
+            () = sessions.changed() => {}
             () = tokio::time::sleep(LOOK) => {}
         }
     }

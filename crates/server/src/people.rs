@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use charla::{Charla, Environment, Guest};
+use charla_store::Database;
 use http::StatusCode;
 
 use crate::accounts::{Account, AccountError, Accounts, Book, OWNER, Role};
@@ -75,6 +76,8 @@ pub(crate) struct People {
     metrics: Arc<Metrics>,
     /// Where the server keeps its things.
     folder: PathBuf,
+    /// Where sessions are, where several nodes share them.
+    database: Option<Database>,
     /// Those with accounts who were here since the start.
     known: Mutex<HashMap<String, Arc<User>>>,
 }
@@ -86,10 +89,11 @@ impl People {
         accounts: Arc<dyn Accounts>,
         metrics: Arc<Metrics>,
         folder: &Path,
+        database: Option<Database>,
     ) -> Self {
         let meter = Meter::new(OWNER, accounts.clone(), metrics.clone());
         let owner = Arc::new(User::new(OWNER, charla, meter, None));
-        Self { owner, accounts, metrics, folder: folder.to_owned(), known: Mutex::default() }
+        Self { owner, accounts, metrics, folder: folder.to_owned(), database, known: Mutex::default() }
     }
 
     fn known(&self) -> MutexGuard<'_, HashMap<String, Arc<User>>> {
@@ -101,10 +105,15 @@ impl People {
         self.accounts.book().map_err(|error| unavailable(&error))
     }
 
+    /// The accounts with what other nodes changed until now.
+    pub(crate) async fn fresh_book(&self) -> Result<Arc<Book>, Problem> {
+        self.accounts.fresh().await.map_err(|error| unavailable(&error))
+    }
+
     /// Changes the accounts.
     pub(crate) async fn change(
         &self,
-        change: impl FnOnce(&mut Book) -> Result<(), AccountError> + Send + 'static,
+        change: impl Fn(&mut Book) -> Result<(), AccountError> + Send + Sync + 'static,
     ) -> Result<Arc<Book>, Problem> {
         Ok(self.accounts.change(Box::new(change)).await?)
     }
@@ -132,7 +141,11 @@ impl People {
         let own = self.folder.join("users").join(name);
         let owner = self.owner.hub.charla().environment();
         let meter = Meter::new(name, self.accounts.clone(), self.metrics.clone());
-        User::new(name, Charla::new(surroundings(owner, &self.folder, &own, &given)), meter, Some(given))
+        let mut charla = Charla::new(surroundings(owner, &self.folder, &own, &given));
+        if let Some(database) = &self.database {
+            charla = charla.with_store(Arc::new(database.sessions(name, own.join("sessions"))));
+        }
+        User::new(name, charla, meter, Some(given))
     }
 
     /// Everybody who was here since the start.

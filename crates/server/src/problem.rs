@@ -3,7 +3,7 @@
 use axum::response::{IntoResponse, Response};
 use charla::session::SessionError;
 use charla::{Failure, FailureKind, Hint};
-use charla_proto::{Refusal, Reply};
+use charla_proto::{JournalError, Refusal, Reply};
 use http::{HeaderValue, StatusCode, header};
 use serde::Serialize;
 
@@ -73,6 +73,13 @@ impl Problem {
         Self { reply: Some(Box::new(Reply::Refused(refusal))), ..Self::new(status, kind, detail) }
     }
 
+    /// What sessions are kept in cannot be reached.
+    pub(crate) fn away(why: &impl std::fmt::Display) -> Self {
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "away", why.to_string()).with_hint(
+            "nothing is lost; send it again in a moment, with an Idempotency-Key if it must act once",
+        )
+    }
+
     /// A session that some other process has to itself.
     pub(crate) fn in_use(id: &str) -> Self {
         let detail = format!("the session {id} is in use by another process, which takes no requests now");
@@ -108,6 +115,11 @@ impl From<SessionError> for Problem {
             error @ (SessionError::Unknown(_) | SessionError::NoMessage { .. } | SessionError::NoneHere) => {
                 Self::not_found(error.to_string())
             }
+            SessionError::Journal(error @ JournalError::Away(_)) => Self::away(&error),
+            error @ SessionError::Differs(_) => {
+                let hint = "nothing was changed; remove one of the two, or fork it";
+                Self::new(StatusCode::CONFLICT, "differs", error.to_string()).with_hint(hint)
+            }
             error => Failure::from(error).into(),
         }
     }
@@ -136,7 +148,7 @@ impl IntoResponse for Problem {
             let challenge = HeaderValue::from_static("Bearer");
             response.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
         }
-        if self.status == StatusCode::TOO_MANY_REQUESTS {
+        if matches!(self.status, StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE) {
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
         }
         response

@@ -11,9 +11,9 @@ use charla_proto::BoxFuture;
 use http::StatusCode;
 
 use crate::accounts::{Right, Role};
-use crate::api::{about, account, approvals, identity, keys, sessions, shares, tokens, users};
+use crate::api::{about, account, approvals, identity, keys, moving, sessions, shares, tokens, users};
 use crate::app::App;
-use crate::call::{self, Call};
+use crate::call::{self, BodyLimit, Call};
 use crate::problem::Problem;
 use crate::repeats::Answer;
 
@@ -61,6 +61,8 @@ pub(crate) struct Route {
     /// The names of the schemas of what is sent and answered.
     pub(crate) takes: Option<&'static str>,
     pub(crate) gives: &'static str,
+    /// How much may be sent.
+    pub(crate) body: BodyLimit,
     pub(crate) does: Does,
 }
 
@@ -76,6 +78,8 @@ const SESSION: Parameter =
 const STATE: Parameter = Parameter { name: "state", about: "Which attempt it was", is_number: false };
 const CODE: Parameter =
     Parameter { name: "code", about: "What is exchanged for an identity", is_number: false };
+const SEQ: Parameter =
+    Parameter { name: "seq", about: "Only while this is the number of its last record", is_number: true };
 const WORKSPACE: Parameter =
     Parameter { name: "workspace", about: "The folder; the server's own when left out", is_number: false };
 
@@ -91,6 +95,7 @@ macro_rules! route {
             query: $query,
             takes: $takes,
             gives: $gives,
+            body: BodyLimit::USUAL,
             does: Does::$does(|call| Box::pin($handle(call))),
         }
     };
@@ -132,8 +137,10 @@ pub(crate) static ROUTES: &[Route] = &[
     route!(GET "/sessions", "list_sessions", "Sessions, the latest first", VIEWER, NO_SESSION, &[SEARCH], None => "Sessions", Reads(sessions::list)),
     route!(POST "/sessions", "create_session", "Begins a session", MEMBER, NO_SESSION, &[], Some("NewSession") => "CreatedSession", Acts(sessions::create)),
     route!(GET "/sessions/{id}", "get_session", "A session, briefly", VIEWER, READ, &[], None => "Session", Reads(sessions::get)),
-    route!(DELETE "/sessions/{id}", "delete_session", "Removes a session for good", MEMBER, OWN, &[], None => "Nothing", Acts(sessions::delete)),
+    route!(DELETE "/sessions/{id}", "delete_session", "Removes a session for good", MEMBER, OWN, &[SEQ], None => "Nothing", Acts(sessions::delete)),
     route!(POST "/sessions/{id}/fork", "fork_session", "Begins a session with what this one said", MEMBER, OWN, &[], Some("Fork") => "CreatedSession", Acts(sessions::fork)),
+    route!(GET "/sessions/{id}/bundle", "export_session", "The whole session, to keep it elsewhere", VIEWER, OWN, &[], None => "SessionBundle", Reads(moving::export)),
+    Route { body: BodyLimit::SESSION, ..route!(POST "/sessions/import", "import_session", "Keeps a session that comes from elsewhere, whole or not at all", MEMBER, NO_SESSION, &[], Some("SessionBundle") => "Imported", Acts(moving::import)) },
     route!(GET "/sessions/{id}/snapshot", "snapshot", "The session as it is", VIEWER, READ, &[], None => "Snapshot", Reads(sessions::snapshot)),
     route!(GET "/sessions/{id}/records", "records", "Records of the session, oldest first", VIEWER, READ, &[AFTER], None => "Records", Reads(sessions::records)),
     route!(GET "/sessions/{id}/events", "session_events", "Server-sent events: records after `after` or `Last-Event-ID`, then everything as it happens", VIEWER, READ, &[AFTER], None => "Events", Reads(sessions::events)),

@@ -4,8 +4,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use charla_proto::{SnapshotError, Snapshots};
-use sha2::{Digest, Sha256};
+use charla_proto::{SnapshotError, Snapshots, content_hash};
 
 use crate::make_private_folder;
 
@@ -46,7 +45,7 @@ impl Blobs {
 
 impl Snapshots for Blobs {
     fn keep(&self, bytes: &[u8]) -> Result<String, SnapshotError> {
-        let hash = hash(bytes);
+        let hash = content_hash(bytes);
         let path = self.path(&hash).ok_or_else(|| SnapshotError::Missing(hash.clone()))?;
         // A file of the right length is whole: it got its name only after its last byte.
         let there = fs::metadata(&path).is_ok_and(|data| data.len() == bytes.len() as u64);
@@ -63,7 +62,7 @@ impl Snapshots for Blobs {
             io::ErrorKind::NotFound => missing(),
             _ => failed(&path, &error),
         })?;
-        if hash(&bytes) != wanted {
+        if content_hash(&bytes) != wanted {
             return Err(SnapshotError::Damaged(wanted.to_owned()));
         }
         Ok(bytes)
@@ -72,11 +71,6 @@ impl Snapshots for Blobs {
 
 fn failed(path: &Path, error: &io::Error) -> SnapshotError {
     SnapshotError::Io(format!("{}: {error}", path.display()))
-}
-
-/// SHA-256, in lower-case hex.
-pub(crate) fn hash(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

@@ -16,11 +16,11 @@ const YOUNG: Duration = Duration::from_secs(3600);
 
 /// What journals refer to beside themselves.
 #[derive(Default)]
-struct References {
+pub(crate) struct References {
     /// Contents of changed files, by hash.
-    contents: HashSet<String>,
+    pub(crate) contents: HashSet<String>,
     /// Sessions whose large outputs are named: a fork names those of its parent.
-    outputs: HashSet<String>,
+    pub(crate) outputs: HashSet<String>,
 }
 
 impl References {
@@ -35,7 +35,7 @@ impl References {
     }
 
     /// Looks at the text alone, so that records of any version count. Quotes within texts are escaped there.
-    fn note(&mut self, line: &str) {
+    pub(crate) fn note(&mut self, line: &str) {
         for key in ["\"before\":\"", "\"after\":\""] {
             let hashes = line.split(key).skip(1).filter_map(|rest| rest.split('"').next());
             self.contents.extend(hashes.map(str::to_owned));

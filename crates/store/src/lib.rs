@@ -1,4 +1,4 @@
-//! The journal: append-only JSONL files, one per session.
+//! Where sessions are kept: append-only JSONL files, one per session, or a PostgreSQL database that several nodes share.
 //!
 //! The files are the only truth: listing, resuming and pending approvals are read from them, there is no
 //! index to lose. What was written is never changed. One process writes a session at a time; the lock is the
@@ -14,21 +14,23 @@ mod mail;
 mod mail;
 mod owner;
 mod port;
+mod postgres;
 mod reader;
 mod syncs;
 mod writer;
 
 use std::fs::{self, File, OpenOptions};
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use charla_proto::{Conversation, JournalError, SessionList};
+use charla_proto::{Conversation, JournalError, Record, SessionList};
 
 use owner::{Gate, Ownership};
 use reader::Seen;
 use syncs::Syncs;
 
 use blobs::Blobs;
+pub use postgres::{Database, DatabaseError, DatabaseOptions, DatabaseStore, Patience, Schema, Value};
 use writer::FileJournal;
 pub use writer::Sync;
 
@@ -61,11 +63,7 @@ impl Store {
 
     /// Where a session's journal is.
     fn path(&self, session: &str) -> Result<PathBuf, JournalError> {
-        let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-        if session.is_empty() || session.len() > 100 || !session.chars().all(plain) {
-            return Err(JournalError::Io(format!("`{session}` is no session id")));
-        }
-        Ok(self.folder.join(format!("{session}.jsonl")))
+        Ok(self.folder.join(format!("{}.jsonl", plain_id(session)?)))
     }
 
     /// A journal for a new session. Its file must not exist yet.
@@ -77,6 +75,25 @@ impl Store {
             _ => failed(&path, &error),
         })?;
         owner::lock(&file, &path)?;
+        self.journal(file, path, owner::FIRST, false)
+    }
+
+    /// A journal for a session that has all of these records from the beginning.
+    fn create_whole(&self, session: &str, records: &[Record]) -> Result<FileJournal, JournalError> {
+        let path = self.path(session)?;
+        let wrong = |error: io::Error| failed(&path, &error);
+        make_private_folder(&self.folder).map_err(|error| failed(&self.folder, &error))?;
+        // Made with 0600, which it keeps.
+        let mut unfinished = tempfile::Builder::new();
+        let mut unfinished =
+            unfinished.prefix(".arriving-").append(true).tempfile_in(&self.folder).map_err(wrong)?;
+        owner::lock(unfinished.as_file(), &path)?;
+        let lines = writer::lines(records)?;
+        unfinished.write_all(&lines).and_then(|()| unfinished.as_file().sync_all()).map_err(wrong)?;
+        let file = unfinished.persist_noclobber(&path).map_err(|error| match error.error.kind() {
+            io::ErrorKind::AlreadyExists => JournalError::Exists(session.to_owned()),
+            _ => failed(&path, &error.error),
+        })?;
         self.journal(file, path, owner::FIRST, false)
     }
 
@@ -143,6 +160,15 @@ impl Store {
 
     fn outputs_of(&self, session: &str) -> PathBuf {
         self.folder.join("outputs").join(session)
+    }
+}
+
+/// An id that a session may have; it is part of paths.
+fn plain_id(session: &str) -> Result<&str, JournalError> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    match session.is_empty() || session.len() > 100 || !session.chars().all(plain) {
+        true => Err(JournalError::Io(format!("`{session}` is no session id"))),
+        false => Ok(session),
     }
 }
 

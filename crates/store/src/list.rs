@@ -77,14 +77,19 @@ fn model_at_the_end(file: &mut File, size: u64) -> io::Result<Option<String>> {
 /// The model that the last line tells which has one. Lines that are cut tell nothing.
 fn last_model(text: &str) -> Option<String> {
     let telling = |line: &&str| line.contains("\"model_changed\"") || line.contains("\"model_content\"");
-    text.lines().rev().filter(telling).find_map(|line| match Record::from_json(line).ok()?.fact {
-        Fact::ModelChanged(changed) => Some(changed.model),
+    text.lines().rev().filter(telling).find_map(|line| model_of(&Record::from_json(line).ok()?.fact))
+}
+
+/// The model that a fact tells: the one that answers, or answers from now on.
+pub(crate) fn model_of(fact: &Fact) -> Option<String> {
+    match fact {
+        Fact::ModelChanged(changed) => Some(changed.model.clone()),
         Fact::ModelContent(said) => {
             let origin = said.content.origin.as_ref()?;
             Some(format!("{}/{}", origin.provider, origin.model))
         }
         _ => None,
-    })
+    }
 }
 
 /// The beginning of a prompt, from a line that may be cut.
@@ -93,6 +98,11 @@ fn title(line: &str) -> String {
         Ok(Record { fact: Fact::TurnStarted(started), .. }) => started.prompt.text(),
         _ => cut_text(line),
     };
+    title_of(&words)
+}
+
+/// The beginning of a prompt, on one line.
+pub(crate) fn title_of(words: &str) -> String {
     let one_line = words.split_whitespace().collect::<Vec<_>>().join(" ");
     one_line.chars().take(80).collect()
 }

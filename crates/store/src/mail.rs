@@ -13,11 +13,10 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use charla_proto::MAX_POST;
+use charla_proto::{MAX_POST, content_hash};
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, BufReader};
 use tokio::net::UnixStream;
 
-use crate::blobs::hash;
 use crate::make_private_folder;
 
 pub(crate) use listen::FileMailbox;
@@ -47,7 +46,7 @@ struct Reachable {
 
 impl Address {
     fn new(sessions: &Path, session: &str) -> Self {
-        let name = hash(session.as_bytes()).chars().take(16).collect();
+        let name = content_hash(session.as_bytes()).chars().take(16).collect();
         Self { folder: sessions.join("run"), name }
     }
 

@@ -1,3 +1,4 @@
+mod contract;
 mod deleting;
 #[cfg(unix)]
 mod mail;
@@ -5,6 +6,8 @@ mod mail;
 mod many;
 mod owning;
 mod port;
+#[cfg(unix)]
+mod postgres;
 
 use std::fs;
 use std::sync::Arc;
@@ -192,40 +195,6 @@ fn compressed(seq: u64, kept_from: u64) -> Record {
         usage: None,
     };
     Record::new(seq, 7, Fact::Compressed(Box::new(fact)))
-}
-
-#[test]
-fn a_compressed_session_is_resumed_without_what_a_summary_stands_for() {
-    let (_folder, store) = store();
-    let mut journal = store.create("a").unwrap();
-    let mut records = vec![first("a")];
-    records.extend((2..100).map(|seq| prompt(seq, "words")));
-    records.push(compressed(100, 95));
-    write(&mut journal, &records).unwrap();
-    drop(journal);
-    let mut resumed = store.resume("a").unwrap();
-    assert_eq!(resumed.conversation.contents.len(), 5);
-    assert_eq!(resumed.conversation.sent(), Conversation::of(&records).sent());
-    assert_eq!((resumed.conversation.past.count, resumed.conversation.seq), (98, 100));
-    // Taken back, everything is there again.
-    let restored = Record::new(101, 8, Fact::Restored(Restored { by: None }));
-    write(&mut resumed.journal, &[restored]).unwrap();
-    assert_eq!(store.fold("a").unwrap().contents.len(), 98);
-    // And compressed again, it is not.
-    write(&mut resumed.journal, &[compressed(102, 97)]).unwrap();
-    assert_eq!(store.fold("a").unwrap().contents.len(), 3);
-}
-
-#[test]
-fn a_journal_is_read_again_while_it_is_written() {
-    let (_folder, store) = store();
-    let mut journal = store.create("a").unwrap();
-    write(&mut journal, &[first("a"), prompt(2, "one"), prompt(3, "two")]).unwrap();
-    let reader = Journal::reader(&journal).unwrap();
-    let mut seqs = Vec::new();
-    reader.read(1, &mut |record| seqs.push(record.seq)).unwrap();
-    assert_eq!(seqs, [2, 3]);
-    assert!(reader.place().ends_with("a.jsonl"));
 }
 
 proptest! {

@@ -5,6 +5,8 @@
 //! other, and it refuses what the real services refuse: a conversation that passes here has its calls
 //! answered, its roles in order and its proofs of thinking where they belong.
 //!
+//! `Postgres` is a database of a test's own.
+//!
 //! [`Scripted`] is a model without a server, for tests of what stands above the wires.
 //!
 //! ```no_run
@@ -27,6 +29,8 @@ mod fault;
 mod http;
 mod opaque;
 mod other;
+#[cfg(unix)]
+mod postgres;
 mod reading;
 mod reply;
 mod route;
@@ -38,6 +42,8 @@ mod validate;
 
 pub use fault::{Cut, Failure, FailureKind, LineEnds};
 pub use http::Headers;
+#[cfg(unix)]
+pub use postgres::Postgres;
 pub use script::{
     Call, ChatReplay, ChatThoughts, Document, Finish, Otherwise, Reply, Rule, Script, Step, Usage, When,
 };

@@ -1,5 +1,6 @@
 //! The sessions of a user: the latest, by id, listed, removed, forked. Any store will do.
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -161,7 +162,8 @@ impl Sessions {
         self.begin(id, &[self.first_record(id, model, None)]).await
     }
 
-    async fn begin(&self, id: &str, records: &[Record]) -> Result<Opened, SessionError> {
+    /// A session of these records.
+    pub(super) async fn begin(&self, id: &str, records: &[Record]) -> Result<Opened, SessionError> {
         let owned = self.store.create(records).await?;
         Ok(Opened { id: id.to_owned(), owned, notices: Vec::new() })
     }
@@ -216,6 +218,32 @@ impl Sessions {
     /// True while some process has the session of this id open.
     pub async fn is_in_use(&self, id: &str) -> bool {
         self.store.is_owned(id).await
+    }
+
+    /// Those of these sessions that some process has open.
+    pub async fn in_use(&self, ids: &[String]) -> HashSet<String> {
+        self.store.owned(ids).await
+    }
+
+    /// The session of exactly this id, briefly.
+    pub async fn summary(&self, id: &str) -> Result<SessionSummary, SessionError> {
+        let found = self.store.find(id).await?;
+        found.ok_or_else(|| SessionError::Unknown(id.to_owned()))
+    }
+
+    /// Sessions of processes that have died, where others are to go on with them.
+    pub async fn abandoned(&self) -> Result<Vec<String>, SessionError> {
+        Ok(self.store.abandoned().await?)
+    }
+
+    /// Takes a session of a process that has died from it, so that nobody has it open.
+    pub async fn free(&self, id: &str) -> Result<(), SessionError> {
+        self.own(id).await.map(drop)
+    }
+
+    /// Waits until something may have been written elsewhere; only a hint.
+    pub async fn changed(&self) {
+        self.store.changed().await;
     }
 
     /// What a session's records add up to, as far as it is needed to go on.

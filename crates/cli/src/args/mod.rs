@@ -8,9 +8,10 @@ use charla_proto::{ApprovalMode, ThinkingLevel};
 use clap::{Args, Parser, Subcommand, ValueHint};
 
 pub use commands::{
-    AnswerWord, ApprovalsCommand, AuditCommand, AuthCommand, EngineCommand, ExportForm, ModelsCommand,
-    PolicyArgs, PolicyCommand, PromptCommand, PruneArgs, RestoreArgs, RewindArgs, RoleWord, ServeArgs,
-    SessionsArgs, SessionsCommand, SettingsCommand, TrustArgs, UndoArgs, UsersCommand,
+    AnswerWord, ApprovalsCommand, AttachArgs, AuditCommand, AuthCommand, EngineCommand, ExportForm,
+    McpAddArgs, McpCommand, ModelsCommand, MoveArgs, PolicyArgs, PolicyCommand, PromptCommand, PruneArgs,
+    RestoreArgs, RewindArgs, RoleWord, ServeArgs, SessionsArgs, SessionsCommand, SettingsCommand, TrustArgs,
+    UndoArgs, UsersCommand,
 };
 
 const ABOUT: &str = "Ask any model, and let it work in this folder, from a terminal or a script";
@@ -355,6 +356,12 @@ pub enum Command {
         #[command(subcommand)]
         command: AuthCommand,
     },
+    /// List, add, remove and test MCP servers, which offer further tools.
+    Mcp {
+        /// Which.
+        #[command(subcommand)]
+        command: McpCommand,
+    },
     /// Show the settings, their files or their schema.
     Settings {
         /// Which.
@@ -365,6 +372,9 @@ pub enum Command {
     Policy(PolicyArgs),
     /// List what waits for approval, in every session, and answer it.
     Approvals {
+        /// Those of a server, such as <https://charla.example.org>.
+        #[arg(long, value_name = "URL", global = true)]
+        server: Option<String>,
         /// Answer instead.
         #[command(subcommand)]
         command: Option<ApprovalsCommand>,
@@ -387,6 +397,8 @@ pub enum Command {
     Restore(RestoreArgs),
     /// Show what this workspace's own settings would do, and trust them.
     Trust(TrustArgs),
+    /// Open a session of a server at this terminal.
+    Attach(AttachArgs),
     /// Serve this user's sessions to browsers and programs.
     Serve(ServeArgs),
     /// Look after the accounts of `charla serve`.
@@ -394,6 +406,9 @@ pub enum Command {
         /// Which.
         #[command(subcommand)]
         command: UsersCommand,
+        /// The accounts in this database, which several nodes share.
+        #[arg(long, value_name = "ADDRESS", env = "CHARLA_DATABASE", hide_env_values = true, global = true)]
+        database: Option<String>,
     },
     /// Look after the audit log of `charla serve`.
     Audit {

@@ -1,7 +1,9 @@
 //! `charla serve`: sessions for browsers and programs.
 
+use std::time::Duration;
+
 use charla::{Charla, Failure};
-use charla_server::{ForwardedUser, OidcOptions, ServeOptions, Server, TlsFiles};
+use charla_server::{ForwardedUser, OidcOptions, ServeOptions, Server, SharedDatabase, TlsFiles};
 
 use crate::args::ServeArgs;
 use crate::runtime::runtime;
@@ -34,12 +36,14 @@ fn options(args: ServeArgs) -> Result<ServeOptions, Failure> {
         None => None,
     };
     let (oidc, secret_file) = (args.oidc_issuer.zip(args.oidc_client), args.oidc_secret);
+    let lease = Some(Duration::from_secs(args.lease));
     Ok(ServeOptions {
         listen: args.listen,
         origins: args.origins,
         plain_http: args.plain_http,
         tls: args.tls_cert.zip(args.tls_key).map(|(certificate, key)| TlsFiles { certificate, key }),
         forwarded_user,
+        database: args.database.map(|address| SharedDatabase { address, lease }),
         oidc: oidc.map(|(issuer, client_id)| OidcOptions { issuer, client_id, secret_file }),
     })
 }

@@ -8,7 +8,7 @@ use charla::{Charla, Failure};
 use charla_proto::SessionSummary;
 use serde_json::{Value, json};
 
-use super::settings_of;
+use super::{moving, settings_of};
 use crate::args::{ExportForm, PruneArgs, SessionsArgs, SessionsCommand};
 use crate::runtime::runtime;
 use charla_terminal::printer::Printer;
@@ -43,6 +43,8 @@ pub fn run(args: SessionsArgs, charla: &Charla, printer: &mut Printer) -> Result
         SessionsCommand::Delete { sessions } => {
             sessions.iter().try_for_each(|session| delete(session, charla, printer))
         }
+        SessionsCommand::Push(args) => moving::push(&args, charla, printer),
+        SessionsCommand::Pull(args) => moving::pull(&args, charla, printer),
         SessionsCommand::Prune(args) => prune(&args, json, charla, printer),
     }
 }

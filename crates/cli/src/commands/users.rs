@@ -1,13 +1,15 @@
 //! `charla users`: the accounts of this user's servers. A server that runs sees what is changed here.
 
 use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::sync::Arc;
 
 use charla::{Charla, Failure};
 use charla_server::accounts::{
-    Account, AccountError, Accounts, Book, Budget, Change, FileAccounts, Password, Role, Spending, now,
-    workspace,
+    Account, AccountError, Accounts, Book, Budget, Change, DatabaseAccounts, FileAccounts, Password, Role,
+    Spending, now, workspace,
 };
-use charla_server::server_folder;
+use charla_server::{SharedDatabase, connect, server_folder};
 use charla_terminal::printer::Printer;
 use serde_json::{Value, json};
 
@@ -15,14 +17,45 @@ use super::read_secret;
 use crate::args::{RoleWord, UsersCommand};
 use crate::runtime::runtime;
 
+/// Where accounts are kept: in the server's folder, or in a database that several nodes share.
+struct Kept {
+    folder: PathBuf,
+    database: Option<String>,
+}
+
+impl Kept {
+    /// Changes the accounts; as they are then.
+    fn change(&self, change: Change) -> Result<Arc<Book>, Failure> {
+        runtime()?.block_on(async {
+            let Some(address) = self.database.clone() else {
+                return FileAccounts::new(&self.folder).change(change).await.map_err(failure);
+            };
+            let database = connect(&SharedDatabase { address, lease: None }).await?;
+            let changed = DatabaseAccounts::new(database.clone()).change(change).await.map_err(failure);
+            // A node that only looked is forgotten with its lease.
+            let _ = database.leave().await;
+            changed
+        })
+    }
+
+    fn read(&self) -> Result<Arc<Book>, Failure> {
+        self.change(Box::new(|_| Ok(())))
+    }
+}
+
 /// Runs `charla users`.
-pub fn run(command: UsersCommand, charla: &Charla, printer: &mut Printer) -> Result<(), Failure> {
-    let accounts = FileAccounts::new(&server_folder(charla.environment())?);
+pub fn run(
+    command: UsersCommand,
+    database: Option<String>,
+    charla: &Charla,
+    printer: &mut Printer,
+) -> Result<(), Failure> {
+    let kept = Kept { folder: server_folder(charla.environment())?, database };
     match command {
-        UsersCommand::List { json } => list(&accounts, json, printer),
+        UsersCommand::List { json } => list(&kept, json, printer),
         UsersCommand::Remove { name } => {
             let gone = name.clone();
-            change(&accounts, Box::new(move |book| book.remove(&gone)))?;
+            kept.change(Box::new(move |book| book.remove(&gone)))?;
             printer.note(&format!("{name} has no account any more"));
             Ok(())
         }
@@ -31,32 +64,23 @@ pub fn run(command: UsersCommand, charla: &Charla, printer: &mut Printer) -> Res
                 book.account_mut(&name)?.role = role_of(role);
                 Ok(())
             };
-            change(&accounts, Box::new(change_role))
+            kept.change(Box::new(change_role)).map(drop)
         }
         UsersCommand::Passwd { name } => {
-            accounts
-                .book()
-                .map_err(AccountError::from)
-                .and_then(|book| book.account(&name).map(drop))
-                .map_err(failure)?;
+            kept.read()?.account(&name).map_err(failure)?;
             let password = password(&name, printer)?;
             let change_password = move |book: &mut Book| {
-                book.account_mut(&name)?.password = Some(password);
+                book.account_mut(&name)?.password = Some(password.clone());
                 book.sign_out(&name);
                 Ok(())
             };
-            change(&accounts, Box::new(change_password))
+            kept.change(Box::new(change_password)).map(drop)
         }
-        add @ UsersCommand::Add { .. } => self::add(add, &accounts, charla, printer),
+        add @ UsersCommand::Add { .. } => self::add(add, &kept, charla, printer),
     }
 }
 
-fn add(
-    command: UsersCommand,
-    accounts: &FileAccounts,
-    charla: &Charla,
-    printer: &mut Printer,
-) -> Result<(), Failure> {
+fn add(command: UsersCommand, kept: &Kept, charla: &Charla, printer: &mut Printer) -> Result<(), Failure> {
     let UsersCommand::Add {
         name,
         workspace: folder,
@@ -82,11 +106,7 @@ fn add(
         budget: Budget { tokens: tokens_per_day, usd: usd_per_day },
         spent: Spending::default(),
     };
-    change(accounts, Box::new(move |book| book.add(&name, account)))
-}
-
-fn change(accounts: &FileAccounts, change: Change) -> Result<(), Failure> {
-    runtime()?.block_on(accounts.change(change)).map(drop).map_err(failure)
+    kept.change(Box::new(move |book| book.add(&name, account.clone()))).map(drop)
 }
 
 fn password(name: &str, printer: &mut Printer) -> Result<Password, Failure> {
@@ -116,8 +136,8 @@ fn failure(error: AccountError) -> Failure {
     }
 }
 
-fn list(accounts: &FileAccounts, as_json: bool, printer: &mut Printer) -> Result<(), Failure> {
-    let book = accounts.book().map_err(|error| failure(error.into()))?;
+fn list(kept: &Kept, as_json: bool, printer: &mut Printer) -> Result<(), Failure> {
+    let book = kept.read()?;
     if as_json {
         let rows: Vec<Value> = book.accounts.iter().map(|(name, account)| account.shown(name)).collect();
         return printer.result(&format!("{}\n", json!({ "users": rows })));

@@ -46,8 +46,6 @@ pub(super) struct Calls<'a> {
     ending: Option<Ending>,
     /// When cancelled tools are ended by force.
     abort_at: Option<Instant>,
-    /// The mode in which the open questions were judged last.
-    judged_in: ApprovalMode,
 }
 
 /// What is known of a question about a call from before its plan was made.
@@ -75,7 +73,6 @@ impl<'a> Calls<'a> {
         let toolbox = session.toolbox();
         let scheduler = Scheduler::new(open, &toolbox, &session.options.tool_context);
         Self {
-            judged_in: session.mode(),
             session,
             scheduler,
             rules: HashMap::new(),
@@ -177,9 +174,9 @@ impl<'a> Calls<'a> {
             return self.refuse(index, ToolError::new(ToolErrorKind::DeniedByRule, message)).await;
         }
         match (self.known(index, &plan), verdict) {
-            (Known::Waits, verdict) => {
+            (Known::Waits, _) => {
                 self.advance(index, CallStatus::AwaitingApproval);
-                self.answer_if_granted(index, verdict).await?;
+                self.answer_if_granted(index).await?;
                 self.refuse_when_alone().await
             }
             (Known::Allowed(outcome, confinement), _) => {
@@ -363,11 +360,12 @@ impl<'a> Calls<'a> {
             }
             (outcome, None) => self.allow(index, outcome, asked.confirmation.reach()),
         }
-        // Judging all that waits after every answer would take as long as there are questions, squared.
-        match grant.is_some() || self.judged_in != self.session.mode() {
-            true => self.answer_granted().await,
-            false => Ok(()),
+        if grant.is_some() {
+            for index in self.waiting() {
+                self.answer_if_granted(index).await?;
+            }
         }
+        Ok(())
     }
 
     fn allow(&mut self, index: usize, outcome: Outcome, confinement: Confinement) {
@@ -393,26 +391,17 @@ impl<'a> Calls<'a> {
         }
     }
 
-    /// Answers the questions that the rules answer by now, with what was allowed for good: nobody is asked twice
-    /// for the same.
-    async fn answer_granted(&mut self) -> Result<(), Stop> {
-        self.judged_in = self.session.mode();
-        for index in self.waiting() {
-            let Some(plan) = self.plan(index) else { continue };
-            let verdict = self.session.approvals.judge(&plan, self.judged_in);
-            self.answer_if_granted(index, verdict).await?;
+    /// Answers a question that the rules answer by now, with what was allowed for good: nobody is asked twice for
+    /// the same.
+    async fn answer_if_granted(&mut self, index: usize) -> Result<(), Stop> {
+        let (Some(approval), Some(plan)) = (self.question(index), self.plan(index)) else { return Ok(()) };
+        let verdict = self.session.approvals.judge(&plan, self.session.mode());
+        if let Verdict::Allow { confinement, .. } = verdict {
+            self.confined.insert(index, confinement);
+            let fact = answered(approval, Outcome::ProceedOnce, EARLIER_ANSWER, None);
+            self.session.ledger.commit_one(fact).await?;
+            self.advance(index, CallStatus::Scheduled);
         }
-        Ok(())
-    }
-
-    /// Answers a question that waits, if the rules allow by now what it asks about.
-    async fn answer_if_granted(&mut self, index: usize, verdict: Verdict) -> Result<(), Stop> {
-        let Verdict::Allow { confinement, .. } = verdict else { return Ok(()) };
-        let Some(approval) = self.question(index) else { return Ok(()) };
-        self.confined.insert(index, confinement);
-        let fact = answered(approval, Outcome::ProceedOnce, EARLIER_ANSWER, None);
-        self.session.ledger.commit_one(fact).await?;
-        self.advance(index, CallStatus::Scheduled);
         Ok(())
     }
 

@@ -21,6 +21,7 @@ mod ledger;
 mod limits;
 mod offer;
 mod prompts;
+mod relay;
 mod repair;
 mod requests;
 mod reverting;
@@ -31,7 +32,7 @@ use std::sync::Arc;
 
 use charla_proto::{
     Command, Confinement, Content, Conversation, Journal, Outcome, Phase, Plan, Policy, Refusal, Reply,
-    Request, RunningStep, SessionEvent, SessionSnapshot, ToolContext,
+    Request, RunningStep, SessionSnapshot, ToolContext,
 };
 use tokio::sync::{broadcast, mpsc, oneshot};
 
@@ -50,9 +51,10 @@ use inbox::{Asked, Inbox, Message};
 pub use inbox::{Attached, Clients};
 use ledger::{Ledger, Publisher};
 pub use limits::Limits;
+pub use relay::{RemoteEvents, RemoteSession};
 pub(crate) use repair::schema_problem;
-use subscription::Recent;
 pub use subscription::Subscription;
+use subscription::{Recent, Shared};
 use turn::{Efforts, Next, Session};
 
 /// Who answers when nobody is there to be asked.
@@ -111,7 +113,7 @@ pub struct SessionOptions {
 pub struct SessionHandle {
     messages: mpsc::Sender<Message>,
     /// Weak: subscriptions end with the session's task, however it ends.
-    events: broadcast::WeakSender<SessionEvent>,
+    events: broadcast::WeakSender<Shared>,
     recent: Recent,
     clients: Clients,
 }

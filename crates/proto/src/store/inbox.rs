@@ -7,7 +7,7 @@ use futures_util::Stream;
 
 use crate::BoxFuture;
 
-/// How many bytes a command, and a reply, may have.
+/// How many bytes a command, and a reply, may have wherever sessions are kept.
 pub const MAX_POST: usize = 1024 * 1024;
 
 /// Commands as they arrive. Dropping it ends the listening.
@@ -56,7 +56,7 @@ pub enum PostError {
     /// The owner may have the command, and has not answered.
     #[error("the process that has the session open did not answer: {0}")]
     NoReply(String),
-    /// The command is longer than [`MAX_POST`].
+    /// The command is longer than [`MAX_POST`], and than what can be sent here.
     #[error("the command has {0} bytes, more than can be sent")]
     TooLarge(usize),
 }

@@ -97,11 +97,25 @@ impl Access {
         secret
     }
 
-    /// Who sends a request with these headers from this address.
-    pub(crate) fn caller(&self, headers: &HeaderMap, peer: IpAddr) -> Result<Caller, Problem> {
+    /// Who sends a request with these headers from this address. Who is not known may be since a moment ago, at another node.
+    pub(crate) async fn caller(&self, headers: &HeaderMap, peer: IpAddr) -> Result<Caller, Problem> {
         let book = self.people.book()?;
-        let credential = self.credential(&book, headers, peer)?;
-        let known = self.holder(&book, &credential).and_then(|name| self.people.find(&book, &name));
+        match self.known_caller(&book, headers, peer) {
+            Ok(caller) => Ok(caller),
+            Err(unknown) => {
+                let fresh = self.people.fresh_book().await?;
+                if Arc::ptr_eq(&fresh, &book) {
+                    Err(unknown)
+                } else {
+                    self.known_caller(&fresh, headers, peer)
+                }
+            }
+        }
+    }
+
+    fn known_caller(&self, book: &Book, headers: &HeaderMap, peer: IpAddr) -> Result<Caller, Problem> {
+        let credential = self.credential(book, headers, peer)?;
+        let known = self.holder(book, &credential).and_then(|name| self.people.find(book, &name));
         let (user, role) = known.ok_or_else(|| unauthorized("the account is gone"))?;
         Ok(Caller { user, role, credential })
     }
@@ -181,7 +195,8 @@ impl Access {
         self.people
             .change(move |book| {
                 book.sign_ins.retain(|_, sign_in| sign_in.until > now());
-                book.sign_ins.insert(hash, SignIn { user: name, until: now() + LIFETIME.as_secs() });
+                let sign_in = SignIn { user: name.clone(), until: now() + LIFETIME.as_secs() };
+                book.sign_ins.insert(hash.clone(), sign_in);
                 Ok(())
             })
             .await?;

@@ -86,6 +86,10 @@ impl Accounts for FileAccounts {
         self.inner.book()
     }
 
+    fn fresh(&self) -> BoxFuture<'_, io::Result<Arc<Book>>> {
+        Box::pin(async { self.inner.book() })
+    }
+
     fn change(&self, change: Change) -> BoxFuture<'_, Result<Arc<Book>, AccountError>> {
         let inner = self.inner.clone();
         Box::pin(async move {

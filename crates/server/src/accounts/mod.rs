@@ -1,9 +1,10 @@
 //! Who has an account on this server, and what each may: the book of accounts, and the port it is kept behind.
 //!
 //! Passwords, tokens and sign-ins are kept as hashes. A change of the book sees the book as it is, and no other change comes
-//! between: what keeps the book (a file now) sees to that.
+//! between: what keeps the book (a file, or a database that several nodes share) sees to that.
 
 mod budget;
+mod database;
 mod file;
 mod passwords;
 
@@ -18,6 +19,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 pub use budget::{Budget, Spending};
+pub use database::DatabaseAccounts;
 pub use file::FileAccounts;
 pub use passwords::{Password, WeakPassword};
 
@@ -113,6 +115,8 @@ pub struct SignIn {
 pub struct Share {
     /// Whose session it is.
     pub owner: String,
+    /// Its id.
+    pub session: String,
     /// Who else may do what.
     pub with: BTreeMap<String, Right>,
 }
@@ -127,8 +131,8 @@ pub struct Book {
     pub tokens: BTreeMap<String, Token>,
     /// Signed-in browsers by their hash.
     pub sign_ins: BTreeMap<String, SignIn>,
-    /// Shared sessions by their id.
-    pub shares: BTreeMap<String, Share>,
+    /// Shared sessions. A session is known by its owner and its id: who takes in a session of another's id shares their own.
+    pub shares: Vec<Share>,
 }
 
 /// Why the book is not changed.
@@ -164,13 +168,16 @@ pub enum AccountError {
     Kept(#[from] io::Error),
 }
 
-/// A change of the book. It is kept if it succeeds.
-pub type Change = Box<dyn FnOnce(&mut Book) -> Result<(), AccountError> + Send>;
+/// A change of the book. It is kept if it succeeds; where others change the book at the same time, it is made again.
+pub type Change = Box<dyn Fn(&mut Book) -> Result<(), AccountError> + Send + Sync>;
 
 /// Where accounts are kept.
 pub trait Accounts: Send + Sync {
     /// The book as it is. What others changed is seen, at the latest a moment later.
     fn book(&self) -> io::Result<Arc<Book>>;
+
+    /// The book with everything that was changed until now, wherever.
+    fn fresh(&self) -> BoxFuture<'_, io::Result<Arc<Book>>>;
 
     /// Changes the book: the book as it is then. No other change comes between, of whichever process.
     fn change(&self, change: Change) -> BoxFuture<'_, Result<Arc<Book>, AccountError>>;
@@ -233,8 +240,8 @@ impl Book {
         self.accounts.remove(name).ok_or_else(|| AccountError::Unknown(name.to_owned()))?;
         self.tokens.retain(|_, token| token.user != name);
         self.sign_out(name);
-        self.shares.retain(|_, share| share.owner != name);
-        for share in self.shares.values_mut() {
+        self.shares.retain(|share| share.owner != name);
+        for share in &mut self.shares {
             share.with.remove(name);
         }
         Ok(())
@@ -253,10 +260,38 @@ impl Book {
         }
     }
 
+    /// Who else may do what with a session of `owner`'s.
+    pub(crate) fn share(&self, owner: &str, session: &str) -> Option<&Share> {
+        self.shares.iter().find(|share| share.owner == owner && share.session == session)
+    }
+
+    /// Lets somebody into a session of `owner`'s.
+    pub(crate) fn let_in(&mut self, owner: &str, session: &str, user: &str, right: Right) {
+        let known = self.shares.iter_mut().find(|share| share.owner == owner && share.session == session);
+        match known {
+            Some(share) => drop(share.with.insert(user.to_owned(), right)),
+            None => self.shares.push(Share {
+                owner: owner.to_owned(),
+                session: session.to_owned(),
+                with: BTreeMap::from([(user.to_owned(), right)]),
+            }),
+        }
+    }
+
+    /// Takes that back: from one user, or from everybody.
+    pub(crate) fn take_back(&mut self, owner: &str, session: &str, user: Option<&str>) {
+        for share in &mut self.shares {
+            if share.owner == owner && share.session == session {
+                share.with.retain(|with, _| user.is_some_and(|user| user != with));
+            }
+        }
+        self.shares.retain(|share| !share.with.is_empty());
+    }
+
     /// Whose session this is that was shared with `name`, and what they may do with it.
     pub(crate) fn shared_with(&self, name: &str, session: &str) -> Option<(&str, Right)> {
-        let share = self.shares.get(session)?;
-        Some((share.owner.as_str(), *share.with.get(name)?))
+        let mut shares = self.shares.iter().filter(|share| share.session == session);
+        shares.find_map(|share| Some((share.owner.as_str(), *share.with.get(name)?)))
     }
 
     /// The sessions that were shared with `name`: their ids, whose they are, and what may be done with them.
@@ -264,8 +299,8 @@ impl Book {
         &'b self,
         name: &'b str,
     ) -> impl Iterator<Item = (&'b str, &'b str, Right)> {
-        self.shares.iter().filter_map(move |(session, share)| {
-            Some((session.as_str(), share.owner.as_str(), *share.with.get(name)?))
+        self.shares.iter().filter_map(move |share| {
+            Some((share.session.as_str(), share.owner.as_str(), *share.with.get(name)?))
         })
     }
 }

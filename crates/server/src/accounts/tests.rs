@@ -80,9 +80,8 @@ fn with_an_account_goes_everything_that_was_theirs() {
         book.tokens.insert(name.into(), token);
         book.sign_ins.insert(name.into(), SignIn { user: name.into(), until: u64::MAX });
     }
-    let with = |name: &str| BTreeMap::from([(name.to_owned(), Right::Approve)]);
-    book.shares.insert("s1".into(), Share { owner: "anna".into(), with: with("ben") });
-    book.shares.insert("s2".into(), Share { owner: "ben".into(), with: with("anna") });
+    book.let_in("anna", "s1", "ben", Right::Approve);
+    book.let_in("ben", "s2", "anna", Right::Approve);
     assert_eq!(book.shared_with("anna", "s2"), Some(("ben", Right::Approve)));
     book.remove("anna").unwrap();
     assert_eq!(book.tokens.keys().collect::<Vec<_>>(), ["ben"]);
@@ -103,4 +102,17 @@ fn a_folder_that_holds_keys_is_nobodys_workspace() {
     assert!(given("home/work"));
     assert!(!given("home") && !given("") && !given("home/.charla") && !given("home/.charla/server"));
     assert!(!given("nowhere"));
+}
+
+#[test]
+fn who_has_a_session_of_the_same_id_shares_their_own_and_not_the_others() {
+    let mut book = Book::default();
+    book.let_in("anna", "s1", "ben", Right::Read);
+    book.let_in("eve", "s1", "mallory", Right::Approve);
+    assert_eq!(book.shared_with("mallory", "s1"), Some(("eve", Right::Approve)));
+    assert_eq!(book.shared_with("ben", "s1"), Some(("anna", Right::Read)));
+    book.take_back("eve", "s1", None);
+    assert_eq!((book.shared_with("mallory", "s1"), book.shares.len()), (None, 1));
+    book.take_back("anna", "s1", Some("ben"));
+    assert!(book.shares.is_empty());
 }

@@ -42,6 +42,9 @@ pub(crate) async fn ready(call: Call) -> Result<Response, Problem> {
     if call.app.stopping.is_cancelled() {
         return Err(unavailable("the server is about to end".to_owned()));
     }
+    if call.app.database.as_ref().is_some_and(|database| !database.is_up()) {
+        return Err(unavailable("the database cannot be reached; sessions wait for it".to_owned()));
+    }
     let listed = match call.app.people.owner.hub.charla().sessions() {
         Ok(sessions) => sessions.list().await.map(|_| ()),
         Err(error) => Err(error),
@@ -139,7 +142,11 @@ pub(crate) async fn metrics(call: Call) -> Result<Response, Problem> {
         running += user.hub.all_running().len();
         waiting += user.lookout.look().await?.approvals.len();
     }
-    let text = call.app.metrics.text(running, waiting);
+    let mut text = call.app.metrics.text(running, waiting);
+    if let Some(database) = &call.app.database {
+        let up = u8::from(database.is_up());
+        text.push_str(&format!("# TYPE charla_database_up gauge\ncharla_database_up {up}\n"));
+    }
     let kind = HeaderValue::from_static("text/plain; version=0.0.4");
     Ok(([(header::CONTENT_TYPE, kind)], text).into_response())
 }

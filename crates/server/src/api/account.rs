@@ -80,7 +80,7 @@ pub(crate) async fn set_password(call: Call) -> Result<Answer, Problem> {
     call.app
         .people
         .change(move |book| {
-            book.account_mut(&name)?.password = password;
+            book.account_mut(&name)?.password.clone_from(&password);
             book.sign_out(&name);
             Ok(())
         })

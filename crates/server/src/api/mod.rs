@@ -5,6 +5,7 @@ pub(crate) mod account;
 pub(crate) mod approvals;
 pub(crate) mod identity;
 pub(crate) mod keys;
+pub(crate) mod moving;
 pub(crate) mod sessions;
 pub(crate) mod shares;
 pub(crate) mod tokens;

@@ -105,10 +105,11 @@ pub(crate) async fn get(call: Call) -> Result<Response, Problem> {
 /// Removes a session for good.
 pub(crate) async fn delete(call: Call) -> Result<Answer, Problem> {
     let id = call.part("id").to_owned();
-    call.user.hub.delete(&id).await?;
-    if call.app.people.book()?.shares.contains_key(&id) {
+    call.user.hub.delete(&id, call.number("seq")?).await?;
+    let owner = call.user.name.clone();
+    if call.app.people.book()?.share(&owner, &id).is_some() {
         let forget = move |book: &mut Book| {
-            book.shares.remove(&id);
+            book.take_back(&owner, &id, None);
             Ok(())
         };
         call.app.people.change(forget).await?;

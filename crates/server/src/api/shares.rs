@@ -1,14 +1,12 @@
 //! Sessions that a user lets others read, or approve in.
 
-use std::collections::BTreeMap;
-
 use axum::response::Response;
 use http::StatusCode;
 use serde::Deserialize;
 use serde_json::json;
 
 use super::nothing;
-use crate::accounts::{OWNER, Right, Share};
+use crate::accounts::{OWNER, Right};
 use crate::call::{self, Call};
 use crate::problem::Problem;
 use crate::repeats::Answer;
@@ -23,8 +21,8 @@ struct NewShare {
 /// Who else may use the session.
 pub(crate) async fn list(call: Call) -> Result<Response, Problem> {
     let book = call.app.people.book()?;
-    let with = book.shares.get(call.part("id")).map(|share| share.with.clone()).unwrap_or_default();
-    let shown: Vec<_> = with.iter().map(|(user, right)| json!({ "user": user, "right": right })).collect();
+    let with = book.share(&call.user.name, call.part("id")).into_iter().flat_map(|share| &share.with);
+    let shown: Vec<_> = with.map(|(user, right)| json!({ "user": user, "right": right })).collect();
     call::json(StatusCode::OK, &json!({ "shares": shown }))
 }
 
@@ -44,8 +42,7 @@ pub(crate) async fn share(call: Call) -> Result<Answer, Problem> {
             if user != OWNER {
                 book.account(&user)?;
             }
-            let share = book.shares.entry(session).or_insert_with(|| Share { owner, with: BTreeMap::new() });
-            share.with.insert(user, right);
+            book.let_in(&owner, &session, &user, right);
             Ok(())
         })
         .await?;
@@ -55,17 +52,15 @@ pub(crate) async fn share(call: Call) -> Result<Answer, Problem> {
 /// Lets them in no longer.
 pub(crate) async fn unshare(call: Call) -> Result<Answer, Problem> {
     let (session, user) = (call.part("id").to_owned(), call.part("user").to_owned());
+    let owner = call.user.name.clone();
     let book = call.app.people.book()?;
-    if !book.shares.get(&session).is_some_and(|share| share.with.contains_key(&user)) {
+    if !book.share(&owner, &session).is_some_and(|share| share.with.contains_key(&user)) {
         return Err(Problem::not_found(format!("the session is not shared with `{user}`")));
     }
     call.app
         .people
         .change(move |book| {
-            if let Some(share) = book.shares.get_mut(&session) {
-                share.with.remove(&user);
-            }
-            book.shares.retain(|_, share| !share.with.is_empty());
+            book.take_back(&owner, &session, Some(&user));
             Ok(())
         })
         .await?;

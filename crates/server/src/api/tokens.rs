@@ -52,7 +52,7 @@ pub(crate) async fn create(call: Call) -> Result<Answer, Problem> {
     call.app
         .people
         .change(move |book| {
-            book.tokens.insert(hash, token);
+            book.tokens.insert(hash.clone(), token.clone());
             Ok(())
         })
         .await?;

@@ -79,7 +79,7 @@ pub(crate) async fn create(call: Call) -> Result<Answer, Problem> {
         spent: Spending::default(),
     };
     let name = new.name.clone();
-    let book = call.app.people.change(move |book| book.add(&name, account)).await?;
+    let book = call.app.people.change(move |book| book.add(&name, account.clone())).await?;
     done(StatusCode::CREATED, &shown_in(&book, &new.name)?)
 }
 
@@ -101,9 +101,9 @@ pub(crate) async fn change(call: Call) -> Result<Answer, Problem> {
         account.role = change.role.unwrap_or(account.role);
         account.network = change.network.unwrap_or(account.network);
         account.budget = change.budget.unwrap_or(account.budget);
-        account.workspace = folder.unwrap_or_else(|| account.workspace.clone());
-        account.identity = change.identity.or_else(|| account.identity.take());
-        account.password = password.or_else(|| account.password.take());
+        account.workspace = folder.clone().unwrap_or_else(|| account.workspace.clone());
+        account.identity = change.identity.clone().or_else(|| account.identity.take());
+        account.password = password.clone().or_else(|| account.password.take());
         Ok(())
     });
     let book = changed.await?;

@@ -133,7 +133,7 @@ async fn a_silent_peer_holds_nobody_up_for_ever() {
 }
 
 fn socket_name() -> String {
-    crate::blobs::hash(b"a").chars().take(16).collect()
+    charla_proto::content_hash(b"a").chars().take(16).collect()
 }
 
 #[tokio::test]

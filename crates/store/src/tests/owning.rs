@@ -27,44 +27,6 @@ fn numbers(store: &Store, session: &str) -> Vec<u64> {
     read(store, session).iter().map(|record| record.seq).collect()
 }
 
-#[tokio::test]
-async fn a_session_has_one_owner_and_every_owner_a_larger_token() {
-    let (_folder, store) = store();
-    let store: &dyn SessionStore = &store;
-    let created = store.create(&[first("a")]).await.unwrap();
-    assert!(matches!(store.own("a").await, Err(JournalError::Locked(_))));
-    assert!(matches!(store.delete("a").await, Err(JournalError::Locked(_))));
-    let mut tokens = vec![created.token];
-    drop(created);
-    for _ in 0..12 {
-        tokens.push(store.own("a").await.unwrap().token);
-    }
-    tokens.push(store.take_over("a").await.unwrap().token);
-    assert!(tokens.is_sorted_by(|earlier, later| earlier < later), "{tokens:?}");
-}
-
-#[tokio::test]
-async fn who_was_replaced_is_told_and_writes_nothing_more() {
-    let (_folder, store) = store();
-    let mut stuck = SessionStore::create(&store, &[first("a"), prompt(2, "hello")]).await.unwrap();
-    let mut new = SessionStore::take_over(&store, "a").await.unwrap();
-    assert_eq!((new.conversation.seq, new.conversation.past.count), (2, 1));
-    for _ in 0..2 {
-        assert!(is_lost(&stuck.journal.append(&[prompt(3, "late")]).await, stuck.token));
-    }
-    new.journal.append(&[prompt(3, "in time")]).await.unwrap();
-    assert_eq!(
-        read_after(&store, "a", 0).await.unwrap(),
-        [first("a"), prompt(2, "hello"), prompt(3, "in time")]
-    );
-    // Nobody comes between, whether the former owner still lives or not.
-    assert!(matches!(SessionStore::own(&store, "a").await, Err(JournalError::Locked(_))));
-    drop(stuck);
-    assert!(matches!(SessionStore::own(&store, "a").await, Err(JournalError::Locked(_))));
-    drop(new);
-    assert_eq!(SessionStore::own(&store, "a").await.unwrap().conversation.seq, 3);
-}
-
 #[test]
 fn a_file_that_is_removed_moved_or_replaced_is_noticed_and_what_stands_there_is_left_alone() {
     let (folder, store) = store();
@@ -143,16 +105,4 @@ async fn what_is_not_there_is_missing_and_leaves_no_trace() {
     assert_eq!(SessionStore::fold(&store, "a").await.err(), Some(missing.clone()));
     assert_eq!(SessionStore::delete(&store, "a").await, Err(missing));
     assert!(!store.folder.exists());
-}
-
-#[tokio::test]
-async fn a_session_begins_once_and_with_its_beginning() {
-    let (_folder, store) = store();
-    let store: &dyn SessionStore = &store;
-    for records in [vec![], vec![prompt(1, "hello")]] {
-        assert!(matches!(store.create(&records).await, Err(JournalError::NoBeginning(_))));
-    }
-    drop(store.create(&[first("a")]).await.unwrap());
-    assert_eq!(store.create(&[first("a")]).await.err(), Some(JournalError::Exists("a".to_owned())));
-    assert_eq!(store.list().await.unwrap().sessions.len(), 1);
 }

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use charla_proto::text::printable;
 use charla_proto::{
     BoxFuture, Display, Effect, FileChange, Invocation, Part, Plan, RunContext, ToolContext, ToolError,
-    ToolErrorKind, ToolOutput,
+    ToolErrorKind, ToolOutput, content_hash,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::change::{self, Current, Workbench, content_hash, encode, look, preview};
+use super::change::{self, Current, Workbench, encode, look, preview};
 use crate::invocation::{change, check, write_plan};
 use crate::paths::ResolvedPath;
 use crate::text;

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use charla_proto::{
     Args, BoxFuture, Display, Effect, FileChange, Invocation, Part, Plan, RunContext, ToolContext, ToolError,
-    ToolOutput,
+    ToolOutput, content_hash,
 };
 use serde::Serialize;
 use serde_json::Value;
 
-use super::change::{Current, Workbench, content_hash, diff, look, preview};
+use super::change::{Current, Workbench, diff, look, preview};
 use crate::invocation::{change, check, write_plan};
 use crate::paths::ResolvedPath;
 use crate::typed::PreparedCall;

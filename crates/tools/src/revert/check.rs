@@ -3,8 +3,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use charla_proto::Snapshots;
-use sha2::{Digest, Sha256};
+use charla_proto::{Snapshots, content_hash};
 
 use super::look::{FileNow, look};
 use super::{CheckError, Deed, Move, RevertError, Step};
@@ -56,7 +55,7 @@ pub(super) fn check(step: Step, snapshots: &dyn Snapshots) -> Result<Move, Check
         CheckError::Conflicts(vec![Conflict { path: path.clone(), obstacle, now, diff }])
     };
     let found = look(path).map_err(|obstacle| conflict(obstacle, None, String::new()))?;
-    let now = found.as_ref().map(|found| hash(&found.bytes));
+    let now = found.as_ref().map(|found| content_hash(&found.bytes));
     if now == step.change.after {
         return Ok(settled(step, found));
     }
@@ -108,8 +107,4 @@ fn difference(path: &Path, left: Option<&[u8]>, now: Option<&FileNow>) -> String
             format!("{}: not text: {} bytes then, {} now\n", path.display(), size(left), size(now))
         }
     }
-}
-
-fn hash(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -2,7 +2,7 @@ use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
 
-use sha2::{Digest, Sha256};
+use charla_proto::content_hash;
 
 use super::*;
 
@@ -42,7 +42,7 @@ impl Folder {
 
     fn step(&mut self, name: &str, before: Option<&[u8]>, after: Option<&[u8]>) -> Step {
         let mut keep = |bytes: &[u8]| {
-            let hash: String = Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+            let hash = content_hash(bytes);
             self.contents.insert(hash.clone(), bytes.to_vec());
             hash
         };

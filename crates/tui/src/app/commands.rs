@@ -60,7 +60,17 @@ impl App {
         }
     }
 
+    /// What is asked about is on the machine where the session runs.
+    pub(super) fn not_here(&mut self, what: &str) {
+        let server = self.base.source.server().unwrap_or("another machine").to_owned();
+        self.transcript
+            .tell(Role::Warning, &format!("{what} on this machine, and the session is at {server}"));
+    }
+
     fn run(&mut self, slash: Slash, rest: String, now: Instant) {
+        if self.base.source.server().is_some() && slash.is_about_this_machine(&rest) {
+            return self.not_here("that looks at models, rules and settings");
+        }
         match slash {
             Slash::Help => self.help(),
             Slash::Model if rest.is_empty() => self.find_out(Errand::models, now),

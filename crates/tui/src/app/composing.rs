@@ -144,9 +144,12 @@ impl App {
             return self.transcript.tell(Role::Warning, words);
         }
         let cancel = CancellationToken::new();
-        match self.link() {
-            Some(link) => link.run(command.clone(), cancel.clone()),
-            None => return self.transcript.tell(Role::Warning, "the session is not open yet"),
+        let Some(link) = self.link() else {
+            return self.transcript.tell(Role::Warning, "the session is not open yet");
+        };
+        match link.own_commands() {
+            Some(own) => link.run(own, command.clone(), cancel.clone()),
+            None => return self.not_here("commands of your own run"),
         }
         self.transcript.own_begins(&command, now);
         self.person.running = Some((command, cancel));

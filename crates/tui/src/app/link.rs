@@ -1,10 +1,11 @@
 //! The session the application is attached to: opened, spoken to and closed beside the screen.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use charla::session::{OwnCommands, PromptDraft};
 use charla::settings::Settings;
-use charla::{Charla, Failure, OpenRequest, OpenedSession};
+use charla::{Charla, Failure, OpenRequest, OpenedSession, SessionSource};
 use charla_core::CancellationToken;
 use charla_core::session::{Attached, SessionHandle};
 use charla_proto::{CancelTarget, Command, Content, Delivery, Outcome, Part, Refusal, Reply};
@@ -30,10 +31,15 @@ pub struct Link {
 }
 
 /// Opens a session; [`News::Opened`] tells what came of it.
-pub fn open(charla: Charla, settings: Settings, request: OpenRequest, tell: UnboundedSender<News>) {
+pub fn open(
+    source: Arc<dyn SessionSource>,
+    settings: Settings,
+    request: OpenRequest,
+    tell: UnboundedSender<News>,
+) {
     tokio::spawn(async move {
-        let mut teller = Teller(tell.clone());
-        let opened = match charla.open_with(&settings, request, &mut teller).await {
+        let teller = Box::new(Teller(tell.clone()));
+        let opened = match source.open(&settings, request, teller).await {
             Ok(session) => match session.handle.snapshot().await {
                 Some((snapshot, events)) => Ok(Box::new(Opened { session, snapshot, events })),
                 None => Err(Failure::system("the session ended as soon as it was opened")),
@@ -63,6 +69,11 @@ impl Link {
         self.session.is_open
     }
 
+    /// True when the session ends with this process.
+    pub fn runs_here(&self) -> bool {
+        self.session.runs_here()
+    }
+
     /// The session itself.
     pub fn handle(&self) -> &SessionHandle {
         &self.session.handle
@@ -73,14 +84,14 @@ impl Link {
         let _ = self.prompts.send((message, ran));
     }
 
-    /// Runs command lines of the person's own.
-    pub fn own_commands(&self) -> OwnCommands {
+    /// Runs command lines of the person's own, where the session's tools work on this machine.
+    pub fn own_commands(&self) -> Option<OwnCommands> {
         self.session.own_commands()
     }
 
     /// Runs a command line of the person's own; [`News::Ran`] tells how it goes.
-    pub fn run(&self, command: String, cancel: CancellationToken) {
-        let (own, tell) = (self.own_commands(), self.tell.clone());
+    pub fn run(&self, own: OwnCommands, command: String, cancel: CancellationToken) {
+        let tell = self.tell.clone();
         tokio::spawn(async move {
             let shown = tell.clone();
             let live = Box::new(move |text: &str| drop(shown.send(News::Ran(Ran::Shows(text.to_owned())))));
@@ -109,12 +120,12 @@ impl Link {
         });
     }
 
-    /// Closes the session; [`News::Closed`] tells when that is done. With `stops` a turn is stopped first; a question that
-    /// waits stays for whoever goes on. A session in which nothing was said is not kept: `empty_of` is whose it was.
+    /// Closes the session; [`News::Closed`] tells when that is done. With `stops` a turn that runs here is stopped first; a
+    /// question that waits stays for whoever goes on. A session in which nothing was said is not kept: `empty_of` is whose it was.
     pub fn close(self, stops: bool, empty_of: Option<Charla>) {
         let (tell, id) = (self.tell.clone(), self.session.id.clone());
         tokio::spawn(async move {
-            if stops {
+            if stops && self.session.runs_here() {
                 self.session.handle.send(Command::Cancel { target: CancelTarget::Turn }, ME).await;
             }
             let _ = tokio::time::timeout(GRACE, self.session.close()).await;

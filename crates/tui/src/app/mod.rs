@@ -18,8 +18,10 @@ mod sources;
 mod state;
 mod view;
 
+use std::sync::Arc;
+
 use charla::settings::Settings;
-use charla::{Charla, Failure, OpenRequest};
+use charla::{Charla, Failure, OpenRequest, SessionSource};
 use tokio::sync::mpsc::unbounded_channel;
 
 use crate::theme::Depth;
@@ -27,13 +29,17 @@ pub(crate) use commands::Choice;
 use sources::Sources;
 use state::{App, Wish};
 
-/// Who types at this terminal.
-pub(crate) const ME: &str = "user";
+/// Who types at this terminal, where the session runs in its process.
+pub const ME: &str = "user";
 
 /// What the application is started with.
 pub struct Launch {
     /// The user's Charla.
     pub charla: Charla,
+    /// Where sessions are opened.
+    pub source: Arc<dyn SessionSource>,
+    /// Who types, by the name that sessions of that source have for them.
+    pub me: String,
     /// The settings that hold.
     pub settings: Settings,
     /// The session to open.

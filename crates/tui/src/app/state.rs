@@ -1,12 +1,13 @@
 //! The application's state, and what each happening does to it.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use charla::custom_command::{CustomCommand, custom_commands};
 use charla::models::Prices;
 use charla::session::{PromptHistory, git_branch};
 use charla::settings::Settings;
-use charla::{Charla, Failure, OpenRequest, RunOptions, Wall};
+use charla::{Charla, Failure, OpenRequest, RunOptions, SessionSource, Wall};
 use charla_core::CancellationToken;
 use charla_proto::{Fact, SessionEvent};
 use tokio::sync::mpsc::UnboundedSender;
@@ -19,7 +20,7 @@ use super::questions::Questions;
 use super::setup::{completions, confinement, first_message, keys, theme};
 use super::signals::{Signal, stop_process};
 use super::sources::{Happening, Sources};
-use super::{Choice, Ending, Launch, ME, Reason};
+use super::{Choice, Ending, Launch, Reason};
 use crate::commands::window;
 use crate::composer::{Composer, History, Message};
 use crate::picker::Picker;
@@ -79,6 +80,10 @@ pub struct App {
 /// What everything else stands on.
 pub(super) struct Base {
     pub(super) charla: Charla,
+    /// Where sessions are opened.
+    pub(super) source: Arc<dyn SessionSource>,
+    /// Who types.
+    pub(super) me: String,
     pub(super) settings: Settings,
     /// What holds for every session that is opened here.
     pub(super) options: RunOptions,
@@ -111,14 +116,17 @@ pub(super) struct Person {
 impl App {
     /// Takes the terminal, and begins to open the session.
     pub fn new(launch: Launch, tell: UnboundedSender<News>) -> std::io::Result<Self> {
-        let Launch { charla, settings, request, prompt, look } = launch;
+        let Launch { charla, source, me, settings, request, prompt, look } = launch;
         let theme = theme(&charla, &settings).unwrap_or_default();
         let painter = Painter::new(theme, look.depth, true);
         let display = Display::new(painter)?;
         let columns = display.size().columns;
         let mut status = Status::new(Prices::new(&settings));
         status.mode = settings.tools.approval_mode.unwrap_or_default();
-        status.confinement = confinement(&Wall::look()).to_owned();
+        status.confinement = match source.server() {
+            Some(server) => format!("at {server}"),
+            None => confinement(&Wall::look()).to_owned(),
+        };
         let history = PromptHistory::of(charla.environment());
         let custom = custom_commands(charla.environment(), &mut Teller(tell.clone()));
         let (custom, problem) = match custom {
@@ -129,7 +137,7 @@ impl App {
         let mut app = Self {
             display,
             composer: Composer::new(keys(&settings), history_entries, completions(&charla, &custom, &tell)),
-            transcript: Transcript::new(columns, ME),
+            transcript: Transcript::new(columns, me.clone()),
             questions: Questions::default(),
             status,
             activity: Activity::default(),
@@ -137,7 +145,16 @@ impl App {
             picker: None,
             unsent: prompt.into_iter().map(first_message).collect(),
             hint: None,
-            base: Base { charla, settings, options: request.options.clone(), history, custom, tell },
+            base: Base {
+                charla,
+                source,
+                me,
+                settings,
+                options: request.options.clone(),
+                history,
+                custom,
+                tell,
+            },
             person: Person::default(),
         };
         app.look_around();
@@ -162,12 +179,14 @@ impl App {
         self.standing = Standing::Opening;
         self.person.opening = request.cancel.clone();
         self.activity.progress(Some("opening the session".to_owned()), Instant::now());
-        link::open(self.base.charla.clone(), self.base.settings.clone(), request, self.base.tell.clone());
+        link::open(self.base.source.clone(), self.base.settings.clone(), request, self.base.tell.clone());
     }
 
     /// Looks which branch the workspace is on.
     fn look_around(&mut self) {
-        self.status.branch = git_branch(&self.base.charla.environment().directory);
+        if self.base.source.server().is_none() {
+            self.status.branch = git_branch(&self.base.charla.environment().directory);
+        }
     }
 
     /// When something must be done although nothing happens.
@@ -242,7 +261,7 @@ impl App {
                 }
                 Fact::ApprovalAnswered(answered) => {
                     let was_shown = self.questions.close(&answered.approval);
-                    if was_shown && answered.by != ME {
+                    if was_shown && answered.by != self.base.me {
                         self.transcript.tell(Role::Dim, &format!("answered by {}", answered.by));
                     }
                 }
@@ -283,7 +302,7 @@ impl App {
 
     /// Whose session this is, where nothing was said in it.
     pub(super) fn empty_session(&self, link: &Link) -> Option<Charla> {
-        (!self.person.has_spoken && !link.is_open()).then(|| self.base.charla.clone())
+        (link.runs_here() && !self.person.has_spoken && !link.is_open()).then(|| self.base.charla.clone())
     }
 
     /// Leaves: the session is closed first.

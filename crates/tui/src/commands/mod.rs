@@ -62,6 +62,19 @@ pub enum Slash {
     Quit,
 }
 
+impl Slash {
+    /// True when what it tells is of this machine alone.
+    pub fn is_about_this_machine(self, words: &str) -> bool {
+        match self {
+            Slash::Model => words.is_empty(),
+            slash => matches!(
+                slash,
+                Slash::Tools | Slash::Policy | Slash::Memory | Slash::Stats | Slash::Settings | Slash::Doctor
+            ),
+        }
+    }
+}
+
 /// A row of the table of commands.
 struct Row {
     name: &'static str,

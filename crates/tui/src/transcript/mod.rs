@@ -53,12 +53,12 @@ pub struct Transcript {
     /// Thoughts are shown in full.
     pub shows_thoughts: bool,
     /// Who speaks at this terminal.
-    me: &'static str,
+    me: String,
 }
 
 impl Transcript {
     /// An empty conversation, for a terminal of this width at which `me` types.
-    pub fn new(columns: usize, me: &'static str) -> Self {
+    pub fn new(columns: usize, me: String) -> Self {
         Self {
             columns,
             finished: Vec::new(),
@@ -222,7 +222,7 @@ impl Transcript {
                 self.finished.extend(ending::lines(ended, failure.as_ref(), self.columns));
                 self.finished.push(Line::new());
             }
-            fact => self.finished.extend(said::about(fact, self.me, self.columns)),
+            fact => self.finished.extend(said::about(fact, &self.me, self.columns)),
         }
     }
 
@@ -338,7 +338,7 @@ mod tests {
 
     #[test]
     fn answers_of_the_built_in_model_are_marked_and_the_first_says_how_to_get_better_ones() {
-        let mut transcript = Transcript::new(200, "me");
+        let mut transcript = Transcript::new(200, "me".to_owned());
         let first = shown(&mut transcript, engine::WEIGHTS_NAME);
         assert!(first.contains("(the small built-in model answered. For real work export a key"), "{first}");
         let second = shown(&mut transcript, engine::WEIGHTS_NAME);

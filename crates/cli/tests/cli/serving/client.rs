@@ -27,13 +27,12 @@ impl Served {
 
     /// Starts a server at this address.
     pub fn at(place: &Place, address: &str) -> Self {
-        Self::with(place, address, &[])
+        Self::with(place, &["--listen", address])
     }
 
-    /// Starts a server at this address with further arguments.
-    pub fn with(place: &Place, address: &str, more: &[&str]) -> Self {
-        let mut command = place.process(&["serve", "--listen", address]);
-        command.args(more);
+    /// Starts a server with these arguments.
+    pub fn with(place: &Place, arguments: &[&str]) -> Self {
+        let mut command = place.process(&[&["serve"], arguments].concat());
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let mut link = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut link).unwrap();
@@ -56,10 +55,13 @@ impl Served {
         self.address.clone()
     }
 
+    pub fn signal(&self, signal: rustix::process::Signal) {
+        rustix::process::kill_process(rustix::process::Pid::from_child(&self.child), signal).unwrap();
+    }
+
     /// Asks it to end, and waits until it has: its exit code.
     pub fn end(mut self) -> Option<i32> {
-        let id = rustix::process::Pid::from_child(&self.child);
-        rustix::process::kill_process(id, rustix::process::Signal::TERM).unwrap();
+        self.signal(rustix::process::Signal::TERM);
         let begin = Instant::now();
         while begin.elapsed() < PATIENCE {
             if let Some(status) = self.child.try_wait().unwrap() {
@@ -134,6 +136,11 @@ impl Served {
         self.with_token(&self.token).events(session, after)
     }
 
+    /// The overview as it changes.
+    pub fn overview(&self) -> Events {
+        self.with_token(&self.token).overview()
+    }
+
     /// The questions that wait, once there are this many.
     pub fn questions(&self, count: usize) -> Vec<Value> {
         self.with_token(&self.token).questions(count)
@@ -189,6 +196,11 @@ impl Client<'_> {
         );
         stream.write_all(head.as_bytes()).unwrap();
         stream
+    }
+
+    /// The overview as it changes.
+    pub fn overview(&self) -> Events {
+        Events::read(self.stream("/events", 0))
     }
 
     /// The questions that wait, once there are this many.
@@ -302,6 +314,11 @@ impl Events {
                 return Some(Event { name, id, data });
             }
         }
+    }
+
+    /// The next event of this name.
+    pub fn until_named(&mut self, name: &str) -> Event {
+        std::iter::from_fn(|| self.next()).find(|event| event.name == name).unwrap()
     }
 
     /// Events until a record of this kind, that included.

@@ -32,6 +32,8 @@ pub const ROWS: &[(&str, &str, Option<&str>)] = &[
     ("create_session", "member", None),
     ("get_session", "viewer", Some("read")),
     ("fork_session", "member", Some("own")),
+    ("export_session", "viewer", Some("own")),
+    ("import_session", "member", None),
     ("snapshot", "viewer", Some("read")),
     ("records", "viewer", Some("read")),
     ("session_events", "viewer", Some("read")),

@@ -6,6 +6,7 @@ mod client;
 mod hostile;
 mod interface;
 mod matrix;
+mod nodes;
 mod oidc;
 mod questions;
 mod schema;

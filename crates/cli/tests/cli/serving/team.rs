@@ -33,7 +33,7 @@ impl Team {
         let settings =
             json!({"model": {"name": "openai/gpt-4.1"}, "providers": {"openai": {"baseUrl": address}}});
         std::fs::write(folder.join("settings.json"), settings.to_string()).unwrap();
-        let served = Served::with(&place, "127.0.0.1:0", arguments);
+        let served = Served::with(&place, &[&["--listen", "127.0.0.1:0"], arguments].concat());
         Self { server, place, served }
     }
 

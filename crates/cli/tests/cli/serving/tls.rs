@@ -57,7 +57,7 @@ fn a_certificate_is_shown_and_read_again_when_its_files_change() {
     let file = |name: &str| place.path().join(name).to_str().unwrap().to_owned();
     let (cert, key) = (file("cert.pem"), file("key.pem"));
     let arguments = ["--tls-cert", cert.as_str(), "--tls-key", &key];
-    let served = Served::with(&place, "127.0.0.1:0", &arguments);
+    let served = Served::with(&place, &[&["--listen", "127.0.0.1:0"][..], &arguments].concat());
     let health = |trusted: &CertificateDer<'static>| get(&served, "GET /api/v1/health", trusted);
     assert!(health(&first).unwrap().starts_with("HTTP/1.1 200"));
     let signed = get(&served, "POST /api/v1/sign-in", &first).unwrap();
@@ -79,7 +79,7 @@ fn with_a_certificate_it_listens_beyond_this_machine_and_without_a_usable_one_no
     certify(&place);
     let file = |name: &str| place.path().join(name).to_str().unwrap().to_owned();
     let (cert, key) = (file("cert.pem"), file("key.pem"));
-    let served = Served::with(&place, "0.0.0.0:0", &["--tls-cert", &cert, "--tls-key", &key]);
+    let served = Served::with(&place, &["--listen", "0.0.0.0:0", "--tls-cert", &cert, "--tls-key", &key]);
     assert!(served.address.starts_with("0.0.0.0:"));
     drop(served);
     std::fs::write(&key, "no key at all").unwrap();

@@ -72,7 +72,7 @@ pub(crate) struct World {
     /// What the model is instructed.
     pub(super) instruction: Mutex<Option<Instruct>>,
     /// How often the rules were asked.
-    pub(crate) judged: std::sync::atomic::AtomicUsize,
+    pub(super) judged: Mutex<usize>,
     /// Rules the session had kept.
     pub(super) saved: Mutex<Vec<String>>,
 }
@@ -323,16 +323,19 @@ impl Toolbox for FakeToolbox {
 /// Reading is free, `write 7` is denied, everything else asks; yolo allows all but the denied. A rule is the
 /// title of a call that is allowed.
 #[derive(Clone)]
-struct Rules(Vec<String>, Arc<World>);
+struct Rules {
+    allowed: Vec<String>,
+    world: Arc<World>,
+}
 
 impl Policy for Rules {
     fn judge(&self, plan: &Plan, mode: ApprovalMode) -> Verdict {
+        *self.world.judged.lock().unwrap() += 1;
         let rule = "test".to_owned();
-        self.1.judged.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         if plan.title.ends_with(" 7") {
             return Verdict::Deny { rule, reason: "seven".to_owned() };
         }
-        let named = self.0.contains(&plan.title);
+        let named = self.allowed.contains(&plan.title);
         if plan.tool == "read" || mode == ApprovalMode::Yolo || named {
             return Verdict::Allow { rule, confinement: Confinement::Open };
         }
@@ -344,7 +347,8 @@ impl Policy for Rules {
 
     fn with_rules(&self, rules: &str) -> Result<Arc<dyn Policy>, String> {
         let added = rules.lines().map(str::to_owned);
-        Ok(Arc::new(Rules(self.0.iter().cloned().chain(added).collect(), self.1.clone())))
+        let allowed = self.allowed.iter().cloned().chain(added).collect();
+        Ok(Arc::new(Self { allowed, world: self.world.clone() }))
     }
 }
 
@@ -452,7 +456,7 @@ pub(super) fn setup(world: &Arc<World>) -> SessionSetup {
             toolbox: Arc::new(FakeToolbox(HashMap::from(tools))),
         }),
         model: model(world, "fake/m"),
-        policy: Arc::new(Rules(Vec::new(), world.clone())),
+        policy: Arc::new(Rules { allowed: Vec::new(), world: world.clone() }),
         journal: Box::new(MemoryJournal(world.clone())),
         clients: Clients::default(),
         options: SessionOptions {

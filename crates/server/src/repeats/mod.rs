@@ -1,10 +1,13 @@
 //! Requests that were sent again: with the same key, what was done is told again and nothing is done twice.
 
+pub(crate) mod shared;
+
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
+use charla_store::Database;
 use http::{HeaderValue, StatusCode, header};
 use tokio::sync::OnceCell;
 
@@ -45,30 +48,47 @@ struct Known {
 }
 
 /// What was answered to requests with keys.
-#[derive(Default)]
 pub(crate) struct Repeats {
     known: Mutex<Known>,
+    /// Where all nodes keep them.
+    shared: Option<Database>,
 }
 
 impl Repeats {
-    /// Where the answer to the request with this key is, or will be. A key that came with another request is refused.
-    pub(crate) fn of(
+    pub(crate) fn new(shared: Option<Database>) -> Self {
+        Self { known: Mutex::default(), shared }
+    }
+
+    /// Does `work` for the first request with this key; what it answered is told again to further ones.
+    pub(crate) async fn once(
         &self,
         user: &str,
         key: &str,
         request: Digest,
-    ) -> Result<Arc<OnceCell<Answer>>, Problem> {
+        work: impl Future<Output = Result<Answer, Problem>>,
+    ) -> Result<Answer, Problem> {
+        let answer = self.of(user, key, request)?;
+        let work = || async {
+            match &self.shared {
+                None => work.await,
+                Some(database) => {
+                    let keyed = shared::Keyed { user: user.to_owned(), key: key.to_owned(), request };
+                    shared::once(database, keyed, work).await
+                }
+            }
+        };
+        answer.get_or_try_init(work).await.cloned()
+    }
+
+    /// Where the answer to the request with this key is, or will be. A key that came with another request is refused.
+    fn of(&self, user: &str, key: &str, request: Digest) -> Result<Arc<OnceCell<Answer>>, Problem> {
         let name = (user.to_owned(), key.to_owned());
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let Known { answers, order } = &mut *known;
         if let Some(kept) = answers.get(&name) {
             return match kept.request == request {
                 true => Ok(kept.answer.clone()),
-                false => Err(Problem::new(
-                    StatusCode::CONFLICT,
-                    "key_reused",
-                    "this Idempotency-Key came with another request before",
-                )),
+                false => Err(key_reused()),
             };
         }
         if order.len() >= REMEMBERED
@@ -81,4 +101,9 @@ impl Repeats {
         answers.insert(name, Kept { request, answer: answer.clone() });
         Ok(answer)
     }
+}
+
+fn key_reused() -> Problem {
+    let detail = "this Idempotency-Key came with another request before";
+    Problem::new(StatusCode::CONFLICT, "key_reused", detail)
 }

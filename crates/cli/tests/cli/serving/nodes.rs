@@ -1,0 +1,258 @@
+//! Several servers on one database: any of them takes any request, and what one leaves the others go on with.
+
+use std::time::{Duration, Instant};
+
+use charla_testkit::{Postgres, Reply, Script, Server};
+use rustix::process::Signal;
+use serde_json::{Value, json};
+
+use super::client::{Event, Served};
+use super::{place, write};
+use crate::place::{PATIENCE, Place, server};
+
+/// Short, so that the tests are; long enough for a busy machine.
+const LEASE: &str = "3";
+
+/// Three nodes of one user, one database and one model.
+struct Nodes {
+    nodes: Vec<Served>,
+    place: Place,
+    model: Server,
+    postgres: Postgres,
+}
+
+impl Nodes {
+    fn start(replies: impl IntoIterator<Item = Reply>) -> Self {
+        let (postgres, model) = (Postgres::start().unwrap(), server(Script::new(replies)));
+        let place = place(&model).variable("CHARLA_DATABASE", &postgres.address());
+        let nodes = (0..3).map(|_| node(&place)).collect();
+        Self { nodes, place, model, postgres }
+    }
+
+    /// Kills the node of this number, as a power cut would.
+    fn kill(&mut self, number: usize) {
+        self.nodes.remove(number).kill();
+    }
+
+    /// A session whose calls need no yes; its id.
+    fn begin_allowed(&self, number: usize, prompt: &str) -> String {
+        let content = json!({"role": "user", "parts": [{"text": prompt}]});
+        let wanted = json!({"model": "openai/gpt-test", "mode": "yolo", "prompt": content});
+        let created = self.nodes[number].post("/sessions", &wanted);
+        assert_eq!(created.status, 201, "{}", created.text());
+        created.json()["session"].as_str().unwrap().to_owned()
+    }
+
+    /// Every record of a session, each once and without a gap, read from every node.
+    fn records(&self, session: &str) -> Vec<Value> {
+        let read =
+            |node: &Served| node.get(&format!("/sessions/{session}/records")).json()["records"].clone();
+        let records = read(&self.nodes[0]).as_array().unwrap().clone();
+        let numbers: Vec<u64> = records.iter().map(|record| record["seq"].as_u64().unwrap()).collect();
+        assert_eq!(numbers, (1..=records.len() as u64).collect::<Vec<_>>());
+        assert!(self.nodes.iter().all(|node| read(node) == json!(records)));
+        records
+    }
+}
+
+fn node(place: &Place) -> Served {
+    Served::with(place, &["--listen", "127.0.0.1:0", "--lease", LEASE])
+}
+
+fn count(records: &[Value], kind: &str) -> usize {
+    records.iter().filter(|record| record["kind"] == kind).count()
+}
+
+fn id(question: &Value) -> String {
+    question["asked"]["approval"].as_str().unwrap().to_owned()
+}
+
+/// Looks until it is so.
+fn until(what: &str, mut look: impl FnMut() -> bool) {
+    let begin = Instant::now();
+    while !look() {
+        assert!(begin.elapsed() < PATIENCE, "{what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn ended(events: &[Event]) -> &Value {
+    &events.last().unwrap().data["end"]
+}
+
+#[test]
+fn any_node_takes_any_request() {
+    let nodes = Nodes::start([write("a.txt"), "Written.".into(), "Again.".into()]);
+    let [a, b, c] = &nodes.nodes[..] else { panic!() };
+    let session = a.begin("write it");
+    let question = b.questions(1).remove(0);
+    assert_eq!(question["state"], "in_use");
+    let mut events = b.events(&session, 0);
+    events.until("call_asked");
+    let path = format!("/approvals/{}", id(&question));
+    let key = [("idempotency-key", "k1")];
+    let answered = c.post_with(&path, &json!({"outcome": "proceed_once"}), &key);
+    assert_eq!((answered.status, &answered.json()["reply"]), (200, &json!("done")), "{}", answered.text());
+    assert_eq!(ended(&events.until("turn_ended")), "finished");
+    assert_eq!(nodes.place.read("a.txt").as_deref(), Some("Hello.\n"));
+    // The key is known to every node, with its answer; with another request it is refused.
+    let again = b.post_with(&path, &json!({"outcome": "proceed_once"}), &key);
+    assert_eq!((again.status, again.body), (200, answered.body));
+    let other = a.post_with(&path, &json!({"outcome": "cancel"}), &key);
+    assert_eq!((other.status, &other.json()["kind"]), (422, &json!("key_reused")));
+    let late = a.post(&path, &json!({"outcome": "cancel"}));
+    assert_eq!((late.status, &late.json()["kind"]), (409, &json!("late")));
+    // A prompt with a picture is longer than what goes between processes of one machine.
+    let long = "x".repeat(3 * 1024 * 1024);
+    let content = json!({"role": "user", "parts": [{"text": long}]});
+    let prompted =
+        c.post(&format!("/sessions/{session}/commands"), &json!({"command": "prompt", "content": content}));
+    assert_eq!(prompted.status, 200, "{}", prompted.text());
+    events.until("turn_ended");
+    assert_eq!(count(&nodes.records(&session), "turn_started"), 2);
+    assert!(b.get("/metrics").text().contains("charla_database_up 1"));
+    let checked = nodes.place.run(&["audit", "verify"]);
+    assert!(checked.out.contains("the chain is whole"), "{checked:?}");
+}
+
+#[test]
+fn a_question_of_a_node_that_is_killed_waits_and_its_turn_goes_on_with_the_answer() {
+    let mut nodes = Nodes::start([write("a.txt"), "Written.".into()]);
+    let session = nodes.nodes[0].begin("write it");
+    let question = id(&nodes.nodes[1].questions(1)[0]);
+    nodes.kill(0);
+    let [b, c] = &nodes.nodes[..] else { panic!() };
+    // It can be answered at once, and again once another node has gone on with the session.
+    let mut events = b.events(&session, 0);
+    until("nobody goes on with the session", || {
+        let state = |node: &Served| node.get(&format!("/sessions/{session}")).json()["state"].clone();
+        [state(b), state(c)].contains(&json!("running"))
+    });
+    assert_eq!(id(&b.questions(1)[0]), question);
+    let answered = c.post(&format!("/approvals/{question}"), &json!({"outcome": "proceed_once"}));
+    assert_eq!(answered.status, 200, "{}", answered.text());
+    assert_eq!(ended(&events.until("turn_ended")), "finished");
+    let records = nodes.records(&session);
+    let counts =
+        ["call_asked", "approval_answered", "call_started", "call_ended"].map(|kind| count(&records, kind));
+    assert_eq!(counts, [1, 1, 1, 1], "{records:?}");
+    assert_eq!(nodes.model.requests().len(), 2);
+}
+
+#[test]
+fn a_tool_of_a_node_that_is_killed_is_reported_as_interrupted_and_not_run_again() {
+    let command = json!({"command": "echo once >> ran; sleep 60"});
+    let mut nodes = Nodes::start([Reply::new().call("run_shell_command", command), "I see.".into()]);
+    let session = nodes.begin_allowed(0, "run it");
+    until("the tool does not run", || nodes.place.read("ran").is_some());
+    nodes.kill(0);
+    let mut events = nodes.nodes[0].events(&session, 0);
+    let events = events.until("turn_ended");
+    assert_eq!(ended(&events), "finished");
+    assert_eq!(nodes.place.read("ran").as_deref(), Some("once\n"));
+    let told = nodes.model.requests().last().unwrap().body.to_string();
+    assert!(told.contains("This call was running when the program ended"), "{told}");
+    let records = nodes.records(&session);
+    let counts = ["call_started", "call_ended", "turn_resumed"].map(|kind| count(&records, kind));
+    assert_eq!(counts, [1, 1, 1]);
+}
+
+#[test]
+fn a_turn_of_a_node_that_is_killed_while_it_streams_goes_on() {
+    let mut nodes = Nodes::start([Reply::new().text("Half of").stall(), "All of it.".into()]);
+    let session = nodes.begin_allowed(0, "tell me");
+    until("the model is not asked", || nodes.model.requests().len() == 1);
+    nodes.kill(0);
+    let events = nodes.nodes[1].events(&session, 0).until("turn_ended");
+    assert_eq!(ended(&events), "finished");
+    let said: Vec<&Event> = events.iter().filter(|event| event.data["kind"] == "model_content").collect();
+    assert_eq!(said.len(), 1);
+    assert!(said[0].data.to_string().contains("All of it."));
+    assert_eq!(nodes.model.requests().len(), 2);
+}
+
+#[test]
+fn a_node_that_was_paused_longer_than_its_lease_writes_nothing_more() {
+    let nodes = Nodes::start([write("a.txt"), "Written.".into(), "Here.".into()]);
+    let [a, b, c] = &nodes.nodes[..] else { panic!() };
+    let session = a.begin("write it");
+    let question = id(&b.questions(1)[0]);
+    a.signal(Signal::STOP);
+    until("nobody goes on with the session", || {
+        let state = |node: &Served| node.get(&format!("/sessions/{session}")).json()["state"].clone();
+        [state(b), state(c)].contains(&json!("running"))
+    });
+    a.signal(Signal::CONT);
+    // It still believes that the question is its own to be answered: what it writes is refused, and nothing is run.
+    let path = format!("/approvals/{question}");
+    let first = a.post(&path, &json!({"outcome": "proceed_once"}));
+    let answered = match first.status {
+        200 => first,
+        _ => {
+            until("it does not learn that the session is another's", || {
+                a.get(&format!("/sessions/{session}")).json()["state"] == "in_use"
+            });
+            a.post(&path, &json!({"outcome": "proceed_once"}))
+        }
+    };
+    assert_eq!(answered.status, 200, "{}", answered.text());
+    assert_eq!(ended(&b.events(&session, 0).until("turn_ended")), "finished");
+    let records = nodes.records(&session);
+    let counts =
+        ["call_asked", "approval_answered", "call_started", "call_ended"].map(|kind| count(&records, kind));
+    assert_eq!(counts, [1, 1, 1, 1], "{records:?}");
+    assert_eq!(nodes.place.read("a.txt").as_deref(), Some("Hello.\n"));
+    // And what it is asked from now on it passes on.
+    let content = json!({"role": "user", "parts": [{"text": "still there?"}]});
+    let prompted =
+        a.post(&format!("/sessions/{session}/commands"), &json!({"command": "prompt", "content": content}));
+    assert_eq!(prompted.status, 200, "{}", prompted.text());
+    until("the prompt is not answered", || count(&nodes.records(&session), "turn_ended") == 2);
+}
+
+#[test]
+fn a_database_that_is_started_anew_stalls_turns_and_loses_nothing() {
+    const SESSIONS: usize = 6;
+    const STEPS: usize = 8;
+    let step = |n| {
+        let command = format!("echo {n} >> ran; sleep 0.1");
+        Reply::new().call("run_shell_command", json!({"command": command}))
+    };
+    let replies = (0..SESSIONS * STEPS).map(step);
+    let done = std::iter::repeat_with(|| "Done.".into()).take(SESSIONS);
+    let mut nodes = Nodes::start(replies.chain(done));
+    let sessions: Vec<String> = (0..SESSIONS).map(|n| nodes.begin_allowed(n % 3, "go")).collect();
+    until("nothing runs", || nodes.place.read("ran").is_some_and(|ran| ran.lines().count() > SESSIONS));
+    let mut overview = nodes.nodes[2].overview();
+    nodes.postgres.stop().unwrap();
+    assert_eq!(overview.until_named("database").data, json!({"up": false}));
+    until("the stall is not seen", || nodes.nodes.iter().all(|node| node.get("/ready").status == 503));
+    assert_eq!(nodes.nodes[0].get("/health").status, 200);
+    assert_eq!(nodes.nodes[0].post("/sessions", &json!({})).status, 503);
+    nodes.postgres.start_again().unwrap();
+    until("the database is not found again", || {
+        nodes.nodes.iter().all(|node| node.get("/ready").status == 200)
+    });
+    for session in &sessions {
+        until("a turn does not end", || count(&nodes.records(session), "turn_ended") == 1);
+        let records = nodes.records(session);
+        let ended = records.iter().find(|record| record["kind"] == "turn_ended").unwrap();
+        assert_eq!(ended["end"], "finished", "{ended}");
+        assert_eq!(count(&records, "call_started"), count(&records, "call_ended"));
+        assert_eq!(count(&records, "turn_resumed"), 0, "every node kept its sessions");
+    }
+    assert_eq!(nodes.place.read("ran").unwrap().lines().count(), SESSIONS * STEPS);
+}
+
+#[test]
+fn a_node_that_is_asked_to_end_hands_its_sessions_on() {
+    let mut nodes = Nodes::start([write("a.txt"), "Written.".into()]);
+    let session = nodes.nodes[0].begin("write it");
+    let question = id(&nodes.nodes[1].questions(1)[0]);
+    assert_eq!(nodes.nodes.remove(0).end(), Some(0));
+    let b = &nodes.nodes[0];
+    assert_eq!(b.get(&format!("/sessions/{session}")).json()["state"], "stored");
+    let answered = b.post(&format!("/approvals/{question}"), &json!({"outcome": "proceed_once"}));
+    assert_eq!(answered.status, 200, "{}", answered.text());
+    assert_eq!(ended(&nodes.nodes[1].events(&session, 0).until("turn_ended")), "finished");
+}

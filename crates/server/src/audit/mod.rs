@@ -1,0 +1,126 @@
+//! The audit log: who asked for what, in lines that each hold the hash of the one before.
+//!
+//! A line that is changed, taken out or put in breaks the chain from there on. What the chain cannot tell by itself is
+//! that its end was cut off: whoever needs that keeps the last hash elsewhere.
+
+mod database;
+mod file;
+
+use std::io;
+use std::path::PathBuf;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::access::Digest;
+pub(crate) use database::DatabaseLog;
+pub use database::verify_database_audit;
+pub use file::verify_audit;
+
+/// What is written about one request.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Entry {
+    /// Who asked; empty where nobody is known.
+    pub(crate) who: String,
+    /// The address they asked from.
+    pub(crate) from: String,
+    /// The route's name.
+    pub(crate) what: String,
+    /// What it was asked about, and how it was answered where that is known.
+    pub(crate) about: Map<String, Value>,
+}
+
+/// A line of the log.
+#[derive(Debug, Serialize, Deserialize)]
+struct Line {
+    number: u64,
+    /// In milliseconds since 1970.
+    at: u64,
+    #[serde(flatten)]
+    entry: Entry,
+    /// The hash of the line before.
+    previous: String,
+    /// Of everything before it in this line.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    hash: String,
+}
+
+impl Line {
+    fn digest(&self) -> io::Result<String> {
+        let bare =
+            Line { hash: String::new(), entry: self.entry.clone(), previous: self.previous.clone(), ..*self };
+        Ok(Digest::of(&serde_json::to_string(&bare)?).text())
+    }
+}
+
+/// Where the chain is not what was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BrokenChain {
+    /// The line, from 1.
+    pub line: u64,
+    /// What is wrong with it.
+    pub why: &'static str,
+}
+
+/// Goes along a chain, entry by entry.
+#[derive(Debug, Default)]
+struct Chain {
+    /// How many entries were as they should be.
+    number: u64,
+    previous: String,
+}
+
+impl Chain {
+    /// The entry that follows, as it is written.
+    fn next(&self, entry: Entry) -> io::Result<String> {
+        let at = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis());
+        let at = u64::try_from(at).unwrap_or(u64::MAX);
+        let (number, previous) = (self.number + 1, self.previous.clone());
+        let mut line = Line { number, at, entry, previous, hash: String::new() };
+        line.hash = line.digest()?;
+        Ok(serde_json::to_string(&line)?)
+    }
+
+    /// Where the chain is after this entry, without a look at those before.
+    fn after(text: &str) -> Option<Self> {
+        let line = serde_json::from_str::<Line>(text).ok()?;
+        Some(Self { number: line.number, previous: line.hash })
+    }
+
+    /// Takes the next entry, if it is as it was written.
+    fn check(&mut self, text: &str) -> io::Result<Result<(), &'static str>> {
+        let Ok(line) = serde_json::from_str::<Line>(text) else { return Ok(Err("it is no entry")) };
+        if line.number != self.number + 1 || line.previous != self.previous {
+            return Ok(Err("it does not follow the entry before it"));
+        }
+        if line.hash != line.digest()? {
+            return Ok(Err("it was changed"));
+        }
+        (self.number, self.previous) = (line.number, line.hash);
+        Ok(Ok(()))
+    }
+}
+
+/// Where the log is.
+#[derive(Debug)]
+pub(crate) enum Audit {
+    /// A file of this machine.
+    File(PathBuf),
+    /// The database that several nodes share.
+    Database(DatabaseLog),
+}
+
+impl Audit {
+    /// Writes an entry. When this returns, it survives the process, as records do. Several servers of one user take turns.
+    pub(crate) async fn write(&self, entry: Entry) -> io::Result<()> {
+        match self {
+            Audit::File(path) => {
+                let path = path.clone();
+                let written = tokio::task::spawn_blocking(move || file::append(&path, entry)).await;
+                written.map_err(io::Error::other)?
+            }
+            Audit::Database(log) => log.append(entry).await,
+        }
+    }
+}

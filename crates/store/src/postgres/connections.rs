@@ -1,0 +1,242 @@
+//! Connections to the database: made when needed, made again when lost.
+//!
+//! A statement that meets a lost connection is sent again on another one, so that a database that was started anew is
+//! not noticed beyond a pause. Every statement must therefore be the same whether it is done once or twice.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use tokio::sync::{Mutex, watch};
+use tokio::time::{Instant, sleep, timeout};
+use tokio_postgres::error::SqlState;
+use tokio_postgres::types::{ToSql, Type};
+use tokio_postgres::{Client, Config, Connection, Row, Socket};
+
+use super::tls::{Secured, Tls};
+
+/// How long a connection may take to be made, and a statement to be done.
+const CONNECT: Duration = Duration::from_secs(5);
+const STATEMENT: Duration = Duration::from_secs(30);
+/// How long what a person waits for may look for a database that is away.
+const BRIEF: Duration = Duration::from_secs(5);
+/// The pause before a statement is sent again: the first, and the longest.
+const PAUSES: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(1));
+/// How many connections each lane has. Statements of several sessions follow each other on one.
+const WRITING: usize = 4;
+const READING: usize = 2;
+
+/// Why the database did not do what it was asked.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DatabaseError {
+    /// It cannot be reached now.
+    #[error("the database cannot be reached: {0}")]
+    Away(String),
+    /// It was reached, and refused.
+    #[error("the database refused: {0}")]
+    Refused(String),
+}
+
+/// Which connections a statement goes to: what is long must not hold up what others wait for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Lane {
+    Writing,
+    Reading,
+}
+
+/// How long a statement is sent again while the database is away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Patience {
+    /// For some seconds: somebody waits for the answer.
+    Brief,
+    /// Until it is back: what is written must not be lost.
+    Endless,
+}
+
+/// A value of a statement.
+#[derive(Clone, Debug)]
+pub enum Value {
+    /// A truth value.
+    Flag(bool),
+    /// A whole number.
+    Number(i64),
+    /// A text.
+    Text(String),
+    /// A text, or none.
+    MaybeText(Option<String>),
+    /// Bytes.
+    Bytes(Vec<u8>),
+    /// Whole numbers.
+    Numbers(Vec<i64>),
+    /// Texts.
+    Texts(Vec<String>),
+}
+
+impl Value {
+    fn typed(&self) -> (&(dyn ToSql + Sync), Type) {
+        match self {
+            Value::Flag(value) => (value, Type::BOOL),
+            Value::Number(value) => (value, Type::INT8),
+            Value::Text(value) => (value, Type::TEXT),
+            Value::MaybeText(value) => (value, Type::TEXT),
+            Value::Bytes(value) => (value, Type::BYTEA),
+            Value::Numbers(value) => (value, Type::INT8_ARRAY),
+            Value::Texts(value) => (value, Type::TEXT_ARRAY),
+        }
+    }
+}
+
+/// A text of the database has no NUL: each is the sign for what cannot be shown, so that nothing is mistaken for
+/// something else.
+impl From<&str> for Value {
+    fn from(text: &str) -> Self {
+        Self::Text(text.replace('\0', "\u{fffd}"))
+    }
+}
+
+/// What drives a connection.
+pub(super) type Driver = Connection<Socket, Secured<Socket>>;
+
+/// The rows of one statement on one connection.
+pub(super) async fn on(
+    client: &Client,
+    statement: &str,
+    values: &[Value],
+) -> Result<Vec<Row>, DatabaseError> {
+    let values: Vec<_> = values.iter().map(Value::typed).collect();
+    client.query_typed(statement, &values).await.map_err(|error| of(&error))
+}
+
+/// The connections of one process.
+#[derive(Debug)]
+pub(super) struct Connections {
+    config: Config,
+    tls: Tls,
+    slots: Vec<Mutex<Option<Arc<Client>>>>,
+    next: AtomicUsize,
+    up: watch::Sender<bool>,
+}
+
+impl Connections {
+    pub(super) fn new(mut config: Config) -> Self {
+        config.connect_timeout(CONNECT).application_name("charla");
+        let slots = (0..WRITING + READING).map(|_| Mutex::default()).collect();
+        Self { config, tls: Tls::default(), slots, next: AtomicUsize::new(0), up: watch::Sender::new(true) }
+    }
+
+    /// True while the database answers.
+    pub(super) fn is_up(&self) -> bool {
+        *self.up.borrow()
+    }
+
+    pub(super) fn status(&self) -> watch::Receiver<bool> {
+        self.up.subscribe()
+    }
+
+    pub(super) fn set_up(&self, up: bool, why: &str) {
+        let changed = self.up.send_if_modified(|was| std::mem::replace(was, up) != up);
+        match (changed, up) {
+            (true, true) => tracing::warn!("the database is back"),
+            (true, false) => tracing::warn!("the database is away, sessions wait for it: {why}"),
+            (false, _) => {}
+        }
+    }
+
+    /// A connection of its own.
+    pub(super) async fn connect(&self) -> Result<(Client, Driver), DatabaseError> {
+        let connected = timeout(CONNECT, self.config.connect(self.tls.clone())).await;
+        connected
+            .map_err(|_| DatabaseError::Away("it does not answer".to_owned()))?
+            .map_err(|error| of(&error))
+    }
+
+    async fn client(&self, slot: &Mutex<Option<Arc<Client>>>) -> Result<Arc<Client>, DatabaseError> {
+        let mut slot = slot.lock().await;
+        if let Some(client) = slot.as_ref().filter(|client| !client.is_closed()) {
+            return Ok(client.clone());
+        }
+        let (client, connection) = self.connect().await?;
+        tokio::spawn(async move {
+            // Whoever waits for an answer on it is told; there is nobody else to tell.
+            let _ = connection.await;
+        });
+        let client = Arc::new(client);
+        *slot = Some(client.clone());
+        Ok(client)
+    }
+
+    /// The rows of one statement, which may be sent again.
+    pub(super) async fn query(
+        &self,
+        lane: Lane,
+        patience: Patience,
+        statement: &str,
+        values: &[Value],
+    ) -> Result<Vec<Row>, DatabaseError> {
+        let began = Instant::now();
+        let mut pause = PAUSES.0;
+        loop {
+            match self.query_once(lane, statement, values).await {
+                Err(DatabaseError::Away(why)) => {
+                    self.set_up(false, &why);
+                    if patience == Patience::Brief && began.elapsed() > BRIEF {
+                        return Err(DatabaseError::Away(why));
+                    }
+                }
+                Ok(rows) => {
+                    self.set_up(true, "");
+                    return Ok(rows);
+                }
+                refused => return refused,
+            }
+            sleep(pause).await;
+            pause = (pause * 2).min(PAUSES.1);
+        }
+    }
+
+    async fn query_once(
+        &self,
+        lane: Lane,
+        statement: &str,
+        values: &[Value],
+    ) -> Result<Vec<Row>, DatabaseError> {
+        let turn = self.next.fetch_add(1, Ordering::Relaxed);
+        let number = match lane {
+            Lane::Writing => turn % WRITING,
+            Lane::Reading => WRITING + turn % READING,
+        };
+        let slot = self.slots.get(number).ok_or_else(|| DatabaseError::Refused("no lane".to_owned()))?;
+        let client = self.client(slot).await?;
+        match timeout(STATEMENT, on(&client, statement, values)).await {
+            Ok(answered) => answered,
+            Err(_) => {
+                // Nobody knows whether this connection still leads anywhere.
+                slot.lock().await.take_if(|known| Arc::ptr_eq(known, &client));
+                Err(DatabaseError::Away("it does not answer".to_owned()))
+            }
+        }
+    }
+}
+
+/// What an error is to whoever asked. Never tells the address, which may hold a password.
+pub(super) fn of(error: &tokio_postgres::Error) -> DatabaseError {
+    let Some(said) = error.as_db_error() else {
+        let source = std::error::Error::source(error).map(|source| format!(": {source}"));
+        return DatabaseError::Away(format!("{error}{}", source.unwrap_or_default()));
+    };
+    let passing = [
+        SqlState::ADMIN_SHUTDOWN,
+        SqlState::CRASH_SHUTDOWN,
+        SqlState::CANNOT_CONNECT_NOW,
+        SqlState::TOO_MANY_CONNECTIONS,
+        SqlState::QUERY_CANCELED,
+        SqlState::READ_ONLY_SQL_TRANSACTION,
+        SqlState::T_R_SERIALIZATION_FAILURE,
+        SqlState::T_R_DEADLOCK_DETECTED,
+    ];
+    let code = said.code();
+    match passing.contains(code) || code.code().starts_with("08") {
+        true => DatabaseError::Away(said.message().to_owned()),
+        false => DatabaseError::Refused(format!("{} ({})", said.message(), code.code())),
+    }
+}
