@@ -177,7 +177,7 @@ impl Access {
 
     /// Whether this is somebody's password. It takes as long for who has none.
     pub(crate) async fn check_password(&self, name: &str, password: String) -> Result<(), Problem> {
-        let book = self.people.book()?;
+        let book = self.people.fresh_book().await?;
         let kept = book.accounts.get(name).and_then(|account| account.password.clone());
         let busy = |_| Problem::internal("passwords cannot be compared");
         let _turn = self.comparing.acquire().await.map_err(busy)?;

@@ -55,7 +55,7 @@ pub(crate) async fn callback(call: Call) -> Result<Response, Problem> {
     }
     let code = call.query("code").ok_or_else(|| unauthorized("the provider of identities has said no"))?;
     let identities = oidc.finish(&state, &code).await?;
-    let book = call.app.people.book()?;
+    let book = call.app.people.fresh_book().await?;
     let name = identities.iter().find_map(|identity| book.by_identity(identity));
     let name = name.ok_or_else(|| unauthorized("nobody with this identity has an account here"))?.to_owned();
     let signed_in = call.app.access.sign_in(name.clone()).await?;
