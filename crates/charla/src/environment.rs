@@ -15,6 +15,19 @@ pub struct Environment {
     pub home: Option<PathBuf>,
     /// For what need not outlive the process.
     pub temporary: PathBuf,
+    /// The machine is somebody else's, who lets this user in.
+    pub guest: Option<Guest>,
+}
+
+/// What holds for a user on somebody else's machine. Whatever the user agrees to, the workspace is all that can be reached.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Guest {
+    /// Settings of the machine's owner, below the user's own.
+    pub settings: PathBuf,
+    /// A folder of the owner's rules. They ask and deny, and allow nothing.
+    pub policies: PathBuf,
+    /// Commands that the user agrees to may use the network.
+    pub network: bool,
 }
 
 impl Environment {

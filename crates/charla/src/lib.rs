@@ -33,7 +33,7 @@ use std::sync::Arc;
 pub use card::Card;
 pub use clock::{new_id, timestamp};
 pub use embed::FunctionTool;
-pub use environment::Environment;
+pub use environment::{Environment, Guest};
 pub use failure::{Failure, FailureKind};
 pub use first_run::FirstRun;
 pub use helper::{HelperVariables, editor_variables};

@@ -6,7 +6,7 @@ use std::process::Command;
 use charla_proto::Confinement;
 
 use crate::error::SandboxError;
-use crate::places::{Extra, Places};
+use crate::places::{Bounds, Extra, Places};
 use crate::taken::Taken;
 use crate::wall::Wall;
 
@@ -14,6 +14,7 @@ use crate::wall::Wall;
 #[derive(Debug)]
 pub struct Sandbox {
     wall: Wall,
+    bounds: Option<Bounds>,
 }
 
 /// No confinement, ready for one child.
@@ -64,7 +65,17 @@ impl Sandbox {
 
     /// As [`Sandbox::new`].
     pub fn with_wall(_places: Places, wall: Wall) -> Self {
-        Self { wall: Wall { reading: false, editing: false, ..wall } }
+        Self { wall: Wall { reading: false, editing: false, ..wall }, bounds: None }
+    }
+
+    /// The same for somebody whose own word does not reach beyond the workspace: nothing is started for them.
+    pub fn within(self, bounds: Bounds) -> Self {
+        Self { bounds: Some(bounds), ..self }
+    }
+
+    /// Whoever agrees to something here agrees to it within these bounds.
+    pub fn bounds(&self) -> Option<Bounds> {
+        self.bounds
     }
 
     /// What this machine offers: nothing.
@@ -80,10 +91,8 @@ impl Sandbox {
         _extra: &Extra,
     ) -> Result<Cell, SandboxError> {
         match confinement {
-            Confinement::Open | Confinement::Asked => Ok(Cell),
-            Confinement::Reading | Confinement::Editing => {
-                Err(SandboxError::Missing(self.wall.notes.join("; ")))
-            }
+            Confinement::Open | Confinement::Asked if self.bounds.is_none() => Ok(Cell),
+            _ => Err(SandboxError::Missing(self.wall.notes.join("; "))),
         }
     }
 }

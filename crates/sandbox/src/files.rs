@@ -196,13 +196,15 @@ impl Grants {
         Ok(ruleset)
     }
 
-    /// The ruleset of a child that a person agreed to: network, sockets and signals are not limited.
-    pub(crate) fn asked_ruleset(&self) -> Result<Arc<OwnedFd>, SandboxError> {
+    /// The ruleset of a child that a person agreed to: network, sockets and signals are not limited. `system` is what it may
+    /// touch beside this.
+    pub(crate) fn asked_ruleset(&self, system: Option<&System>) -> Result<Arc<OwnedFd>, SandboxError> {
         let empty = Ruleset::default()
             .set_compatibility(CompatLevel::BestEffort)
             .handle_access(AccessFs::from_all(ABI::V8))
             .and_then(Ruleset::create);
-        finished(empty, self.opened.iter()).map(Arc::new)
+        let system = system.iter().flat_map(|system| &system.opened);
+        finished(empty, system.chain(&self.opened)).map(Arc::new)
     }
 }
 

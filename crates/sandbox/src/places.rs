@@ -64,6 +64,13 @@ pub struct Extra {
     pub searches: bool,
 }
 
+/// What stays out of reach whoever agrees: everything but the workspace, the system's programs and a private temporary folder.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Bounds {
+    /// What was agreed to may use the network; else there is no socket of any family.
+    pub network: bool,
+}
+
 /// System folders that every child may read, and run programs from.
 pub const SYSTEM_FOLDERS: &[&str] = &[
     "/usr",

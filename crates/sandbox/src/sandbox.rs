@@ -14,7 +14,7 @@ use crate::files::{Grants, Made, System};
 use crate::filter::{self, Program};
 use crate::memory::Memory;
 use crate::mounts::Mounts;
-use crate::places::{Extra, Places};
+use crate::places::{Bounds, Extra, Places};
 use crate::private::Private;
 use crate::sys;
 use crate::tree::{self, Found};
@@ -29,6 +29,7 @@ pub struct Sandbox {
     system: OnceLock<System>,
     private: Mutex<Option<Arc<Private>>>,
     programs: [OnceLock<Arc<Program>>; 3],
+    bounds: Option<Bounds>,
     /// Of the last reading and the last editing child.
     rulesets: [Mutex<Option<Made>>; 2],
     /// The workspace as it was looked through last.
@@ -85,9 +86,20 @@ impl Sandbox {
             system: OnceLock::new(),
             private: Mutex::default(),
             programs: Default::default(),
+            bounds: None,
             rulesets: Default::default(),
             memory: Arc::default(),
         }
+    }
+
+    /// The same for somebody whose own word does not reach beyond the workspace: what they agree to stays within these bounds.
+    pub fn within(self, bounds: Bounds) -> Self {
+        Self { bounds: Some(bounds), ..self }
+    }
+
+    /// Whoever agrees to something here agrees to it within these bounds.
+    pub fn bounds(&self) -> Option<Bounds> {
+        self.bounds
     }
 
     /// What this machine offers.
@@ -99,6 +111,9 @@ impl Sandbox {
     /// milliseconds when that is large. A confinement that does not hold
     /// here is an error, but for that one: a person agreed, and was told what holds.
     pub fn prepare(&self, confinement: Confinement, cwd: &Path, extra: &Extra) -> Result<Cell, SandboxError> {
+        if let Some(bounds) = self.bounds.filter(|_| confinement >= Confinement::Asked) {
+            return self.bounded(bounds);
+        }
         match confinement {
             Confinement::Open => Ok(Cell { steps: Steps::default(), private: None, arrivals: None }),
             Confinement::Asked if !self.proven().reading => {
@@ -181,6 +196,34 @@ impl Sandbox {
         self.cell(Confinement::Asked, grants, None)
     }
 
+    /// What a person agreed to who may reach the workspace and nothing else: all of the workspace, and what every child needs.
+    fn bounded(&self, bounds: Bounds) -> Result<Cell, SandboxError> {
+        if !self.proven().reading {
+            return Err(SandboxError::Missing(self.proven().notes.join("; ")));
+        }
+        let hidden: BTreeSet<PathBuf> = self.places.all_secrets().into_iter().collect();
+        let private = self.private()?;
+        let mut grants = Grants::asked();
+        for root in tree::outermost(&self.places.roots) {
+            grants.write(root, &hidden);
+        }
+        for path in &self.places.readable {
+            grants.read(path, &BTreeSet::new());
+        }
+        grants.write(&private.temporary(), &BTreeSet::new());
+        let system = self.system.get_or_init(|| System::of(&self.places));
+        let (ruleset, program) = match bounds.network {
+            true => (grants.asked_ruleset(Some(system))?, self.program(Confinement::Asked)?),
+            false => {
+                (grants.unasked_ruleset(system, &Mutex::default())?, self.program(Confinement::Editing)?)
+            }
+        };
+        let capabilities = filter::FILE_CAPABILITIES;
+        let limits = Limits { bounds: Some(UNASKED_BOUNDS), capabilities, ruleset, program };
+        let steps = Steps { mounts: None, limits: Some(limits) };
+        Ok(Cell { steps, private: Some(private), arrivals: None })
+    }
+
     /// What every child may touch that nobody was asked about, but for the workspace.
     fn unasked(&self, hidden: &BTreeSet<PathBuf>) -> Result<Grants, SandboxError> {
         let mut grants = Grants::unasked();
@@ -207,7 +250,7 @@ impl Sandbox {
         let ruleset = match confinement {
             Confinement::Reading => grants.unasked_ruleset(system(), reading)?,
             Confinement::Editing => grants.unasked_ruleset(system(), editing)?,
-            Confinement::Asked | Confinement::Open => grants.asked_ruleset()?,
+            Confinement::Asked | Confinement::Open => grants.asked_ruleset(None)?,
         };
         let (capabilities, private) = match confinement {
             Confinement::Reading | Confinement::Editing => (filter::FILE_CAPABILITIES, Some(self.private()?)),

@@ -2,10 +2,22 @@
 
 use charla_proto::Confinement;
 
+use crate::places::Bounds;
 use crate::wall::Wall;
 
-/// What really holds a child in, on a machine with this wall.
-pub fn isolation(confinement: Confinement, wall: &Wall) -> &'static str {
+/// What really holds a child in, on a machine with this wall, and within these bounds.
+pub fn isolation(confinement: Confinement, wall: &Wall, bounds: Option<Bounds>) -> &'static str {
+    if let Some(Bounds { network }) = bounds.filter(|_| confinement >= Confinement::Asked) {
+        return match (wall.reading, network) {
+            (true, true) => {
+                "reads and writes the workspace; of everything else it reads system folders; the network is open"
+            }
+            (true, false) => {
+                "reads and writes the workspace; of everything else it reads system folders; no network"
+            }
+            (false, _) => "it will not run: this machine's kernel cannot hold it in the workspace",
+        };
+    }
     match confinement {
         Confinement::Reading if wall.reading => {
             "reads the workspace without its secrets, system folders and tool chains; writes nothing; no network"

@@ -148,12 +148,58 @@ function field(question) {
   return { node, value };
 }
 
-/** A unified diff, line by line. */
+const WIDE = "charla-side-by-side";
+
+/** A unified diff, line by line or side by side, as was chosen last. */
 export function diff(text) {
   const lines = visible(text).split("\n");
   if (lines.at(-1) === "") lines.pop();
+  const place = element("div", { class: "diff-place" });
+  const draw = () => {
+    const wide = localStorage.getItem(WIDE) === "yes";
+    const other = button(wide ? "Line by line" : "Side by side", () => {
+      localStorage.setItem(WIDE, wide ? "no" : "yes");
+      draw();
+    }, { class: "plain", "data-diff": wide ? "inline" : "side" });
+    place.replaceChildren(other, wide ? sideBySide(lines) : inline(lines));
+  };
+  draw();
+  return place;
+}
+
+/** What each line of a unified diff is. */
+function kinds(lines) {
   const body = lines.findIndex((line) => line.startsWith("@@"));
-  const kind = (line, at) => (at < body ? "file" : line.startsWith("@@") ? "hunk" : line.startsWith("+") ? "added" : line.startsWith("-") ? "removed" : "same");
-  const nodes = lines.map((line, at) => element("span", { class: `line ${kind(line, at)}` }, line || " "));
+  return lines.map((line, at) => (at < body ? "file" : line.startsWith("@@") ? "hunk" : line.startsWith("+") ? "added" : line.startsWith("-") ? "removed" : "same"));
+}
+
+function inline(lines) {
+  const kind = kinds(lines);
+  const nodes = lines.map((line, at) => element("span", { class: `line ${kind[at]}` }, line || " "));
   return element("pre", { class: "diff", tabindex: "0", "aria-label": "Changes" }, ...nodes);
+}
+
+/** Removed lines at the left of the added ones that stand in their place. */
+function sideBySide(lines) {
+  const kind = kinds(lines);
+  const rows = [];
+  const cell = (name, text) => element("td", { class: `line ${name}` }, text ?? "");
+  for (let at = 0; at < lines.length; ) {
+    if (kind[at] === "file" || kind[at] === "hunk") {
+      rows.push(element("tr", {}, element("td", { class: `line ${kind[at]}`, colspan: 2 }, lines[at])));
+      at += 1;
+    } else if (kind[at] === "same") {
+      rows.push(element("tr", {}, cell("same", lines[at].slice(1)), cell("same", lines[at].slice(1))));
+      at += 1;
+    } else {
+      const [removed, added] = [[], []];
+      for (; kind[at] === "removed"; at += 1) removed.push(lines[at].slice(1));
+      for (; kind[at] === "added"; at += 1) added.push(lines[at].slice(1));
+      for (let row = 0; row < Math.max(removed.length, added.length); row += 1) {
+        rows.push(element("tr", {}, cell(row < removed.length ? "removed" : "none", removed[row]), cell(row < added.length ? "added" : "none", added[row])));
+      }
+    }
+  }
+  const head = element("thead", { class: "hidden" }, element("tr", {}, element("th", {}, "Before"), element("th", {}, "After")));
+  return element("div", { class: "diff wide", tabindex: "0", role: "group", "aria-label": "Changes, side by side" }, element("table", {}, head, element("tbody", {}, ...rows)));
 }

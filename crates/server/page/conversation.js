@@ -36,6 +36,8 @@ export class Conversation {
     this.model = "";
     this.mode = "default";
     this.usage = null;
+    /** The tokens of each request. */
+    this.requests = [];
     this.summarized = false;
   }
 
@@ -145,6 +147,7 @@ export class Conversation {
   model_content(record) {
     this.endStream();
     this.usage = record.usage ?? this.usage;
+    if (record.usage) this.requests.push(record.usage.promptTokenCount ?? record.usage.totalTokenCount ?? 0);
     const origin = record.content.origin;
     if (origin?.provider) this.model = `${origin.provider}/${origin.model}`;
     const thoughts = record.content.parts.filter((part) => part.thought && part.text).map((part) => part.text).join("\n\n");

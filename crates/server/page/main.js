@@ -4,6 +4,9 @@ import { Events, command, get, post, remove } from "./api.js";
 import { card } from "./card.js";
 import { Conversation } from "./conversation.js";
 import { ago, byId, element } from "./dom.js";
+import { figures, fill } from "./figures.js";
+import * as notify from "./notify.js";
+import { sharing } from "./sharing.js";
 
 const state = { session: null, overview: { sessions: [], approvals: [] }, events: null, attached: [], search: "" };
 
@@ -34,6 +37,8 @@ function trouble(text) {
 function open(session) {
   if (state.session === session && state.events) return;
   state.session = session;
+  state.window = undefined;
+  state.windowOf = undefined;
   state.events?.stop();
   conversation.clear();
   trouble("");
@@ -46,6 +51,7 @@ function open(session) {
     },
     record: (record) => {
       conversation.record(record);
+      lookAtWindow();
       follow();
     },
     turn: (event) => {
@@ -98,13 +104,14 @@ function drawOverview() {
   byId("inbox-count").hidden = approvals.length === 0;
   drawInbox();
   drawSession();
+  notify.tell(approvals);
 }
 
 function sessionRow(one) {
   const marks = { running: "", in_use: "in a terminal", stored: "" };
   const waits = one.waiting ? element("span", { class: "count" }, String(one.waiting)) : null;
   const busy = one.turn_open && !one.waiting ? element("span", { class: "dot", title: "a turn is open" }) : null;
-  const about = [one.started.cwd.split("/").at(-1), marks[one.state], ago(one.modified)].filter(Boolean).join(" · ");
+  const about = [one.shared && `of ${one.shared.owner}`, one.started.cwd.split("/").at(-1), marks[one.state], ago(one.modified)].filter(Boolean).join(" · ");
   const row = element(
     "a",
     { href: `#${one.session}`, "aria-current": one.session === state.session ? "page" : null, "data-session": one.session },
@@ -153,8 +160,36 @@ function drawSession() {
   byId("mode").value = state.session ? conversation.mode : state.mode ?? "default";
   chooseModel(conversation.model);
   goOn(left && !one.waiting);
+  drawRights(one?.shared);
   const tokens = conversation.usage?.totalTokenCount;
-  byId("figures").textContent = [conversation.model, tokens ? `${tokens.toLocaleString()} tokens in the last request` : ""].filter(Boolean).join(" · ");
+  const said = [conversation.model, tokens ? `${tokens.toLocaleString()} tokens in the last request` : ""].filter(Boolean).join(" · ");
+  byId("figures").replaceChildren(said, fill(tokens, state.window) ?? "");
+}
+
+/** What is somebody else's is looked at, and perhaps answered, and nothing else. */
+function drawRights(shared) {
+  const looks = Boolean(shared) || state.me?.role === "viewer";
+  document.body.classList.toggle("looks", looks);
+  for (const id of ["prompt", "send", "model", "mode", "file"]) byId(id).disabled = looks;
+  for (const id of ["undo", "redo", "compress", "fork", "share", "delete"]) byId(id).hidden = looks;
+  const may = shared?.right === "approve" ? "you may answer its questions" : "you may read it";
+  byId("prompt").placeholder = shared ? `${shared.owner} shares this with you: ${may}` : "Ask something …";
+}
+
+/** How much the session's model can read; told once for each session and model. */
+async function lookAtWindow() {
+  const about = `${state.session} ${conversation.model}`;
+  if (!state.session || state.windowOf === about || !conversation.usage) return;
+  state.windowOf = about;
+  state.window = undefined;
+  const snapshot = await get(`/sessions/${encodeURIComponent(state.session)}/snapshot`).catch(() => ({}));
+  state.window = snapshot.window;
+  drawSession();
+}
+
+function showDialog(nodes) {
+  byId("dialog-content").replaceChildren(...nodes);
+  if (!byId("dialog").open) byId("dialog").showModal();
 }
 
 /** A turn that an earlier process left can be gone on with. */
@@ -325,6 +360,14 @@ byId("delete").addEventListener("click", () =>
     open(null);
   }),
 );
+byId("share").addEventListener("click", () => attempt(async () => showDialog(await sharing(state.session))));
+byId("show-figures").addEventListener("click", () =>
+  attempt(async () => showDialog(figures(conversation.requests, state.window, await get("/usage")))),
+);
+byId("notify").hidden = !notify.isPossible();
+const drawNotify = (on) => byId("notify").setAttribute("aria-pressed", String(on));
+drawNotify(notify.isOn());
+byId("notify").addEventListener("click", () => attempt(async () => drawNotify(await notify.toggle())));
 byId("more").addEventListener("click", (event) => {
   if (event.target.closest(".menu")) byId("more").open = false;
 });

@@ -7,9 +7,11 @@ use std::time::{Duration, Instant};
 use charla::session::Sessions;
 use charla_proto::Command;
 use futures_util::{StreamExt, stream};
+use tokio::task::JoinHandle;
 
-use crate::app::User;
+use crate::accounts::OWNER;
 use crate::hub::Hub;
+use crate::people::{People, User};
 use crate::problem::Problem;
 
 /// How often they are looked for, where nobody tells.
@@ -21,8 +23,38 @@ const AT_ONCE: usize = 8;
 /// Who goes on with them.
 const NODE: &str = "node";
 
-/// Goes on with what others left, as long as it runs.
-pub(crate) async fn adopt(user: Arc<User>) {
+/// How often it is looked who has an account.
+const LOOK_FOR_USERS: Duration = Duration::from_secs(2);
+
+/// Goes on with what others left, of every user, as long as it runs.
+pub(crate) async fn adopt_all(people: Arc<People>) {
+    let mut tasks: HashMap<String, (Arc<User>, AbortOnDrop)> = HashMap::new();
+    loop {
+        if let Ok(book) = people.book() {
+            let names = book.accounts.keys().map(String::as_str).chain([OWNER]);
+            let users: Vec<Arc<User>> =
+                names.filter_map(|name| people.find(&book, name)).map(|(user, _)| user).collect();
+            tasks.retain(|_, (known, _)| users.iter().any(|user| Arc::ptr_eq(user, known)));
+            for user in users {
+                let begin = || (user.clone(), AbortOnDrop(tokio::spawn(adopt(user.clone()))));
+                tasks.entry(user.name.clone()).or_insert_with(begin);
+            }
+        }
+        tokio::time::sleep(LOOK_FOR_USERS).await;
+    }
+}
+
+/// A task that ends when nobody needs it any more.
+struct AbortOnDrop(JoinHandle<()>);
+
+impl Drop for AbortOnDrop {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// Goes on with what others left of one user.
+async fn adopt(user: Arc<User>) {
     let Ok(sessions) = user.hub.charla().sessions() else { return };
     let mut failed: HashMap<String, Instant> = HashMap::new();
     loop {

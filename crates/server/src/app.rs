@@ -3,16 +3,15 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use charla::Charla;
 use charla_core::CancellationToken;
 use charla_store::Database;
 
-use crate::access::{Access, Role};
+use crate::access::Access;
 use crate::audit::Audit;
 use crate::guard::Names;
-use crate::hub::Hub;
 use crate::metrics::Metrics;
-use crate::overview::Lookout;
+use crate::oidc::Oidc;
+use crate::people::People;
 use crate::rate::Rate;
 use crate::repeats::Repeats;
 
@@ -21,27 +20,13 @@ const REQUESTS: (f64, f64) = (1000.0, 200.0);
 /// Attempts to sign in from one address.
 const ATTEMPTS: (f64, f64) = (10.0, 0.2);
 
-/// Somebody with sessions of their own.
-pub(crate) struct User {
-    pub(crate) name: String,
-    pub(crate) role: Role,
-    pub(crate) hub: Arc<Hub>,
-    pub(crate) lookout: Arc<Lookout>,
-}
-
-impl User {
-    pub(crate) fn new(name: &str, role: Role, charla: Charla) -> Self {
-        let hub = Arc::new(Hub::new(charla));
-        Self { name: name.to_owned(), role, lookout: Lookout::new(hub.clone()), hub }
-    }
-}
-
 /// The server's state.
 pub(crate) struct App {
-    pub(crate) owner: Arc<User>,
+    pub(crate) people: Arc<People>,
     pub(crate) access: Access,
     pub(crate) names: Names,
-    pub(crate) metrics: Metrics,
+    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) oidc: Option<Oidc>,
     pub(crate) repeats: Repeats,
     pub(crate) audit: Audit,
     pub(crate) limits: RateLimits,
@@ -55,10 +40,16 @@ pub(crate) struct App {
 pub(crate) struct RateLimits {
     pub(crate) requests: Rate<String>,
     pub(crate) attempts: Rate<IpAddr>,
+    /// Attempts to sign in as somebody, wherever they come from.
+    pub(crate) names: Rate<String>,
 }
 
 impl Default for RateLimits {
     fn default() -> Self {
-        Self { requests: Rate::new(REQUESTS.0, REQUESTS.1), attempts: Rate::new(ATTEMPTS.0, ATTEMPTS.1) }
+        Self {
+            requests: Rate::new(REQUESTS.0, REQUESTS.1),
+            attempts: Rate::new(ATTEMPTS.0, ATTEMPTS.1),
+            names: Rate::new(ATTEMPTS.0, ATTEMPTS.1),
+        }
     }
 }

@@ -15,9 +15,11 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use tokio::time::timeout;
 
-use crate::access::{Digest, Role};
-use crate::app::{App, User};
+use crate::access::{Caller, Credential, Digest};
+use crate::accounts::{Right, Role};
+use crate::app::App;
 use crate::audit::Entry;
+use crate::people::User;
 use crate::problem::Problem;
 use crate::repeats::Answer;
 use crate::routes::{Does, Route};
@@ -45,6 +47,10 @@ const MAX_KEY: usize = 200;
 pub(crate) struct Call {
     pub(crate) app: Arc<App>,
     pub(crate) user: Arc<User>,
+    /// How they showed who they are; nothing where anybody may ask.
+    pub(crate) credential: Option<Credential>,
+    /// Whose session the path names; the user's own where it names none.
+    pub(crate) owner: Arc<User>,
     pub(crate) head: Parts,
     /// The variable parts of its path.
     pub(crate) path: Vec<(String, String)>,
@@ -64,7 +70,7 @@ impl Call {
                 value => ((*name).to_owned(), text(&value.to_string())),
             }));
         }
-        let who = if route.access.is_some() { self.user.name.clone() } else { String::new() };
+        let who = if self.credential.is_some() { self.user.name.clone() } else { String::new() };
         Entry { who, from: peer.ip().to_string(), what: route.name.to_owned(), about }
     }
 
@@ -82,6 +88,11 @@ impl Call {
             .map(|(_, value)| value.into_owned())
     }
 
+    /// Whose session this is, if the user may do that with it.
+    pub(crate) async fn reach(&self, session: &str, needed: Right) -> Result<Arc<User>, Problem> {
+        reach(&self.app, &self.user, session, needed).await
+    }
+
     /// A number of the query.
     pub(crate) fn number(&self, name: &str) -> Result<Option<u64>, Problem> {
         let parse = |text: String| {
@@ -96,6 +107,10 @@ impl Call {
             .map_err(|error| Problem::bad_request(format!("the body is not what is wanted here: {error}")))
     }
 }
+
+/// Who was signed in by a request, for the log.
+#[derive(Clone)]
+pub(crate) struct SignedIn(pub(crate) String);
 
 /// JSON as an answer.
 pub(crate) fn json(status: StatusCode, value: &impl Serialize) -> Result<Response, Problem> {
@@ -112,24 +127,43 @@ pub(crate) async fn answer(
     request: Request<Body>,
 ) -> Result<Response, Problem> {
     let (head, body) = request.into_parts();
-    let user = match route.access {
-        Some(role) => allowed(&app, role, &head)?,
+    let caller = match route.access {
+        Some(role) => Some(allowed(&app, role, &head, peer).await?),
+        // The page of a provider of identities is another origin's.
+        None if matches!(route.does, Does::SignInElsewhere(_)) => None,
         None => {
             app.names.check_origin(&head.method, &head.headers, false)?;
-            app.owner.clone()
+            None
         }
     };
-    if matches!(route.does, Does::SignIn(_)) && !app.limits.attempts.take(peer.ip(), Instant::now()) {
+    let signs_in = matches!(route.does, Does::SignIn(_) | Does::SignInElsewhere(_));
+    if signs_in && !app.limits.attempts.take(peer.ip(), Instant::now()) {
         return Err(too_often());
     }
+    let (user, credential) = match caller {
+        Some(Caller { user, credential, .. }) => (user, Some(credential)),
+        None => (app.people.owner.clone(), None),
+    };
     let body = collect(body, route.body).await?;
-    let call = Call { app, user, head, path, body };
+    let mut call = Call { owner: user.clone(), app, user, credential, head, path, body };
+    if let Some((right, session)) = route.session.zip(named_session(&call.path)) {
+        call.owner = call.reach(&session, right).await?;
+    }
     match route.does {
         Does::Reads(handle) => handle(call).await,
-        Does::SignIn(handle) => {
-            let (app, entry) = (call.app.clone(), call.entry(route, peer));
+        Does::SignIn(handle) | Does::SignInElsewhere(handle) => {
+            let (app, mut entry) = (call.app.clone(), call.entry(route, peer));
             let answered = handle(call).await;
             let status = answered.as_ref().map_or_else(|problem| problem.status, Response::status);
+            // What counts are guesses: who knows the answer is not slowed down.
+            if !matches!(status, StatusCode::UNAUTHORIZED | StatusCode::BAD_GATEWAY) {
+                app.limits.attempts.give_back(&peer.ip());
+            }
+            if let Some(SignedIn(name)) =
+                answered.as_ref().ok().and_then(|response| response.extensions().get())
+            {
+                entry.about.insert("user".to_owned(), name.as_str().into());
+            }
             write(&app, entry, Some(status)).await?;
             answered
         }
@@ -142,7 +176,23 @@ pub(crate) async fn answer(
 }
 
 /// What the log tells of a body beside its route: the choice that was made, not the words.
-const TOLD: [&str; 8] = ["command", "outcome", "approval", "reason", "mode", "model", "workspace", "to"];
+const TOLD: [&str; 15] = [
+    "command",
+    "outcome",
+    "approval",
+    "reason",
+    "mode",
+    "model",
+    "workspace",
+    "to",
+    "name",
+    "user",
+    "role",
+    "right",
+    "label",
+    "provider",
+    "budget",
+];
 
 async fn write(app: &App, mut entry: Entry, status: Option<StatusCode>) -> Result<(), Problem> {
     if let Some(status) = status {
@@ -155,19 +205,45 @@ async fn write(app: &App, mut entry: Entry, status: Option<StatusCode>) -> Resul
 }
 
 /// Who sends the request, if they may use a route of this role.
-fn allowed(app: &Arc<App>, role: Role, head: &Parts) -> Result<Arc<User>, Problem> {
-    let caller = app.access.caller(&head.headers)?;
-    app.names.check_origin(&head.method, &head.headers, caller.by_cookie)?;
-    if caller.user.role < role {
+async fn allowed(app: &Arc<App>, role: Role, head: &Parts, peer: SocketAddr) -> Result<Caller, Problem> {
+    let caller = app.access.caller(&head.headers, peer.ip()).await?;
+    app.names.check_origin(&head.method, &head.headers, caller.is_ambient())?;
+    if caller.role < role {
         return Err(Problem::forbidden("your role does not allow this"));
     }
     match app.limits.requests.take(caller.user.name.clone(), Instant::now()) {
-        true => Ok(caller.user),
+        true => Ok(caller),
         false => Err(too_often()),
     }
 }
 
-fn too_often() -> Problem {
+/// The session that a path names, by itself or by one of its questions.
+fn named_session(path: &[(String, String)]) -> Option<String> {
+    path.iter().find_map(|(name, value)| match name.as_str() {
+        "id" => Some(value.clone()),
+        // A question's id begins with its session's.
+        "approval" => Some(value.rsplit_once(':').map_or(value.as_str(), |(session, _)| session).to_owned()),
+        _ => None,
+    })
+}
+
+/// Whose session this is, if `user` may do that with it. Who may not know of it is told that there is none.
+async fn reach(app: &App, user: &Arc<User>, session: &str, needed: Right) -> Result<Arc<User>, Problem> {
+    let book = app.people.book()?;
+    if let Some((owner, right)) = book.shared_with(&user.name, session)
+        && let Some((owner, _)) = app.people.find(&book, owner)
+    {
+        owner.hub.must_know(session).await?;
+        return match right >= needed {
+            true => Ok(owner),
+            false => Err(Problem::forbidden("the session is shared with you, but not for this")),
+        };
+    }
+    user.hub.must_know(session).await?;
+    Ok(user.clone())
+}
+
+pub(crate) fn too_often() -> Problem {
     Problem::new(StatusCode::TOO_MANY_REQUESTS, "too_many_requests", "too many requests at once")
         .with_hint("wait a moment")
 }
@@ -186,11 +262,15 @@ async fn collect(body: Body, limit: BodyLimit) -> Result<Bytes, Problem> {
     }
 }
 
+fn is_key(text: &str) -> bool {
+    !text.is_empty() && text.len() <= MAX_KEY && text.bytes().all(|byte| byte.is_ascii_graphic())
+}
+
 /// What changes something is done to its end, whether or not the client waits for it, and once for each key.
 async fn act(call: Call, handle: crate::routes::Acting) -> Result<Response, Problem> {
     let key = match call.head.headers.get("idempotency-key").map(|key| key.to_str()) {
-        Some(Ok(key)) if !key.is_empty() && key.len() <= MAX_KEY => Some(key.to_owned()),
-        Some(_) => return Err(Problem::bad_request("the Idempotency-Key has no text, or too much of it")),
+        Some(Ok(key)) if is_key(key) => Some(key.to_owned()),
+        Some(_) => return Err(Problem::bad_request("the Idempotency-Key is no word, or too long")),
         None => None,
     };
     let mut request = format!("{} {}\n", call.head.method, call.head.uri.path()).into_bytes();

@@ -8,7 +8,8 @@ use charla_store::{Database, DatabaseError, DatabaseOptions, Schema};
 /// The server's own tables.
 const SERVER: Schema = Schema {
     name: "server",
-    steps: &["
+    steps: &[
+        "
 create table charla.audit (
     number bigint primary key,
     line text not null
@@ -25,7 +26,15 @@ create table charla.repeats (
     primary key (person, key)
 );
 create index on charla.repeats (at);
-"],
+",
+        "
+create table charla.accounts (
+    one boolean primary key default true check (one),
+    version bigint not null,
+    book text not null
+);
+",
+    ],
 };
 
 /// A database to share.

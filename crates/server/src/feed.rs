@@ -14,6 +14,7 @@ use charla::session::SessionError;
 use charla_core::CancellationToken;
 use charla_core::session::Subscription;
 use charla_proto::{Record, SessionEvent};
+use charla_store::Database;
 use futures_util::stream;
 use http::{HeaderValue, header};
 use serde::Serialize;
@@ -21,21 +22,52 @@ use serde_json::json;
 use tokio::sync::watch;
 use tokio::time::{Interval, MissedTickBehavior, interval};
 
-use crate::app::User;
+use crate::access::Credential;
+use crate::app::App;
+use crate::call::Call;
 use crate::hub::Watcher;
 use crate::metrics::Open;
 use crate::overview::{Overview, SHOWN};
+use crate::people::User;
+use crate::shared::{shared_with, together};
 
 /// How often a client is told that the connection lives.
 const HEARTBEAT: Duration = Duration::from_secs(15);
 
+/// How often it is looked whether something of what others shared has changed.
+const SHARED_LOOK: Duration = Duration::from_secs(1);
+
+/// Who follows, for as long as they may.
+pub(crate) struct Viewer {
+    app: Arc<App>,
+    user: Arc<User>,
+    credential: Option<Credential>,
+}
+
+impl Viewer {
+    /// Whoever sends this request.
+    pub(crate) fn new(call: &Call) -> Self {
+        Self { app: call.app.clone(), user: call.user.clone(), credential: call.credential.clone() }
+    }
+
+    /// Whether they may still follow, and this session too.
+    fn may_follow(&self, session: Option<&SessionFeed>) -> bool {
+        let Ok(book) = self.app.people.book() else { return false };
+        let counts = self.credential.as_ref().is_some_and(|it| self.app.access.still_counts(&book, it));
+        let may_read = |session: &SessionFeed| {
+            let share = || book.share(&session.owner.name, &session.id);
+            session.owner.name == self.user.name
+                || share().is_some_and(|share| share.with.contains_key(&self.user.name))
+        };
+        counts && session.is_none_or(may_read)
+    }
+}
+
 /// A stream of events for one client.
 pub(crate) struct Feed {
-    user: Arc<User>,
+    viewer: Viewer,
     session: Option<SessionFeed>,
-    overview: Option<watch::Receiver<Arc<Overview>>>,
-    /// Wakes a session that is read from the store. Whoever follows one that runs here needs nobody to look at all of them.
-    changes: Option<watch::Receiver<Arc<Overview>>>,
+    overview: Option<OverviewFeed>,
     heartbeat: Interval,
     /// Whether the database answers, where there is one.
     database: Option<watch::Receiver<bool>>,
@@ -46,44 +78,85 @@ pub(crate) struct Feed {
 
 /// A session as one client follows it.
 struct SessionFeed {
+    owner: Arc<User>,
     id: String,
     seen: u64,
     live: Option<(Subscription, Watcher)>,
+    /// Wakes a session that is read from the store. Whoever follows one that runs here needs nobody to look at all of them.
+    changes: Option<watch::Receiver<Arc<Overview>>>,
     /// Its size when it was read last.
     size: Option<u64>,
 }
 
+/// The overview as one client sees it: their own sessions, and what others shared with them.
+struct OverviewFeed {
+    own: watch::Receiver<Arc<Overview>>,
+    shared: Overview,
+    look: Interval,
+}
+
+impl OverviewFeed {
+    fn new(user: &User) -> Self {
+        Self { own: user.lookout.subscribe(), shared: Overview::default(), look: interval(SHARED_LOOK) }
+    }
+
+    /// Waits until the user's own changes, or it is time to look at what others shared.
+    async fn changed(&mut self) -> bool {
+        tokio::select! {
+            changed = self.own.changed() => changed.is_ok(),
+            _ = self.look.tick() => false,
+        }
+    }
+
+    /// The overview, if it is not what was told before.
+    async fn news(&mut self, viewer: &Viewer, own_changed: bool) -> Option<Bytes> {
+        let shared = shared_with(&viewer.app, &viewer.user).await.unwrap_or_default();
+        if !own_changed && shared == self.shared {
+            return None;
+        }
+        self.shared = shared;
+        let own = self.own.borrow_and_update().clone();
+        Some(overview_event(&together(&own, &self.shared)))
+    }
+}
+
 impl Feed {
-    /// Events of this session after record `after`, if one is given, and the overview, if that is wanted.
+    /// Events of this session after a record, if one is given, and the overview, if that is wanted.
     pub(crate) fn new(
-        user: Arc<User>,
-        session: Option<(String, u64)>,
+        viewer: Viewer,
+        session: Option<(Arc<User>, String, u64)>,
         with_overview: bool,
-        database: Option<watch::Receiver<bool>>,
-        stopping: CancellationToken,
         open: Open,
     ) -> Self {
         let mut heartbeat = interval(HEARTBEAT);
         heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        Self {
-            session: session.map(|(id, seen)| SessionFeed { id, seen, live: None, size: None }),
-            overview: with_overview.then(|| user.lookout.subscribe()),
+        let session = session.map(|(owner, id, seen)| SessionFeed {
+            owner,
+            id,
+            seen,
+            live: None,
             changes: None,
+            size: None,
+        });
+        Self {
+            session,
+            overview: with_overview.then(|| OverviewFeed::new(&viewer.user)),
             heartbeat,
-            database,
-            stopping,
+            database: viewer.app.database.as_ref().map(Database::status),
+            stopping: viewer.app.stopping.clone(),
             ready: VecDeque::new(),
-            user,
+            viewer,
             _open: open,
         }
     }
 
     /// The answer that never ends by itself.
     pub(crate) async fn into_response(mut self) -> Response {
-        if self.overview.is_some()
-            && let Ok(overview) = self.user.lookout.look().await
+        if let Some(overview) = &mut self.overview
+            && let Ok(own) = self.viewer.user.lookout.look().await
         {
-            self.ready.push_back(overview_event(&overview));
+            overview.shared = shared_with(&self.viewer.app, &self.viewer.user).await.unwrap_or_default();
+            self.ready.push_back(overview_event(&together(&own, &overview.shared)));
         }
         let events = stream::unfold(self, |mut feed| async {
             let event = feed.next().await?;
@@ -97,11 +170,11 @@ impl Feed {
         response
     }
 
-    /// The next event; nothing when the server stops or the session is gone.
+    /// The next event; nothing when the server stops, the session is gone, or the client may not follow any more.
     async fn next(&mut self) -> Option<Bytes> {
         loop {
             if let Some(event) = self.ready.pop_front() {
-                return Some(event);
+                return self.viewer.may_follow(self.session.as_ref()).then_some(event);
             }
             if !self.catch_up().await {
                 return None;
@@ -113,16 +186,15 @@ impl Feed {
                 biased;
                 () = self.stopping.cancelled() => return None,
                 event = next_live(&mut self.session) => self.take(event),
-                Ok(()) = changed(&mut self.overview) => {
+                own_changed = next_overview(&mut self.overview) => {
                     if let Some(overview) = &mut self.overview {
-                        self.ready.push_back(overview_event(&overview.borrow_and_update().clone()));
+                        self.ready.extend(overview.news(&self.viewer, own_changed).await);
                     }
                 }
                 Ok(()) = changed(&mut self.database) => {
                     let up = self.database.as_mut().is_some_and(|up| *up.borrow_and_update());
                     self.ready.push_back(event("database", None, &json!({ "up": up })));
                 }
-                Ok(()) = changed(&mut self.changes) => {}
                 _ = self.heartbeat.tick() => self.ready.push_back(event("heartbeat", None, &())),
             }
         }
@@ -133,14 +205,14 @@ impl Feed {
         let Some(session) = self.session.as_mut().filter(|session| session.live.is_none()) else {
             return true;
         };
-        if let Some(running) = self.user.hub.running(&session.id)
+        if let Some(running) = session.owner.hub.running(&session.id)
             && let Some(events) = running.session.handle.subscribe_from(session.seen).await
         {
             session.live = Some((events, running.watch()));
-            self.changes = None;
+            session.changes = None;
             return true;
         }
-        let changes = self.changes.get_or_insert_with(|| self.user.lookout.subscribe());
+        let changes = session.changes.get_or_insert_with(|| session.owner.lookout.subscribe());
         let size = changes
             .borrow_and_update()
             .sessions
@@ -149,7 +221,7 @@ impl Feed {
         if session.size.is_some() && session.size == size {
             return true;
         }
-        let Ok(sessions) = self.user.hub.charla().sessions() else { return false };
+        let Ok(sessions) = session.owner.hub.charla().sessions() else { return false };
         match sessions.records_after(&session.id, session.seen).await {
             Ok(records) => {
                 session.seen = records.last().map_or(session.seen, |last| last.seq);
@@ -164,20 +236,20 @@ impl Feed {
         }
     }
 
-    /// Takes what a session that runs here says.
-    fn take(&mut self, said: Option<SessionEvent>) {
+    /// Takes what a session that runs here says; nothing but a change of the store where it does not.
+    fn take(&mut self, said: Said) {
         let Some(session) = &mut self.session else { return };
         match said {
-            Some(SessionEvent::Record(record)) if record.seq > session.seen => {
+            Said::Event(SessionEvent::Record(record)) if record.seq > session.seen => {
                 session.seen = record.seq;
                 self.ready.push_back(record_event(&record));
             }
-            Some(SessionEvent::Record(_)) => {}
-            Some(SessionEvent::Turn(turn)) => self.ready.push_back(event("turn", None, &turn)),
-            Some(SessionEvent::Missed) => self.ready.push_back(event("missed", None, &())),
-            Some(SessionEvent::Broken(why)) => self.ready.push_back(event("broken", None, &why)),
+            Said::Event(SessionEvent::Record(_)) | Said::Changed => {}
+            Said::Event(SessionEvent::Turn(turn)) => self.ready.push_back(event("turn", None, &turn)),
+            Said::Event(SessionEvent::Missed) => self.ready.push_back(event("missed", None, &())),
+            Said::Event(SessionEvent::Broken(why)) => self.ready.push_back(event("broken", None, &why)),
             // It ended here. Records go on to be read, and it may be opened again.
-            None => {
+            Said::Ended => {
                 session.live = None;
                 session.size = None;
             }
@@ -185,9 +257,32 @@ impl Feed {
     }
 }
 
-async fn next_live(session: &mut Option<SessionFeed>) -> Option<SessionEvent> {
-    match session.as_mut().and_then(|session| session.live.as_mut()) {
-        Some((events, _)) => events.recv().await,
+/// What is heard of a session.
+#[expect(clippy::large_enum_variant, reason = "there is one at a time, and it is not kept")]
+enum Said {
+    Event(SessionEvent),
+    /// It does not run here any more.
+    Ended,
+    /// The store has something new.
+    Changed,
+}
+
+async fn next_live(session: &mut Option<SessionFeed>) -> Said {
+    match session {
+        Some(SessionFeed { live: Some((events, _)), .. }) => {
+            events.recv().await.map_or(Said::Ended, Said::Event)
+        }
+        Some(session) => match changed(&mut session.changes).await {
+            Ok(()) => Said::Changed,
+            Err(_) => std::future::pending().await,
+        },
+        None => std::future::pending().await,
+    }
+}
+
+async fn next_overview(overview: &mut Option<OverviewFeed>) -> bool {
+    match overview {
+        Some(overview) => overview.changed().await,
         None => std::future::pending().await,
     }
 }

@@ -30,13 +30,13 @@ pub(crate) struct Names {
 
 impl Names {
     /// The names of a server that listens there and is also known by these origins.
-    pub(crate) fn new(address: SocketAddr, origins: &[String]) -> Self {
-        let port = address.port();
+    pub(crate) fn new(address: SocketAddr, encrypted: bool, origins: &[String]) -> Self {
+        let (port, scheme) = (address.port(), if encrypted { "https" } else { "http" });
         let mut all: Vec<String> = origins.iter().map(|origin| normal(origin)).collect();
         if address.ip().is_loopback() {
-            all.extend(["127.0.0.1", "localhost", "[::1]"].map(|host| format!("http://{host}:{port}")));
+            all.extend(["127.0.0.1", "localhost", "[::1]"].map(|host| format!("{scheme}://{host}:{port}")));
         } else if !address.ip().is_unspecified() {
-            all.push(format!("http://{address}"));
+            all.push(format!("{scheme}://{address}"));
         }
         Self { origins: all }
     }
@@ -44,6 +44,13 @@ impl Names {
     /// True when browsers reach this server over TLS.
     pub(crate) fn is_secure(&self) -> bool {
         self.origins.iter().any(|origin| origin.starts_with("https://"))
+    }
+
+    /// The origin that a request was sent to, by its `Host`.
+    pub(crate) fn origin(&self, headers: &HeaderMap) -> Option<&str> {
+        let host = normal(headers.get(header::HOST)?.to_str().ok()?);
+        let is_it = |origin: &&String| origin.split_once("://").is_some_and(|(_, name)| name == host);
+        self.origins.iter().find(is_it).map(String::as_str)
     }
 
     /// Refuses names that are not ours: a page of another name that points here must not be believed.
@@ -116,7 +123,7 @@ mod tests {
     }
 
     fn names() -> Names {
-        Names::new(([127, 0, 0, 1], 4096).into(), &["https://Charla.example.org/".to_owned()])
+        Names::new(([127, 0, 0, 1], 4096).into(), false, &["https://Charla.example.org/".to_owned()])
     }
 
     #[test]

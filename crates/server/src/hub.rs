@@ -4,23 +4,27 @@
 //! open, here or elsewhere; where nobody has, the session is opened here.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use charla::models::Prices;
 use charla::session::{Arrival, SessionBundle, SessionError, Sessions};
 use charla::settings::Override;
+use charla::trust::TrustDemand;
 use charla::{Begin, Charla, Notice, OpenRequest, OpenedSession, RunOptions};
 use charla_core::session::Clients;
 use charla_proto::{
-    Command, Phase, PostError, Refusal, Reply, Request, SessionEvent, SessionSnapshot, SessionSummary,
+    CancelTarget, Command, Phase, PostError, Refusal, Reply, Request, SessionEvent, SessionSnapshot,
+    SessionSummary,
 };
 use http::StatusCode;
 use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::sync::{OnceCell, watch};
 
+use crate::meter::{BUDGET, Meter};
 use crate::problem::Problem;
 
 /// How often a session may be opened or closed by others while we look for who has it.
@@ -54,6 +58,7 @@ pub(crate) struct NewSession {
 /// The sessions of one user.
 pub(crate) struct Hub {
     charla: Charla,
+    meter: Meter,
     running: Mutex<HashMap<String, Arc<Slot>>>,
     /// Counts what happened in sessions that run here.
     pulse: watch::Sender<u64>,
@@ -111,12 +116,31 @@ impl Running {
 }
 
 impl Hub {
-    pub(crate) fn new(charla: Charla) -> Self {
-        Self { charla, running: Mutex::default(), pulse: watch::Sender::new(0) }
+    pub(crate) fn new(charla: Charla, meter: Meter) -> Self {
+        Self { charla, meter, running: Mutex::default(), pulse: watch::Sender::new(0) }
     }
 
     pub(crate) fn charla(&self) -> &Charla {
         &self.charla
+    }
+
+    /// A folder that the user may work in. A guest has the one that was given, and what lies in it.
+    pub(crate) fn workspace(&self, folder: &Path) -> Result<PathBuf, Problem> {
+        let environment = self.charla.environment();
+        if !folder.is_absolute() {
+            return Err(Problem::bad_request(format!("{} is no whole path", folder.display())));
+        }
+        if environment.guest.is_none() {
+            return folder.is_dir().then(|| folder.to_owned()).ok_or_else(|| no_folder(folder));
+        }
+        let given = environment.directory.canonicalize().map_err(|_| no_folder(&environment.directory))?;
+        let real = folder.canonicalize().ok().filter(|real| real.starts_with(&given));
+        real.filter(|real| real.is_dir()).ok_or_else(|| no_folder(folder))
+    }
+
+    /// An error where the command would spend what the user does not have.
+    pub(crate) fn admit(&self, command: &Command) -> Result<(), Problem> {
+        self.meter.admit(command)
     }
 
     /// Changes whenever something happens in a session that runs here.
@@ -204,7 +228,7 @@ impl Hub {
         // A session from elsewhere may have begun in a folder that is not here.
         let folder = summary.started.cwd;
         let request = OpenRequest {
-            workspace: folder.is_dir().then_some(folder),
+            workspace: self.workspace(&folder).ok(),
             begin: Begin::Resume(id.to_owned()),
             ..attended()
         };
@@ -236,7 +260,16 @@ impl Hub {
     /// Tells everybody what happens in a session, until it ends.
     async fn follow(self: Arc<Self>, id: String, running: Arc<Running>) {
         let mut events = running.session.handle.subscribe();
+        let settings = self.charla.settings(Vec::new(), &TrustDemand::default());
+        let prices = settings.map(|settings| Prices::new(&settings.settings)).unwrap_or_default();
+        let mut model = running.session.model.clone();
         while let Some(event) = events.recv().await {
+            if let SessionEvent::Record(record) = &event
+                && self.meter.count(record, &prices, &mut model).await
+            {
+                // What is asked already is paid for; the turn goes no further.
+                running.session.send(Command::Cancel { target: CancelTarget::Turn }, BUDGET).await;
+            }
             if matches!(event, SessionEvent::Record(_) | SessionEvent::Broken(_)) {
                 self.beat();
             }
@@ -262,6 +295,7 @@ impl Hub {
 
     /// Asks something of a session, wherever it runs; where nobody has it open, it is opened here.
     pub(crate) async fn request(self: &Arc<Self>, id: &str, request: Request) -> Result<Reply, Problem> {
+        self.admit(&request.command)?;
         for _ in 0..TRIES {
             let reply = match self.running(id) {
                 Some(running) => {
@@ -394,6 +428,11 @@ impl Hub {
         let running = self.all_running();
         futures_util::future::join_all(running.iter().map(|running| running.session.close())).await;
     }
+}
+
+fn no_folder(folder: &Path) -> Problem {
+    Problem::not_found(format!("{} is no folder here", folder.display()))
+        .with_hint("give the whole path of a folder that exists, and that is yours")
 }
 
 /// A session whose questions wait although nobody may be looking.

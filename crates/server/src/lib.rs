@@ -5,6 +5,7 @@
 //! terminal uses: one that a terminal has open is shown, read and answered here, and goes on there.
 
 mod access;
+pub mod accounts;
 mod adopt;
 mod api;
 mod app;
@@ -15,14 +16,19 @@ mod feed;
 mod guard;
 mod hub;
 mod listener;
+mod meter;
 mod metrics;
+mod oidc;
 mod openapi;
 mod overview;
 mod page;
+mod people;
 mod problem;
 mod rate;
 mod repeats;
 mod routes;
+mod shared;
+mod tls;
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -34,15 +40,22 @@ use charla_core::CancellationToken;
 use charla_store::Database;
 use tokio::net::TcpListener;
 
-pub use access::Role;
+pub use access::ForwardedUser;
 use access::{Access, Cookie};
-use app::{App, RateLimits, User};
+use accounts::{Accounts, DatabaseAccounts, FileAccounts, OWNER};
+use app::{App, RateLimits};
 use audit::{Audit, DatabaseLog};
 pub use audit::{BrokenChain, verify_audit, verify_database_audit};
 pub use database::{SharedDatabase, connect};
 use guard::Names;
+use listener::Listening;
 use metrics::Metrics;
+use oidc::Oidc;
+pub use oidc::OidcOptions;
+use people::People;
 use repeats::Repeats;
+use tls::Certificate;
+pub use tls::TlsFiles;
 
 /// How long sessions may take to end their turns when the server ends. What is not over by then is kept as it is and
 /// can be gone on with.
@@ -59,6 +72,12 @@ pub struct ServeOptions {
     pub origins: Vec<String>,
     /// Listen beyond this machine although nothing here encrypts what is sent.
     pub plain_http: bool,
+    /// The files of its certificate; without them it speaks plain HTTP.
+    pub tls: Option<TlsFiles>,
+    /// A proxy that says who somebody is.
+    pub forwarded_user: Option<ForwardedUser>,
+    /// A provider of identities at which users sign in.
+    pub oidc: Option<OidcOptions>,
     /// Where several nodes keep sessions; this user's files when left out.
     pub database: Option<SharedDatabase>,
 }
@@ -66,7 +85,7 @@ pub struct ServeOptions {
 /// A server that listens.
 pub struct Server {
     app: Arc<App>,
-    listener: TcpListener,
+    listening: Listening,
     address: SocketAddr,
     token: PathBuf,
 }
@@ -87,17 +106,25 @@ impl Server {
         };
         let listener = TcpListener::bind(options.listen).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
-        let names = Names::new(address, &options.origins);
+        let certificate = options.tls.clone().map(Certificate::read).transpose()?;
+        let names = Names::new(address, certificate.is_some(), &options.origins);
         let cookie = Cookie { name: format!("charla-{}", address.port()), secure: names.is_secure() };
-        let owner = Arc::new(User::new(OWNER, Role::Admin, charla));
-        let access = Access::new(owner.clone(), &folder, cookie).map_err(|error| {
-            Failure::system(format!("cannot keep sign-ins in {}: {error}", folder.display()))
-        })?;
+        let kept = |error| Failure::system(format!("cannot keep accounts in {}: {error}", folder.display()));
+        let accounts: Arc<dyn Accounts> = match &database {
+            Some(database) => Arc::new(DatabaseAccounts::new(database.clone())),
+            None => Arc::new(FileAccounts::new(&folder)),
+        };
+        accounts.fresh().await.map_err(kept)?;
+        let metrics = Arc::<Metrics>::default();
+        let people = Arc::new(People::new(charla, accounts, metrics.clone(), &folder, database.clone()));
+        let proxy = options.forwarded_user.clone();
+        let access = Access::new(people.clone(), &folder, cookie, proxy).map_err(kept)?;
         let app = App {
-            owner,
+            people,
             access,
             names,
-            metrics: Metrics::default(),
+            metrics,
+            oidc: options.oidc.clone().map(Oidc::new).transpose()?,
             repeats: Repeats::new(database.clone()),
             audit: match &database {
                 Some(database) => Audit::Database(DatabaseLog::new(database.clone())),
@@ -107,7 +134,8 @@ impl Server {
             database,
             stopping: CancellationToken::new(),
         };
-        Ok(Self { app: Arc::new(app), listener, address, token: folder.join("token") })
+        let listening = Listening { listener, certificate };
+        Ok(Self { app: Arc::new(app), listening, address, token: folder.join("token") })
     }
 
     /// Where it listens.
@@ -122,8 +150,9 @@ impl Server {
 
     /// An address that signs one browser in, once.
     pub fn one_time_link(&self) -> String {
-        let path = page::sign_in_path(self.app.access.new_link().text());
-        format!("http://{}{path}", self.address)
+        let path = page::sign_in_path(self.app.access.new_link(OWNER).text());
+        let scheme = if self.listening.certificate.is_some() { "https" } else { "http" };
+        format!("{scheme}://{}{path}", self.address)
     }
 
     /// Serves until `stop`, then ends: connections finish what they do, sessions their turns.
@@ -131,18 +160,18 @@ impl Server {
         let router = routes::router(&self.app).merge(page::router());
         let sweeper = tokio::spawn(sweep(self.app.clone()));
         let shares = self.app.database.is_some();
-        let adopter = shares.then(|| tokio::spawn(adopt::adopt(self.app.owner.clone())));
+        let adopter = shares.then(|| tokio::spawn(adopt::adopt_all(self.app.people.clone())));
         let stopping = self.app.stopping.clone();
         let closing = async {
             stop.cancelled().await;
             stopping.cancel();
         };
-        tokio::join!(closing, listener::serve(self.listener, self.app.clone(), router, stop.clone()));
+        tokio::join!(closing, listener::serve(self.listening, self.app.clone(), router, stop.clone()));
         sweeper.abort();
         if let Some(adopter) = adopter {
             adopter.abort();
         }
-        if tokio::time::timeout(SESSIONS_DRAIN, self.app.owner.hub.close()).await.is_err() {
+        if tokio::time::timeout(SESSIONS_DRAIN, self.app.people.close()).await.is_err() {
             tracing::warn!("some turns are left open; they can be gone on with");
         }
         // Other nodes go on with what is left, at once.
@@ -155,7 +184,7 @@ impl Server {
 }
 
 /// Where what servers of this user must keep is kept.
-fn server_folder(environment: &Environment) -> Result<PathBuf, Failure> {
+pub fn server_folder(environment: &Environment) -> Result<PathBuf, Failure> {
     let home = environment.charla_home();
     home.map(|home| home.join("server")).ok_or_else(no_home)
 }
@@ -180,19 +209,17 @@ fn audit_file(folder: &Path) -> PathBuf {
     folder.join("audit.jsonl")
 }
 
-/// Who the machine's user is in records.
-const OWNER: &str = "web";
-
 /// What is sent beyond this machine must be encrypted, by whoever is in front if not by us.
 fn check(options: &ServeOptions) -> Result<(), Failure> {
-    if !options.listen.ip().is_loopback() && !options.plain_http {
+    if !options.listen.ip().is_loopback() && options.tls.is_none() && !options.plain_http {
         let address = options.listen;
         return Err(Failure::new(
             FailureKind::Input,
             format!("{address} can be reached from other machines, and what is sent there would not be encrypted"),
         )
         .with_hint(
-            "listen at 127.0.0.1 behind a proxy with TLS (and name its address with --origin), or say --plain-http",
+            "give it a certificate (--tls-cert and --tls-key), listen at 127.0.0.1 behind a proxy with TLS (and name its address \
+             with --origin), or say --plain-http",
         ));
     }
     match options.origins.iter().find(|origin| !is_origin(origin)) {
@@ -213,7 +240,7 @@ fn is_origin(text: &str) -> bool {
 async fn sweep(app: Arc<App>) {
     loop {
         tokio::time::sleep(SWEEP).await;
-        app.owner.hub.end_idle().await;
+        app.people.tidy().await;
         if let Some(database) = &app.database {
             // Tried again in a minute.
             let _ = repeats::shared::forget_old(database).await;

@@ -19,11 +19,12 @@ use hyper_util::server::graceful::{GracefulConnection, GracefulShutdown};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
-use tokio::time::{Instant, Sleep, sleep};
+use tokio::time::{Instant, Sleep, sleep, timeout};
 use tower_service::Service;
 
 use crate::app::App;
 use crate::guard;
+use crate::tls::Certificate;
 
 /// How many connections there may be; further ones wait to be taken.
 const CONNECTIONS: usize = 1024;
@@ -36,8 +37,15 @@ const WRITE_PATIENCE: Duration = Duration::from_secs(30);
 /// How long connections may take to end.
 const DRAIN: Duration = Duration::from_secs(5);
 
+/// Where connections come from, and how they are encrypted.
+pub(crate) struct Listening {
+    pub(crate) listener: TcpListener,
+    pub(crate) certificate: Option<Certificate>,
+}
+
 /// Takes connections until `stop`, then lets those that are busy finish.
-pub(crate) async fn serve(listener: TcpListener, app: Arc<App>, router: Router, stop: CancellationToken) {
+pub(crate) async fn serve(listening: Listening, app: Arc<App>, router: Router, stop: CancellationToken) {
+    let Listening { listener, certificate } = listening;
     let room = Arc::new(Semaphore::new(CONNECTIONS));
     let graceful = GracefulShutdown::new();
     loop {
@@ -55,19 +63,28 @@ pub(crate) async fn serve(listener: TcpListener, app: Arc<App>, router: Router, 
             },
         };
         let _ = stream.set_nodelay(true);
-        let connection = graceful.watch(connection(stream, peer, app.clone(), router.clone()));
-        let open = app.metrics.connection();
+        let encryption = certificate.as_ref().map(Certificate::acceptor);
+        let (app, router, watcher) = (app.clone(), router.clone(), graceful.watcher());
         tokio::spawn(async move {
+            let open = app.metrics.connection();
             // A peer that is gone or talks nonsense is no failure of ours.
-            let _ = connection.await;
+            match encryption {
+                None => drop(watcher.watch(connection(Patient::new(stream), peer, app, router)).await),
+                Some(acceptor) => {
+                    let shaken = timeout(HEAD_PATIENCE, acceptor.accept(Patient::new(stream))).await;
+                    if let Ok(Ok(stream)) = shaken {
+                        drop(watcher.watch(connection(stream, peer, app, router)).await);
+                    }
+                }
+            }
             drop((permit, open));
         });
     }
-    let _ = tokio::time::timeout(DRAIN, graceful.shutdown()).await;
+    let _ = timeout(DRAIN, graceful.shutdown()).await;
 }
 
-fn connection(
-    stream: TcpStream,
+fn connection<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
+    stream: S,
     peer: SocketAddr,
     app: Arc<App>,
     router: Router,
@@ -77,7 +94,7 @@ fn connection(
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_PATIENCE)
         .max_buf_size(MAX_HEAD)
-        .serve_connection(TokioIo::new(Patient::new(stream)), service)
+        .serve_connection(TokioIo::new(stream), service)
 }
 
 /// Answers one request.

@@ -1,8 +1,9 @@
 //! What the server counts, in the text form that Prometheus reads.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Counts since the start.
 #[derive(Debug, Default)]
@@ -11,6 +12,16 @@ pub(crate) struct Metrics {
     answers: [AtomicU64; 6],
     connections: Arc<AtomicU64>,
     streams: Arc<AtomicU64>,
+    /// By user and model.
+    spent: Mutex<BTreeMap<(String, String), Spent>>,
+}
+
+/// What answers cost.
+#[derive(Clone, Copy, Debug, Default)]
+struct Spent {
+    input: u64,
+    output: u64,
+    usd: f64,
 }
 
 /// One more of something that is open. Dropped, one less.
@@ -44,6 +55,26 @@ impl Metrics {
         }
     }
 
+    /// Counts what an answer cost: tokens that were read, and written.
+    pub(crate) fn spent(&self, user: &str, model: &str, [input, output]: [u64; 2], usd: f64) {
+        let mut spent = self.spent.lock().unwrap_or_else(PoisonError::into_inner);
+        let spent = spent.entry((user.to_owned(), model.to_owned())).or_default();
+        spent.input = spent.input.saturating_add(input);
+        spent.output = spent.output.saturating_add(output);
+        spent.usd += usd;
+    }
+
+    fn spendings(&self, text: &mut String) {
+        let spent = self.spent.lock().unwrap_or_else(PoisonError::into_inner);
+        text.push_str("# TYPE charla_tokens_total counter\n# TYPE charla_cost_usd_total counter\n");
+        for ((user, model), Spent { input, output, usd }) in spent.iter() {
+            let who = format!("user=\"{}\",model=\"{}\"", label(user), label(model));
+            let _ = writeln!(text, "charla_tokens_total{{{who},kind=\"input\"}} {input}");
+            let _ = writeln!(text, "charla_tokens_total{{{who},kind=\"output\"}} {output}");
+            let _ = writeln!(text, "charla_cost_usd_total{{{who}}} {usd}");
+        }
+    }
+
     /// All counts, with those that are known elsewhere.
     pub(crate) fn text(&self, running: usize, waiting: usize) -> String {
         let mut text = String::from("# TYPE charla_http_responses_total counter\n");
@@ -60,6 +91,12 @@ impl Metrics {
         for (name, value) in gauges {
             let _ = writeln!(text, "# TYPE {name} gauge\n{name} {value}");
         }
+        self.spendings(&mut text);
         text
     }
+}
+
+/// A text as a label's value.
+fn label(text: &str) -> String {
+    text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }

@@ -55,7 +55,7 @@ fn operation(route: &Route) -> Value {
             "name": "Idempotency-Key",
             "in": "header",
             "description": "The same request with the same key acts once",
-            "schema": { "type": "string", "maxLength": 200 },
+            "schema": { "type": "string", "pattern": "^[!-~]{1,200}$" },
         }));
     }
     let mut operation = json!({
@@ -81,20 +81,25 @@ fn operation(route: &Route) -> Value {
         }
         None => operation["security"] = json!([]),
     }
+    if let Some(right) = route.session {
+        operation["x-charla-right"] = json!(right);
+    }
     operation
 }
 
 fn success(route: &Route) -> &'static str {
     match route.gives {
         "Nothing" => "204",
-        "CreatedSession" | "Link" => "201",
+        "Redirect" => "303",
+        "CreatedSession" | "Link" | "CreatedToken" => "201",
+        "User" if route.name == "create_user" => "201",
         _ => "200",
     }
 }
 
 fn answer(gives: &str) -> Value {
     let content = match gives {
-        "Nothing" => return json!({ "description": "Done" }),
+        "Nothing" | "Redirect" => return json!({ "description": "Done" }),
         "Events" => "text/event-stream",
         "Text" => "text/plain",
         _ => "application/json",
@@ -109,6 +114,7 @@ fn reference(name: &str) -> Value {
 /// What is sent and answered. Forms that belong to the session's protocol are described there.
 fn schemas() -> Value {
     let text = json!({ "type": "string" });
+    let folder = json!({ "type": ["string", "null"], "pattern": "^/", "description": "The whole path of a folder; the server's own when left out" });
     let tagged = |tag: &str, about: &str| {
         json!({
             "type": "object",
@@ -118,26 +124,25 @@ fn schemas() -> Value {
         })
     };
     let object = |about: &str| json!({ "type": "object", "description": about });
-    let list = |name: &str| json!({ "type": "object", "required": [name], "properties": { name: { "type": "array", "items": { "type": "object" } } } });
-    json!({
+    let mut schemas = json!({
         "Account": { "type": "object", "required": ["name", "role"], "properties": { "name": text, "role": { "enum": ["viewer", "member", "admin"] }, "workspace": text, "version": text } },
         "Approvals": list("approvals"),
         "Command": tagged("command", "A command, without `by`"),
         "CreatedSession": { "type": "object", "required": ["session", "model"], "properties": { "session": text, "model": text, "notices": { "type": "array", "items": text }, "reply": { "type": ["object", "null"] } } },
         "Document": object("An OpenAPI document"),
         "Events": { "type": "string", "description": "Events `record` (with its number as id), `turn`, `missed`, `broken`, `overview` and `heartbeat`" },
-        "Explain": { "type": "object", "required": ["command"], "additionalProperties": false, "properties": { "command": text, "mode": { "enum": ["default", "auto_edit", "plan", "yolo"] }, "workspace": text } },
-        "Fork": { "type": "object", "additionalProperties": false, "properties": { "at": { "type": "integer", "minimum": 0, "description": "The record that becomes its last" } } },
+        "Explain": { "type": "object", "required": ["command"], "additionalProperties": false, "properties": { "command": text, "mode": { "enum": ["default", "auto_edit", "plan", "yolo"] }, "workspace": folder } },
+        "Fork": { "type": "object", "additionalProperties": false, "properties": { "at": { "type": ["integer", "null"], "minimum": 0, "description": "The record that becomes its last" } } },
         "Health": { "type": "object", "required": ["status"], "properties": { "status": text } },
         "Imported": { "type": "object", "required": ["session", "arrival"], "properties": { "session": text, "arrival": { "enum": ["kept", "known"] } } },
         "Judgement": object("How the command line is read, and the verdict"),
         "Link": { "type": "object", "required": ["path"], "properties": { "path": text } },
         "Models": list("providers"),
         "NewSession": { "type": "object", "additionalProperties": false, "properties": {
-            "workspace": { "type": "string", "description": "The whole path of a folder; the server's own when left out" },
-            "model": { "type": "string", "description": "provider/model" },
-            "mode": { "enum": ["default", "auto_edit", "plan", "yolo"] },
-            "prompt": { "type": "object", "description": "A content that is said at once: docs/protocol.md" },
+            "workspace": folder,
+            "model": { "type": ["string", "null"], "description": "provider/model" },
+            "mode": { "enum": ["default", "auto_edit", "plan", "yolo", null] },
+            "prompt": { "type": ["object", "null"], "description": "A content that is said at once: docs/protocol.md" },
         } },
         "Outcome": tagged("outcome", "An answer"),
         "Problem": { "type": "object", "required": ["status", "kind", "detail"], "properties": { "status": { "type": "integer" }, "kind": text, "detail": text, "hint": text, "reply": { "type": "object", "description": "What the session said" } } },
@@ -147,10 +152,74 @@ fn schemas() -> Value {
         "SessionBundle": { "type": "object", "required": ["records"], "properties": { "records": { "type": "array", "items": { "type": "object" }, "description": "All records, in order: docs/journal.md" }, "contents": { "type": "object", "additionalProperties": { "type": "string", "contentEncoding": "base64" }, "description": "What changed files held, by SHA-256" } } },
         "Sessions": list("sessions"),
         "Settings": list("settings"),
-        "SignIn": { "type": "object", "required": ["code"], "properties": { "code": text } },
+        "SignIn": { "anyOf": [
+            { "type": "object", "required": ["code"], "properties": { "code": text } },
+            { "type": "object", "required": ["name", "password"], "properties": { "name": text, "password": text } },
+        ] },
         "Snapshot": object("docs/protocol.md, Snapshot"),
         "Text": text,
         "Tools": list("tools"),
         "Usage": list("sessions"),
+    });
+    if let (Some(schemas), Value::Object(more)) = (schemas.as_object_mut(), account_schemas()) {
+        schemas.extend(more);
+    }
+    schemas
+}
+
+/// What is said about accounts and what belongs to them.
+fn account_schemas() -> Value {
+    let text = json!({ "type": "string" });
+    json!({
+        "CreatedToken": { "type": "object", "required": ["id", "token"], "properties": { "id": text, "token": text } },
+        "Keys": list("keys"),
+        "NewKey": { "type": "object", "required": ["provider", "key"], "additionalProperties": false, "properties": { "provider": text, "key": { "type": "string", "pattern": "^[!-~]{1,8192}$" } } },
+        "NewPassword": { "type": "object", "required": ["old", "new"], "additionalProperties": false, "properties": { "old": text, "new": { "type": "string", "minLength": 10, "maxLength": 1024 } } },
+        "NewShare": { "type": "object", "required": ["user", "right"], "additionalProperties": false, "properties": { "user": text, "right": { "enum": ["read", "approve"] } } },
+        "NewToken": { "type": "object", "required": ["label"], "additionalProperties": false, "properties": { "label": { "type": "string", "minLength": 1, "maxLength": 100 } } },
+        "NewUser": user(&["name", "role", "workspace"], true),
+        "Shares": list("shares"),
+        "Tokens": list("tokens"),
+        "User": { "type": "object", "required": ["name", "role", "workspace", "budget", "spent_today"] },
+        "UserChange": user(&[], false),
+        "Users": list("users"),
     })
+}
+
+/// What is said about an account.
+fn user(required: &[&str], with_name: bool) -> Value {
+    let or_null = |kind: &str| if with_name { json!(kind) } else { json!([kind, "null"]) };
+    let mut roles = json!(["viewer", "member", "admin"]);
+    if let Some(roles) = roles.as_array_mut().filter(|_| !with_name) {
+        roles.push(Value::Null);
+    }
+    let mut properties = json!({
+        "role": { "enum": roles },
+        "workspace": {
+            "type": or_null("string"),
+            "pattern": "^/",
+            "description": "The whole path of a folder; nothing else can be reached",
+        },
+        "password": { "type": ["string", "null"], "minLength": 10, "maxLength": 1024 },
+        "identity": { "type": ["string", "null"], "description": "Who they are at the provider of identities" },
+        "network": { "type": or_null("boolean"), "description": "Commands that they agree to may use the network" },
+        "budget": {
+            "type": or_null("object"),
+            "additionalProperties": false,
+            "description": "What they may spend in a day",
+            "properties": {
+                "tokens": { "type": ["integer", "null"], "minimum": 0 },
+                "usd": { "type": ["number", "null"], "minimum": 0 },
+            },
+        },
+    });
+    if with_name {
+        properties["name"] = json!({ "type": "string", "pattern": "^[a-z][a-z0-9._-]{0,31}$" });
+    }
+    json!({ "type": "object", "required": required, "additionalProperties": false, "properties": properties })
+}
+
+/// An object with a list of this name.
+fn list(name: &str) -> Value {
+    json!({ "type": "object", "required": [name], "properties": { name: { "type": "array", "items": { "type": "object" } } } })
 }

@@ -10,6 +10,7 @@ use charla_proto::{Args, CallAsked, SessionSummary};
 use serde::Serialize;
 use tokio::sync::{Mutex, watch};
 
+use crate::accounts::Right;
 use crate::hub::{Hub, State};
 
 /// How many sessions are told of at once; older ones are found by searching.
@@ -29,6 +30,16 @@ pub(crate) struct Entry {
     pub(crate) turn_open: bool,
     /// How many of its questions wait.
     pub(crate) waiting: usize,
+    /// Whose it is, where it was shared with whoever asks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) shared: Option<Shared>,
+}
+
+/// A session of somebody else's, and what may be done with it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct Shared {
+    pub(crate) owner: String,
+    pub(crate) right: Right,
 }
 
 /// A question that waits.
@@ -99,7 +110,7 @@ impl Lookout {
                 question: question.clone(),
             }));
             let (turn_open, waiting) = (now.turn_open, now.questions.len());
-            overview.sessions.push(Entry { summary, state, turn_open, waiting });
+            overview.sessions.push(Entry { summary, state, turn_open, waiting, shared: None });
             seen.insert(id, now);
         }
         *known = seen;

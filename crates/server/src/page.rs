@@ -16,7 +16,7 @@ macro_rules! files {
 }
 
 /// Where each file is, its text and its kind.
-static FILES: [(&str, &str, &str); 11] = files! {
+static FILES: [(&str, &str, &str); 14] = files! {
     "/" "index.html" "text/html; charset=utf-8";
     "/sign-in" "sign-in.html" "text/html; charset=utf-8";
     "/page/sign-in.js" "sign-in.js" SCRIPT;
@@ -26,6 +26,9 @@ static FILES: [(&str, &str, &str); 11] = files! {
     "/page/markdown.js" "markdown.js" SCRIPT;
     "/page/conversation.js" "conversation.js" SCRIPT;
     "/page/card.js" "card.js" SCRIPT;
+    "/page/figures.js" "figures.js" SCRIPT;
+    "/page/notify.js" "notify.js" SCRIPT;
+    "/page/sharing.js" "sharing.js" SCRIPT;
     "/page/style.css" "style.css" "text/css; charset=utf-8";
     "/favicon.svg" "favicon.svg" "image/svg+xml";
 };

@@ -7,6 +7,8 @@ use charla_proto::{JournalError, Refusal, Reply};
 use http::{HeaderValue, StatusCode, header};
 use serde::Serialize;
 
+use crate::accounts::AccountError;
+
 /// Why a request was not done.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Problem {
@@ -120,6 +122,19 @@ impl From<SessionError> for Problem {
             }
             error => Failure::from(error).into(),
         }
+    }
+}
+
+impl From<AccountError> for Problem {
+    fn from(error: AccountError) -> Self {
+        let (status, kind) = match &error {
+            AccountError::Unknown(_) => (StatusCode::NOT_FOUND, "not_found"),
+            AccountError::Taken(_) | AccountError::Identity(_) => (StatusCode::CONFLICT, "taken"),
+            AccountError::Workspace { .. } => (StatusCode::CONFLICT, "workspace"),
+            AccountError::Name(_) | AccountError::Password(_) => (StatusCode::BAD_REQUEST, "bad_request"),
+            AccountError::Kept(_) => (StatusCode::SERVICE_UNAVAILABLE, "accounts"),
+        };
+        Self::new(status, kind, error.to_string())
     }
 }
 

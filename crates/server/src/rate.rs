@@ -39,6 +39,14 @@ impl<K: Eq + Hash> Rate<K> {
         }
         enough
     }
+
+    /// Puts one back that was taken and does not count.
+    pub(crate) fn give_back(&self, who: &K) {
+        let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((left, _)) = buckets.get_mut(who) {
+            *left = (*left + 1.0).min(self.burst);
+        }
+    }
 }
 
 #[cfg(test)]
@@ -55,6 +63,9 @@ mod tests {
         assert!(rate.take("b", start));
         assert!(rate.take("a", start + Duration::from_secs(1)));
         assert!(!rate.take("a", start + Duration::from_secs(1)));
+        rate.give_back(&"a");
+        rate.give_back(&"nobody");
+        assert!(rate.take("a", start + Duration::from_secs(1)));
         let later = start + Duration::from_secs(60);
         assert_eq!([(); 3].map(|()| rate.take("a", later)), [true, true, false]);
     }

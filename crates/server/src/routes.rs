@@ -10,8 +10,8 @@ use axum::routing::{MethodFilter, on};
 use charla_proto::BoxFuture;
 use http::StatusCode;
 
-use crate::access::Role;
-use crate::api::{about, account, approvals, moving, sessions};
+use crate::accounts::{Right, Role};
+use crate::api::{about, account, approvals, identity, keys, moving, sessions, shares, tokens, users};
 use crate::app::App;
 use crate::call::{self, BodyLimit, Call};
 use crate::problem::Problem;
@@ -34,6 +34,8 @@ pub(crate) enum Does {
     Acts(Acting),
     /// Somebody shows who they are.
     SignIn(Reading),
+    /// The same by a provider of identities, whose page sends the browser back.
+    SignInElsewhere(Reading),
 }
 
 /// A parameter of a query.
@@ -53,6 +55,8 @@ pub(crate) struct Route {
     pub(crate) about: &'static str,
     /// Who may use it; everybody where there is none.
     pub(crate) access: Option<Role>,
+    /// What one must be allowed to do with the session that the path names.
+    pub(crate) session: Option<Right>,
     pub(crate) query: &'static [Parameter],
     /// The names of the schemas of what is sent and answered.
     pub(crate) takes: Option<&'static str>,
@@ -71,19 +75,23 @@ const SEARCH: Parameter = Parameter {
 };
 const SESSION: Parameter =
     Parameter { name: "session", about: "The session to follow, too", is_number: false };
+const STATE: Parameter = Parameter { name: "state", about: "Which attempt it was", is_number: false };
+const CODE: Parameter =
+    Parameter { name: "code", about: "What is exchanged for an identity", is_number: false };
 const SEQ: Parameter =
     Parameter { name: "seq", about: "Only while this is the number of its last record", is_number: true };
 const WORKSPACE: Parameter =
     Parameter { name: "workspace", about: "The folder; the server's own when left out", is_number: false };
 
 macro_rules! route {
-    ($method:ident $path:literal, $name:literal, $about:literal, $access:expr, $query:expr, $takes:expr => $gives:literal, $does:ident($handle:path)) => {
+    ($method:ident $path:literal, $name:literal, $about:literal, $access:expr, $session:expr, $query:expr, $takes:expr => $gives:literal, $does:ident($handle:path)) => {
         Route {
             method: MethodFilter::$method,
             path: $path,
             name: $name,
             about: $about,
             access: $access,
+            session: $session,
             query: $query,
             takes: $takes,
             gives: $gives,
@@ -96,37 +104,59 @@ macro_rules! route {
 const ANYBODY: Option<Role> = None;
 const VIEWER: Option<Role> = Some(Role::Viewer);
 const MEMBER: Option<Role> = Some(Role::Member);
+const ADMIN: Option<Role> = Some(Role::Admin);
+
+const NO_SESSION: Option<Right> = None;
+const READ: Option<Right> = Some(Right::Read);
+const APPROVE: Option<Right> = Some(Right::Approve);
+const OWN: Option<Right> = Some(Right::Own);
 
 /// All routes.
 #[rustfmt::skip]
 pub(crate) static ROUTES: &[Route] = &[
-    route!(GET "/health", "health", "Whether the server runs", ANYBODY, &[], None => "Health", Reads(about::health)),
-    route!(GET "/ready", "ready", "Whether sessions can be read and written", ANYBODY, &[], None => "Health", Reads(about::ready)),
-    route!(GET "/openapi.json", "openapi", "This document", ANYBODY, &[], None => "Document", Reads(about::openapi)),
-    route!(POST "/sign-in", "sign_in", "Signs a browser in with the code of a one-time link", ANYBODY, &[], Some("SignIn") => "Account", SignIn(account::sign_in)),
-    route!(POST "/sign-out", "sign_out", "Signs the browser out", VIEWER, &[], None => "Nothing", SignIn(account::sign_out)),
-    route!(POST "/links", "new_link", "Makes a one-time link for another browser", MEMBER, &[], None => "Link", Acts(account::new_link)),
-    route!(GET "/me", "me", "Who asks, and where the server works", VIEWER, &[], None => "Account", Reads(account::me)),
-    route!(GET "/sessions", "list_sessions", "Sessions, the latest first", VIEWER, &[SEARCH], None => "Sessions", Reads(sessions::list)),
-    route!(POST "/sessions", "create_session", "Begins a session", MEMBER, &[], Some("NewSession") => "CreatedSession", Acts(sessions::create)),
-    route!(GET "/sessions/{id}", "get_session", "A session, briefly", VIEWER, &[], None => "Session", Reads(sessions::get)),
-    route!(DELETE "/sessions/{id}", "delete_session", "Removes a session for good", MEMBER, &[SEQ], None => "Nothing", Acts(sessions::delete)),
-    route!(POST "/sessions/{id}/fork", "fork_session", "Begins a session with what this one said", MEMBER, &[], Some("Fork") => "CreatedSession", Acts(sessions::fork)),
-    route!(GET "/sessions/{id}/bundle", "export_session", "The whole session, to keep it elsewhere", VIEWER, &[], None => "SessionBundle", Reads(moving::export)),
-    Route { body: BodyLimit::SESSION, ..route!(POST "/sessions/import", "import_session", "Keeps a session that comes from elsewhere, whole or not at all", MEMBER, &[], Some("SessionBundle") => "Imported", Acts(moving::import)) },
-    route!(GET "/sessions/{id}/snapshot", "snapshot", "The session as it is", VIEWER, &[], None => "Snapshot", Reads(sessions::snapshot)),
-    route!(GET "/sessions/{id}/records", "records", "Records of the session, oldest first", VIEWER, &[AFTER], None => "Records", Reads(sessions::records)),
-    route!(GET "/sessions/{id}/events", "session_events", "Server-sent events: records after `after` or `Last-Event-ID`, then everything as it happens", VIEWER, &[AFTER], None => "Events", Reads(sessions::events)),
-    route!(POST "/sessions/{id}/commands", "command", "Sends the session a command: prompt, cancel, answer, set_mode, rewind, undo and the others", MEMBER, &[], Some("Command") => "Reply", Acts(sessions::command)),
-    route!(GET "/approvals", "list_approvals", "Every question that waits, across sessions", VIEWER, &[], None => "Approvals", Reads(approvals::list)),
-    route!(POST "/approvals/{approval}", "answer", "Answers a question; the first answer counts", MEMBER, &[], Some("Outcome") => "Reply", Acts(approvals::answer)),
-    route!(GET "/events", "events", "Server-sent events: the overview whenever it changes, and a session's, where one is named", VIEWER, &[SESSION, AFTER], None => "Events", Reads(about::events)),
-    route!(GET "/models", "models", "Providers and their models", VIEWER, &[], None => "Models", Reads(about::models)),
-    route!(GET "/tools", "tools", "What a session's tools would be", VIEWER, &[WORKSPACE], None => "Tools", Reads(about::tools)),
-    route!(GET "/settings", "settings", "The settings that hold, and who set them", VIEWER, &[WORKSPACE], None => "Settings", Reads(about::settings)),
-    route!(POST "/policy/explain", "explain", "What the rules say to a command line", VIEWER, &[], Some("Explain") => "Judgement", Reads(about::explain)),
-    route!(GET "/usage", "usage", "Tokens and money by session and model", VIEWER, &[], None => "Usage", Reads(about::usage)),
-    route!(GET "/metrics", "metrics", "Counts for Prometheus", VIEWER, &[], None => "Text", Reads(about::metrics)),
+    route!(GET "/health", "health", "Whether the server runs", ANYBODY, NO_SESSION, &[], None => "Health", Reads(about::health)),
+    route!(GET "/ready", "ready", "Whether sessions can be read and written", ANYBODY, NO_SESSION, &[], None => "Health", Reads(about::ready)),
+    route!(GET "/openapi.json", "openapi", "This document", ANYBODY, NO_SESSION, &[], None => "Document", Reads(about::openapi)),
+    route!(POST "/sign-in", "sign_in", "Signs a browser in, with a name and a password or the code of a one-time link", ANYBODY, NO_SESSION, &[], Some("SignIn") => "Account", SignIn(account::sign_in)),
+    route!(GET "/oidc/begin", "oidc_begin", "Sends the browser to the provider of identities", ANYBODY, NO_SESSION, &[], None => "Redirect", SignInElsewhere(identity::begin)),
+    route!(GET "/oidc/callback", "oidc_callback", "Where the provider of identities sends the browser back to", ANYBODY, NO_SESSION, &[STATE, CODE], None => "Redirect", SignInElsewhere(identity::callback)),
+    route!(POST "/sign-out", "sign_out", "Signs the browser out", VIEWER, NO_SESSION, &[], None => "Nothing", SignIn(account::sign_out)),
+    route!(POST "/links", "new_link", "Makes a one-time link for another browser", MEMBER, NO_SESSION, &[], None => "Link", Acts(account::new_link)),
+    route!(GET "/me", "me", "Who asks, and where the server works", VIEWER, NO_SESSION, &[], None => "Account", Reads(account::me)),
+    route!(POST "/password", "set_password", "Changes one's own password; every browser is signed out", VIEWER, NO_SESSION, &[], Some("NewPassword") => "Nothing", Acts(account::set_password)),
+    route!(GET "/tokens", "list_tokens", "One's own tokens, without their secrets", VIEWER, NO_SESSION, &[], None => "Tokens", Reads(tokens::list)),
+    route!(POST "/tokens", "create_token", "Makes a token for a program; its secret is told once", VIEWER, NO_SESSION, &[], Some("NewToken") => "CreatedToken", Acts(tokens::create)),
+    route!(DELETE "/tokens/{token}", "revoke_token", "Takes a token back", VIEWER, NO_SESSION, &[], None => "Nothing", Acts(tokens::revoke)),
+    route!(GET "/keys", "list_keys", "Providers for which one keeps a key of one's own", MEMBER, NO_SESSION, &[], None => "Keys", Reads(keys::list)),
+    route!(POST "/keys", "set_key", "Keeps one's own key for a provider", MEMBER, NO_SESSION, &[], Some("NewKey") => "Nothing", Acts(keys::set)),
+    route!(DELETE "/keys/{provider}", "remove_key", "Forgets one's own key for a provider", MEMBER, NO_SESSION, &[], None => "Nothing", Acts(keys::remove)),
+    route!(GET "/users", "list_users", "Accounts, with what each may spend and has spent today", ADMIN, NO_SESSION, &[], None => "Users", Reads(users::list)),
+    route!(POST "/users", "create_user", "Adds an account", ADMIN, NO_SESSION, &[], Some("NewUser") => "User", Acts(users::create)),
+    route!(POST "/users/{user}", "change_user", "Changes an account", ADMIN, NO_SESSION, &[], Some("UserChange") => "User", Acts(users::change)),
+    route!(DELETE "/users/{user}", "remove_user", "Removes an account with its tokens and sign-ins; what it kept stays", ADMIN, NO_SESSION, &[], None => "Nothing", Acts(users::remove)),
+    route!(GET "/sessions", "list_sessions", "Sessions, the latest first", VIEWER, NO_SESSION, &[SEARCH], None => "Sessions", Reads(sessions::list)),
+    route!(POST "/sessions", "create_session", "Begins a session", MEMBER, NO_SESSION, &[], Some("NewSession") => "CreatedSession", Acts(sessions::create)),
+    route!(GET "/sessions/{id}", "get_session", "A session, briefly", VIEWER, READ, &[], None => "Session", Reads(sessions::get)),
+    route!(DELETE "/sessions/{id}", "delete_session", "Removes a session for good", MEMBER, OWN, &[SEQ], None => "Nothing", Acts(sessions::delete)),
+    route!(POST "/sessions/{id}/fork", "fork_session", "Begins a session with what this one said", MEMBER, OWN, &[], Some("Fork") => "CreatedSession", Acts(sessions::fork)),
+    route!(GET "/sessions/{id}/bundle", "export_session", "The whole session, to keep it elsewhere", VIEWER, OWN, &[], None => "SessionBundle", Reads(moving::export)),
+    Route { body: BodyLimit::SESSION, ..route!(POST "/sessions/import", "import_session", "Keeps a session that comes from elsewhere, whole or not at all", MEMBER, NO_SESSION, &[], Some("SessionBundle") => "Imported", Acts(moving::import)) },
+    route!(GET "/sessions/{id}/snapshot", "snapshot", "The session as it is", VIEWER, READ, &[], None => "Snapshot", Reads(sessions::snapshot)),
+    route!(GET "/sessions/{id}/records", "records", "Records of the session, oldest first", VIEWER, READ, &[AFTER], None => "Records", Reads(sessions::records)),
+    route!(GET "/sessions/{id}/events", "session_events", "Server-sent events: records after `after` or `Last-Event-ID`, then everything as it happens", VIEWER, READ, &[AFTER], None => "Events", Reads(sessions::events)),
+    route!(POST "/sessions/{id}/commands", "command", "Sends the session a command: prompt, cancel, answer, set_mode, rewind, undo and the others", MEMBER, OWN, &[], Some("Command") => "Reply", Acts(sessions::command)),
+    route!(GET "/sessions/{id}/shares", "list_shares", "Who else may use the session", VIEWER, OWN, &[], None => "Shares", Reads(shares::list)),
+    route!(POST "/sessions/{id}/shares", "share", "Lets another user read the session, or answer its questions too", MEMBER, OWN, &[], Some("NewShare") => "Nothing", Acts(shares::share)),
+    route!(DELETE "/sessions/{id}/shares/{user}", "unshare", "Takes that back", MEMBER, OWN, &[], None => "Nothing", Acts(shares::unshare)),
+    route!(GET "/approvals", "list_approvals", "Every question that waits, across sessions", VIEWER, NO_SESSION, &[], None => "Approvals", Reads(approvals::list)),
+    route!(POST "/approvals/{approval}", "answer", "Answers a question; the first answer counts", MEMBER, APPROVE, &[], Some("Outcome") => "Reply", Acts(approvals::answer)),
+    route!(GET "/events", "events", "Server-sent events: the overview whenever it changes, and a session's, where one is named", VIEWER, NO_SESSION, &[SESSION, AFTER], None => "Events", Reads(about::events)),
+    route!(GET "/models", "models", "Providers and their models", VIEWER, NO_SESSION, &[], None => "Models", Reads(about::models)),
+    route!(GET "/tools", "tools", "What a session's tools would be", VIEWER, NO_SESSION, &[WORKSPACE], None => "Tools", Reads(about::tools)),
+    route!(GET "/settings", "settings", "The settings that hold, and who set them", VIEWER, NO_SESSION, &[WORKSPACE], None => "Settings", Reads(about::settings)),
+    route!(POST "/policy/explain", "explain", "What the rules say to a command line", VIEWER, NO_SESSION, &[], Some("Explain") => "Judgement", Reads(about::explain)),
+    route!(GET "/usage", "usage", "Tokens and money by session and model", VIEWER, NO_SESSION, &[], None => "Usage", Reads(about::usage)),
+    route!(GET "/metrics", "metrics", "Counts for Prometheus", ADMIN, NO_SESSION, &[], None => "Text", Reads(about::metrics)),
 ];
 
 /// The router over all routes.

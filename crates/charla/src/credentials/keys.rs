@@ -138,6 +138,11 @@ impl KeyRing {
         })
     }
 
+    /// For which providers a key is kept.
+    pub fn providers(&self) -> Result<Vec<String>, Failure> {
+        Ok(self.read()?.into_keys().collect())
+    }
+
     /// A key that is kept.
     pub fn get(&self, provider: &str) -> Result<Option<SecretString>, Failure> {
         Ok(self.read()?.remove(provider).map(SecretString::from))

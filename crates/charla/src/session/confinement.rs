@@ -7,7 +7,7 @@ use std::sync::Arc;
 use charla_core::policy::{RuleBook, Wall};
 use charla_core::session::Isolation;
 use charla_proto::{ApprovalMode, FileJudge};
-use charla_sandbox::{Places, Sandbox, Treatment, isolation};
+use charla_sandbox::{Bounds, Places, Sandbox, Treatment, isolation};
 
 use crate::environment::Environment;
 
@@ -28,17 +28,26 @@ pub(super) fn sandbox(
 ) -> Sandbox {
     let files = FileJudge::new(rules.clone(), SHELL, ApprovalMode::Default);
     let real = |path: &PathBuf| path.canonicalize().unwrap_or_else(|_| path.clone());
-    Sandbox::new(Places {
+    let sandbox = Sandbox::new(Places {
         roots: roots.iter().map(real).collect(),
         home: environment.home.as_ref().map(real),
         temporary: environment.temporary.clone(),
         programs: environment.variable("PATH").unwrap_or_default().split(':').map(PathBuf::from).collect(),
         // What was too long to show is for the model to read.
         readable: vec![outputs],
-        history: roots.iter().flat_map(|root| history(&real(root), environment.home.as_deref())).collect(),
+        history: roots.iter().flat_map(|root| history_of(&real(root), environment)).collect(),
         secrets: environment.charla_home().iter().map(real).collect(),
         treatment: Arc::new(move |path: &Path| treatment(path, &files, &rules)),
-    })
+    });
+    match &environment.guest {
+        Some(guest) => sandbox.within(Bounds { network: guest.network }),
+        None => sandbox,
+    }
+}
+
+/// A guest's workspace is all there is, whatever it is a part of.
+fn history_of(root: &Path, environment: &Environment) -> Option<PathBuf> {
+    history(root, environment.home.as_deref()).filter(|_| environment.guest.is_none())
 }
 
 /// Git's folder of a workspace that is a part of a repository, or one of several working trees of it.
@@ -77,7 +86,7 @@ fn treatment(path: &Path, files: &FileJudge, rules: &RuleBook) -> Treatment {
 /// The words for the person who is asked about a call.
 pub(super) fn words(sandbox: Arc<Sandbox>) -> Isolation {
     Arc::new(move |plan, confinement| match plan.starts_processes() {
-        true => isolation(confinement, sandbox.wall()).to_owned(),
+        true => isolation(confinement, sandbox.wall(), sandbox.bounds()).to_owned(),
         false => "none: it runs with your own rights".to_owned(),
     })
 }

@@ -26,6 +26,8 @@ pub struct RulePlaces {
     pub admin: PathBuf,
     /// Whose files count in a workspace.
     pub owners: Owners,
+    /// The rules of whoever lets the user in as a guest.
+    pub host: Option<PathBuf>,
 }
 
 impl RulePlaces {
@@ -37,6 +39,7 @@ impl RulePlaces {
             charla_home: environment.charla_home(),
             admin: PathBuf::from("/etc/charla"),
             owners: trust::owners(environment),
+            host: environment.guest.as_ref().map(|guest| guest.policies.clone()),
         }
     }
 
@@ -58,6 +61,9 @@ pub fn rule_book(places: &RulePlaces, roots: &[PathBuf], extra: &[PathBuf]) -> R
     if let Some(home) = &places.charla_home {
         files.extend(folder(&home.join("policies"), Tier::User)?);
     }
+    if let Some(policies) = &places.host {
+        files.extend(folder(policies, Tier::Host)?);
+    }
     let workspace = places.directory.join(".charla");
     if places.charla_home.as_ref() != Some(&workspace) {
         // What is left out is told with the settings.
@@ -73,7 +79,8 @@ pub fn rule_book(places: &RulePlaces, roots: &[PathBuf], extra: &[PathBuf]) -> R
         home: places.home.clone(),
         plans: Some(places.directory.join(".charla/plans")),
     };
-    RuleBook::new(scope, &files)
+    let book = RuleBook::new(scope, &files)?;
+    Ok(if places.host.is_some() { book.within_workspace() } else { book })
 }
 
 /// The rules that would hold, to be asked about commands before anything runs.

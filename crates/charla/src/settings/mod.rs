@@ -71,6 +71,11 @@ pub fn load_trusting(
 ) -> Result<Effective, Failure> {
     let mut layers = Layers::default();
     defaults::put(&mut layers);
+    if let Some(guest) = &environment.guest
+        && let Some(document) = load::read(&guest.settings)?
+    {
+        layers.put_document(document);
+    }
     if let Some(path) = environment.user_settings()
         && let Some(document) = load::read(&path)?
     {

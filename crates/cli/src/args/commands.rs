@@ -1,6 +1,6 @@
 //! What was typed behind a command's name.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -170,6 +170,93 @@ pub struct ServeArgs {
     /// How many seconds a node may be silent before others go on with its sessions.
     #[arg(long, value_name = "SECONDS", default_value_t = 6, value_parser = clap::value_parser!(u64).range(1..=600))]
     pub lease: u64,
+    /// The server's certificate, and those above it, as PEM; read again when it changes.
+    #[arg(long, value_name = "FILE", requires = "tls_key", value_hint = ValueHint::FilePath)]
+    pub tls_cert: Option<PathBuf>,
+    /// The certificate's private key, as PEM.
+    #[arg(long, value_name = "FILE", requires = "tls_cert", value_hint = ValueHint::FilePath)]
+    pub tls_key: Option<PathBuf>,
+    /// A provider of identities (OpenID Connect) at which users sign in, such as <https://login.example.org>.
+    #[arg(long, value_name = "URL", requires = "oidc_client")]
+    pub oidc_issuer: Option<String>,
+    /// What this server is known by there.
+    #[arg(long, value_name = "ID", requires = "oidc_issuer")]
+    pub oidc_client: Option<String>,
+    /// A file with what it shows there that it is.
+    #[arg(long, value_name = "FILE", requires = "oidc_issuer", value_hint = ValueHint::FilePath)]
+    pub oidc_secret: Option<PathBuf>,
+    /// The header in which a proxy that has signed somebody in names the user.
+    #[arg(long, value_name = "NAME", requires = "trusted_proxy")]
+    pub forwarded_user: Option<String>,
+    /// The address of that proxy; from any other the header means nothing.
+    #[arg(long, value_name = "IP", requires = "forwarded_user")]
+    pub trusted_proxy: Option<IpAddr>,
+}
+
+/// What can be done with the accounts of a server.
+#[derive(Debug, Subcommand)]
+pub enum UsersCommand {
+    /// Add an account; the password is read from standard input.
+    Add {
+        /// The name.
+        name: String,
+        /// The folder that is theirs. Nothing else can be reached from their sessions.
+        #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
+        workspace: PathBuf,
+        /// How much they may do.
+        #[arg(long, value_enum, default_value = "member")]
+        role: RoleWord,
+        /// Who they are at the provider of identities: its subject, or a verified address.
+        #[arg(long, value_name = "SUBJECT")]
+        identity: Option<String>,
+        /// Without a password: they sign in by a proxy or a provider of identities.
+        #[arg(long)]
+        no_password: bool,
+        /// Commands that they agree to may use the network.
+        #[arg(long)]
+        network: bool,
+        /// Tokens that they may spend in a day.
+        #[arg(long, value_name = "N")]
+        tokens_per_day: Option<u64>,
+        /// US dollars that they may spend in a day.
+        #[arg(long, value_name = "USD")]
+        usd_per_day: Option<f64>,
+    },
+    /// List accounts, with what each has spent today.
+    List {
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Remove an account with its tokens and sign-ins; what it kept stays.
+    Remove {
+        /// The name.
+        name: String,
+    },
+    /// Set another password, read from standard input; every browser is signed out.
+    Passwd {
+        /// The name.
+        name: String,
+    },
+    /// Say how much somebody may do.
+    Role {
+        /// The name.
+        name: String,
+        /// How much.
+        #[arg(value_enum)]
+        role: RoleWord,
+    },
+}
+
+/// How much a user of a server may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum RoleWord {
+    /// Look
+    Viewer,
+    /// Ask models, answer questions, change what is theirs
+    Member,
+    /// Look after accounts, too
+    Admin,
 }
 
 /// What can be done with the audit log.

@@ -10,7 +10,8 @@ use clap::{Args, Parser, Subcommand, ValueHint};
 pub use commands::{
     AnswerWord, ApprovalsCommand, AttachArgs, AuditCommand, AuthCommand, EngineCommand, ExportForm,
     McpAddArgs, McpCommand, ModelsCommand, MoveArgs, PolicyArgs, PolicyCommand, PromptCommand, PruneArgs,
-    RestoreArgs, RewindArgs, ServeArgs, SessionsArgs, SessionsCommand, SettingsCommand, TrustArgs, UndoArgs,
+    RestoreArgs, RewindArgs, RoleWord, ServeArgs, SessionsArgs, SessionsCommand, SettingsCommand, TrustArgs,
+    UndoArgs, UsersCommand,
 };
 
 const ABOUT: &str = "Ask any model, and let it work in this folder, from a terminal or a script";
@@ -404,6 +405,15 @@ pub enum Command {
     Attach(AttachArgs),
     /// Serve this user's sessions to browsers and programs.
     Serve(ServeArgs),
+    /// Look after the accounts of `charla serve`.
+    Users {
+        /// Which.
+        #[command(subcommand)]
+        command: UsersCommand,
+        /// The accounts in this database, which several nodes share.
+        #[arg(long, value_name = "ADDRESS", env = "CHARLA_DATABASE", hide_env_values = true, global = true)]
+        database: Option<String>,
+    },
     /// Look after the audit log of `charla serve`.
     Audit {
         /// Which.

@@ -1,7 +1,5 @@
 //! `charla auth`: keys, and logging in.
 
-use std::io::Read;
-
 use charla::credentials::google::PendingLogin;
 use charla::credentials::{KeyRing, Keys};
 use charla::models::Directory;
@@ -10,8 +8,8 @@ use charla::{Charla, Environment, Failure};
 use charla_client::ServerAddress;
 use secrecy::SecretString;
 
+use super::read_secret;
 use crate::args::AuthCommand;
-use crate::input;
 use crate::runtime::runtime;
 use charla_terminal::printer::Printer;
 
@@ -71,19 +69,8 @@ fn set_key(provider: &str, ring: &KeyRing, printer: &mut Printer) -> Result<(), 
     Ok(())
 }
 
-/// A key is read from standard input, never from an argument: arguments are seen by every user of the
-/// machine and stay in the shell's history.
 fn read_key(provider: &str, printer: &mut Printer) -> Result<SecretString, Failure> {
-    let mut text = String::new();
-    let read = if input::is_terminal() {
-        let ask = || printer.aside(&format!("key of {provider} (not shown): "));
-        let typed = runtime()?.block_on(input::hidden_line(ask));
-        printer.aside("\n");
-        typed?.map(|line| text = line)
-    } else {
-        std::io::stdin().lock().take(64 * 1024).read_to_string(&mut text).map(drop)
-    };
-    read.map_err(|error| Failure::input(format!("cannot read the key: {error}")))?;
+    let text = read_secret(&format!("key of {provider}"), printer)?;
     match text.trim() {
         "" => Err(Failure::input("no key was given")
             .with_hint(format!("pass it on standard input: charla auth set {provider} < key.txt"))),

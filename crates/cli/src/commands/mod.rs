@@ -21,6 +21,9 @@ pub mod sessions;
 mod settings;
 mod trust;
 mod undo;
+mod users;
+
+use std::io::Read;
 
 use charla::session::Direction;
 use charla::settings::{Override, Settings};
@@ -29,6 +32,8 @@ use charla::{Charla, Failure, Notices};
 use clap::CommandFactory;
 
 use crate::args::{ApprovalsCommand, Command, ModelsCommand, Typed};
+use crate::input;
+use crate::runtime::runtime;
 use charla_terminal::printer::Printer;
 
 /// Runs a command.
@@ -60,6 +65,7 @@ pub fn run(command: Command, charla: &Charla, printer: &mut Printer) -> Result<(
         Command::Redo(args) => undo::run(Direction::Redo, args, charla, printer),
         Command::Restore(args) => restore::run(&args, charla, printer),
         Command::Audit { command } => audit::run(command, charla, printer),
+        Command::Users { command, database } => users::run(command, database, charla, printer),
         Command::Attach(_) => Err(Failure::system("a conversation is no command")),
         Command::Serve(args) => serve::run(args, charla, printer),
         Command::Doctor { json } => doctor::run(json, printer),
@@ -72,6 +78,22 @@ pub fn run(command: Command, charla: &Charla, printer: &mut Printer) -> Result<(
         }
         Command::Man => printer.result(&manual::page()?),
     }
+}
+
+/// A secret is read from standard input, never from an argument: arguments are seen by every user of the machine and stay
+/// in the shell's history. Without the line's end.
+fn read_secret(what: &str, printer: &mut Printer) -> Result<String, Failure> {
+    let mut text = String::new();
+    let read = if input::is_terminal() {
+        let ask = || printer.aside(&format!("{what} (not shown): "));
+        let typed = runtime()?.block_on(input::hidden_line(ask));
+        printer.aside("\n");
+        typed?.map(|line| text = line)
+    } else {
+        std::io::stdin().lock().take(64 * 1024).read_to_string(&mut text).map(drop)
+    };
+    read.map_err(|error| Failure::input(format!("cannot read the {what}: {error}")))?;
+    Ok(text.trim_end_matches(['\r', '\n']).to_owned())
 }
 
 /// The settings that hold; what a person should know about them is printed.

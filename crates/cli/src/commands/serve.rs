@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use charla::{Charla, Failure};
-use charla_server::{ServeOptions, Server, SharedDatabase};
+use charla_server::{ForwardedUser, OidcOptions, ServeOptions, Server, SharedDatabase, TlsFiles};
 
 use crate::args::ServeArgs;
 use crate::runtime::runtime;
@@ -12,10 +12,7 @@ use charla_terminal::printer::Printer;
 
 /// Serves until the process is asked to end.
 pub fn run(args: ServeArgs, charla: &Charla, printer: &mut Printer) -> Result<(), Failure> {
-    let ServeArgs { listen, origins, plain_http, database, lease } = args;
-    let lease = Some(Duration::from_secs(lease));
-    let database = database.map(|address| SharedDatabase { address, lease });
-    let options = ServeOptions { listen, origins, plain_http, database };
+    let options = options(args)?;
     // Many sessions wait for the disk at once.
     let charla = Charla::new(charla.environment().clone());
     runtime()?.block_on(async {
@@ -27,5 +24,26 @@ pub fn run(args: ServeArgs, charla: &Charla, printer: &mut Printer) -> Result<()
         printer.note(&format!("programs send the token in {}", server.token_file().display()));
         server.run(stop).await;
         Ok(())
+    })
+}
+
+fn options(args: ServeArgs) -> Result<ServeOptions, Failure> {
+    let forwarded_user = match args.forwarded_user.zip(args.trusted_proxy) {
+        Some((header, proxy)) => Some(
+            ForwardedUser::new(&header, proxy)
+                .ok_or_else(|| Failure::input(format!("`{header}` is no name of a header")))?,
+        ),
+        None => None,
+    };
+    let (oidc, secret_file) = (args.oidc_issuer.zip(args.oidc_client), args.oidc_secret);
+    let lease = Some(Duration::from_secs(args.lease));
+    Ok(ServeOptions {
+        listen: args.listen,
+        origins: args.origins,
+        plain_http: args.plain_http,
+        tls: args.tls_cert.zip(args.tls_key).map(|(certificate, key)| TlsFiles { certificate, key }),
+        forwarded_user,
+        database: args.database.map(|address| SharedDatabase { address, lease }),
+        oidc: oidc.map(|(issuer, client_id)| OidcOptions { issuer, client_id, secret_file }),
     })
 }

@@ -10,6 +10,9 @@ use super::{RuleBook, judge};
 /// Why a call of `tool` must not read a file it came across. The call itself was judged already: only rules
 /// that name paths are asked.
 pub(super) fn withheld(book: &RuleBook, tool: &str, path: &Path, mode: ApprovalMode) -> Option<Withheld> {
+    if book.bounded && !book.scope.readable(path) {
+        return Some(Withheld::Rule { rule: judge::BOUNDS.to_owned() });
+    }
     let plan = Plan {
         tool: tool.to_owned(),
         args: Args::new(),

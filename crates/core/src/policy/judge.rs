@@ -16,11 +16,42 @@ use super::{Finding, Judgement, RuleBook, Scope};
 /// all: one shell runs all of it, and reaches as far as the part that reaches furthest.
 pub(super) fn explain(book: &RuleBook, plan: &Plan, mode: ApprovalMode) -> Judgement {
     let held = judgement(book, plan, mode, book.scope.wall.reading);
-    match held.verdict {
+    let judged = match held.verdict {
         Verdict::Allow { confinement: Confinement::Reading, .. } => held,
         _ => judgement(book, plan, mode, false),
+    };
+    match book.bounded {
+        true => within_bounds(&book.scope, plan, judged),
+        false => judged,
     }
 }
+
+/// A guest reaches the workspace and nothing else, whoever allows it. Commands are held there by the kernel.
+fn within_bounds(scope: &Scope, plan: &Plan, judged: Judgement) -> Judgement {
+    let in_process = plan.tool != SHELL;
+    let beyond = |effect: &Effect| match effect {
+        Effect::Read { path } => in_process && !scope.readable(path),
+        Effect::Write { path } => in_process && !scope.contains(path) && !is_free(path),
+        Effect::Unconfined => true,
+        _ => false,
+    };
+    let bounded = |finding: Finding| match finding.effect.as_ref().is_some_and(beyond) {
+        true => Finding {
+            decision: Decision::Deny,
+            rule: BOUNDS.to_owned(),
+            reason: "only the workspace can be reached here".to_owned(),
+            always: None,
+            ..finding
+        },
+        false => finding,
+    };
+    let findings: Vec<Finding> = judged.findings.into_iter().map(bounded).collect();
+    let verdict = strictest(&findings);
+    Judgement { findings, verdict }
+}
+
+/// What denies a guest what lies beyond the workspace.
+pub(super) const BOUNDS: &str = "bounds of the workspace";
 
 fn judgement(book: &RuleBook, plan: &Plan, mode: ApprovalMode, walled: bool) -> Judgement {
     let others = plan.effects.iter().any(|effect| runs_others(effect, &book.scope, walled));
@@ -150,7 +181,7 @@ impl<'a> Case<'a> {
     }
 
     /// Asks the tiers from the highest down. A denial above the built-in tier holds in any case, and the
-    /// workspace can make an allowance a question.
+    /// workspace or the host can make an allowance a question.
     fn ruling(&self) -> Option<Ruling<'a>> {
         let mut doubt: Option<&Rule> = None;
         let mut hidden: Option<&Rule> = None;
@@ -178,7 +209,7 @@ impl<'a> Case<'a> {
         {
             return Some(ruling(rule));
         }
-        let mut first = decided.iter().find(|rule| rule.tier != Tier::Workspace)?;
+        let mut first = decided.iter().find(|rule| !rule.tier.only_tightens())?;
         // What plan mode refuses is allowed only by a rule that names plan mode.
         if self.mode == ApprovalMode::Plan
             && first.decision == Decision::Allow
@@ -188,8 +219,8 @@ impl<'a> Case<'a> {
         {
             first = refusing;
         }
-        let workspace = decided.iter().find(|rule| rule.tier == Tier::Workspace);
-        match workspace {
+        let tightening = decided.iter().filter(|rule| rule.tier.only_tightens());
+        match tightening.max_by_key(|rule| rule.decision) {
             Some(rule) if rule.decision > first.decision => Some(ruling(rule)),
             _ => Some(ruling(first)),
         }

@@ -90,6 +90,8 @@ pub struct RuleBook {
     pub(crate) scope: Scope,
     /// In the order they are asked: highest tier first, then priority, then strictness.
     pub(crate) rules: Vec<Rule>,
+    /// Nothing beyond the workspace can be reached, whoever allows it.
+    pub(crate) bounded: bool,
     notices: Vec<String>,
 }
 
@@ -135,7 +137,7 @@ impl RuleBook {
                 }
             }
         }
-        let mut book = RuleBook { scope, rules, notices };
+        let mut book = RuleBook { scope, rules, bounded: false, notices };
         book.sort();
         Ok(book)
     }
@@ -145,6 +147,11 @@ impl RuleBook {
         self.rules.extend(rules);
         self.sort();
         self
+    }
+
+    /// The same rules for a guest: nothing beyond the workspace can be reached, whoever allows it.
+    pub fn within_workspace(self) -> RuleBook {
+        RuleBook { bounded: true, ..self }
     }
 
     fn sort(&mut self) {

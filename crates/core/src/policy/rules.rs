@@ -21,6 +21,15 @@ pub enum Tier {
     User,
     /// The machine's administrator's.
     Admin,
+    /// Of whoever lets the user in as a guest; may only tighten.
+    Host,
+}
+
+impl Tier {
+    /// Rules of this tier ask and deny, and allow nothing.
+    pub(crate) fn only_tightens(self) -> bool {
+        matches!(self, Tier::Workspace | Tier::Host)
+    }
 }
 
 impl fmt::Display for Tier {
@@ -30,6 +39,7 @@ impl fmt::Display for Tier {
             Tier::Workspace => "workspace",
             Tier::User => "user",
             Tier::Admin => "admin",
+            Tier::Host => "host",
         })
     }
 }
@@ -163,8 +173,12 @@ impl Rule {
         if self.decision != Decision::Allow {
             return None;
         }
-        if self.tier == Tier::Workspace {
-            return Some("ignored: the rules of a workspace may ask or deny, never allow");
+        match self.tier {
+            Tier::Workspace => {
+                return Some("ignored: the rules of a workspace may ask or deny, never allow");
+            }
+            Tier::Host => return Some("ignored: rules for guests may ask or deny, never allow"),
+            Tier::Default | Tier::User | Tier::Admin => {}
         }
         if self.args.is_some() && self.tools.iter().any(|tool| tool == super::matching::SHELL) {
             return Some(

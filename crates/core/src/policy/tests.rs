@@ -119,6 +119,36 @@ fn the_workspace_may_tighten_and_never_loosen() {
 }
 
 #[test]
+fn whoever_lets_a_guest_in_may_tighten_and_never_loosen() {
+    use Decision::{Allow, Ask, Deny};
+    let host = book(&[(Tier::User, ALLOW_MAKE), (Tier::Admin, ALLOW_MAKE), (Tier::Host, ASK_MAKE)]);
+    assert_eq!(decide(&host, &run("make"), ApprovalMode::Yolo), Ask);
+    let host = book(&[(Tier::Workspace, ASK_MAKE), (Tier::User, ALLOW_MAKE), (Tier::Host, DENY_MAKE)]);
+    assert_eq!(decide(&host, &run("make"), ApprovalMode::Yolo), Deny);
+    let host = book(&[(Tier::Host, ALLOW_MAKE)]);
+    assert_eq!(decide(&host, &run("make"), ApprovalMode::Default), Ask);
+    assert!(host.notices()[0].contains("may ask or deny"), "{:?}", host.notices());
+    let host = book(&[(Tier::Host, "[[rule]]\ntoolName = \"write_file\"\ndecision = \"ask\"\n")]);
+    assert_eq!(decisions(&host, &write("/w/a")), [Deny, Ask, Ask, Ask]);
+    assert_eq!(decide(&host, &read("/w/a"), ApprovalMode::Default), Allow);
+}
+
+#[test]
+fn a_guest_reaches_the_workspace_alone_whoever_allows_more() {
+    use Decision::{Allow, Deny};
+    let allow = "[[rule]]\ntoolName = \"*\"\ndecision = \"allow\"\n";
+    let guest = book(&[(Tier::User, allow), (Tier::Admin, allow)]).within_workspace();
+    for beyond in [read("/etc/passwd"), write("/home/u/x"), read("/"), read("/home/u/.charla/keys.json")] {
+        assert_eq!(decisions(&guest, &beyond), [Deny; 4], "{:?}", beyond.effects);
+    }
+    assert_eq!(decisions(&guest, &plan("run_shell_command", vec![Effect::Unconfined])), [Deny; 4]);
+    assert_eq!(decide(&guest, &write("/w/a"), ApprovalMode::Yolo), Allow);
+    assert_eq!(decide(&guest, &run("make"), ApprovalMode::Yolo), Allow, "the kernel holds commands");
+    assert!(guest.withheld("grep", std::path::Path::new("/home/u/x"), ApprovalMode::Yolo).is_some());
+    assert!(guest.withheld("grep", std::path::Path::new("/w/x"), ApprovalMode::Yolo).is_none());
+}
+
+#[test]
 fn the_strictest_part_decides_and_the_verdict_names_what_is_missing() {
     let book = book(&[(Tier::User, ALLOW_MAKE)]);
     let mut both = run("make");

@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot set itself up must fail")]
 
 mod arrivals;
+mod bounds;
 mod effects;
 mod ground;
 mod places;

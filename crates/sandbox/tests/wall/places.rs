@@ -16,8 +16,8 @@ fn the_wall_is_there_and_says_so() {
     assert!(wall.reading && wall.editing, "{wall:?}");
     assert_eq!(wall.notes, Wall::look().notes);
     for confinement in [Reading, Editing, Asked] {
-        assert!(!isolation(confinement, &wall).starts_with("none"));
-        assert!(isolation(confinement, &Wall::default()).starts_with("none"));
+        assert!(!isolation(confinement, &wall, None).starts_with("none"));
+        assert!(isolation(confinement, &Wall::default(), None).starts_with("none"));
     }
 }
 

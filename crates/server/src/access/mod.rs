@@ -1,41 +1,40 @@
-//! Who asks: tokens of programs, sign-ins of browsers, and what each may do.
+//! Who asks: tokens of programs, sign-ins of browsers, and a proxy that says who somebody is.
 
+mod proxy;
 mod secrets;
-mod sign_ins;
 
+use std::collections::HashMap;
 use std::io;
+use std::net::IpAddr;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use charla::private_file;
 use http::{HeaderMap, StatusCode, header};
-use serde::{Deserialize, Serialize};
+use tokio::sync::Semaphore;
 
-use crate::app::User;
+use crate::accounts::{Book, OWNER, Password, Role, SignIn, now};
+use crate::people::{People, User};
 use crate::problem::Problem;
+pub use proxy::ForwardedUser;
 pub(crate) use secrets::{Digest, Secret};
-use sign_ins::SignIns;
 
-/// How much somebody may do. Each may what the ones before it may.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Role {
-    /// May look.
-    Viewer,
-    /// May ask models, answer questions and change what is theirs.
-    Member,
-    /// May everything.
-    Admin,
-}
+/// How long a browser stays signed in.
+const LIFETIME: Duration = Duration::from_secs(30 * 24 * 3600);
+/// How many passwords are compared at once: each takes 19 MiB.
+const COMPARISONS: usize = 2;
 
 /// Decides who asks.
 pub(crate) struct Access {
-    owner: Arc<User>,
+    people: Arc<People>,
+    /// Of the machine's own user.
     token: Digest,
-    /// Opens one browser; gone once used.
-    link: Mutex<Option<Digest>>,
-    sign_ins: SignIns,
+    /// By user: what opens one browser, and is gone once used.
+    links: Mutex<HashMap<String, Digest>>,
     cookie: Cookie,
+    proxy: Option<ForwardedUser>,
+    comparing: Semaphore,
 }
 
 /// The name and the kind of the cookie that a signed-in browser has.
@@ -47,67 +46,172 @@ pub(crate) struct Cookie {
     pub(crate) secure: bool,
 }
 
+/// How somebody showed who they are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Credential {
+    /// With the token of the machine's own user.
+    OwnerToken,
+    /// With a token, known by its hash.
+    Token(String),
+    /// With a cookie, known by its hash.
+    SignIn(String),
+    /// A proxy says so.
+    Forwarded(String),
+}
+
 /// Somebody who may ask, and how they showed it.
 pub(crate) struct Caller {
     pub(crate) user: Arc<User>,
-    /// The browser sent it by itself: where the request comes from must be checked.
-    pub(crate) by_cookie: bool,
+    pub(crate) role: Role,
+    pub(crate) credential: Credential,
+}
+
+impl Caller {
+    /// The browser sends it by itself: where the request comes from must be checked.
+    pub(crate) fn is_ambient(&self) -> bool {
+        matches!(self.credential, Credential::SignIn(_) | Credential::Forwarded(_))
+    }
 }
 
 impl Access {
-    /// Access for the machine's user. What must outlive the process is kept in `folder`.
-    pub(crate) fn new(owner: Arc<User>, folder: &Path, cookie: Cookie) -> io::Result<Self> {
-        let token = kept_token(&folder.join("token"))?;
-        let sign_ins = SignIns::read(folder.join("sign-ins.json"))?;
-        Ok(Self { owner, token: token.digest(), link: Mutex::default(), sign_ins, cookie })
+    /// Access to this server. The token of the machine's own user is kept in `folder`.
+    pub(crate) fn new(
+        people: Arc<People>,
+        folder: &Path,
+        cookie: Cookie,
+        proxy: Option<ForwardedUser>,
+    ) -> io::Result<Self> {
+        let token = kept_token(&folder.join("token"))?.digest();
+        let comparing = Semaphore::new(COMPARISONS);
+        Ok(Self { people, token, links: Mutex::default(), cookie, proxy, comparing })
     }
 
-    /// A secret that signs one browser in, once. An earlier one that was not used no longer counts.
-    pub(crate) fn new_link(&self) -> Secret {
+    fn links(&self) -> MutexGuard<'_, HashMap<String, Digest>> {
+        self.links.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A secret that signs one browser of this user in, once. An earlier one that was not used no longer counts.
+    pub(crate) fn new_link(&self, user: &str) -> Secret {
         let secret = Secret::new();
-        *self.link.lock().unwrap_or_else(PoisonError::into_inner) = Some(secret.digest());
+        self.links().insert(user.to_owned(), secret.digest());
         secret
     }
 
-    /// Who sends a request with these headers.
-    pub(crate) fn caller(&self, headers: &HeaderMap) -> Result<Caller, Problem> {
-        if let Some(authorization) = headers.get(header::AUTHORIZATION) {
-            let token = authorization.to_str().ok().and_then(|value| value.strip_prefix("Bearer "));
-            return match token.map(str::trim) {
-                Some(token) if self.token.is_of(token) => {
-                    Ok(Caller { user: self.owner.clone(), by_cookie: false })
+    /// Who sends a request with these headers from this address. Who is not known may be since a moment ago, at another node.
+    pub(crate) async fn caller(&self, headers: &HeaderMap, peer: IpAddr) -> Result<Caller, Problem> {
+        let book = self.people.book()?;
+        match self.known_caller(&book, headers, peer) {
+            Ok(caller) => Ok(caller),
+            Err(unknown) => {
+                let fresh = self.people.fresh_book().await?;
+                if Arc::ptr_eq(&fresh, &book) {
+                    Err(unknown)
+                } else {
+                    self.known_caller(&fresh, headers, peer)
                 }
-                _ => Err(unauthorized("the token is not known here")),
-            };
-        }
-        match self.cookies(headers).find_map(|value| self.sign_ins.user(value)) {
-            Some(name) if name == self.owner.name => Ok(Caller { user: self.owner.clone(), by_cookie: true }),
-            _ => Err(unauthorized("nobody is signed in")),
+            }
         }
     }
 
-    /// Uses a one-time link up: the value of the cookie for the browser that has shown it.
-    pub(crate) fn sign_in(&self, code: &str) -> Result<String, Problem> {
-        let mut link = self.link.lock().unwrap_or_else(PoisonError::into_inner);
-        match &*link {
-            Some(digest) if digest.is_of(code) => *link = None,
-            _ => return Err(unauthorized("this link was used already, or is of an earlier start")),
+    fn known_caller(&self, book: &Book, headers: &HeaderMap, peer: IpAddr) -> Result<Caller, Problem> {
+        let credential = self.credential(book, headers, peer)?;
+        let known = self.holder(book, &credential).and_then(|name| self.people.find(book, &name));
+        let (user, role) = known.ok_or_else(|| unauthorized("the account is gone"))?;
+        Ok(Caller { user, role, credential })
+    }
+
+    fn credential(&self, book: &Book, headers: &HeaderMap, peer: IpAddr) -> Result<Credential, Problem> {
+        if let Some(authorization) = headers.get(header::AUTHORIZATION) {
+            let token = authorization.to_str().ok().and_then(|value| value.strip_prefix("Bearer "));
+            let token = token.map(str::trim).unwrap_or_default();
+            if self.token.is_of(token) {
+                return Ok(Credential::OwnerToken);
+            }
+            let known = Credential::Token(Digest::of(token).text());
+            return match self.holder(book, &known) {
+                Some(_) => Ok(known),
+                None => Err(unauthorized("the token is not known here")),
+            };
         }
-        drop(link);
+        let cookies = self.cookies(headers).map(|value| Credential::SignIn(Digest::of(value).text()));
+        let mut signed_in = cookies.filter(|credential| self.holder(book, credential).is_some());
+        if let Some(credential) = signed_in.next() {
+            return Ok(credential);
+        }
+        match self.proxy.as_ref().and_then(|proxy| proxy.user(headers, peer)) {
+            Some(name) => Ok(Credential::Forwarded(name)),
+            None => Err(unauthorized("nobody is signed in")),
+        }
+    }
+
+    /// Whose credential this is, as long as it counts.
+    fn holder(&self, book: &Book, credential: &Credential) -> Option<String> {
+        match credential {
+            Credential::OwnerToken => Some(OWNER.to_owned()),
+            Credential::Token(hash) => book.tokens.get(hash).map(|token| token.user.clone()),
+            Credential::SignIn(hash) => {
+                let found = book.sign_ins.get(hash).filter(|sign_in| sign_in.until > now());
+                found.map(|sign_in| sign_in.user.clone())
+            }
+            Credential::Forwarded(name) => Some(name.clone()).filter(|name| name != OWNER),
+        }
+    }
+
+    /// Whether this credential lets anybody in still.
+    pub(crate) fn still_counts(&self, book: &Book, credential: &Credential) -> bool {
+        self.holder(book, credential).is_some_and(|name| book.role(&name).is_some())
+    }
+
+    /// Uses a one-time link up: who it was for.
+    pub(crate) fn use_link(&self, code: &str) -> Result<String, Problem> {
+        let mut links = self.links();
+        let found = links.iter().find(|(_, digest)| digest.is_of(code)).map(|(user, _)| user.clone());
+        match found {
+            Some(user) => {
+                links.remove(&user);
+                Ok(user)
+            }
+            None => Err(unauthorized("this link was used already, or is of an earlier start")),
+        }
+    }
+
+    /// Whether this is somebody's password. It takes as long for who has none.
+    pub(crate) async fn check_password(&self, name: &str, password: String) -> Result<(), Problem> {
+        let book = self.people.fresh_book().await?;
+        let kept = book.accounts.get(name).and_then(|account| account.password.clone());
+        let busy = |_| Problem::internal("passwords cannot be compared");
+        let _turn = self.comparing.acquire().await.map_err(busy)?;
+        let compared = tokio::task::spawn_blocking(move || Password::verify(kept.as_ref(), &password)).await;
+        match compared.unwrap_or(false) {
+            true => Ok(()),
+            false => Err(unauthorized("the name or the password is wrong")),
+        }
+    }
+
+    /// Signs somebody in: what sets the cookie of their browser.
+    pub(crate) async fn sign_in(&self, name: String) -> Result<String, Problem> {
         let secret = Secret::new();
-        self.sign_ins
-            .add(&secret, &self.owner.name)
-            .map_err(|error| Problem::internal(format!("the sign-in cannot be kept: {error}")))?;
-        Ok(self.set_cookie(secret.text(), sign_ins::LIFETIME.as_secs()))
+        let hash = secret.digest().text();
+        self.people
+            .change(move |book| {
+                book.sign_ins.retain(|_, sign_in| sign_in.until > now());
+                let sign_in = SignIn { user: name.clone(), until: now() + LIFETIME.as_secs() };
+                book.sign_ins.insert(hash.clone(), sign_in);
+                Ok(())
+            })
+            .await?;
+        Ok(self.set_cookie(secret.text(), LIFETIME.as_secs()))
     }
 
     /// Ends the sign-in of the browser that asks: what tells it to forget its cookie.
-    pub(crate) fn sign_out(&self, headers: &HeaderMap) -> Result<String, Problem> {
-        for value in self.cookies(headers) {
-            self.sign_ins
-                .remove(value)
-                .map_err(|error| Problem::internal(format!("the sign-in cannot be ended: {error}")))?;
-        }
+    pub(crate) async fn sign_out(&self, headers: &HeaderMap) -> Result<String, Problem> {
+        let ended: Vec<String> = self.cookies(headers).map(|value| Digest::of(value).text()).collect();
+        self.people
+            .change(move |book| {
+                book.sign_ins.retain(|hash, _| !ended.contains(hash));
+                Ok(())
+            })
+            .await?;
         Ok(self.set_cookie("", 0))
     }
 
@@ -124,9 +228,10 @@ impl Access {
     }
 }
 
-fn unauthorized(detail: &str) -> Problem {
-    Problem::new(StatusCode::UNAUTHORIZED, "unauthorized", detail)
-        .with_hint("open the link that the server printed at its start, or send its token as a bearer token")
+pub(crate) fn unauthorized(detail: &str) -> Problem {
+    Problem::new(StatusCode::UNAUTHORIZED, "unauthorized", detail).with_hint(
+        "sign in, open the link that the server printed at its start, or send a token as a bearer token",
+    )
 }
 
 /// The token of this user's programs; made at the first start.

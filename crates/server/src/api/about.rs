@@ -1,5 +1,8 @@
 //! What the server and its user have: models, tools, rules, settings, figures.
 
+use std::collections::BTreeMap;
+use std::path::Path;
+
 use axum::response::{IntoResponse, Response};
 use charla::models::Prices;
 use charla::models::survey::{survey, to_json};
@@ -27,8 +30,10 @@ struct Explain {
 }
 
 /// The server runs.
-pub(crate) async fn health(_: Call) -> Result<Response, Problem> {
-    call::json(StatusCode::OK, &json!({ "status": "ok" }))
+pub(crate) async fn health(call: Call) -> Result<Response, Problem> {
+    let elsewhere = call.app.oidc.is_some().then_some("oidc");
+    let ways: Vec<&str> = ["link", "password"].into_iter().chain(elsewhere).collect();
+    call::json(StatusCode::OK, &json!({ "status": "ok", "sign_in": ways }))
 }
 
 /// Sessions can be read, and the server is not about to end.
@@ -40,7 +45,7 @@ pub(crate) async fn ready(call: Call) -> Result<Response, Problem> {
     if call.app.database.as_ref().is_some_and(|database| !database.is_up()) {
         return Err(unavailable("the database cannot be reached; sessions wait for it".to_owned()));
     }
-    let listed = match call.app.owner.hub.charla().sessions() {
+    let listed = match call.app.people.owner.hub.charla().sessions() {
         Ok(sessions) => sessions.list().await.map(|_| ()),
         Err(error) => Err(error),
     };
@@ -67,14 +72,15 @@ pub(crate) async fn models(call: Call) -> Result<Response, Problem> {
     call::json(StatusCode::OK, &to_json(&rows))
 }
 
-fn in_workspace(call: &Call, folder: Option<String>) -> Charla {
-    let charla = call.user.hub.charla();
-    folder.map_or_else(|| charla.clone(), |folder| charla.in_workspace(folder))
+fn in_workspace(call: &Call, folder: Option<String>) -> Result<Charla, Problem> {
+    let hub = &call.user.hub;
+    let folder = folder.map(|folder| hub.workspace(Path::new(&folder))).transpose()?;
+    Ok(folder.map_or_else(|| hub.charla().clone(), |folder| hub.charla().in_workspace(folder)))
 }
 
 /// What a session's tools would be.
 pub(crate) async fn tools(call: Call) -> Result<Response, Problem> {
-    let charla = in_workspace(&call, call.query("workspace"));
+    let charla = in_workspace(&call, call.query("workspace"))?;
     let effective = charla.settings(Vec::new(), &TrustDemand::default())?;
     let mut notices: Vec<Notice> = Vec::new();
     let preview = charla.prompt_preview(&effective.settings, &mut notices).await?;
@@ -83,7 +89,7 @@ pub(crate) async fn tools(call: Call) -> Result<Response, Problem> {
 
 /// The settings that hold.
 pub(crate) async fn settings(call: Call) -> Result<Response, Problem> {
-    let charla = in_workspace(&call, call.query("workspace"));
+    let charla = in_workspace(&call, call.query("workspace"))?;
     let effective = charla.settings(Vec::new(), &TrustDemand::default())?;
     call::json(StatusCode::OK, &json!({ "settings": effective.shown() }))
 }
@@ -91,41 +97,51 @@ pub(crate) async fn settings(call: Call) -> Result<Response, Problem> {
 /// What the rules say to a command line.
 pub(crate) async fn explain(call: Call) -> Result<Response, Problem> {
     let Explain { command, mode, workspace } = call.json()?;
-    let charla = in_workspace(&call, workspace);
+    let charla = in_workspace(&call, workspace)?;
     let rules = RuleCheck::new(&RulePlaces::of(charla.environment()), &[], &[]);
     let rules =
         rules.map_err(|error| Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "config", error.to_string()))?;
     call::json(StatusCode::OK, &rules.explain(&command, mode))
 }
 
-/// What sessions have cost, the latest ones each and all of these together.
+/// What sessions have cost, the latest ones each, by the model that answered last, and all of these together.
 pub(crate) async fn usage(call: Call) -> Result<Response, Problem> {
     let charla = call.user.hub.charla();
     let effective = charla.settings(Vec::new(), &TrustDemand::default())?;
     let prices = Prices::new(&effective.settings);
     let sessions = charla.sessions()?;
-    let mut total = Spent::default();
+    let (mut total, mut models) = (Spent::default(), BTreeMap::<String, Spent>::new());
     let mut rows = Vec::new();
     for summary in sessions.list().await?.sessions.into_iter().take(SHOWN) {
         // Removed since it was listed, or without a beginning: it has cost nothing that is known.
         let Ok(story) = sessions.story(&summary.session, &prices).await else { continue };
-        total.input_tokens += story.spent.input_tokens;
-        total.output_tokens += story.spent.output_tokens;
-        total.cost_usd = match (total.cost_usd, story.spent.cost_usd) {
-            (Some(so_far), Some(cost)) => Some(so_far + cost),
-            (so_far, cost) => so_far.or(cost),
-        };
+        add(&mut total, &story.spent);
+        add(models.entry(story.model.clone()).or_default(), &story.spent);
         rows.push(json!({
             "session": summary.session, "title": summary.title, "model": story.model, "spent": story.spent,
         }));
     }
-    call::json(StatusCode::OK, &json!({ "total": total, "sessions": rows }))
+    let models: Vec<_> =
+        models.iter().map(|(model, spent)| json!({ "model": model, "spent": spent })).collect();
+    call::json(StatusCode::OK, &json!({ "total": total, "models": models, "sessions": rows }))
+}
+
+fn add(sum: &mut Spent, more: &Spent) {
+    sum.input_tokens = sum.input_tokens.saturating_add(more.input_tokens);
+    sum.output_tokens = sum.output_tokens.saturating_add(more.output_tokens);
+    sum.cost_usd = match (sum.cost_usd, more.cost_usd) {
+        (Some(so_far), Some(cost)) => Some(so_far + cost),
+        (so_far, cost) => so_far.or(cost),
+    };
 }
 
 /// Counts for Prometheus.
 pub(crate) async fn metrics(call: Call) -> Result<Response, Problem> {
-    let running = call.user.hub.all_running().len();
-    let waiting = call.user.lookout.look().await?.approvals.len();
+    let (mut running, mut waiting) = (0, 0);
+    for user in call.app.people.all() {
+        running += user.hub.all_running().len();
+        waiting += user.lookout.look().await?.approvals.len();
+    }
     let mut text = call.app.metrics.text(running, waiting);
     if let Some(database) = &call.app.database {
         let up = u8::from(database.is_up());

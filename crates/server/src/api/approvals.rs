@@ -9,10 +9,11 @@ use super::done;
 use crate::call::{self, Call};
 use crate::problem::Problem;
 use crate::repeats::Answer;
+use crate::shared::everything;
 
 /// Every question that waits.
 pub(crate) async fn list(call: Call) -> Result<Response, Problem> {
-    let overview = call.user.lookout.look().await?;
+    let overview = everything(&call.app, &call.user).await?;
     call::json(StatusCode::OK, &json!({ "approvals": overview.approvals }))
 }
 
@@ -20,11 +21,9 @@ pub(crate) async fn list(call: Call) -> Result<Response, Problem> {
 pub(crate) async fn answer(call: Call) -> Result<Answer, Problem> {
     let approval = call.part("approval").to_owned();
     let outcome: Outcome = call.json()?;
-    // A question's id begins with its session's.
     let unknown = || Problem::not_found(format!("there is no question `{approval}`"));
     let (session, _) = approval.rsplit_once(':').ok_or_else(unknown)?;
     let session = session.to_owned();
-    call.user.hub.must_know(&session).await?;
     let request = Request { by: call.user.name.clone(), command: Command::Answer { approval, outcome } };
-    done(StatusCode::OK, &call.user.hub.request(&session, request).await?)
+    done(StatusCode::OK, &call.owner.hub.request(&session, request).await?)
 }

@@ -3,8 +3,13 @@
 pub(crate) mod about;
 pub(crate) mod account;
 pub(crate) mod approvals;
+pub(crate) mod identity;
+pub(crate) mod keys;
 pub(crate) mod moving;
 pub(crate) mod sessions;
+pub(crate) mod shares;
+pub(crate) mod tokens;
+pub(crate) mod users;
 
 use http::StatusCode;
 use serde::Serialize;

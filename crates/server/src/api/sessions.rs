@@ -1,22 +1,23 @@
 //! Sessions: begun, listed, read, followed, told something, removed.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use axum::response::Response;
 use charla::Begin;
 use charla_proto::{ApprovalMode, Command, Content, Request};
-use charla_store::Database;
 use http::StatusCode;
 use serde::Deserialize;
 use serde_json::json;
 
 use super::{done, nothing};
+use crate::accounts::{Book, Right};
 use crate::call::{self, Call};
-use crate::feed::Feed;
+use crate::feed::{Feed, Viewer};
 use crate::hub::NewSession;
 use crate::overview::{Entry, SHOWN};
 use crate::problem::Problem;
 use crate::repeats::Answer;
+use crate::shared::everything;
 
 /// How many records are told at once.
 const PAGE: usize = 1000;
@@ -38,7 +39,7 @@ struct Fork {
 
 /// Sessions, the latest first.
 pub(crate) async fn list(call: Call) -> Result<Response, Problem> {
-    let overview = call.user.lookout.look().await?;
+    let overview = everything(&call.app, &call.user).await?;
     let search = call.query("search").unwrap_or_default().to_lowercase();
     let found = overview.sessions.iter().filter(|entry| holds(entry, &search)).take(SHOWN);
     call::json(StatusCode::OK, &json!({ "sessions": found.collect::<Vec<_>>() }))
@@ -55,24 +56,18 @@ fn holds(entry: &Entry, search: &str) -> bool {
 /// Begins a session.
 pub(crate) async fn create(call: Call) -> Result<Answer, Problem> {
     let Create { workspace, model, mode, prompt } = call.json()?;
-    let workspace = workspace.map(|folder| folder_of(&folder)).transpose()?;
+    let workspace = workspace.map(|folder| call.user.hub.workspace(&folder)).transpose()?;
     let mode = mode.map(|mode| json!(mode));
     begin(&call, NewSession { workspace, model, mode, begin: Begin::New }, prompt).await
 }
 
-fn folder_of(folder: &Path) -> Result<PathBuf, Problem> {
-    match folder.is_absolute() && folder.is_dir() {
-        true => Ok(folder.to_owned()),
-        false => Err(Problem::bad_request(format!("{} is no folder here", folder.display()))
-            .with_hint("give the whole path of a folder that exists")),
-    }
-}
-
 async fn begin(call: &Call, new: NewSession, prompt: Option<Content>) -> Result<Answer, Problem> {
+    let prompt = prompt.map(Command::prompt);
+    prompt.as_ref().map_or(Ok(()), |prompt| call.user.hub.admit(prompt))?;
     let running = call.user.hub.create(new).await?;
     let session = &running.session;
     let prompted = match prompt {
-        Some(content) => Some(session.send(Command::prompt(content), &call.user.name).await),
+        Some(prompt) => Some(session.send(prompt, &call.user.name).await),
         None => None,
     };
     let created = json!({
@@ -92,13 +87,14 @@ pub(crate) async fn fork(call: Call) -> Result<Answer, Problem> {
     };
     let source = call.user.hub.summary(call.part("id")).await?;
     let begin_with = Begin::Fork { session: source.session, at };
-    let new = NewSession { workspace: Some(source.started.cwd), begin: begin_with, ..NewSession::default() };
+    let workspace = Some(call.user.hub.workspace(&source.started.cwd)?);
+    let new = NewSession { workspace, begin: begin_with, ..NewSession::default() };
     begin(&call, new, None).await
 }
 
 /// A session, briefly.
 pub(crate) async fn get(call: Call) -> Result<Response, Problem> {
-    let overview = call.user.lookout.look().await?;
+    let overview = everything(&call.app, &call.user).await?;
     let id = call.part("id");
     match overview.sessions.iter().find(|entry| entry.summary.session == id) {
         Some(entry) => call::json(StatusCode::OK, entry),
@@ -108,22 +104,29 @@ pub(crate) async fn get(call: Call) -> Result<Response, Problem> {
 
 /// Removes a session for good.
 pub(crate) async fn delete(call: Call) -> Result<Answer, Problem> {
-    call.user.hub.delete(call.part("id"), call.number("seq")?).await?;
+    let id = call.part("id").to_owned();
+    call.user.hub.delete(&id, call.number("seq")?).await?;
+    let owner = call.user.name.clone();
+    if call.app.people.book()?.share(&owner, &id).is_some() {
+        let forget = move |book: &mut Book| {
+            book.take_back(&owner, &id, None);
+            Ok(())
+        };
+        call.app.people.change(forget).await?;
+    }
     Ok(nothing())
 }
 
 /// The session as it is.
 pub(crate) async fn snapshot(call: Call) -> Result<Response, Problem> {
     let id = call.part("id");
-    call.user.hub.must_know(id).await?;
-    call::json(StatusCode::OK, &call.user.hub.snapshot(id).await?)
+    call::json(StatusCode::OK, &call.owner.hub.snapshot(id).await?)
 }
 
 /// Records of the session.
 pub(crate) async fn records(call: Call) -> Result<Response, Problem> {
     let after = call.number("after")?.unwrap_or(0);
-    call.user.hub.must_know(call.part("id")).await?;
-    let sessions = call.user.hub.charla().sessions()?;
+    let sessions = call.owner.hub.charla().sessions()?;
     let mut records = sessions.records_after(call.part("id"), after).await?;
     let more = records.len() > PAGE;
     records.truncate(PAGE);
@@ -144,22 +147,19 @@ pub(crate) async fn follow(
 ) -> Result<Response, Problem> {
     let session = match session {
         Some(id) => {
-            call.user.hub.must_know(&id).await?;
+            let owner = call.reach(&id, Right::Read).await?;
             let seen = call.head.headers.get("last-event-id").and_then(|id| id.to_str().ok()?.parse().ok());
-            Some((id, seen.or(call.number("after")?).unwrap_or(0)))
+            Some((owner, id, seen.or(call.number("after")?).unwrap_or(0)))
         }
         None => None,
     };
-    let (user, stopping, open) = (call.user.clone(), call.app.stopping.clone(), call.app.metrics.stream());
-    let database = call.app.database.as_ref().map(Database::status);
-    Ok(Feed::new(user, session, overview, database, stopping, open).into_response().await)
+    let viewer = Viewer::new(call);
+    Ok(Feed::new(viewer, session, overview, call.app.metrics.stream()).into_response().await)
 }
 
 /// Sends the session a command.
 pub(crate) async fn command(call: Call) -> Result<Answer, Problem> {
     let command: Command = call.json()?;
-    let id = call.part("id");
-    call.user.hub.must_know(id).await?;
     let request = Request { by: call.user.name.clone(), command };
-    done(StatusCode::OK, &call.user.hub.request(id, request).await?)
+    done(StatusCode::OK, &call.owner.hub.request(call.part("id"), request).await?)
 }

@@ -105,5 +105,5 @@ impl Repeats {
 
 fn key_reused() -> Problem {
     let detail = "this Idempotency-Key came with another request before";
-    Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "key_reused", detail)
+    Problem::new(StatusCode::CONFLICT, "key_reused", detail)
 }

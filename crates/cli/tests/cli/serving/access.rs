@@ -72,10 +72,10 @@ fn what_is_kept_of_secrets_only_the_user_reads_and_no_sign_in_is_kept_in_clear()
     let secret = cookie(&signed).split_once('=').unwrap().1.to_owned();
     let folder = place.home().join("server");
     assert_eq!(folder.metadata().unwrap().permissions().mode() & 0o777, 0o700);
-    for name in ["token", "sign-ins.json"] {
+    for name in ["token", "accounts.json"] {
         assert_eq!(folder.join(name).metadata().unwrap().permissions().mode() & 0o777, 0o600, "{name}");
     }
-    assert!(!std::fs::read_to_string(folder.join("sign-ins.json")).unwrap().contains(&secret));
+    assert!(!std::fs::read_to_string(folder.join("accounts.json")).unwrap().contains(&secret));
 }
 
 #[test]

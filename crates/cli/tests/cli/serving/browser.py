@@ -147,6 +147,11 @@ def nothing_becomes_script(page, link, _):
     page.on("request", lambda request: bad.append(request.url) if not request.url.startswith(link.split("/sign-in")[0]) and not request.url.startswith("data:") else None)
     sign_in(page, link)
     prompt(page, '<img src=x onerror="alert(1)"><script>alert(1)</script>')
+    card = page.locator("#log .card")
+    expect(card.locator(".diff")).to_contain_text("<script>")
+    card.locator("[data-diff=side]").click()
+    expect(card.locator(".diff.wide")).to_contain_text("onerror")
+    answer(page, "yes")
     expect(page.locator("#log .message.model").last).to_contain_text("the end")
     expect(page.locator("#log .call").last).to_have_attribute("data-status", "success")
     markup = page.eval_on_selector_all("#log script, #log iframe, #log img, #log [onerror], #log [onclick], #log style", "nodes => nodes.length")
@@ -160,6 +165,163 @@ def nothing_becomes_script(page, link, _):
     except Exception as error:
         assert "TrustedHTML" in str(error), error
     assert not bad, bad
+
+
+def enter(page, link, name):
+    page.goto(link.split("#")[0])
+    page.fill("#name", name)
+    page.fill("#password", "a long enough one")
+    page.click("#enter")
+    page.wait_for_selector("#prompt")
+    expect(page.locator("#who")).to_contain_text(name)
+
+
+def passwords_and_sharing(page, link, _):
+    page.goto(link.split("#")[0])
+    page.fill("#name", "anna")
+    page.fill("#password", "a wrong guess it is")
+    page.click("#enter")
+    expect(page.locator("#state")).to_contain_text("wrong")
+    enter(page, link, "anna")
+    prompt(page, "go")
+    expect(page.locator("#log .card")).to_be_visible()
+    page.click("#more summary")
+    page.click("#share")
+    page.fill("#dialog input[name=user]", "nobody")
+    page.click("#dialog button[type=submit]")
+    expect(page.locator("#dialog .card-trouble")).to_contain_text("nobody")
+    page.fill("#dialog input[name=user]", "ben")
+    page.select_option("#dialog select", "read")
+    page.click("#dialog button[type=submit]")
+    expect(page.locator("#dialog [data-user=ben]")).to_contain_text("may read")
+    ben = page.context.browser.new_context().new_page()
+    ben.set_default_timeout(PATIENCE)
+    enter(ben, link, "ben")
+    expect(ben.locator("#sessions a")).to_contain_text("of anna")
+    ben.locator("#sessions a").click()
+    expect(ben.locator("#prompt")).to_be_disabled()
+    expect(ben.locator("#inbox-count")).to_be_hidden()
+    page.fill("#dialog input[name=user]", "ben")
+    page.select_option("#dialog select", "approve")
+    page.click("#dialog button[type=submit]")
+    expect(ben.locator("#inbox-count")).to_have_text("1")
+    answer(ben, "yes")
+    expect(ben.locator("#log .message.model").last).to_contain_text("Written.")
+    page.click("#dialog button[aria-label=Close]")
+    expect(page.locator("#log .answered")).to_have_text("Allowed · ben")
+    ben.click("#sign-out")
+    ben.wait_for_selector("#password-form")
+
+
+def diffs_and_charts(page, link, folder):
+    sign_in(page, link)
+    page.select_option("#model", "openai/gpt-4.1")
+    prompt(page, "go")
+    card = page.locator("#log .card")
+    expect(card.locator("pre.diff")).to_contain_text("+Hello.")
+    card.locator("[data-diff=side]").click()
+    expect(card.locator(".diff.wide td.added")).to_have_text("Hello.")
+    answer(page, "yes")
+    expect(page.locator("#log .message.model").last).to_contain_text("Written.")
+    page.reload()
+    expect(page.locator("#log .message.model").last).to_contain_text("Written.")
+    expect(page.locator("#figures meter")).to_be_visible()
+    page.click("#more summary")
+    page.click("#show-figures")
+    expect(page.locator("#dialog svg.chart rect").first).to_be_visible()
+    expect(page.locator("#dialog .costs").first).to_contain_text("openai/gpt-4.1")
+    page.screenshot(path=os.path.join(folder, "figures.png"))
+
+
+def another_origin_does_nothing(page, link, _):
+    import http.server
+    import threading
+
+    sign_in(page, link)
+    target = link.split("/sign-in")[0]
+    evil = """<iframe name=sink></iframe><form id=f method=post enctype=text/plain target=sink action="%s/api/v1/links"><input name=a></form>""" % target
+
+    class Page(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(200)
+            self.send_header("content-type", "text/html")
+            self.end_headers()
+            self.wfile.write(evil.encode())
+
+        def log_message(self, *_):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Page)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        # Of the same site, so that the browser sends its cookie, and of another one.
+        for host in ("127.0.0.1", "localhost"):
+            tab = page.context.new_page()
+            tab.goto("http://%s:%d/" % (host, server.server_port))
+            tried = tab.evaluate(
+                """async (target) => {
+                    const of = (work) => work.then((answer) => answer.type === "opaque" ? "opaque" : "read", () => "refused");
+                    const post = { method: "POST", credentials: "include", body: "{}" };
+                    return [
+                        await of(fetch(target + "/api/v1/links", { ...post, mode: "no-cors" })),
+                        await of(fetch(target + "/api/v1/sessions", { ...post, mode: "no-cors", headers: { "content-type": "text/plain" } })),
+                        await of(fetch(target + "/api/v1/sessions", { ...post, headers: { "content-type": "application/json" } })),
+                        await of(fetch(target + "/api/v1/sessions", { credentials: "include" })),
+                    ];
+                }""",
+                target,
+            )
+            assert "read" not in tried, tried
+            with tab.expect_response(lambda response: response.url.endswith("/api/v1/links")) as sent:
+                tab.evaluate("document.getElementById('f').submit()")
+            assert sent.value.status in (401, 403), sent.value.status
+            tab.goto("about:blank")
+            tab.close()
+    finally:
+        server.shutdown()
+    expect(page.locator("#sessions a")).to_have_count(0)
+
+
+def axe_finds_nothing(page, link, _):
+    from axe_playwright_python.sync_playwright import Axe
+
+    # What looks at the page comes from outside of it.
+    context = page.context.browser.new_context(bypass_csp=True)
+    page = context.new_page()
+    page.set_default_timeout(PATIENCE)
+
+    def look(where):
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+            found = Axe().run(page).response["violations"]
+            serious = [(one["id"], [node["html"] for node in one["nodes"]]) for one in found if one["impact"] in ("serious", "critical")]
+            assert not serious, (where, scheme, serious)
+
+    page.goto(link.split("#")[0])
+    page.wait_for_selector("#password-form")
+    look("sign-in")
+    sign_in(page, link)
+    look("nothing yet")
+    prompt(page, "go")
+    expect(page.locator("#log .card")).to_be_visible()
+    look("a question")
+    page.locator("#log [data-diff=side]").click()
+    look("side by side")
+    page.click("#inbox-open")
+    look("the inbox")
+    page.click("#inbox-open")
+    answer(page, "yes")
+    expect(page.locator("#log .message.model").last).to_contain_text("Written.")
+    page.click("#more summary")
+    look("the menu")
+    page.click("#show-figures")
+    expect(page.locator("#dialog svg.chart")).to_be_visible()
+    look("figures")
+    page.click("#dialog button[aria-label=Close]")
+    page.click("#more summary")
+    page.click("#share")
+    expect(page.locator("#dialog .shares")).to_be_visible()
+    look("sharing")
 
 
 def the_conversation_goes_back(page, link, _):

@@ -7,14 +7,20 @@ use charla_testkit::{Reply, Script};
 use serde_json::json;
 
 use super::client::Served;
+use super::team::Team;
 use super::{place, write};
-use crate::place::server;
+use crate::place::{Place, server};
 
 /// Runs a scenario of `browser.py` against a server whose model follows this script; the workspace's files are seen after.
 fn browse(scenario: &str, script: Script) -> crate::place::Place {
     let server = server(script);
     let place = place(&server).settings(r#"{"model": {"name": "openai/gpt-test"}}"#);
     let mut served = Served::start(&place);
+    drive(scenario, &place, &mut served);
+    place
+}
+
+fn drive(scenario: &str, place: &Place, served: &mut Served) {
     let python = std::env::var("CHARLA_TEST_PYTHON").unwrap_or_else(|_| "python3".into());
     let link = format!("http://{}/sign-in#{}", served.address, served.code);
     let mut child = Command::new(python)
@@ -34,15 +40,13 @@ fn browse(scenario: &str, script: Script) -> crate::place::Place {
     });
     for line in BufReader::new(child.stdout.take().unwrap()).lines() {
         if line.unwrap() == "restart" {
-            let address = served.kill();
-            served = Served::at(&place, &address);
+            served.restart(place);
             writeln!(asking, "done").unwrap();
         }
     }
     let status = child.wait().unwrap();
     let problems = reading.join().unwrap();
     assert!(status.success(), "{problems}\n(./test installs what the browser needs)");
-    place
 }
 
 fn writes_once() -> Script {
@@ -103,7 +107,9 @@ fn nothing_that_a_model_or_a_tool_says_becomes_script() {
                 ```html\"><script>window.pwned=1</script>\n</code></pre><script>window.pwned = 1</script>\n```\n\nthe end";
     let command = "echo '<img src=x onerror=window.pwned=1><script>window.pwned=1</script>'";
     let call = Reply::new().text(text).call("run_shell_command", json!({"command": command}));
-    browse("nothing_becomes_script", Script::new([call, text.into()]));
+    let name = "<img src=x onerror=window.pwned=1>.html";
+    let file = Reply::new().call("write_file", json!({"file_path": name, "content": text}));
+    browse("nothing_becomes_script", Script::new([call, file, text.into()]));
 }
 
 #[test]
@@ -128,4 +134,31 @@ fn nothing_hides_in_a_question() {
 #[test]
 fn it_fits_a_phone() {
     browse("it_fits_a_phone", writes_once());
+}
+
+#[test]
+fn users_sign_in_with_passwords_and_answer_in_sessions_that_are_shared_with_them() {
+    let mut team = Team::new(writes_once());
+    for name in ["anna", "ben"] {
+        team.add(name, "member", json!({}));
+    }
+    drive("passwords_and_sharing", &team.place, &mut team.served);
+    assert_eq!(std::fs::read_to_string(team.folder("anna").join("a.txt")).unwrap(), "Hello.\n");
+}
+
+#[test]
+fn changes_are_shown_side_by_side_and_figures_as_charts() {
+    browse("diffs_and_charts", writes_once());
+}
+
+#[test]
+fn a_page_of_another_origin_does_nothing_in_a_browser_that_is_signed_in() {
+    let place = browse("another_origin_does_nothing", Script::new(["unused"]));
+    let log = std::fs::read_to_string(place.home().join("server/audit.jsonl")).unwrap();
+    assert!(!log.contains("new_link") && !log.contains("create_session"), "{log}");
+}
+
+#[test]
+fn axe_finds_nothing_serious() {
+    browse("axe_finds_nothing", writes_once());
 }

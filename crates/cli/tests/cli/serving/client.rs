@@ -36,9 +36,16 @@ impl Served {
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let mut link = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut link).unwrap();
-        let (address, code) = link.trim().strip_prefix("http://").unwrap().split_once("/sign-in#").unwrap();
+        let (address, code) = link.trim().split_once("://").unwrap().1.split_once("/sign-in#").unwrap();
         let token = std::fs::read_to_string(place.home().join("server/token")).unwrap().trim().to_owned();
         Self { child, address: address.to_owned(), code: code.to_owned(), token }
+    }
+
+    /// Kills it and starts another one in its place.
+    pub fn restart(&mut self, place: &Place) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+        *self = Self::at(place, &self.address.clone());
     }
 
     /// Ends it at once, as a power cut would.
@@ -114,6 +121,58 @@ impl Served {
         self.request("POST", &format!("/api/v1{path}"), &all, body.to_string().as_bytes())
     }
 
+    /// The same server as somebody else sees it who has this token.
+    pub fn with_token(&self, token: &str) -> Client<'_> {
+        Client { served: self, token: token.to_owned() }
+    }
+
+    /// Begins a session with a prompt; its id.
+    pub fn begin(&self, prompt: &str) -> String {
+        self.with_token(&self.token).begin(prompt)
+    }
+
+    /// Events of this session after a record.
+    pub fn events(&self, session: &str, after: u64) -> Events {
+        self.with_token(&self.token).events(session, after)
+    }
+
+    /// The overview as it changes.
+    pub fn overview(&self) -> Events {
+        self.with_token(&self.token).overview()
+    }
+
+    /// The questions that wait, once there are this many.
+    pub fn questions(&self, count: usize) -> Vec<Value> {
+        self.with_token(&self.token).questions(count)
+    }
+}
+
+/// Somebody with a token.
+pub struct Client<'a> {
+    pub served: &'a Served,
+    pub token: String,
+}
+
+impl Client<'_> {
+    /// A request with a JSON body.
+    pub fn send(&self, method: &str, path: &str, body: &Value) -> Answer {
+        let bearer = format!("Bearer {}", self.token);
+        let headers = [("authorization", bearer.as_str()), ("content-type", "application/json")];
+        self.served.request(method, &format!("/api/v1{path}"), &headers, body.to_string().as_bytes())
+    }
+
+    pub fn get(&self, path: &str) -> Answer {
+        self.send("GET", path, &Value::Null)
+    }
+
+    pub fn post(&self, path: &str, body: &Value) -> Answer {
+        self.send("POST", path, body)
+    }
+
+    pub fn delete(&self, path: &str) -> Answer {
+        self.send("DELETE", path, &Value::Null)
+    }
+
     /// Begins a session with a prompt; its id.
     pub fn begin(&self, prompt: &str) -> String {
         let content = json!({"role": "user", "parts": [{"text": prompt}]});
@@ -124,24 +183,24 @@ impl Served {
 
     /// Events of this session after a record.
     pub fn events(&self, session: &str, after: u64) -> Events {
-        let (address, bearer) = (&self.address, self.bearer());
-        let mut stream = self.connect();
+        Events::read(self.stream(&format!("/sessions/{session}/events"), after))
+    }
+
+    /// The connection on which events come.
+    pub fn stream(&self, path: &str, after: u64) -> TcpStream {
+        let (address, token) = (&self.served.address, &self.token);
+        let mut stream = self.served.connect();
         let head = format!(
-            "GET /api/v1/sessions/{session}/events HTTP/1.1\r\nhost: {address}\r\nauthorization: {bearer}\r\n\
+            "GET /api/v1{path} HTTP/1.1\r\nhost: {address}\r\nauthorization: Bearer {token}\r\n\
              last-event-id: {after}\r\n\r\n"
         );
         stream.write_all(head.as_bytes()).unwrap();
-        Events::read(stream)
+        stream
     }
 
     /// The overview as it changes.
     pub fn overview(&self) -> Events {
-        let (address, bearer) = (&self.address, self.bearer());
-        let mut stream = self.connect();
-        let head =
-            format!("GET /api/v1/events HTTP/1.1\r\nhost: {address}\r\nauthorization: {bearer}\r\n\r\n");
-        stream.write_all(head.as_bytes()).unwrap();
-        Events::read(stream)
+        Events::read(self.stream("/events", 0))
     }
 
     /// The questions that wait, once there are this many.
@@ -196,6 +255,11 @@ impl Answer {
         serde_json::from_slice(&self.body)
             .unwrap_or_else(|error| panic!("{error}: {} {}", self.status, self.text()))
     }
+}
+
+/// The status of an answer that may never end.
+pub fn status_of(stream: TcpStream) -> u16 {
+    head(&mut BufReader::new(stream)).0
 }
 
 fn head(reader: &mut impl BufRead) -> (u16, Vec<(String, String)>) {

@@ -115,7 +115,9 @@ fn nonsense_is_refused_and_the_server_lives_on() {
     }
     let deep = "[".repeat(100_000);
     assert_eq!(served.request("POST", "/api/v1/sessions", &headers, deep.as_bytes()).status, 400);
-    assert_eq!(served.get("/sessions/x/records?after=-1").status, 400);
+    let made = served.post("/sessions", &json!({"model": "openai/gpt-test"})).json();
+    let records = format!("/sessions/{}/records?after=-1", made["session"].as_str().unwrap());
+    assert_eq!(served.get(&records).status, 400);
     for text in ["GET\r\n\r\n", "\u{16}\u{3}\u{1}", "POST / HTTP/1.1\r\ncontent-length: x\r\n\r\n"] {
         assert!(matches!(served.bare(text, b"").status, 0 | 400), "{text:?}");
     }

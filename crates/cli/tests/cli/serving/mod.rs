@@ -6,10 +6,16 @@ mod browser;
 mod client;
 mod hostile;
 mod interface;
+mod matrix;
 mod moving;
 mod nodes;
+mod oidc;
 mod questions;
+mod schema;
 mod sessions;
+mod team;
+mod tls;
+mod users;
 
 use charla_testkit::{Reply, Server};
 use serde_json::json;

@@ -256,3 +256,47 @@ fn a_node_that_is_asked_to_end_hands_its_sessions_on() {
     assert_eq!(answered.status, 200, "{}", answered.text());
     assert_eq!(ended(&nodes.nodes[1].events(&session, 0).until("turn_ended")), "finished");
 }
+
+#[test]
+fn accounts_are_known_to_every_node_and_a_users_turn_outlives_the_node_it_ran_on() {
+    let mut nodes = Nodes::start([write("a.txt"), "Written.".into()]);
+    let (given, folder) = (nodes.place.path().join("given"), nodes.place.home().join("server"));
+    for needed in [&given, &folder] {
+        std::fs::create_dir_all(needed).unwrap();
+    }
+    let address = nodes.model.base_url(charla_proto::WireKind::OpenaiChat);
+    let settings =
+        json!({"model": {"name": "openai/gpt-4.1"}, "providers": {"openai": {"baseUrl": address}}});
+    std::fs::write(folder.join("settings.json"), settings.to_string()).unwrap();
+    let password = "a long enough one";
+    let account = json!({"name": "anna", "role": "member", "workspace": given, "password": password});
+    assert_eq!(nodes.nodes[0].post("/users", &account).status, 201);
+    let body = json!({"name": "anna", "password": password}).to_string();
+    let signed = nodes.nodes[1].request("POST", "/api/v1/sign-in", &[], body.as_bytes());
+    let cookie = signed.header("set-cookie").split(';').next().unwrap().to_owned();
+    let headers = [("cookie", cookie.as_str()), ("sec-fetch-site", "same-origin")];
+    let made = nodes.nodes[1].request("POST", "/api/v1/tokens", &headers, br#"{"label": "x"}"#).json();
+    let token = made["token"].as_str().unwrap().to_owned();
+    let listed = nodes.place.run(&["users", "list", "--json"]);
+    assert!(listed.out.contains("anna"), "{}{}", listed.out, listed.err);
+    let client = |nodes: &Nodes, number: usize, path: &str, body: &Value| {
+        nodes.nodes[number].with_token(&token).post(path, body).status
+    };
+    assert_eq!(
+        client(&nodes, 0, "/keys", &json!({"provider": "openai", "key": "k"})),
+        204,
+        "at once at any node"
+    );
+    let session = nodes.nodes[2].with_token(&token).begin("write it");
+    let question = id(&nodes.nodes[2].with_token(&token).questions(1)[0]);
+    nodes.kill(2);
+    until("another node has gone on with it", || {
+        let entry = nodes.nodes[0].with_token(&token).get(&format!("/sessions/{session}")).json();
+        entry["state"] != "stored"
+    });
+    assert_eq!(nodes.nodes[1].get(&format!("/sessions/{session}")).status, 404, "it is nobody else's");
+    let answer = json!({"outcome": "proceed_once"});
+    assert_eq!(client(&nodes, 0, &format!("/approvals/{question}"), &answer), 200);
+    nodes.nodes[1].with_token(&token).events(&session, 0).until("turn_ended");
+    assert_eq!(std::fs::read_to_string(given.join("a.txt")).unwrap(), "Hello.\n");
+}

@@ -1,0 +1,118 @@
+use super::*;
+
+fn account(role: Role) -> Account {
+    Account {
+        role,
+        password: None,
+        identity: None,
+        workspace: "/srv/anna".into(),
+        network: false,
+        budget: Budget::default(),
+        spent: Spending::default(),
+    }
+}
+
+fn add(name: &'static str) -> Change {
+    Box::new(move |book| book.add(name, account(Role::Member)))
+}
+
+#[tokio::test]
+async fn what_one_process_changes_the_others_see() {
+    let folder = tempfile::tempdir().unwrap();
+    let (one, other) = (FileAccounts::new(folder.path()), FileAccounts::new(folder.path()));
+    assert!(one.book().unwrap().accounts.is_empty());
+    one.change(add("anna")).await.unwrap();
+    other.change(add("ben")).await.unwrap();
+    let names: Vec<String> = one.book().unwrap().accounts.keys().cloned().collect();
+    assert_eq!(names, ["anna", "ben"]);
+    assert!(matches!(other.change(add("anna")).await, Err(AccountError::Taken(_))));
+}
+
+#[tokio::test]
+async fn changes_that_meet_are_all_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    FileAccounts::new(folder.path()).change(add("anna")).await.unwrap();
+    let spend = || async {
+        let accounts = FileAccounts::new(folder.path());
+        let more: Change = Box::new(|book| {
+            let account = book.account_mut("anna")?;
+            account.spent = account.spent.and(1, 0.0);
+            Ok(())
+        });
+        accounts.change(more).await.unwrap();
+    };
+    futures_util::future::join_all((0..40).map(|_| spend())).await;
+    let book = FileAccounts::new(folder.path()).book().unwrap();
+    assert_eq!(book.account("anna").unwrap().spent.tokens, 40);
+}
+
+#[tokio::test]
+async fn a_book_that_is_not_understood_is_an_error_and_stays_as_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("accounts.json");
+    std::fs::write(&path, "{\"accounts\": 5}").unwrap();
+    let accounts = FileAccounts::new(folder.path());
+    assert!(accounts.book().is_err());
+    assert!(matches!(accounts.change(add("anna")).await, Err(AccountError::Kept(_))));
+    assert_eq!(std::fs::read_to_string(path).unwrap(), "{\"accounts\": 5}");
+}
+
+#[test]
+fn names_are_plain_and_nobody_takes_one_that_means_somebody_else() {
+    let mut book = Book::default();
+    for name in ["", "web", "signal", "budget", "Anna", "9lives", "a b", "../x", "ünal", &"a".repeat(33)] {
+        assert!(matches!(book.add(name, account(Role::Member)), Err(AccountError::Name(_))), "{name}");
+    }
+    for name in ["anna", "b.e-n_2"] {
+        book.add(name, account(Role::Member)).unwrap();
+    }
+    let known = Account { identity: Some("a@example.org".into()), ..account(Role::Viewer) };
+    book.add("carl", known.clone()).unwrap();
+    assert!(matches!(book.add("dora", known), Err(AccountError::Identity(_))));
+}
+
+#[test]
+fn with_an_account_goes_everything_that_was_theirs() {
+    let mut book = Book::default();
+    for name in ["anna", "ben"] {
+        book.add(name, account(Role::Member)).unwrap();
+        let token = Token { id: name.into(), user: name.into(), label: String::new(), made: 0 };
+        book.tokens.insert(name.into(), token);
+        book.sign_ins.insert(name.into(), SignIn { user: name.into(), until: u64::MAX });
+    }
+    book.let_in("anna", "s1", "ben", Right::Approve);
+    book.let_in("ben", "s2", "anna", Right::Approve);
+    assert_eq!(book.shared_with("anna", "s2"), Some(("ben", Right::Approve)));
+    book.remove("anna").unwrap();
+    assert_eq!(book.tokens.keys().collect::<Vec<_>>(), ["ben"]);
+    assert_eq!(book.sign_ins.keys().collect::<Vec<_>>(), ["ben"]);
+    assert_eq!(book.shared_with("ben", "s1"), None);
+    assert_eq!(book.shared_with("anna", "s2"), None);
+    assert!(matches!(book.remove("anna"), Err(AccountError::Unknown(_))));
+}
+
+#[test]
+fn a_folder_that_holds_keys_is_nobodys_workspace() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    for name in ["home/.charla/server", "home/work"] {
+        std::fs::create_dir_all(at(name)).unwrap();
+    }
+    let given = |name: &str| workspace(&at(name), &at("home/.charla")).is_ok();
+    assert!(given("home/work"));
+    assert!(!given("home") && !given("") && !given("home/.charla") && !given("home/.charla/server"));
+    assert!(!given("nowhere"));
+}
+
+#[test]
+fn who_has_a_session_of_the_same_id_shares_their_own_and_not_the_others() {
+    let mut book = Book::default();
+    book.let_in("anna", "s1", "ben", Right::Read);
+    book.let_in("eve", "s1", "mallory", Right::Approve);
+    assert_eq!(book.shared_with("mallory", "s1"), Some(("eve", Right::Approve)));
+    assert_eq!(book.shared_with("ben", "s1"), Some(("anna", Right::Read)));
+    book.take_back("eve", "s1", None);
+    assert_eq!((book.shared_with("mallory", "s1"), book.shares.len()), (None, 1));
+    book.take_back("anna", "s1", Some("ben"));
+    assert!(book.shares.is_empty());
+}

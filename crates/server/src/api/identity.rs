@@ -1,0 +1,65 @@
+//! Signing in at a provider of identities.
+
+use axum::response::{IntoResponse, Response};
+use http::{HeaderMap, HeaderValue, StatusCode, header};
+
+use super::account::with_cookie;
+use crate::access::unauthorized;
+use crate::call::{Call, SignedIn};
+use crate::oidc::Oidc;
+use crate::problem::Problem;
+
+/// Which attempt a browser began. It comes back from another site, so `SameSite=Strict` would keep it away.
+const COOKIE: &str = "charla-oidc";
+
+fn oidc(call: &Call) -> Result<&Oidc, Problem> {
+    call.app.oidc.as_ref().ok_or_else(|| Problem::not_found("no provider of identities is used here"))
+}
+
+/// Where the provider sends the browser back to.
+fn way_back(call: &Call) -> Result<String, Problem> {
+    let origin = call.app.names.origin(&call.head.headers);
+    let origin = origin.ok_or_else(|| Problem::bad_request("the request does not say where it was sent"))?;
+    Ok(format!("{origin}{}/oidc/callback", crate::routes::BASE))
+}
+
+fn cookie(call: &Call, value: &str, seconds: u64) -> String {
+    let secure = if call.app.names.is_secure() { "; Secure" } else { "" };
+    let path = crate::routes::BASE;
+    format!("{COOKIE}={value}; Path={path}/oidc; HttpOnly; SameSite=Lax; Max-Age={seconds}{secure}")
+}
+
+fn began(headers: &HeaderMap) -> Option<&str> {
+    let values = headers.get_all(header::COOKIE).into_iter().filter_map(|value| value.to_str().ok());
+    let mut pairs = values.flat_map(|value| value.split(';')).filter_map(|pair| pair.trim().split_once('='));
+    pairs.find(|(name, _)| *name == COOKIE).map(|(_, value)| value)
+}
+
+fn redirect(to: &str) -> Result<Response, Problem> {
+    let to = HeaderValue::from_str(to).map_err(|error| Problem::internal(error.to_string()))?;
+    Ok((StatusCode::SEE_OTHER, [(header::LOCATION, to)]).into_response())
+}
+
+/// Sends the browser to the provider.
+pub(crate) async fn begin(call: Call) -> Result<Response, Problem> {
+    let (state, address) = oidc(&call)?.begin(way_back(&call)?).await?;
+    with_cookie(redirect(&address)?, &cookie(&call, &state, 600))
+}
+
+/// Takes the browser back, and signs in whoever the provider says it is.
+pub(crate) async fn callback(call: Call) -> Result<Response, Problem> {
+    let oidc = oidc(&call)?;
+    let state = call.query("state").unwrap_or_default();
+    if state.is_empty() || began(&call.head.headers) != Some(state.as_str()) {
+        return Err(unauthorized("this browser did not begin to sign in, or began again since"));
+    }
+    let code = call.query("code").ok_or_else(|| unauthorized("the provider of identities has said no"))?;
+    let identities = oidc.finish(&state, &code).await?;
+    let book = call.app.people.fresh_book().await?;
+    let name = identities.iter().find_map(|identity| book.by_identity(identity));
+    let name = name.ok_or_else(|| unauthorized("nobody with this identity has an account here"))?.to_owned();
+    let signed_in = call.app.access.sign_in(name.clone()).await?;
+    let mut response = with_cookie(redirect("/")?, &signed_in)?;
+    response.extensions_mut().insert(SignedIn(name));
+    with_cookie(response, &cookie(&call, "", 0))
+}

@@ -1,0 +1,119 @@
+//! Accounts, for those who look after them.
+
+use std::path::{Path, PathBuf};
+
+use axum::response::Response;
+use http::StatusCode;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{done, nothing};
+use crate::accounts::{Account, Book, Budget, Password, Role, Spending, workspace};
+use crate::call::{self, Call};
+use crate::problem::Problem;
+use crate::repeats::Answer;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NewUser {
+    name: String,
+    role: Role,
+    workspace: PathBuf,
+    password: Option<String>,
+    identity: Option<String>,
+    #[serde(default)]
+    network: bool,
+    #[serde(default)]
+    budget: Budget,
+}
+
+/// What is left out stays as it is.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct UserChange {
+    role: Option<Role>,
+    workspace: Option<PathBuf>,
+    password: Option<String>,
+    identity: Option<String>,
+    network: Option<bool>,
+    budget: Option<Budget>,
+}
+
+fn shown_in(book: &Book, name: &str) -> Result<Value, Problem> {
+    Ok(book.account(name)?.shown(name))
+}
+
+/// All accounts.
+pub(crate) async fn list(call: Call) -> Result<Response, Problem> {
+    let book = call.app.people.book()?;
+    let users: Vec<Value> = book.accounts.iter().map(|(name, account)| account.shown(name)).collect();
+    call::json(StatusCode::OK, &json!({ "users": users }))
+}
+
+/// The hash of a password; making it takes a while.
+pub(super) async fn hashed(password: Option<String>) -> Result<Option<Password>, Problem> {
+    let Some(password) = password else { return Ok(None) };
+    let made = tokio::task::spawn_blocking(move || Password::new(&password)).await;
+    let made = made.map_err(|_| Problem::internal("the password could not be kept"))?;
+    made.map(Some).map_err(|weak| Problem::bad_request(weak.to_string()))
+}
+
+fn given(call: &Call, folder: &Path) -> Result<PathBuf, Problem> {
+    if !folder.is_absolute() {
+        return Err(Problem::bad_request(format!("{} is no whole path", folder.display())));
+    }
+    let home = call.app.people.owner.hub.charla().environment().charla_home().unwrap_or_default();
+    Ok(workspace(folder, &home)?)
+}
+
+/// Adds an account.
+pub(crate) async fn create(call: Call) -> Result<Answer, Problem> {
+    let new: NewUser = call.json()?;
+    let account = Account {
+        role: new.role,
+        password: hashed(new.password).await?,
+        identity: new.identity,
+        workspace: given(&call, &new.workspace)?,
+        network: new.network,
+        budget: new.budget,
+        spent: Spending::default(),
+    };
+    let name = new.name.clone();
+    let book = call.app.people.change(move |book| book.add(&name, account.clone())).await?;
+    done(StatusCode::CREATED, &shown_in(&book, &new.name)?)
+}
+
+/// Changes an account. Another password signs every browser of the user out.
+pub(crate) async fn change(call: Call) -> Result<Answer, Problem> {
+    let change: UserChange = call.json()?;
+    let name = call.part("user").to_owned();
+    let folder = change.workspace.as_deref().map(|folder| given(&call, folder)).transpose()?;
+    let password = hashed(change.password).await?;
+    let who = name.clone();
+    let changed = call.app.people.change(move |book| {
+        if let Some(identity) = &change.identity {
+            book.must_be_free(identity, &who)?;
+        }
+        if password.is_some() {
+            book.sign_out(&who);
+        }
+        let account = book.account_mut(&who)?;
+        account.role = change.role.unwrap_or(account.role);
+        account.network = change.network.unwrap_or(account.network);
+        account.budget = change.budget.unwrap_or(account.budget);
+        account.workspace = folder.clone().unwrap_or_else(|| account.workspace.clone());
+        account.identity = change.identity.clone().or_else(|| account.identity.take());
+        account.password = password.clone().or_else(|| account.password.take());
+        Ok(())
+    });
+    let book = changed.await?;
+    done(StatusCode::OK, &shown_in(&book, &name)?)
+}
+
+/// Removes an account. What its user kept stays in the server's folder.
+pub(crate) async fn remove(call: Call) -> Result<Answer, Problem> {
+    let name = call.part("user").to_owned();
+    call.app.people.change(move |book| book.remove(&name)).await?;
+    call.app.people.tidy().await;
+    Ok(nothing())
+}

@@ -1,0 +1,206 @@
+//! The users of this server: each with sessions, keys, settings, rules and a workspace of their own.
+
+use std::collections::HashMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use charla::{Charla, Environment, Guest};
+use charla_store::Database;
+use http::StatusCode;
+
+use crate::accounts::{Account, AccountError, Accounts, Book, OWNER, Role};
+use crate::hub::Hub;
+use crate::meter::Meter;
+use crate::metrics::Metrics;
+use crate::overview::Lookout;
+use crate::problem::Problem;
+
+/// What a user's tools and clients see of the server's own variables: no keys, no homes, no addresses of others.
+const VARIABLES: [&str; 20] = [
+    "CHARLA_OFFLINE",
+    "PATH",
+    "LANG",
+    "LANGUAGE",
+    "LC_ALL",
+    "LC_CTYPE",
+    "LC_MESSAGES",
+    "TZ",
+    "TMPDIR",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "ALL_PROXY",
+    "NO_PROXY",
+    "http_proxy",
+    "https_proxy",
+    "all_proxy",
+    "no_proxy",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "NODE_EXTRA_CA_CERTS",
+];
+
+/// Somebody with sessions of their own.
+pub(crate) struct User {
+    pub(crate) name: String,
+    pub(crate) hub: Arc<Hub>,
+    pub(crate) lookout: Arc<Lookout>,
+    /// What the account gave; nothing for the machine's own user.
+    given: Option<Given>,
+}
+
+/// What an account decides about its user's sessions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Given {
+    workspace: PathBuf,
+    network: bool,
+}
+
+impl Given {
+    fn of(account: &Account) -> Self {
+        Self { workspace: account.workspace.clone(), network: account.network }
+    }
+}
+
+impl User {
+    fn new(name: &str, charla: Charla, meter: Meter, given: Option<Given>) -> Self {
+        let hub = Arc::new(Hub::new(charla, meter));
+        Self { name: name.to_owned(), lookout: Lookout::new(hub.clone()), hub, given }
+    }
+}
+
+/// Everybody who may be here.
+pub(crate) struct People {
+    pub(crate) owner: Arc<User>,
+    accounts: Arc<dyn Accounts>,
+    metrics: Arc<Metrics>,
+    /// Where the server keeps its things.
+    folder: PathBuf,
+    /// Where sessions are, where several nodes share them.
+    database: Option<Database>,
+    /// Those with accounts who were here since the start.
+    known: Mutex<HashMap<String, Arc<User>>>,
+}
+
+impl People {
+    /// The machine's own user, and those who have accounts.
+    pub(crate) fn new(
+        charla: Charla,
+        accounts: Arc<dyn Accounts>,
+        metrics: Arc<Metrics>,
+        folder: &Path,
+        database: Option<Database>,
+    ) -> Self {
+        let meter = Meter::new(OWNER, accounts.clone(), metrics.clone());
+        let owner = Arc::new(User::new(OWNER, charla, meter, None));
+        Self { owner, accounts, metrics, folder: folder.to_owned(), database, known: Mutex::default() }
+    }
+
+    fn known(&self) -> MutexGuard<'_, HashMap<String, Arc<User>>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The accounts as they are.
+    pub(crate) fn book(&self) -> Result<Arc<Book>, Problem> {
+        self.accounts.book().map_err(|error| unavailable(&error))
+    }
+
+    /// The accounts with what other nodes changed until now.
+    pub(crate) async fn fresh_book(&self) -> Result<Arc<Book>, Problem> {
+        self.accounts.fresh().await.map_err(|error| unavailable(&error))
+    }
+
+    /// Changes the accounts.
+    pub(crate) async fn change(
+        &self,
+        change: impl Fn(&mut Book) -> Result<(), AccountError> + Send + Sync + 'static,
+    ) -> Result<Arc<Book>, Problem> {
+        Ok(self.accounts.change(Box::new(change)).await?)
+    }
+
+    /// The user of this name and how much they may do; nobody where the book has no such account.
+    pub(crate) fn find(&self, book: &Book, name: &str) -> Option<(Arc<User>, Role)> {
+        if name == OWNER {
+            return Some((self.owner.clone(), Role::Admin));
+        }
+        let account = book.accounts.get(name)?;
+        let given = Given::of(account);
+        let mut known = self.known();
+        if let Some(user) = known.get(name).filter(|user| user.given.as_ref() == Some(&given)) {
+            return Some((user.clone(), account.role));
+        }
+        let user = Arc::new(self.user(name, given));
+        if let Some(before) = known.insert(name.to_owned(), user.clone()) {
+            // They were given something else: what ran there ends.
+            tokio::spawn(async move { before.hub.close().await });
+        }
+        Some((user, account.role))
+    }
+
+    fn user(&self, name: &str, given: Given) -> User {
+        let own = self.folder.join("users").join(name);
+        let owner = self.owner.hub.charla().environment();
+        let meter = Meter::new(name, self.accounts.clone(), self.metrics.clone());
+        let mut charla = Charla::new(surroundings(owner, &self.folder, &own, &given));
+        if let Some(database) = &self.database {
+            charla = charla.with_store(Arc::new(database.sessions(name, own.join("sessions"))));
+        }
+        User::new(name, charla, meter, Some(given))
+    }
+
+    /// Everybody who was here since the start.
+    pub(crate) fn all(&self) -> Vec<Arc<User>> {
+        let known = self.known();
+        std::iter::once(&self.owner).chain(known.values()).cloned().collect()
+    }
+
+    /// Ends what runs for those who have no account any more, and what nobody looks at.
+    pub(crate) async fn tidy(&self) {
+        if let Ok(book) = self.book() {
+            let mut gone = Vec::new();
+            self.known().retain(|name, user| {
+                let stays = book.accounts.contains_key(name);
+                if !stays {
+                    gone.push(user.clone());
+                }
+                stays
+            });
+            for user in gone {
+                user.hub.close().await;
+            }
+        }
+        for user in self.all() {
+            user.hub.end_idle().await;
+        }
+    }
+
+    /// Ends every session after its turn.
+    pub(crate) async fn close(&self) {
+        let all = self.all();
+        futures_util::future::join_all(all.iter().map(|user| user.hub.close())).await;
+    }
+}
+
+/// The surroundings of a user with an account: their own folder, the workspace they were given, and nothing of the machine's
+/// own user but where programs are and how the network is reached.
+fn surroundings(owner: &Environment, server: &Path, own: &Path, given: &Given) -> Environment {
+    let passed = owner.all().filter(|(name, _)| VARIABLES.iter().any(|known| name == known));
+    let home = own.join("home");
+    let cache = owner.cache().unwrap_or_else(|| own.join("cache"));
+    let set = [("CHARLA_HOME", own), ("CHARLA_CACHE", cache.as_path()), ("HOME", home.as_path())];
+    let set = set.into_iter().map(|(name, path)| (name.into(), path.as_os_str().to_owned()));
+    let mut environment = Environment::of(passed.chain(set)).in_workspace(&given.workspace);
+    environment.home = Some(home.clone());
+    environment.temporary.clone_from(&owner.temporary);
+    environment.guest = Some(Guest {
+        settings: server.join("settings.json"),
+        policies: server.join("policies"),
+        network: given.network,
+    });
+    environment
+}
+
+fn unavailable(error: &io::Error) -> Problem {
+    let detail = format!("the accounts cannot be read: {error}");
+    Problem::new(StatusCode::SERVICE_UNAVAILABLE, "accounts", detail)
+}
