@@ -41,6 +41,7 @@ pub(super) fn mended(
         _ => {}
     }
     if call.name == "grep_search" {
+        keep_pattern(&mut call, &turn.said);
         search_where_asked(&mut call, turn, before, folder);
     }
     call
@@ -83,6 +84,28 @@ fn search_instead(call: &mut FunctionCall, folder: &Path) {
     if is_plain && !folder.join(&word).exists() {
         call.name = "grep_search".to_owned();
         call.args = [("pattern".to_owned(), Value::from(word))].into_iter().collect();
+    }
+}
+
+/// A name that is searched for is the one that the user wrote: small models leave letters out.
+fn keep_pattern(call: &mut FunctionCall, said: &str) {
+    let pattern = argument(call, "pattern");
+    if said.to_lowercase().contains(&pattern.to_lowercase()) {
+        return;
+    }
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    let is_name = |word: &&str| {
+        word.contains('_')
+            || word
+                .chars()
+                .zip(word.chars().skip(1))
+                .any(|(one, next)| one.is_alphanumeric() && next.is_uppercase())
+    };
+    let names: Vec<&str> = said.split(|c| !is_part(c)).filter(is_name).collect();
+    if let [name] = names.as_slice()
+        && pattern.chars().all(is_part)
+    {
+        set(call, "pattern", (*name).to_owned());
     }
 }
 

@@ -72,8 +72,8 @@ impl<'a> Table<'a> {
             let found: Vec<&str> = rows.filter(|(row, _)| is_row(row)).map(|(_, line)| *line).collect();
             (!found.is_empty()).then_some(found)
         };
-        let first = by(&|row| row.first().is_some_and(|cell| is_named(cell)));
-        let found = first.or_else(|| by(&|row| row.iter().any(|cell| is_named(cell))))?;
+        let first = by(&|row| row.first().is_some_and(&is_named));
+        let found = first.or_else(|| by(&|row| row.iter().any(&is_named)))?;
         Some(format!("{}\n{}", self.lines.first()?, found.join("\n")))
     }
 }
