@@ -12,7 +12,7 @@ use crate::place::{Place, server};
 use crate::terminal::Terminal;
 
 const COLUMNS: u16 = 96;
-const ROWS: u16 = 46;
+const ROWS: u16 = 43;
 /// A cell, in pixels.
 const CELL: (f64, f64) = (8.43, 18.0);
 const MARGIN: f64 = 16.0;
@@ -83,8 +83,7 @@ fn picture(screen: &vt100::Screen, paper: &Paper) -> String {
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\">\n\
          <rect width=\"100%\" height=\"100%\" rx=\"8\" fill=\"{}\"/>\n\
-         <g font-family=\"ui-monospace, SFMono-Regular, Menlo, Consolas, DejaVu Sans Mono, monospace\" font-size=\"14\" \
-         style=\"white-space: pre\">\n",
+         <g font-family=\"ui-monospace, SFMono-Regular, Menlo, Consolas, DejaVu Sans Mono, monospace\" font-size=\"14\">\n",
         paper.background
     );
     for row in 0..rows {
@@ -183,7 +182,9 @@ impl Run {
             (self.look.dim, " opacity=\"0.6\""),
         ];
         marks.iter().filter(|(holds, _)| *holds).for_each(|(_, mark)| style.push_str(mark));
-        let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+        // Blanks in a row would be drawn as one.
+        let text =
+            text.replace(' ', "\u{a0}").replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
         let base = y + CELL.1 * 0.75;
         let _ = writeln!(svg, "<text x=\"{x:.1}\" y=\"{base:.1}\" {style}>{text}</text>");
     }
