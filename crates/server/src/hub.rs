@@ -185,7 +185,7 @@ impl Hub {
             overrides.push(Override { key: &["model", "name"], value: json!(model), source: "the request" });
         }
         if let Some(mode) = new.mode {
-            overrides.push(Override { key: &["tools", "approvalMode"], value: mode, source: "the request" });
+            overrides.push(mode_override(mode, "the request"));
         }
         let request = OpenRequest {
             workspace: new.workspace,
@@ -198,11 +198,14 @@ impl Hub {
         self.open(&id, request).await
     }
 
-    /// Goes on with a session of the store, in the folder it began in.
+    /// Goes on with a session of the store, in the folder it began in. A turn that was left goes on in the mode it had.
     pub(crate) async fn resume(self: &Arc<Self>, id: &str) -> Result<Arc<Running>, Problem> {
         let summary = self.summary(id).await?;
+        let left = self.charla.sessions()?.folded(id).await?;
+        let mode = left.turn.map(|_| mode_override(json!(left.mode), "the turn that goes on"));
         let request = OpenRequest {
             workspace: Some(summary.started.cwd),
+            overrides: mode.into_iter().collect(),
             begin: Begin::Resume(id.to_owned()),
             ..attended()
         };
@@ -357,6 +360,10 @@ impl Hub {
         let running = self.all_running();
         futures_util::future::join_all(running.iter().map(|running| running.session.close())).await;
     }
+}
+
+fn mode_override(mode: Value, source: &'static str) -> Override {
+    Override { key: &["tools", "approvalMode"], value: mode, source }
 }
 
 /// A session whose questions wait although nobody may be looking.
