@@ -20,7 +20,7 @@ import sys
 import tempfile
 import time
 
-from terminal import at_the_prompt, talk
+from terminal import at_the_prompt, completion, talk
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TARGET = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
@@ -289,7 +289,21 @@ def interactive(release, measure, env, home, quick):
         terminal = {**env, "TERM": "xterm-256color"}
         (_, early), (_, late) = (talk(charla, terminal, home, count, "Hello there.") for count in [turns // 10, turns])
         good &= flat(f"terminal, memory after {turns} turns", late, early, "KB", 1.5)
+        with tempfile.TemporaryDirectory() as folder:
+            plant(pathlib.Path(folder), 100_000)
+            offered = min(completion(charla, terminal, folder) for _ in range(3))
+        good &= limit("terminal, @ in 100,000 files", offered, 0.05, memory, 15)
     return good and idle == 0
+
+
+def plant(folder, files):
+    """A tree of so many files, one of them to be found."""
+    for number in range(files // 100):
+        branch = folder / f"branch{number // 100:02}" / f"twig{number:04}"
+        branch.mkdir(parents=True)
+        for leaf in range(100):
+            (branch / f"leaf{leaf:02}.txt").touch()
+    (folder / "branch00" / "needle.txt").touch()
 
 
 def timed(measure, command, env, expect):

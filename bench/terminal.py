@@ -77,6 +77,18 @@ def talk(charla, env, home, prompts, answer):
     return terminal.leave(), memory
 
 
+def completion(charla, env, folder):
+    """Seconds from `@` and a few letters to the first file that is offered, right after the start."""
+    terminal = Terminal([charla, "-m", "openai/bench"], env, folder)
+    terminal.wait_for("openai/bench")
+    pressed = time.monotonic() - terminal.began
+    terminal.press("@needle")
+    seconds = terminal.wait_for("needle.txt") - pressed
+    terminal.press("\x03")
+    terminal.leave()
+    return seconds
+
+
 def at_the_prompt(charla, env, home, seconds):
     """Seconds to the first frame, resident kilobytes, and ticks of CPU while nothing happens."""
     terminal = Terminal([charla, "-m", "openai/bench"], env, home)

@@ -1,7 +1,7 @@
 """Adapters as files: npz as training writes them, GGUF as llama.cpp reads them.
 
 adapter.py IN.npz OUT.gguf [RANK]     packs, with RANK cut to the best product of that rank
-adapter.py IN.npz OUT.npz RANK        cuts only, for training to go on with the smaller rank
+adapter.py IN.npz OUT.npz RANK        cuts or grows only, for training to go on with this rank
 """
 
 import sys
@@ -28,10 +28,18 @@ def cut(a, b, rank):
     return (v[:rank] * root[:, None]) @ qa.T, (qb @ u[:, :rank]) * root
 
 
-def smaller(alpha, pairs, rank):
+def grown(a, b, rank, random):
+    """The same product with room for more: new rows of `a` are random, what `b` makes of them is nothing yet."""
+    more = rank - a.shape[0]
+    new = random.standard_normal((more, a.shape[1])) / np.sqrt(a.shape[1])
+    return np.concatenate([a, new]), np.concatenate([b, np.zeros((b.shape[0], more))], axis=1)
+
+
+def resized(alpha, pairs, rank):
     """alpha / rank is the scale: half the rank needs half the alpha."""
-    was = next(iter(pairs.values()))[0].shape[0]
-    return alpha * rank / was, {k: cut(a, b, rank) for k, (a, b) in pairs.items()}
+    was, random = next(iter(pairs.values()))[0].shape[0], np.random.default_rng(0)
+    fit = lambda a, b: cut(a, b, rank) if rank <= was else grown(a, b, rank, random)
+    return alpha * rank / was, {k: fit(a, b) for k, (a, b) in pairs.items()}
 
 
 def write_npz(path, alpha, pairs):
@@ -40,7 +48,7 @@ def write_npz(path, alpha, pairs):
 
 
 def write_gguf(path, alpha, pairs):
-    """Tensors as f16: rows of 8 or 16 are too short for the quantized forms."""
+    """Of each pair the first as q8_0, the second as f16: its rows, as long as the rank, are too short for quantized forms."""
     writer = gguf.GGUFWriter(path, "llama")
     writer.add_type("adapter")
     writer.add_string("adapter.type", "lora")
@@ -48,8 +56,10 @@ def write_gguf(path, alpha, pairs):
     writer.add_name("charla")
     writer.add_license("apache-2.0")
     for tensor, ab in pairs.items():
-        for end, data in zip(("lora_a", "lora_b"), ab):
-            writer.add_tensor(f"{tensor}.{end}", np.ascontiguousarray(data, dtype=np.float16))
+        a, b = (np.ascontiguousarray(x, dtype=np.float32) for x in ab)
+        q8 = gguf.GGMLQuantizationType.Q8_0
+        writer.add_tensor(f"{tensor}.lora_a", gguf.quantize(a, q8), raw_dtype=q8)
+        writer.add_tensor(f"{tensor}.lora_b", b.astype(np.float16))
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
@@ -59,7 +69,7 @@ def write_gguf(path, alpha, pairs):
 def main():
     alpha, pairs = load(sys.argv[1])
     if len(sys.argv) > 3:
-        alpha, pairs = smaller(alpha, pairs, int(sys.argv[3]))
+        alpha, pairs = resized(alpha, pairs, int(sys.argv[3]))
     write = write_npz if sys.argv[2].endswith(".npz") else write_gguf
     write(sys.argv[2], alpha, pairs)
 

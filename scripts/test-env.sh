@@ -1,4 +1,4 @@
-# Sourced by ./test: makes the Python environment that tests need, and installs the engine, a browser, tmux and PostgreSQL.
+# Sourced by ./test: makes the Python environment that tests need, and installs MCP servers, the engine, a browser, tmux and PostgreSQL.
 #
 # make_test_env ROOT
 #   Installs ROOT/tests/requirements.txt into ROOT/.test-env/venv and exports CHARLA_TEST_PYTHON.
@@ -32,6 +32,31 @@ make_test_env() {
         rm -rf "$venv"
         make_plain_env "$venv" "$requirements" || return 1
     fi
+    printf '%s\n' "$wanted" >"$stamp"
+}
+
+# make_mcp_servers ROOT
+#   Installs the MCP servers of ROOT/tests/mcp-servers.txt from npm into ROOT/.test-env/mcp and exports CHARLA_TEST_MCP.
+#   Does nothing when they are there and the list has not changed.
+make_mcp_servers() {
+    local list=$1/tests/mcp-servers.txt
+    local folder=$1/.test-env/mcp
+    local stamp=$folder/servers.sha256
+    local wanted
+    wanted=$(sha256sum <"$list") || return 1
+
+    export CHARLA_TEST_MCP=$folder
+    if [ "$(cat "$stamp" 2>/dev/null)" = "$wanted" ]; then
+        return 0
+    fi
+    command -v npm >/dev/null || install_package npm || {
+        echo "error: npm is needed to test against MCP servers" >&2
+        return 1
+    }
+    rm -rf "$folder"
+    mkdir -p "$folder"
+    # shellcheck disable=SC2046 # one package a line, without blanks
+    npm install --prefix "$folder" --no-audit --no-fund --silent $(grep -v '^#' "$list") || return 1
     printf '%s\n' "$wanted" >"$stamp"
 }
 

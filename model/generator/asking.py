@@ -7,46 +7,29 @@ from generator import talk
 from generator.contents import (
     human,
     javascript,
-    log_lines,
     markdown,
     pairs,
     python,
     rust,
-    settings,
     size,
     some_content,
-    table,
     wrapped,
 )
 from generator.looking import words_file
 from generator.asking_templates import (
-    ASK,
     ASK_ABOUT,
-    ASK_AGE,
     ASK_BODY,
-    ASK_CITY,
-    ASK_CONSTANT,
     ASK_DOING,
-    ASK_ERROR,
     ASK_FIRST,
     ASK_FUNCTIONS,
     ASK_HEADS,
-    ASK_MORE,
-    ASK_PRICE,
-    ASK_ROW,
     ASK_TITLE,
-    BY_SENSE,
-    COMPARE,
     DEPENDENCIES,
     DOING,
-    DOTTED,
     EXPLAIN,
     ITS,
     LIBRARY,
-    NESTED,
     OPEN_QUESTIONS,
-    TWO,
-    TWO_OF,
 )
 from generator.prompt import RESULT, call
 from generator.results import broken, matches, missing, refused
@@ -65,148 +48,6 @@ def named(w, f):
     w.files = [g for g in w.files if not g.lower().startswith(stem.lower())]
     w.show(f)
     return r.choice(["the {s}", "the {s}", "the {s} file", "my {s}", "our {s}"]).replace("{s}", human(stem))
-
-
-def settings_file(r):
-    ext = r.choice(["toml", "yaml", "json", "ini", "cfg", "env", "conf", "yml", "txt", "md", "yaml", "json"])
-    return ext, r.choice(
-        [
-            n.file(r, ext),
-            n.base(r, ext),
-            f"config.{ext}",
-            f"settings.{ext}",
-            f"app.{ext}",
-            f"{n.folder(r)}/{n.word(r)}.{ext}",
-            {"toml": "Cargo.toml", "json": "package.json", "env": ".env"}.get(ext, f"config.{ext}"),
-        ]
-    )
-
-
-def ask_setting(w):
-    """(file, content, question, answer, what keeps its case)."""
-    r, of = w.r, w.pick.of
-    ext, f = settings_file(r)
-    content, found = settings(r, ext, size(r))
-    where, k, v = r.choice(found)
-    alone = sum(key == k for _, key, _ in found) == 1
-    asked, said = r.choice([human(k), human(k), k]), named(w, f)
-    x = r.random()
-    if x < 0.11:
-        return (f, content, *not_there(w, said, f, found), (f,))
-    others = [(key, value) for at, key, value in found if at == where and key != k]
-    if x < 0.23 and others:
-        j, u = r.choice(others)
-        if alone and sum(key == j for _, key, _ in found) == 1:
-            return (
-                f,
-                content,
-                of(TWO, k=asked, j=human(j), f=said),
-                f"The {asked} is {v} and the {human(j)} is {u}.",
-                (f, k),
-            )
-        if where:
-            return (
-                f,
-                content,
-                of(TWO_OF, k=asked, j=human(j), w=f"the {human(where[-1])}", f=said),
-                f"The {asked} is {v} and the {human(j)} is {u}.",
-                (f, k),
-            )
-    if where and (not alone or r.random() < 0.35):
-        if r.random() < 0.25 or len(where) > 1 and not unique_end(found, where, k):
-            dotted = ".".join((*where, k))
-            return f, content, of(DOTTED, p=dotted, f=said), f"{dotted} is {v}.", (f, dotted)
-        s = human(where[-1])
-        if k in BY_SENSE and r.random() < 0.5:
-            fit = [t for t in BY_SENSE[k] if "{s}" in t]
-            if fit:
-                return f, content, of(fit, s=f"the {s}", f=said), f"The {human(k)} of the {s} is {v}.", (f,)
-        return f, content, of(NESTED, k=asked, s=s, f=said), f"The {asked} of the {s} is {v}.", (f, k)
-    if alone and k in BY_SENSE and r.random() < 0.5:
-        fit = [t for t in BY_SENSE[k] if "{s}" not in t.replace("[of {s} |]", "")]
-        if fit:
-            return f, content, of(fit, s="it", f=said).replace("of it ", ""), f"The {human(k)} is {v}.", (f,)
-    if not alone:
-        where, k, v = next((e for e in found if sum(x[1] == e[1] for x in found) == 1), found[0])
-        asked = human(k)
-    return f, content, of(ASK, k=asked, f=said), f"The {asked} is {v}.", (f, k)
-
-
-def unique_end(found, where, k):
-    return sum(at[-1:] == where[-1:] and key == k for at, key, _ in found) == 1
-
-
-def not_there(w, said, f, found):
-    r = w.r
-    keys = {k for _, k, _ in found}
-    k = r.choice(
-        [
-            x
-            for x in [
-                "port",
-                "host",
-                "version",
-                "author",
-                "timeout",
-                "owner",
-                "license",
-                "password",
-                "user",
-                "email",
-                "phone number",
-                "address",
-                "color",
-                "price",
-                "salary",
-                "birthday",
-                "capital",
-                "fax number",
-                "weight",
-                n.word(r),
-            ]
-            if x not in keys and not any(x in key for key in keys)
-        ]
-        or ["fax number"]
-    )
-    return w.pick.of(ASK, k=k, f=said), f"{f} does not say that."
-
-
-def ask_table(w):
-    r, of = w.r, w.pick.of
-    content, columns, rows = table(r, size(r, 80))
-    f = n.file(r, r.choice(["csv", "csv", "csv", "tsv", "txt"]))
-    said, who, c = named(w, f), r.choice(list(rows)), r.randrange(len(columns))
-    column, v = human(columns[c]), rows[who][c]
-    x = r.random()
-    if x < 0.2:
-        number = str(r.randint(2, 99))
-        return (
-            f,
-            content,
-            of(COMPARE, f=said, c=column, w=who, v=r.choice(list(rows)), n=number),
-            TOO_HARD,
-            (f, who),
-        )
-    if x < 0.28:
-        other = r.choice([p for p in n.PEOPLE + n.WORDS if p not in content])
-        return f, content, of(ASK_ROW, c=column, w=other, f=said), f"{f} does not say that.", (f, other)
-    if x < 0.4:
-        d = r.choice([i for i in range(len(columns)) if i != c])
-        return (
-            f,
-            content,
-            of(TWO_OF, k=column, j=human(columns[d]), w=who, f=said),
-            f"The {column} of {who} is {v} and the {human(columns[d])} is {rows[who][d]}.",
-            (f, who),
-        )
-    special = {"age": ASK_AGE, "price": ASK_PRICE, "city": ASK_CITY, **ASK_MORE}.get(columns[c])
-    return (
-        f,
-        content,
-        of(special if special and r.random() < 0.5 else ASK_ROW, c=column, w=who, f=said),
-        f"The {column} of {who} is {v}.",
-        (f, who),
-    )
 
 
 def ask_code(w):
@@ -249,35 +90,6 @@ def ask_doing(w):
         f"The function {called[what]}.",
         (f,),
     )
-
-
-def ask_constant(w):
-    r, f = w.r, n.file(w.r, r_ext(w.r))
-    content = some_content(r, f, size(r)).split("\n")
-    name, v = f"{n.word(r)}_{n.word(r)}".upper(), n.value(r)
-    form = (
-        {
-            "py": "{k} = {v}",
-            "rs": "const {k}: u32 = {v};",
-            "js": "const {k} = {v};",
-            "go": "const {k} = {v}",
-            "c": "#define {k} {v}",
-        }[f.rsplit(".", 1)[-1]]
-        if "." in f
-        else "{k} = {v}"
-    )
-    content.insert(r.randint(0, min(len(content), 40)), form.replace("{k}", name).replace("{v}", v))
-    return (
-        f,
-        "\n".join(content),
-        w.pick.of(ASK_CONSTANT, p=name, f=spoken(r, f)),
-        f"{name} is {v}.",
-        (f, name),
-    )
-
-
-def r_ext(r):
-    return r.choice(["py", "rs", "js", "go", "c"])
 
 
 def ask_markdown(w):
@@ -370,13 +182,6 @@ def laid_out(r, lines):
     return "\n\n".join(made)
 
 
-def ask_log(w):
-    r, f = w.r, n.file(w.r, "log")
-    content, bad = log_lines(r, size(r, 70), r.choice([0, 1, 1, 1]))
-    answer = bad[0] if bad else f"I see no error in {f}."
-    return f, content, w.pick.of(ASK_ERROR, f=named(w, f)), answer, (f,)
-
-
 def ask_line(w):
     r, f = w.r, w.some_file()
     content = "\n".join(n.sentence(r) for _ in range(size(r, 60)))
@@ -391,13 +196,9 @@ def ask_explanation(w):
 
 
 QUESTIONS = [
-    (ask_setting, 34),
-    (ask_table, 19),
     (ask_code, 9),
-    (ask_constant, 4),
     (ask_markdown, 12),
     (ask_statement, 22),
-    (ask_log, 4),
     (ask_line, 4),
     (ask_explanation, 6),
 ]
@@ -442,6 +243,12 @@ def dependency(r, name, version):
     )
 
 
+def line_of(content, key):
+    """The line that begins with a key."""
+    lines = (line.strip().rstrip(",") for line in content.split("\n"))
+    return next(line for line in lines if line.replace('"', "").startswith((key + " =", key + ":")))
+
+
 def project_request(w):
     """Questions whose file is not named: it is the manifest, which stands among the files."""
     r = w.r
@@ -477,7 +284,7 @@ def project_request(w):
     x = r.random()
     if x < 0.3:
         p = r.choice(list(libraries))
-        user, answer, keep = w.pick.of(LIBRARY, p=p), f"The version of {p} is {libraries[p]}.", (p, f)
+        user, answer, keep = w.pick.of(LIBRARY, p=p), line_of(content, p), (p, f)
         if r.random() < 0.4:
             user = w.pick.of(
                 ["{q}, see {f}?", "{q} in {f}?", "{q} according to {f}?", "look at {f}: {q}?"],
@@ -488,7 +295,7 @@ def project_request(w):
         user, answer, keep = w.pick.of(DEPENDENCIES, p=r.choice(list(libraries))), RESULT, ()
     else:
         k = r.choice(["version", "version", "name", "license", "description"])
-        user, answer, keep = w.pick.of(ITS, k=k), f"The {k} is {kv[k]}.", ()
+        user, answer, keep = w.pick.of(ITS, k=k), line_of(content, k), ()
     w.last = ("read", f, None)
     return noisy(r, user, keep), [
         ("assistant", call("read_file", file_path=f)),

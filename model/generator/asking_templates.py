@@ -42,21 +42,6 @@ ASK_ROW = [
     "give me the {c} of {w} from {f}",
     "I need {w}'s {c}, it is in {f}",
 ]
-ASK_AGE = [
-    "how old is {w} [in|according to|by] {f}?",
-    "see {f}: how old is {w}?",
-    "read {f}, how old is {w}?",
-]
-ASK_PRICE = [
-    "how much [is|does] {w} [cost |]in {f}?",
-    "see {f}: how much is {w}?",
-    "what does {w} cost according to {f}?",
-]
-ASK_CITY = [
-    "where does {w} live, see {f}?",
-    "in which city is {w} according to {f}?",
-    "according to {f}, where does {w} live?",
-]
 ASK_FUNCTIONS = [
     "[which|what] functions [are|does] [in|defined in|there in] {f}[ define|]?",
     "[list|name|give me|show me|tell me] the [functions|function names|names of the functions] [in|of|from] {f}",
@@ -151,61 +136,6 @@ DOTTED = [
     "what value has {p} in {f}",
     "look up {p} in {f}",
 ]
-# Questions that name a setting by its sense. {s}: the section, where there is one.
-BY_SENSE = {
-    "port": [
-        "[what|which] port does {s} [listen|run] on[,| according to| in] {f}?",
-        "on [what|which] port [is|runs] {s} in {f}?",
-    ],
-    "host": [
-        "[what|which] host does {s} [connect to|talk to|run on] in {f}?",
-        "where does {s} connect to, see {f}?",
-    ],
-    "workers": [
-        "how many workers [has|are there for] {s} in {f}?",
-        "how many workers are [started|set|configured] in {f}?",
-    ],
-    "threads": ["how many threads does {s} [have|start] in {f}?", "how many threads are set in {f}?"],
-    "retries": [
-        "how [often|many times] does {s} retry in {f}?",
-        "how many retries [are set|does {s} make] in {f}?",
-    ],
-    "timeout": ["how long is the timeout [of {s} |]in {f}?", "after how long does {s} time out, see {f}"],
-    "level": ["at [what|which] level is {s} in {f}?", "how verbose is {s} in {f}?"],
-    "log_level": ["how verbose is the log [in|according to] {f}?", "at which level do we log, see {f}"],
-    "language": ["in [what|which] language is {s} in {f}?", "which language do we use, see {f}"],
-    "timezone": ["in [which|what] time zone [is|runs] {s}, see {f}", "which time zone is [set|used] in {f}?"],
-    "enabled": ["is {s} [on|enabled|active|switched on] in {f}?", "did we enable {s} in {f}?"],
-    "debug": ["is debug [on|enabled] in {f}?", "do we run in debug mode, see {f}"],
-    "owner": ["who owns {s}, see {f}", "who is the owner in {f}?"],
-    "author": ["who wrote it, see {f}", "who is the author [in|according to] {f}?"],
-    "database": ["which database [is used|do we use] in {f}?", "what is the database called in {f}?"],
-    "currency": ["in [which|what] currency do we [pay|count|bill], see {f}", "which currency is set in {f}?"],
-    "keep_days": [
-        "how many days [are they|is it|are things] kept, see {f}",
-        "for how many days does {s} keep things, see {f}",
-    ],
-    "expires": ["when does {s} expire, see {f}", "until when is {s} valid in {f}?"],
-    "max_file_mb": [
-        "how big may a file be [in|according to] {f}?",
-        "what is the largest file {s} takes, see {f}",
-    ],
-    "path": [
-        "where [does|is] {s} [put|store|kept|keep] [things|it|its files], see {f}",
-        "in which folder does {s} work, see {f}",
-    ],
-    "schedule": ["when does {s} run, see {f}", "at what time [is|runs] {s} in {f}?"],
-    "version": [
-        "which version [is this|do we have|is it], see {f}",
-        "what version do we use according to {f}?",
-    ],
-    "pool_size": ["how [big|large] is the pool [of {s} |]in {f}?"],
-    "width": ["how wide is {s} in {f}?"],
-    "edition": ["which edition [is it|do we use], see {f}"],
-    "sender": ["who is the sender [of {s} |]in {f}?", "from which address do mails come, see {f}"],
-    "format": ["in which format does {s} write, see {f}"],
-    "type": ["[what|which] kind of {s} do we use in {f}?"],
-}
 TWO = [
     "what are the {k} and the {j} in {f}?",
     "what is the {k} and the {j} in {f}?",
@@ -232,26 +162,6 @@ TWO_OF = [
     "I need {w}'s {k} and {j} from {f}",
     "what were {k} and {j} for {w} in {f}?",
 ]
-ASK_MORE = {
-    "email": ["how can I [reach|write to] {w}, see {f}", "what is {w}'s mail address in {f}?"],
-    "team": ["[which|what] team is {w} in, see {f}", "on which team is {w} in {f}?"],
-    "country": ["where is {w} from, see {f}", "which country does {w} come from in {f}?"],
-    "role": ["what is {w} in {f}?", "as what does {w} work, see {f}"],
-    "phone": ["how do I call {w}, see {f}", "what's {w}'s number in {f}?"],
-    "year": ["from which year is {w} in {f}?", "when was {w} made, see {f}"],
-    "stock": ["how many {w} do we have, see {f}", "how much {w} is left in {f}?"],
-    "status": ["how does {w} stand in {f}?", "is {w} open or closed, see {f}"],
-    "owner": ["who owns {w} in {f}?", "to whom does {w} belong, see {f}", "whose is {w} in {f}?"],
-    "weight": ["how heavy is {w} in {f}?"],
-    "room": ["where is {w}, see {f}", "in which room is {w} in {f}?", "which room has {w} in {f}?"],
-    "date": ["when is {w} in {f}?", "on which day was {w}, see {f}"],
-    "color": ["what color has {w} in {f}?"],
-    "score": ["how did {w} score in {f}?", "how many points has {w} in {f}?"],
-    "size": ["how big is {w} in {f}?", "how large is {w}, see {f}"],
-    "pages": ["how many pages has {w} in {f}?"],
-    "amount": ["how much {w} [is there|do we have] in {f}?"],
-    "points": ["how many points does {w} have in {f}?"],
-}
 COMPARE = [
     "[which|what] [{c}|row|one|entry|line] [in|of] {f} is the [largest|biggest|smallest|highest|lowest|longest|shortest|newest|oldest|cheapest|most expensive]?",
     "who is the [oldest|youngest|tallest|fastest|best] in {f}?",
@@ -272,26 +182,6 @@ COMPARE = [
     "who [earns|has|owns|costs] [more|less], {w} or {v}? see {f}",
     "how many [entries|people|items|records] are in {f}?",
     "count the {c}s in {f}",
-]
-ASK_ERROR = [
-    "what is the error in {f}?",
-    "which error [is in|does] {f}[ have| show|]?",
-    "what went wrong [in|according to] {f}?",
-    "[is there|do we have] an error in {f}?",
-    "what failed in {f}?",
-    "read {f} and tell me the error",
-    "why did it fail, see {f}",
-    "what error do you see in {f}?",
-    "the error in {f}, please",
-    "which error does {f} report?",
-]
-ASK_CONSTANT = [
-    "what is {p} in {f}?",
-    "what is {p} set to in {f}?",
-    "what value does {p} have in {f}?",
-    "{p} in {f}?",
-    "how large is {p} in {f}?",
-    "look up {p} in {f}",
 ]
 ASK_DOING = [
     "which function [in|of] {f} {d}?",

@@ -248,8 +248,9 @@ def edit_request(w):
         o, new = f"{key}: {n.value(r)}", f"{key}: {n.value(r)}"
     else:
         o, new = n.phrase(r), n.phrase(r)
-    often = 0.75 if " " in o else 0.25
-    mark = r.choice(['"{}"', "'{}'", "`{}`"]) if r.random() < often else "{}"
+    # Words that are not marked may be a key: then the file is read first, see `facts_requests`.
+    bare = o.startswith((key + " =", key + ":")) and r.random() < 0.4
+    mark = "{}" if bare else r.choice(['"{}"', "'{}'", "`{}`"])
     user = w.pick.of(EDIT, f=spoken(r, f, 0.08), o=mark.format(o), x=mark.format(new))
     user = user if r.random() < 0.5 else noisy(r, user, (f, o, new))
     turns = [("assistant", call("replace", file_path=f, old_string=o, new_string=new))]

@@ -3,6 +3,7 @@
 from generator import names as n
 from generator.changing import append_command
 from generator.contents import human, some_content
+from generator.facts_requests import facts_follow, in_it_request, log_follow
 from generator.looking import after_read
 from generator.prompt import RESULT, call
 from generator.results import entries, found_files, full, listing, matches
@@ -131,19 +132,6 @@ def then_request(w):
 
 
 FOLLOW = {
-    "asked": [
-        "and the {k}?",
-        "what about the {k}?",
-        "and what is the {k}?",
-        "now the {k}",
-        "the {k} too",
-        "the {k} as well, please",
-        "and {k}?",
-        "what is the {k} there?",
-        "[tell me|give me] the {k} too",
-        "and the {k} in the same file?",
-        "what's the {k} in it?",
-    ],
     "asked-whole": [
         "show me the [whole |]file",
         "[show|read|open] [it|that file|the whole file]",
@@ -216,30 +204,12 @@ FOLLOW = {
 
 
 def asked_follow(w, f, content):
-    """One more question about the same file: it is read again, for old results may be gone."""
+    """The whole of a file that was asked about: it is read again, for old results may be gone."""
     r = w.r
     again = [("assistant", call("read_file", file_path=f)), ("tool", content)]
-    if r.random() < 0.25:
+    if r.random() < 0.5:
         return noisy(r, w.pick.of(FOLLOW["asked-whole"])), again + [("assistant", RESULT)]
-    ext = f.rsplit(".", 1)[-1]
-    if ext not in ("toml", "yaml", "json", "ini", "cfg", "env", "conf", "yml"):
-        return None
-    lines = [line.strip().rstrip(",").replace('"', "") for line in content.split("\n")]
-    found = {}
-    for line in lines:
-        for sep in (": ", " = ", "="):
-            k, mark, v = line.partition(sep)
-            if mark and v and k.replace("_", "a").isalnum() and "{" not in v and "#" not in v:
-                found.setdefault(k.lower() if ext == "env" else k, []).append(v)
-                break
-    alone = {k: v[0] for k, v in found.items() if len(v) == 1}
-    if not alone:
-        return None
-    k = r.choice(list(alone))
-    asked = r.choice([human(k), k])
-    return noisy(r, w.pick.of(FOLLOW["asked"], k=asked), (k,)), again + [
-        ("assistant", f"The {asked} is {alone[k]}.")
-    ]
+    return None
 
 
 def follow_request(w):
@@ -255,8 +225,14 @@ def follow_request(w):
     )
     join = lambda d, f: f if d == "." else f"{d.rstrip('/')}/{f}"
     x = r.random()
+    if kind == "facts":
+        return facts_follow(w, what, files)
+    if kind == "log":
+        return log_follow(w, what)
     if kind == "asked":
         return asked_follow(w, what, files)
+    if kind in ("grep", "glob") and len(files) == 1 and x < 0.45:
+        return in_it_request(w, full(w.at, files[0]) if kind == "glob" else files[0])
     if kind in ("read", "append") and x < 0.22 or kind == "append":
         t = r.choice([n.word(r), n.phrase(r), n.sentence(r).rstrip(".")])
         user = of(FOLLOW["append"], t=quoted(r, t, 0.3))

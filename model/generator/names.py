@@ -48,6 +48,7 @@ controllers services middleware migrations fixtures notebooks reports logs tmp b
 internal pkg crates packages plugins modules themes hooks infra deploy k8s charts ansible terraform bench proto schemas
 media fonts icons photos music downloads notes drafts papers slides""".split()
 
+ENDINGS = "s er ers ist ing ed y less ful ish man house land".split()
 SYLLABLES = "ba be bi bo bu ka ke ki ko ku da de di do du fa fe fi fo ga ge gi go la le li lo lu ma me mi mo mu na ne ni no nu pa pe pi po ra re ri ro ru sa se si so su ta te ti to tu va ve vi vo za zo xe qua tre sta gri plo bran tor mel vin dar sul".split()
 PEOPLE = """Anna Ben Carla David Elena Felix Greta Hugo Ines Jakob Klara Liam Mona Nils Olga Paul Rosa Sven Tara Uwe Vera
 Walter Yara Zoe Ahmed Bianca Chen Diego Emma Farid Gina Hana Igor Julia Kofi Lena Mateo Nadia Oscar Priya Quinn Ravi Sofia
@@ -63,7 +64,7 @@ def word(r):
     if x < 0.46:
         return r.choice(CODE)
     if x < 0.84:
-        return r.choice(WORDS)
+        return r.choice(WORDS) + (r.choice(ENDINGS) if r.random() < 0.12 else "")
     return "".join(r.choice(SYLLABLES) for _ in range(r.randint(2, 4)))
 
 

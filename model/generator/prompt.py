@@ -23,6 +23,7 @@ def render(turns, last=False):
     for role, said in turns:
         if role == "tool":
             role, said = "user", f"<tool_response>\n{said}\n</tool_response>"
+        role = "assistant" if role == "earlier" else role
         text += f"<|im_start|>{role}\n{said}<|im_end|>\n"
     return text + ("<|im_start|>assistant\n" if last else "")
 

@@ -42,6 +42,14 @@ class Pick:
             return (self.fill(got[0], slots),) + got[1:]
         return self.fill(got, slots)
 
+    def some(self, titles):
+        """Of named subjects those of training; in validation often the ones that training has not."""
+        held = [t for t in titles if held_out(t)]
+        if self.valid and held and self.r.random() < 0.5:
+            self.used_held = True
+            return held
+        return [t for t in titles if t not in held] or titles
+
     def fill(self, template, slots):
         text = expand(self.r, template)
         for key, value in slots.items():

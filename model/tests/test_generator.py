@@ -11,7 +11,7 @@ sys.path.insert(0, HERE)
 
 import examples
 from generator import prompt
-from generator.conversations import conversation, plain
+from generator.conversations import EARLIER, conversation, plain
 from generator.wording import held_out
 
 ARGUMENTS = {
@@ -59,21 +59,51 @@ class Conversations(unittest.TestCase):
             self.assertEqual(turns[-1][0], "assistant")
             self.assertFalse(turns[-1][1].startswith("<tool_call>"))
             for (role, said), (after, _) in zip(turns, turns[1:]):
-                self.assertEqual(role == "assistant" and said.startswith("<tool_call>"), after == "tool")
+                calls = role in ("assistant", "earlier") and said.startswith("<tool_call>")
+                self.assertEqual(calls, after == "tool")
 
     def test_no_slot_of_a_template_is_left(self):
         for _, turns in self.made:
             for _, said in turns:
                 self.assertIsNone(re.search(r"\{(f|d|k|t|s|w|x|who|q)\}", said), said)
 
-    def test_an_answer_from_a_file_stands_in_the_file(self):
-        asked = 0
+    def test_an_answer_from_a_file_is_a_line_of_it_or_a_cell(self):
+        lines, cells = 0, 0
         for kind, turns in self.made:
-            found = re.fullmatch(r"The [\w -]+ is (.+)\.", turns[-1][1])
-            if kind == "question" and found and turns[-2][0] == "tool" and " and the " not in turns[-1][1]:
-                asked += 1
-                self.assertIn(found.group(1).lower(), turns[-2][1].lower())
-        self.assertGreater(asked, 50)
+            (role, found), (_, answer) = turns[-2:]
+            if kind != "lookup" or role != "tool" or answer.endswith((" does not say that.", "small model.")):
+                continue
+            if answer.startswith("There is no file") or answer.startswith("That did not work"):
+                continue
+            cell = re.fullmatch(r"The (.+) of (.+?) is (.+)\.", answer)
+            if cell and answer not in found:
+                cells += 1
+                self.assertIn(cell.group(2), found)
+                self.assertIn(cell.group(3).split(" and the ")[0], found)
+            else:
+                lines += 1
+                for line in answer.split("\n"):
+                    self.assertIn(line, found)
+        self.assertGreater(lines, 50)
+        self.assertGreater(cells, 30)
+
+    def test_a_change_takes_a_text_of_the_file_that_was_read(self):
+        changes = 0
+        for kind, turns in self.made:
+            for (role, found), (_, said) in zip(turns, turns[1:]):
+                if kind == "set" and role == "tool" and said.startswith('<tool_call>\n{"name": "replace"'):
+                    changes += 1
+                    call = json.loads(said.removeprefix("<tool_call>\n").removesuffix("\n</tool_call>"))
+                    self.assertIn(call["arguments"]["old_string"], found)
+        self.assertGreater(changes, 20)
+
+    def test_of_an_earlier_result_no_more_is_told_than_the_program_tells(self):
+        told = [turns for _, turns in self.made if any(role == "earlier" for role, _ in turns)]
+        self.assertTrue(told)
+        for turns in told:
+            last = max(at for at, (role, _) in enumerate(turns) if role == "earlier")
+            for role, said in turns[:last]:
+                self.assertTrue(role != "tool" or len(said) <= EARLIER)
 
     def test_adding_to_a_file_never_writes_it_anew(self):
         for kind, turns in self.made:

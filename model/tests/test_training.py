@@ -103,7 +103,7 @@ class TenSteps(unittest.TestCase):
         for x in net.parameters():
             x.data = torch.randn_like(x)
         pairs = {k: (a.numpy(), b.numpy()) for k, (a, b) in net.adapter().items()}
-        alpha, cut = adapter.smaller(8.0, pairs, 4)
+        alpha, cut = adapter.resized(8.0, pairs, 4)
         self.assertEqual(alpha, 8.0)
         for name, (a, b) in pairs.items():
             np.testing.assert_allclose(cut[name][1] @ cut[name][0], b @ a, atol=1e-3)

@@ -13,8 +13,10 @@ mod embed;
 pub mod engine;
 mod environment;
 mod failure;
+mod first_run;
 mod helper;
 mod hint;
+pub mod mcp;
 pub mod models;
 mod network;
 mod notices;
@@ -33,15 +35,17 @@ pub use clock::{new_id, timestamp};
 pub use embed::FunctionTool;
 pub use environment::Environment;
 pub use failure::{Failure, FailureKind};
+pub use first_run::FirstRun;
 pub use helper::{HelperVariables, editor_variables};
 pub use hint::{EngineRemedy, Hint, KeyAdvice};
+pub use network::network_options;
 pub use notices::{Notice, Notices, Progress};
-pub use session::{Begin, OpenRequest, OpenedSession, RunOptions};
+pub use session::{Begin, OpenRequest, OpenedSession, RunOptions, SessionSource};
 pub use stats::Stats;
 
 pub use charla_sandbox::{Wall, hide_process};
 
-use charla_proto::{Outcome, SessionStore};
+use charla_proto::{BoxFuture, Outcome, SessionStore};
 use session::elsewhere::Elsewhere;
 use session::{
     AnsweredApproval, PromptPreview, RestoredSession, RevertError, RevertRequest, Reverted, RewoundSession,
@@ -124,6 +128,15 @@ impl Charla {
         session::preview::preview(settings, &self.environment, notices).await
     }
 
+    /// Starts the MCP servers of these settings, says how they are and ends them.
+    pub async fn check_servers(
+        &self,
+        settings: &Settings,
+        notices: &mut dyn Notices,
+    ) -> Result<Vec<mcp::Health>, Failure> {
+        session::preview::check_servers(settings, &self.environment, notices).await
+    }
+
     fn at(&self, workspace: Option<PathBuf>) -> Self {
         workspace.map_or_else(|| self.clone(), |folder| self.in_workspace(folder))
     }
@@ -171,5 +184,16 @@ impl Charla {
     /// Brings back the whole conversation of a session that was compressed.
     pub async fn restore(&self, which: &str, notices: &mut dyn Notices) -> Result<RestoredSession, Failure> {
         session::restore::restore(which, self.elsewhere(notices)?).await
+    }
+}
+
+impl SessionSource for Charla {
+    fn open<'a>(
+        &'a self,
+        settings: &'a Settings,
+        request: OpenRequest,
+        mut notices: Box<dyn Notices>,
+    ) -> BoxFuture<'a, Result<OpenedSession, Failure>> {
+        Box::pin(async move { self.open_with(settings, request, &mut *notices).await })
     }
 }

@@ -15,7 +15,7 @@ use crate::input;
 use crate::intent::Ask;
 use crate::signals::cancel_on_signals;
 use charla_terminal::answer::Answer;
-use charla_terminal::approver::Approver;
+use charla_terminal::approver::{Approver, TERMINAL};
 use charla_terminal::printer::Printer;
 
 /// Who speaks at a terminal or in a script.
@@ -53,15 +53,29 @@ pub async fn run(ask: Ask, charla: &Charla, printer: Printer) -> i32 {
         cancel: cancel.clone(),
         ..OpenRequest::default()
     };
+    let typed = ask.prompt.clone().unwrap_or_default();
     let opened = match prompt(ask.prompt, ask.attached, goes_on, &cancel, charla, &mut view).await {
         Ok(prompt) => charla.open_with(&settings, request, &mut view).await.map(|session| (prompt, session)),
         Err(failure) => Err(failure),
     };
     match opened {
-        Ok((prompt, session)) => {
+        Ok((mut prompt, session)) => {
+            if let Some(content) = &mut prompt {
+                let attached = session.attach_resources(&typed, content, &mut view);
+                // A server may take its time: what a person wants goes first.
+                let cancelled = tokio::select! {
+                    () = attached => false,
+                    () = cancel.cancelled() => true,
+                };
+                if cancelled {
+                    session.close().await;
+                    return view.fail(&Failure::cancelled());
+                }
+            }
             let approver = somebody.map(|client| {
                 let printer = view.printer().another();
-                Approver::start(session.handle.clone(), client, charla.environment(), &settings, printer)
+                let handle = session.handle.clone();
+                Approver::start(handle, client, TERMINAL, charla.environment(), &settings, printer)
             });
             // Nobody was told when the model was chosen by name.
             view.advises(settings.model.name.is_some());

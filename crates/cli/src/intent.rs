@@ -183,7 +183,7 @@ fn flags(args: &AskArgs) -> Vec<Override> {
         None => (None, None),
     };
     let appended = manner.append_system_prompt.as_deref().and_then(|text| text.strip_prefix('@'));
-    let given: [(&'static [&'static str], Option<Value>, &'static str); 15] = [
+    let given: [(&'static [&'static str], Option<Value>, &'static str); 16] = [
         (&["model", "name"], args.model.as_ref().map(|model| json!(model)), "--model"),
         (&["model", "temperature"], manner.temperature.map(|number| json!(number)), "--temperature"),
         (&["model", "thinking", "level"], level, "--thinking"),
@@ -191,6 +191,7 @@ fn flags(args: &AskArgs) -> Vec<Override> {
         (&["output", "format"], args.output_format.map(|format| json!(format.name())), "--output-format"),
         (&["output", "thoughts"], args.thoughts.then(|| json!(true)), "--thoughts"),
         (&["terminal", "screenReader"], args.screen_reader.then(|| json!(true)), "--screen-reader"),
+        (&["terminal", "setup"], args.no_setup.then(|| json!(false)), "--no-setup"),
         (&["logging", "file"], text(&args.log_file), "--log-file"),
         (
             &["tools", "approvalMode"],

@@ -7,6 +7,7 @@
 
 mod args;
 mod ask;
+mod attach;
 mod commands;
 mod exit;
 mod headless;
@@ -22,6 +23,7 @@ use std::ffi::OsString;
 
 use charla::{Charla, Failure};
 
+use crate::args::Command;
 use crate::commands::sessions;
 use crate::exit::OK;
 use crate::intent::{Diagnostics, Intent, SessionWork, understand};
@@ -66,6 +68,15 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> i32 {
             };
             finish(done, &mut printer)
         }
+        Intent::Command(Command::Attach(args)) => match runtime() {
+            Ok(runtime) => {
+                let no_color = no_colour(diagnostics.no_color);
+                let code = runtime.block_on(attach::run(args, &charla, no_color, printer));
+                runtime.shutdown_background();
+                code
+            }
+            Err(failure) => refuse(&failure, &mut printer),
+        },
         Intent::Command(command) => {
             let done = commands::run(command, &charla, &mut printer);
             finish(done, &mut printer)

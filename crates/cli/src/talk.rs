@@ -1,8 +1,12 @@
 //! Bare `charla` at a terminal: a conversation.
 
-use charla::{Begin, Charla, OpenRequest};
+use std::sync::Arc;
+
+use charla::trust::TrustDemand;
+use charla::{Begin, Charla, FirstRun, OpenRequest};
 use charla_terminal::printer::Printer;
-use charla_tui::app::{Ending, Launch, Look, Reason};
+use charla_tui::app::{Ending, Launch, Look, ME, Reason};
+use charla_tui::screen::Narrowing;
 use charla_tui::theme::Depth;
 
 use crate::exit::{CANCELLED, OK, code};
@@ -30,14 +34,18 @@ pub fn wanted(ask: &Ask, charla: &Charla) -> Option<Form> {
     let settings = charla.settings(ask.flags.clone(), &ask.trust).map(|effective| effective.settings);
     // What is wrong with the settings is told when they are needed.
     let wants_lines = settings.is_ok_and(|settings| settings.terminal.screen_reader.unwrap_or(false));
-    let is_plain = matches!(charla.environment().variable("TERM"), None | Some("dumb"));
-    match (wants_lines, is_plain) {
+    match (wants_lines, is_plain(charla)) {
         (true, _) => Some(Form::Lines),
         // An open turn is gone on with and that is all, as scripts on such terminals expect.
         (_, true) if matches!(ask.begin, Begin::Resume(_)) && ask.opening.is_none() => None,
         (_, true) => Some(Form::Lines),
         _ => Some(Form::Screen),
     }
+}
+
+/// True where the terminal knows no sequences.
+pub fn is_plain(charla: &Charla) -> bool {
+    matches!(charla.environment().variable("TERM"), None | Some("dumb"))
 }
 
 /// Talks until the person leaves, and returns the exit code.
@@ -56,18 +64,28 @@ pub async fn run(ask: Ask, charla: &Charla, no_color: bool, mut printer: Printer
         options: ask.options,
         ..OpenRequest::default()
     };
-    let environment = charla.environment();
-    let no_color = no_color.then_some("1");
-    let depth = Depth::of(no_color, environment.variable("COLORTERM"), environment.variable("TERM"));
+    // Whoever begins with something particular wants no questions before it.
+    let is_plain_start =
+        request.begin == Begin::New && ask.opening.is_none() && ask.trust == TrustDemand::default();
+    let first_run =
+        is_plain_start.then(|| FirstRun::of(charla.environment(), &effective.settings, ask.flags)).flatten();
     let launch = Launch {
-        charla: charla.clone(),
+        source: Arc::new(charla.clone()),
+        me: ME.to_owned(),
         settings: effective.settings,
         request,
+        first_run,
         prompt: ask.opening,
-        look: Look { depth },
+        look: look(charla, no_color),
+        charla: charla.clone(),
     };
+    on_screen(launch, "charla --resume", &mut printer).await
+}
+
+/// Talks on a screen. `again` opens a session again, with its id behind it.
+pub async fn on_screen(launch: Launch, again: &str, printer: &mut Printer) -> i32 {
     match charla_tui::run(launch).await {
-        Ok(ending) => farewell(&ending, &mut printer),
+        Ok(ending) => farewell(&ending, again, printer),
         Err(failure) => {
             printer.failure(&failure);
             code(failure.kind)
@@ -75,16 +93,34 @@ pub async fn run(ask: Ask, charla: &Charla, no_color: bool, mut printer: Printer
     }
 }
 
+/// What is known of the terminal by what it says of itself.
+pub fn look(charla: &Charla, no_color: bool) -> Look {
+    let environment = charla.environment();
+    let (term, of_colour) = (environment.variable("TERM"), environment.variable("COLORTERM"));
+    let depth = Depth::of(no_color.then_some("1"), of_colour, term);
+    let says = |name: &str| environment.variable(name).is_some();
+    let is_kind = |kind: &str| term.is_some_and(|term| term.starts_with(kind));
+    // xterm, rxvt, screen and the console cut what does not fit; within tmux it is tmux that shows.
+    let cuts = says("XTERM_VERSION") || says("STY") || is_kind("rxvt") || is_kind("linux");
+    let narrowing = if cuts && !says("TMUX") { Narrowing::Cuts } else { Narrowing::Breaks };
+    // The console of Linux would show what it is asked.
+    Look { depth, asks_background: depth != Depth::None && !is_kind("linux"), narrowing }
+}
+
 /// Says how to come back, and why it ended where that is no matter of course.
-fn farewell(ending: &Ending, printer: &mut Printer) -> i32 {
-    if let Some(session) = &ending.session {
-        printer.note(&format!("go on with: charla --resume {session}"));
+fn farewell(ending: &Ending, again: &str, printer: &mut Printer) -> i32 {
+    // Words to a terminal that does not read would be waited for without end.
+    let session = ending.session.as_ref().filter(|_| ending.is_read);
+    if let Some(session) = session {
+        printer.note(&format!("go on with: {again} {session}"));
     }
     match &ending.reason {
         Reason::Left => OK,
         Reason::Interrupted => CANCELLED,
         Reason::Failed(failure) => {
-            printer.failure(failure);
+            if ending.is_read {
+                printer.failure(failure);
+            }
             code(failure.kind)
         }
     }

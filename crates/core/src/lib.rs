@@ -7,6 +7,7 @@ pub mod chat;
 pub mod compress;
 pub mod exchange;
 pub mod loop_guard;
+mod note;
 pub mod policy;
 pub mod prompt;
 mod repetition;

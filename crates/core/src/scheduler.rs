@@ -57,6 +57,15 @@ pub struct ScheduledCall {
     pub plan: Option<Plan>,
 }
 
+/// How far a call's processes reach.
+#[derive(Clone, Copy, Debug)]
+pub struct Reach {
+    /// What holds them in.
+    pub confinement: Confinement,
+    /// True when nothing but git reads files in it.
+    pub only_git_reads: bool,
+}
+
 /// A move that the state machine does not have.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a call cannot go from {from:?} to {to:?}")]
@@ -211,7 +220,7 @@ impl Scheduler {
     }
 
     /// Runs a call whose status is executing.
-    pub fn run(&mut self, index: usize, confinement: Confinement, files: FileJudge) {
+    pub fn run(&mut self, index: usize, reach: Reach, files: FileJudge) {
         let Some(invocation) = self.calls[index].invocation.take() else { return };
         let live = self.live_sender.clone();
         let cancel = self.cancel.clone();
@@ -219,7 +228,8 @@ impl Scheduler {
             cancelled: Box::pin(async move { cancel.cancelled().await }),
             // A full queue means nobody keeps up: live output may be lost.
             live: Box::new(move |text| drop(live.try_send((index, text.to_owned())))),
-            confinement,
+            confinement: reach.confinement,
+            only_git_reads: reach.only_git_reads,
             files,
         };
         let task = self.running.spawn(invocation.run(cx));
@@ -239,7 +249,7 @@ impl Scheduler {
 }
 
 /// The output of a tool that panicked, or was ended because it did not heed the cancellation.
-fn died(error: &task::JoinError) -> ToolOutput {
+pub(crate) fn died(error: &task::JoinError) -> ToolOutput {
     let (kind, message) = if error.is_cancelled() {
         (ToolErrorKind::Cancelled, "The tool was ended.")
     } else {

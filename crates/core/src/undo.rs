@@ -6,12 +6,9 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use charla_proto::{
-    CallEnded, ChangesReverted, Content, Conversation, Fact, FileChange, Part, Record, RevertedFile, Rewound,
-    ToolErrorKind,
+    CallEnded, ChangesReverted, Conversation, Fact, FileChange, Record, RevertedFile, Rewound, ToolErrorKind,
+    own_text,
 };
-
-/// What a note to the model begins with.
-const NOTE: &str = "[Note: ";
 
 /// How many files the model is told by name.
 const MOST_NAMES: usize = 20;
@@ -85,7 +82,7 @@ impl ChangeHistory {
         match &record.fact {
             Fact::TurnStarted(started) => self.turns.push(TurnChanges {
                 turn: started.turn,
-                prompt: own_words(&started.prompt),
+                prompt: own_text(&started.prompt),
                 files: Vec::new(),
             }),
             Fact::CallStarted(started) if !started.changes.is_empty() => self.begun.push(Begun {
@@ -253,12 +250,12 @@ impl NetChange {
     }
 }
 
-/// What the model is told with the next prompt about files that are no longer as it left them; nothing when
-/// all is as it was at the last prompt.
-pub fn note_for_model(conversation: &Conversation) -> Option<String> {
+/// What the model is told with the next prompt about files that are no longer as it left them; empty when all is
+/// as it was at the last prompt.
+pub(crate) fn note(conversation: &Conversation) -> String {
     let cwd = conversation.started.as_ref().map(|started| started.cwd.clone()).unwrap_or_default();
     let mut lasting: Vec<(bool, u64, Vec<&RevertedFile>)> = Vec::new();
-    for (undo, reverted) in &conversation.reverted {
+    for (undo, reverted) in &conversation.untold.reverted {
         let mut files: Vec<&RevertedFile> = reverted.files.iter().collect();
         // An undo and its redo cancel each other out, file by file.
         for (earlier_undo, turn, earlier) in &mut lasting {
@@ -287,16 +284,7 @@ pub fn note_for_model(conversation: &Conversation) -> Option<String> {
             ),
         };
     }
-    (!note.is_empty()).then(|| format!("{NOTE}{}]\n\n", note.trim_end()))
-}
-
-/// What the user said, without a note that was put before it.
-fn own_words(prompt: &Content) -> String {
-    let mut texts = prompt.parts.iter().filter_map(Part::as_text).peekable();
-    if prompt.parts.len() > 1 {
-        texts.next_if(|text| text.starts_with(NOTE));
-    }
-    texts.collect()
+    note.trim_end().to_owned()
 }
 
 fn names(files: &[&RevertedFile], cwd: &Path) -> String {

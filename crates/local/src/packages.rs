@@ -46,8 +46,10 @@ pub struct Packages {
 /// A LoRA adapter, which is part of this program.
 #[derive(Clone, Copy)]
 pub struct Adapter {
-    /// The GGUF file.
-    pub bytes: &'static [u8],
+    /// The GGUF file, packed with gzip.
+    pub packed: &'static [u8],
+    /// The size of the file.
+    pub size: u64,
     /// Its SHA-256 in hexadecimal digits.
     pub sha256: &'static str,
     /// The SHA-256 of the only weights it fits.
@@ -114,13 +116,17 @@ const SMOLLM2_WEIGHTS: File = File {
 
 /// Made in `model/`, which says how.
 const ADAPTER: Adapter = Adapter {
-    bytes: include_bytes!("../../../model/adapter.gguf"),
-    sha256: "fdbb7fd06856b1b051cd8dfbfb3fa94c465986ee463a38a6d7e4da228e5be3cc",
+    packed: include_bytes!(concat!(env!("OUT_DIR"), "/adapter.gguf.gz")),
+    size: include_bytes!("../../../model/adapter.gguf").len() as u64,
+    sha256: "561d9fa65c74c2d37def7cf120004aed6e4f0f15152f54e0a96e829b41bc7fbd",
     fits: "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
 };
 
 #[cfg(test)]
 mod tests {
+    use std::io::Read;
+
+    use flate2::read::GzDecoder;
     use sha2::{Digest, Sha256};
 
     use super::*;
@@ -129,7 +135,10 @@ mod tests {
     fn the_adapter_is_the_one_that_was_measured_and_fits_the_weights() {
         let Packages { weights, adapter, .. } = Packages::default();
         assert_eq!(adapter.fits, weights.sha256);
-        assert_eq!(adapter.sha256, format!("{:x}", Sha256::digest(adapter.bytes)));
+        let mut bytes = Vec::new();
+        GzDecoder::new(adapter.packed).read_to_end(&mut bytes).unwrap();
+        assert_eq!(adapter.size, bytes.len() as u64);
+        assert_eq!(adapter.sha256, format!("{:x}", Sha256::digest(bytes)));
         let noted = include_str!("../../../model/adapter.sha256");
         assert_eq!(noted.split_whitespace().next(), Some(adapter.sha256));
     }

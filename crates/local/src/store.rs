@@ -6,11 +6,12 @@
 //! interrupted set-up; half of one is thrown away.
 
 use std::ffi::OsString;
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
+use flate2::read::GzDecoder;
 use sha2::{Digest, Sha256};
 use tokio::process::Command;
 
@@ -158,7 +159,7 @@ impl Store {
 
     /// The adapter beside the weights. It is written when it is not there, or not as it should be.
     pub async fn adapter(&self) -> Result<PathBuf, LocalError> {
-        let Adapter { bytes, sha256, fits } = self.packages.adapter;
+        let Adapter { packed, size, sha256, fits } = self.packages.adapter;
         if fits != self.packages.weights.sha256 {
             let detail = format!("it was trained on weights with the SHA-256 {fits}");
             return Err(LocalError::Corrupt { file: "the adapter".to_owned(), detail });
@@ -166,13 +167,13 @@ impl Store {
         let short: String = sha256.chars().take(8).collect();
         let folder = self.root.join("models");
         let path = folder.join(format!("{WEIGHTS_NAME}-{short}.lora"));
-        let expected = File { name: "the adapter", size: bytes.len() as u64, sha256 };
+        let expected = File { name: "the adapter", size, sha256 };
         if check(&path, expected).await.is_ok() {
             return Ok(path);
         }
         private_folder(&folder)?;
         let written = tempfile::NamedTempFile::new_in(&folder)
-            .and_then(|mut file| file.write_all(bytes).map(|()| file))
+            .and_then(|mut file| io::copy(&mut GzDecoder::new(packed), &mut file).map(|_| file))
             .and_then(|file| file.persist(&path).map_err(|error| error.error));
         written.map_err(LocalError::file("cannot write", &path))?;
         check(&path, expected).await.map(|()| path)

@@ -24,6 +24,11 @@ pub enum ApprovalMode {
     Yolo,
 }
 
+impl ApprovalMode {
+    /// Every mode, from the least to the most.
+    pub const ALL: [Self; 4] = [Self::Plan, Self::Default, Self::AutoEdit, Self::Yolo];
+}
+
 /// Its name in settings, flags and JSON.
 impl fmt::Display for ApprovalMode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -35,6 +40,12 @@ impl fmt::Display for ApprovalMode {
 pub trait Policy: Send + Sync {
     /// The verdict on a plan.
     fn judge(&self, plan: &Plan, mode: ApprovalMode) -> Verdict;
+
+    /// True when the plan runs git, and nothing else in it reads what git keeps. Else commands that nobody was asked about
+    /// do not get to see that.
+    fn only_git_reads(&self, _plan: &Plan) -> bool {
+        false
+    }
 
     /// Why a call of `tool` must not read a file that it comes across while it runs, if so. The path is
     /// absolute, and no link is in it.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ApprovalMode, Content, Outcome, RevertedFile};
+use crate::{ApprovalMode, Args, Content, Outcome, RevertedFile};
 
 /// Something asked of a session, with who asks it. What a program sends, a browser posts or another process
 /// hands over is this object.
@@ -72,6 +72,15 @@ pub enum Command {
         #[serde(default)]
         files: bool,
     },
+    /// Calls a tool in one's own name: whoever makes the call has approved it. It runs at once, beside a turn if one
+    /// is under way, and the model is told of it with its next request.
+    RunTool {
+        /// The tool.
+        name: String,
+        /// What it is called with.
+        #[serde(default)]
+        args: Args,
+    },
     /// Keeps rules for every session, as "always and save" does.
     SaveRules {
         /// The rules, as TOML.
@@ -101,7 +110,9 @@ pub enum CancelTarget {
     Turn,
     /// The waiting prompt of this id.
     Prompt(String),
-    /// The running turn and the waiting prompts of the one who cancels.
+    /// The call of this id, which somebody made themselves.
+    Call(String),
+    /// The running turn, and the waiting prompts and own calls of the one who cancels.
     Mine,
 }
 
@@ -127,6 +138,11 @@ pub enum Reply {
         prompt: String,
         /// It waits: for the next request, or for the end of the turn.
         waits: bool,
+    },
+    /// The call is recorded and runs; events tell how it goes.
+    Called {
+        /// The call's id, by which it can be followed and stopped.
+        call: String,
     },
     /// It is done, recorded as far as it had anything to record.
     Done,
@@ -255,6 +271,8 @@ mod tests {
             Command::SetModel { model: "a/b".to_owned() },
             Command::Undo(RevertSelection { turn: Some(2), only: vec!["a".into()] }),
             Command::Rewind { to: 7, files: true },
+            Command::RunTool { name: "glob".to_owned(), args: Args::new() },
+            Command::Cancel { target: CancelTarget::Call("charla_7_1".to_owned()) },
         ];
         for command in commands {
             let request = Request { by: "me".to_owned(), command };

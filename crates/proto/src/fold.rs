@@ -1,6 +1,7 @@
 //! The fold: what a session's records add up to.
 
 mod shortening;
+mod untold;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,12 +9,13 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    ApprovalAnswered, ApprovalMode, Args, CallAsked, CallEnded, CallStatus, ChangesReverted,
-    ConfirmationDetail, Content, Delivery, Fact, FinishReason, FunctionCall, LlmErrorKind, ModelContent,
-    Origin, Outcome, Part, PromptJoined, PromptQueued, Record, Role, SessionStarted, ToolErrorKind, TurnEnd,
-    TurnEnded, TurnStarted, UsageMetadata,
+    ApprovalAnswered, ApprovalMode, Args, CallAsked, CallEnded, CallStatus, ConfirmationDetail, Content,
+    Delivery, Fact, FinishReason, FunctionCall, LlmErrorKind, ModelContent, Origin, Outcome, Part,
+    PromptJoined, PromptQueued, Record, Role, SessionStarted, ToolErrorKind, TurnEnd, TurnEnded, TurnStarted,
+    UsageMetadata,
 };
 pub use shortening::Shortening;
+pub use untold::{ClientCall, Untold};
 
 /// A session as its records tell it. Folding a journal gives the same value as having been there.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -39,9 +41,8 @@ pub struct Conversation {
     pub queue: Vec<QueuedPrompt>,
     /// What "always" answers have allowed, in their order.
     pub grants: Vec<Grant>,
-    /// What the user took back, or brought back, since the last prompt: the model does not know it yet.
-    /// True stands for an undo.
-    pub reverted: Vec<(bool, ChangesReverted)>,
+    /// What the model does not know yet.
+    pub untold: Untold,
     /// Where less is sent than was said.
     pub shortening: Shortening,
 }
@@ -204,6 +205,8 @@ impl Conversation {
                 }
             }
             Fact::CallEnded(ended) => self.call_ended(seq, ended),
+            Fact::ClientCallStarted(started) => self.untold.call_started(seq, started),
+            Fact::ClientCallEnded(ended) => self.untold.call_ended(ended),
             Fact::TurnEnded(ended) => self.turn_ended(ended),
             Fact::Rewound(rewound) => self.rewind(rewound.to),
             Fact::Compressed(compressed) => {
@@ -225,8 +228,8 @@ impl Conversation {
             }
             Fact::ModeChanged(changed) => self.mode = changed.mode,
             Fact::ModelChanged(changed) => self.model.clone_from(&changed.model),
-            Fact::ChangesUndone(reverted) => self.reverted.push((true, reverted.clone())),
-            Fact::ChangesRedone(reverted) => self.reverted.push((false, reverted.clone())),
+            Fact::ChangesUndone(reverted) => self.untold.reverted.push((true, reverted.clone())),
+            Fact::ChangesRedone(reverted) => self.untold.reverted.push((false, reverted.clone())),
             Fact::TurnResumed(_) | Fact::RulesSaved(_) | Fact::Unknown { .. } => {}
         }
         self.seq = seq;
@@ -247,8 +250,8 @@ impl Conversation {
         if let Some(turn) = &mut self.turn {
             turn.prompts.push(seq);
         }
-        // What the user took back is told before anything else is.
-        self.reverted.clear();
+        // What the user did beside the conversation is told before anything else is.
+        self.untold.told();
     }
 
     fn turn_started(&mut self, seq: u64, started: &TurnStarted) {
@@ -257,7 +260,7 @@ impl Conversation {
         self.past.count = started.turn;
         self.contents.push((seq, started.prompt.clone()));
         self.turn = Some(OpenTurn { turn: started.turn, prompts: vec![seq], ..OpenTurn::default() });
-        self.reverted.clear();
+        self.untold.told();
     }
 
     fn spend(&mut self, usage: Option<&UsageMetadata>, origin: Option<&Arc<Origin>>) {
@@ -354,6 +357,7 @@ impl Conversation {
 
     fn rewind(&mut self, to: u64) {
         self.shortening.rewind(to);
+        self.untold.rewind(to);
         self.contents.retain(|(seq, _)| *seq <= to);
         while let Some((seq, before)) = self.past.marks.last()
             && *seq > to

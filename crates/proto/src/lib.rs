@@ -12,6 +12,7 @@ mod assemble;
 mod command;
 mod confinement;
 mod content;
+pub mod diff;
 mod embedders;
 mod error;
 mod event;
@@ -21,6 +22,7 @@ mod files;
 mod fold;
 mod hint;
 pub mod json;
+mod note;
 mod output;
 mod parts;
 mod port;
@@ -54,16 +56,20 @@ pub use event::{
 pub use extra::Extra;
 pub use fetch::{Fetch, FetchAnswer, FetchRequest};
 pub use files::{FileJudge, Withheld};
-pub use fold::{Conversation, Grant, OpenApproval, OpenCall, OpenTurn, PastTurns, QueuedPrompt, Shortening};
+pub use fold::{
+    ClientCall, Conversation, Grant, OpenApproval, OpenCall, OpenTurn, PastTurns, QueuedPrompt, Shortening,
+    Untold,
+};
 pub use hint::{Hint, WindowPart};
+pub use note::{NOTE, own_parts, own_text};
 pub use output::{Display, FileLines, Todo, TodoStatus, ToolError, ToolErrorKind, ToolOutput};
 pub use parts::{part_to_string, thought_subject};
 pub use port::{BoxFuture, ChunkStream, ContentGenerator};
 pub use record::{
-    ApprovalAnswered, CallAsked, CallEnded, CallStarted, ChangesReverted, Compressed, CompressionFailed,
-    Fact, FileChange, JOURNAL_VERSION, ModeChanged, ModelChanged, ModelContent, OutputsCut, PromptJoined,
-    PromptQueued, PromptWithdrawn, Record, Restored, RevertedFile, Rewound, RulesSaved, SessionStarted,
-    TurnEnded, TurnResumed, TurnStarted,
+    ApprovalAnswered, CallAsked, CallEnded, CallStarted, ChangesReverted, ClientCallStarted, Compressed,
+    CompressionFailed, Fact, FileChange, JOURNAL_VERSION, ModeChanged, ModelChanged, ModelContent,
+    OutputsCut, PromptJoined, PromptQueued, PromptWithdrawn, Record, Restored, RevertedFile, Rewound,
+    RulesSaved, SessionStarted, TurnEnded, TurnResumed, TurnStarted,
 };
 pub use request::{
     EmbedRequest, FunctionCallingConfig, FunctionCallingMode, FunctionDeclaration, GenerateRequest,
@@ -74,7 +80,7 @@ pub use response::{
     UsageMetadata,
 };
 pub use secret::{
-    PatternDots, carries_credential, looks_secret, pattern_may_match_secret, secret_attributes,
+    PatternDots, carries_credential, looks_secret, makes_secret, pattern_may_match_secret, secret_attributes,
     word_names_secret,
 };
 pub use store::{
@@ -85,4 +91,4 @@ pub use tool::{
     Args, Effect, Invocation, Lane, Plan, Preview, Question, QuestionKind, QuestionOption, RunContext,
     ToolContext, Word, WordKind,
 };
-pub use view::{Choices, Phase, RunningStep, Said, SessionSnapshot};
+pub use view::{Choices, Phase, Room, RunningStep, Said, SessionSnapshot};

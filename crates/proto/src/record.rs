@@ -12,8 +12,8 @@ use serde_json::{Map, Value};
 
 use crate::{
     ApprovalMode, Args, CallStatus, Citation, CompressionStatus, Confinement, Confirmation, Content,
-    Delivery, Display, FinishReason, FunctionResponse, LlmErrorKind, Outcome, ToolErrorKind, TurnEnd,
-    UsageMetadata,
+    Delivery, Display, FinishReason, FunctionCall, FunctionResponse, LlmErrorKind, Outcome, ToolErrorKind,
+    TurnEnd, UsageMetadata,
 };
 use json::{Flat, Head};
 use table::facts;
@@ -63,6 +63,10 @@ facts! {
     "call_started" => CallStarted(CallStarted),
     /// A call has its one response.
     "call_ended" => CallEnded(Box<CallEnded>),
+    /// A person or a program calls a tool themselves. Written before it runs.
+    "client_call_started" => ClientCallStarted(Box<ClientCallStarted>),
+    /// Such a call is over. The model is told of it with its next request.
+    "client_call_ended" => ClientCallEnded(Box<CallEnded>),
     /// Another process goes on with a turn that was left open.
     "turn_resumed" => TurnResumed(TurnResumed),
     /// The turn is over.
@@ -220,10 +224,25 @@ pub struct CallStarted {
     pub changes: Vec<FileChange>,
 }
 
-/// See [`Fact::CallEnded`].
+/// See [`Fact::ClientCallStarted`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ClientCallStarted {
+    /// The call, with an id of its own.
+    pub call: FunctionCall,
+    /// Who made it, and so approved it.
+    pub by: String,
+    /// How far its processes reach, where it starts any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confinement: Option<Confinement>,
+    /// Files it is about to change.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<FileChange>,
+}
+
+/// See [`Fact::CallEnded`] and [`Fact::ClientCallEnded`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CallEnded {
-    /// The turn of the call.
+    /// The turn of the call; for a client's call, how many turns had begun.
     pub turn: u64,
     /// The call's id.
     pub call: String,

@@ -145,6 +145,22 @@ pub fn one_line(text: &str) -> String {
     visible(text).replace('\n', "\\n").replace('\t', " ")
 }
 
+/// The beginning and the end of a text of more than `most` characters, with a line between them that says
+/// how much was left out; `None` when it fits.
+pub fn middle(text: &str, most: usize) -> Option<String> {
+    let total = text.chars().count();
+    if total <= most {
+        return None;
+    }
+    // The end of an output usually says how it went, so it gets more than the beginning.
+    let head = most / 5;
+    let tail = most - head;
+    let at = |index: usize| text.char_indices().nth(index).map_or(text.len(), |(at, _)| at);
+    let first = text.get(..at(head)).unwrap_or_default();
+    let last = text.get(at(total - tail)..).unwrap_or_default();
+    Some(format!("{first}\n[… {} of {total} characters left out …]\n{last}", total - most))
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

@@ -89,6 +89,8 @@ pub struct RunContext {
     pub live: Box<dyn Fn(&str) + Send + Sync>,
     /// How far the processes it starts may reach.
     pub confinement: Confinement,
+    /// True when nothing but git reads files in it: then what git keeps may be open to it.
+    pub only_git_reads: bool,
     /// Says which of the files that it comes across it may read.
     pub files: FileJudge,
 }

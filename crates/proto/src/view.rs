@@ -7,7 +7,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    ApprovalMode, CallAsked, CallStatus, Content, Conversation, OpenCall, QueuedPrompt, UsageMetadata,
+    ApprovalMode, CallAsked, CallStatus, ClientCall, Content, Conversation, OpenCall, QueuedPrompt,
+    UsageMetadata,
 };
 
 /// A session as it is right after record `seq`, with what its running step has shown so far.
@@ -36,6 +37,17 @@ pub struct SessionSnapshot {
     pub queue: Vec<QueuedPrompt>,
     /// What the running step has shown.
     pub running: RunningStep,
+    /// The calls that people made themselves and the model does not know of yet.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub client_calls: Vec<ClientCall>,
+    /// How full the window is.
+    #[serde(flatten)]
+    pub room: Room,
+}
+
+/// A model's window, and what the conversation takes of it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Room {
     /// Tokens of the last answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<UsageMetadata>,
@@ -113,8 +125,8 @@ impl SessionSnapshot {
             calls: conversation.turn.iter().flat_map(|turn| turn.calls.clone()).collect(),
             queue: conversation.queue.clone(),
             running: RunningStep::default(),
-            usage: conversation.last_usage.clone(),
-            window: None,
+            client_calls: conversation.untold.client_calls.clone(),
+            room: Room { usage: conversation.last_usage.clone(), window: None },
         }
     }
 

@@ -15,6 +15,7 @@ pub mod generator;
 pub mod google;
 pub mod history;
 pub mod layers;
+pub mod loopback;
 pub mod net;
 pub mod probe;
 pub mod sse;

@@ -10,11 +10,13 @@ use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2, renameat};
 use rustix::io::Errno;
 
 use crate::error::SandboxError;
+use crate::memory::Memory;
 use crate::places::Places;
 use crate::taken::Taken;
 use crate::tree::{self, Identity};
@@ -26,18 +28,19 @@ const PREFIX: &str = "charla-kept-";
 #[derive(Debug)]
 pub struct Arrivals {
     places: Places,
+    memory: Arc<Memory>,
     before: BTreeMap<PathBuf, Identity>,
 }
 
 impl Arrivals {
-    pub(crate) fn new(places: &Places, before: BTreeMap<PathBuf, Identity>) -> Self {
-        Self { places: places.clone(), before }
+    pub(crate) fn new(places: &Places, memory: Arc<Memory>, before: BTreeMap<PathBuf, Identity>) -> Self {
+        Self { places: places.clone(), memory, before }
     }
 
     /// Moves every protected place out of the workspace that was not there before. Looks through the workspace, so it
     /// blocks for some milliseconds when that is large. For when nothing of the child runs any more.
     pub fn take_out(self) -> Result<Vec<Taken>, SandboxError> {
-        let after = tree::look_again(&self.places)?;
+        let after = tree::look_again(&self.places, &self.memory)?;
         let mut kept = Kept { place: &self.places.temporary, folder: None, count: 0 };
         let new = after.iter().filter(|(path, found)| !self.knows(path, found));
         let take = |(path, _): (&PathBuf, _)| Taken {

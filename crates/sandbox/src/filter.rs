@@ -51,6 +51,7 @@ const NEVER: &[c_long] = &[
     libc::SYS_fsopen,
     libc::SYS_fspick,
     libc::SYS_init_module,
+    libc::SYS_kexec_file_load,
     libc::SYS_kexec_load,
     libc::SYS_keyctl,
     libc::SYS_mount,
@@ -78,8 +79,6 @@ const NEVER: &[c_long] = &[
     libc::SYS_ioperm,
     #[cfg(target_arch = "x86_64")]
     libc::SYS_iopl,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_kexec_file_load,
 ];
 
 /// Refused to reading and editing children, too: other processes, queues and memory that others share, sockets.

@@ -30,6 +30,10 @@ mod files;
 #[cfg(target_os = "linux")]
 mod filter;
 #[cfg(target_os = "linux")]
+mod kept;
+#[cfg(target_os = "linux")]
+mod memory;
+#[cfg(target_os = "linux")]
 mod mounts;
 #[cfg(target_os = "linux")]
 mod private;

@@ -49,13 +49,19 @@ impl fmt::Debug for Places {
     }
 }
 
-/// What one child may touch beyond its confinement, because a person agreed to it.
+/// What one child may touch beyond its confinement.
 #[derive(Clone, Debug, Default)]
 pub struct Extra {
-    /// It may read these.
+    /// It may read these, because a person agreed to it.
     pub read: Vec<PathBuf>,
-    /// It may write these.
+    /// It may write these, because a person agreed to it.
     pub write: Vec<PathBuf>,
+    /// It may read what git keeps in these folders, because nothing but git reads files in it. For a child that nobody was
+    /// asked about; those that a person agreed to may anyway.
+    pub git: Vec<PathBuf>,
+    /// It searches through folders: where the kernel can, it finds what git keeps empty instead of closed, and does not
+    /// complain about each file.
+    pub searches: bool,
 }
 
 /// System folders that every child may read, and run programs from.

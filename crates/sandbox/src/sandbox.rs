@@ -12,11 +12,12 @@ use crate::child::{Limits, Steps, UNASKED_BOUNDS, before_exec};
 use crate::error::SandboxError;
 use crate::files::{Grants, Made, System};
 use crate::filter::{self, Program};
+use crate::memory::Memory;
 use crate::mounts::Mounts;
 use crate::places::{Extra, Places};
 use crate::private::Private;
 use crate::sys;
-use crate::tree;
+use crate::tree::{self, Found};
 use crate::wall::Wall;
 
 /// Confines the children of one session.
@@ -30,6 +31,8 @@ pub struct Sandbox {
     programs: [OnceLock<Arc<Program>>; 3],
     /// Of the last reading and the last editing child.
     rulesets: [Mutex<Option<Made>>; 2],
+    /// The workspace as it was looked through last.
+    memory: Arc<Memory>,
 }
 
 /// A confinement that is ready for one child.
@@ -83,6 +86,7 @@ impl Sandbox {
             private: Mutex::default(),
             programs: Default::default(),
             rulesets: Default::default(),
+            memory: Arc::default(),
         }
     }
 
@@ -92,7 +96,7 @@ impl Sandbox {
     }
 
     /// Gets everything ready for one child that works in `cwd`. Looks through the workspace: blocks for some
-    /// milliseconds when that is large. `extra` is only for [`Confinement::Asked`]. A confinement that does not hold
+    /// milliseconds when that is large. A confinement that does not hold
     /// here is an error, but for that one: a person agreed, and was told what holds.
     pub fn prepare(&self, confinement: Confinement, cwd: &Path, extra: &Extra) -> Result<Cell, SandboxError> {
         match confinement {
@@ -101,8 +105,8 @@ impl Sandbox {
                 Ok(Cell { steps: Steps::default(), private: None, arrivals: None })
             }
             Confinement::Asked => self.asked(extra),
-            Confinement::Reading if self.proven().reading => self.reading(),
-            Confinement::Editing if self.proven().editing => self.editing(cwd),
+            Confinement::Reading if self.proven().reading => self.reading(cwd, extra),
+            Confinement::Editing if self.proven().editing => self.editing(cwd, extra),
             Confinement::Reading | Confinement::Editing => {
                 Err(SandboxError::Missing(self.proven().notes.join("; ")))
             }
@@ -118,30 +122,51 @@ impl Sandbox {
         }
     }
 
-    pub(crate) fn reading(&self) -> Result<Cell, SandboxError> {
-        let mut hidden = tree::look(&self.places)?.hidden;
-        hidden.extend(self.places.all_secrets());
-        let mut grants = self.unasked()?;
+    pub(crate) fn reading(&self, cwd: &Path, extra: &Extra) -> Result<Cell, SandboxError> {
+        let found = self.look(extra)?;
+        let mut grants = self.unasked(&found.hidden)?;
         for root in tree::outermost(&self.places.roots) {
-            grants.read(root, &hidden);
+            grants.read(root, &found.hidden);
         }
-        self.cell(Confinement::Reading, grants, None)
+        let mounts = if extra.searches { self.covers(found, cwd)? } else { None };
+        self.cell(Confinement::Reading, grants, mounts)
     }
 
-    pub(crate) fn editing(&self, cwd: &Path) -> Result<Cell, SandboxError> {
-        let mut found = tree::look(&self.places)?;
+    /// A view in which the folders that git keeps in the workspace are empty.
+    fn covers(&self, found: Found, cwd: &Path) -> Result<Option<Mounts>, SandboxError> {
+        let inside =
+            |path: &PathBuf| self.places.roots.iter().any(|root| path.starts_with(root)) && path.is_dir();
+        let hidden: BTreeSet<PathBuf> = found.kept.into_iter().filter(inside).collect();
+        if hidden.is_empty() || !self.proven().editing {
+            return Ok(None);
+        }
+        let temporary = self.private()?.temporary();
+        let writable = std::iter::once(temporary.as_path());
+        Mounts::new(writable, &Found { hidden, ..Found::default() }, cwd).map(Some)
+    }
+
+    pub(crate) fn editing(&self, cwd: &Path, extra: &Extra) -> Result<Cell, SandboxError> {
+        let mut found = self.look(extra)?;
+        let mut grants = self.unasked(&found.hidden)?;
         let roots = tree::outermost(&self.places.roots);
-        found.hidden.extend(self.places.all_secrets().into_iter().filter(|path| path.exists()));
-        found.hidden.retain(|path| roots.iter().any(|root| path.starts_with(root)));
-        let mut grants = self.unasked()?;
+        found.hidden.retain(|path| path.exists() && roots.iter().any(|root| path.starts_with(root)));
         for root in &roots {
             grants.write(root, &BTreeSet::new());
         }
         let temporary = self.private()?.temporary();
         let writable = roots.into_iter().chain([&temporary]).map(PathBuf::as_path);
         let mounts = Mounts::new(writable, &found, cwd)?;
-        let arrivals = Arrivals::new(&self.places, found.guarded);
+        let arrivals = Arrivals::new(&self.places, self.memory.clone(), found.guarded);
         Ok(Cell { arrivals: Some(arrivals), ..self.cell(Confinement::Editing, grants, Some(mounts))? })
+    }
+
+    /// The workspace as a child that nobody was asked about sees it: what git keeps is hidden, unless git alone reads it.
+    fn look(&self, extra: &Extra) -> Result<Found, SandboxError> {
+        let mut found = tree::look(&self.places, &self.memory)?;
+        found.kept.retain(|path| !extra.git.iter().any(|folder| path.starts_with(folder)));
+        found.hidden.extend(found.kept.iter().cloned());
+        found.hidden.extend(self.places.all_secrets());
+        Ok(found)
     }
 
     fn asked(&self, extra: &Extra) -> Result<Cell, SandboxError> {
@@ -157,10 +182,13 @@ impl Sandbox {
     }
 
     /// What every child may touch that nobody was asked about, but for the workspace.
-    fn unasked(&self) -> Result<Grants, SandboxError> {
+    fn unasked(&self, hidden: &BTreeSet<PathBuf>) -> Result<Grants, SandboxError> {
         let mut grants = Grants::unasked();
-        for path in self.places.readable.iter().chain(&self.places.history) {
+        for path in &self.places.readable {
             grants.read(path, &BTreeSet::new());
+        }
+        for path in &self.places.history {
+            grants.read(path, hidden);
         }
         let private = self.private()?;
         grants.write(&private.temporary(), &BTreeSet::new());

@@ -6,6 +6,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use crate::error::SandboxError;
+use crate::kept;
+use crate::memory::{Entry, Kind, Memory};
 use crate::places::{Places, Treatment};
 
 /// How many entries of the workspace are looked at.
@@ -20,6 +22,8 @@ const FILLED_BY_OTHERS: [&str; 5] = ["node_modules", "__pycache__", ".venv", "ve
 pub(crate) struct Found {
     /// Content that nobody reads.
     pub(crate) hidden: BTreeSet<PathBuf>,
+    /// Content that only version control reads.
+    pub(crate) kept: BTreeSet<PathBuf>,
     /// What is not written.
     pub(crate) protected: BTreeSet<PathBuf>,
     /// What an editing child may not make: protected places, links and hidden ones among them, and folders that cannot be
@@ -69,70 +73,90 @@ enum Cover {
 }
 
 /// Looks at every entry. More than the limit is an error: what was not looked at may be secret.
-pub(crate) fn look(places: &Places) -> Result<Found, SandboxError> {
-    look_at(places, LIMIT)
+pub(crate) fn look(places: &Places, memory: &Memory) -> Result<Found, SandboxError> {
+    look_at(places, memory, LIMIT)
 }
 
 /// What an editing child may not make and is there.
-pub(crate) fn look_again(places: &Places) -> Result<BTreeMap<PathBuf, Identity>, SandboxError> {
-    Ok(look_at(places, LIMIT_AGAIN)?.guarded)
+pub(crate) fn look_again(
+    places: &Places,
+    memory: &Memory,
+) -> Result<BTreeMap<PathBuf, Identity>, SandboxError> {
+    Ok(look_at(places, memory, LIMIT_AGAIN)?.guarded)
 }
 
-fn look_at(places: &Places, limit: usize) -> Result<Found, SandboxError> {
+fn look_at(places: &Places, memory: &Memory, limit: usize) -> Result<Found, SandboxError> {
     let mut found = Found::default();
-    let mut seen = 0;
+    let mut recall = memory.recall(places);
+    let mut left = limit;
     for root in outermost(&places.roots) {
         let mut folders = vec![(root.clone(), Cover::Nothing)];
         while let Some((folder, cover)) = folders.pop() {
-            let Ok(entries) = fs::read_dir(&folder) else {
+            let Some(listing) = recall.listing(&folder, left) else {
                 // What we cannot list, the child cannot either; but it may have closed what it filled.
                 found.guard(folder, cover);
                 continue;
             };
-            for entry in entries.flatten() {
-                seen += 1;
-                if seen > limit {
-                    return Err(SandboxError::TooLarge { root: root.clone(), limit });
-                }
-                let path = entry.path();
-                let kind = entry.file_type().ok();
-                let is_folder = kind.is_some_and(|kind| kind.is_dir());
-                let is_link = kind.is_some_and(|kind| kind.is_symlink());
-                let treatment = (places.treatment)(&path);
-                if let Some(cover) = found.take(&path, treatment, is_link, cover)
-                    && is_folder
-                    && !(treatment == Treatment::Plain && is_filled_by_others(&path))
+            let too_large = || SandboxError::TooLarge { root: root.clone(), limit };
+            left = left.checked_sub(listing.count).ok_or_else(too_large)?;
+            if listing.is_repository {
+                kept::repository(&folder, &mut found.kept);
+            }
+            for entry in &listing.entries {
+                if let Some(cover) = found.take(places, entry, cover)
+                    && entry.kind == Kind::Folder
+                    && !(entry.treatment == Treatment::Plain && is_filled_by_others(&entry.path))
                 {
-                    folders.push((path, cover));
+                    folders.push((entry.path.clone(), cover));
                 }
             }
         }
+    }
+    for folder in &places.history {
+        kept::repository(folder, &mut found.kept);
     }
     Ok(found)
 }
 
 impl Found {
     /// Notes an entry of a folder under this cover, and says which covers what is in it, if that matters.
-    fn take(&mut self, path: &Path, treatment: Treatment, is_link: bool, cover: Cover) -> Option<Cover> {
+    fn take(&mut self, places: &Places, entry: &Entry, cover: Cover) -> Option<Cover> {
+        let Entry { path, kind, treatment } = entry;
+        let is_link = *kind == Kind::Link;
+        if *kind == Kind::Folder {
+            kept::note(path, &mut self.kept);
+        }
         match treatment {
             Treatment::Plain => Some(cover),
             Treatment::Hidden { guarded } => {
-                if guarded {
-                    self.guard(path.to_owned(), cover);
+                if *guarded {
+                    self.guard(path.clone(), cover);
                 }
                 if cover != Cover::Hidden {
-                    hide(path.to_owned(), is_link, self);
+                    hide(path.clone(), is_link, self);
                 }
                 (cover != Cover::Protected).then_some(Cover::Hidden)
             }
             Treatment::Protected { closed } => {
-                self.guard(path.to_owned(), cover);
-                // One inside another is protected with it.
-                if cover == Cover::Nothing && !is_link {
-                    self.protected.insert(path.to_owned());
+                self.guard(path.clone(), cover);
+                if is_link {
+                    self.protect_target(places, path);
+                } else if cover == Cover::Nothing {
+                    // One inside another is protected with it.
+                    self.protected.insert(path.clone());
                 }
                 (!closed && cover != Cover::Hidden).then_some(Cover::Protected)
             }
+        }
+    }
+
+    /// A link holds nothing: what it leads to in the workspace does. A link to a root protects nothing, or no more
+    /// could be written.
+    fn protect_target(&mut self, places: &Places, link: &Path) {
+        let Ok(target) = link.canonicalize() else { return };
+        let holds_root = places.roots.iter().any(|root| root.starts_with(&target));
+        if !holds_root && places.roots.iter().any(|root| target.starts_with(root)) {
+            self.protected.insert(target);
         }
     }
 
@@ -190,7 +214,11 @@ mod tests {
             secrets: Vec::new(),
             treatment: Arc::new(|_: &Path| Treatment::Plain),
         };
-        assert!(look_at(&places, 20).is_ok());
-        assert!(matches!(look_at(&places, 19), Err(SandboxError::TooLarge { limit: 19, .. })));
+        let memory = Memory::default();
+        assert!(look_at(&places, &memory, 20).is_ok());
+        for _ in 0..2 {
+            let result = look_at(&places, &memory, 19);
+            assert!(matches!(result, Err(SandboxError::TooLarge { limit: 19, .. })));
+        }
     }
 }

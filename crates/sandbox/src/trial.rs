@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use crate::child::before_exec;
 use crate::error::SandboxError;
 use crate::mounts::{c_path, is_administrator};
-use crate::places::{Places, Treatment};
+use crate::places::{Extra, Places, Treatment};
 use crate::sandbox::{Cell, Sandbox};
 use crate::sys;
 use crate::wall::Wall;
@@ -79,9 +79,11 @@ pub(crate) fn prove() -> Wall {
         why.inspect(|why| wall.notes.push(format!("{name} does not hold: {why}"))).is_none()
     };
     let temporary = sandbox.private().map(|private| private.temporary()).unwrap_or_default();
-    let reading = tried("reading", sandbox.reading(), ground.reading(&temporary));
+    let reading =
+        tried("reading", sandbox.reading(&ground.root(), &Extra::default()), ground.reading(&temporary));
     let possible = sandbox.wall().editing && reading;
-    let editing = possible && tried("editing", sandbox.editing(&ground.root()), ground.editing());
+    let editing =
+        possible && tried("editing", sandbox.editing(&ground.root(), &Extra::default()), ground.editing());
     Wall { reading, editing, ..wall }
 }
 

@@ -190,6 +190,17 @@ export class Conversation {
     this.calls.get(record.call)?.ended(record);
   }
 
+  client_call_started(record) {
+    const call = new Call(record.call);
+    this.calls.set(record.call.id, call);
+    this.add(record.seq, call.node);
+    call.status("executing");
+  }
+
+  client_call_ended(record) {
+    this.call_ended(record);
+  }
+
   turn_resumed() {
     this.busy = true;
   }
@@ -362,8 +373,11 @@ function brief(args) {
 }
 
 /** What somebody said: words, and what they attached. */
+/** A prompt's own parts: not the note that the session puts before them for the model. */
+const own = ({ parts }) => (parts.length > 1 && parts[0].text?.startsWith("[Note: ") ? parts.slice(1) : parts);
+
 function parts(content) {
-  return content.parts.map((part) => {
+  return own(content).map((part) => {
     if (part.text !== undefined) return element("div", { class: "words" }, part.text);
     const data = part.inlineData;
     if (data?.mimeType?.match(/^image\/(png|jpeg|gif|webp)$/)) {

@@ -22,10 +22,20 @@ use crate::problem::Problem;
 use crate::repeats::Answer;
 use crate::routes::{Does, Route};
 
-/// The largest body that is taken: a prompt with a few pictures.
-pub(crate) const MAX_BODY: usize = 16 * 1024 * 1024;
-/// How long a body may take to arrive.
-const BODY_PATIENCE: Duration = Duration::from_secs(30);
+/// How large a request's body may be, and how long it may take to arrive.
+#[derive(Clone, Copy)]
+pub(crate) struct BodyLimit {
+    pub(crate) bytes: usize,
+    pub(crate) patience: Duration,
+}
+
+impl BodyLimit {
+    /// A prompt with a few pictures.
+    pub(crate) const USUAL: Self = Self { bytes: 16 * 1024 * 1024, patience: Duration::from_secs(30) };
+    /// A whole session.
+    pub(crate) const SESSION: Self = Self { bytes: 64 * 1024 * 1024, patience: Duration::from_secs(300) };
+}
+
 /// How much of each value the log tells.
 const TOLD_CHARACTERS: usize = 1000;
 /// The longest key of a repeated request.
@@ -112,7 +122,7 @@ pub(crate) async fn answer(
     if matches!(route.does, Does::SignIn(_)) && !app.limits.attempts.take(peer.ip(), Instant::now()) {
         return Err(too_often());
     }
-    let body = collect(body).await?;
+    let body = collect(body, route.body).await?;
     let call = Call { app, user, head, path, body };
     match route.does {
         Does::Reads(handle) => handle(call).await,
@@ -162,11 +172,11 @@ fn too_often() -> Problem {
         .with_hint("wait a moment")
 }
 
-async fn collect(body: Body) -> Result<Bytes, Problem> {
-    match timeout(BODY_PATIENCE, Limited::new(body, MAX_BODY).collect()).await {
+async fn collect(body: Body, limit: BodyLimit) -> Result<Bytes, Problem> {
+    match timeout(limit.patience, Limited::new(body, limit.bytes).collect()).await {
         Ok(Ok(collected)) => Ok(collected.to_bytes()),
         Ok(Err(error)) if error.is::<LengthLimitError>() => {
-            let detail = format!("the body is larger than {MAX_BODY} bytes");
+            let detail = format!("the body is larger than {} bytes", limit.bytes);
             Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", detail))
         }
         Ok(Err(_)) => Err(Problem::bad_request("the body is cut")),

@@ -34,8 +34,8 @@ pub(crate) struct Feed {
     user: Arc<User>,
     session: Option<SessionFeed>,
     overview: Option<watch::Receiver<Arc<Overview>>>,
-    /// Wakes a session that is read from the store.
-    changes: watch::Receiver<Arc<Overview>>,
+    /// Wakes a session that is read from the store. Whoever follows one that runs here needs nobody to look at all of them.
+    changes: Option<watch::Receiver<Arc<Overview>>>,
     heartbeat: Interval,
     /// Whether the database answers, where there is one.
     database: Option<watch::Receiver<bool>>,
@@ -65,11 +65,10 @@ impl Feed {
     ) -> Self {
         let mut heartbeat = interval(HEARTBEAT);
         heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let changes = user.lookout.subscribe();
         Self {
             session: session.map(|(id, seen)| SessionFeed { id, seen, live: None, size: None }),
             overview: with_overview.then(|| user.lookout.subscribe()),
-            changes,
+            changes: None,
             heartbeat,
             database,
             stopping,
@@ -123,14 +122,10 @@ impl Feed {
                     let up = self.database.as_mut().is_some_and(|up| *up.borrow_and_update());
                     self.ready.push_back(event("database", None, &json!({ "up": up })));
                 }
-                Ok(()) = self.changes.changed(), if self.is_stored() => {}
+                Ok(()) = changed(&mut self.changes) => {}
                 _ = self.heartbeat.tick() => self.ready.push_back(event("heartbeat", None, &())),
             }
         }
-    }
-
-    fn is_stored(&self) -> bool {
-        self.session.as_ref().is_some_and(|session| session.live.is_none())
     }
 
     /// Where the session does not run here: begins to follow it if it does now, else reads what is new. False when it is gone.
@@ -142,10 +137,11 @@ impl Feed {
             && let Some(events) = running.session.handle.subscribe_from(session.seen).await
         {
             session.live = Some((events, running.watch()));
+            self.changes = None;
             return true;
         }
-        let size = self
-            .changes
+        let changes = self.changes.get_or_insert_with(|| self.user.lookout.subscribe());
+        let size = changes
             .borrow_and_update()
             .sessions
             .iter()

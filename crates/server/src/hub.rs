@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use charla::session::{SessionError, Sessions};
+use charla::session::{Arrival, SessionBundle, SessionError, Sessions};
 use charla::settings::Override;
 use charla::{Begin, Charla, Notice, OpenRequest, OpenedSession, RunOptions};
 use charla_core::session::Clients;
@@ -203,8 +203,10 @@ impl Hub {
         let summary = self.summary(id).await?;
         let left = self.charla.sessions()?.folded(id).await?;
         let mode = left.turn.map(|_| mode_override(json!(left.mode), "the turn that goes on"));
+        // A session from elsewhere may have begun in a folder that is not here.
+        let folder = summary.started.cwd;
         let request = OpenRequest {
-            workspace: Some(summary.started.cwd),
+            workspace: folder.is_dir().then_some(folder),
             overrides: mode.into_iter().collect(),
             begin: Begin::Resume(id.to_owned()),
             ..attended()
@@ -326,17 +328,52 @@ impl Hub {
         }
     }
 
-    /// Removes a session for good. One that runs here is ended first, unless it is busy.
-    pub(crate) async fn delete(&self, id: &str) -> Result<(), Problem> {
+    /// An error while a turn of the session runs here.
+    async fn must_rest(&self, id: &str) -> Result<(), Problem> {
+        let Some(running) = self.running(id) else { return Ok(()) };
+        let phase = running.session.handle.snapshot().await.map(|(snapshot, _)| snapshot.phase);
+        match phase {
+            None | Some(Phase::Idle | Phase::Open) => Ok(()),
+            Some(_) => Err(Problem::refused(Refusal::Busy)),
+        }
+    }
+
+    /// Everything of a session, to keep it elsewhere. Refused while it is busy, or in another process.
+    pub(crate) async fn bundle(&self, id: &str) -> Result<SessionBundle, Problem> {
         self.summary(id).await?;
-        if let Some(running) = self.running(id) {
-            let phase = running.session.handle.snapshot().await.map(|(snapshot, _)| snapshot.phase);
-            if !matches!(phase, None | Some(Phase::Idle | Phase::Open)) {
-                return Err(Problem::refused(Refusal::Busy));
-            }
+        self.must_rest(id).await?;
+        let sessions = self.charla.sessions()?;
+        match self.running(id) {
+            Some(_) => Ok(sessions.bundle(id).await?),
+            None => Ok(sessions.hold(id).await?.0),
+        }
+    }
+
+    /// Keeps a session that comes from elsewhere.
+    pub(crate) async fn take_in(&self, bundle: SessionBundle) -> Result<Arrival, Problem> {
+        let arrival = self.charla.sessions()?.take_in(bundle).await?;
+        self.beat();
+        Ok(arrival)
+    }
+
+    /// Removes a session for good; with `seq`, only while that is its last record. One that runs here is ended first,
+    /// unless it is busy.
+    pub(crate) async fn delete(&self, id: &str, seq: Option<u64>) -> Result<(), Problem> {
+        self.summary(id).await?;
+        self.must_rest(id).await?;
+        if self.running(id).is_some() {
             self.drop_ended(id).await;
         }
-        self.charla.sessions()?.delete(id).await?;
+        let sessions = self.charla.sessions()?;
+        if let Some(seq) = seq
+            && sessions.folded(id).await?.seq != seq
+        {
+            let detail = format!("the session {id} has gone on since record {seq}");
+            return Err(
+                Problem::new(StatusCode::CONFLICT, "conflict", detail).with_hint("nothing was removed")
+            );
+        }
+        sessions.delete(id).await?;
         self.beat();
         Ok(())
     }

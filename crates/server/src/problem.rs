@@ -114,6 +114,10 @@ impl From<SessionError> for Problem {
                 Self::not_found(error.to_string())
             }
             SessionError::Journal(error @ JournalError::Away(_)) => Self::away(&error),
+            error @ SessionError::Differs(_) => {
+                let hint = "nothing was changed; remove one of the two, or fork it";
+                Self::new(StatusCode::CONFLICT, "differs", error.to_string()).with_hint(hint)
+            }
             error => Failure::from(error).into(),
         }
     }

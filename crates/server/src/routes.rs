@@ -11,9 +11,9 @@ use charla_proto::BoxFuture;
 use http::StatusCode;
 
 use crate::access::Role;
-use crate::api::{about, account, approvals, sessions};
+use crate::api::{about, account, approvals, moving, sessions};
 use crate::app::App;
-use crate::call::{self, Call};
+use crate::call::{self, BodyLimit, Call};
 use crate::problem::Problem;
 use crate::repeats::Answer;
 
@@ -57,6 +57,8 @@ pub(crate) struct Route {
     /// The names of the schemas of what is sent and answered.
     pub(crate) takes: Option<&'static str>,
     pub(crate) gives: &'static str,
+    /// How much may be sent.
+    pub(crate) body: BodyLimit,
     pub(crate) does: Does,
 }
 
@@ -69,6 +71,8 @@ const SEARCH: Parameter = Parameter {
 };
 const SESSION: Parameter =
     Parameter { name: "session", about: "The session to follow, too", is_number: false };
+const SEQ: Parameter =
+    Parameter { name: "seq", about: "Only while this is the number of its last record", is_number: true };
 const WORKSPACE: Parameter =
     Parameter { name: "workspace", about: "The folder; the server's own when left out", is_number: false };
 
@@ -83,6 +87,7 @@ macro_rules! route {
             query: $query,
             takes: $takes,
             gives: $gives,
+            body: BodyLimit::USUAL,
             does: Does::$does(|call| Box::pin($handle(call))),
         }
     };
@@ -105,8 +110,10 @@ pub(crate) static ROUTES: &[Route] = &[
     route!(GET "/sessions", "list_sessions", "Sessions, the latest first", VIEWER, &[SEARCH], None => "Sessions", Reads(sessions::list)),
     route!(POST "/sessions", "create_session", "Begins a session", MEMBER, &[], Some("NewSession") => "CreatedSession", Acts(sessions::create)),
     route!(GET "/sessions/{id}", "get_session", "A session, briefly", VIEWER, &[], None => "Session", Reads(sessions::get)),
-    route!(DELETE "/sessions/{id}", "delete_session", "Removes a session for good", MEMBER, &[], None => "Nothing", Acts(sessions::delete)),
+    route!(DELETE "/sessions/{id}", "delete_session", "Removes a session for good", MEMBER, &[SEQ], None => "Nothing", Acts(sessions::delete)),
     route!(POST "/sessions/{id}/fork", "fork_session", "Begins a session with what this one said", MEMBER, &[], Some("Fork") => "CreatedSession", Acts(sessions::fork)),
+    route!(GET "/sessions/{id}/bundle", "export_session", "The whole session, to keep it elsewhere", VIEWER, &[], None => "SessionBundle", Reads(moving::export)),
+    Route { body: BodyLimit::SESSION, ..route!(POST "/sessions/import", "import_session", "Keeps a session that comes from elsewhere, whole or not at all", MEMBER, &[], Some("SessionBundle") => "Imported", Acts(moving::import)) },
     route!(GET "/sessions/{id}/snapshot", "snapshot", "The session as it is", VIEWER, &[], None => "Snapshot", Reads(sessions::snapshot)),
     route!(GET "/sessions/{id}/records", "records", "Records of the session, oldest first", VIEWER, &[AFTER], None => "Records", Reads(sessions::records)),
     route!(GET "/sessions/{id}/events", "session_events", "Server-sent events: records after `after` or `Last-Event-ID`, then everything as it happens", VIEWER, &[AFTER], None => "Events", Reads(sessions::events)),

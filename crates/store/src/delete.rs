@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 
 use charla_proto::{JournalError, PrunedSessions};
 
-use crate::{Blobs, Store, existing, failed, owner};
+use crate::{ARRIVING, Blobs, Store, existing, failed, owner};
 
 /// What is younger than this and belongs to nobody may be just about to: another process keeps a content before it
 /// records it.
@@ -135,6 +135,11 @@ impl Store {
                 if !used.contents.contains(&hash) && is_old(&content) {
                     freed += remove_file(&content)?;
                 }
+            }
+        }
+        for unfinished in entries(&self.folder)? {
+            if name(&unfinished).starts_with(ARRIVING) && is_old(&unfinished) {
+                freed += remove_file(&unfinished)?;
             }
         }
         for folder in entries(&self.folder.join("outputs"))? {

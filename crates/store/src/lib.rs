@@ -20,10 +20,10 @@ mod syncs;
 mod writer;
 
 use std::fs::{self, File, OpenOptions};
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use charla_proto::{Conversation, JournalError, SessionList};
+use charla_proto::{Conversation, JournalError, Record, SessionList};
 
 use owner::{Gate, Ownership};
 use reader::Seen;
@@ -33,6 +33,9 @@ use blobs::Blobs;
 pub use postgres::{Database, DatabaseError, DatabaseOptions, DatabaseStore, Patience, Schema, Value};
 use writer::FileJournal;
 pub use writer::Sync;
+
+/// How the file of a session is called as long as not all of it is there.
+const ARRIVING: &str = ".arriving-";
 
 /// The sessions in one folder, as a [`charla_proto::SessionStore`]. Must be used in a tokio runtime.
 #[derive(Clone, Debug)]
@@ -75,6 +78,25 @@ impl Store {
             _ => failed(&path, &error),
         })?;
         owner::lock(&file, &path)?;
+        self.journal(file, path, owner::FIRST, false)
+    }
+
+    /// A journal for a session that has all of these records from the beginning.
+    fn create_whole(&self, session: &str, records: &[Record]) -> Result<FileJournal, JournalError> {
+        let path = self.path(session)?;
+        let wrong = |error: io::Error| failed(&path, &error);
+        make_private_folder(&self.folder).map_err(|error| failed(&self.folder, &error))?;
+        // Made with 0600, which it keeps.
+        let mut unfinished = tempfile::Builder::new();
+        let mut unfinished =
+            unfinished.prefix(ARRIVING).append(true).tempfile_in(&self.folder).map_err(wrong)?;
+        owner::lock(unfinished.as_file(), &path)?;
+        let lines = writer::lines(records)?;
+        unfinished.write_all(&lines).and_then(|()| unfinished.as_file().sync_all()).map_err(wrong)?;
+        let file = unfinished.persist_noclobber(&path).map_err(|error| match error.error.kind() {
+            io::ErrorKind::AlreadyExists => JournalError::Exists(session.to_owned()),
+            _ => failed(&path, &error.error),
+        })?;
         self.journal(file, path, owner::FIRST, false)
     }
 

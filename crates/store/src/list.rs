@@ -4,10 +4,12 @@ use std::fs::{self, File};
 use std::io::{self, Read as _, Seek, SeekFrom};
 use std::path::Path;
 
-use charla_proto::{Fact, Record, SessionList, SessionSummary};
+use charla_proto::{Fact, NOTE, Record, SessionList, SessionSummary, own_text};
 
 /// How much of a file's beginning is looked at: the first record and the beginning of the first prompt.
 const LOOK: u64 = 8 * 1024;
+/// How much more, where that holds no prompt.
+const LOOK_FURTHER: u64 = 256 * 1024;
 /// How much of a longer file's end is looked at for the model that answered last, and how much where that is too little.
 const LOOK_BACK: [u64; 2] = [16 * 1024, 256 * 1024];
 
@@ -45,8 +47,17 @@ fn summary(session: &str, path: &Path, buffer: &mut Vec<u8>) -> Result<SessionSu
     let Fact::SessionStarted(started) = first.fact else {
         return Err("the first record does not start a session".to_owned());
     };
-    let prompt = lines.find(|line| line.contains("\"turn_started\""));
-    let long = metadata.len() > LOOK;
+    let (long, mut further) = (metadata.len() > LOOK, Vec::new());
+    let is_start = |line: &&str| line.contains("\"turn_started\"");
+    let prompt = lines.find(is_start).map(title);
+    // What people did before they said something may be long.
+    let prompt = match prompt {
+        None if long => {
+            file.by_ref().take(LOOK_FURTHER).read_to_end(&mut further).map_err(in_words)?;
+            String::from_utf8_lossy(&further).lines().find(is_start).map(title)
+        }
+        prompt => prompt,
+    };
     let model = if long { model_at_the_end(&mut file, metadata.len()).map_err(in_words)? } else { None };
     let model = model.or_else(|| last_model(text));
     Ok(SessionSummary {
@@ -56,7 +67,7 @@ fn summary(session: &str, path: &Path, buffer: &mut Vec<u8>) -> Result<SessionSu
         model: model.unwrap_or_else(|| started.model.clone()),
         started: *started,
         has_turns: prompt.is_some(),
-        title: prompt.map(title).unwrap_or_default(),
+        title: prompt.unwrap_or_default(),
     })
 }
 
@@ -95,7 +106,7 @@ pub(crate) fn model_of(fact: &Fact) -> Option<String> {
 /// The beginning of a prompt, from a line that may be cut.
 fn title(line: &str) -> String {
     let words = match Record::from_json(line) {
-        Ok(Record { fact: Fact::TurnStarted(started), .. }) => started.prompt.text(),
+        Ok(Record { fact: Fact::TurnStarted(started), .. }) => own_text(&started.prompt),
         _ => cut_text(line),
     };
     title_of(&words)
@@ -107,9 +118,10 @@ pub(crate) fn title_of(words: &str) -> String {
     one_line.chars().take(80).collect()
 }
 
-/// The first text of a cut line: its JSON string as far as it goes.
+/// The first text of a cut line that is no note: its JSON string as far as it goes.
 fn cut_text(line: &str) -> String {
-    let Some((_, rest)) = line.split_once("\"text\":\"") else { return String::new() };
+    let mut texts = line.split("\"text\":\"").skip(1);
+    let Some(rest) = texts.find(|text| !text.starts_with(NOTE)) else { return String::new() };
     let mut out = String::new();
     let mut escaped = false;
     for c in rest.chars().take(200) {

@@ -13,6 +13,7 @@ use tokio::task::spawn_blocking;
 
 use crate::mail::{self, FileMailbox};
 use crate::reader::{self, Seen, Tail};
+use crate::writer::FileJournal;
 use crate::{Resumed, Store, existing, failed, owner};
 
 impl SessionStore for Store {
@@ -22,12 +23,10 @@ impl SessionStore for Store {
                 Some(Fact::SessionStarted(started)) => &started.session,
                 _ => return Err(JournalError::NoBeginning(String::new())),
             };
-            let mut journal = Store::create(self, session)?;
-            if let Err(error) = journal.append(records).await {
-                // What has no beginning must not be listed. It was never there for anybody.
-                let _ = fs::remove_file(journal.path());
-                return Err(error);
-            }
+            let journal = match records {
+                [_] => self.begun(session, records).await?,
+                _ => self.whole(session, records).await?,
+            };
             let mut conversation = Conversation::of(records);
             conversation.forget_replaced();
             Ok(self.owned_by_us(session, Resumed { journal, conversation, seen: Seen::default() }))
@@ -95,6 +94,24 @@ impl SessionStore for Store {
 }
 
 impl Store {
+    /// A journal with its first record.
+    async fn begun(&self, session: &str, records: &[Record]) -> Result<FileJournal, JournalError> {
+        let mut journal = Store::create(self, session)?;
+        if let Err(error) = journal.append(records).await {
+            // What has no beginning must not be listed. It was never there for anybody.
+            let _ = fs::remove_file(journal.path());
+            return Err(error);
+        }
+        Ok(journal)
+    }
+
+    /// A journal with many records at once. It gets its name after its last byte: whenever the process or the machine dies,
+    /// the session is there with all of them or not at all.
+    async fn whole(&self, session: &str, records: &[Record]) -> Result<FileJournal, JournalError> {
+        let (session, records) = (session.to_owned(), records.to_owned());
+        self.on_a_thread(move |store| store.create_whole(&session, &records)).await
+    }
+
     /// Does what blocks where it may.
     fn on_a_thread<T: Send + 'static>(
         &self,

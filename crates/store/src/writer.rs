@@ -57,11 +57,7 @@ impl FileJournal {
         if self.torn {
             self.buffer.push(b'\n');
         }
-        for record in records {
-            serde_json::to_writer(&mut self.buffer, record)
-                .map_err(|error| JournalError::Io(format!("a record cannot be written: {error}")))?;
-            self.buffer.push(b'\n');
-        }
+        write_lines(&mut self.buffer, records)?;
         // Until the write has succeeded the file may end anywhere.
         self.torn = true;
         self.file.as_ref().write_all(&self.buffer).map_err(|error| failed(self.ownership.path(), &error))?;
@@ -87,6 +83,22 @@ impl FileJournal {
     fn must_sync(&self, records: &[Record]) -> bool {
         self.sync == Sync::Machine || records.iter().any(|record| is_border(&record.fact))
     }
+}
+
+/// Records as a journal has them.
+pub(crate) fn lines(records: &[Record]) -> Result<Vec<u8>, JournalError> {
+    let mut lines = Vec::new();
+    write_lines(&mut lines, records)?;
+    Ok(lines)
+}
+
+fn write_lines(buffer: &mut Vec<u8>, records: &[Record]) -> Result<(), JournalError> {
+    for record in records {
+        serde_json::to_writer(&mut *buffer, record)
+            .map_err(|error| JournalError::Io(format!("a record cannot be written: {error}")))?;
+        buffer.push(b'\n');
+    }
+    Ok(())
 }
 
 /// What must survive the machine. The start of a session does with its first turn; before that there is nothing

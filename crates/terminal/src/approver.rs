@@ -24,6 +24,9 @@ use tokio::task::JoinHandle;
 use crate::editor::Editor;
 use crate::printer::Printer;
 
+/// Who answers at a terminal, where the session runs in its process.
+pub const TERMINAL: &str = "terminal";
+
 /// A question on its way to the person.
 type Put = (String, Arc<Confirmation>);
 
@@ -36,10 +39,11 @@ pub struct Approver {
 }
 
 impl Approver {
-    /// Begins to take questions of this session. Must be called in a tokio runtime.
+    /// Begins to take questions of this session, for a person of this name. Must be called in a tokio runtime.
     pub fn start(
         session: SessionHandle,
         client: Attached,
+        me: &str,
         environment: &Environment,
         settings: &Settings,
         printer: Printer,
@@ -48,6 +52,7 @@ impl Approver {
         let asker = Asker {
             events: session.subscribe(),
             session,
+            me: me.to_owned(),
             printer,
             answered: HashMap::new(),
             editor: Editor::of(environment, settings),
@@ -108,6 +113,8 @@ fn understand(line: &str, confirmation: &Confirmation, is_clipped: bool) -> Word
 /// Puts one question after another to the person.
 struct Asker {
     session: SessionHandle,
+    /// Who answers at this terminal.
+    me: String,
     events: Subscription,
     printer: Printer,
     /// Questions that have their answer, and from whom.
@@ -120,9 +127,6 @@ struct Asker {
     /// The person has ended the turn: nothing more of it is asked.
     stopped: bool,
 }
-
-/// Who answers at this terminal.
-const TERMINAL: &str = "terminal";
 
 impl Asker {
     async fn work(mut self, mut questions: mpsc::UnboundedReceiver<Put>) {
@@ -162,13 +166,13 @@ impl Asker {
         self.printer.close_card();
         self.stopped = matches!(outcome, Some(Outcome::Cancel { reason: None }));
         let refused = match outcome {
-            Some(outcome) => self.session.answer(&approval, outcome, TERMINAL).await.err(),
+            Some(outcome) => self.session.answer(&approval, outcome, &self.me).await.err(),
             None => None,
         };
         match (refused, self.answered.get(&approval)) {
             (Some(Refusal::Late { by, .. }), _) => self.printer.note(&format!("answered already by {by}")),
             (Some(refusal), _) => self.printer.warning(&refusal.to_string()),
-            (None, Some(by)) if by != TERMINAL && by != SIGNAL => {
+            (None, Some(by)) if *by != self.me && by != SIGNAL => {
                 self.printer.note(&format!("answered by {by}"));
             }
             (None, _) => {}

@@ -12,4 +12,5 @@ pub mod hints;
 pub mod judgement;
 pub mod patience;
 pub mod printer;
+pub mod servers;
 pub mod wording;

@@ -1,12 +1,62 @@
-//! The library's advice in the words of a command line: flags and commands.
+//! Words for people: the library's advice as a command line says it, times, amounts and states.
+
+use std::time::Duration;
 
 use charla::engine::WEIGHTS_NAME;
 use charla::{EngineRemedy, Hint, KeyAdvice, Notice};
+use charla_proto::CallStatus;
 
 use crate::hints;
 
 const LARGER: &str = "For real work export a key (GEMINI_API_KEY, ANTHROPIC_API_KEY, OPENAI_API_KEY, …) or name a server \
                       (-m ollama/MODEL)";
+
+/// A length of time as people write it.
+pub fn elapsed(time: Duration) -> String {
+    let seconds = time.as_secs();
+    match seconds {
+        0..60 => format!("{seconds}s"),
+        60..3600 => format!("{}m {:02}s", seconds / 60, seconds % 60),
+        _ => format!("{}h {:02}m", seconds / 3600, seconds / 60 % 60),
+    }
+}
+
+/// How old something is, roughly.
+pub fn age(time: Duration) -> String {
+    let seconds = time.as_secs();
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        60..3600 => format!("{} min", seconds / 60),
+        3600..86_400 => format!("{} h", seconds / 3600),
+        _ => format!("{} d", seconds / 86_400),
+    }
+}
+
+/// How long ago something was, roughly.
+pub fn ago(time: Duration) -> String {
+    if time.as_secs() < 60 { "just now".to_owned() } else { format!("{} ago", age(time)) }
+}
+
+/// A number of tokens, short.
+pub fn tokens(count: u64) -> String {
+    match count {
+        0..1000 => count.to_string(),
+        1000..100_000 => format!("{:.1}k", count as f64 / 1e3),
+        100_000..1_000_000 => format!("{}k", count / 1000),
+        _ => format!("{:.1}M", count as f64 / 1e6),
+    }
+}
+
+/// Where a call stands, as far as words are needed for it.
+pub fn state(status: CallStatus) -> &'static str {
+    match status {
+        CallStatus::Validating => "is checked",
+        CallStatus::AwaitingApproval => "waits for your answer",
+        CallStatus::Scheduled => "waits for its turn",
+        CallStatus::Cancelled => "cancelled",
+        CallStatus::Executing | CallStatus::Success | CallStatus::Error => "",
+    }
+}
 
 /// What stands below an answer of the built-in model; `advises` how to get a better one.
 pub fn small_answer(advises: bool) -> String {
@@ -143,6 +193,23 @@ mod tests {
         assert_eq!(small_answer(false), "(the small built-in model answered)");
         assert!(
             small_answer(true).starts_with("(the small built-in model answered. For real work export a key")
+        );
+    }
+
+    #[test]
+    fn times_and_amounts_are_short() {
+        let seconds = Duration::from_secs;
+        assert_eq!(
+            [elapsed(seconds(59)), elapsed(seconds(61)), elapsed(seconds(3_661))],
+            ["59s", "1m 01s", "1h 01m"]
+        );
+        assert_eq!(
+            [ago(seconds(5)), ago(seconds(600)), ago(seconds(7_200)), ago(seconds(200_000))],
+            ["just now", "10 min ago", "2 h ago", "2 d ago"]
+        );
+        assert_eq!(
+            [tokens(999), tokens(1_500), tokens(250_000), tokens(1_048_576)],
+            ["999", "1.5k", "250k", "1.0M"]
         );
     }
 

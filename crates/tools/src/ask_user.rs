@@ -177,6 +177,7 @@ mod tests {
             cancelled: Box::pin(std::future::pending()),
             live: Box::new(|_| {}),
             confinement: charla_proto::Confinement::Open,
+            only_git_reads: false,
             files: charla_proto::FileJudge::default(),
         }
     }

@@ -1,5 +1,7 @@
 //! Cutting text to size: never inside a character, and never without saying so.
 
+pub use charla_proto::text::middle;
+
 /// The beginning of a line that is too long, with a mark; the line itself otherwise.
 pub fn line(text: &str, most: usize) -> (std::borrow::Cow<'_, str>, bool) {
     match text.char_indices().nth(most) {
@@ -9,22 +11,6 @@ pub fn line(text: &str, most: usize) -> (std::borrow::Cow<'_, str>, bool) {
         }
         None => (std::borrow::Cow::Borrowed(text), false),
     }
-}
-
-/// The beginning and the end of a text of more than `most` characters, with a line between them that says
-/// how much was left out; `None` when it fits.
-pub fn middle(text: &str, most: usize) -> Option<String> {
-    let total = text.chars().count();
-    if total <= most {
-        return None;
-    }
-    // The end of an output usually says how it went, so it gets more than the beginning.
-    let head = most / 5;
-    let tail = most - head;
-    let at = |index: usize| text.char_indices().nth(index).map_or(text.len(), |(at, _)| at);
-    let first = text.get(..at(head)).unwrap_or_default();
-    let last = text.get(at(total - tail)..).unwrap_or_default();
-    Some(format!("{first}\n[… {} of {total} characters left out …]\n{last}", total - most))
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@
 
 pub mod app;
 mod card;
-mod commands;
+pub mod commands;
 pub mod composer;
 pub mod diff;
 mod entry;
@@ -21,5 +21,6 @@ pub mod terminal;
 pub mod text;
 pub mod theme;
 mod transcript;
+mod writer;
 
 pub use app::{Ending, Launch, Look, run};

@@ -52,6 +52,14 @@ impl<C: Clone> Picker<C> {
         self.items.iter().filter(fits).collect()
     }
 
+    /// What can be chosen, a line each.
+    pub fn words(&self) -> Vec<String> {
+        self.items
+            .iter()
+            .map(|item| format!("{}  {}", item.label, item.detail).trim_end().to_owned())
+            .collect()
+    }
+
     /// Takes a key.
     pub fn key(&mut self, key: KeyEvent) -> Picked<C> {
         let control = key.modifiers.contains(KeyModifiers::CONTROL);

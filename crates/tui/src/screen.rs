@@ -33,10 +33,22 @@ pub struct Place {
     pub column: usize,
 }
 
+/// What a terminal does with rows that no longer fit when it becomes narrower.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Narrowing {
+    /// It breaks them into more rows.
+    #[default]
+    Breaks,
+    /// It cuts them off.
+    Cuts,
+}
+
 /// What stands at the bottom of the terminal, and how to change it.
 #[derive(Debug)]
 pub struct Screen {
     size: Size,
+    /// What becomes of rows that no longer fit.
+    narrowing: Narrowing,
     /// The rows of the live region; never empty: the cursor is in one of them.
     shown: Vec<Row>,
     cursor: Place,
@@ -49,8 +61,13 @@ const ERASE_BELOW: &str = "\u{1b}[J";
 
 impl Screen {
     /// A screen whose cursor is at the beginning of an empty row.
-    pub fn new(size: Size) -> Self {
-        Self { size, shown: vec![Row::default()], cursor: Place::default() }
+    pub fn new(size: Size, narrowing: Narrowing) -> Self {
+        Self { size, narrowing, shown: vec![Row::default()], cursor: Place::default() }
+    }
+
+    /// An empty screen of the same kind, as large as this.
+    pub fn anew(&self, size: Size) -> Self {
+        Self::new(size, self.narrowing)
     }
 
     /// How large it is.
@@ -91,12 +108,18 @@ impl Screen {
         self.clear_from(self.cursor.row)
     }
 
-    /// The terminal has another size now; the bytes that take the live region off it. Terminals break rows that no longer
-    /// fit, so that the region may have become taller.
+    /// The terminal has another size now; the bytes that take the live region off it. Where rows that no longer fit are
+    /// broken, the region may have become taller.
     pub fn resize(&mut self, size: Size) -> String {
-        let broken = |columns: usize| columns.div_ceil(size.columns.max(1)).max(1);
-        let above: usize = self.shown.iter().take(self.cursor.row).map(|row| broken(row.columns)).sum();
-        let within = self.cursor.column / size.columns.max(1);
+        let rows_of = |columns: usize| match self.narrowing {
+            Narrowing::Breaks => columns.div_ceil(size.columns.max(1)).max(1),
+            Narrowing::Cuts => 1,
+        };
+        let above: usize = self.shown.iter().take(self.cursor.row).map(|row| rows_of(row.columns)).sum();
+        let within = match self.narrowing {
+            Narrowing::Breaks => self.cursor.column / size.columns.max(1),
+            Narrowing::Cuts => 0,
+        };
         self.size = size;
         self.clear_from((above + within).min(size.rows.saturating_sub(1)))
     }

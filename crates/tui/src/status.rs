@@ -2,6 +2,7 @@
 
 use charla::models::Prices;
 use charla_proto::{ApprovalMode, Fact, QueuedPrompt, Record, SessionSnapshot, UsageMetadata};
+use charla_terminal::wording;
 
 use crate::commands::Tally;
 use crate::text::{Line, Role};
@@ -45,7 +46,7 @@ impl Status {
         self.model.clone_from(&snapshot.choices.model);
         self.mode = snapshot.choices.mode;
         self.queue.clone_from(&snapshot.queue);
-        self.last.clone_from(&snapshot.usage);
+        self.last.clone_from(&snapshot.room.usage);
         self.spent = Spent::default();
     }
 
@@ -120,14 +121,14 @@ impl Status {
         };
         let filled = self.filled().map(|percent| {
             let role = if percent >= 70 { Role::Warning } else { Role::Dim };
-            (role, format!("{percent}% of {}", tokens(u64::from(self.window.unwrap_or(0)))))
+            (role, format!("{percent}% of {}", wording::tokens(u64::from(self.window.unwrap_or(0)))))
         });
         let used = match self.spent.usage.total() {
             0 => None,
             _ => {
                 let (read, written) =
                     (self.spent.usage.prompt_token_count.unwrap_or(0), self.spent.usage.output());
-                Some((Role::Dim, format!("↑{} ↓{}", tokens(read), tokens(written))))
+                Some((Role::Dim, format!("↑{} ↓{}", wording::tokens(read), wording::tokens(written))))
             }
         };
         let cost = self.spent.cost.map(|cost| (Role::Dim, format!("${cost:.3}")));
@@ -147,15 +148,5 @@ impl Status {
             }
         }
         line
-    }
-}
-
-/// A number of tokens, short.
-pub fn tokens(count: u64) -> String {
-    match count {
-        0..1000 => count.to_string(),
-        1000..100_000 => format!("{:.1}k", count as f64 / 1e3),
-        100_000..1_000_000 => format!("{}k", count / 1000),
-        _ => format!("{:.1}M", count as f64 / 1e6),
     }
 }

@@ -3,10 +3,12 @@
 use std::io::{self, IsTerminal, Write};
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use crossterm::terminal::{disable_raw_mode, enable_raw_mode, size};
 
 use crate::screen::Size;
+use crate::writer::Writer;
 
 /// Pasted text comes in brackets, and the window tells when it is in front.
 const ENTER: &str = "\u{1b}[?2004h\u{1b}[?1004h";
@@ -19,32 +21,45 @@ const USUAL: Size = Size { columns: 80, rows: 24 };
 /// The process has one terminal: a panic anywhere must find out whether it is to be restored.
 static TAKEN: AtomicBool = AtomicBool::new(false);
 
+/// How long a terminal that does not read is waited for before it is given back as it is.
+const PATIENCE: Duration = Duration::from_secs(1);
+
 /// The process's terminal, taken. Dropped, it is as it was.
-#[derive(Debug)]
-pub struct Terminal(());
+pub struct Terminal {
+    writer: Writer,
+}
 
 impl Terminal {
     /// Takes the terminal.
     pub fn enter() -> io::Result<Self> {
         restore_on_panic();
-        take()?;
-        Ok(Self(()))
+        let mut terminal = Self { writer: Writer::new(output()?)? };
+        terminal.take_back()?;
+        Ok(terminal)
     }
 
-    /// Writes bytes to it. A terminal that is gone is told by its signal, not here.
-    pub fn write(&mut self, bytes: &str) {
-        let mut out = io::stdout().lock();
-        let _ = out.write_all(bytes.as_bytes()).and_then(|()| out.flush());
+    /// What writes to it.
+    pub fn writer(&self) -> &Writer {
+        &self.writer
     }
 
-    /// Gives it to another program, or to the shell, for a while.
-    pub fn give(&mut self) {
-        restore();
+    /// Gives it to another program, or to the shell, for a while; false where it did not take all that was written.
+    pub fn give(&mut self) -> bool {
+        if TAKEN.swap(false, Ordering::SeqCst) {
+            self.writer.send(LEAVE);
+            let is_written = self.writer.drain(PATIENCE);
+            let _ = disable_raw_mode();
+            return is_written;
+        }
+        true
     }
 
     /// Takes it back.
     pub fn take_back(&mut self) -> io::Result<()> {
-        take()
+        enable_raw_mode()?;
+        TAKEN.store(true, Ordering::SeqCst);
+        self.writer.send(ENTER);
+        Ok(())
     }
 
     /// False after a panic gave it back: nothing more may be drawn.
@@ -55,7 +70,7 @@ impl Terminal {
 
 impl Drop for Terminal {
     fn drop(&mut self) {
-        restore();
+        self.give();
     }
 }
 
@@ -72,21 +87,23 @@ pub fn current_size() -> Size {
     }
 }
 
-fn take() -> io::Result<()> {
-    enable_raw_mode()?;
-    TAKEN.store(true, Ordering::SeqCst);
-    let mut out = io::stdout().lock();
-    out.write_all(ENTER.as_bytes()).and_then(|()| out.flush())
+/// Standard output without its lock: whoever holds that may be held up.
+#[cfg(unix)]
+fn output() -> io::Result<std::fs::File> {
+    use std::os::fd::AsFd;
+    Ok(io::stdout().as_fd().try_clone_to_owned()?.into())
 }
 
-/// Gives the terminal back, once.
+#[cfg(not(unix))]
+fn output() -> io::Result<io::Stdout> {
+    Ok(io::stdout())
+}
+
+/// Gives the terminal back in a panic, without anybody's help.
 fn restore() {
-    if TAKEN.swap(false, Ordering::SeqCst) {
-        let mut out = io::stdout();
-        // Nobody can be told where telling fails.
-        let _ = out.write_all(LEAVE.as_bytes()).and_then(|()| out.flush());
-        let _ = disable_raw_mode();
-    }
+    // Nobody can be told where telling fails.
+    let _ = output().and_then(|mut out| out.write_all(format!("{LEAVE}\r\n").as_bytes()));
+    let _ = disable_raw_mode();
 }
 
 fn restore_on_panic() {
@@ -94,9 +111,8 @@ fn restore_on_panic() {
     HOOK.call_once(|| {
         let before = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |panic| {
-            if TAKEN.load(Ordering::SeqCst) {
+            if TAKEN.swap(false, Ordering::SeqCst) {
                 restore();
-                let _ = io::stdout().write_all(b"\r\n");
             }
             before(panic);
         }));

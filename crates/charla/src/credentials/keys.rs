@@ -138,6 +138,11 @@ impl KeyRing {
         })
     }
 
+    /// A key that is kept.
+    pub fn get(&self, provider: &str) -> Result<Option<SecretString>, Failure> {
+        Ok(self.read()?.remove(provider).map(SecretString::from))
+    }
+
     /// Keeps a key.
     pub fn set(&self, provider: &str, key: &SecretString) -> Result<(), Failure> {
         let mut keys = self.read()?;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use charla_core::compress::Compression;
-use charla_core::policy::{RuleBook, allowed_tools};
+use charla_core::policy::{RuleBook, allowed_tools, trusted_servers};
 use charla_core::prompt::OwnPrompt;
 use charla_core::session::{CallIds, Clients, Limits, SessionOptions, SessionSetup};
 use charla_proto::tool::Tool;
@@ -18,12 +18,14 @@ use super::host::{Found, Places, SessionHost};
 use super::options::RunOptions;
 use super::output_schema::OutputSchema;
 use super::rules::{RulePlaces, rule_book};
+use super::servers::SessionServers;
 use super::store::Sessions;
 use crate::clock::now;
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::helper;
 use crate::hint::Hint;
+use crate::mcp::{Health, ServerPlans, trusted_prefixes};
 use crate::models::BoundModel;
 use crate::notices::Notices;
 use crate::settings::Settings;
@@ -44,21 +46,25 @@ pub(super) struct SessionBuilder<'a> {
     /// What the answer must fit.
     pub schema: Option<OutputSchema>,
     pub log: Option<Arc<dyn LogSink>>,
+    /// MCP servers are left alone: nobody will call them.
+    pub without_servers: bool,
 }
 
 impl SessionBuilder<'_> {
-    /// Puts the session together; also the processes of its tools, to be shut down when it ends.
+    /// Puts the session together; also the processes of its tools and its MCP servers, to be shut down when it ends.
     pub async fn build(
         mut self,
         id: &str,
         journal: Box<dyn Journal>,
         model: BoundModel,
         notices: &mut dyn Notices,
-    ) -> Result<(SessionSetup, Processes), Failure> {
+    ) -> Result<(SessionSetup, Processes, SessionServers), Failure> {
         let (host, sandbox) = self.host(id, &model, notices).await?;
         let (rules, processes) = (host.rules.clone(), host.places.processes.clone());
+        let servers = host.servers.clone();
         let options = self.session_options(host.places.roots.clone(), sandbox);
         let model = host.take(model);
+        host.warm_up(&model.reference);
         let setup = SessionSetup {
             host,
             model,
@@ -68,7 +74,7 @@ impl SessionBuilder<'_> {
             options: SessionOptions { answer_check: self.schema.map(OutputSchema::into_check), ..options },
             clock: now,
         };
-        Ok((setup, processes))
+        Ok((setup, processes, servers))
     }
 
     /// What the session gets its tools and its instruction from, for this model.
@@ -78,13 +84,12 @@ impl SessionBuilder<'_> {
         model: &BoundModel,
         notices: &mut dyn Notices,
     ) -> Result<(Arc<SessionHost>, Arc<Sandbox>), Failure> {
-        let roots = self.roots()?;
-        let rules = Arc::new(self.rules(&roots)?);
-        rules.notices().iter().for_each(|notice| notices.warning(&notice.as_str().into()));
-        let outputs = self.sessions.outputs(id);
-        let sandbox = Arc::new(sandbox(self.environment, &roots, rules.clone(), outputs));
-        let processes = self.processes(id, sandbox.clone());
+        let (places, rules, sandbox) = self.places(id, notices)?;
         let schema = self.schema.as_ref().map(|schema| schema.text().to_owned());
+        let plans = match self.without_servers || self.options.no_tools {
+            true => None,
+            false => self.server_plans(&places, notices),
+        };
         let host = Arc::new(SessionHost {
             settings: self.settings.clone(),
             environment: self.environment.clone(),
@@ -92,7 +97,8 @@ impl SessionBuilder<'_> {
             own_prompt: self.own_prompt.take(),
             own_tools: std::mem::take(&mut self.own_tools),
             sessions: self.sessions.clone(),
-            places: Places { roots, processes },
+            places,
+            servers: SessionServers::new(plans),
             rules,
             schema,
             log: self.log.clone(),
@@ -100,6 +106,37 @@ impl SessionBuilder<'_> {
         });
         host.look(model, notices).await;
         Ok((host, sandbox))
+    }
+
+    /// Starts the MCP servers for nobody, and says how they are.
+    pub async fn check_servers(&self, id: &str, notices: &mut dyn Notices) -> Result<Vec<Health>, Failure> {
+        let (places, ..) = self.places(id, notices)?;
+        let Some(plans) = self.server_plans(&places, notices) else { return Ok(Vec::new()) };
+        let servers = plans.start();
+        servers.settled().await;
+        let health = servers.health();
+        servers.shutdown().await;
+        places.processes.shutdown().await;
+        Ok(health)
+    }
+
+    fn server_plans(&self, places: &Places, notices: &mut dyn Notices) -> Option<ServerPlans> {
+        ServerPlans::of(self.settings, self.environment, &places.roots, &places.processes, notices)
+    }
+
+    /// Where the session works, and under which rules.
+    fn places(
+        &self,
+        id: &str,
+        notices: &mut dyn Notices,
+    ) -> Result<(Places, Arc<RuleBook>, Arc<Sandbox>), Failure> {
+        let roots = self.roots()?;
+        let rules = Arc::new(self.rules(&roots)?);
+        rules.notices().iter().for_each(|notice| notices.warning(&notice.as_str().into()));
+        let outputs = self.sessions.outputs(id);
+        let sandbox = Arc::new(sandbox(self.environment, &roots, rules.clone(), outputs));
+        let processes = self.processes(id, sandbox.clone());
+        Ok((Places { roots, processes }, rules, sandbox))
     }
 
     fn session_options(&self, roots: Vec<PathBuf>, sandbox: Arc<Sandbox>) -> SessionOptions {
@@ -139,7 +176,10 @@ impl SessionBuilder<'_> {
         let allowed = self.settings.tools.allowed.iter().chain(&self.options.allowed_tools);
         let rules = allowed_tools(allowed.map(String::as_str))
             .map_err(|error| Failure::input(error.to_string()).with_hint(Hint::NameTools))?;
-        Ok(book.with(rules))
+        let prefixes = trusted_prefixes(self.settings);
+        let trusted = trusted_servers(prefixes.iter().map(String::as_str))
+            .map_err(|error| Failure::config(error.to_string()))?;
+        Ok(book.with(rules).with(trusted))
     }
 
     fn processes(&self, session: &str, sandbox: Arc<Sandbox>) -> Processes {

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use charla_mcp::Servers;
 use charla_proto::{Content, Part, Role, looks_secret};
 use charla_tools::attach;
 
@@ -87,8 +88,8 @@ fn beneath(word: &str, folder: &Path) -> Named {
     let candidates = [word, bare].into_iter().filter(|name| !name.is_empty());
     let found = candidates.map(|name| (name, folder.join(name))).find(|(_, path)| path.exists());
     let Some((name, path)) = found else {
-        // People and handles begin with an `@`, too.
-        let is_path = bare.contains(['/', '.']) && !bare.starts_with('.');
+        // People and handles begin with an `@`, too, and so do resources of MCP servers.
+        let is_path = bare.contains(['/', '.']) && !bare.starts_with('.') && resource(word).is_none();
         return if is_path { Named::Refused("is not there".to_owned()) } else { Named::Nothing };
     };
     let (Ok(real), Ok(folder)) = (path.canonicalize(), folder.canonicalize()) else {
@@ -101,6 +102,33 @@ fn beneath(word: &str, folder: &Path) -> Named {
         return Named::Refused("looks like a secret".to_owned());
     }
     Named::File(real, name.to_owned())
+}
+
+/// The server and the address of what may be a resource: `server:scheme:rest`.
+fn resource(word: &str) -> Option<(&str, &str)> {
+    // A sentence may go on right behind the name.
+    let word = word.trim_end_matches([',', '.', ';', ':', '!', '?', ')', ']', '\'', '"', '’']);
+    let (server, uri) = word.split_once(':')?;
+    let is_name = !server.is_empty() && !server.contains(['/', '.']);
+    (is_name && uri.contains(':')).then_some((server, uri))
+}
+
+/// Puts the resources of MCP servers that a person names in these words (`@server:uri`) behind the content. One that cannot be
+/// had is told; of a server that is not there, the words stay words.
+pub(super) async fn attach_resources(
+    servers: &Servers,
+    words: &str,
+    content: &mut Content,
+    notices: &mut dyn Notices,
+) {
+    for name in named(words) {
+        let Some((server, uri)) = resource(&name) else { continue };
+        match servers.resource(server, uri).await {
+            Some(Ok(parts)) => content.parts.extend(parts),
+            Some(Err(why)) => notices.warning(&format!("@{name} is not attached: {why}").into()),
+            None => {}
+        }
+    }
 }
 
 /// What stands behind an `@` that begins a word, each once.
@@ -143,6 +171,11 @@ mod tests {
     fn an_at_that_begins_a_word_names_a_file() {
         assert_eq!(named("what is @a.png, and @\"b c.txt\"? mail me@d.e (@f)"), ["a.png,", "b c.txt", "f)"]);
         assert!(named("nobody@example.org @ @\"\"").is_empty());
+        assert_eq!(resource("notes:note:one"), Some(("notes", "note:one")));
+        assert_eq!(resource("docs:https://h/a.md"), Some(("docs", "https://h/a.md")));
+        for other in ["src/a.rs:1:2", "a.rs:1:2", "alice", "alice:", ":a:b"] {
+            assert_eq!(resource(other), None, "{other}");
+        }
     }
 
     #[test]

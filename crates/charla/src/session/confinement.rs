@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use charla_core::policy::{RuleBook, Wall};
 use charla_core::session::Isolation;
-use charla_proto::{ApprovalMode, FileJudge, carries_credential};
+use charla_proto::{ApprovalMode, FileJudge};
 use charla_sandbox::{Places, Sandbox, Treatment, isolation};
 
 use crate::environment::Environment;
@@ -35,7 +35,7 @@ pub(super) fn sandbox(
         programs: environment.variable("PATH").unwrap_or_default().split(':').map(PathBuf::from).collect(),
         // What was too long to show is for the model to read.
         readable: vec![outputs],
-        history: roots.iter().flat_map(|root| history(root, environment.home.as_deref())).collect(),
+        history: roots.iter().flat_map(|root| history(&real(root), environment.home.as_deref())).collect(),
         secrets: environment.charla_home().iter().map(real).collect(),
         treatment: Arc::new(move |path: &Path| treatment(path, &files, &rules)),
     })
@@ -65,31 +65,13 @@ fn history(root: &Path, home: Option<&Path>) -> Option<PathBuf> {
 /// What becomes of a file or folder of the workspace.
 fn treatment(path: &Path, files: &FileJudge, rules: &RuleBook) -> Treatment {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    if files.hidden(path) || (name == "config" && is_of_repository(path) && has_password(path)) {
-        return Treatment::Hidden { guarded: rules.protects(path) };
-    }
-    match rules.protects(path) {
-        // Those of submodules lie deeper.
-        true if name == ".git" && (has_password(&path.join("config")) || path.join("modules").is_dir()) => {
-            Treatment::Protected { closed: false }
-        }
+    let protected = rules.protects(path);
+    match protected {
+        _ if files.hidden(path) => Treatment::Hidden { guarded: protected },
         // What is in there is the history, which is read with git.
-        true if matches!(name, ".git" | ".hg" | ".svn" | ".jj") => Treatment::Protected { closed: true },
-        true => Treatment::Protected { closed: false },
+        true => Treatment::Protected { closed: matches!(name, ".git" | ".hg" | ".svn" | ".jj") },
         false => Treatment::Plain,
     }
-}
-
-/// True for a file beside what makes a folder a repository.
-fn is_of_repository(config: &Path) -> bool {
-    config.parent().is_some_and(|folder| folder.join("HEAD").exists())
-}
-
-/// True when the address of a remote holds a password or a token. Such a repository asks about git commands.
-fn has_password(config: &Path) -> bool {
-    let is_small = fs::metadata(config).is_ok_and(|file| file.is_file() && file.len() < 1 << 20);
-    let text = if is_small { fs::read_to_string(config).unwrap_or_default() } else { String::new() };
-    carries_credential(&text)
 }
 
 /// The words for the person who is asked about a call.

@@ -57,6 +57,17 @@ pub enum SessionError {
         /// What happened.
         why: String,
     },
+    /// Another one of its id is here, and says something else.
+    #[error("a session {0} is here already, and says something else")]
+    Differs(String),
+    /// It came from elsewhere and cannot be believed.
+    #[error("the session {session} cannot be kept: {why}")]
+    Unsound {
+        /// The session.
+        session: String,
+        /// What is wrong with it.
+        why: &'static str,
+    },
     /// Its journal does not say what it is.
     #[error("the session {0} has no beginning")]
     NoBeginning(String),
@@ -93,7 +104,10 @@ impl From<SessionError> for Failure {
             SessionError::NoMessage { .. } => Failure::input(message).with_hint(Hint::ListMessages),
             SessionError::InUse(_) => Failure::input(message).with_hint(Hint::ForkSession),
             SessionError::NoBeginning(_) => Failure::input(message).with_hint(Hint::DeleteSession),
-            SessionError::NewerVersion { .. } => Failure::input(message),
+            SessionError::Differs(_) => {
+                Failure::conflict(message).with_hint("nothing was changed; remove one of the two, or fork it")
+            }
+            SessionError::NewerVersion { .. } | SessionError::Unsound { .. } => Failure::input(message),
             SessionError::NoReply { .. } => Failure::system(message),
             SessionError::Journal(JournalError::Away(_)) => {
                 Failure::system(message).with_hint("nothing is lost; try again in a moment")

@@ -21,6 +21,7 @@ use super::mode::tell_mode;
 use super::options::RunOptions;
 use super::revert::revert;
 use super::saved_rules::SavedRules;
+use super::servers::{ServerToolbox, SessionServers, by_server, may_run, offer};
 use super::store::Sessions;
 use super::toolset::Toolset;
 use crate::environment::Environment;
@@ -41,6 +42,7 @@ pub(super) struct SessionHost {
     /// Where things are kept.
     pub sessions: Arc<Sessions>,
     pub places: Places,
+    pub servers: SessionServers,
     pub rules: Arc<RuleBook>,
     /// The schema that the answer must fit.
     pub schema: Option<String>,
@@ -71,6 +73,23 @@ struct PromptStyle {
     size: PromptSize,
     chat_only: bool,
     stable_prefix: bool,
+    window: Option<u32>,
+}
+
+impl PromptStyle {
+    /// Tools of MCP servers are for models that can be told of any tool.
+    fn takes_servers(self) -> bool {
+        !self.chat_only && self.size != PromptSize::Trained
+    }
+}
+
+impl Found {
+    /// How a model is spoken to.
+    fn style(&self, model: &str) -> PromptStyle {
+        let full =
+            PromptStyle { size: PromptSize::Full, chat_only: false, stable_prefix: false, window: None };
+        self.models.get(model).copied().unwrap_or(full)
+    }
 }
 
 impl SessionHost {
@@ -114,9 +133,17 @@ impl SessionHost {
             size: model.prompt_size,
             chat_only: model.chat_only,
             stable_prefix: model.stable_prefix,
+            window: model.window,
         };
         self.found().models.insert(model.reference.clone(), style);
         model.for_session()
+    }
+
+    /// Begins to start the MCP servers, if the model is offered their tools.
+    pub fn warm_up(&self, model: &str) {
+        if self.found().style(model).takes_servers() {
+            self.servers.running();
+        }
     }
 
     /// A model by name, ready to be asked.
@@ -177,14 +204,21 @@ impl Host for SessionHost {
 
     fn equip(&self, situation: &Situation) -> Equipment {
         let found = self.found();
-        let full = PromptStyle { size: PromptSize::Full, chat_only: false, stable_prefix: false };
-        let style = found.models.get(&situation.model).copied().unwrap_or(full);
+        let style = found.style(&situation.model);
         let mut registry = Registry::default();
         if !self.options.no_tools && !style.chat_only {
             let processes = &self.places.processes;
             registry = self.toolset().registry(processes, &found.discovered, style.size, situation.somebody);
         }
-        let withheld = registry.withhold(|tool| !self.rules.offers(tool, situation.mode, situation.somebody));
+        let servers = style.takes_servers().then(|| self.servers.running()).flatten();
+        if let Some(servers) = servers {
+            offer(servers, style.window, &mut registry);
+        }
+        let withheld = registry.withhold(|tool| {
+            let of_server = servers.is_some_and(|servers| may_run(servers, tool, &self.rules, situation));
+            !of_server && !self.rules.offers(tool, situation.mode, situation.somebody)
+        });
+        let withheld = servers.map_or(withheld.clone(), |servers| by_server(servers, withheld));
         let instruction = Instruction {
             environment: &self.environment,
             roots: &self.places.roots,
@@ -198,7 +232,23 @@ impl Host for SessionHost {
             own: self.own_prompt.clone(),
         };
         let instruction = Some(Arc::new(instruction.content(style.stable_prefix)));
-        Equipment { toolbox: toolbox(registry, style.size), instruction }
+        let toolbox = toolbox(registry, style.size);
+        let toolbox = match servers {
+            Some(servers) => {
+                Arc::new(ServerToolbox::new(toolbox, servers.clone(), &self.settings.tools.exclude))
+            }
+            None => toolbox,
+        };
+        Equipment { toolbox, instruction }
+    }
+
+    fn equipment_version(&self) -> u64 {
+        self.servers.version()
+    }
+
+    fn tools(&self) -> Arc<dyn Toolbox> {
+        let found = self.found();
+        Arc::new(self.toolset().registry(&self.places.processes, &found.discovered, PromptSize::Full, false))
     }
 
     fn refresh<'a>(&'a self) -> BoxFuture<'a, ()> {

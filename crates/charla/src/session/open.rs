@@ -5,13 +5,17 @@ use std::sync::{Arc, OnceLock};
 
 use charla_core::CancellationToken;
 use charla_core::session::{Attached, Clients, SessionHandle};
+use charla_mcp::Servers;
 use charla_proto::tool::Tool;
-use charla_proto::{CancelTarget, Command, Content, Owned, Refusal, Reply, SessionStore, ToolContext};
+use charla_proto::{
+    BoxFuture, CancelTarget, Command, Content, Owned, Refusal, Reply, SessionStore, ToolContext,
+};
 use charla_providers::layers::LogSink;
 use charla_tools::process::Processes;
 use tokio::task::JoinHandle;
 
 use super::assemble::SessionBuilder;
+use super::attachments::attach_resources;
 use super::error::SessionError;
 use super::host::ready;
 use super::instruction::own_prompt;
@@ -20,6 +24,7 @@ use super::options::RunOptions;
 use super::output_schema::OutputSchema;
 use super::own_command::OwnCommands;
 use super::posted::take_requests;
+use super::servers::SessionServers;
 use super::store::{Begin, Opened, Sessions};
 use crate::clock::new_id;
 use crate::environment::Environment;
@@ -66,7 +71,14 @@ pub struct OpenedSession {
     pub model: String,
     /// An earlier process left a turn, or prompts that wait.
     pub is_open: bool,
+    /// What it has in this process; nothing where it runs elsewhere.
+    here: Option<Here>,
+}
+
+/// What a session has in the process that runs it.
+struct Here {
     processes: Processes,
+    servers: SessionServers,
     context: Arc<ToolContext>,
     cancelling: JoinHandle<()>,
     listening: JoinHandle<()>,
@@ -74,7 +86,33 @@ pub struct OpenedSession {
     _sessions: Arc<Sessions>,
 }
 
+/// Where front ends get sessions from: this machine, or a server.
+pub trait SessionSource: Send + Sync {
+    /// Opens a session under these settings. What there is to say goes to `notices`, then and as long as the session is open.
+    fn open<'a>(
+        &'a self,
+        settings: &'a Settings,
+        request: OpenRequest,
+        notices: Box<dyn Notices>,
+    ) -> BoxFuture<'a, Result<OpenedSession, Failure>>;
+
+    /// Where sessions run, if not here.
+    fn server(&self) -> Option<&str> {
+        None
+    }
+}
+
 impl OpenedSession {
+    /// A session that runs elsewhere, behind a handle of it. Closed, it goes on there.
+    pub fn elsewhere(handle: SessionHandle, id: String, model: String, is_open: bool) -> Self {
+        Self { handle, id, model, is_open, here: None }
+    }
+
+    /// True when it runs in this process, and ends with it.
+    pub fn runs_here(&self) -> bool {
+        self.here.is_some()
+    }
+
     /// Says something to the session; the prompt's id.
     pub async fn prompt(&self, text: &str, by: &str) -> Result<String, Refusal> {
         self.say(Content::user(text), by).await
@@ -95,19 +133,37 @@ impl OpenedSession {
         self.handle.attach()
     }
 
-    /// Runs command lines of the person's own.
-    pub fn own_commands(&self) -> OwnCommands {
-        OwnCommands { processes: self.processes.clone(), context: self.context.clone() }
+    /// Runs command lines of the person's own, where the session's tools work; nothing where that is elsewhere.
+    pub fn own_commands(&self) -> Option<OwnCommands> {
+        let here = self.here.as_ref()?;
+        Some(OwnCommands { processes: here.processes.clone(), context: here.context.clone() })
     }
 
-    /// Ends the session after its turn, and what its tools left running.
+    /// Puts the resources of MCP servers that are named in these words (`@server:uri`) behind the content.
+    pub async fn attach_resources(&self, words: &str, content: &mut Content, notices: &mut dyn Notices) {
+        if let Some(servers) = self.servers() {
+            attach_resources(servers, words, content, notices).await;
+        }
+    }
+
+    /// Its MCP servers, for who shows how they are, fills in a prompt of theirs or reads a resource; none where the session
+    /// has none or runs elsewhere.
+    pub fn servers(&self) -> Option<&Servers> {
+        self.here.as_ref()?.servers.started()
+    }
+
+    /// Ends the session after its turn, and what its tools left running. One that runs elsewhere is let go of.
     pub async fn close(&self) {
         self.handle.close().await;
-        self.processes.shutdown().await;
+        let Some(here) = &self.here else { return };
+        if let Some(servers) = here.servers.started() {
+            servers.shutdown().await;
+        }
+        here.processes.shutdown().await;
     }
 }
 
-impl Drop for OpenedSession {
+impl Drop for Here {
     fn drop(&mut self) {
         self.cancelling.abort();
         self.listening.abort();
@@ -169,23 +225,22 @@ impl Opening<'_> {
             clients: request.clients,
             schema,
             log,
+            without_servers: false,
         };
-        let (setup, processes) = builder.build(&id, journal, model, notices).await?;
+        let (setup, processes, servers) = builder.build(&id, journal, model, notices).await?;
         let context = setup.options.tool_context.clone();
         let handle = SessionHandle::start(setup, conversation);
         let mode = self.settings.tools.approval_mode.unwrap_or_default();
         handle.send(Command::SetMode { mode }, OPENER).await;
-        Ok(OpenedSession {
+        let here = Here {
             cancelling: tokio::spawn(cancel_turns(request.cancel, handle.clone())),
             listening: tokio::spawn(take_requests(mailbox, clients, handle.clone())),
-            handle,
-            id,
-            model: reference,
-            is_open,
             processes,
+            servers,
             context,
             _sessions: sessions,
-        })
+        };
+        Ok(OpenedSession { handle, id, model: reference, is_open, here: Some(here) })
     }
 
     /// The session to go on with, and its model: the one it had, unless another is asked for.

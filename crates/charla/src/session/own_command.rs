@@ -26,8 +26,13 @@ impl OwnCommands {
     ) -> ToolOutput {
         let tool = Typed::new(RunShellCommand::new(self.processes.clone()));
         let args = json!({ "command": command }).as_object().cloned().unwrap_or_default();
-        let context =
-            RunContext { cancelled, live, confinement: Confinement::Open, files: FileJudge::default() };
+        let context = RunContext {
+            cancelled,
+            live,
+            confinement: Confinement::Open,
+            only_git_reads: false,
+            files: FileJudge::default(),
+        };
         match tool.prepare(args, &self.context).await {
             Ok(call) => call.run(context).await,
             Err(error) => ToolOutput::failed(error),

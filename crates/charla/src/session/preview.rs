@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use charla_core::prompt::OwnPrompt;
 use charla_core::session::{Clients, Host, Situation};
 use charla_proto::{FunctionDeclaration, GenerateRequest, Tool};
 use charla_providers::tokens;
@@ -12,6 +13,7 @@ use super::options::RunOptions;
 use super::store::Sessions;
 use crate::environment::Environment;
 use crate::failure::Failure;
+use crate::mcp::Health;
 use crate::models::{BoundModel, Chooser};
 use crate::notices::Notices;
 use crate::settings::Settings;
@@ -31,6 +33,40 @@ pub struct PromptPreview {
     pub tool_tokens: u64,
 }
 
+/// Starts the MCP servers of these settings, says how they are and ends them.
+pub(crate) async fn check_servers(
+    settings: &Settings,
+    environment: &Environment,
+    notices: &mut dyn Notices,
+) -> Result<Vec<Health>, Failure> {
+    let options = RunOptions::default();
+    builder("check", "", &options, None, settings, environment).check_servers("check", notices).await
+}
+
+/// What a session is put together from that nobody speaks to.
+fn builder<'a>(
+    id: &str,
+    model: &str,
+    options: &'a RunOptions,
+    own_prompt: Option<OwnPrompt>,
+    settings: &'a Settings,
+    environment: &'a Environment,
+) -> SessionBuilder<'a> {
+    let (sessions, _) = Sessions::temporary(environment, id, model, &super::SessionError::NoHome);
+    SessionBuilder {
+        settings,
+        environment,
+        options,
+        own_prompt,
+        own_tools: Vec::new(),
+        sessions: Arc::new(sessions),
+        clients: Clients::default(),
+        schema: None,
+        log: None,
+        without_servers: true,
+    }
+}
+
 /// Finds out what a run with a person at a terminal would send. No model is asked and none is started.
 pub(crate) async fn preview(
     settings: &Settings,
@@ -40,19 +76,8 @@ pub(crate) async fn preview(
     let chain = Chooser::new(settings, environment).chain().await?;
     let model = BoundModel::new(chain, settings, environment, None)?;
     let options = RunOptions::default();
-    let (sessions, _) =
-        Sessions::temporary(environment, "preview", &model.reference, &super::SessionError::NoHome);
-    let mut builder = SessionBuilder {
-        settings,
-        environment,
-        options: &options,
-        own_prompt: own_prompt(settings, environment, None)?,
-        own_tools: Vec::new(),
-        sessions: Arc::new(sessions),
-        clients: Clients::default(),
-        schema: None,
-        log: None,
-    };
+    let own_prompt = own_prompt(settings, environment, None)?;
+    let mut builder = builder("preview", &model.reference, &options, own_prompt, settings, environment);
     let (host, _) = builder.host("preview", &model, notices).await?;
     let reference = host.take(model).reference;
     let mode = settings.tools.approval_mode.unwrap_or_default();

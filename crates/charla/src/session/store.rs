@@ -162,7 +162,8 @@ impl Sessions {
         self.begin(id, &[self.first_record(id, model, None)]).await
     }
 
-    async fn begin(&self, id: &str, records: &[Record]) -> Result<Opened, SessionError> {
+    /// A session of these records.
+    pub(super) async fn begin(&self, id: &str, records: &[Record]) -> Result<Opened, SessionError> {
         let owned = self.store.create(records).await?;
         Ok(Opened { id: id.to_owned(), owned, notices: Vec::new() })
     }

@@ -4,7 +4,10 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use charla_core::undo::{ChangeHistory, Direction};
-use charla_proto::{CallStatus, Content, Fact, PartKind, Record, SessionStarted, TurnEnd, UsageMetadata};
+use charla_proto::{
+    CallStatus, Content, Fact, FunctionCall, PartKind, Record, SessionStarted, TurnEnd, UsageMetadata,
+    own_parts, own_text,
+};
 use serde::Serialize;
 
 use crate::models::Prices;
@@ -104,6 +107,28 @@ pub enum Said {
     },
 }
 
+/// What is open while the records are read.
+#[derive(Default)]
+struct Open {
+    /// Calls without a result, with their arguments.
+    calls: Vec<(String, String)>,
+    /// What was done before anything was said.
+    early: Vec<Said>,
+}
+
+impl Open {
+    fn begin(&mut self, call: &FunctionCall) {
+        let arguments = serde_json::to_string(&call.args).unwrap_or_default();
+        self.calls.push((call.id.clone().unwrap_or_default(), arguments));
+    }
+
+    /// The arguments of a call that is over.
+    fn end(&mut self, call: &str) -> String {
+        let at = self.calls.iter().rposition(|(id, _)| id == call);
+        at.map(|at| self.calls.remove(at).1).unwrap_or_default()
+    }
+}
+
 impl Spent {
     fn add(&mut self, model: &str, usage: &UsageMetadata, prices: &Prices) {
         self.input_tokens = self.input_tokens.saturating_add(usage.prompt_token_count.unwrap_or(0));
@@ -120,10 +145,10 @@ impl SessionStory {
         let first = records.first()?;
         let Fact::SessionStarted(started) = &first.fact else { return None };
         let mut story = Self::new(started, first.at);
-        let mut calls = Vec::new();
+        let mut open = Open::default();
         for record in records {
             story.last_at = record.at;
-            story.apply(record, prices, &mut calls);
+            story.apply(record, prices, &mut open);
         }
         story.note_files(&ChangeHistory::of(records));
         let prompt = story.turns.iter().flat_map(|turn| &turn.said).find_map(|said| match said {
@@ -148,11 +173,12 @@ impl SessionStory {
         }
     }
 
-    fn apply(&mut self, record: &Record, prices: &Prices, calls: &mut Vec<(String, String)>) {
+    fn apply(&mut self, record: &Record, prices: &Prices, open: &mut Open) {
         match &record.fact {
             Fact::TurnStarted(started) => {
                 let text = words(&started.prompt);
-                let said = vec![Said::User { message: record.seq, text }];
+                let mut said = std::mem::take(&mut open.early);
+                said.push(Said::User { message: record.seq, text });
                 let (turn, message, at) = (started.turn, record.seq, record.at);
                 self.turns.push(TurnStory { turn, message, at, said, ..TurnStory::default() });
             }
@@ -164,25 +190,25 @@ impl SessionStory {
                     self.model = format!("{}/{}", origin.provider, origin.model);
                 }
                 let asked = content.content.function_calls();
-                calls.extend(asked.map(|call| {
-                    let arguments = serde_json::to_string(&call.args).unwrap_or_default();
-                    (call.id.clone().unwrap_or_default(), arguments)
-                }));
+                asked.for_each(|call| open.begin(call));
                 let text = words(&content.content);
                 if !text.trim().is_empty() {
                     self.say(Said::Model { message: record.seq, text });
                 }
                 self.pay(content.usage.as_ref(), prices);
             }
-            Fact::CallEnded(ended) => {
-                let at = calls.iter().rposition(|(call, _)| *call == ended.call);
-                let arguments = at.map(|at| calls.remove(at).1).unwrap_or_default();
-                self.say(Said::Tool {
+            Fact::ClientCallStarted(started) => open.begin(&started.call),
+            Fact::CallEnded(ended) | Fact::ClientCallEnded(ended) => {
+                let said = Said::Tool {
                     name: ended.response.name.clone(),
-                    arguments,
+                    arguments: open.end(&ended.call),
                     success: ended.status == CallStatus::Success,
                     output: ended.response.to_text(),
-                });
+                };
+                match self.turns.is_empty() {
+                    true => open.early.push(said),
+                    false => self.say(said),
+                }
             }
             Fact::Compressed(compressed) => {
                 self.say(Said::Summary { text: words(&compressed.summary) });
@@ -304,12 +330,12 @@ fn fence(text: &str) -> String {
 
 /// What a content says, with media by their kind.
 fn words(content: &Content) -> String {
-    let media = content.parts.iter().filter_map(|part| match &part.kind {
+    let media = own_parts(content).iter().filter_map(|part| match &part.kind {
         PartKind::InlineData(blob) => Some(format!("[{}]", blob.mime_type)),
         PartKind::FileData(data) => Some(format!("[{}]", data.file_uri)),
         _ => None,
     });
-    let words = std::iter::once(content.text()).chain(media);
+    let words = std::iter::once(own_text(content)).chain(media);
     words.filter(|words| !words.is_empty()).collect::<Vec<_>>().join("\n")
 }
 

@@ -14,6 +14,7 @@ use super::options::RunOptions;
 use super::store::Sessions;
 use crate::engine;
 use crate::environment::Environment;
+use crate::mcp;
 use crate::models::PromptSize;
 use crate::network;
 use crate::notices::Notices;
@@ -115,7 +116,7 @@ impl Toolset<'_> {
         for (what, entry) in allowed.chain(excluded) {
             let name = entry.split('(').next().unwrap_or_default().trim();
             let registry = registry.get_or_insert_with(|| self.every(processes, discovered));
-            if name.contains('*') || registry.get(name).is_some() {
+            if name.contains('*') || registry.get(name).is_some() || mcp::may_be_tool(name, self.settings) {
                 continue;
             }
             let meant = registry.nearest(name).map(|meant| format!("; did you mean `{meant}`?"));

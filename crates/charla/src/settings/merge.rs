@@ -93,10 +93,12 @@ impl Layers {
     }
 }
 
-/// Objects are merged key by key; everything else is replaced. A key source is one value.
+/// Objects are merged key by key; everything else is replaced. A key source is one value, and so is an MCP server: what one
+/// layer says must not get the variables of another's.
 fn overlay(below: &mut Map<String, Value>, above: Map<String, Value>) {
     for (key, value) in above {
         match (below.get_mut(&key), value) {
+            (Some(Value::Object(below)), Value::Object(above)) if key == "mcpServers" => below.extend(above),
             (Some(Value::Object(below)), Value::Object(above)) if key != "apiKey" => overlay(below, above),
             (_, value) => drop(below.insert(key, value)),
         }

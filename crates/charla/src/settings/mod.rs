@@ -25,8 +25,8 @@ use charla_providers::catalog;
 pub use address::{is_local_network, without_secrets};
 pub use merge::{Layers, Source};
 pub use model::{
-    KeySource, ModelFacts, OutputFormat, PromptLength, ProviderSettings, Settings, TerminalSettings,
-    ThinkingSwitch, WritingKeys,
+    KeySource, McpForm, McpServerSettings, ModelFacts, OutputFormat, PromptLength, ProviderSettings,
+    Settings, TerminalSettings, ThinkingSwitch, WritingKeys,
 };
 pub use schema::{all_keys, settings_schema};
 pub use shown::ShownSetting;

@@ -33,6 +33,8 @@ pub struct Settings {
     pub logging: LoggingSettings,
     /// Which tools the model has, and which need no approval.
     pub tools: ToolSettings,
+    /// MCP servers by name: programs and addresses that offer further tools.
+    pub mcp_servers: BTreeMap<String, McpServerSettings>,
     /// What you put into the system prompt.
     pub prompt: PromptSettings,
     /// When a turn ends by itself.
@@ -82,6 +84,50 @@ pub struct ToolSettings {
     pub approval_mode: Option<ApprovalMode>,
     /// Variables that commands you approve get although they look like secrets, such as `GITHUB_TOKEN`.
     pub pass_variables: Vec<String>,
+}
+
+/// An MCP server: a program (`command`) or an address (`url`, `httpUrl`).
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
+pub struct McpServerSettings {
+    /// The program to start. In it, in `args`, `env`, `url` and `headers`, `${NAME}` stands for a variable of yours.
+    pub command: Option<String>,
+    /// Its arguments.
+    pub args: Vec<String>,
+    /// Variables it gets beside the usual ones, which hold no secrets, such as `{"GITHUB_TOKEN": "$GITHUB_TOKEN"}`.
+    pub env: BTreeMap<String, String>,
+    /// The folder it runs in; the workspace when unset.
+    pub cwd: Option<String>,
+    /// The address of a server: streamable HTTP, or the older form with server-sent events.
+    pub url: Option<String>,
+    /// The address of a server that speaks streamable HTTP.
+    pub http_url: Option<String>,
+    /// How it is spoken to, where that is not plain: `stdio`, `http` or `sse`.
+    #[schemars(schema_with = "names::mcp_form")]
+    pub r#type: Option<McpForm>,
+    /// Headers of every request to its address, such as `{"Authorization": "Bearer ${TOKEN}"}`.
+    pub headers: BTreeMap<String, String>,
+    /// Milliseconds that a call may take.
+    #[schemars(range(min = 1))]
+    pub timeout: Option<u64>,
+    /// You trust it: its tools run without asking, and its program is not confined.
+    pub trust: Option<bool>,
+    /// The only tools taken from it.
+    pub include_tools: Option<Vec<String>>,
+    /// Tools that are not taken from it.
+    pub exclude_tools: Vec<String>,
+}
+
+/// How an MCP server is spoken to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum McpForm {
+    /// Through the pipes of its program.
+    Stdio,
+    /// Streamable HTTP.
+    Http,
+    /// Server-sent events, the older form.
+    Sse,
 }
 
 /// What you put into the system prompt. See `charla prompt show`.
@@ -322,13 +368,15 @@ pub struct OutputSettings {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase", deny_unknown_fields)]
 pub struct TerminalSettings {
-    /// How it looks: default, high-contrast, terminal (its own sixteen colours), or a theme of yours. Also `/theme`.
+    /// How it looks: default, high-contrast (both also with -dark or -light), terminal (its own sixteen colours), or a theme of yours. Also `/theme`.
     pub theme: Option<String>,
     /// The keys of the line you write: emacs or vi.
     #[schemars(schema_with = "names::keys")]
     pub keys: Option<WritingKeys>,
     /// Talk line by line, without a screen. Also `--screen-reader`.
     pub screen_reader: Option<bool>,
+    /// The first conversation begins with a short set-up: which model answers, whether the folder is trusted. Also `--no-setup`.
+    pub setup: Option<bool>,
 }
 
 /// The keys of a line that is written.

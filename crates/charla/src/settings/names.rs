@@ -57,3 +57,7 @@ pub(super) fn output_format(_: &mut SchemaGenerator) -> Schema {
 pub(super) fn keys(_: &mut SchemaGenerator) -> Schema {
     one_of(&["emacs", "vi"])
 }
+
+pub(super) fn mcp_form(_: &mut SchemaGenerator) -> Schema {
+    one_of(&["stdio", "http", "sse"])
+}

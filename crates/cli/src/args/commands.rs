@@ -41,7 +41,7 @@ pub enum EngineCommand {
 pub enum AuthCommand {
     /// Read a key from standard input and keep it in a file only you can read.
     Set {
-        /// The provider, such as openai.
+        /// The provider, such as openai; `server:URL` keeps the token of a server.
         provider: String,
     },
     /// Log in to Google in the browser, for Vertex AI, with an OAuth client of your own (desktop app).
@@ -121,6 +121,33 @@ pub struct UndoArgs {
     /// Show what would be done and do nothing.
     #[arg(long)]
     pub dry_run: bool,
+}
+
+/// Arguments of `charla attach`.
+#[derive(Debug, Args)]
+pub struct AttachArgs {
+    /// The server, such as <https://charla.example.org>. Its token is in the variable `CHARLA_TOKEN`, or was kept with
+    /// `charla auth set server:URL`.
+    #[arg(value_name = "URL")]
+    pub server: String,
+    /// The session: `latest`, an id, or the beginning of one; a new one when left out.
+    pub session: Option<String>,
+    /// Talk line by line, without a screen.
+    #[arg(long)]
+    pub screen_reader: bool,
+}
+
+/// Arguments of `charla sessions push` and `charla sessions pull`.
+#[derive(Debug, Args)]
+pub struct MoveArgs {
+    /// The server, such as <https://charla.example.org>.
+    #[arg(value_name = "URL")]
+    pub server: String,
+    /// The session: `latest`, an id, or the beginning of one.
+    pub session: String,
+    /// Leave it where it was, too.
+    #[arg(long)]
+    pub keep: bool,
 }
 
 /// Arguments of `charla serve`.
@@ -281,6 +308,10 @@ pub enum SessionsCommand {
         #[arg(required = true)]
         sessions: Vec<String>,
     },
+    /// Move a session to a server, whole or not at all.
+    Push(MoveArgs),
+    /// Move a session of a server here, whole or not at all.
+    Pull(MoveArgs),
     /// Delete old sessions, and whatever belongs to no session any more.
     Prune(PruneArgs),
 }
@@ -336,4 +367,80 @@ pub enum PromptCommand {
         #[arg(long)]
         json: bool,
     },
+}
+
+/// What can be done with MCP servers.
+#[derive(Debug, Subcommand)]
+pub enum McpCommand {
+    /// Start every server and tell how it is.
+    List {
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Put a server into the settings.
+    Add(McpAddArgs),
+    /// Take a server out of the settings.
+    Remove {
+        /// Its name.
+        name: String,
+        /// Out of the workspace's settings instead of yours.
+        #[arg(long)]
+        project: bool,
+    },
+    /// Start servers, list their tools and fail if one does not answer.
+    Test {
+        /// Its name; all when left out.
+        server: Option<String>,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Log in to a server at an address, in the browser.
+    Login {
+        /// Its name.
+        name: String,
+    },
+    /// Forget the login to a server.
+    Logout {
+        /// Its name.
+        name: String,
+    },
+}
+
+/// Arguments of `charla mcp add`.
+#[derive(Debug, Args)]
+pub struct McpAddArgs {
+    /// Its name.
+    pub name: String,
+    /// The program to start, or the address of the server.
+    #[arg(value_name = "COMMAND_OR_URL")]
+    pub target: String,
+    /// Arguments of the program.
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    pub args: Vec<String>,
+    /// Into the workspace's settings instead of yours.
+    #[arg(long)]
+    pub project: bool,
+    /// stdio, http or sse, where the target does not tell.
+    #[arg(short, long, value_name = "FORM", value_parser = ["stdio", "http", "sse"], hide_possible_values = true)]
+    pub transport: Option<String>,
+    /// A variable for the program; may be given more than once.
+    #[arg(short, long, value_name = "NAME=VALUE")]
+    pub env: Vec<String>,
+    /// A header of every request; may be given more than once.
+    #[arg(short = 'H', long = "header", value_name = "NAME:VALUE")]
+    pub headers: Vec<String>,
+    /// Milliseconds that a call may take.
+    #[arg(long, value_name = "MS")]
+    pub timeout: Option<u64>,
+    /// Run its tools without asking, and its program without confinement.
+    #[arg(long)]
+    pub trust: bool,
+    /// The only tools taken from it.
+    #[arg(long, value_name = "TOOLS", value_delimiter = ',')]
+    pub include_tools: Vec<String>,
+    /// Tools that are not taken from it.
+    #[arg(long, value_name = "TOOLS", value_delimiter = ',')]
+    pub exclude_tools: Vec<String>,
 }

@@ -8,9 +8,9 @@ use charla_proto::{ApprovalMode, ThinkingLevel};
 use clap::{Args, Parser, Subcommand, ValueHint};
 
 pub use commands::{
-    AnswerWord, ApprovalsCommand, AuditCommand, AuthCommand, EngineCommand, ExportForm, ModelsCommand,
-    PolicyArgs, PolicyCommand, PromptCommand, PruneArgs, RestoreArgs, RewindArgs, ServeArgs, SessionsArgs,
-    SessionsCommand, SettingsCommand, TrustArgs, UndoArgs,
+    AnswerWord, ApprovalsCommand, AttachArgs, AuditCommand, AuthCommand, EngineCommand, ExportForm,
+    McpAddArgs, McpCommand, ModelsCommand, MoveArgs, PolicyArgs, PolicyCommand, PromptCommand, PruneArgs,
+    RestoreArgs, RewindArgs, ServeArgs, SessionsArgs, SessionsCommand, SettingsCommand, TrustArgs, UndoArgs,
 };
 
 const ABOUT: &str = "Ask any model, and let it work in this folder, from a terminal or a script";
@@ -114,6 +114,10 @@ pub struct AskArgs {
     /// Talk line by line, without a screen.
     #[arg(long)]
     pub screen_reader: bool,
+
+    /// Begin the first conversation without the short set-up.
+    #[arg(long)]
+    pub no_setup: bool,
 
     /// The model: provider/model, or a name such as gemini-3.6-flash.
     #[arg(short, long, value_name = "MODEL")]
@@ -355,6 +359,12 @@ pub enum Command {
         #[command(subcommand)]
         command: AuthCommand,
     },
+    /// List, add, remove and test MCP servers, which offer further tools.
+    Mcp {
+        /// Which.
+        #[command(subcommand)]
+        command: McpCommand,
+    },
     /// Show the settings, their files or their schema.
     Settings {
         /// Which.
@@ -365,6 +375,9 @@ pub enum Command {
     Policy(PolicyArgs),
     /// List what waits for approval, in every session, and answer it.
     Approvals {
+        /// Those of a server, such as <https://charla.example.org>.
+        #[arg(long, value_name = "URL", global = true)]
+        server: Option<String>,
         /// Answer instead.
         #[command(subcommand)]
         command: Option<ApprovalsCommand>,
@@ -387,6 +400,8 @@ pub enum Command {
     Restore(RestoreArgs),
     /// Show what this workspace's own settings would do, and trust them.
     Trust(TrustArgs),
+    /// Open a session of a server at this terminal.
+    Attach(AttachArgs),
     /// Serve this user's sessions to browsers and programs.
     Serve(ServeArgs),
     /// Look after the audit log of `charla serve`.

@@ -1,19 +1,32 @@
 //! `charla approvals`: what waits for a yes, and the yes.
 
-use charla::session::WaitingApproval;
+use std::path::PathBuf;
+use std::sync::Arc;
+
 use charla::{Charla, Failure};
 use charla_proto::text::one_line;
-use charla_proto::{ConfirmationDetail, Outcome, Question};
+use charla_proto::{CallAsked, Confirmation, ConfirmationDetail, Outcome, Question};
+
+use super::server;
 
 use crate::args::AnswerWord;
 use crate::runtime::runtime;
 use charla_terminal::printer::Printer;
 
-/// Prints every question that waits for an answer.
-pub fn list(charla: &Charla, printer: &mut Printer) -> Result<(), Failure> {
-    let sessions = charla.sessions()?;
-    let waiting = runtime()?.block_on(sessions.approvals())?;
-    for WaitingApproval { folder, asked, .. } in &waiting {
+/// Prints every question that waits for an answer, here or at a server.
+pub fn list(server: Option<&str>, charla: &Charla, printer: &mut Printer) -> Result<(), Failure> {
+    let waiting: Vec<(PathBuf, Arc<CallAsked>)> = match server {
+        Some(address) => {
+            let client = server::client(address, charla, printer)?;
+            let waiting = runtime()?.block_on(client.approvals())?;
+            waiting.into_iter().map(|one| (one.folder, one.asked)).collect()
+        }
+        None => {
+            let waiting = runtime()?.block_on(charla.sessions()?.approvals())?;
+            waiting.into_iter().map(|one| (one.folder, one.asked)).collect()
+        }
+    };
+    for (folder, asked) in &waiting {
         let confirmation = &asked.confirmation;
         let (id, tool, title) = (&asked.approval, &confirmation.tool, &confirmation.title);
         let line = format!("{id}  {tool}  {title}  (in {})", folder.display());
@@ -42,22 +55,9 @@ fn in_words(question: &Question) -> String {
 }
 
 /// Answers a question.
-pub fn answer(
-    id: &str,
-    word: AnswerWord,
-    words: &[String],
-    charla: &Charla,
-    printer: &mut Printer,
-) -> Result<(), Failure> {
-    let outcome = outcome(word, words)?;
+pub fn answer(id: &str, outcome: Outcome, charla: &Charla, printer: &mut Printer) -> Result<(), Failure> {
     let ends_turn = matches!(outcome, Outcome::Cancel { reason: None });
     let answered = runtime()?.block_on(charla.answer(id, outcome, "command line", printer))?;
-    let confirmation = &answered.asked.confirmation;
-    let detail = match &confirmation.detail {
-        ConfirmationDetail::Exec { command, .. } => command.clone(),
-        ConfirmationDetail::Edit { path, .. } => path.display().to_string(),
-        _ => confirmation.title.clone(),
-    };
     let then = match (answered.runs, ends_turn) {
         (true, true) => "its turn ends here".to_owned(),
         (true, false) => "its session goes on".to_owned(),
@@ -65,11 +65,43 @@ pub fn answer(
             format!("it takes effect when the session goes on: charla --resume {}", answered.session)
         }
     };
-    printer.note(&one_line(&format!("answered: {} ({detail}); {then}", confirmation.tool)));
+    tell(&answered.asked.confirmation, &then, printer);
     Ok(())
 }
 
-fn outcome(word: AnswerWord, words: &[String]) -> Result<Outcome, Failure> {
+/// Answers a question of a server's session.
+pub fn answer_at(
+    address: &str,
+    id: &str,
+    outcome: &Outcome,
+    charla: &Charla,
+    printer: &mut Printer,
+) -> Result<(), Failure> {
+    let client = server::client(address, charla, printer)?;
+    runtime()?.block_on(async {
+        let asked = client.find_approval(id).await?.map(|waiting| waiting.asked);
+        // One that waits no longer has been answered, and the server knows by whom.
+        let approval = asked.as_ref().map_or(id, |asked| &asked.approval);
+        client.answer(approval, outcome).await?;
+        match asked {
+            Some(asked) => tell(&asked.confirmation, "its session goes on", printer),
+            None => printer.note("answered"),
+        }
+        Ok(())
+    })
+}
+
+fn tell(confirmation: &Confirmation, then: &str, printer: &mut Printer) {
+    let detail = match &confirmation.detail {
+        ConfirmationDetail::Exec { command, .. } => command.clone(),
+        ConfirmationDetail::Edit { path, .. } => path.display().to_string(),
+        _ => confirmation.title.clone(),
+    };
+    printer.note(&one_line(&format!("answered: {} ({detail}); {then}", confirmation.tool)));
+}
+
+/// What a person's word means.
+pub fn outcome(word: AnswerWord, words: &[String]) -> Result<Outcome, Failure> {
     let said = words.join(" ");
     let takes_words = matches!(word, AnswerWord::No | AnswerWord::Edit | AnswerWord::Say);
     if !words.is_empty() && !takes_words {

@@ -7,6 +7,7 @@ use charla::credentials::{KeyRing, Keys};
 use charla::models::Directory;
 use charla::settings::{self, Settings};
 use charla::{Charla, Environment, Failure};
+use charla_client::ServerAddress;
 use secrecy::SecretString;
 
 use crate::args::AuthCommand;
@@ -25,18 +26,34 @@ pub fn run(command: AuthCommand, charla: &Charla, printer: &mut Printer) -> Resu
     };
     match command {
         AuthCommand::Login => runtime()?.block_on(login(&settings, environment, printer)),
+        AuthCommand::Set { provider } if provider.starts_with(SERVER) => {
+            set_key(&server_key(&provider)?, &ring()?, printer)
+        }
+        AuthCommand::Remove { provider } if provider.starts_with(SERVER) => {
+            forget(&server_key(&provider)?, &ring()?, printer)
+        }
         AuthCommand::Set { provider } => {
             let entry = Directory::new(&settings).find(&provider)?;
             set_key(&entry.name, &ring()?, printer)
         }
         AuthCommand::Remove { provider } => {
             let entry = Directory::new(&settings).find(&provider)?;
-            let known = ring()?.remove(&entry.name)?;
-            let done = if known { "forgot the key of" } else { "there was no kept key of" };
-            printer.note(&format!("{done} {}", entry.name));
-            Ok(())
+            forget(&entry.name, &ring()?, printer)
         }
     }
+}
+
+/// What stands before a server's address where its token is kept.
+const SERVER: &str = "server:";
+
+fn server_key(name: &str) -> Result<String, Failure> {
+    Ok(ServerAddress::parse(name.trim_start_matches(SERVER))?.key_name())
+}
+
+fn forget(name: &str, ring: &KeyRing, printer: &mut Printer) -> Result<(), Failure> {
+    let done = if ring.remove(name)? { "forgot the key of" } else { "there was no kept key of" };
+    printer.note(&format!("{done} {name}"));
+    Ok(())
 }
 
 async fn login(settings: &Settings, environment: &Environment, printer: &mut Printer) -> Result<(), Failure> {

@@ -6,7 +6,9 @@ mod auth;
 mod doctor;
 mod engine;
 mod manual;
+mod mcp;
 mod models;
+mod moving;
 mod policy;
 mod probe;
 mod prompt;
@@ -14,6 +16,7 @@ mod replay;
 mod restore;
 mod rewind;
 mod serve;
+pub mod server;
 pub mod sessions;
 mod settings;
 mod trust;
@@ -39,11 +42,16 @@ pub fn run(command: Command, charla: &Charla, printer: &mut Printer) -> Result<(
             engine::run(command, charla, printer)
         }
         Command::Auth { command } => auth::run(command, charla, printer),
+        Command::Mcp { command } => mcp::run(command, charla, printer),
         Command::Settings { command } => settings::run(command, charla, printer),
         Command::Policy(args) => policy::run(&args, charla, printer),
-        Command::Approvals { command: None } => approvals::list(charla, printer),
-        Command::Approvals { command: Some(ApprovalsCommand::Answer { id, answer, words }) } => {
-            approvals::answer(&id, answer, &words, charla, printer)
+        Command::Approvals { command: None, server } => approvals::list(server.as_deref(), charla, printer),
+        Command::Approvals { command: Some(ApprovalsCommand::Answer { id, answer, words }), server } => {
+            let outcome = approvals::outcome(answer, &words)?;
+            match server {
+                Some(server) => approvals::answer_at(&server, &id, &outcome, charla, printer),
+                None => approvals::answer(&id, outcome, charla, printer),
+            }
         }
         Command::Sessions(args) => sessions::run(args, charla, printer),
         Command::Prompt { command } => prompt::run(command, charla, printer),
@@ -52,6 +60,7 @@ pub fn run(command: Command, charla: &Charla, printer: &mut Printer) -> Result<(
         Command::Redo(args) => undo::run(Direction::Redo, args, charla, printer),
         Command::Restore(args) => restore::run(&args, charla, printer),
         Command::Audit { command } => audit::run(command, charla, printer),
+        Command::Attach(_) => Err(Failure::system("a conversation is no command")),
         Command::Serve(args) => serve::run(args, charla, printer),
         Command::Doctor { json } => doctor::run(json, printer),
         Command::Trust(args) => trust::run(&args, charla, printer),

@@ -8,10 +8,11 @@ use charla::{Charla, Failure};
 use charla_proto::SessionSummary;
 use serde_json::{Value, json};
 
-use super::settings_of;
+use super::{moving, settings_of};
 use crate::args::{ExportForm, PruneArgs, SessionsArgs, SessionsCommand};
 use crate::runtime::runtime;
 use charla_terminal::printer::Printer;
+use charla_terminal::wording;
 
 /// How much of a call's arguments is shown.
 const SHOWN: usize = 100;
@@ -43,6 +44,8 @@ pub fn run(args: SessionsArgs, charla: &Charla, printer: &mut Printer) -> Result
         SessionsCommand::Delete { sessions } => {
             sessions.iter().try_for_each(|session| delete(session, charla, printer))
         }
+        SessionsCommand::Push(args) => moving::push(&args, charla, printer),
+        SessionsCommand::Pull(args) => moving::pull(&args, charla, printer),
         SessionsCommand::Prune(args) => prune(&args, json, charla, printer),
     }
 }
@@ -204,10 +207,5 @@ fn prune(args: &PruneArgs, json: bool, charla: &Charla, printer: &mut Printer) -
 
 fn age(session: &SessionSummary) -> String {
     let age = SystemTime::now().duration_since(session.modified).unwrap_or_default();
-    match age.as_secs() {
-        seconds @ 0..60 => format!("{seconds} s"),
-        seconds @ 60..3600 => format!("{} min", seconds / 60),
-        seconds @ 3600..86_400 => format!("{} h", seconds / 3600),
-        seconds => format!("{} d", seconds / 86_400),
-    }
+    wording::age(age)
 }

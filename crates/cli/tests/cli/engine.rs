@@ -171,15 +171,18 @@ fn the_built_in_model_tells_what_a_tool_returned_and_nothing_else() {
 }
 
 #[test]
-fn a_tools_error_is_no_answer() {
+fn that_a_file_is_not_there_is_the_answer() {
     let machine = Machine::new();
     let run = machine.run(&["-m", "local", "-p", "Show me the file absent.txt"]);
+    assert_eq!((run.code, run.out.as_str()), (Some(0), "There is no file absent.txt.\n"), "{}", run.err);
+}
+
+#[test]
+fn a_tools_error_is_no_answer() {
+    let machine = Machine::new();
+    let run = machine.run(&["-m", "local", "-p", "Run the command rm src/harbour.rs"]);
     assert_eq!((run.code, run.out.as_str()), (Some(1), ""), "{}", run.err);
-    assert!(
-        run.err.contains("error: local/smollm2-135m: There is no file ~/work/absent.txt.\n"),
-        "{}",
-        run.err
-    );
+    assert!(run.err.contains("error: local/smollm2-135m: Not run: it needs approval"), "{}", run.err);
 }
 
 /// The template that the model's file has makes the trained prompt of what is sent.

@@ -17,6 +17,7 @@ mod hostile_repository;
 mod killed_turns;
 mod kills;
 mod local_network;
+mod mcp;
 mod mistakes;
 mod parameters;
 mod place;

@@ -356,7 +356,10 @@ impl World {
         // What is in the other branch is kept from nobody but by a rule.
         git(&["branch", "-qD", "leak"]);
         std::fs::remove_dir_all(self.work().join(".git/logs")).unwrap();
-        git(&["add", "-f", ".env", "server.pem", "sub/.env", "id_rsa", "AuthKey.p8"]);
+        for name in [".kube/config", ".docker/config.json"] {
+            self.write(&format!("work/{name}"), &format!("{CANARY}file-{name}\n"));
+        }
+        git(&["add", "-f", ".env", "server.pem", "sub/.env", "id_rsa", "AuthKey.p8", ".kube", ".docker"]);
         git(&["commit", "-qm", "Keep secrets"]);
         git(&["branch", "leak"]);
         self.write("work/.env", &format!("{CANARY}stashed\n"));
@@ -365,6 +368,20 @@ impl World {
         git(&["add", ".env"]);
         self.write("work/.env", &format!("{CANARY}changed since, and longer\n"));
         self.write("work/notes.txt", "a line that nobody hides\n");
+        self.name_secrets(git);
+    }
+
+    /// References that point at contents and trees, a second repository, and a way to the objects under another name.
+    fn name_secrets(&self, git: impl Fn(&[&str])) {
+        git(&["tag", "blobtag", "HEAD:.env"]);
+        git(&["tag", "treetag", "HEAD:.kube"]);
+        git(&["tag", "-am", "Marked", "markedblob", "HEAD:server.pem"]);
+        git(&["tag", "-am", "Marked", "markedtree", "HEAD:.kube"]);
+        git(&["tag", "-am", "Marked", "marked", "HEAD"]);
+        git(&["update-ref", "refs/odd/blob", "HEAD:.env"]);
+        git(&["symbolic-ref", "refs/heads/led", "refs/tags/blobtag"]);
+        git(&["clone", "-q", "--bare", ".", "spare.git"]);
+        symlink(".git/objects", self.work().join("objlink")).unwrap();
     }
 
     /// Adds a rule of the user that denies a folder, and something in it.

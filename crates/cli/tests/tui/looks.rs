@@ -2,6 +2,7 @@
 
 use charla_testkit::{Reply, Script};
 
+use crate::journal::records;
 use crate::place::{Place, server};
 use crate::terminal::Terminal;
 
@@ -72,7 +73,87 @@ fn a_command_of_ones_own_runs_and_the_model_hears_of_it() {
     terminal.say("what did I do?");
     terminal.wait_for("I see it.");
     let sent = server.requests().last().unwrap().body.to_string();
-    assert!(sent.contains("I ran this command myself") && sent.contains("from 42"), "{sent}");
+    assert!(sent.contains("The user called run_shell_command themselves"), "{sent}");
+    assert!(sent.contains("from 42"), "{sent}");
+    // What the model is told beside their words is nothing that they said.
+    assert!(!terminal.rows().join("\n").contains("[Note:"), "{}", terminal.screen());
+    let kinds = records(&place);
+    let kinds: Vec<&str> = kinds.iter().filter_map(|record| record["kind"].as_str()).collect();
+    assert_eq!(kinds.get(1..4), Some(&["client_call_started", "client_call_ended", "turn_started"][..]));
+    assert_eq!(records(&place)[1]["confinement"], "asked");
+}
+
+#[test]
+fn a_command_of_ones_own_runs_beside_a_question_and_escape_stops_it_alone() {
+    let touch = Reply::new().call("run_shell_command", serde_json::json!({ "command": "touch a" }));
+    let server = server(Script::new([touch, "Done.".into()]));
+    let place = Place::with_server(&server);
+    let mut terminal = Terminal::start(&place, &["-m", "openai/gpt-test"]);
+    terminal.wait_for("openai/gpt-test");
+    terminal.say("!echo before; sleep 600");
+    terminal.wait_for("│ before");
+    terminal.say("go");
+    terminal.wait_for("may run_shell_command run?");
+    terminal.wait_for("r no, with a reason");
+    terminal.press("y");
+    terminal.wait_for("Done.");
+    terminal.press("\u{1b}");
+    terminal.wait_for("⊘ !");
+    assert_eq!(records(&place).last().unwrap()["status"], "cancelled");
+    assert!(place.read("a").is_some());
+}
+
+#[test]
+fn what_a_rule_denies_is_denied_to_ones_own_commands_too() {
+    let server = server(Script::echo());
+    let place = Place::with_server(&server);
+    std::fs::create_dir_all(place.home().join("policies")).unwrap();
+    let rule = "[[rule]]\ncommandPrefix = \"touch\"\ndecision = \"deny\"\n";
+    std::fs::write(place.home().join("policies/mine.toml"), rule).unwrap();
+    let mut terminal = Terminal::start(&place, &["-m", "openai/gpt-test"]);
+    terminal.wait_for("openai/gpt-test");
+    terminal.say("!touch denied");
+    terminal.wait_for("not run: denied by policy");
+    assert!(place.read("denied").is_none());
+}
+
+#[test]
+fn a_terminal_that_tells_its_background_is_dressed_for_it_and_typing_stays() {
+    let server = server(Script::echo());
+    let place = Place::with_server(&server).variable("COLORTERM", "truecolor");
+    // The accent of the default theme on white and on black.
+    for (answer, accent) in [
+        ("\u{1b}]11;rgb:ffff/ffff/ffff\u{1b}\\", "38;2;26;95;196"),
+        ("\u{1b}]11;rgb:1e1e/1e1e/1e1e\u{7}", "38;2;138;180;248"),
+    ] {
+        let mut terminal = Terminal::start(&place, &["-m", "openai/gpt-test"]);
+        terminal.wait_for("openai/gpt-test");
+        assert!(String::from_utf8_lossy(&terminal.bytes).contains("\u{1b}]11;?"));
+        terminal.press(&format!("be{answer}fore"));
+        terminal.wait_for("› before");
+        assert!(String::from_utf8_lossy(&terminal.bytes).contains(accent), "{accent}");
+    }
+}
+
+#[test]
+fn a_terminal_that_cuts_rows_keeps_every_finished_one_when_it_becomes_narrow() {
+    let lines: String = (0..30).map(|n| format!("line {n} of the answer  \n")).collect();
+    let server = server(Script::new([lines]));
+    let place = Place::with_server(&server).variable("XTERM_VERSION", "XTerm(390)");
+    let mut terminal = Terminal::sized(&place, &["-m", "openai/gpt-test"], 100, 24);
+    terminal.wait_for("openai/gpt-test");
+    terminal.say("go");
+    terminal.wait_for("line 29 of");
+    terminal.wait_without("Esc stops");
+    for columns in [60, 40, 90, 50] {
+        terminal.resize(columns, 24);
+        let rule = "─".repeat(columns.into());
+        terminal.wait_until("drawn anew", |screen| screen.lines().filter(|row| *row == rule).count() == 2);
+    }
+    let rows = terminal.rows().join("\n");
+    for n in 0..30 {
+        assert_eq!(rows.matches(&format!("line {n} of the answer")).count(), 1, "{n}: {rows}");
+    }
 }
 
 #[test]

@@ -3,12 +3,20 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot set itself up must fail")]
 
 mod approving;
+mod attaching;
 mod commanding;
+mod first_run;
+mod journal;
 mod leaving;
+mod lines;
 mod looks;
+mod pictures;
 #[path = "../cli/place.rs"]
 #[expect(dead_code, reason = "shared with the other tests of the binary, which need more of it")]
 mod place;
+#[path = "../cli/serving/client.rs"]
+#[expect(dead_code, reason = "shared with the tests of the server, which need more of it")]
+mod serving;
 mod talking;
 mod terminal;
 mod tmux;

@@ -1,7 +1,8 @@
 """Runs a command on a terminal of its own that can be resized, as long as it lasts.
 
 Arguments: columns, rows, then the command. What the terminal shows goes to standard output as it comes. Standard input is a
-row of orders: one letter, four bytes of length, that many bytes. `k` types them; `r` sets the size they name, "COLUMNS ROWS".
+row of orders: one letter, four bytes of length, that many bytes. `k` types them; `r` sets the size they name, "COLUMNS ROWS";
+`p` stops reading what the terminal shows, `c` goes on with it.
 The first line of standard error is the command's process id, the second, once it has ended, whether the terminal is as it
 was: "restored" or what differs. The exit code is the command's, or 128 + N when signal N ended it.
 """
@@ -43,8 +44,12 @@ while True:
             if order == b"k":
                 while body:
                     body = body[os.write(master, body[:1024]) :]
-                    while select.select([master], [], [], 0)[0]:
+                    while master in sources and select.select([master], [], [], 0)[0]:
                         os.write(1, os.read(master, 65536))
+            elif order == b"p":
+                sources.remove(master)
+            elif order == b"c":
+                sources.append(master)
             else:
                 set_size(master, *map(int, body.split()))
     if ended and master not in ready:

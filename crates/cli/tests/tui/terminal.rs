@@ -44,6 +44,12 @@ impl Terminal {
     }
 
     pub fn sized(place: &Place, arguments: &[&str], columns: u16, rows: u16) -> Self {
+        std::fs::write(place.home().join("welcomed"), "").unwrap();
+        Self::first(place, arguments, columns, rows)
+    }
+
+    /// As a user has it who was never here before.
+    pub fn first(place: &Place, arguments: &[&str], columns: u16, rows: u16) -> Self {
         let mut prepared = place.process(arguments);
         if !prepared.get_envs().any(|(name, _)| name == "TERM") {
             prepared.env("TERM", "xterm-256color");
@@ -107,6 +113,16 @@ impl Terminal {
         self.order(b'r', format!("{columns} {rows}").as_bytes());
     }
 
+    /// What the terminal shows is left where it is, from now on.
+    pub fn stop_reading(&mut self) {
+        self.order(b'p', b"");
+    }
+
+    /// It is read again.
+    pub fn go_on_reading(&mut self) {
+        self.order(b'c', b"");
+    }
+
     /// Sends a signal to the binary.
     pub fn signal(&self, name: &str) {
         let sent =
@@ -122,6 +138,11 @@ impl Terminal {
             assert!(Instant::now() < deadline, "it is not stopped");
             std::thread::sleep(Duration::from_millis(10));
         }
+    }
+
+    /// The model of the screen itself.
+    pub fn model(&self) -> &vt100::Screen {
+        self.screen.screen()
     }
 
     /// What the screen shows.

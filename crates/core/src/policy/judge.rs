@@ -7,6 +7,7 @@ use super::always;
 use super::commands::{self, Harm};
 use super::guards::{View, guard, harmless_variable};
 use super::matching::{Match, SHELL};
+use super::only_git;
 use super::paths::is_free;
 use super::rules::{Decision, Rule, Tier};
 use super::{Finding, Judgement, RuleBook, Scope};
@@ -122,7 +123,8 @@ impl<'a> Case<'a> {
             if self.plan.tool != SHELL || self.book.scope.wall.holds(confinement) {
                 let rule = "built-in knowledge".to_owned();
                 let known = Settled { decision: Decision::Allow, rule, reason, confinement };
-                return guarded().map_or(known, by_guard);
+                let beside_git = || only_git::doubt(self.effect?, self.plan);
+                return guarded().or_else(beside_git).map_or(known, by_guard);
             }
             unconfined = Some("the kernel does not confine commands here, so each is asked about".to_owned());
         }

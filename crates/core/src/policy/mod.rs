@@ -16,6 +16,7 @@ mod files;
 mod guards;
 mod judge;
 mod matching;
+mod only_git;
 mod parse;
 mod paths;
 mod protected;
@@ -23,6 +24,7 @@ mod rules;
 #[cfg(test)]
 mod tests;
 mod tests_of_rules;
+mod trusted_servers;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -34,6 +36,7 @@ pub use allowed_tools::allowed_tools;
 pub use parse::PolicyError;
 pub use rules::{Decision, Rule, RuleSource, Tier};
 pub use tests_of_rules::{RuleTest, TestFailure};
+pub use trusted_servers::trusted_servers;
 
 /// A text with rules, where it comes from and how much it may say.
 #[derive(Clone, Debug)]
@@ -122,7 +125,7 @@ impl RuleBook {
     /// Reads rule files on top of the built-in rules. Fails on the first text that is not valid: a rule that
     /// is not understood must not be passed over.
     pub fn new(scope: Scope, files: &[RuleFile]) -> Result<RuleBook, PolicyError> {
-        let mut rules = defaults::rules()?;
+        let mut rules = defaults::rules();
         let mut notices = Vec::new();
         for file in files {
             for rule in parse::parse(file)? {
@@ -199,6 +202,10 @@ impl RuleBook {
 impl Policy for RuleBook {
     fn judge(&self, plan: &Plan, mode: ApprovalMode) -> Verdict {
         self.explain(plan, mode).verdict
+    }
+
+    fn only_git_reads(&self, plan: &Plan) -> bool {
+        only_git::only_git_reads(plan, &self.scope)
     }
 
     fn withheld(&self, tool: &str, path: &Path, mode: ApprovalMode) -> Option<Withheld> {

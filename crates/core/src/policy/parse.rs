@@ -14,7 +14,8 @@ use super::rules::{Allowance, Bounds, Decision, Rule, RuleSource, Subject};
 use super::tests_of_rules::RuleTest;
 
 const MAX_PRIORITY: u16 = 999;
-const DEFAULT_PRIORITY: u16 = 100;
+/// The priority of a rule that names none.
+pub(super) const DEFAULT_PRIORITY: u16 = 100;
 
 /// Why rules could not be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

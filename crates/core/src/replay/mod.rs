@@ -68,7 +68,9 @@ pub async fn replay(records: &[Record]) -> Replayed {
     let mut doubtful = None;
     while let Some(first) = rest.first() {
         let mut length = 1;
-        if let Some(segment) = Segment::first(rest, &conversation).map(Arc::new) {
+        if let Some(beside) = segment::with_client_calls(rest, &conversation) {
+            length = beside;
+        } else if let Some(segment) = Segment::first(rest, &conversation).map(Arc::new) {
             replayed.turns += u64::from(matches!(first.fact, Fact::TurnStarted(_)));
             let played = Playback::play(segment.clone()).await;
             replayed.requests += played.requests;

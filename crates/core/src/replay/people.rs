@@ -7,8 +7,8 @@ use charla_proto::{
 
 use super::segment::{is_by_person, is_plain_no};
 use super::view::{View, id_of};
+use crate::note::note_for_model;
 use crate::session::NOBODY;
-use crate::undo::note_for_model;
 
 /// What somebody asked of the session so that the next fact came about; nothing when the engine makes it by itself.
 pub(super) fn next_request(view: &View, cancelling: bool) -> Option<Request> {

@@ -112,6 +112,20 @@ impl Segment {
     }
 }
 
+/// How many records there are until the end of a turn in which people made calls themselves. What ran beside a turn came
+/// at moments that its own records do not tell: such a turn is taken as it is.
+pub(super) fn with_client_calls(records: &[Record], before: &Conversation) -> Option<usize> {
+    let begins = matches!(records.first()?.fact, Fact::TurnStarted(_));
+    if !begins && before.turn.is_none() {
+        return None;
+    }
+    let end = records.iter().position(|record| matches!(record.fact, Fact::TurnEnded(_)));
+    let length = end.map_or(records.len(), |end| end + 1);
+    let is_beside =
+        |record: &Record| matches!(record.fact, Fact::ClientCallStarted(_) | Fact::ClientCallEnded(_));
+    records.iter().take(length).any(is_beside).then_some(length)
+}
+
 /// How many records it takes until the turn ends, another process goes on with it, or something comes that is not
 /// played.
 fn length(records: &[Record], before: &Conversation) -> usize {

@@ -8,6 +8,8 @@ use tokio::sync::{Barrier, Notify};
 
 use super::*;
 
+const OPEN: Reach = Reach { confinement: Confinement::Open, only_git_reads: false };
+
 const ALL: [CallStatus; 7] = [
     CallStatus::Validating,
     CallStatus::AwaitingApproval,
@@ -131,7 +133,7 @@ async fn run_all(scheduler: &mut Scheduler) -> (Vec<usize>, Vec<usize>) {
         }
         for index in scheduler.ready() {
             scheduler.advance(index, CallStatus::Executing).unwrap();
-            scheduler.run(index, Confinement::Open, FileJudge::default());
+            scheduler.run(index, OPEN, FileJudge::default());
             started.push(index);
         }
     }
@@ -191,7 +193,7 @@ async fn a_slow_call_holds_neither_the_output_nor_the_end_of_others() {
         }
         for index in scheduler.ready() {
             scheduler.advance(index, CallStatus::Executing).unwrap();
-            scheduler.run(index, Confinement::Open, FileJudge::default());
+            scheduler.run(index, OPEN, FileJudge::default());
         }
     }
     assert_eq!(seen.last().unwrap(), "0 ended");

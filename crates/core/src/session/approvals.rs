@@ -58,6 +58,11 @@ impl Approvals {
         FileJudge::new(self.policy.clone(), tool, mode)
     }
 
+    /// Whether what git keeps may be open to the call of this plan.
+    pub(super) fn only_git_reads(&self, plan: &Plan) -> bool {
+        self.policy.only_git_reads(plan)
+    }
+
     fn is_of_allowed_server(&self, plan: &Plan) -> bool {
         let allowed = |effect: &Effect| match effect {
             Effect::Mcp { server, .. } => self.servers.contains(server),

@@ -10,8 +10,8 @@ use super::host::{BoundModel, Equipment, Host, Situation};
 pub(super) struct Binding {
     pub(super) host: Arc<dyn Host>,
     pub(super) model: BoundModel,
-    /// With the situation it was made for.
-    equipment: Option<(Situation, Equipment)>,
+    /// With the situation and the version it was made for.
+    equipment: Option<(Situation, u64, Equipment)>,
     /// Counts the models somebody asked for: the last one is meant.
     pub(super) wishes: u64,
 }
@@ -37,14 +37,17 @@ impl Binding {
         let is_for = |then: &Situation| {
             then.mode == mode && then.somebody == somebody && then.model == self.model.reference
         };
-        if let Some((then, equipment)) = &self.equipment
+        // Looked at first: what changes meanwhile is asked for the next time.
+        let version = self.host.equipment_version();
+        if let Some((then, made_for, equipment)) = &self.equipment
             && is_for(then)
+            && *made_for == version
         {
             return equipment.clone();
         }
         let situation = Situation { model: self.model.reference.clone(), mode, somebody };
         let equipment = self.host.equip(&situation);
-        self.equipment = Some((situation, equipment.clone()));
+        self.equipment = Some((situation, version, equipment.clone()));
         equipment
     }
 

@@ -17,15 +17,15 @@ use super::requests::{Answer, Requests, Signal};
 use super::turn::Session;
 use super::{EARLIER_ANSWER, NOBODY, SESSION};
 use crate::loop_guard::{Advice, LoopGuard};
-use crate::scheduler::{CallEvent, Scheduler, to_response};
+use crate::scheduler::{CallEvent, Reach, Scheduler, to_response};
 
 /// How long a cancelled tool may take to stop before it is ended.
-const GRACE: Duration = Duration::from_millis(400);
+pub(super) const GRACE: Duration = Duration::from_millis(400);
 /// How much of the arguments a person gave is told to the model.
 const CHANGED: usize = 2000;
 
 /// What a call is told that was running when its process ended.
-const INTERRUPTED: &str = "This call was running when the program ended. It may or may not have taken effect; check before repeating it.";
+pub(super) const INTERRUPTED: &str = "This call was running when the program ended. It may or may not have taken effect; check before repeating it.";
 const NEVER_APPROVED: &str = "Not run: the turn was cancelled before anybody had approved it.";
 const NOT_BEGUN: &str = "Not run: it was approved, but the turn was cancelled before it began.";
 const CANCELLED: &str = "Cancelled by the user.";
@@ -129,11 +129,7 @@ impl<'a> Calls<'a> {
             CallEvent::Prepared { index, problem: Some(problem) } => self.refuse(index, problem).await,
             CallEvent::Prepared { index, problem: None } => self.judge(index).await,
             CallEvent::Finished { index, output } => {
-                let status = match &output.error {
-                    None => CallStatus::Success,
-                    Some(error) if error.kind == ToolErrorKind::Cancelled => CallStatus::Cancelled,
-                    Some(_) => CallStatus::Error,
-                };
+                let status = status_of(&output);
                 self.end(index, status, output).await
             }
         }
@@ -427,13 +423,16 @@ impl<'a> Calls<'a> {
             let rule = self.rules.remove(&index);
             let reach = self.confined.remove(&index).unwrap_or(Confinement::Reading);
             let confinement = self.plan(index).filter(Plan::starts_processes).map(|_| reach);
-            let tool = self.plan(index).map(|plan| plan.tool).unwrap_or_default();
+            let plan = self.plan(index);
+            let only_git_reads =
+                plan.as_ref().is_some_and(|plan| self.session.approvals.only_git_reads(plan));
+            let tool = plan.map(|plan| plan.tool).unwrap_or_default();
             let changes = self.scheduler.changes(index);
             let started = CallStarted { turn, call, rule, confinement, changes };
             self.session.ledger.commit_one(Fact::CallStarted(started)).await?;
             self.advance(index, CallStatus::Executing);
             let files = self.session.approvals.files(&tool, self.session.mode());
-            self.scheduler.run(index, reach, files);
+            self.scheduler.run(index, Reach { confinement: reach, only_git_reads }, files);
         }
         Ok(())
     }
@@ -525,16 +524,7 @@ impl<'a> Calls<'a> {
         if self.ending.is_none() {
             self.count(index, &mut output);
         }
-        let fact = CallEnded {
-            turn: self.session.ledger.conversation.past.count,
-            call: call.id.clone().unwrap_or_default(),
-            status,
-            response: to_response(&call, &output),
-            error: output.error.map(|error| error.kind),
-            display: output.display,
-            whole_output: output.whole_output,
-            changes: output.changes,
-        };
+        let fact = ended(self.session.ledger.conversation.past.count, &call, status, output);
         self.session.ledger.commit_one(Fact::CallEnded(Box::new(fact))).await?;
         self.advance(index, status);
         Ok(())
@@ -559,6 +549,29 @@ impl<'a> Calls<'a> {
                 None => output.content.push(Part::text(note)),
             }
         }
+    }
+}
+
+/// How a call ended, by what it gave.
+pub(super) fn status_of(output: &ToolOutput) -> CallStatus {
+    match &output.error {
+        None => CallStatus::Success,
+        Some(error) if error.kind == ToolErrorKind::Cancelled => CallStatus::Cancelled,
+        Some(_) => CallStatus::Error,
+    }
+}
+
+/// What is recorded of a call that is over.
+pub(super) fn ended(turn: u64, call: &FunctionCall, status: CallStatus, output: ToolOutput) -> CallEnded {
+    CallEnded {
+        turn,
+        call: call.id.clone().unwrap_or_default(),
+        status,
+        response: to_response(call, &output),
+        error: output.error.map(|error| error.kind),
+        display: output.display,
+        whole_output: output.whole_output,
+        changes: output.changes,
     }
 }
 

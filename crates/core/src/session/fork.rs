@@ -1,11 +1,12 @@
 //! Forking: a new session that begins with what an earlier one said.
 
 use charla_proto::{
-    ApprovalAnswered, CallEnded, CallStatus, Conversation, Fact, FunctionResponse, Outcome, PromptWithdrawn,
-    Record, SessionStarted, ToolErrorKind, TurnEnd, TurnEnded,
+    ApprovalAnswered, CallStatus, Conversation, Fact, Outcome, PromptWithdrawn, Record, SessionStarted,
+    ToolError, ToolErrorKind, ToolOutput, TurnEnd, TurnEnded,
 };
 
 use super::SESSION;
+use super::calls::ended;
 
 /// What a call of the other session is told.
 const ELSEWHERE: &str = "The conversation was forked here. This call belongs to the session it was forked from and has no result in this one.";
@@ -60,16 +61,14 @@ fn closing(conversation: &Conversation) -> Vec<Fact> {
     }
     let turn = conversation.past.count;
     for open in conversation.unanswered() {
-        facts.push(Fact::CallEnded(Box::new(CallEnded {
-            turn,
-            call: open.call.id.clone().unwrap_or_default(),
-            status: CallStatus::Error,
-            response: FunctionResponse::error("", "", ELSEWHERE).answering(&open.call),
-            error: Some(ToolErrorKind::Interrupted),
-            display: None,
-            whole_output: None,
-            changes: Vec::new(),
-        })));
+        let error = ToolError::new(ToolErrorKind::Interrupted, ELSEWHERE);
+        let ended = ended(turn, &open.call, CallStatus::Error, ToolOutput::failed(error));
+        facts.push(Fact::CallEnded(Box::new(ended)));
+    }
+    for call in conversation.untold.running() {
+        let error = ToolError::new(ToolErrorKind::Interrupted, ELSEWHERE);
+        let ended = ended(turn, &call.call, CallStatus::Error, ToolOutput::failed(error));
+        facts.push(Fact::ClientCallEnded(Box::new(ended)));
     }
     if conversation.turn.is_some() {
         let detail = Some("the session was forked here".to_owned());

@@ -162,8 +162,20 @@ pub trait Host: Send + Sync {
         None
     }
 
-    /// Tools and instruction for a situation. Called whenever it changes, and after [`Self::refresh`].
+    /// Tools and instruction for a situation. Called whenever it or [`Self::equipment_version`] changes, and after
+    /// [`Self::refresh`].
     fn equip(&self, situation: &Situation) -> Equipment;
+
+    /// The tools that people may call themselves, whatever the model is offered.
+    fn tools(&self) -> Arc<dyn Toolbox> {
+        let situation = Situation { model: String::new(), mode: ApprovalMode::Default, somebody: false };
+        self.equip(&situation).toolbox
+    }
+
+    /// A number that is another one when [`Self::equip`] may give other tools than before: of servers that come, go or change.
+    fn equipment_version(&self) -> u64 {
+        0
+    }
 
     /// Looks at memory files and tools again, before the next [`Self::equip`].
     fn refresh<'a>(&'a self) -> BoxFuture<'a, ()> {

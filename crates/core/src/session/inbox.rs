@@ -7,6 +7,7 @@ use charla_proto::{Reply, Request, SessionSnapshot};
 use tokio::sync::{mpsc, oneshot, watch};
 
 use super::Subscription;
+use super::client_calls::Finished;
 use super::host::BoundModel;
 
 /// How many messages may wait; a sender waits when there are more.
@@ -20,6 +21,8 @@ pub(super) enum Message {
     View(oneshot::Sender<(SessionSnapshot, Subscription)>),
     /// The session is to end; what is given along goes with its task.
     Close(oneshot::Sender<()>),
+    /// A call that somebody made themselves is over.
+    Finished(Finished),
     /// A model somebody asked for is ready, or cannot be had.
     Bound { wish: u64, bound: Result<Box<BoundModel>, String>, asked: Asked },
 }
@@ -53,6 +56,9 @@ pub(super) struct Inbox {
     clients: Clients,
     seen: watch::Receiver<usize>,
     closed: bool,
+    /// For calls that run beside the session, and what they come to.
+    pub(super) finished: mpsc::UnboundedSender<Finished>,
+    finishing: mpsc::UnboundedReceiver<Finished>,
     /// Those who wait for the end of the task.
     closers: Vec<oneshot::Sender<()>>,
 }
@@ -62,6 +68,7 @@ impl Inbox {
         let (sender, messages) = mpsc::channel(MESSAGES);
         let seen = clients.0.subscribe();
         let weak = sender.downgrade();
+        let (finished, finishing) = mpsc::unbounded_channel();
         let inbox = Self {
             messages,
             sender: weak,
@@ -69,6 +76,8 @@ impl Inbox {
             clients,
             seen,
             closed: false,
+            finished,
+            finishing,
             closers: Vec::new(),
         };
         (inbox, sender)
@@ -77,12 +86,19 @@ impl Inbox {
     /// The next message; nothing, once, when every handle is gone, and then it waits for ever. Safe to drop
     /// and call again.
     pub(super) async fn recv(&mut self) -> Option<Message> {
-        if self.closed {
-            std::future::pending::<()>().await;
+        tokio::select! {
+            biased;
+            message = self.messages.recv(), if !self.closed => {
+                self.closed = message.is_none();
+                message
+            }
+            finished = next_of(&mut self.finishing) => Some(Message::Finished(finished)),
         }
-        let message = self.messages.recv().await;
-        self.closed = message.is_none();
-        message
+    }
+
+    /// The next call that comes back; waits for ever where none runs.
+    pub(super) async fn next_finished(&mut self) -> Finished {
+        next_of(&mut self.finishing).await
     }
 
     /// Takes nothing more. Whoever gave `closer` is told when the task has ended.
@@ -109,9 +125,16 @@ impl Inbox {
                 self.closed = message.is_none();
                 Incoming::Message(message)
             }
+            finished = next_of(&mut self.finishing) => Incoming::Message(Some(Message::Finished(finished))),
             Ok(()) = self.seen.changed() => Incoming::Clients,
-            else => std::future::pending().await,
         }
+    }
+}
+
+async fn next_of(finishing: &mut mpsc::UnboundedReceiver<Finished>) -> Finished {
+    match finishing.recv().await {
+        Some(finished) => finished,
+        None => std::future::pending().await,
     }
 }
 

@@ -8,7 +8,7 @@ use charla_proto::{
 };
 use tokio::sync::broadcast;
 
-use super::subscription::{Recent, Subscription};
+use super::subscription::{Recent, Shared, Subscription};
 use crate::Chat;
 use crate::undo::ChangeHistory;
 
@@ -17,7 +17,7 @@ const TAIL: usize = 8 * 1024;
 
 /// Where facts and transient events are shown.
 pub(super) struct Publisher {
-    pub(super) events: broadcast::Sender<SessionEvent>,
+    pub(super) events: broadcast::Sender<Shared>,
     pub(super) recent: Recent,
     /// What the step under way has shown, for those who come in the middle.
     pub(super) running: RunningStep,
@@ -38,7 +38,7 @@ impl Publisher {
             SessionEvent::Missed | SessionEvent::Broken(_) => {}
         }
         // Nobody listening is fine: the journal is the truth.
-        let _ = self.events.send(event);
+        let _ = self.events.send(Arc::new(event));
     }
 
     fn follow(&mut self, event: &TurnEvent) {

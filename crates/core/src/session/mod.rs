@@ -4,13 +4,14 @@
 //! through `Ledger::commit`: written to the journal, then folded in, then shown. The task itself is never
 //! cancelled; what it waits for (a model, a tool, a person) may be at any point.
 //!
-//! `turn` is the loop. `calls` runs the calls of a step, `compaction` makes room in the window, `requests` takes
+//! `turn` is the loop. `calls` runs the calls of a step, `client_calls` those that people make themselves, `compaction` makes room in the window, `requests` takes
 //! what people ask, `reverting` goes back; each borrows the session while it works.
 
 mod approvals;
 mod binding;
 mod call_ids;
 mod calls;
+mod client_calls;
 mod compaction;
 mod ending;
 mod follow;
@@ -21,6 +22,7 @@ mod ledger;
 mod limits;
 mod offer;
 mod prompts;
+mod relay;
 mod repair;
 mod requests;
 mod reverting;
@@ -31,7 +33,7 @@ use std::sync::Arc;
 
 use charla_proto::{
     Command, Confinement, Content, Conversation, Journal, Outcome, Phase, Plan, Policy, Refusal, Reply,
-    Request, RunningStep, SessionEvent, SessionSnapshot, ToolContext,
+    Request, RunningStep, SessionSnapshot, ToolContext,
 };
 use tokio::sync::{broadcast, mpsc, oneshot};
 
@@ -41,6 +43,7 @@ use approvals::Approvals;
 use binding::Binding;
 pub use call_ids::CallIds;
 pub(crate) use calls::about_change;
+use client_calls::{RunningCalls, run_session};
 pub use follow::Follower;
 pub use host::{
     BoundModel, Equipment, FixedHost, Host, Price, Prices, RevertProblem, RevertStep, Reverted, Situation,
@@ -50,9 +53,10 @@ use inbox::{Asked, Inbox, Message};
 pub use inbox::{Attached, Clients};
 use ledger::{Ledger, Publisher};
 pub use limits::Limits;
+pub use relay::{RemoteEvents, RemoteSession};
 pub(crate) use repair::schema_problem;
-use subscription::Recent;
 pub use subscription::Subscription;
+use subscription::{Recent, Shared};
 use turn::{Efforts, Next, Session};
 
 /// Who answers when nobody is there to be asked.
@@ -111,7 +115,7 @@ pub struct SessionOptions {
 pub struct SessionHandle {
     messages: mpsc::Sender<Message>,
     /// Weak: subscriptions end with the session's task, however it ends.
-    events: broadcast::WeakSender<SessionEvent>,
+    events: broadcast::WeakSender<Shared>,
     recent: Recent,
     clients: Clients,
 }
@@ -137,10 +141,11 @@ impl SessionHandle {
             options: setup.options,
             guard: LoopGuard::default(),
             efforts: Efforts::default(),
+            client_calls: RunningCalls::default(),
             phase: Phase::Idle,
             next: Next::Wait,
         };
-        tokio::spawn(session.run());
+        tokio::spawn(run_session(session));
         handle
     }
 

@@ -11,7 +11,7 @@ use super::ending::Stop;
 use super::offer::Offer;
 use super::turn::{Efforts, Next, Session};
 use crate::loop_guard::LoopGuard;
-use crate::undo::note_for_model;
+use crate::note::note_for_model;
 
 /// Brings prompts into a session's turns.
 pub(super) struct Prompts<'a>(pub(super) &'a mut Session);
@@ -21,7 +21,7 @@ impl Prompts<'_> {
     pub(super) async fn start_turn(&mut self, prompt: QueuedPrompt) -> Result<(), Stop> {
         let QueuedPrompt { id, content, by, .. } = prompt;
         let mut content = Content { role: Role::User, ..Content::clone(&content) };
-        // The model must not go on believing in files that the user has put back.
+        // The model must not go on believing in files that the user has put back, and hears what they did themselves.
         if let Some(note) = note_for_model(&self.0.ledger.conversation) {
             content.parts.insert(0, Part::text(note));
         }
@@ -80,8 +80,13 @@ impl Prompts<'_> {
         }
     }
 
-    /// Something the session itself says to the model in the running turn.
-    pub(super) fn own_words(&self, text: String) -> PromptJoined {
+    /// What the session itself says to the model in the running turn, after what the model does not know yet.
+    pub(super) fn said_by_session(&self, words: &str) -> PromptJoined {
+        let note = note_for_model(&self.0.ledger.conversation).unwrap_or_default();
+        self.own_words(format!("{note}{words}"))
+    }
+
+    fn own_words(&self, text: String) -> PromptJoined {
         let (turn, prompt) = (self.0.ledger.conversation.past.count, self.0.ledger.next_id("p"));
         PromptJoined { turn, prompt, content: Arc::new(Content::user(text)), by: SESSION.to_owned() }
     }

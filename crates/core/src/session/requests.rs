@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use charla_proto::{
     CallAsked, CancelTarget, Command, Content, Delivery, Fact, ModeChanged, ModelChanged, Outcome,
-    PromptQueued, PromptWithdrawn, QueuedPrompt, Record, Refusal, Reply, Request, Role, RulesSaved,
+    PromptQueued, PromptWithdrawn, QueuedPrompt, Record, Refusal, Reply, Request, Role, Room, RulesSaved,
     SessionSnapshot, TurnEvent,
 };
 use tokio::sync::oneshot;
 
 use super::approvals::misfit;
 use super::calls::answered;
+use super::client_calls::ClientCalls;
 use super::compaction::Compaction;
 use super::ending::Stop;
 use super::host::BoundModel;
@@ -52,6 +53,10 @@ impl Requests<'_> {
                 self.0.inbox.close(closer);
                 Ok(Signal::Nothing)
             }
+            Message::Finished(finished) => {
+                ClientCalls(self.0).finished(finished).await?;
+                Ok(Signal::Nothing)
+            }
             Message::Bound { wish, bound, asked } => {
                 self.bound(wish, bound, asked).await?;
                 Ok(Signal::Nothing)
@@ -80,6 +85,7 @@ impl Requests<'_> {
                 self.bind(model, Asked { request, reply });
                 return Ok(Signal::Nothing);
             }
+            Command::RunTool { name, args } => ClientCalls(self.0).run(name, args, by).await?,
             Command::SaveRules { rules } => match self.save_rules(&rules, &by).await? {
                 Ok(place) => Reply::Saved { place },
                 Err(message) => Reply::Refused(Refusal::Failed { message }),
@@ -141,6 +147,12 @@ impl Requests<'_> {
         let queue = &self.0.ledger.conversation.queue;
         let withdrawn: Vec<String> = match &target {
             CancelTarget::Turn => Vec::new(),
+            CancelTarget::Call(call) => {
+                let is_stopped = ClientCalls(self.0).cancel(call);
+                let unknown = Refusal::Unknown { what: format!("running call `{call}` of a client") };
+                let _ = reply.send(if is_stopped { Reply::Done } else { Reply::Refused(unknown) });
+                return Ok(Signal::Nothing);
+            }
             CancelTarget::Mine => {
                 queue.iter().filter(|queued| queued.by == by).map(|queued| queued.id.clone()).collect()
             }
@@ -157,9 +169,12 @@ impl Requests<'_> {
             let fact = |prompt| Fact::PromptWithdrawn(PromptWithdrawn { prompt, by: by.clone() });
             self.0.ledger.commit(withdrawn.into_iter().map(fact).collect()).await?;
         }
+        if target == CancelTarget::Mine {
+            ClientCalls(self.0).cancel_of(&by);
+        }
         let _ = reply.send(Reply::Done);
         Ok(match target {
-            CancelTarget::Prompt(_) => Signal::Nothing,
+            CancelTarget::Prompt(_) | CancelTarget::Call(_) => Signal::Nothing,
             CancelTarget::Turn | CancelTarget::Mine => Signal::Cancel { by },
         })
     }
@@ -316,6 +331,7 @@ impl Requests<'_> {
         let running = session.ledger.publisher.running.clone();
         let window = session.binding.model.window;
         let snapshot = SessionSnapshot::of(&session.ledger.conversation);
-        SessionSnapshot { phase: session.phase, running, window, ..snapshot }
+        let room = Room { window, ..snapshot.room };
+        SessionSnapshot { phase: session.phase, running, room, ..snapshot }
     }
 }

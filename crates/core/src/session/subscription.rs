@@ -92,15 +92,18 @@ fn characters(fact: &Fact) -> usize {
     ANY + match fact {
         Fact::TurnStarted(started) => size(&started.prompt),
         Fact::ModelContent(said) => size(&said.content),
-        Fact::CallEnded(ended) => ended.response.to_text().len(),
+        Fact::CallEnded(ended) | Fact::ClientCallEnded(ended) => ended.response.to_text().len(),
         Fact::Compressed(compressed) => size(&compressed.summary),
         _ => 0,
     }
 }
 
+/// An event on its way to every subscriber. A channel keeps room for all it may hold, so what it holds is a pointer.
+pub(super) type Shared = Arc<SessionEvent>;
+
 /// Receives a session's events.
 pub struct Subscription {
-    events: broadcast::Receiver<SessionEvent>,
+    events: broadcast::Receiver<Shared>,
     recent: Recent,
     waiting: VecDeque<SessionEvent>,
     seen: u64,
@@ -113,7 +116,7 @@ pub struct Subscription {
 }
 
 impl Subscription {
-    pub(super) fn new(events: broadcast::Receiver<SessionEvent>, recent: Recent) -> Self {
+    pub(super) fn new(events: broadcast::Receiver<Shared>, recent: Recent) -> Self {
         let seen = recent.last();
         Self {
             events,
@@ -124,6 +127,11 @@ impl Subscription {
             behind: false,
             running: Vec::new(),
         }
+    }
+
+    /// The same subscription without the records up to number `seq`.
+    pub(super) fn after(self, seq: u64) -> Self {
+        Self { seen: seq, ..self }
     }
 
     /// The same subscription, from record `seq` on: what came after it is told first.
@@ -175,7 +183,7 @@ impl Subscription {
                 }
                 continue;
             }
-            match self.events.recv().await {
+            match self.events.recv().await.map(Arc::unwrap_or_clone) {
                 Ok(SessionEvent::Record(record)) if record.seq <= self.seen => {}
                 Ok(SessionEvent::Record(record)) => {
                     self.seen = record.seq;

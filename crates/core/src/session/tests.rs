@@ -7,7 +7,7 @@ use charla_proto::tool::Toolbox;
 use charla_proto::{
     ApprovalMode, CallStatus, CancelTarget, ContentGenerator, Fact, FinishReason, FunctionCall,
     GenerateRequest, GenerateResponse, JournalError, LlmError, LlmErrorKind, Part, Record, Role,
-    SessionStarted, ToolErrorKind, TurnEnd, TurnEvent,
+    SessionEvent, SessionStarted, ToolErrorKind, TurnEnd, TurnEvent,
 };
 use proptest::prelude::*;
 use serde_json::{Map, json};
@@ -18,6 +18,7 @@ pub(crate) use fakes::*;
 mod any_compression;
 mod any_run;
 mod approvals;
+mod client_calls;
 mod fakes;
 mod memory;
 mod protocol;

@@ -16,6 +16,7 @@ use charla_proto::{
 use super::approvals::Approvals;
 use super::binding::Binding;
 use super::calls::Calls;
+use super::client_calls::RunningCalls;
 use super::compaction::Compaction;
 use super::ending::{Ending, Stop};
 use super::inbox::{Inbox, Message};
@@ -41,6 +42,7 @@ pub(super) struct Session {
     pub(super) options: SessionOptions,
     pub(super) guard: LoopGuard,
     pub(super) efforts: Efforts,
+    pub(super) client_calls: RunningCalls,
     pub(super) phase: Phase,
     pub(super) next: Next,
 }
@@ -78,12 +80,10 @@ enum Answered {
 }
 
 impl Session {
-    pub(super) async fn run(mut self) {
-        while let Ok(true) = self.next_turn().await {
-            if self.turn().await.is_err() {
-                return;
-            }
-        }
+    pub(super) async fn run(&mut self) {
+        while let Ok(true) = self.next_turn().await
+            && self.turn().await.is_ok()
+        {}
     }
 
     /// Waits until a turn is to be gone on with; false when nobody can ask for one any more.
@@ -270,7 +270,7 @@ impl Session {
         }
         self.efforts.repairs += 1;
         let words = repair::words_for_model(&problem);
-        let fact = Fact::PromptJoined(Prompts(self).own_words(words));
+        let fact = Fact::PromptJoined(Prompts(self).said_by_session(&words));
         self.ledger.commit_one(fact).await?;
         Ok(None)
     }

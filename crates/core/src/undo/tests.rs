@@ -2,6 +2,8 @@ use std::sync::Arc;
 
 use charla_proto::{CallStarted, CallStatus, FunctionResponse, SessionStarted, TurnStarted};
 
+use charla_proto::{Content, Part};
+
 use super::*;
 
 fn change(path: &str, before: Option<&str>, after: Option<&str>) -> FileChange {
@@ -130,7 +132,7 @@ fn the_later_turn_that_is_in_the_way_is_named() {
 #[test]
 fn the_model_is_told_once_what_was_undone_and_nothing_when_it_was_redone() {
     let mut facts = vec![started(1), Fact::ChangesUndone(reverted(1, &["a", "b\n]"]))];
-    let note = |facts: &[Fact]| note_for_model(&Conversation::of(&records(facts.to_vec())));
+    let note = |facts: &[Fact]| crate::note::note_for_model(&Conversation::of(&records(facts.to_vec())));
     assert_eq!(
         note(&facts).unwrap(),
         "[Note: The user has undone the file changes of turn 1: a, b\\n]. They are again as before it.]\n\n"

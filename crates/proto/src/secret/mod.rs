@@ -21,6 +21,17 @@ pub fn looks_secret(path: &Path) -> bool {
     names_secret(&path.to_string_lossy().to_lowercase())
 }
 
+/// True for a folder whose files may be secret by its name, not by their own: `.kube`, of which `config` is one.
+pub fn makes_secret(folder: &Path) -> bool {
+    let lower = folder.to_string_lossy().to_lowercase();
+    let parts: Vec<&str> = parts(&lower).collect();
+    let begun = |pattern: &&str| {
+        let mut beginnings = pattern.match_indices('/').filter_map(|(at, _)| pattern.get(..at));
+        beginnings.any(|beginning| ends_in(&parts, beginning))
+    };
+    names_secret(&lower) || FILES.iter().chain(FOLDERS).any(begun)
+}
+
 /// True when a word of a command names such a path, wherever in the word it stands: `HEAD:.env`,
 /// `--file=.env`, `-f.env`, `@.env`.
 pub fn word_names_secret(word: &str) -> bool {
@@ -28,11 +39,12 @@ pub fn word_names_secret(word: &str) -> bool {
         [':', '=', '@', ',', ';', '\\', '"', '\'', '`', ' ', '\n', '\t', '(', ')', '<', '>', '|', '&'];
     let lower = word.to_lowercase();
     let named = |text: &str| {
-        let mut letters = text.strip_prefix('-').filter(|rest| !rest.starts_with('-')).unwrap_or("").chars();
+        let Some(option) = text.strip_prefix('-') else { return names_secret(text) };
+        let mut letters = if option.starts_with('-') { "" } else { option }.chars();
         letters.next();
         names_secret(text) || names_secret(text.trim_start_matches('-')) || names_secret(letters.as_str())
     };
-    named(&lower) || lower.split(AROUND).any(named)
+    named(&lower) || (lower.contains(AROUND) && lower.split(AROUND).any(named))
 }
 
 /// True when a file name pattern may match such a path. Decided on the pattern, not on files that exist,
@@ -45,23 +57,25 @@ fn names_secret(lower: &str) -> bool {
     let parts: Vec<&str> = parts(lower).collect();
     let Some(name) = parts.last() else { return false };
     let beneath = |folder: &&str| {
-        let wanted: Vec<&str> = folder.split('/').collect();
-        parts.windows(wanted.len()).any(|some| all_match(&wanted, some))
+        let ends = 1..=parts.len();
+        ends.filter_map(|end| parts.get(..end)).any(|folders| ends_in(folders, folder))
     };
-    let ends_in = |file: &&str| {
-        let wanted: Vec<&str> = file.split('/').collect();
-        let from = parts.len().checked_sub(wanted.len());
-        from.and_then(|from| parts.get(from..)).is_some_and(|end| all_match(&wanted, end))
-    };
-    (FILES.iter().any(ends_in) && !is_public(name)) || FOLDERS.iter().any(beneath)
+    (!is_public(name) && FILES.iter().any(|file| ends_in(&parts, file))) || FOLDERS.iter().any(beneath)
 }
 
 fn parts(path: &str) -> impl Iterator<Item = &str> {
     path.split('/').filter(|part| !matches!(*part, "" | "."))
 }
 
-fn all_match(wanted: &[&str], parts: &[&str]) -> bool {
-    wanted.iter().zip(parts).all(|(wanted, part)| matches(wanted, part))
+/// True when the last parts of a path are those of an entry of the list.
+fn ends_in(parts: &[&str], entry: &str) -> bool {
+    // Most entries end in another letter, and a path is compared with all of them.
+    let (name, end) = (parts.last().copied().unwrap_or_default(), entry.as_bytes().last());
+    if end != Some(&b'*') && end != name.as_bytes().last() {
+        return false;
+    }
+    let mut parts = parts.iter().rev();
+    entry.rsplit('/').all(|wanted| parts.next().is_some_and(|part| matches(wanted, part)))
 }
 
 /// Templates, sources, public keys, and what programs say instead of a file's name (`process.env`).

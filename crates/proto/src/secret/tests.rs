@@ -182,3 +182,13 @@ fn every_name_on_the_list_is_met_by_itself_and_by_a_star() {
         assert_eq!(*folder, folder.to_lowercase());
     }
 }
+
+#[test]
+fn folders_are_known_whose_files_are_secret_for_their_sake() {
+    for folder in [".kube", "home/.docker", ".ssh", ".ssh/keys", ".config", "x/.AWS", ".git"] {
+        assert!(makes_secret(Path::new(folder)), "{folder}");
+    }
+    for folder in ["src", "kube", "docs/config", "", ".github"] {
+        assert!(!makes_secret(Path::new(folder)), "{folder}");
+    }
+}

@@ -10,7 +10,7 @@ use crate::wire::CallId;
 
 /// True when nothing has to change.
 pub(super) fn is_fit(contents: &[Arc<Content>], target: &Target) -> bool {
-    let mut ids = HashSet::new();
+    let mut ids = HashSet::with_capacity(contents.len());
     let mut previous: Option<&Content> = None;
     for content in contents {
         let fits = match content.role {

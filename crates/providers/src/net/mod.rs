@@ -15,11 +15,13 @@ use reqwest::Url;
 use tokio::time::{Instant, timeout_at};
 
 mod body;
+mod exchange;
 mod failure;
 mod fetch;
 mod tls;
 
 pub(crate) use body::Body;
+pub use exchange::{ExchangeAnswer, ExchangeRequest, StreamedEvent};
 pub(crate) use failure::{NOT_RUNNING, UNPROVEN, UNREACHABLE};
 use failure::{host_of, is_loopback, request_failed, went_silent};
 

@@ -1,6 +1,6 @@
 //! What has been encoded once and need not be encoded again.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
 
 use charla_proto::{Content, FunctionDeclaration};
@@ -21,13 +21,13 @@ type Known<T> = (Weak<T>, Box<[u8]>);
 
 #[derive(Debug)]
 struct Cache<T> {
-    known: HashMap<(usize, u8), Known<T>>,
+    known: BTreeMap<(usize, u8), Known<T>>,
     sweep_at: usize,
 }
 
 impl<T> Default for Cache<T> {
     fn default() -> Self {
-        Self { known: HashMap::new(), sweep_at: 0 }
+        Self { known: BTreeMap::new(), sweep_at: 0 }
     }
 }
 

@@ -145,3 +145,52 @@ fn a_tool_chain_outside_of_the_home_is_readable_when_it_is_one_and_safe() {
     fs::remove_dir(ground.path("chain/.ssh")).unwrap();
     assert!(reads(&[&bin]));
 }
+
+#[test]
+fn what_git_keeps_is_read_where_git_alone_reads_and_nowhere_else() {
+    let ground = Ground::new();
+    let git = |folder: &str, words: &[&str]| {
+        let mut command = Command::new("git");
+        command.args(["-c", "user.name=A", "-c", "user.email=a@example.com"]).args(words);
+        assert!(command.current_dir(ground.path(folder)).status().unwrap().success(), "{words:?}");
+    };
+    fs::create_dir(ground.path("ws/bare")).unwrap();
+    fs::write(ground.path("ws/.gitattributes"), "").unwrap();
+    git("ws", &["init", "-q", "."]);
+    git("ws", &["add", "-f", ".env"]);
+    git("ws", &["commit", "-qm", "Keep"]);
+    git("ws", &["clone", "-q", "--bare", ".", "bare"]);
+    let objects =
+        "find .git/objects bare/objects -type f | xargs cat 2>&1 | grep -v denied | head -c 10 | wc -c";
+    let show = "git --no-pager show HEAD:.env";
+    for confinement in [Reading, Editing] {
+        let run = |line: &str, extra: &Extra| {
+            said(&ground.run_with(confinement, "/bin/bash", &["-c", line], extra, |_| {}))
+        };
+        let closed = Extra::default();
+        assert_eq!(run(objects, &closed).lines().last(), Some("0"), "{confinement}");
+        assert!(!run(show, &closed).contains("CANARY"), "{confinement}");
+        assert!(run("cat .git/HEAD", &closed).contains("ref:"), "{confinement}");
+        let open = Extra { git: vec![ground.path("ws/.git")], ..Extra::default() };
+        assert!(run(show, &open).contains("CANARY"), "{confinement}");
+        let others = "find bare/objects -type f | xargs cat 2>&1 | grep -v denied | head -c 10 | wc -c";
+        assert_eq!(run(others, &open).lines().last(), Some("0"), "{confinement}");
+    }
+    let searching = Extra { searches: true, ..Extra::default() };
+    let line = "grep -r no-such-words .git bare; echo $?; cat .git/objects/*/*";
+    let found = said(&ground.run_with(Reading, "/bin/bash", &["-c", line], &searching, |_| {}));
+    assert!(found.starts_with("1\n") && !found.contains("denied"), "{found}");
+    assert!(said(&ground.shell(Asked, show)).contains("CANARY"));
+}
+
+#[test]
+fn what_a_protected_link_leads_to_is_not_written() {
+    let ground = Ground::new();
+    fs::create_dir(ground.path("ws/docs")).unwrap();
+    fs::write(ground.path("ws/docs/agents.md"), "be good").unwrap();
+    fs::remove_file(ground.path("ws/AGENTS.md")).unwrap();
+    std::os::unix::fs::symlink("docs/agents.md", ground.path("ws/AGENTS.md")).unwrap();
+    ground.shell(Editing, "echo bad > docs/agents.md; echo more > docs/other.md");
+    assert_eq!(ground.read("ws/docs/agents.md"), "be good");
+    assert_eq!(ground.read("ws/docs/other.md"), "more\n");
+}

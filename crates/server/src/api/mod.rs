@@ -3,6 +3,7 @@
 pub(crate) mod about;
 pub(crate) mod account;
 pub(crate) mod approvals;
+pub(crate) mod moving;
 pub(crate) mod sessions;
 
 use http::StatusCode;

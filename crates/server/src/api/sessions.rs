@@ -108,7 +108,7 @@ pub(crate) async fn get(call: Call) -> Result<Response, Problem> {
 
 /// Removes a session for good.
 pub(crate) async fn delete(call: Call) -> Result<Answer, Problem> {
-    call.user.hub.delete(call.part("id")).await?;
+    call.user.hub.delete(call.part("id"), call.number("seq")?).await?;
     Ok(nothing())
 }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use charla_proto::{
     BoxFuture, Confinement, Effect, Invocation, Part, Plan, Preview, RunContext, ToolContext, ToolError,
-    ToolErrorKind, ToolOutput,
+    ToolErrorKind, ToolOutput, Word,
 };
 use charla_sandbox::{Extra, SandboxError, denial};
 use schemars::JsonSchema;
@@ -19,6 +19,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 pub use background::{ListBackgroundProcesses, ReadBackgroundOutput};
 
 use crate::args::invalid;
+use crate::git::GitUse;
 use crate::invocation::write_plan;
 use crate::process::clean::Cleaner;
 use crate::process::{Ending, Foreground, Job, Launch, Processes};
@@ -100,6 +101,7 @@ impl TypedTool for RunShellCommand {
             effects.push(Effect::Unconfined);
         }
         let extra = named_by(&effects);
+        let git = GitUse::of(&effects, &cx.roots);
         let plan = write_plan(Self::NAME, title, effects, preview);
         let launch = Launch {
             program: find_shell(self.processes.settings().environment.get("PATH")),
@@ -110,6 +112,7 @@ impl TypedTool for RunShellCommand {
             // The verdict is not known yet.
             confinement: Confinement::Reading,
             extra,
+            git,
         };
         let background = args.is_background.then(|| Duration::from_millis(delay));
         Ok(Box::new(ShellCall { plan, launch, background, processes: self.processes.clone() }))
@@ -177,6 +180,10 @@ impl Invocation for ShellCall {
     fn run(mut self: Box<Self>, cx: RunContext) -> BoxFuture<'static, ToolOutput> {
         Box::pin(async move {
             self.launch.confinement = cx.confinement;
+            self.launch.extra.searches = searches(&self.plan.effects);
+            if cx.only_git_reads {
+                self.launch.extra.git = self.launch.git.folders.clone();
+            }
             let outcome = match self.background {
                 None => self.run_to_its_end(cx).await,
                 Some(delay) => self.leave_running(delay, cx).await,
@@ -244,6 +251,20 @@ fn not_started(error: &crate::process::LaunchError, cwd: &Path) -> ToolError {
         message.push_str(report::UNCONFINED);
     }
     ToolError::new(ToolErrorKind::SpawnFailed, message)
+}
+
+/// True for a line that looks through folders, which should not stumble over what is closed to it.
+fn searches(effects: &[Effect]) -> bool {
+    let through = |name: &str| matches!(name, "grep" | "egrep" | "fgrep" | "diff" | "xargs" | "rg");
+    let executes = |words: &[Word]| words.iter().any(|word| word.text.starts_with("-exec"));
+    effects.iter().any(|effect| match effect {
+        Effect::Exec { words, .. } => {
+            let name = words.first().and_then(Word::known).unwrap_or_default();
+            let name = name.rsplit('/').next().unwrap_or(name);
+            through(name) || name == "find" && executes(words)
+        }
+        _ => false,
+    })
 }
 
 /// The paths a command line names. Whoever agrees to it agrees to these.

@@ -36,6 +36,7 @@ fn quiet() -> RunContext {
         cancelled: Box::pin(std::future::pending()),
         live: Box::new(|_| {}),
         confinement: Confinement::Open,
+        only_git_reads: false,
         files: charla_proto::FileJudge::default(),
     }
 }
@@ -156,6 +157,7 @@ async fn live_output_comes_while_it_runs_and_cancel_ends_it_with_what_it_said() 
             }
         }),
         confinement: Confinement::Open,
+        only_git_reads: false,
         files: charla_proto::FileJudge::default(),
     };
     let output = tokio::time::timeout(TEST_TIMEOUT, invocation.run(cx)).await.expect("it goes on");
@@ -179,6 +181,7 @@ async fn live_output_of_a_storm_comes_in_few_pieces() {
             cancelled: Box::pin(std::future::pending()),
             live,
             confinement: Confinement::Open,
+            only_git_reads: false,
             files: charla_proto::FileJudge::default(),
         })
         .await;
@@ -248,6 +251,7 @@ async fn a_call_that_is_given_up_takes_its_command_with_it() {
         cancelled: Box::pin(std::future::pending()),
         live,
         confinement: Confinement::Open,
+        only_git_reads: false,
         files: charla_proto::FileJudge::default(),
     }));
     let pid = receiver.recv().await.unwrap();
@@ -263,7 +267,9 @@ async fn a_call_that_is_given_up_takes_its_command_with_it() {
 impl Bench {
     async fn confined(&self, confinement: Confinement, command: &str) -> ToolOutput {
         let call = self.tool().prepare(args(json!({ "command": command })), &self.cx).await;
-        call.unwrap_or_else(|error| panic!("{error}")).run(RunContext { confinement, ..quiet() }).await
+        call.unwrap_or_else(|error| panic!("{error}"))
+            .run(RunContext { confinement, only_git_reads: true, ..quiet() })
+            .await
     }
 
     fn tool(&self) -> Typed<RunShellCommand> {

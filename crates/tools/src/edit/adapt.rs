@@ -1,6 +1,6 @@
 //! Fitting the model's new text to the file where its old text was not there exactly.
 
-use similar::{Algorithm, DiffOp, capture_diff_slices};
+use charla_proto::diff::{DiffOp, differences};
 
 /// `new` as it goes into the file in place of `found`. Lines it shares with `wanted` keep the form they have
 /// in the file; the others get the indentation that goes with the file's.
@@ -13,7 +13,7 @@ pub(super) fn to_file(found: &str, wanted: &[&str], new: &str, with_end: bool) -
     let new: Vec<&str> = body.split('\n').collect();
     let indents = Indents::new(wanted, &there);
     let mut lines: Vec<String> = Vec::with_capacity(new.len());
-    for op in capture_diff_slices(Algorithm::Myers, wanted, &new) {
+    for op in differences(wanted, &new, None) {
         match op {
             DiffOp::Equal { old_index, len, .. } => {
                 lines.extend(there.iter().skip(old_index).take(len).map(|line| (*line).to_owned()));

@@ -4,20 +4,16 @@ use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use charla_proto::text::printable;
 use charla_proto::{FileChange, Preview, Snapshots, ToolError, ToolErrorKind};
 use sha2::{Digest, Sha256};
-use similar::TextDiff;
 
 use super::read_file::{MOST_BYTES, binary};
+use super::unified::unified;
 use crate::paths::folder::Folder;
 use crate::paths::{FileKind, ResolvedPath, io_failure, is_directory, special};
 use crate::text::{self, Decoded, Encoding};
-
-/// How long the smallest diff is looked for; then a larger one does.
-const DIFF_TIME: Duration = Duration::from_millis(500);
 
 /// What the tools that change files share in a session.
 pub struct Workbench {
@@ -143,13 +139,7 @@ pub(super) fn preview(place: &ResolvedPath, before: Option<&str>, after: &str) -
 pub(crate) fn diff(path: &Path, before: Option<&str>, after: &str) -> String {
     let name = printable(path);
     let old_name = if before.is_some() { name.as_str() } else { "/dev/null" };
-    TextDiff::configure()
-        .timeout(DIFF_TIME)
-        .diff_lines(before.unwrap_or_default(), after)
-        .unified_diff()
-        .context_radius(3)
-        .header(old_name, &name)
-        .to_string()
+    unified((old_name, before.unwrap_or_default()), (&name, after))
 }
 
 /// The refusal of a change to a file that somebody else has changed meanwhile.

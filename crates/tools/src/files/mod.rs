@@ -9,6 +9,7 @@ mod read_file;
 mod read_many;
 mod replace;
 mod target;
+mod unified;
 mod write_file;
 
 pub use change::Workbench;

@@ -8,12 +8,15 @@
 mod attributes;
 mod index;
 mod objects;
+mod revisions;
+mod usage;
 
 use std::path::{Path, PathBuf};
 
 pub(crate) use attributes::lifts_secrets;
-pub(crate) use index::{Entry, Index};
-pub(crate) use objects::may_be_content;
+pub(crate) use index::Index;
+pub(crate) use revisions::may_be_no_commit;
+pub(crate) use usage::{GitUse, folder, is_known};
 
 /// Settings of this size are not read.
 const MAX_SETTINGS: u64 = 256 * 1024;
@@ -53,6 +56,13 @@ impl Repository {
         Index::read(&self.folder.join("index"))
     }
 
+    /// All folders in which it keeps something.
+    pub(crate) fn folders(&self) -> Vec<PathBuf> {
+        let mut folders = self.objects();
+        folders.extend([self.folder.clone(), self.common.clone()]);
+        folders
+    }
+
     /// The folders that hold its objects.
     fn objects(&self) -> Vec<PathBuf> {
         let own = self.common.join("objects");
@@ -64,6 +74,10 @@ impl Repository {
 }
 
 fn read(path: &Path) -> Option<String> {
-    let small = path.metadata().ok().filter(|found| found.is_file() && found.len() <= MAX_SETTINGS);
+    read_up_to(path, MAX_SETTINGS)
+}
+
+fn read_up_to(path: &Path, most: u64) -> Option<String> {
+    let small = path.metadata().ok().filter(|found| found.is_file() && found.len() <= most);
     small.and_then(|_| std::fs::read_to_string(path).ok())
 }

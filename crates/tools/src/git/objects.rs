@@ -1,49 +1,53 @@
-//! What kind of thing an object of git is, by its number.
+//! What kind of object a number names, read from git's own files.
+//!
+//! Whether a number is a commit's decides whether git is asked about it: a content or a tree by itself has no name that would
+//! say whether it is secret.
 
 use std::fs::File;
 use std::io::Read;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
+use flate2::read::ZlibDecoder;
+
 use super::Repository;
 use super::index::variable;
 
-/// As many bases of one object are followed.
+/// How many differences an object may be kept as, one upon the other.
 const MOST_BASES: usize = 64;
-/// The least and the most digits by which git knows an object.
-const DIGITS: std::ops::RangeInclusive<usize> = 4..=64;
-
-/// True when a word of a git command may name the content of a file by its number: nobody can tell which file that is.
-/// What is not understood may.
-pub(crate) fn may_be_content(repository: &Repository, word: &str) -> bool {
-    word.split("..").any(|part| {
-        let part = part.trim_start_matches(['^', '.']);
-        // `name-12-g0123abc` is a number too.
-        let described = part.rsplit_once("-g").map(|(_, number)| number);
-        std::iter::once(part).chain(described).any(|part| {
-            let digits = part.bytes().take_while(u8::is_ascii_hexdigit).count();
-            let ends = part.as_bytes().get(digits).is_none_or(|next| b"^~@:".contains(next));
-            // What follows a colon is a path, which is judged by its name.
-            let number = part.get(..digits).filter(|_| ends && DIGITS.contains(&digits));
-            number.is_some_and(|number| is_content(repository, &number.to_lowercase()))
-        })
-    })
-}
-
-fn is_content(repository: &Repository, number: &str) -> bool {
-    let found = repository
-        .objects()
-        .iter()
-        .map(|folder| Objects { folder }.kinds(number, 0))
-        .collect::<Option<Vec<_>>>();
-    found.is_none_or(|kinds| kinds.concat().contains(&Kind::Content))
-}
 
 /// What an object is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+pub(super) enum Kind {
+    Commit,
+    /// A tag that leads to a commit.
+    TagOfCommit,
+    /// A tag that leads to something else, or cannot be followed.
+    OtherTag,
+    Tree,
     Content,
-    Other,
+}
+
+impl Kind {
+    pub(super) fn is_commit(self) -> bool {
+        matches!(self, Kind::Commit | Kind::TagOfCommit)
+    }
+
+    /// What a tag with this text is.
+    fn of_tag(text: &[u8]) -> Self {
+        let mut lines = text.split(|byte| *byte == b'\n');
+        match lines.nth(1) {
+            Some(b"type commit") => Kind::TagOfCommit,
+            _ => Kind::OtherTag,
+        }
+    }
+}
+
+/// What those objects of a repository are whose numbers begin so; absent when that cannot be told.
+pub(super) fn kinds(repository: &Repository, number: &str) -> Option<Vec<Kind>> {
+    let folders = repository.objects();
+    let found: Option<Vec<_>> = folders.iter().map(|folder| Objects { folder }.kinds(number, 0)).collect();
+    found.map(|kinds| kinds.concat())
 }
 
 /// One folder of objects.
@@ -82,15 +86,19 @@ impl Objects<'_> {
     }
 
     /// The kind of an object in a pack; one that is kept as a difference is what its base is.
-    fn packed_kind(&self, pack: &File, mut offset: u64, table: &Table, depth: usize) -> Option<Kind> {
+    fn packed_kind(&self, pack: &File, first: u64, table: &Table, depth: usize) -> Option<Kind> {
+        let mut offset = first;
         for _ in 0..MOST_BASES {
             let mut head = [0; 64];
             let count = pack.read_at(&mut head, offset).ok()?;
             let head = head.get(..count)?;
             let size = head.iter().position(|byte| byte & 0x80 == 0)? + 1;
             match (head.first()? >> 4) & 7 {
+                1 => return Some(Kind::Commit),
+                2 => return Some(Kind::Tree),
                 3 => return Some(Kind::Content),
-                1 | 2 | 4 => return Some(Kind::Other),
+                4 if offset == first => return tag_in(pack, offset + size as u64),
+                4 => return Some(Kind::OtherTag),
                 6 => offset = offset.checked_sub(variable(head, size)?.0 as u64)?,
                 7 if depth < MOST_BASES => {
                     let base: String = head
@@ -98,7 +106,9 @@ impl Objects<'_> {
                         .iter()
                         .map(|byte| format!("{byte:02x}"))
                         .collect();
-                    return self.kinds(&base, depth + 1)?.first().copied();
+                    let kind = self.kinds(&base, depth + 1)?.first().copied()?;
+                    // Its text is another than its base's.
+                    return Some(if kind == Kind::TagOfCommit { Kind::OtherTag } else { kind });
                 }
                 _ => return None,
             }
@@ -107,10 +117,34 @@ impl Objects<'_> {
     }
 }
 
+/// How much of an object is read: enough to see where a tag leads.
+const BEGINNING: u64 = 256;
+
 fn loose_kind(path: &Path) -> Option<Kind> {
-    let mut head = [0; 4];
-    flate2::read::ZlibDecoder::new(File::open(path).ok()?).read_exact(&mut head).ok()?;
-    Some(if &head == b"blob" { Kind::Content } else { Kind::Other })
+    let text = beginning(File::open(path).ok()?)?;
+    let end = text.iter().position(|byte| *byte == 0)?;
+    let (head, rest) = text.split_at_checked(end + 1)?;
+    match head.split(|byte| *byte == b' ').next()? {
+        b"commit" => Some(Kind::Commit),
+        b"tree" => Some(Kind::Tree),
+        b"blob" => Some(Kind::Content),
+        b"tag" => Some(Kind::of_tag(rest)),
+        _ => None,
+    }
+}
+
+fn tag_in(pack: &File, at: u64) -> Option<Kind> {
+    let mut packed = vec![0; 2 * BEGINNING as usize];
+    let count = pack.read_at(&mut packed, at).ok()?;
+    beginning(packed.get(..count)?).map(|text| Kind::of_tag(&text))
+}
+
+fn beginning(packed: impl Read) -> Option<Vec<u8>> {
+    let mut text = Vec::new();
+    let mut unpacked = ZlibDecoder::new(packed).take(BEGINNING);
+    // What was cut off ends in an error, behind what can be read.
+    let done = unpacked.read_to_end(&mut text);
+    (done.is_ok() || !text.is_empty()).then_some(text)
 }
 
 /// The table of a pack: which object stands where.
@@ -172,56 +206,5 @@ impl Table {
         let mut eight = [0; 8];
         self.file.read_exact_at(&mut eight, longer + u64::from(short & 0x7fff_ffff) * 8).ok()?;
         Some(u64::from_be_bytes(eight))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::process::Command;
-
-    use super::*;
-
-    #[test]
-    fn contents_are_told_from_commits_loose_and_packed() {
-        let folder = tempfile::tempdir().unwrap();
-        let git = |words: &[&str]| {
-            let mut command = Command::new("git");
-            command.args(["-c", "user.name=A", "-c", "user.email=a@example.com"]).args(words);
-            let done = command.current_dir(folder.path()).output().unwrap();
-            assert!(done.status.success(), "{words:?}: {}", String::from_utf8_lossy(&done.stderr));
-            String::from_utf8(done.stdout).unwrap().trim().to_owned()
-        };
-        git(&["init", "-q", "."]);
-        let mut named = Vec::new();
-        for number in 0..12 {
-            let text = format!("{number}\n") + &"the same long line, again and again\n".repeat(50);
-            std::fs::write(folder.path().join("f"), text).unwrap();
-            git(&["add", "."]);
-            git(&["commit", "-qm", "one more"]);
-            named.push((
-                git(&["rev-parse", "HEAD"]),
-                git(&["rev-parse", "HEAD:f"]),
-                git(&["rev-parse", "HEAD^{tree}"]),
-            ));
-        }
-        let repository = Repository::of(folder.path()).unwrap();
-        let check = || {
-            for (commit, content, tree) in &named {
-                assert!(may_be_content(&repository, content));
-                assert!(may_be_content(&repository, &format!("{content:.10}").to_uppercase()));
-                assert!(may_be_content(&repository, &format!("v1-3-g{content:.12}")));
-                assert!(may_be_content(&repository, &format!("{commit}..{content}")));
-                assert!(may_be_content(&repository, &format!("{content}^{{blob}}")));
-                assert!(!may_be_content(&repository, commit));
-                assert!(!may_be_content(&repository, &format!("{commit:.12}~1")));
-                assert!(!may_be_content(&repository, tree));
-            }
-            for word in ["HEAD", "main", "f", "feed", "deadbeefdeadbeef", "v1.0", "HEAD~2..HEAD", ""] {
-                assert!(!may_be_content(&repository, word), "{word}");
-            }
-        };
-        check();
-        git(&["repack", "-adfq", "--depth=50"]);
-        check();
     }
 }

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
+use std::sync::Arc;
 use std::time::Duration;
 
 use charla_proto::Confinement;
@@ -15,6 +16,7 @@ use tokio::time::timeout;
 
 use super::cleared::Cleared;
 use super::family::{Family, GroupIs};
+use super::guard::Guard;
 use super::processes::Processes;
 
 /// How long output may trail behind the program's end when something else holds its pipes.
@@ -59,16 +61,27 @@ pub(crate) enum CaptureError {
     Large(usize),
 }
 
-/// Kills the program and everything it started when the answer is given up or there is one: a helper has
-/// no business in the background.
-struct Ended<'a> {
-    processes: &'a Processes,
+/// A program to start with its pipes.
+#[derive(Clone, Debug)]
+pub(super) struct Start {
+    pub(super) program: OsString,
+    pub(super) arguments: Vec<OsString>,
+    pub(super) cwd: PathBuf,
+    pub(super) confinement: Confinement,
+    /// The variables it gets beside those that anything gets; absent, those of its confinement.
+    pub(super) given: Option<Vec<(String, String)>>,
+}
+
+/// Kills the program and everything it started when it is dropped: a helper has no business in the background.
+#[derive(Debug)]
+pub(super) struct Ended {
+    guard: Arc<Guard>,
     family: Family,
     waited_for: bool,
     arrivals: Option<Arrivals>,
 }
 
-impl Ended<'_> {
+impl Ended {
     /// Takes away what it may not make; for when it has ended.
     async fn clear(&mut self) -> Cleared {
         let Some(arrivals) = self.arrivals.take() else { return Cleared::default() };
@@ -84,35 +97,50 @@ impl Ended<'_> {
     }
 }
 
-impl Drop for Ended<'_> {
+impl Drop for Ended {
     fn drop(&mut self) {
         self.kill();
         if let Some(arrivals) = self.arrivals.take() {
             // Nobody is left who could be told.
             let _ = arrivals.take_out();
         }
-        self.processes.guard().remove(self.family.group());
+        self.guard.remove(self.family.group());
     }
+}
+
+/// Starts a program with its pipes.
+pub(super) async fn spawn(processes: &Processes, start: &Start) -> io::Result<(Child, Ended)> {
+    let mut cell = processes.cell(start.confinement, &start.cwd, Extra::default()).await?;
+    let mark = processes.mark();
+    let mut command = Command::new(&start.program);
+    command.args(&start.arguments).current_dir(&start.cwd).kill_on_drop(true);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let environment = &processes.settings().environment;
+    match &start.given {
+        Some(given) => environment.apply_bare(&mut command, &mark, given),
+        None => environment.apply(&mut command, &mark, start.confinement, &cell),
+    }
+    let arrivals = cell.arrivals();
+    cell.apply(command.as_std_mut());
+    let announced = processes.guard().announce(&mark);
+    let child = command.spawn()?;
+    let gone = || io::Error::other("it ended before it began");
+    let family = child.id().and_then(|id| Family::new(id, mark)).ok_or_else(gone)?;
+    processes.guard().add(family.group());
+    drop(announced);
+    Ok((child, Ended { guard: processes.guard().clone(), family, waited_for: false, arrivals }))
 }
 
 /// Asks a program. Dropping the future ends it.
 pub(crate) async fn capture(processes: &Processes, ask: Capture) -> Result<Captured, CaptureError> {
-    let mut cell =
-        processes.cell(ask.confinement, &ask.cwd, Extra::default()).await.map_err(CaptureError::Start)?;
-    let mark = processes.mark();
-    let mut command = Command::new(&ask.program);
-    command.args(&ask.arguments).current_dir(&ask.cwd).kill_on_drop(true);
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    processes.settings().environment.apply(&mut command, &mark, ask.confinement, &cell);
-    let arrivals = cell.arrivals();
-    cell.apply(command.as_std_mut());
-    let announced = processes.guard().announce(&mark);
-    let child = command.spawn().map_err(CaptureError::Start)?;
-    let gone = || CaptureError::Start(io::Error::other("it ended before it began"));
-    let family = child.id().and_then(|id| Family::new(id, mark)).ok_or_else(gone)?;
-    processes.guard().add(family.group());
-    drop(announced);
-    let mut ended = Ended { processes, family, waited_for: false, arrivals };
+    let start = Start {
+        program: ask.program.clone(),
+        arguments: ask.arguments.clone(),
+        cwd: ask.cwd.clone(),
+        confinement: ask.confinement,
+        given: None,
+    };
+    let (child, mut ended) = spawn(processes, &start).await.map_err(CaptureError::Start)?;
     let captured =
         timeout(ask.time, exchange(child, &ask)).await.map_err(|_| CaptureError::Late(ask.time))?;
     ended.waited_for = captured.is_ok();

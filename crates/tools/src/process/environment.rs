@@ -98,6 +98,12 @@ impl Environment {
             command.envs(plain_git::variables(held, cell.attributes()));
         }
     }
+
+    /// Gives a command what anything gets, and these. No secret is among the former.
+    pub(crate) fn apply_bare(&self, command: &mut Command, mark: &str, given: &[(String, String)]) {
+        command.env_clear().envs(self.of(Confinement::Reading).iter().map(|(name, value)| (name, value)));
+        command.envs(UNATTENDED).envs(given.iter().map(|(name, value)| (name, value))).env(MARK, mark);
+    }
 }
 
 /// A search path without entries that depend on the working folder: `ls` must not mean a file that came with a workspace.

@@ -11,6 +11,8 @@ use charla_sandbox::Extra;
 use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 
+use crate::git::GitUse;
+
 use super::cleared::Cleared;
 use super::spill::Spilled;
 use super::transcript::Transcript;
@@ -30,8 +32,10 @@ pub(crate) struct Launch {
     pub(crate) silence: Option<Duration>,
     /// How far it reaches.
     pub(crate) confinement: Confinement,
-    /// What a person agreed to beyond that.
+    /// What it may touch beyond that.
     pub(crate) extra: Extra,
+    /// What it does with git.
+    pub(crate) git: GitUse,
 }
 
 /// How a command ended.

@@ -7,6 +7,7 @@
 mod capture;
 pub(crate) mod clean;
 mod cleared;
+mod companion;
 mod environment;
 mod family;
 mod guard;
@@ -20,6 +21,7 @@ mod spill;
 mod transcript;
 mod withheld;
 
+pub use companion::{Companion, CompanionCommand, CompanionLife};
 pub use environment::Environment;
 pub use job::LaunchError;
 pub(crate) use job::{Ending, Foreground, Job, Launch, StopReason};

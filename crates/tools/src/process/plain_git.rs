@@ -7,13 +7,16 @@ use std::path::{Path, PathBuf};
 
 use charla_sandbox::Cell;
 
-use crate::git::{Entry, Repository};
+use crate::git::Repository;
 
-const SETTINGS: [(&str, &str); 4] = [
+const SETTINGS: [(&str, &str); 6] = [
     ("core.fsmonitor", "false"),
     ("core.hooksPath", "/dev/null"),
     ("core.pager", "cat"),
     ("safe.bareRepository", "explicit"),
+    // Attributes come from the files that were looked at, and objects are what their numbers say.
+    ("attr.tree", ""),
+    ("core.useReplaceRefs", "false"),
 ];
 
 /// Variables with settings for git, behind `held` ones that the user's own variables hold.
@@ -37,20 +40,17 @@ pub(super) struct PlainIndex {
     pub(super) unseen: Vec<PathBuf>,
 }
 
-/// Makes one where it is needed: a tracked secret was changed, and git would fail to look into it. Blocks for some
-/// milliseconds when the index is large.
+/// Makes one where git tracks secrets: it would fail to look into them, for changes and for files that were renamed. Blocks
+/// for some milliseconds when the index is large.
 pub(super) fn plain_index(cell: &Cell, cwd: &Path) -> Option<PlainIndex> {
     let repository = Repository::of(&cwd.canonicalize().ok()?)?;
     let index = repository.index()?;
-    let changed: Vec<&Entry> =
-        index.secrets().filter(|entry| entry.may_be_changed(&repository.work)).collect();
-    if changed.is_empty() {
-        return None;
-    }
+    index.secrets().next()?;
+    let changed = index.secrets().filter(|entry| entry.may_be_changed(&repository.work));
+    let unseen = changed.map(|entry| entry.path.clone()).collect();
     let folder = cell.temporary()?;
-    let unseen = changed.iter().map(|entry| entry.path.clone()).collect();
     let made = tempfile::NamedTempFile::new_in(&folder).ok()?;
-    fs::write(made.path(), index.unchanged(changed.into_iter())).ok()?;
+    fs::write(made.path(), index.unchanged(index.secrets())).ok()?;
     let file = folder.join("git-index");
     made.persist(&file).ok()?;
     Some(PlainIndex { file, unseen })

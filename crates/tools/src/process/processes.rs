@@ -174,7 +174,7 @@ impl Processes {
         let job = Arc::new(Job {
             id: family.group(),
             label: launch.label.clone(),
-            unseen: index.map(|index| index.unseen).unwrap_or_default(),
+            unseen: index.filter(|_| launch.git.compares).map(|index| index.unseen).unwrap_or_default(),
             transcript: Mutex::new(Transcript::new(self.inner.settings.output_limit)),
             spilled: Mutex::default(),
             progress: watch::Sender::new(Progress::default()),
@@ -201,7 +201,7 @@ impl Processes {
     /// The index that git gets where the one it has would make it look into what is hidden.
     async fn index_for(&self, cell: Cell, launch: &Launch) -> io::Result<(Cell, Option<PlainIndex>)> {
         // Who has no use for git need not wait for its index to be read.
-        if launch.confinement != Confinement::Reading || !launch.label.contains("git") {
+        if launch.confinement != Confinement::Reading || !launch.git.runs {
             return Ok((cell, None));
         }
         let cwd = launch.cwd.clone();

@@ -107,7 +107,7 @@ impl Pump {
         intake.trail().await;
         let edits = last_resort.arrivals.is_some();
         let strays = if stopped.is_none() && (edits || intake.open || family.group_exists()) {
-            members(&family, GroupIs::Ours).await
+            intake.left_behind(&family).await
         } else {
             Vec::new()
         };
@@ -128,6 +128,18 @@ impl Pump {
 }
 
 impl Intake {
+    /// What is left of the family. What has closed its output may be about to end, and gets a moment for it.
+    async fn left_behind(&self, family: &Family) -> Vec<i32> {
+        let until = Instant::now() + GRACE;
+        loop {
+            let strays = members(family, GroupIs::Ours).await;
+            if strays.is_empty() || self.open || Instant::now() >= until {
+                return strays;
+            }
+            sleep(POLL_INTERVAL).await;
+        }
+    }
+
     /// Reads until the command exits, or must be stopped.
     async fn until_exit(
         &mut self,

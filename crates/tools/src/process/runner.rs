@@ -76,6 +76,7 @@ mod tests {
             cancelled: Box::pin(std::future::pending()),
             live: Box::new(|_| {}),
             confinement: Confinement::Open,
+            only_git_reads: false,
             files: charla_proto::FileJudge::default(),
         }
     }
@@ -133,6 +134,7 @@ mod tests {
             cancelled: Box::pin(std::future::ready(())),
             live: Box::new(|_| {}),
             confinement: Confinement::Open,
+            only_git_reads: false,
             files: charla_proto::FileJudge::default(),
         };
         let begin = Instant::now();

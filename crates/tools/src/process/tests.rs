@@ -49,6 +49,7 @@ fn launch(command: &str) -> Launch {
         silence: None,
         confinement: Confinement::Open,
         extra: Extra::default(),
+        git: crate::git::GitUse::default(),
     }
 }
 

@@ -55,6 +55,17 @@ const APPROVED: [&str; 20] = [
     "PROMPT_COMMAND",
 ];
 
+/// What the variables of git begin with that unasked commands get: the user's settings, and who they are. The others choose
+/// another repository, other attributes or programs.
+const OF_GIT: [&str; 6] = [
+    "GIT_CONFIG",
+    "GIT_AUTHOR_",
+    "GIT_COMMITTER_",
+    "GIT_CEILING_DIRECTORIES",
+    "GIT_DISCOVERY_",
+    "GIT_OPTIONAL_LOCKS",
+];
+
 /// Harmless, although their names resemble those of secrets.
 const HARMLESS: [&str; 10] = [
     "PWD",
@@ -131,7 +142,7 @@ impl Withheld {
             Reach::Approved
         } else if self.keys.contains(name) || self.values.contains(value.trim()) {
             Reach::Nobody
-        } else if APPROVED.contains(&&*known) || known.starts_with("BASH_FUNC_") {
+        } else if APPROVED.contains(&&*known) || known.starts_with("BASH_FUNC_") || chooses_for_git(&known) {
             Reach::Approved
         } else if PROXIES.contains(&&*known) && is_secret_value(value) {
             // Without it nothing that was approved could reach the network.
@@ -142,6 +153,10 @@ impl Withheld {
             Reach::Every
         }
     }
+}
+
+fn chooses_for_git(name: &str) -> bool {
+    name.starts_with("GIT_") && !OF_GIT.iter().any(|start| name.starts_with(start))
 }
 
 /// True for names that commonly hold a key, a password or another secret.

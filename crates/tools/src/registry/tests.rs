@@ -163,6 +163,7 @@ async fn a_discovered_tool_runs_the_call_command_with_its_arguments_on_stdin() {
         cancelled: Box::pin(std::future::pending()),
         live: Box::new(|_| ()),
         confinement: Confinement::Open,
+        only_git_reads: false,
         files: charla_proto::FileJudge::default(),
     };
     let output = call.run(run).await;

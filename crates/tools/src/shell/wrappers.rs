@@ -347,7 +347,7 @@ fn find(words: &[Word]) -> Through {
     through
 }
 
-/// What `{}` stands for: a path below the one folder that is searched, so never an option.
+/// What `{}` stands for: a path anywhere below the one folder that is searched, so never an option.
 fn found_path(words: &[Word]) -> Option<Word> {
     let starts: Vec<&Word> =
         words.iter().take_while(|word| !word.text.starts_with(['-', '(', ')', '!', ','])).collect();
@@ -358,5 +358,5 @@ fn found_path(words: &[Word]) -> Option<Word> {
         }
         _ => return None,
     };
-    Some(Word { text: format!("{}/*", start.trim_end_matches('/')), kind: WordKind::Glob })
+    Some(Word { text: format!("{}/**", start.trim_end_matches('/')), kind: WordKind::Glob })
 }

@@ -4,57 +4,31 @@
 //! conforming parser build a tree a thousand times its size. Here memory grows with the text and nothing
 //! recurses. Tags that do not match cost some beauty, nothing else.
 
-use std::cell::RefCell;
+use std::borrow::Cow;
 
-use html5ever::tendril::StrTendril;
-use html5ever::tokenizer::states::RawKind;
-use html5ever::tokenizer::{
-    BufferQueue, Tag, TagKind, Token, TokenSink, TokenSinkResult, Tokenizer, TokenizerOpts,
-};
 use reqwest::Url;
+
+use super::html::{Piece, Pieces, Tag};
 
 /// Deeper lists and quotes are not indented further.
 const DEEPEST: usize = 8;
 
 /// The page as markdown; links are made absolute with `base`.
 pub(super) fn from_html(html: &str, base: &Url) -> String {
-    let sink = Sink(RefCell::new(Writer::new(base.clone())));
-    let tokenizer = Tokenizer::new(sink, TokenizerOpts::default());
-    let input = BufferQueue::default();
-    input.push_back(StrTendril::from_slice(html));
-    // It stops at the end of every script, to be told what the script wrote.
-    while !input.is_empty() {
-        let _ = tokenizer.feed(&input);
-    }
-    tokenizer.end();
-    tokenizer.sink.0.into_inner().finish()
-}
-
-struct Sink(RefCell<Writer>);
-
-impl TokenSink for Sink {
-    type Handle = ();
-
-    fn process_token(&self, token: Token, _line: u64) -> TokenSinkResult<()> {
-        let mut writer = self.0.borrow_mut();
-        match token {
-            Token::CharacterTokens(text) => writer.text(&text),
-            Token::TagToken(tag) if tag.kind == TagKind::StartTag => {
-                writer.open(&tag);
-                return match &*tag.name {
-                    "script" => TokenSinkResult::RawData(RawKind::ScriptData),
-                    "style" | "iframe" | "noembed" | "noframes" | "xmp" => {
-                        TokenSinkResult::RawData(RawKind::Rawtext)
-                    }
-                    "title" | "textarea" => TokenSinkResult::RawData(RawKind::Rcdata),
-                    _ => TokenSinkResult::Continue,
-                };
-            }
-            Token::TagToken(tag) => writer.close(&tag.name),
-            _ => {}
+    let html = if html.contains('\r') {
+        html.replace("\r\n", "\n").replace('\r', "\n").into()
+    } else {
+        Cow::Borrowed(html)
+    };
+    let mut writer = Writer::new(base.clone());
+    for piece in Pieces::new(&html) {
+        match piece {
+            Piece::Text(text) => writer.text(&text),
+            Piece::Open(tag) => writer.open(&tag),
+            Piece::Close(name) => writer.close(&name),
         }
-        TokenSinkResult::Continue
     }
+    writer.finish()
 }
 
 /// What is not for readers.
@@ -147,7 +121,7 @@ impl Writer {
     }
 
     fn open(&mut self, tag: &Tag) {
-        let name = &*tag.name;
+        let name = tag.name.as_str();
         if let Some((hidden, depth)) = &mut self.hidden {
             *depth += usize::from(*hidden == name && !tag.self_closing);
             return;
@@ -156,12 +130,6 @@ impl Writer {
             self.hidden = (!tag.self_closing).then(|| (name.to_owned(), 1));
             return;
         }
-        let attribute = |name: &str| {
-            tag.attrs
-                .iter()
-                .find(|attribute| &*attribute.name.local == name)
-                .map(|found| found.value.to_string())
-        };
         match name {
             "title" => self.in_title = true,
             "h1" | "h2" | "h3" | "h4" | "h5" | "h6" => {
@@ -191,10 +159,12 @@ impl Writer {
             }
             "code" if !self.preformatted => self.mark("`"),
             "strong" | "b" if !self.preformatted => self.mark("**"),
-            "a" if !self.preformatted => self.link(attribute("href")),
+            "a" if !self.preformatted => self.link(tag.attribute("href")),
             "img" => {
-                let source = attribute("src").and_then(|source| self.absolute(&source));
-                if let (Some(alt), Some(source)) = (attribute("alt").filter(|alt| !alt.is_empty()), source) {
+                let source = tag.attribute("src").and_then(|source| self.absolute(source));
+                if let (Some(alt), Some(source)) =
+                    (tag.attribute("alt").filter(|alt| !alt.is_empty()), source)
+                {
                     self.write(&format!("![{alt}]({source})"));
                 }
             }
@@ -265,9 +235,9 @@ impl Writer {
         self.write(&marker);
     }
 
-    fn link(&mut self, target: Option<String>) {
+    fn link(&mut self, target: Option<&str>) {
         self.end_link();
-        if let Some(target) = target.and_then(|target| self.absolute(&target)) {
+        if let Some(target) = target.and_then(|target| self.absolute(target)) {
             self.mark("[");
             self.link = Some((self.text.len(), target));
         }

@@ -5,10 +5,12 @@
 //! back is marked as not written by the user.
 
 mod address;
+mod html;
 mod links;
 mod markdown;
 mod page;
 mod rate;
+mod references;
 
 use std::sync::{Arc, OnceLock};
 

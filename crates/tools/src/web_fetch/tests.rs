@@ -77,6 +77,7 @@ async fn call(tool: &Typed<WebFetch>, args: Value) -> ToolOutput {
         cancelled: Box::pin(std::future::pending()),
         live: Box::new(|_| {}),
         confinement: Confinement::Open,
+        only_git_reads: false,
         files: charla_proto::FileJudge::default(),
     };
     match tool.prepare(args, &ToolContext::default()).await {
@@ -176,6 +177,7 @@ async fn cancelling_does_not_wait_for_the_server() {
         cancelled: Box::pin(std::future::ready(())),
         live: Box::new(|_| {}),
         confinement: Confinement::Open,
+        only_git_reads: false,
         files: charla_proto::FileJudge::default(),
     };
     // The server never answers.

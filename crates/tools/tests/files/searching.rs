@@ -159,6 +159,7 @@ async fn a_cancelled_search_comes_back_at_once() {
         cancelled: Box::pin(std::future::ready(())),
         live: Box::new(|_| ()),
         confinement: Confinement::Open,
+        only_git_reads: false,
         files: charla_proto::FileJudge::default(),
     };
     let output = call.run(cx).await;

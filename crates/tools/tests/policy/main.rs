@@ -4,6 +4,7 @@
 
 mod always;
 mod bash;
+mod beside_git;
 mod corpus;
 mod hostile;
 mod on_disk;

@@ -120,9 +120,7 @@ fn what_lies_outside_is_not_read_through_links_patterns_or_parents() {
         "grep x sub/w*",
         "wc -l sub/*",
         "head sub/*",
-        "diff suba subb",
         "diff suba/w subb/w",
-        "diff f subb",
         "sort sub/w",
         "cat < sub/w",
         "cat < sub/ssl/../passwd",
@@ -272,8 +270,17 @@ fn git_asks_where_the_settings_of_a_repository_could_run_programs() {
         clone.expect(&["git status", "git diff", "cd src && git log"], ApprovalMode::Default, Decision::Ask);
     }
     clone.write(".git/config", "[remote \"origin\"]\n\turl = https://user:token@host/x\n");
-    clone.expect(&["git remote -v", "git remote get-url origin"], ApprovalMode::Default, Decision::Ask);
-    clone.expect(&["git status", "git log"], ApprovalMode::Default, Decision::Ask);
+    let telling = [
+        "git remote -v",
+        "git remote get-url origin",
+        "git config remote.origin.url",
+        "git config branch.main.remote",
+        "git for-each-ref --format='%(upstream:remotename)'",
+        "git branch --format='%(push:remotename)'",
+    ];
+    clone.expect(&telling, ApprovalMode::Default, Decision::Ask);
+    let plain = ["git status", "git log", "git config user.name", "git branch", "git ls-files"];
+    clone.expect(&plain, ApprovalMode::Default, Decision::Allow);
 }
 
 #[test]
@@ -360,6 +367,20 @@ fn git_asks_about_contents_by_their_number_and_where_attributes_show_secrets() {
         assert!(!clone.runs(&format!("git {command} {content}")), "{command}");
         assert!(!clone.runs(&format!("git -C . {command} {}", content.split_at(8).0)), "{command}");
     }
+    git(&["tag", "content", "HEAD:f"]);
+    git(&["tag", "commit"]);
+    assert!(clone.runs("git show commit") && clone.runs("git diff commit~1 commit:src HEAD:src"));
+    for line in
+        ["git show content", "git cat-file -p tags/content", "git show HEAD content", "git log -p content"]
+    {
+        assert!(!clone.runs(line), "{line}");
+    }
+    assert!(clone.runs("git log -p -- content"));
+    std::fs::rename(clone.root.join(".git"), clone.root.join("kept")).unwrap();
+    clone.write(".git", "gitdir: kept\n");
+    assert!(!clone.runs("git log"), "what is kept there, others could read");
+    std::fs::remove_file(clone.root.join(".git")).unwrap();
+    std::fs::rename(clone.root.join("kept"), clone.root.join(".git")).unwrap();
     std::fs::write(clone.root.join(".env"), "KEY=x").unwrap();
     git(&["add", "-f", ".env"]);
     for line in ["git grep x", "git grep -c x", "git log -S x", "git log -pS x"] {

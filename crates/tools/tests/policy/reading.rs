@@ -86,7 +86,7 @@ fn wrappers_are_looked_through() {
         ["start [env|A=b|timeout|5|rm|y]", "set A=b", "start [timeout|5|rm|y]", "run [rm|y]"]
     );
     assert_eq!(read("xargs -n 1 rm"), ["start [xargs|-n|1|rm]", "run [rm|?…?]"]);
-    assert_eq!(read("find . -exec rm {} +"), ["run [find|.|-exec|rm|{}|+]", "run [rm|*./**]"]);
+    assert_eq!(read("find . -exec rm {} +"), ["run [find|.|-exec|rm|{}|+]", "run [rm|*./***]"]);
     assert_eq!(read("bash -c 'a; b'"), ["start [bash|-c|a; b]", "run [a]", "run [b]"]);
 }
 

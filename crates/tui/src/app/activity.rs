@@ -3,9 +3,10 @@
 use std::time::Instant;
 
 use charla_proto::{Fact, ModelSwitch, Phase, SessionEvent, SessionSnapshot, TurnEvent};
+use charla_terminal::wording;
 
 use crate::text::{Line, Role};
-use crate::transcript::{elapsed, spinner};
+use crate::transcript::spinner;
 
 /// What the session is doing.
 #[derive(Default)]
@@ -115,7 +116,7 @@ impl Activity {
         let mut line = Line::of(Role::Accent, spinner(Some(since), now));
         line.push(Role::Plain, &format!(" {words}"));
         let time = now.saturating_duration_since(since);
-        let time = if time.as_secs() > 0 { format!(" · {}", elapsed(time)) } else { String::new() };
+        let time = if time.as_secs() > 0 { format!(" · {}", wording::elapsed(time)) } else { String::new() };
         line.push(Role::Dim, &format!("{time}{how}"));
         line
     }

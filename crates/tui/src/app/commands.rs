@@ -15,7 +15,21 @@ use super::state::{App, Standing};
 use crate::commands::{self, Errand, Found, Slash};
 use crate::picker::{Item, Picked, Picker};
 use crate::text::{Line, Role};
-use crate::theme::{Background, Themes};
+use crate::theme::{Background, ThemeError, Themes};
+
+/// What there is to know of a theme in a list.
+fn about_theme(name: &str, worn: &str, background: Background) -> String {
+    let is_worn = if name == worn { "worn now; " } else { "" };
+    let suits = match (name.ends_with("-dark"), name.ends_with("-light"), name == "terminal", background) {
+        (true, ..) => "for dark backgrounds",
+        (_, true, ..) => "for light backgrounds",
+        (_, _, true, _) => "the sixteen colours of your terminal",
+        (.., Background::Dark) => "as your terminal is: dark",
+        (.., Background::Light) => "as your terminal is: light",
+        (.., Background::Unknown) => "for any background",
+    };
+    format!("{is_worn}{suits}")
+}
 
 /// Something chosen from a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,6 +46,10 @@ pub enum Choice {
     Resume(String),
     /// A theme.
     Theme(String),
+    /// The model that answers from now on in every session; none is kept.
+    KeepModel(Option<String>),
+    /// Whether the folder is trusted.
+    Trust(bool),
     /// A prompt whose places are to be filled, commands included.
     Compose(Vec<Piece>),
     /// None of it.
@@ -60,7 +78,17 @@ impl App {
         }
     }
 
+    /// What is asked about is on the machine where the session runs.
+    pub(super) fn not_here(&mut self, what: &str) {
+        let server = self.base.source.server().unwrap_or("another machine").to_owned();
+        self.transcript
+            .tell(Role::Warning, &format!("{what} on this machine, and the session is at {server}"));
+    }
+
     fn run(&mut self, slash: Slash, rest: String, now: Instant) {
+        if self.base.source.server().is_some() && slash.is_about_this_machine(&rest) {
+            return self.not_here("that looks at models, rules and settings");
+        }
         match slash {
             Slash::Help => self.help(),
             Slash::Model if rest.is_empty() => self.find_out(Errand::models, now),
@@ -136,8 +164,12 @@ impl App {
         if !name.is_empty() {
             return self.choose(Choice::Theme(name.to_owned()), now);
         }
-        let item =
-            |name: String| Item { label: name.clone(), detail: String::new(), choice: Choice::Theme(name) };
+        let (now, background) = &self.base.theme;
+        let item = |name: String| Item {
+            detail: about_theme(&name, now, *background),
+            label: name.clone(),
+            choice: Choice::Theme(name),
+        };
         let names = themes(&self.base.charla).names();
         self.picker = Some(Picker::new("theme", names.into_iter().map(item).collect()));
     }
@@ -197,7 +229,10 @@ impl App {
         let Some(picker) = &mut self.picker else { return false };
         match picker.key(key) {
             Picked::More => {}
-            Picked::Left => self.picker = None,
+            Picked::Left => {
+                self.picker = None;
+                self.end_set_up();
+            }
             Picked::Chosen(choice) => {
                 self.picker = None;
                 self.choose(choice, now);
@@ -209,6 +244,8 @@ impl App {
     fn choose(&mut self, choice: Choice, now: Instant) {
         match choice {
             Choice::Nothing => {}
+            Choice::KeepModel(model) => self.keep_model(model.as_deref()),
+            Choice::Trust(yes) => self.trust(yes),
             Choice::Compose(pieces) => self.compose(pieces, now),
             Choice::Model(model) => self.ask(Command::SetModel { model: model.clone() }, &model),
             Choice::Mode(mode) => self.ask(Command::SetMode { mode }, "approval mode"),
@@ -223,14 +260,29 @@ impl App {
             }
             Choice::RewindTo(to, files) => self.ask(Command::Rewind { to, files }, "rewind"),
             Choice::Resume(session) => self.go_to(Begin::Resume(session)),
-            Choice::Theme(name) => match themes(&self.base.charla).get(&name, Background::Unknown) {
-                Ok(theme) => {
-                    self.display.painter().set_theme(theme);
+            Choice::Theme(name) => match self.dress(&name) {
+                Ok(()) => {
                     self.transcript.tell(Role::Dim, &format!("theme {name}; `terminal.theme` keeps it"));
                 }
                 Err(error) => self.transcript.tell(Role::Warning, &error.to_string()),
             },
         }
+    }
+
+    /// Puts on the theme of this name.
+    fn dress(&mut self, name: &str) -> Result<(), ThemeError> {
+        let theme = themes(&self.base.charla).get(name, self.base.theme.1)?;
+        self.display.painter().set_theme(theme);
+        self.base.theme.0 = name.to_owned();
+        Ok(())
+    }
+
+    /// The terminal's background is known: the theme that is worn suits it from now on.
+    pub(super) fn dress_for(&mut self, background: Background) {
+        self.base.theme.1 = background;
+        let name = self.base.theme.0.clone();
+        // A theme that is gone from its folder stays as it was.
+        let _ = self.dress(&name);
     }
 
     /// Goes on in another session; the one before is closed first.

@@ -3,8 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use charla_core::CancellationToken;
-use charla_proto::{ApprovalMode, Args, Command, ConfirmationDetail, Outcome, Part, ToolOutput};
+use charla_proto::{ApprovalMode, Args, Command, ConfirmationDetail, Outcome};
 use charla_terminal::editor::Editor;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
@@ -127,38 +126,21 @@ impl App {
             return self.command(message.text.trim_end(), now);
         }
         if let Some(command) = message.text.strip_prefix('!').filter(|_| message.files.is_empty()) {
-            return self.run_own(command.trim().to_owned(), now);
+            return self.run_own(command.trim());
         }
-        let ran = std::mem::take(&mut self.person.ran);
         match self.link() {
-            Some(link) => link.say(message, ran),
+            Some(link) => link.say(message),
             None => self.unsent.push(message),
         }
     }
 
-    /// Runs a command line of the person's own. What it shows goes to the model with the next prompt.
-    fn run_own(&mut self, command: String, now: Instant) {
-        if command.is_empty() || self.person.running.is_some() {
-            let words =
-                if command.is_empty() { "! runs the command behind it" } else { "a command runs already" };
-            return self.transcript.tell(Role::Warning, words);
-        }
-        let cancel = CancellationToken::new();
+    /// Runs a command line of the person's own: a call that they make.
+    fn run_own(&mut self, command: &str) {
         match self.link() {
-            Some(link) => link.run(command.clone(), cancel.clone()),
-            None => return self.transcript.tell(Role::Warning, "the session is not open yet"),
+            _ if command.is_empty() => self.transcript.tell(Role::Warning, "! runs the command behind it"),
+            Some(link) => link.run(command),
+            None => self.transcript.tell(Role::Warning, "the session is not open yet"),
         }
-        self.transcript.own_begins(&command, now);
-        self.person.running = Some((command, cancel));
-    }
-
-    /// A command line of the person's own is over.
-    pub(super) fn ran(&mut self, output: &ToolOutput, now: Instant) {
-        let Some((command, _)) = self.person.running.take() else { return };
-        let words: String = output.content.iter().filter_map(Part::as_text).collect();
-        let words = output.error.as_ref().map_or(words, |error| error.message.clone());
-        self.transcript.own_ends(output, &words, now);
-        self.person.ran.push(format!("I ran this command myself: {command}\n{words}"));
     }
 
     /// Keeps what was sent, to go back to it.
@@ -168,10 +150,13 @@ impl App {
         tokio::task::spawn_blocking(move || history.add(&text));
     }
 
-    /// Stops the turn, if one runs.
+    /// Stops what the person began themselves, else the turn, if one runs.
     fn cancel(&mut self) {
-        if let Some((_, cancel)) = &self.person.running {
-            return cancel.cancel();
+        if let Some(composing) = &self.person.composing {
+            return composing.cancel();
+        }
+        if let (Some(call), Some(link)) = (self.transcript.own_call(), self.link()) {
+            return link.stop(call);
         }
         if self.activity.is_moving()
             && let Some(link) = self.link()

@@ -42,17 +42,21 @@ impl App {
 
     /// Fills the places of a prompt beside the screen; [`News::Composed`] brings it.
     pub(super) fn compose(&mut self, pieces: Vec<Piece>, now: Instant) {
-        let Some(own) = self.link().map(super::link::Link::own_commands) else {
+        let Some(link) = self.link() else {
             return self.transcript.tell(Role::Warning, "the session is not open yet");
         };
+        let own = link.own_commands();
+        if own.is_none() && pieces.iter().any(|piece| matches!(piece, Piece::Shell(_))) {
+            return self.not_here("commands of your own run");
+        }
         let cancel = CancellationToken::new();
-        self.person.running = Some((String::new(), cancel.clone()));
+        self.person.composing = Some(cancel.clone());
         self.activity.progress(Some("composing".to_owned()), now);
         let tell = self.base.tell.clone();
         tokio::spawn(async move {
             let message = tokio::select! {
                 () = cancel.cancelled() => None,
-                message = filled(&pieces, &own, &cancel) => Some(message),
+                message = filled(&pieces, own.as_ref(), &cancel) => Some(message),
             };
             let _ = tell.send(News::Composed(message));
         });
@@ -60,17 +64,17 @@ impl App {
 
     /// The prompt is ready, or was given up.
     pub(super) fn composed(&mut self, message: Option<Message>, now: Instant) {
-        self.person.running = None;
+        self.person.composing = None;
         self.activity.progress(None, now);
         match (message, self.link()) {
-            (Some(message), Some(link)) => link.say(message, Vec::new()),
+            (Some(message), Some(link)) => link.say(message),
             _ => self.transcript.tell(Role::Warning, "stopped"),
         }
     }
 }
 
 /// The prompt with its places filled. Files come along by name.
-async fn filled(pieces: &[Piece], own: &OwnCommands, cancel: &CancellationToken) -> Message {
+async fn filled(pieces: &[Piece], own: Option<&OwnCommands>, cancel: &CancellationToken) -> Message {
     let (mut text, mut typed) = (String::new(), String::new());
     for piece in pieces {
         match piece {
@@ -80,6 +84,7 @@ async fn filled(pieces: &[Piece], own: &OwnCommands, cancel: &CancellationToken)
                 typed.push_str(&format!("@\"{path}\" "));
             }
             Piece::Shell(line) => {
+                let Some(own) = own else { continue };
                 let cancelled = Box::pin(cancel.clone().cancelled_owned());
                 let output = own.run(line, Box::new(|_| {}), cancelled).await;
                 let words: String = output.content.iter().filter_map(Part::as_text).collect();

@@ -2,10 +2,12 @@
 
 use std::time::{Duration, Instant};
 
-use crate::screen::{Place, Row, Screen, Size};
+use super::background::QUESTION;
+use crate::screen::{Narrowing, Place, Row, Screen, Size};
 use crate::terminal::{Terminal, current_size};
 use crate::text::Line;
 use crate::theme::Painter;
+use crate::writer::Writer;
 
 /// Not more than sixty frames a second.
 const FRAME: Duration = Duration::from_micros(16_667);
@@ -21,9 +23,10 @@ pub struct Display {
 
 impl Display {
     /// Takes the terminal.
-    pub fn new(painter: Painter) -> std::io::Result<Self> {
+    pub fn new(painter: Painter, narrowing: Narrowing) -> std::io::Result<Self> {
         let terminal = Terminal::enter()?;
-        Ok(Self { terminal, screen: Screen::new(current_size()), painter, last: None, is_dirty: true })
+        let screen = Screen::new(current_size(), narrowing);
+        Ok(Self { terminal, screen, painter, last: None, is_dirty: true })
     }
 
     /// How large it is.
@@ -42,9 +45,16 @@ impl Display {
         self.is_dirty = true;
     }
 
-    /// When the next frame is due; never while nothing changes.
+    /// When the next frame is due; never while nothing changes, and not before the last one is written.
     pub fn due(&self, now: Instant) -> Option<Instant> {
-        self.is_dirty.then(|| self.last.map_or(now, |last| last + FRAME))
+        let is_due = self.is_dirty && !self.terminal.writer().is_busy();
+        is_due.then(|| self.last.map_or(now, |last| last + FRAME))
+    }
+
+    /// What tells when the last frame is written, while another one waits for it.
+    pub fn behind(&self) -> Option<Writer> {
+        let writer = self.terminal.writer();
+        (self.is_dirty && writer.is_busy()).then(|| writer.clone())
     }
 
     /// Draws a frame.
@@ -67,7 +77,7 @@ impl Display {
     /// Clears the screen; what scrolled away stays where it is.
     pub fn clear_screen(&mut self) {
         self.send("\u{1b}[H\u{1b}[2J");
-        self.screen = Screen::new(self.size());
+        self.screen = self.screen.anew(self.size());
         self.is_dirty = true;
     }
 
@@ -77,22 +87,32 @@ impl Display {
         self.send(&format!("{}\u{7}", told.unwrap_or_default()));
     }
 
+    /// Asks the terminal what stands behind its text.
+    pub fn ask_background(&mut self) {
+        self.send(QUESTION);
+    }
+
     /// Puts a text into the clipboard of whoever sits at the terminal.
     pub fn copy(&mut self, base64: &str) {
         self.send(&format!("\u{1b}]52;c;{base64}\u{7}"));
     }
 
-    /// Takes the live region away and gives the terminal to somebody else.
-    pub fn give(&mut self) {
+    /// Takes the live region away and gives the terminal to somebody else; false where it does not read.
+    pub fn give(&mut self) -> bool {
         let bytes = self.screen.clear();
         self.send(&bytes);
-        self.terminal.give();
+        self.terminal.give()
+    }
+
+    /// Gives the terminal back for good; false where it does not read.
+    pub fn end(mut self) -> bool {
+        self.terminal.give()
     }
 
     /// Takes the terminal back and draws anew.
     pub fn take_back(&mut self) -> std::io::Result<()> {
         self.terminal.take_back()?;
-        self.screen = Screen::new(current_size());
+        self.screen = self.screen.anew(current_size());
         self.is_dirty = true;
         Ok(())
     }
@@ -104,7 +124,7 @@ impl Display {
 
     fn send(&mut self, bytes: &str) {
         if !bytes.is_empty() && self.terminal.is_taken() {
-            self.terminal.write(bytes);
+            self.terminal.writer().send(bytes);
         }
     }
 

@@ -8,7 +8,7 @@ use charla_terminal::wording;
 
 use super::Reason;
 use super::link::Link;
-use super::news::{Asked, News, Opened, Ran};
+use super::news::{Asked, News, Opened};
 use super::sources::Sources;
 use super::state::{App, Standing};
 use crate::commands::window;
@@ -27,9 +27,8 @@ impl App {
             News::Progress(words) => self.activity.progress(words, now),
             News::Replied(asked, Reply::Refused(refusal)) => self.refused(&asked, &refusal),
             News::Replied(..) => {}
+            News::Surveyed(found) => self.surveyed(found, now),
             News::FilesFound => self.composer.refresh(),
-            News::Ran(Ran::Shows(text)) => self.transcript.own_shows(&text),
-            News::Ran(Ran::Ended(output)) => self.ran(&output, now),
             News::Composed(message) => self.composed(message, now),
             News::Found(found) => self.found(found, now),
             News::Closed => match std::mem::replace(&mut self.standing, Standing::Opening) {
@@ -102,7 +101,7 @@ impl App {
         }
         self.transcript.begin(&snapshot, now);
         self.status.begin(&snapshot);
-        self.status.window = snapshot.window.or_else(|| window(&self.base.settings, &self.status.model));
+        self.status.window = snapshot.room.window.or_else(|| window(&self.base.settings, &self.status.model));
         self.activity.begin(&snapshot, now);
         self.questions.begin(&snapshot);
         sources.follow(Some(events));
@@ -113,7 +112,7 @@ impl App {
             self.transcript.tell(Role::Dim, "going on with what an earlier process left");
             link.ask(Command::Continue, Asked::Other("going on".to_owned()));
         }
-        self.unsent.drain(..).for_each(|message| link.say(message, Vec::new()));
+        self.unsent.drain(..).for_each(|message| link.say(message));
         self.standing = Standing::Attached(Box::new(link));
     }
 }

@@ -1,39 +1,42 @@
 //! The session the application is attached to: opened, spoken to and closed beside the screen.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use charla::session::{OwnCommands, PromptDraft};
 use charla::settings::Settings;
-use charla::{Charla, Failure, OpenRequest, OpenedSession};
-use charla_core::CancellationToken;
+use charla::{Charla, Failure, OpenRequest, OpenedSession, SessionSource};
 use charla_core::session::{Attached, SessionHandle};
-use charla_proto::{CancelTarget, Command, Content, Delivery, Outcome, Part, Refusal, Reply};
+use charla_proto::{CancelTarget, Command, Content, Delivery, Outcome, Refusal, Reply};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::ME;
-use super::news::{Asked, News, Opened, Ran, Teller};
+use super::news::{Asked, News, Opened, Teller};
 use crate::composer::{Message, When};
+use crate::transcript::COMMAND_TOOL;
 
 /// How long a turn may take to stop when the application leaves.
 const GRACE: Duration = Duration::from_secs(3);
-
-/// Something that is said, and what the person ran before it.
-type Said = (Message, Vec<String>);
 
 /// A session that is attached to.
 pub struct Link {
     session: OpenedSession,
     /// The person is there to be asked.
     _client: Attached,
-    prompts: UnboundedSender<Said>,
+    prompts: UnboundedSender<Message>,
     tell: UnboundedSender<News>,
 }
 
 /// Opens a session; [`News::Opened`] tells what came of it.
-pub fn open(charla: Charla, settings: Settings, request: OpenRequest, tell: UnboundedSender<News>) {
+pub fn open(
+    source: Arc<dyn SessionSource>,
+    settings: Settings,
+    request: OpenRequest,
+    tell: UnboundedSender<News>,
+) {
     tokio::spawn(async move {
-        let mut teller = Teller(tell.clone());
-        let opened = match charla.open_with(&settings, request, &mut teller).await {
+        let teller = Box::new(Teller(tell.clone()));
+        let opened = match source.open(&settings, request, teller).await {
             Ok(session) => match session.handle.snapshot().await {
                 Some((snapshot, events)) => Ok(Box::new(Opened { session, snapshot, events })),
                 None => Err(Failure::system("the session ended as soon as it was opened")),
@@ -63,30 +66,37 @@ impl Link {
         self.session.is_open
     }
 
+    /// True when the session ends with this process.
+    pub fn runs_here(&self) -> bool {
+        self.session.runs_here()
+    }
+
     /// The session itself.
     pub fn handle(&self) -> &SessionHandle {
         &self.session.handle
     }
 
-    /// Says something, after what was said before, with what the person did meanwhile.
-    pub fn say(&self, message: Message, ran: Vec<String>) {
-        let _ = self.prompts.send((message, ran));
+    /// Says something, after what was said before.
+    pub fn say(&self, message: Message) {
+        let _ = self.prompts.send(message);
     }
 
-    /// Runs command lines of the person's own.
-    pub fn own_commands(&self) -> OwnCommands {
+    /// Runs the command lines within a prompt that a user wrote, where the session's tools work on this machine.
+    pub fn own_commands(&self) -> Option<OwnCommands> {
         self.session.own_commands()
     }
 
-    /// Runs a command line of the person's own; [`News::Ran`] tells how it goes.
-    pub fn run(&self, command: String, cancel: CancellationToken) {
-        let (own, tell) = (self.own_commands(), self.tell.clone());
-        tokio::spawn(async move {
-            let shown = tell.clone();
-            let live = Box::new(move |text: &str| drop(shown.send(News::Ran(Ran::Shows(text.to_owned())))));
-            let output = own.run(&command, live, Box::pin(cancel.cancelled_owned())).await;
-            let _ = tell.send(News::Ran(Ran::Ended(Box::new(output))));
-        });
+    /// Runs a command line of the person's own, as a call that they make.
+    pub fn run(&self, command: &str) {
+        let args = [("command".to_owned(), command.into())].into_iter().collect();
+        let command = Command::RunTool { name: COMMAND_TOOL.to_owned(), args };
+        self.ask(command, Asked::Other("not run".to_owned()));
+    }
+
+    /// Stops a call that the person made.
+    pub fn stop(&self, call: &str) {
+        let target = CancelTarget::Call(call.to_owned());
+        self.ask(Command::Cancel { target }, Asked::Other("stopping".to_owned()));
     }
 
     /// Answers a question.
@@ -109,12 +119,12 @@ impl Link {
         });
     }
 
-    /// Closes the session; [`News::Closed`] tells when that is done. With `stops` a turn is stopped first; a question that
-    /// waits stays for whoever goes on. A session in which nothing was said is not kept: `empty_of` is whose it was.
+    /// Closes the session; [`News::Closed`] tells when that is done. With `stops` a turn that runs here is stopped first; a
+    /// question that waits stays for whoever goes on. A session in which nothing was said is not kept: `empty_of` is whose it was.
     pub fn close(self, stops: bool, empty_of: Option<Charla>) {
         let (tell, id) = (self.tell.clone(), self.session.id.clone());
         tokio::spawn(async move {
-            if stops {
+            if stops && self.session.runs_here() {
                 self.session.handle.send(Command::Cancel { target: CancelTarget::Turn }, ME).await;
             }
             let _ = tokio::time::timeout(GRACE, self.session.close()).await;
@@ -131,19 +141,16 @@ impl Link {
 async fn speak(
     handle: SessionHandle,
     charla: Charla,
-    mut waiting: UnboundedReceiver<Said>,
+    mut waiting: UnboundedReceiver<Message>,
     tell: UnboundedSender<News>,
 ) {
-    while let Some((message, ran)) = waiting.recv().await {
+    while let Some(message) = waiting.recv().await {
         let delivery = match message.when {
             When::Now => Delivery::Join,
             When::Later => Delivery::AfterTurn,
         };
         let reply = match content(message, &charla, tell.clone()).await {
-            Ok(mut content) => {
-                content.parts.extend(ran.into_iter().map(Part::text));
-                handle.send(Command::Prompt { content, delivery }, ME).await
-            }
+            Ok(content) => handle.send(Command::Prompt { content, delivery }, ME).await,
             Err(failure) => Reply::Refused(Refusal::Failed { message: failure.to_string() }),
         };
         let _ = tell.send(News::Replied(Asked::Prompt, reply));

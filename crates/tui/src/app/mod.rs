@@ -4,10 +4,12 @@
 //! came of it.
 
 mod activity;
+mod background;
 mod commands;
 mod composing;
 mod custom;
 mod display;
+mod first_run;
 mod hearing;
 mod link;
 mod news;
@@ -18,26 +20,36 @@ mod sources;
 mod state;
 mod view;
 
+use std::sync::Arc;
+
 use charla::settings::Settings;
-use charla::{Charla, Failure, OpenRequest};
+use charla::{Charla, Failure, FirstRun, OpenRequest, SessionSource};
 use tokio::sync::mpsc::unbounded_channel;
 
+use crate::screen::Narrowing;
 use crate::theme::Depth;
+use crate::writer::Writer;
 pub(crate) use commands::Choice;
 use sources::Sources;
 use state::{App, Wish};
 
-/// Who types at this terminal.
-pub(crate) const ME: &str = "user";
+/// Who types at this terminal, where the session runs in its process.
+pub const ME: &str = "user";
 
 /// What the application is started with.
 pub struct Launch {
     /// The user's Charla.
     pub charla: Charla,
+    /// Where sessions are opened.
+    pub source: Arc<dyn SessionSource>,
+    /// Who types, by the name that sessions of that source have for them.
+    pub me: String,
     /// The settings that hold.
     pub settings: Settings,
     /// The session to open.
     pub request: OpenRequest,
+    /// What is chosen before it, where this is the user's first run.
+    pub first_run: Option<FirstRun>,
     /// What is said first.
     pub prompt: Option<String>,
     /// How it looks.
@@ -49,6 +61,10 @@ pub struct Launch {
 pub struct Look {
     /// How many colours the terminal shows.
     pub depth: Depth,
+    /// The terminal can be asked for the colour of its background.
+    pub asks_background: bool,
+    /// What it does with rows that no longer fit.
+    pub narrowing: Narrowing,
 }
 
 /// How the application ended.
@@ -58,6 +74,8 @@ pub struct Ending {
     pub reason: Reason,
     /// The session that can be gone on with.
     pub session: Option<String>,
+    /// The terminal reads what is written to it.
+    pub is_read: bool,
 }
 
 /// What ended the application.
@@ -76,14 +94,30 @@ pub async fn run(launch: Launch) -> Result<Ending, Failure> {
     let unusable = |error: std::io::Error| Failure::system(format!("the terminal cannot be used: {error}"));
     let (tell, news) = unbounded_channel();
     let mut sources = Sources::new(news).map_err(unusable)?;
+    if launch.look.asks_background {
+        sources.listen_for_background();
+    }
     let mut app = App::new(launch, tell).map_err(unusable)?;
     while !app.is_over() {
         app.draw_if_due();
-        let happening = sources.next(app.wakes_at()).await;
+        let (wakes_at, behind) = (app.wakes_at(), app.display().behind());
+        let happening = tokio::select! {
+            biased;
+            happening = sources.next(wakes_at) => happening,
+            () = written(behind) => continue,
+        };
         let wish = app.take(happening, &mut sources);
         fulfil(wish, &mut app, &mut sources).await;
     }
     Ok(app.end())
+}
+
+/// Comes back when the terminal has taken what it was sent; never where nothing waits for that.
+async fn written(behind: Option<Writer>) {
+    match behind {
+        Some(writer) => writer.written().await,
+        None => std::future::pending().await,
+    }
 }
 
 /// Does what needs the terminal for itself.
@@ -93,7 +127,7 @@ async fn fulfil(wish: Wish, app: &mut App, sources: &mut Sources) {
         Wish::Suspend => app.suspend(),
         Wish::Edit(task) => {
             sources.deafen();
-            app.display().give();
+            let _ = app.display().give();
             let edited = task.run().await;
             app.take_terminal_back();
             sources.listen();

@@ -1,8 +1,9 @@
 //! What work beside the screen tells the application.
 
+use charla::models::survey::Row;
 use charla::{Failure, Notice, Notices, OpenedSession, Progress};
 use charla_core::session::Subscription;
-use charla_proto::{Reply, SessionSnapshot, ToolOutput};
+use charla_proto::{Reply, SessionSnapshot};
 use tokio::sync::mpsc::UnboundedSender;
 
 use crate::commands::Found;
@@ -12,6 +13,8 @@ use crate::composer::Message;
 pub enum News {
     /// A session is open, or cannot be.
     Opened(Result<Box<Opened>, Failure>),
+    /// What is ready on this machine, for the first run.
+    Surveyed(Result<Vec<Row>, Failure>),
     /// There is something to know.
     Told {
         /// What.
@@ -27,8 +30,6 @@ pub enum News {
     FilesFound,
     /// What a command found out.
     Found(Result<Found, Failure>),
-    /// A command line of the person's own goes on.
-    Ran(Ran),
     /// A prompt with its places filled; nothing where that was stopped.
     Composed(Option<Message>),
     /// The session is closed.
@@ -43,14 +44,6 @@ pub struct Opened {
     pub snapshot: SessionSnapshot,
     /// Everything since.
     pub events: Subscription,
-}
-
-/// How a command line of the person's own goes.
-pub enum Ran {
-    /// It shows something.
-    Shows(String),
-    /// It is over.
-    Ended(Box<ToolOutput>),
 }
 
 /// What was asked of a session, for its reply to be understood.

@@ -1,5 +1,6 @@
 //! Everything the application waits for, as one stream of happenings.
 
+use std::collections::VecDeque;
 use std::time::Instant;
 
 use charla_core::session::Subscription;
@@ -8,8 +9,10 @@ use crossterm::event::{Event, EventStream, KeyEvent, KeyEventKind};
 use futures_util::StreamExt;
 use tokio::sync::mpsc::UnboundedReceiver;
 
+use super::background::{Heard, Listening};
 use super::news::News;
 use super::signals::{Signal, Signals};
+use crate::theme::Background;
 
 /// Something that happened.
 pub enum Happening {
@@ -21,6 +24,8 @@ pub enum Happening {
     Resized,
     /// The window came to the front, or left it.
     Focus(bool),
+    /// The terminal told what stands behind its text.
+    Background(Background),
     /// The session tells something.
     Session(SessionEvent),
     /// The session is over.
@@ -41,12 +46,28 @@ pub struct Sources {
     events: Option<Subscription>,
     news: UnboundedReceiver<News>,
     signals: Signals,
+    /// Looks for the terminal's answer among the keys.
+    listening: Option<Listening>,
+    /// Keys that turned out to be typed.
+    typed: VecDeque<KeyEvent>,
 }
 
 impl Sources {
     /// The terminal's keys, the system's signals and these news.
     pub fn new(news: UnboundedReceiver<News>) -> std::io::Result<Self> {
-        Ok(Self { input: Some(EventStream::new()), events: None, news, signals: Signals::new()? })
+        Ok(Self {
+            input: Some(EventStream::new()),
+            events: None,
+            news,
+            signals: Signals::new()?,
+            listening: None,
+            typed: VecDeque::new(),
+        })
+    }
+
+    /// The terminal is about to be asked for its background.
+    pub fn listen_for_background(&mut self) {
+        self.listening = Some(Listening::new(Instant::now()));
     }
 
     /// Follows another session, or none.
@@ -67,12 +88,18 @@ impl Sources {
     /// The next happening. Keys go first: what a person types never waits behind what a model says.
     pub async fn next(&mut self, until: Option<Instant>) -> Happening {
         loop {
-            let Self { input, events, news, signals } = self;
+            if let Some(key) = self.typed.pop_front() {
+                return Happening::Key(key);
+            }
+            let gives_up_at = self.listening.as_ref().and_then(Listening::gives_up_at);
+            let Self { input, events, news, signals, .. } = self;
             tokio::select! {
                 biased;
                 signal = signals.next() => return Happening::Signal(signal),
                 event = next_of(input) => match event {
-                    Some(Ok(event)) => if let Some(happening) = typed(event) {
+                    Some(Ok(event)) => if let Some(happening) = typed(event)
+                        && let Some(happening) = self.apart_from_answer(happening)
+                    {
                         return happening;
                     },
                     Some(Err(_)) | None => {
@@ -80,6 +107,7 @@ impl Sources {
                         return Happening::InputEnded;
                     }
                 },
+                () = moment(gives_up_at), if gives_up_at.is_some() => self.give_up(),
                 Some(news) = news.recv() => return Happening::News(news),
                 event = told(events) => return match event {
                     Some(event) => Happening::Session(event),
@@ -90,6 +118,37 @@ impl Sources {
                 },
                 () = moment(until) => return Happening::Time,
             }
+        }
+    }
+
+    /// What was typed, or the terminal's answer; nothing while it may be either.
+    fn apart_from_answer(&mut self, happening: Happening) -> Option<Happening> {
+        let now = Instant::now();
+        let Some(listening) = self.listening.as_mut().filter(|listening| !listening.is_over(now)) else {
+            self.listening = None;
+            return Some(happening);
+        };
+        let Happening::Key(key) = happening else {
+            // Whatever it is, what came before it stays before it.
+            self.typed.extend(listening.give_up());
+            return Some(happening);
+        };
+        match listening.take(key, now) {
+            Heard::Held => None,
+            Heard::Typed(keys) => {
+                self.typed.extend(keys);
+                self.typed.pop_front().map(Happening::Key)
+            }
+            Heard::Answer(background) => {
+                self.listening = None;
+                Some(Happening::Background(background))
+            }
+        }
+    }
+
+    fn give_up(&mut self) {
+        if let Some(listening) = &mut self.listening {
+            self.typed.extend(listening.give_up());
         }
     }
 }

@@ -1,12 +1,13 @@
 //! The application's state, and what each happening does to it.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use charla::custom_command::{CustomCommand, custom_commands};
 use charla::models::Prices;
 use charla::session::{PromptHistory, git_branch};
 use charla::settings::Settings;
-use charla::{Charla, Failure, OpenRequest, RunOptions, Wall};
+use charla::{Charla, Failure, FirstRun, OpenRequest, RunOptions, SessionSource, Wall};
 use charla_core::CancellationToken;
 use charla_proto::{Fact, SessionEvent};
 use tokio::sync::mpsc::UnboundedSender;
@@ -19,13 +20,13 @@ use super::questions::Questions;
 use super::setup::{completions, confinement, first_message, keys, theme};
 use super::signals::{Signal, stop_process};
 use super::sources::{Happening, Sources};
-use super::{Choice, Ending, Launch, ME, Reason};
+use super::{Choice, Ending, Launch, Reason};
 use crate::commands::window;
 use crate::composer::{Composer, History, Message};
 use crate::picker::Picker;
 use crate::status::Status;
 use crate::text::Role;
-use crate::theme::Painter;
+use crate::theme::{Background, Painter};
 use crate::transcript::Transcript;
 
 /// How often a spinner turns.
@@ -45,6 +46,8 @@ pub enum Wish {
 
 /// How the application is doing.
 pub(super) enum Standing {
+    /// The user chooses what is chosen once; the session is opened then.
+    SettingUp(Box<(FirstRun, OpenRequest)>),
     /// A session is being opened.
     Opening,
     /// A session is attached to.
@@ -79,12 +82,18 @@ pub struct App {
 /// What everything else stands on.
 pub(super) struct Base {
     pub(super) charla: Charla,
+    /// Where sessions are opened.
+    pub(super) source: Arc<dyn SessionSource>,
+    /// Who types.
+    pub(super) me: String,
     pub(super) settings: Settings,
     /// What holds for every session that is opened here.
     pub(super) options: RunOptions,
     pub(super) history: PromptHistory,
     /// Commands that the user wrote.
     pub(super) custom: Vec<CustomCommand>,
+    /// The theme by its name, and what it stands on.
+    pub(super) theme: (String, Background),
     /// For what work beside the screen comes to.
     pub(super) tell: UnboundedSender<News>,
 }
@@ -102,23 +111,28 @@ pub(super) struct Person {
     pub(super) has_spoken: bool,
     /// Stops the opening of a session.
     pub(super) opening: CancellationToken,
-    /// A command of their own that runs: its line, and how to stop it.
-    pub(super) running: Option<(String, CancellationToken)>,
-    /// What they ran since they said something: the model does not know it yet.
-    pub(super) ran: Vec<String>,
+    /// Stops the filling of a prompt's places.
+    pub(super) composing: Option<CancellationToken>,
 }
 
 impl App {
     /// Takes the terminal, and begins to open the session.
     pub fn new(launch: Launch, tell: UnboundedSender<News>) -> std::io::Result<Self> {
-        let Launch { charla, settings, request, prompt, look } = launch;
+        let Launch { charla, source, me, settings, request, first_run, prompt, look } = launch;
         let theme = theme(&charla, &settings).unwrap_or_default();
+        let named = (theme.name().to_owned(), Background::Unknown);
         let painter = Painter::new(theme, look.depth, true);
-        let display = Display::new(painter)?;
+        let mut display = Display::new(painter, look.narrowing)?;
+        if look.asks_background {
+            display.ask_background();
+        }
         let columns = display.size().columns;
         let mut status = Status::new(Prices::new(&settings));
         status.mode = settings.tools.approval_mode.unwrap_or_default();
-        status.confinement = confinement(&Wall::look()).to_owned();
+        status.confinement = match source.server() {
+            Some(server) => format!("at {server}"),
+            None => confinement(&Wall::look()).to_owned(),
+        };
         let history = PromptHistory::of(charla.environment());
         let custom = custom_commands(charla.environment(), &mut Teller(tell.clone()));
         let (custom, problem) = match custom {
@@ -129,7 +143,7 @@ impl App {
         let mut app = Self {
             display,
             composer: Composer::new(keys(&settings), history_entries, completions(&charla, &custom, &tell)),
-            transcript: Transcript::new(columns, ME),
+            transcript: Transcript::new(columns, me.clone()),
             questions: Questions::default(),
             status,
             activity: Activity::default(),
@@ -137,13 +151,26 @@ impl App {
             picker: None,
             unsent: prompt.into_iter().map(first_message).collect(),
             hint: None,
-            base: Base { charla, settings, options: request.options.clone(), history, custom, tell },
+            base: Base {
+                charla,
+                source,
+                me,
+                settings,
+                options: request.options.clone(),
+                history,
+                custom,
+                theme: named,
+                tell,
+            },
             person: Person::default(),
         };
         app.look_around();
         problem.iter().for_each(|failure| app.failed(failure));
         app.transcript.shows_thoughts = app.base.settings.output.thoughts.unwrap_or(false);
-        app.open(request);
+        match first_run {
+            Some(first) => app.set_up(first, request),
+            None => app.open(request),
+        }
         Ok(app)
     }
 
@@ -162,12 +189,14 @@ impl App {
         self.standing = Standing::Opening;
         self.person.opening = request.cancel.clone();
         self.activity.progress(Some("opening the session".to_owned()), Instant::now());
-        link::open(self.base.charla.clone(), self.base.settings.clone(), request, self.base.tell.clone());
+        link::open(self.base.source.clone(), self.base.settings.clone(), request, self.base.tell.clone());
     }
 
     /// Looks which branch the workspace is on.
     fn look_around(&mut self) {
-        self.status.branch = git_branch(&self.base.charla.environment().directory);
+        if self.base.source.server().is_none() {
+            self.status.branch = git_branch(&self.base.charla.environment().directory);
+        }
     }
 
     /// When something must be done although nothing happens.
@@ -212,6 +241,7 @@ impl App {
             Happening::Paste(text) => self.paste(&text, now),
             Happening::Resized => self.resize(now),
             Happening::Focus(is_looking) => self.person.is_looking = Some(is_looking),
+            Happening::Background(background) => self.dress_for(background),
             Happening::Session(event) => self.session_event(&event, now),
             Happening::SessionEnded => self.session_ended(),
             Happening::News(news) => self.news(news, sources, now),
@@ -242,14 +272,14 @@ impl App {
                 }
                 Fact::ApprovalAnswered(answered) => {
                     let was_shown = self.questions.close(&answered.approval);
-                    if was_shown && answered.by != ME {
+                    if was_shown && answered.by != self.base.me {
                         self.transcript.tell(Role::Dim, &format!("answered by {}", answered.by));
                     }
                 }
                 Fact::ModelChanged(changed) => {
                     self.status.window = window(&self.base.settings, &changed.model)
                 }
-                Fact::TurnStarted(_) => self.person.has_spoken = true,
+                Fact::TurnStarted(_) | Fact::ClientCallStarted(_) => self.person.has_spoken = true,
                 Fact::TurnEnded(_) => {
                     self.questions.clear();
                     self.look_around();
@@ -283,7 +313,7 @@ impl App {
 
     /// Whose session this is, where nothing was said in it.
     pub(super) fn empty_session(&self, link: &Link) -> Option<Charla> {
-        (!self.person.has_spoken && !link.is_open()).then(|| self.base.charla.clone())
+        (link.runs_here() && !self.person.has_spoken && !link.is_open()).then(|| self.base.charla.clone())
     }
 
     /// Leaves: the session is closed first.
@@ -300,14 +330,16 @@ impl App {
                 self.person.opening.cancel();
                 self.standing = Standing::Leaving(reason);
             }
-            Standing::Changing(_) | Standing::Leaving(_) => self.standing = Standing::Over(reason),
+            Standing::Changing(_) | Standing::Leaving(_) | Standing::SettingUp(_) => {
+                self.standing = Standing::Over(reason)
+            }
             Standing::Over(reason) => self.standing = Standing::Over(reason),
         }
     }
 
     /// Stops until somebody continues the process.
     pub fn suspend(&mut self) {
-        self.display.give();
+        let _ = self.display.give();
         stop_process();
         self.take_terminal_back();
     }
@@ -335,6 +367,6 @@ impl App {
             _ => Reason::Failed(Failure::system("the terminal was given back")),
         };
         let session = self.person.session.filter(|_| self.person.has_spoken);
-        Ending { reason, session }
+        Ending { reason, session, is_read: self.display.end() }
     }
 }

@@ -1,10 +1,12 @@
 //! Commands behind a `/`: their names, what they take, and what was meant.
 
+mod linear;
 mod report;
 mod work;
 
+pub use linear::{Linear, linear};
 pub use report::Tally;
-pub use work::{Errand, Found, window};
+pub use work::{Errand, Found, model_items, window};
 
 use charla::custom_command::CustomCommand;
 use charla_proto::text::nearest;
@@ -60,6 +62,19 @@ pub enum Slash {
     Clear,
     /// The end.
     Quit,
+}
+
+impl Slash {
+    /// True when what it tells is of this machine alone.
+    pub fn is_about_this_machine(self, words: &str) -> bool {
+        match self {
+            Slash::Model => words.is_empty(),
+            slash => matches!(
+                slash,
+                Slash::Tools | Slash::Policy | Slash::Memory | Slash::Stats | Slash::Settings | Slash::Doctor
+            ),
+        }
+    }
 }
 
 /// A row of the table of commands.

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use charla::models::Prices;
 use charla_proto::{Content, PartKind, Role as Speaker, Said, UsageMetadata};
+use charla_terminal::wording;
 
-use crate::status::tokens;
 use crate::text::{Line, Role};
 
 /// Columns of a bar.
@@ -40,9 +40,9 @@ impl Tally {
                 Role::Plain,
                 &format!(
                     "  {answers} answers · {} in ({} cached) · {} out · {cost}",
-                    tokens(usage.prompt_token_count.unwrap_or(0)),
-                    tokens(cached),
-                    tokens(usage.output()),
+                    wording::tokens(usage.prompt_token_count.unwrap_or(0)),
+                    wording::tokens(cached),
+                    wording::tokens(usage.output()),
                 ),
             );
             line
@@ -89,7 +89,7 @@ pub fn bars(sizes: &[(&'static str, u64)], window: Option<u32>) -> Vec<Line> {
     let bar =
         |size: u64| "█".repeat(usize::try_from((size * BAR as u64).div_ceil(whole)).unwrap_or(BAR).min(BAR));
     let row = |name: &str, size: u64, role: Role| {
-        let mut line = Line::plain(&format!("{name:<14} {:>7}  ", tokens(size)));
+        let mut line = Line::plain(&format!("{name:<14} {:>7}  ", wording::tokens(size)));
         line.push(role, &bar(size));
         line
     };

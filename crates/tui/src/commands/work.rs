@@ -1,8 +1,6 @@
 //! What commands find out beside the screen.
 
-use std::time::SystemTime;
-
-use charla::models::survey::survey;
+use charla::models::survey::{Row, survey};
 use charla::models::{Directory, Prices};
 use charla::session::{ExportForm, RuleCheck, RulePlaces, describe_workspace};
 use charla::settings::{self, Settings};
@@ -11,12 +9,11 @@ use charla::{Charla, Failure, Notice, Wall};
 use charla_core::session::SessionHandle;
 use charla_proto::text::one_line;
 use charla_proto::{ApprovalMode, Role as Speaker, SessionSummary};
-use charla_terminal::judgement;
+use charla_terminal::{judgement, wording};
 
 use super::report;
 use crate::app::Choice;
 use crate::picker::{Item, Picker};
-use crate::status::tokens;
 use crate::text::{Line, Role};
 
 /// What came of an errand: rows to show, or a choice to make.
@@ -43,18 +40,10 @@ impl Errand {
     /// The models that are ready, to choose from.
     pub async fn models(self) -> Finding {
         let rows = survey(&self.settings, self.charla.environment()).await;
-        let mut items = Vec::new();
-        for row in rows.iter().filter(|row| row.state.is_ok()) {
-            for model in &row.models {
-                let facts = row.entry.model(model);
-                let window = facts.context_window.map(|window| format!("window {}", tokens(window.into())));
-                let price =
-                    facts.price.map(|[input, output, _]| format!("${input} in, ${output} out a million"));
-                let detail: Vec<String> = window.into_iter().chain(price).collect();
-                let label = format!("{}/{model}", row.entry.name);
-                items.push(Item { choice: Choice::Model(label.clone()), label, detail: detail.join(" · ") });
-            }
-        }
+        let items: Vec<Item<Choice>> = model_items(&rows)
+            .into_iter()
+            .map(|(label, detail)| Item { choice: Choice::Model(label.clone()), label, detail })
+            .collect();
         if items.is_empty() {
             return Err(Failure::config("no provider is ready").with_hint("`charla models` says why"));
         }
@@ -142,7 +131,7 @@ impl Errand {
                 label: one_line(&session.title).chars().take(60).collect(),
                 detail: format!(
                     "{} · {}{}",
-                    age(session.modified),
+                    wording::ago(session.modified.elapsed().unwrap_or_default()),
                     session.model,
                     if sessions.is_here(session) {
                         String::new()
@@ -227,17 +216,25 @@ pub fn window(settings: &Settings, model: &str) -> Option<u32> {
     entry.model(&id?).context_window
 }
 
-fn plain(text: &str) -> Vec<Line> {
-    text.lines().map(Line::plain).collect()
+/// The models that are ready, each with its window and price: those that answer by default first.
+pub fn model_items(rows: &[Row]) -> Vec<(String, String)> {
+    let mut items = Vec::new();
+    for row in rows.iter().filter(|row| row.state.is_ok()) {
+        let usual = row.entry.default_model();
+        let (first, others): (Vec<&String>, Vec<&String>) =
+            row.models.iter().partition(|model| usual.as_deref() == Some(model.as_str()));
+        for model in first.into_iter().chain(others) {
+            let facts = row.entry.model(model);
+            let window =
+                facts.context_window.map(|window| format!("window {}", wording::tokens(window.into())));
+            let price = facts.price.map(|[input, output, _]| format!("${input} in, ${output} out a million"));
+            let detail: Vec<String> = window.into_iter().chain(price).collect();
+            items.push((format!("{}/{model}", row.entry.name), detail.join(" · ")));
+        }
+    }
+    items
 }
 
-/// How long ago, briefly.
-fn age(when: SystemTime) -> String {
-    let seconds = when.elapsed().unwrap_or_default().as_secs();
-    match seconds {
-        0..60 => "just now".to_owned(),
-        60..3600 => format!("{} min ago", seconds / 60),
-        3600..86400 => format!("{} h ago", seconds / 3600),
-        _ => format!("{} days ago", seconds / 86400),
-    }
+fn plain(text: &str) -> Vec<Line> {
+    text.lines().map(Line::plain).collect()
 }

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
+use charla_proto::diff::{DiffOp, differences};
 use charla_proto::text::visible;
-use similar::{Algorithm, DiffOp, capture_diff_slices};
 
 use crate::text::{Line, Role};
 
@@ -33,7 +33,7 @@ fn differing(text: &str, other: &str) -> Option<Vec<Range<usize>>> {
     let (words, others) = (words(text), words_only(other));
     let own: Vec<&str> = words.iter().map(|(_, word)| *word).collect();
     let (mut same, mut ranges) = (0, Vec::new());
-    for op in capture_diff_slices(Algorithm::Myers, &own, &others) {
+    for op in differences(&own, &others, None) {
         let part = words.get(op.old_range()).unwrap_or_default();
         let (Some((start, _)), Some((last, word))) = (part.first(), part.last()) else { continue };
         let range = *start..last + word.len();

@@ -15,7 +15,7 @@ impl Trial {
     fn new(columns: usize, rows: usize) -> Self {
         let size = |count: usize| std::num::NonZeroU16::new(u16::try_from(count).unwrap()).unwrap();
         Self {
-            screen: Screen::new(Size { columns, rows }),
+            screen: Screen::new(Size { columns, rows }, Narrowing::Breaks),
             terminal: vt100::Parser::new(size(rows), size(columns), 10_000),
         }
     }

@@ -43,11 +43,24 @@ pub struct Theme {
 
 impl Theme {
     /// The names of the built-in themes, the default first.
-    pub const BUILT_IN: [&str; 3] = ["default", "high-contrast", "terminal"];
+    pub const BUILT_IN: [&str; 7] = [
+        "default",
+        "default-dark",
+        "default-light",
+        "high-contrast",
+        "high-contrast-dark",
+        "high-contrast-light",
+        "terminal",
+    ];
 
-    /// The built-in theme of a name, for what stands behind the text.
+    /// The built-in theme of a name, for what stands behind the text. A name may say itself what that is.
     pub fn built_in(name: &str, background: Background) -> Option<Self> {
-        let styles = builtin::styles(name, background)?;
+        let (base, background) = match (name.strip_suffix("-dark"), name.strip_suffix("-light")) {
+            (Some(base), _) => (base, Background::Dark),
+            (_, Some(base)) => (base, Background::Light),
+            _ => (name, background),
+        };
+        let styles = builtin::styles(base, background)?;
         Some(Self { name: name.to_owned(), styles })
     }
 

@@ -117,7 +117,10 @@ fn a_theme_that_is_wrong_says_why() {
     let error = |text| Theme::parse("mine", text, Background::Dark).unwrap_err().to_string();
     assert_eq!(
         error("base = \"nord\""),
-        "the theme `mine` is based on `nord`, which is not built in; there are: default, high-contrast, terminal"
+        format!(
+            "the theme `mine` is based on `nord`, which is not built in; there are: {}",
+            Theme::BUILT_IN.join(", ")
+        )
     );
     assert_eq!(
         error("[headings]\nbold = true"),
@@ -142,7 +145,8 @@ fn themes_are_found_by_name() {
     std::fs::write(folder.path().join("default.toml"), "[dim]\ncolor = 'red'").unwrap();
     std::fs::write(folder.path().join("note.txt"), "").unwrap();
     let themes = Themes::new(Some(folder.path().to_owned()));
-    assert_eq!(themes.names(), ["default", "high-contrast", "terminal", "mine"]);
+    let names = [&Theme::BUILT_IN[..], &["mine"]].concat();
+    assert_eq!(themes.names(), names);
     let colour = |name| themes.get(name, Background::Dark).unwrap().paint(Role::Dim).foreground;
     assert_eq!(colour("mine"), Some(Colour::Ansi(1)));
     assert_eq!(
@@ -150,6 +154,20 @@ fn themes_are_found_by_name() {
         Theme::built_in("default", Background::Dark).unwrap().paint(Role::Dim).foreground
     );
     let error = |name| themes.get(name, Background::Dark).unwrap_err().to_string();
-    assert_eq!(error("mien"), "there is no theme `mien`; there are: default, high-contrast, terminal, mine");
+    assert_eq!(error("mien"), format!("there is no theme `mien`; there are: {}", names.join(", ")));
     assert!(error("../mine").starts_with("there is no theme `../mine`"));
+}
+
+#[test]
+fn a_name_may_say_what_stands_behind_the_text() {
+    for (name, base, background) in [
+        ("default-dark", "default", Background::Dark),
+        ("high-contrast-light", "high-contrast", Background::Light),
+    ] {
+        let named = Theme::built_in(name, Background::Unknown).unwrap();
+        let told = Theme::built_in(base, background).unwrap();
+        assert_eq!(named.name(), name);
+        assert!(Role::ALL.iter().all(|role| named.paint(*role) == told.paint(*role)), "{name}");
+    }
+    assert!(Theme::built_in("nord-dark", Background::Dark).is_none());
 }

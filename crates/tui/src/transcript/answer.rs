@@ -3,7 +3,8 @@
 use std::collections::VecDeque;
 use std::time::Instant;
 
-use super::call::elapsed;
+use charla_terminal::wording;
+
 use super::layout;
 use crate::markdown::{Layout, Stream};
 use crate::text::{Line, Role};
@@ -160,8 +161,10 @@ impl Answer {
 impl Thoughts {
     fn head(&self, word: &str, now: Instant) -> Line {
         let until = self.ended.unwrap_or(now);
-        let time =
-            self.began.map(|began| elapsed(until.saturating_duration_since(began))).unwrap_or_default();
+        let time = self
+            .began
+            .map(|began| wording::elapsed(until.saturating_duration_since(began)))
+            .unwrap_or_default();
         let about = self.subject.as_ref().map(|subject| format!(": {subject}")).unwrap_or_default();
         Line::of(Role::Dim, &format!("∴ {word} {time}{about}"))
     }

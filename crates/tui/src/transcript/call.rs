@@ -3,9 +3,8 @@
 use std::time::{Duration, Instant};
 
 use charla_proto::text::one_line;
-use charla_proto::{
-    Args, CallEnded, CallStatus, Display, FunctionResponse, Todo, TodoStatus, ToolErrorKind, ToolOutput,
-};
+use charla_proto::{Args, CallEnded, CallStatus, Display, FunctionCall, Todo, TodoStatus, ToolErrorKind};
+use charla_terminal::wording;
 use serde_json::Value;
 
 use super::spinner;
@@ -25,6 +24,9 @@ const DIFF_ROWS: usize = 60;
 const LONGEST: usize = 2000;
 /// How long something may take before its time is shown.
 const SHORT: Duration = Duration::from_secs(1);
+
+/// The tool that a person's own command lines are run by.
+pub const COMMAND_TOOL: &str = "run_shell_command";
 
 /// The arguments that say best what a call is about, in the order they are looked for.
 const TELLING: [&str; 10] = [
@@ -51,6 +53,8 @@ pub struct CallCell {
     pub approval: Option<String>,
     /// What it is called with.
     pub args: Args,
+    /// The person at this terminal made it themselves.
+    pub is_own: bool,
     name: String,
     began: Option<Instant>,
     took: Option<Duration>,
@@ -66,6 +70,7 @@ impl CallCell {
             status: CallStatus::Validating,
             approval: None,
             args: args.clone(),
+            is_own: false,
             name: one_line(name),
             began: None,
             took: None,
@@ -74,32 +79,15 @@ impl CallCell {
         }
     }
 
-    /// A command line of the person's own.
-    pub fn own(command: &str) -> Self {
-        let args = [("command".to_owned(), Value::from(command))].into_iter().collect();
-        Self::new("!", "!", &args)
-    }
-
-    /// Such a command line is over, and these are its words.
-    pub fn own_end(&mut self, output: &ToolOutput, words: &str, now: Instant) {
-        let error = output.error.as_ref().map(|error| error.kind);
-        let status = match error {
-            None => CallStatus::Success,
-            Some(ToolErrorKind::Cancelled) => CallStatus::Cancelled,
-            Some(_) => CallStatus::Error,
+    /// A call that somebody made themselves: whoever types here, or another.
+    pub fn of_client(call: &FunctionCall, other: Option<&str>) -> Self {
+        let name = match other {
+            None if call.name == COMMAND_TOOL => "!".to_owned(),
+            None => call.name.clone(),
+            Some(other) => format!("{}: {}", one_line(other), call.name),
         };
-        let response = [("output".to_owned(), Value::from(words))].into_iter().collect();
-        let ended = CallEnded {
-            turn: 0,
-            call: self.id.clone(),
-            status,
-            response: FunctionResponse { response, ..FunctionResponse::default() },
-            display: output.display.clone(),
-            error,
-            whole_output: output.whole_output.clone(),
-            changes: Vec::new(),
-        };
-        self.end(&ended, now);
+        let id = call.id.as_deref().unwrap_or_default();
+        Self { is_own: other.is_none(), ..Self::new(id, &name, &call.args) }
     }
 
     /// A person is asked about it.
@@ -167,29 +155,13 @@ impl CallCell {
             line.push(Role::Plain, "  ");
             line.push(Role::Code, &about);
         }
-        let state = match self.status {
-            CallStatus::Validating => "is checked",
-            CallStatus::AwaitingApproval => "waits for your answer",
-            CallStatus::Scheduled => "waits for its turn",
-            CallStatus::Cancelled => "cancelled",
-            CallStatus::Executing | CallStatus::Success | CallStatus::Error => "",
-        };
+        let state = wording::state(self.status);
         let time = self.took.or_else(|| Some(now.saturating_duration_since(self.began?)));
-        let time = time.filter(|time| *time >= SHORT).map(elapsed).unwrap_or_default();
+        let time = time.filter(|time| *time >= SHORT).map(wording::elapsed).unwrap_or_default();
         for words in [state, &time].into_iter().filter(|words| !words.is_empty()) {
             line.push(Role::Dim, &format!("  {words}"));
         }
         line
-    }
-}
-
-/// A length of time as people write it.
-pub fn elapsed(time: Duration) -> String {
-    let seconds = time.as_secs();
-    match seconds {
-        0..60 => format!("{seconds}s"),
-        60..3600 => format!("{}m {:02}s", seconds / 60, seconds % 60),
-        _ => format!("{}h {:02}m", seconds / 3600, seconds / 60 % 60),
     }
 }
 

@@ -10,17 +10,18 @@ mod said;
 use std::time::Instant;
 
 use charla::engine;
+use charla_core::session::SESSION;
 use charla_proto::{
-    ApprovalAnswered, Args, CallStatus, Content, Fact, LlmError, ModelContent, Record, SessionEvent,
-    SessionSnapshot, ToolOutput, TurnEvent,
+    ApprovalAnswered, Args, CallEnded, CallStatus, Content, Fact, FunctionCall, LlmError, ModelContent, NOTE,
+    Record, SessionEvent, SessionSnapshot, TurnEvent,
 };
 use charla_terminal::wording;
 
 use crate::markdown::Layout;
 use crate::text::{Line, Role};
 use answer::Answer;
+pub use call::COMMAND_TOOL;
 use call::CallCell;
-pub use call::elapsed;
 
 /// The states of the spinner, ten a second.
 const SPINNER: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
@@ -42,8 +43,8 @@ pub struct Transcript {
     finished: Vec<Line>,
     answer: Answer,
     calls: Vec<CallCell>,
-    /// A command line of the person's own.
-    own: Option<CallCell>,
+    /// Calls that people made themselves and that run.
+    client_calls: Vec<CallCell>,
     /// What the model said last, as it wrote it.
     last_answer: String,
     /// Why the turn is about to end.
@@ -53,18 +54,18 @@ pub struct Transcript {
     /// Thoughts are shown in full.
     pub shows_thoughts: bool,
     /// Who speaks at this terminal.
-    me: &'static str,
+    me: String,
 }
 
 impl Transcript {
     /// An empty conversation, for a terminal of this width at which `me` types.
-    pub fn new(columns: usize, me: &'static str) -> Self {
+    pub fn new(columns: usize, me: String) -> Self {
         Self {
             columns,
             finished: Vec::new(),
             answer: Answer::new(columns),
             calls: Vec::new(),
-            own: None,
+            client_calls: Vec::new(),
             last_answer: String::new(),
             failure: None,
             advised: false,
@@ -78,6 +79,10 @@ impl Transcript {
         self.finished.extend(said::recall(&snapshot.contents, self.columns));
         self.answer = Answer::new(self.columns);
         self.calls.clear();
+        self.client_calls.clear();
+        for made in snapshot.client_calls.iter().filter(|made| made.ended.is_none()) {
+            self.client_call(&made.call, &made.by, now);
+        }
         let step = &snapshot.running;
         if !step.thoughts.is_empty() {
             self.answer.think(&step.thoughts, None, false, now);
@@ -134,13 +139,14 @@ impl Transcript {
 
     /// The rows that may still change.
     pub fn live(&self, now: Instant) -> Vec<Line> {
-        let calls = self.calls.iter().chain(&self.own).flat_map(|call| call.lines(self.columns, now));
+        let calls =
+            self.calls.iter().chain(&self.client_calls).flat_map(|call| call.lines(self.columns, now));
         self.answer.live(self.shows_thoughts, now).into_iter().chain(calls).collect()
     }
 
     /// True while a row shows passing time.
     pub fn is_moving(&self) -> bool {
-        !self.answer.is_empty() || !self.calls.is_empty() || self.own.is_some()
+        !self.answer.is_empty() || !self.calls.is_empty() || !self.client_calls.is_empty()
     }
 
     /// What the model said last, as it wrote it.
@@ -148,33 +154,30 @@ impl Transcript {
         &self.last_answer
     }
 
-    /// The person runs a command line.
-    pub fn own_begins(&mut self, command: &str, now: Instant) {
-        let mut cell = CallCell::own(command);
+    /// The call that the person at this terminal made last, of those that run.
+    pub fn own_call(&self) -> Option<&str> {
+        self.client_calls.iter().rev().find(|cell| cell.is_own).map(|cell| cell.id.as_str())
+    }
+
+    /// Somebody calls a tool themselves.
+    fn client_call(&mut self, call: &FunctionCall, by: &str, now: Instant) {
+        let mut cell = CallCell::of_client(call, (by != self.me).then_some(by));
         cell.started(now);
-        self.own = Some(cell);
+        self.client_calls.push(cell);
     }
 
-    /// Their command shows something.
-    pub fn own_shows(&mut self, text: &str) {
-        if let Some(cell) = &mut self.own {
-            cell.live(text);
-        }
+    /// Such a call is over.
+    fn client_call_ended(&mut self, ended: &CallEnded, now: Instant) {
+        let Some(at) = self.client_calls.iter().position(|cell| cell.id == ended.call) else { return };
+        let mut cell = self.client_calls.remove(at);
+        cell.end(ended, now);
+        self.finished.extend(cell.lines(self.columns, now));
+        self.finished.push(Line::new());
     }
 
-    /// Their command is over, and this is what it came to.
-    pub fn own_ends(&mut self, output: &ToolOutput, words: &str, now: Instant) {
-        if let Some(mut cell) = self.own.take() {
-            cell.own_end(output, words, now);
-            let lines = cell.lines(self.columns, now);
-            self.finished.extend(lines);
-            self.finished.push(Line::new());
-        }
-    }
-
-    /// True while a call runs, or a command of the person's own.
+    /// True while a call runs.
     pub fn has_running(&self) -> bool {
-        self.own.is_some() || self.calls.iter().any(|call| call.status == CallStatus::Executing)
+        !self.client_calls.is_empty() || self.calls.iter().any(|call| call.status == CallStatus::Executing)
     }
 
     /// True while calls are under way.
@@ -196,6 +199,8 @@ impl Transcript {
     fn record(&mut self, record: &Record, now: Instant) {
         match &record.fact {
             Fact::TurnStarted(started) => self.prompted(&started.prompt, &started.by),
+            // What the session tells the model of what people did, they have seen.
+            Fact::PromptJoined(joined) if joined.by == SESSION && is_note(&joined.content) => {}
             Fact::PromptJoined(joined) => self.prompted(&joined.content, &joined.by),
             Fact::ModelContent(said) => self.model_content(said, now),
             Fact::CallAsked(asked) => {
@@ -215,6 +220,8 @@ impl Transcript {
                 }
                 self.file_calls(now);
             }
+            Fact::ClientCallStarted(started) => self.client_call(&started.call, &started.by, now),
+            Fact::ClientCallEnded(ended) => self.client_call_ended(ended, now),
             Fact::TurnEnded(ended) => {
                 self.end_step(None, now);
                 self.calls.clear();
@@ -222,7 +229,7 @@ impl Transcript {
                 self.finished.extend(ending::lines(ended, failure.as_ref(), self.columns));
                 self.finished.push(Line::new());
             }
-            fact => self.finished.extend(said::about(fact, self.me, self.columns)),
+            fact => self.finished.extend(said::about(fact, &self.me, self.columns)),
         }
     }
 
@@ -313,8 +320,12 @@ impl Transcript {
     }
 
     fn call(&mut self, id: &str) -> Option<&mut CallCell> {
-        self.calls.iter_mut().find(|call| call.id == id)
+        self.calls.iter_mut().chain(&mut self.client_calls).find(|call| call.id == id)
     }
+}
+
+fn is_note(content: &Content) -> bool {
+    content.text().starts_with(NOTE)
 }
 
 #[cfg(test)]
@@ -338,7 +349,7 @@ mod tests {
 
     #[test]
     fn answers_of_the_built_in_model_are_marked_and_the_first_says_how_to_get_better_ones() {
-        let mut transcript = Transcript::new(200, "me");
+        let mut transcript = Transcript::new(200, "me".to_owned());
         let first = shown(&mut transcript, engine::WEIGHTS_NAME);
         assert!(first.contains("(the small built-in model answered. For real work export a key"), "{first}");
         let second = shown(&mut transcript, engine::WEIGHTS_NAME);

@@ -3,6 +3,7 @@
 use charla_proto::text::one_line;
 use charla_proto::{
     Citation, CompressionTrigger, Content, Fact, ModelSwitch, PartKind, Role as Speaker, Said, TurnEvent,
+    own_parts,
 };
 use charla_terminal::compression;
 
@@ -42,7 +43,7 @@ pub fn prompt(content: &Content, speaker: Option<&str>, columns: usize) -> Vec<L
 /// The words of a content, and its other parts by their kind. What a file holds that was attached stays out of sight.
 fn words(content: &Content) -> String {
     let mut words = Vec::new();
-    for (index, part) in content.parts.iter().enumerate() {
+    for (index, part) in own_parts(content).iter().enumerate() {
         match &part.kind {
             PartKind::Text(text) if index == 0 => words.push(text.trim_end().to_owned()),
             PartKind::Text(text) => {

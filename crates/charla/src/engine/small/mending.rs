@@ -6,6 +6,7 @@ use charla_proto::FunctionCall;
 use serde_json::Value;
 
 use super::conversation::Turn;
+use super::place::Place;
 
 /// Entries that are looked at to find a file by its name.
 const MOST_ENTRIES: usize = 20_000;
@@ -14,18 +15,33 @@ const PASSED_OVER: [&str; 4] = [".git", "node_modules", "target", "__pycache__"]
 /// Words of a request that wants something kept and something added.
 const ADDING: [&str; 4] = ["add", "append", "adding", "insert"];
 
+/// Stand before what takes the place of something.
+const INSTEAD: [&str; 4] = ["with", "by", "to", "into"];
+
 /// The call as it is run.
-pub(super) fn mended(mut call: FunctionCall, turn: &Turn, folder: &Path) -> FunctionCall {
+pub(super) fn mended(
+    mut call: FunctionCall,
+    turn: &Turn,
+    before: Option<&Turn>,
+    folder: &Path,
+) -> FunctionCall {
     match call.name.as_str() {
         "read_file" => {
             find(&mut call, "file_path", turn, folder, |path| path.is_file());
             search_instead(&mut call, folder);
         }
-        "replace" => find(&mut call, "file_path", turn, folder, |path| path.is_file()),
+        "replace" => {
+            find(&mut call, "file_path", turn, folder, |path| path.is_file());
+            keep_words(&mut call, &turn.said);
+            one_place(&mut call, turn, folder);
+        }
         "list_directory" => find(&mut call, "dir_path", turn, folder, |path| path.is_dir()),
         "run_shell_command" => keep_literal(&mut call, &turn.said),
         "write_file" => keep_content(&mut call, &turn.said, folder),
         _ => {}
+    }
+    if call.name == "grep_search" {
+        search_where_asked(&mut call, turn, before, folder);
     }
     call
 }
@@ -67,6 +83,51 @@ fn search_instead(call: &mut FunctionCall, folder: &Path) {
     if is_plain && !folder.join(&word).exists() {
         call.name = "grep_search".to_owned();
         call.args = [("pattern".to_owned(), Value::from(word))].into_iter().collect();
+    }
+}
+
+/// A search looks in the file that the request names, or after a search in one file, in the same; it shows what it found alone.
+fn search_where_asked(call: &mut FunctionCall, turn: &Turn, before: Option<&Turn>, folder: &Path) {
+    let earlier = || before?.steps.last()?.argument("dir_path").map(str::to_owned);
+    if let Some(file) = only_named(&turn.said, folder, |path| path.is_file()).or_else(earlier) {
+        set(call, "dir_path", file);
+    }
+    call.args.insert("context".to_owned(), Value::from(0));
+}
+
+/// "Replace A with B": B is what the user wrote, where the model wrote something else.
+fn keep_words(call: &mut FunctionCall, said: &str) {
+    let (old, new) = (argument(call, "old_string"), argument(call, "new_string"));
+    let Some((_, rest)) = said.split_once(old).filter(|_| !old.is_empty() && !said.contains(new)) else {
+        return;
+    };
+    let mut words = rest.split_whitespace().skip_while(|word| !INSTEAD.contains(word)).skip(1);
+    let Some(word) = words.next().map(|word| word.trim_matches(['"', '\'', '`', '.', '?', '!'])) else {
+        return;
+    };
+    // Of several words, it cannot be told which are meant.
+    if !word.is_empty() && words.next().is_none_or(|next| next == "in") {
+        let word = word.to_owned();
+        set(call, "new_string", word);
+    }
+}
+
+/// A line that is to be changed and stands in several places, or in longer ones, is told by the line before it.
+fn one_place(call: &mut FunctionCall, turn: &Turn, folder: &Path) {
+    let (old, new) = (argument(call, "old_string").to_owned(), argument(call, "new_string").to_owned());
+    let Ok(text) = std::fs::read_to_string(folder.join(argument(call, "file_path"))) else { return };
+    if text.matches(&old).count() < 2 {
+        return;
+    }
+    let place = Place::new(turn, &text, &new);
+    let lines: Vec<&str> = text.lines().collect();
+    let Some(at) = place.find(&old) else { return };
+    let from = lines.get(at.saturating_sub(1)..=at).unwrap_or_default().join("\n");
+    if text.matches(&from).count() == 1 {
+        let before = from.strip_suffix(lines.get(at).copied().unwrap_or_default()).unwrap_or_default();
+        let changed = lines.get(at).map(|line| line.replacen(&old, &new, 1)).unwrap_or_default();
+        set(call, "new_string", format!("{before}{changed}"));
+        set(call, "old_string", from.clone());
     }
 }
 

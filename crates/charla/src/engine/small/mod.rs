@@ -7,9 +7,11 @@
 mod conversation;
 mod grounds;
 mod mending;
+mod place;
 mod prompt;
 mod reading;
 mod results;
+mod table;
 
 use std::path::PathBuf;
 
@@ -54,9 +56,10 @@ impl Layer for SmallModel {
         if forbids_calls(request) {
             return None;
         }
-        let turn = Turn::all(&request.contents).pop().unwrap_or_default();
+        let mut turns = Turn::all(&request.contents);
+        let turn = turns.pop().unwrap_or_default();
         let offers = request.function_declarations().next().is_some();
-        Some(Box::new(AnswerReader::new(turn, self.folder.clone(), offers)))
+        Some(Box::new(AnswerReader::new(turn, turns.pop(), self.folder.clone(), offers)))
     }
 }
 

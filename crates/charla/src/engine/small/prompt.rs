@@ -96,8 +96,8 @@ fn messages(turn: &Turn, told: fn(&Turn, &str) -> String, contents: &mut Vec<Arc
 fn call(call: &FunctionCall) -> String {
     let trained = TOOLS.iter().find(|(name, _)| *name == call.name).map(|(_, arguments)| *arguments);
     let order = |name: &str| trained.and_then(|names| names.iter().position(|known| *known == name));
-    let mut arguments: Vec<_> = call.args.iter().collect();
-    arguments.sort_by_key(|(name, _)| order(name).unwrap_or(usize::MAX));
+    let mut arguments: Vec<_> = call.args.iter().filter(|(name, _)| order(name).is_some()).collect();
+    arguments.sort_by_key(|(name, _)| order(name));
     let arguments: Vec<String> =
         arguments.iter().map(|(name, value)| format!("\"{name}\": {value}")).collect();
     let arguments = arguments.join(", ");

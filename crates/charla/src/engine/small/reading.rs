@@ -18,10 +18,15 @@ const MOST_STEPS: usize = 3;
 /// What it says to a question that it should not answer.
 const UNKNOWN: &str = "I do not know that: I am a very small model.";
 
+/// What it says where it would change something else than the request names.
+const UNSURE: &str = "The built-in model is not sure which line to change, and changed nothing.";
+
 /// Reads one answer. One about what a tool returned, or to a question of fact, is held back until it is whole: only then can
 /// it be judged.
 pub(super) struct AnswerReader {
     turn: Turn,
+    /// The turn before.
+    before: Option<Turn>,
     folder: PathBuf,
     /// Tools may be called.
     offers: bool,
@@ -38,8 +43,8 @@ enum Answer {
 }
 
 impl AnswerReader {
-    pub(super) fn new(turn: Turn, folder: PathBuf, offers: bool) -> Self {
-        Self { turn, folder, offers, text: String::new(), passed: 0 }
+    pub(super) fn new(turn: Turn, before: Option<Turn>, folder: PathBuf, offers: bool) -> Self {
+        Self { turn, before, folder, offers, text: String::new(), passed: 0 }
     }
 
     /// The words that can be passed on already.
@@ -75,7 +80,10 @@ impl AnswerReader {
                 format!("The built-in model would call {}, and there are no tools in this run.", call.name);
             return Answer::Failure(why);
         }
-        let call = mending::mended(call, &self.turn, &self.folder);
+        let call = mending::mended(call, &self.turn, self.before.as_ref(), &self.folder);
+        if !is_asked_for(&self.turn, &call) {
+            return Answer::Failure(UNSURE.to_owned());
+        }
         let again =
             self.turn.steps.iter().any(|step| step.call.name == call.name && step.call.args == call.args);
         match (again || self.turn.steps.len() >= MOST_STEPS, self.error()) {
@@ -86,6 +94,9 @@ impl AnswerReader {
     }
 
     fn said(&self, text: &str) -> Answer {
+        if let Some(missing) = self.missing() {
+            return Answer::Words(missing);
+        }
         if let Some(error) = self.error() {
             return Answer::Failure(error);
         }
@@ -96,10 +107,24 @@ impl AnswerReader {
             let rest = self.text.get(self.passed..).unwrap_or_default();
             return Answer::Words(rest.replace(RESULT, ""));
         }
-        Answer::Words(match text.contains(RESULT) || grounds::bear_out(&self.turn, text) {
-            true => results::unfolded(&self.turn, text),
-            false => results::doubted(&self.turn),
+        let held =
+            if text.contains(RESULT) { Some(text.to_owned()) } else { grounds::borne_out(&self.turn, text) };
+        Answer::Words(match held {
+            Some(held) => results::unfolded(&self.turn, &held),
+            None => results::doubted(&self.turn, text),
         })
+    }
+
+    /// A file or folder that was to be shown and is not there: that is the answer.
+    fn missing(&self) -> Option<String> {
+        let (step, _) = self.turn.last().filter(|(_, result)| result.is_error())?;
+        let (name, kind) = match step.call.name.as_str() {
+            "read_file" => ("file_path", "file"),
+            "list_directory" => ("dir_path", "folder"),
+            _ => return None,
+        };
+        let path = step.argument(name)?;
+        (!self.folder.join(path).exists()).then(|| format!("There is no {kind} {path}."))
     }
 
     /// What went wrong with the last call. That is no answer, whatever the model says about it.
@@ -108,6 +133,12 @@ impl AnswerReader {
         let text = result.to_text();
         Some(text.split_inclusive(". ").next().unwrap_or_default().trim_end().to_owned())
     }
+}
+
+/// True for every call but a change that nobody asked for.
+fn is_asked_for(turn: &Turn, call: &FunctionCall) -> bool {
+    let argument = |name: &str| call.args.get(name).and_then(Value::as_str).unwrap_or_default();
+    call.name != "replace" || grounds::is_asked_for(turn, argument("old_string"), argument("new_string"))
 }
 
 /// The call in the text behind its mark.

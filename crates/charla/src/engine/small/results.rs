@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::conversation::{RESULT, Turn};
 use super::grounds;
+use super::place::Place;
 
 /// Bytes of a result that the model reads. It was trained on files of a hundred lines, and reads a hundred tokens in a second.
 const READ: usize = 6000;
@@ -33,8 +34,8 @@ pub(super) fn unfolded(turn: &Turn, answer: &str) -> String {
 }
 
 /// The result instead of words that it does not bear out: the lines that the request is about, where there are such.
-pub(super) fn doubted(turn: &Turn) -> String {
-    let lines = grounds::lines_about(turn);
+pub(super) fn doubted(turn: &Turn, answer: &str) -> String {
+    let lines = grounds::lines_about(turn, answer);
     format!("{DOUBT}{}", lines.unwrap_or_else(|| unfolded(turn, RESULT)))
 }
 
@@ -101,7 +102,8 @@ pub(super) fn excerpt(turn: &Turn, text: &str) -> String {
     }
     let lines: Vec<&str> = text.lines().map(|line| cut(line, WIDTH)).collect();
     let mut ranked: Vec<usize> = (0..lines.len()).collect();
-    ranked.sort_by_cached_key(|at| std::cmp::Reverse(lines.get(*at).map(|line| grounds::shared(turn, line))));
+    let place = Place::new(turn, text, "");
+    ranked.sort_by(|one, other| place.weight(*other).total_cmp(&place.weight(*one)));
     let around = ranked.iter().flat_map(|at| at.saturating_sub(AROUND)..=at + AROUND);
     let mut chosen = BTreeSet::new();
     let mut left = READ_LONG;

@@ -183,25 +183,108 @@ fn a_call_that_was_cut_is_no_call() {
 
 #[test]
 fn what_a_tool_failed_with_is_no_answer_whatever_the_model_says() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("notes.txt"), "x").unwrap();
     let contents = vec![
         Content::user("Show notes.txt"),
         called("read_file", &[("file_path", "notes.txt")]),
-        failed("There is no file /x/notes.txt. Look with glob."),
+        failed("/x/notes.txt: no permission. The user would have to grant it."),
     ];
-    let error = read(contents, Path::new("/nowhere"), ["I read notes.txt."]).unwrap_err();
+    let error = read(contents, folder.path(), ["I read notes.txt."]).unwrap_err();
     assert_eq!(
         (error.kind, error.message.as_str()),
-        (LlmErrorKind::NotSupported, "There is no file /x/notes.txt.")
+        (LlmErrorKind::NotSupported, "/x/notes.txt: no permission.")
     );
+}
+
+#[test]
+fn that_a_file_is_not_there_is_an_answer() {
+    for (name, argument, told) in [
+        ("read_file", "file_path", "There is no file notes.txt."),
+        ("list_directory", "dir_path", "There is no folder notes.txt."),
+    ] {
+        let contents =
+            vec![Content::user("Show it"), called(name, &[(argument, "notes.txt")]), failed("None. Look.")];
+        assert_eq!(answer(contents, "I read notes.txt."), told);
+    }
+}
+
+/// Reads the file, then changes it as told: the call, or why it is none.
+fn changed(said: &str, text: &str, old: &str, new: &str) -> Result<FunctionCall, LlmError> {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("a.ini"), text).unwrap();
+    let contents = about(said, "read_file", &[("file_path", "a.ini")], text);
+    let args = json!({"file_path": "a.ini", "old_string": old, "new_string": new});
+    let written = format!("<tool_call>\n{}\n</tool_call>", json!({"name": "replace", "arguments": args}));
+    read(contents, folder.path(), [written.as_str()]).map(|(_, mut calls)| calls.pop().unwrap())
+}
+
+#[test]
+fn a_change_is_made_only_where_the_request_points() {
+    let text = "[sound]\nmusic = 45\nspeech = 80\n\n[video]\nwidth = 640\n";
+    assert!(changed("set the music to 60 in a.ini", text, "music = 45", "music = 60").is_ok());
+    assert!(changed("turn music off in a.ini", "music = on\n", "music = on", "music = off").is_ok());
+    for (old, new) in
+        [("speech = 80", "speech = 60"), ("music = 45", "music = 61"), ("music = 45", "song = 60")]
+    {
+        let error = changed("set the music to 60 in a.ini", text, old, new).unwrap_err();
+        assert!(error.message.contains("changed nothing"), "{new}: {error}");
+    }
+}
+
+#[test]
+fn what_takes_the_place_of_a_word_is_what_the_user_wrote() {
+    for (said, new, written) in [
+        ("replace gardener with florist in a.ini", "flower", "florist"),
+        ("change gardener to `florist`.", "flower", "florist"),
+        ("replace gardener with florist in a.ini", "florist", "florist"),
+    ] {
+        let call = changed(said, "The gardener came.\n", "gardener", new).unwrap();
+        assert_eq!(call.args["new_string"], written, "{said}");
+    }
+    assert!(
+        changed("replace gardener with a red rose", "The gardener came.\n", "gardener", "flower").is_err()
+    );
+}
+
+#[test]
+fn of_two_lines_that_are_alike_the_one_is_changed_that_the_request_points_to() {
+    let text = "[cache]\nport = 80\n\n[server]\nport = 80\nother_port = 8080\n";
+    let call = changed("set the server port to 90 in a.ini", text, "port = 80", "port = 90").unwrap();
+    assert_eq!(call.args["old_string"], "[server]\nport = 80");
+    assert_eq!(call.args["new_string"], "[server]\nport = 90");
+}
+
+#[test]
+fn a_search_looks_in_the_file_that_the_request_names_and_in_the_same_after_it() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("run.log"), "x").unwrap();
+    let search = |contents: Vec<Content>| {
+        let written =
+            "<tool_call>\n{\"name\": \"grep_search\", \"arguments\": {\"pattern\": \"warn\"}}\n</tool_call>";
+        read(contents, folder.path(), [written]).unwrap().1.pop().unwrap()
+    };
+    let first = search(vec![Content::user("any warnings in run.log?")]);
+    assert_eq!((&first.args["dir_path"], &first.args["context"]), (&json!("run.log"), &json!(0)));
+    let mut contents = vec![
+        Content::user("any errors in run.log?"),
+        Content::new(Role::Model, vec![Part::function_call(first.clone())]),
+        returned("none"),
+        Content::model("<result/>"),
+    ];
+    contents.push(Content::user("and warnings?"));
+    assert!(texts(&request(contents.clone()))[1].contains(r#"{"pattern": "warn"}"#));
+    assert_eq!(search(contents).args["dir_path"], "run.log");
+    assert_eq!(search(vec![Content::user("find warn")]).args.get("dir_path"), None);
 }
 
 #[test]
 fn a_word_that_nobody_gave_it_is_not_passed_on() {
     let read =
         |result: &str| about("Which port is in a.yaml?", "read_file", &[("file_path", "a.yaml")], result);
-    assert_eq!(answer(read("port: 8080"), "The port is 8080."), "The port is 8080.");
+    assert_eq!(answer(read("port: 8080"), "port: 8080"), "port: 8080");
     assert_eq!(answer(read("port: 8080"), "a.yaml does not say that."), "a.yaml does not say that.");
-    let doubted = answer(read("port: 8080"), "The port is 9090.");
+    let doubted = answer(read("port: 8080"), "port: 9090");
     assert_eq!(doubted, "I am not sure of an answer. This is what I found:\nport: 8080");
 }
 
@@ -237,7 +320,7 @@ fn a_fact_that_it_cannot_know_is_not_told() {
 #[test]
 fn a_file_that_the_request_did_not_name_is_named_in_the_answer() {
     let read = |said: &str| about(said, "read_file", &[("file_path", "src/a.yaml")], "port: 8080");
-    assert_eq!(answer(read("Which port?"), "The port is 8080."), "The port is 8080. (src/a.yaml)");
+    assert_eq!(answer(read("Which port?"), "port: 8080"), "port: 8080 (src/a.yaml)");
     assert_eq!(answer(read("Show a.yaml"), "<result/>"), "src/a.yaml:\nport: 8080");
     assert_eq!(answer(read("Show src/a.yaml"), "<result/>"), "port: 8080");
 }

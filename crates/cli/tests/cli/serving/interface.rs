@@ -21,6 +21,8 @@ const ROLES: &[(&str, &str)] = &[
     ("get_session", "viewer"),
     ("delete_session", "member"),
     ("fork_session", "member"),
+    ("export_session", "viewer"),
+    ("import_session", "member"),
     ("snapshot", "viewer"),
     ("records", "viewer"),
     ("session_events", "viewer"),

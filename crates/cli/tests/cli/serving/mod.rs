@@ -1,10 +1,12 @@
 //! `charla serve`: sessions over HTTP, against the real binary.
 
 mod access;
+mod attaching;
 mod browser;
 mod client;
 mod hostile;
 mod interface;
+mod moving;
 mod nodes;
 mod questions;
 mod sessions;

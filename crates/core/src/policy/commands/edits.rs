@@ -35,7 +35,24 @@ pub(super) fn check(call: Call<'_>) -> Checked {
     if files.is_empty() {
         return Err("it names no file".into());
     }
-    files.into_iter().try_for_each(|word| file(call, word))
+    match files.split_last() {
+        Some((target, sources)) if matches!(call.name, "cp" | "mv") && is_root(call, target) => {
+            sources.iter().try_for_each(|word| into_root(call, word, target))
+        }
+        _ => files.into_iter().try_for_each(|word| file(call, word)),
+    }
+}
+
+fn is_root(call: Call<'_>, word: &Word) -> bool {
+    let path = word.known().map(|text| join_path(call.cwd, text));
+    path.is_some_and(|path| call.scope.roots.contains(&path))
+}
+
+/// `mv src/a.txt .`: what arrives is as ordinary as what goes.
+fn into_root(call: Call<'_>, word: &Word, root: &Word) -> Checked {
+    file(call, word)?;
+    let name = word.text.rsplit('/').find(|part| !part.is_empty()).unwrap_or_default();
+    ordinary(call, &join_path(&join_path(call.cwd, &root.text), name), &word.text)
 }
 
 /// The words that are no options; every option has to be on the list.
@@ -55,10 +72,29 @@ fn operands<'a>(call: Call<'a>) -> Result<Vec<&'a Word>, String> {
 
 /// A file that may be changed.
 fn file(call: Call<'_>, word: &Word) -> Checked {
-    if word.kind != WordKind::Literal {
+    match word.kind {
+        WordKind::Literal => ordinary(call, &join_path(call.cwd, &word.text), &word.text),
+        // The files it matches are effects of their own.
+        WordKind::Glob if call.scope.wall.editing => pattern(call, word),
+        _ => Err(format!("which files {} names is only known to the shell", word.text)),
+    }
+}
+
+/// `src/*.txt`: in a folder that is named, which is ordinary; hidden files are named one by one.
+fn pattern(call: Call<'_>, word: &Word) -> Checked {
+    let mut parts = word.text.split('/').peekable();
+    let mut folder = Vec::new();
+    while let Some(part) = parts.next_if(|part| !part.contains(['*', '?', '[', '(', '{'])) {
+        folder.push(part);
+    }
+    let climbs = parts.clone().any(|part| part == "..");
+    let begins = parts.peek().is_some_and(|part| part.starts_with(|c: char| c.is_ascii_alphanumeric()));
+    let deep = word.text.contains("**");
+    // A name that begins with a dash would be an option.
+    if climbs || deep || parts.any(|part| part.starts_with('.')) || (folder.is_empty() && !begins) {
         return Err(format!("which files {} names is only known to the shell", word.text));
     }
-    ordinary(call, &join_path(call.cwd, &word.text), &word.text)
+    ordinary(call, &join_path(call.cwd, format!("{}/x", folder.join("/"))), &word.text)
 }
 
 fn ordinary(call: Call<'_>, path: &Path, text: &str) -> Checked {

@@ -1,9 +1,9 @@
 //! The commands of git that only read.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use charla_proto::Word;
 use charla_proto::text::join_path;
+use charla_proto::{Word, makes_secret};
 
 use super::options::{Doubt, Sorted, sort};
 use super::table::Options;
@@ -76,6 +76,42 @@ const SHOWING: &[&str] = &[
     "--dirstat",
     "--children",
     "--parents",
+    "--color-words",
+    "--color-moved",
+    "--color-moved-ws=",
+    "--no-color-moved",
+    "--word-diff-regex=",
+    "--histogram",
+    "--patience",
+    "--diff-algorithm=",
+    "--inter-hunk-context=",
+    "--ignore-blank-lines",
+    "--ignore-space-at-eol",
+    "--ignore-cr-at-eol",
+    "--find-copies",
+    "--no-prefix",
+    "--patch-with-stat",
+    "--patch-with-raw",
+    "--cc",
+    "--no-relative",
+    "--no-abbrev-commit",
+    "--committer=",
+    "--invert-grep",
+    "--all-match",
+    "--regexp-ignore-case",
+    "--extended-regexp",
+    "--fixed-strings",
+    "--perl-regexp",
+    "--full-history",
+    "--ancestry-path",
+    "--boundary",
+    "--cherry",
+    "--cherry-mark",
+    "--date-order",
+    "--author-date-order",
+    "--no-walk",
+    "--use-mailmap",
+    "--mailmap",
 ];
 
 /// What a subcommand may be given: letters, letters with a value, long options, and whether operands are free.
@@ -94,6 +130,8 @@ enum Free {
     Any,
     /// None: with one, it changes something.
     No,
+    /// One: with another, it changes something.
+    One,
     /// Only with `--list` or `-l`.
     Listing,
 }
@@ -108,7 +146,7 @@ const fn row(
     Subcommand { name, letters, valued, long, operands }
 }
 
-const SUBCOMMANDS: [Subcommand; 25] = [
+const SUBCOMMANDS: [Subcommand; 28] = [
     row(
         "show-ref",
         "sq",
@@ -297,6 +335,9 @@ const SUBCOMMANDS: [Subcommand; 25] = [
     row("remote", "v", "", &["--verbose"], Free::No),
     row("version", "", "", &[], Free::No),
     row("diff-tree", "rpmcz", "U", SHOWING, Free::Any),
+    row("diff-index", "rpmuwbizR", "U", SHOWING, Free::Any),
+    row("diff-files", "rpuwbizR", "U", SHOWING, Free::Any),
+    row("symbolic-ref", "q", "", &["--short", "--quiet"], Free::One),
 ];
 
 /// Two-word subcommands whose only job is to show something.
@@ -319,6 +360,11 @@ pub(super) fn check(call: Call<'_>) -> Checked {
     let Some(name) = words.first().and_then(Word::known) else {
         return Err("which git command runs is only known to the shell".into());
     };
+    // Its files are secret for the folder's sake, and git may be told their names without it.
+    let below = |root: &PathBuf| call.cwd.strip_prefix(root).is_ok_and(makes_secret);
+    if call.scope.roots.iter().any(below) {
+        return Err("the files of this folder may hold secrets".into());
+    }
     let rest = words.get(1..).unwrap_or_default();
     let second = rest.first().and_then(Word::known);
     if PAIRS.iter().any(|(first, then)| *first == name && second == Some(*then)) {
@@ -326,8 +372,11 @@ pub(super) fn check(call: Call<'_>) -> Checked {
         return sort(rest, Options::Only { letters: "p", long: SHOWING }, "n", Doubt::Option).map(|_| ());
     }
     if name == "reflog" {
-        let sorted = sort(rest, Options::Only { letters: "", long: SHOWING }, "n", Doubt::Option)?;
-        return if sorted.operands.is_empty() { Ok(()) } else { Err("git reflog may remove entries".into()) };
+        let sorted = sort(rest, Options::Only { letters: "p", long: SHOWING }, "nU", Doubt::Option)?;
+        let changes = |word: &str| matches!(word, "expire" | "delete" | "drop" | "write");
+        let known =
+            sorted.operands.first().is_none_or(|word| word.known().is_some_and(|word| !changes(word)));
+        return if known { Ok(()) } else { Err("git reflog may remove entries".into()) };
     }
     if name == "config" {
         return config(rest);
@@ -338,6 +387,7 @@ pub(super) fn check(call: Call<'_>) -> Checked {
     let options = Options::Only { letters: subcommand.letters, long: subcommand.long };
     let sorted = sort(rest, options, subcommand.valued, Doubt::Option)?;
     operands(subcommand, &sorted)?;
+    revisions(subcommand, &sorted)?;
     paths(call, &sorted)
 }
 
@@ -375,9 +425,53 @@ fn operands(subcommand: &Subcommand, sorted: &Sorted<'_>) -> Checked {
         || ["--list", "-l", "--contains", "--merged", "--no-merged"].iter().any(|option| sorted.has(option));
     match subcommand.operands {
         Free::Any => Ok(()),
+        Free::One
+            if sorted.operands.len() == 1 && sorted.operands.iter().all(|word| word.kind.is_literal()) =>
+        {
+            Ok(())
+        }
         _ if sorted.operands.is_empty() => Ok(()),
         Free::Listing if listing() => Ok(()),
         _ => Err(format!("git {} with a name changes the repository", subcommand.name)),
+    }
+}
+
+/// Git knows a secret by its name from the top of the tree. What is asked for without that is not known to it: every
+/// reference, whatever it points at; a tree by itself.
+fn revisions(subcommand: &Subcommand, sorted: &Sorted<'_>) -> Checked {
+    let all = ["--all", "--branches", "--tags", "--remotes"].into_iter().find(|option| sorted.has(option));
+    let tree = |word: &&Word| {
+        word.text.chars().skip(1).any(|c| c == ':') && !word.text.starts_with(':') || word.text.contains("^{")
+    };
+    match (subcommand.name, all) {
+        ("show" | "diff" | "diff-tree" | "diff-index", Some(option)) => {
+            Err(format!("{option} also shows references to contents, which may be secret files"))
+        }
+        ("grep", _) if sorted.operands.iter().skip(1).any(tree) => {
+            Err("git does not know secret files in a tree that is named by itself".into())
+        }
+        ("diff" | "diff-tree" | "diff-index", _) => sorted.operands.iter().try_for_each(|word| subtree(word)),
+        ("for-each-ref" | "branch" | "tag", _)
+            if sorted
+                .values_of(&["--format"])
+                .any(|value| value.is_none_or(|value| value.contains("raw"))) =>
+        {
+            Err("its format may show contents, which may be secret files".into())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// `main:src` is fine, `main:.kube` is not: its `config` would be any.
+fn subtree(word: &Word) -> Checked {
+    let mut folders = word.text.split(':').skip(1);
+    let secret = |folder: &str| {
+        let climbs = folder.starts_with('.') || folder.contains("/..");
+        climbs || folder.split("..").next().is_some_and(|folder| makes_secret(Path::new(folder)))
+    };
+    match folders.any(secret) {
+        true => Err(format!("{}: its files may hold secrets", word.text)),
+        false => Ok(()),
     }
 }
 
@@ -395,7 +489,13 @@ fn paths(call: Call<'_>, sorted: &Sorted<'_>) -> Checked {
 
 /// `git config --get name`: one name, nothing that carries a credential.
 fn config(words: &[Word]) -> Checked {
-    let plain = |word: &&Word| !matches!(word.known(), Some("--get" | "--global" | "--local" | "--system"));
+    const ASKING: [&str; 7] =
+        ["--get", "--get-all", "--all", "--global", "--local", "--system", "--show-origin"];
+    let words = match words {
+        [first, rest @ ..] if first.known() == Some("get") => rest,
+        words => words,
+    };
+    let plain = |word: &&Word| !word.known().is_some_and(|word| ASKING.contains(&word));
     let asked: Vec<&Word> = words.iter().filter(plain).collect();
     match asked.as_slice() {
         // One name alone is asked for, two are a setting.

@@ -127,6 +127,9 @@ fn reads_only(call: Call<'_>) -> Checked {
         "date" => date(call),
         "wait" => only(call, |word| word.bytes().all(|byte| byte.is_ascii_digit())),
         "hostname" => only(call, |word| matches!(word, "-f" | "-s" | "-i" | "-I")),
+        "diff" if !call.walled && call.words.iter().any(may_be_folder) => {
+            Err("it shows every file of a folder, links out of it too".into())
+        }
         "ps" | "pgrep" | "top" | "pstree" | "lsof" => Err(OTHERS.into()),
         "df" | "mount" | "findmnt" => Err("what runs unasked does not get to see the table of mounts".into()),
         // Secrets were taken out of the variables of what runs unasked.
@@ -159,6 +162,13 @@ fn reads_only(call: Call<'_>) -> Checked {
             None => Err("it is not known to be harmless".into()),
         },
     }
+}
+
+/// True for a word that may name a folder: none of them has an ending, as files do.
+fn may_be_folder(word: &Word) -> bool {
+    let name = word.text.rsplit('/').next().unwrap_or_default();
+    let has_ending = name.trim_start_matches('.').contains('.');
+    !word.text.starts_with('-') && (!has_ending || !word.kind.is_literal())
 }
 
 const OTHERS: &str = "what runs unasked does not get to see other processes";

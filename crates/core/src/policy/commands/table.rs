@@ -186,10 +186,11 @@ const SPECS: &[Spec] = &[
     },
     only(
         &["diff"],
-        "uqwbBiyastdpEZc",
+        "uqwbBiyastdpEZcrN",
         "UCIWxL",
         &[
             "--brief",
+            "--recursive",
             "--unified",
             "--color",
             "--side-by-side",

@@ -116,7 +116,7 @@ fn write_tool(declaration: &FunctionDeclaration, body: &mut Vec<u8>) {
     if !declaration.description.is_empty() {
         tool.insert("description".to_owned(), json!(declaration.description));
     }
-    tool.insert("input_schema".to_owned(), schema);
+    tool.insert("input_schema".to_owned(), schema.into_owned());
     for field in TOOL_FIELDS {
         if let Some(value) = declaration.extra.get(field) {
             tool.insert(field.to_owned(), value.clone());

@@ -182,7 +182,7 @@ fn write_function(function: &FunctionDeclaration, body: &mut Vec<u8>) {
     if !function.description.is_empty() {
         declaration.insert("description".to_owned(), Value::from(function.description.as_str()));
     }
-    declaration.insert("parameters".to_owned(), parameters);
+    declaration.insert("parameters".to_owned(), parameters.into_owned());
     for (key, value) in function.extra.iter().filter(|(key, _)| DECLARATION_FIELDS.contains(&key.as_str())) {
         declaration.insert(key.clone(), value.clone());
     }

@@ -1,5 +1,7 @@
 //! From requests to bodies.
 
+use std::borrow::Cow;
+
 use charla_proto::{FunctionCallingMode, FunctionDeclaration, Role};
 use serde::Serialize;
 use serde_json::{Map, json};
@@ -117,7 +119,7 @@ fn tools(request: &GenerateRequest, fragments: &mut Fragments, body: &mut Vec<u8
 fn write_tool(declaration: &FunctionDeclaration, body: &mut Vec<u8>) {
     let parameters = match &declaration.parameters_json_schema {
         // Some servers insist on the field.
-        Value::Null => json!({"type": "object", "properties": {}}),
+        Value::Null => Cow::Owned(json!({"type": "object", "properties": {}})),
         given => match schema::adapt(given, WireKind::OpenaiChat) {
             Ok(adapted) => adapted,
             Err(reason) => {
@@ -147,7 +149,7 @@ struct Function<'a> {
     name: &'a str,
     #[serde(skip_serializing_if = "str::is_empty")]
     description: &'a str,
-    parameters: Value,
+    parameters: Cow<'a, Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     strict: Option<bool>,
 }

@@ -1,5 +1,6 @@
 //! Our request as a body of `/responses`.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use charla_proto::{
@@ -202,7 +203,7 @@ struct FunctionTool<'a> {
     r#type: &'static str,
     name: &'a str,
     description: &'a str,
-    parameters: Value,
+    parameters: Cow<'a, Value>,
     strict: bool,
 }
 

@@ -8,7 +8,10 @@
 
 mod gemini;
 mod inline;
+mod plain;
 mod union;
+
+use std::borrow::Cow;
 
 use charla_proto::WireKind;
 use serde_json::{Map, Value};
@@ -23,7 +26,16 @@ const MAX_DEPTH: usize = 64;
 ///
 /// The result is always an object schema with `properties`, without references and without a union at
 /// its top. Null stands for a function without arguments.
-pub fn adapt(schema: &Value, wire: WireKind) -> Result<Value, String> {
+pub fn adapt(schema: &Value, wire: WireKind) -> Result<Cow<'_, Value>, String> {
+    // Gemini's is a subset of its own, and Anthropic's has names that must be looked at.
+    let takes_any = matches!(wire, WireKind::OpenaiChat | WireKind::OpenaiResponses);
+    if takes_any && plain::is_plain(schema) {
+        return Ok(Cow::Borrowed(schema));
+    }
+    adapted(schema, wire).map(Cow::Owned)
+}
+
+fn adapted(schema: &Value, wire: WireKind) -> Result<Value, String> {
     let mut root = match inlined(schema)? {
         Value::Object(root) => union::flatten(root),
         Value::Bool(true) => Map::new(),

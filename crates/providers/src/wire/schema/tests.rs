@@ -4,11 +4,11 @@ use serde_json::json;
 use super::*;
 
 fn gemini(schema: Value) -> Value {
-    adapt(&schema, WireKind::Gemini).unwrap()
+    adapt(&schema, WireKind::Gemini).unwrap().into_owned()
 }
 
 fn openai(schema: Value) -> Value {
-    adapt(&schema, WireKind::OpenaiChat).unwrap()
+    adapt(&schema, WireKind::OpenaiChat).unwrap().into_owned()
 }
 
 /// The adapted form of a schema as one argument's.
@@ -187,7 +187,7 @@ fn arguments_are_always_an_object() {
     let empty = json!({"type": "object", "properties": {}});
     for wire in WireKind::ALL {
         for schema in [json!(null), json!(true), json!({}), json!({"type": ["object", "null"]})] {
-            assert_eq!(adapt(&schema, wire).unwrap(), empty, "{wire:?} {schema}");
+            assert_eq!(*adapt(&schema, wire).unwrap(), empty, "{wire:?} {schema}");
         }
         for schema in [json!(false), json!(3), json!("object"), json!([]), json!({"type": "array"})] {
             assert!(adapt(&schema, wire).is_err(), "{wire:?} {schema}");
@@ -248,7 +248,7 @@ fn other_wires_keep_what_they_accept() {
 #[test]
 fn an_argument_name_anthropic_refuses_is_left_out_unless_required() {
     let schema = |required: Value| json!({"type": "object", "properties": {"$filter": {"type": "string"}, "ok": {}}, "required": required});
-    let adapted = adapt(&schema(json!(["ok"])), WireKind::Anthropic).unwrap();
+    let adapted = adapt(&schema(json!(["ok"])), WireKind::Anthropic).unwrap().into_owned();
     assert_eq!(adapted["properties"], json!({"ok": {}}));
     assert!(adapt(&schema(json!(["$filter"])), WireKind::Anthropic).is_err());
     assert!(adapt(&schema(json!(["$filter"])), WireKind::OpenaiChat).is_ok());
@@ -280,6 +280,75 @@ fn names_are_checked_by_wire() {
     assert!(!check("1st", WireKind::Gemini) && check("1st", WireKind::Anthropic));
     assert!(!check("", WireKind::Anthropic) && !check("a b", WireKind::Gemini));
     assert!(!check(&"x".repeat(65), WireKind::Gemini) && check(&"x".repeat(65), WireKind::Anthropic));
+}
+
+/// Wires that take JSON Schema as it is.
+const OPEN_WIRES: [WireKind; 2] = [WireKind::OpenaiChat, WireKind::OpenaiResponses];
+
+#[test]
+fn a_usual_schema_is_sent_as_it_stands() {
+    let schema = json!({
+        "type": "object",
+        "title": "Arguments",
+        "properties": {
+            "path": {"type": "string", "description": "A file.", "minLength": 1, "pattern": "^/"},
+            "kind": {"type": "string", "enum": ["a", "b"]},
+            "lines": {"type": "array", "items": {"type": "integer", "minimum": 1}, "maxItems": 3},
+            "any": {},
+        },
+        "required": ["path", "kind"],
+        "additionalProperties": false,
+    });
+    for wire in OPEN_WIRES {
+        assert!(matches!(adapt(&schema, wire), Ok(Cow::Borrowed(_))), "{wire:?}");
+        assert_eq!(adapted(&schema, wire).unwrap().to_string(), schema.to_string());
+    }
+}
+
+#[test]
+fn a_schema_beyond_the_usual_size_or_depth_is_measured() {
+    let huge = json!({"type": "object", "properties": {"a": {"description": "x".repeat(600 * 1024)}}});
+    let deep = (0..100).fold(json!({"type": "string"}), |inner, _| json!({"type": "array", "items": inner}));
+    let deep = json!({"type": "object", "properties": {"a": deep}});
+    for wire in OPEN_WIRES {
+        assert!(adapt(&huge, wire).unwrap_err().contains("512 KiB"));
+        assert!(adapt(&deep, wire).unwrap_err().contains("deeper"));
+    }
+}
+
+/// Schemas of usual tools, some with one thing in them that is not usual.
+fn usual_schemas() -> impl Strategy<Value = Value> {
+    let odd = prop_oneof![
+        Just(json!(true)),
+        Just(json!(3)),
+        Just(json!([])),
+        Just(json!(["a", "a"])),
+        Just(json!("Object")),
+        Just(json!({"type": "array"})),
+        Just(json!({"nullable": true, "type": "string"})),
+        Just(json!({"anyOf": [{"type": "string"}, true]})),
+    ];
+    let leaf = prop_oneof![
+        Just(json!({"type": "string", "description": "words", "minLength": 1})),
+        Just(json!({"type": "integer", "minimum": 1})),
+        Just(json!({"type": "string", "enum": ["a", "b"]})),
+        Just(json!({})),
+    ];
+    let inner = leaf.prop_recursive(3, 20, 3, |inner| {
+        prop_oneof![
+            inner.clone().prop_map(|items| json!({"type": "array", "items": items})),
+            inner.prop_map(|a| json!({"type": "object", "properties": {"a": a}, "required": ["a"]})),
+        ]
+    });
+    let key = "type|properties|items|enum|required|additionalProperties|description|minimum|minLength|not|x";
+    (inner, key, prop::option::of(odd), any::<bool>()).prop_map(|(a, key, odd, at_the_top)| {
+        let mut schema = json!({"type": "object", "properties": {"a": a}, "required": ["a"]});
+        let place = if at_the_top { Some(&mut schema) } else { schema.pointer_mut("/properties/a") };
+        if let (Some(odd), Some(Value::Object(place))) = (odd, place) {
+            place.insert(key, odd);
+        }
+        schema
+    })
 }
 
 /// JSON that looks like schemas, right and wrong.
@@ -340,6 +409,22 @@ fn is_gemini(schema: &Value) -> bool {
 }
 
 proptest! {
+    #[test]
+    fn only_what_would_not_change_is_sent_as_it_stands(
+        usual in usual_schemas(),
+        any in schemas(),
+        properties in schemas(),
+    ) {
+        let object = json!({"type": "object", "properties": {"a": properties}});
+        for schema in [usual, any, object] {
+            for wire in OPEN_WIRES {
+                if let Ok(Cow::Borrowed(_)) = adapt(&schema, wire) {
+                    prop_assert_eq!(adapted(&schema, wire).map(|value| value.to_string()), Ok(schema.to_string()));
+                }
+            }
+        }
+    }
+
     #[test]
     fn any_json_is_adapted_or_refused(schema in schemas()) {
         for wire in WireKind::ALL {

@@ -7,40 +7,38 @@ use std::path::{Path, PathBuf};
 
 use charla_proto::Word;
 
-use crate::git::{Index, Repository, lifts_secrets, may_be_content};
+use crate::git::{Index, Repository, lifts_secrets, may_be_no_commit};
 
 /// Commands of git that show what files hold or held.
-const SHOWING: [&str; 9] =
-    ["log", "show", "diff", "whatchanged", "diff-tree", "stash", "reflog", "grep", "cat-file"];
+const SHOWING: [&str; 12] = [
+    "log",
+    "show",
+    "diff",
+    "whatchanged",
+    "diff-tree",
+    "diff-index",
+    "diff-files",
+    "stash",
+    "reflog",
+    "grep",
+    "cat-file",
+    "blame",
+];
 
-const NUMBER: &str = "it names a content by its number: whether that is a secret file's cannot be told";
+const NO_COMMIT: &str =
+    "it names a content or a tree by itself, not in a commit: whether that is a secret file's cannot be told";
 const LIFTED: &str = "the attributes of this repository may have git show the content of secret files";
 const UNREAD: &str = "the index of this repository is not understood, so it may show secret files";
-
-/// The folder that git works in after every `-C`, and the words that follow.
-pub(super) fn folder<'a>(words: &'a [Word], cwd: &Path) -> (PathBuf, &'a [Word]) {
-    let mut folder = cwd.to_owned();
-    let mut rest = words;
-    loop {
-        match rest {
-            [option, place, after @ ..] if option.known() == Some("-C") => {
-                folder.push(place.known().unwrap_or_default());
-                rest = after;
-            }
-            [option, after @ ..] if option.known().is_some_and(|word| word.starts_with("--")) => rest = after,
-            _ => return (folder, rest),
-        }
-    }
-}
 
 /// Why a git command may show or betray what a secret file holds. `cwd` is a real path.
 pub(super) fn doubt(words: &[Word], cwd: &Path) -> Option<String> {
     let (subcommand, rest) = words.split_first()?;
     let subcommand = subcommand.known().filter(|name| SHOWING.contains(name))?;
     let repository = Repository::of(cwd)?;
-    let mut operands = rest.iter().filter_map(Word::known).filter(|word| !word.starts_with('-'));
-    if operands.any(|word| may_be_content(&repository, word)) {
-        return Some(NUMBER.to_owned());
+    let words = rest.iter().filter_map(Word::known).take_while(|word| *word != "--");
+    let mut operands = words.filter(|word| !word.starts_with('-'));
+    if operands.any(|word| may_be_no_commit(&repository, word)) {
+        return Some(NO_COMMIT.to_owned());
     }
     let Some(index) = repository.index() else { return Some(UNREAD.to_owned()) };
     if lifts_secrets(&repository, &index, cwd) {

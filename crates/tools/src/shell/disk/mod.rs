@@ -13,6 +13,8 @@ use charla_proto::{Effect, Word, WordKind, looks_secret};
 
 use links::{entries, matches, walk};
 
+use crate::git;
+
 /// Commands that tell names, sizes or sums of files, and show none.
 const NAMES_ONLY: [&str; 20] = [
     "ls",
@@ -70,6 +72,16 @@ fn is_descriptor(path: &Path) -> bool {
     number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
+/// The last part of a command's name; none where only the shell knows it.
+fn base_name(words: &[Word]) -> &str {
+    let name = words.first().and_then(Word::known).unwrap_or_default();
+    name.rsplit('/').next().unwrap_or(name)
+}
+
+fn edits_in_place(operands: &[Word]) -> bool {
+    operands.iter().any(|word| word.text.starts_with("-i") || word.text.starts_with("--in"))
+}
+
 /// The disk as seen from a workspace.
 struct Disk {
     /// The folders of the workspace, by the name they are known by and by their real one.
@@ -116,30 +128,25 @@ impl Disk {
 
     fn command(&mut self, words: &[Word], cwd: &Path, command: &str) {
         self.read(Path::new("/"), cwd);
-        let Some(name) = words.first().and_then(Word::known) else { return };
-        let name = name.rsplit('/').next().unwrap_or(name);
+        let name = base_name(words);
+        if name.is_empty() {
+            return;
+        }
         let operands = words.get(1..).unwrap_or_default();
         for word in operands {
             match word.kind {
                 WordKind::Literal => self.operand(name, cwd, &word.text),
-                WordKind::Glob => self.pattern(name, cwd, word, command),
+                WordKind::Glob => self.pattern(words, cwd, word, command),
                 WordKind::Single | WordKind::Unknown => {}
             }
         }
         match name {
-            "sed"
-                if operands
-                    .iter()
-                    .any(|word| word.text.starts_with("-i") || word.text.starts_with("--in")) =>
-            {
+            "sed" if edits_in_place(operands) => {
                 for word in operands.iter().filter_map(Word::known).filter(|word| !word.starts_with('-')) {
                     self.write(cwd, Path::new(word));
                 }
             }
             "cp" | "mv" => self.carried(operands, cwd, command),
-            "diff" if operands.iter().filter_map(Word::known).any(|word| walk(cwd).join(word).is_dir()) => {
-                self.unclear(command, "it shows every file of a folder, links out of it too");
-            }
             "git" => self.git(operands, cwd, command),
             _ => {}
         }
@@ -154,10 +161,10 @@ impl Disk {
 
     /// What git would do beyond what its words say: programs it would start, secrets it keeps.
     fn git(&mut self, words: &[Word], cwd: &Path, command: &str) {
-        let (folder, words) = history::folder(words, cwd);
+        let (folder, words) = git::folder(words, cwd);
         let real = walk(&folder);
         let roots: Vec<&Path> = self.roots.iter().map(|(_, root)| root.as_path()).collect();
-        if let Some(reason) = repository::doubt(&real, &roots) {
+        if let Some(reason) = repository::doubt(words, &real, &roots) {
             self.unclear(command, reason);
         }
         if let Some(reason) = history::doubt(words, &real) {
@@ -185,7 +192,8 @@ impl Disk {
     }
 
     /// What a pattern names: links that lead elsewhere, and secrets that would be shown.
-    fn pattern(&mut self, name: &str, cwd: &Path, word: &Word, command: &str) {
+    fn pattern(&mut self, words: &[Word], cwd: &Path, word: &Word, command: &str) {
+        let (name, operands) = (base_name(words), words.get(1..).unwrap_or_default());
         // Where a link leads is nothing to who is told no more than names.
         if matches!(name, "ls" | "dir" | "echo" | "printf" | "basename" | "dirname") {
             return;
@@ -193,7 +201,12 @@ impl Disk {
         let Some(paths) = matches(&walk(cwd), &word.text) else {
             return self.unclear(command, &format!("{} names too many files to be looked at", word.text));
         };
+        let edits = EDITORS.contains(&name) || name == "sed" && edits_in_place(operands);
         for path in paths {
+            if edits {
+                self.found.push(Effect::Write { path: join_path(cwd, &path) });
+                self.write(cwd, &path);
+            }
             if !NAMES_ONLY.contains(&name) && looks_secret(&path) {
                 self.found.push(Effect::Read { path: join_path(cwd, &path) });
             }

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use charla_proto::carries_credential;
+use charla_proto::{Word, carries_credential};
 
-use crate::git::Repository;
+use crate::git::{Repository, is_known};
 
 /// Keys whose values are programs that commands which only read may start, or name files with more settings. The
 /// pager is none of them: children get their own.
@@ -24,10 +24,12 @@ const RUNS: [&str; 11] = [
 
 const NESTED: &str = "the settings of a repository inside the workspace may run programs";
 const PROGRAMS: &str = "the settings of this repository may run programs";
-const CREDENTIAL: &str = "the address of a remote carries a credential";
+const ELSEWHERE: &str =
+    "the repository keeps its contents in a folder of the workspace that is not named as git's";
+const CREDENTIAL: &str = "the address of a remote carries a credential, which it may show";
 
-/// Why git should not run unasked in `cwd`. All paths are real ones.
-pub(super) fn doubt(cwd: &Path, roots: &[&Path]) -> Option<&'static str> {
+/// Why git with these words should not run unasked in `cwd`. All paths are real ones.
+pub(super) fn doubt(words: &[Word], cwd: &Path, roots: &[&Path]) -> Option<&'static str> {
     let inside = |folder: &&Path| roots.iter().any(|root| folder.starts_with(root) && folder != root);
     let is_repository = |folder: &Path| folder.join(".git").exists() || folder.join("HEAD").exists();
     if cwd.ancestors().take_while(inside).any(is_repository) {
@@ -43,12 +45,37 @@ pub(super) fn doubt(cwd: &Path, roots: &[&Path]) -> Option<&'static str> {
         // A folder above the workspace is the user's own affair; git itself refuses those of others.
         return None;
     }
-    match Repository::of(cwd).and_then(|repository| repository.settings()) {
+    let repository = Repository::of(cwd);
+    let kept =
+        repository.iter().flat_map(Repository::folders).filter_map(|folder| folder.canonicalize().ok());
+    if kept.into_iter().any(|folder| !is_known(&folder, roots)) {
+        return Some(ELSEWHERE);
+    }
+    match repository.and_then(|repository| repository.settings()) {
         None => Some(PROGRAMS),
         Some(settings) if runs_programs(&settings) => Some(PROGRAMS),
-        // Unasked commands do not get to see such settings, and git does nothing without.
-        Some(settings) if carries_credential(&settings) => Some(CREDENTIAL),
+        Some(settings) if carries_credential(&settings) && tells_remotes(words) => Some(CREDENTIAL),
         Some(_) => None,
+    }
+}
+
+/// True for a git command that may show the address of a remote.
+fn tells_remotes(words: &[Word]) -> bool {
+    let mut words = words.iter().map(Word::known);
+    match words.next().flatten() {
+        Some("remote" | "submodule" | "ls-remote" | "var") | None => true,
+        // Settings of the user, and how things look.
+        Some("config") => {
+            let told = ["user.", "core.", "color.", "init.", "commit.", "--", "get"];
+            words.any(|word| {
+                word.is_none_or(|word| !told.iter().any(|start| word.to_lowercase().starts_with(start)))
+            })
+        }
+        // A branch's remote may be an address.
+        Some("for-each-ref" | "branch" | "tag") => {
+            words.any(|word| word.is_none_or(|word| word.contains("%(") && word.contains("remote")))
+        }
+        Some(_) => false,
     }
 }
 

@@ -1,0 +1,81 @@
+//! MCP servers: from the settings to running ones.
+
+mod config;
+mod edit;
+mod http;
+mod known;
+mod launch;
+mod login;
+mod new_server;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use charla_mcp::{Planned, Surroundings};
+use charla_tools::process::Processes;
+
+pub use edit::{Scope, add, remove};
+pub use login::{ServerLogin, log_out};
+pub use new_server::NewServer;
+
+pub use charla_mcp::{Health, ListedPrompt, ServerPrompt, Servers, State};
+
+use crate::environment::Environment;
+use crate::notices::Notices;
+use crate::settings::Settings;
+use known::KnownTools;
+
+/// What the names of the tools begin with of servers that their user trusts.
+pub(crate) fn trusted_prefixes(settings: &Settings) -> Vec<String> {
+    let trusted = settings.mcp_servers.iter().filter(|(_, server)| server.trust == Some(true));
+    trusted.map(|(name, _)| charla_mcp::server_prefix(name)).collect()
+}
+
+/// True for a name that a tool of a server may have, or one of our own about servers.
+pub(crate) fn may_be_tool(name: &str, settings: &Settings) -> bool {
+    let of_server = |server: &String| {
+        name.starts_with(&charla_mcp::server_prefix(server)) || name.starts_with(&format!("mcp_{server}_"))
+    };
+    charla_mcp::OWN_TOOLS.contains(&name) || settings.mcp_servers.keys().any(of_server)
+}
+
+/// The servers of the settings, ready to be started. What is wrong with one is told, and the others go on.
+pub(crate) struct ServerPlans {
+    planned: Vec<Planned>,
+    surroundings: Surroundings,
+}
+
+impl ServerPlans {
+    /// Those of these settings; none when there are none.
+    pub(crate) fn of(
+        settings: &Settings,
+        environment: &Environment,
+        roots: &[PathBuf],
+        processes: &Processes,
+        notices: &mut dyn Notices,
+    ) -> Option<Self> {
+        let known = Arc::new(KnownTools::of(environment));
+        let mut planned = Vec::new();
+        for (name, server) in &settings.mcp_servers {
+            match config::config(name, server, environment) {
+                Ok(config) => planned.push(Planned { known: known.read(&config), config }),
+                Err(why) => notices.warning(&format!("the MCP server `{name}` is left out: {why}").into()),
+            }
+        }
+        let remember = Arc::new(move |config: &charla_mcp::ServerConfig, tools: &[serde_json::Value]| {
+            known.keep(config, tools);
+        });
+        let surroundings = Surroundings {
+            launch: Arc::new(launch::Launcher::new(processes.clone())),
+            http: Arc::new(http::Connections::new(settings, environment)),
+            roots: roots.to_vec(),
+            remember,
+        };
+        (!planned.is_empty()).then_some(Self { planned, surroundings })
+    }
+
+    /// Begins to start them. Must be called in a tokio runtime.
+    pub(crate) fn start(self) -> Servers {
+        Servers::start(self.planned, &self.surroundings)
+    }
+}

@@ -1,0 +1,111 @@
+//! `charla mcp`: the MCP servers of the settings.
+
+use charla::mcp::{Health, NewServer, Scope, ServerLogin, State, add, log_out, remove};
+use charla::settings::Settings;
+use charla::{Charla, Failure};
+use charla_terminal::printer::Printer;
+use charla_terminal::servers::{as_json, in_words};
+use serde_json::Value;
+
+use crate::args::{McpAddArgs, McpCommand};
+use crate::commands::settings_of;
+use crate::runtime::runtime;
+
+/// Runs one of them.
+pub fn run(command: McpCommand, charla: &Charla, printer: &mut Printer) -> Result<(), Failure> {
+    let environment = charla.environment();
+    match command {
+        McpCommand::Add(args) => {
+            let scope = scope(args.project);
+            let path = add(environment, scope, &args.name.clone(), &server(args).entry()?)?;
+            printer.note(&format!("it is in {}", path.display()));
+            if scope == Scope::Workspace {
+                printer.note("a workspace's servers start once it is trusted: `charla trust`");
+            }
+            Ok(())
+        }
+        McpCommand::Remove { name, project } => match remove(environment, scope(project), &name)? {
+            Some(path) => {
+                printer.note(&format!("{name} was taken out of {}", path.display()));
+                Ok(())
+            }
+            None => Err(Failure::input(format!("there is no MCP server `{name}` in these settings"))),
+        },
+        McpCommand::List { json } => {
+            list(settings_of(charla, Vec::new(), printer)?, json, false, charla, printer)
+        }
+        McpCommand::Test { server, json } => {
+            let mut settings = settings_of(charla, Vec::new(), printer)?;
+            settings.mcp_servers.retain(|name, _| server.as_ref().is_none_or(|server| server == name));
+            match server.filter(|_| settings.mcp_servers.is_empty()) {
+                Some(name) => Err(Failure::input(format!("there is no MCP server `{name}` in the settings"))),
+                None => list(settings, json, true, charla, printer),
+            }
+        }
+        McpCommand::Login { name } => {
+            let settings = settings_of(charla, Vec::new(), printer)?;
+            runtime()?.block_on(login(&name, &settings, charla, printer))
+        }
+        McpCommand::Logout { name } => {
+            let known = log_out(&name, &settings_of(charla, Vec::new(), printer)?, environment)?;
+            printer.note(if known { "logged out" } else { "there was no login" });
+            Ok(())
+        }
+    }
+}
+
+fn scope(project: bool) -> Scope {
+    if project { Scope::Workspace } else { Scope::User }
+}
+
+fn server(args: McpAddArgs) -> NewServer {
+    NewServer {
+        target: args.target,
+        transport: args.transport,
+        arguments: args.args,
+        variables: args.env,
+        headers: args.headers,
+        timeout: args.timeout,
+        trust: args.trust,
+        include: args.include_tools,
+        exclude: args.exclude_tools,
+    }
+}
+
+async fn login(
+    name: &str,
+    settings: &Settings,
+    charla: &Charla,
+    printer: &mut Printer,
+) -> Result<(), Failure> {
+    let login = ServerLogin::start(name, settings, charla.environment()).await?;
+    printer.note(&format!("open this address in a browser on this machine:\n{}", login.url()));
+    let path = login.finish().await?;
+    printer.note(&format!("logged in; kept in {}", path.display()));
+    Ok(())
+}
+
+/// Starts the servers and tells how they are; with `strict`, one that does not answer is a failure.
+fn list(
+    settings: Settings,
+    json: bool,
+    strict: bool,
+    charla: &Charla,
+    printer: &mut Printer,
+) -> Result<(), Failure> {
+    let health: Vec<Health> = runtime()?.block_on(charla.check_servers(&settings, printer))?;
+    if json {
+        let all: Value = health.iter().map(as_json).collect();
+        printer.result(&format!("{all:#}\n"))?;
+    } else if health.is_empty() {
+        printer.note("no MCP servers are configured; `charla mcp add NAME COMMAND` adds one");
+    }
+    for health in health.iter().filter(|_| !json) {
+        printer.result(&in_words(health, strict))?;
+    }
+    let dead = health.iter().find(|health| health.state != State::Ready).filter(|_| strict);
+    match dead {
+        Some(dead) => Err(Failure::input(format!("the MCP server {} does not answer", dead.server))),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,266 @@
+//! MCP servers in whole runs: started, asked about, kept out, gone with their session.
+
+mod login;
+mod real;
+
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use charla_testkit::{Reply, Script, Server};
+use serde_json::{Value, json};
+
+use crate::place::{Place, Run, server};
+
+const MODELS: [&str; 3] = ["gemini/gemini-test", "openai/gpt-test", "anthropic/claude-test"];
+
+/// The entry of the test server in this mode; it notes its starts in a file of the workspace.
+fn entry(place: &Place, mode: &str) -> Value {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../mcp/tests/servers/server.py");
+    let notes = place.work().join("notes");
+    json!({"command": "python3", "args": [script, mode, notes]})
+}
+
+fn with(mut entry: Value, key: &str, value: Value) -> Value {
+    entry[key] = value;
+    entry
+}
+
+/// A place whose user has this server, named `s`.
+fn place_with(model: &Server, make: impl FnOnce(&Place) -> Value) -> Place {
+    let place = Place::with_server(model);
+    let servers = json!({"mcpServers": {"s": make(&place)}});
+    place.settings(&servers.to_string())
+}
+
+fn trusted(place: &Place) -> Value {
+    with(entry(place, "plain"), "trust", json!(true))
+}
+
+fn call(name: &str, args: Value) -> Reply {
+    Reply::new().call(name, args)
+}
+
+/// Names of the tools a request declares, whatever its wire.
+fn declared(body: &Value) -> String {
+    body["tools"].to_string()
+}
+
+fn ask(place: &Place, model: &str, more: &[&str]) -> Run {
+    place.run(&[&["-m", model, "-p", "go"], more].concat())
+}
+
+#[test]
+fn a_tool_runs_before_its_server_was_ever_seen_and_is_declared_from_then_on() {
+    for model in MODELS {
+        let echo = || call("s__echo", json!({"text": "from afar"}));
+        let server = server(Script::new([echo(), "Done.".into(), echo(), "Done.".into()]));
+        let place = place_with(&server, trusted);
+        for round in 0..2 {
+            let run = ask(&place, model, &[]);
+            assert_eq!((run.code, run.err.as_str()), (Some(0), ""), "{model}");
+            let requests = server.requests();
+            assert_eq!(declared(&requests[2 * round].body).contains("s__echo"), round == 1, "{model}");
+            let told = requests[2 * round + 1].body.to_string();
+            assert!(told.contains("from afar") && told.contains("untrusted_content"), "{model}: {told}");
+        }
+        // A schema that needs itself is fit for every wire.
+        assert!(declared(&server.requests()[2].body).contains("s__cyclic"), "{model}");
+        assert!(server.problems().is_empty(), "{model}: {:?}", server.problems());
+    }
+}
+
+#[test]
+fn a_server_that_is_not_trusted_does_nothing_unasked() {
+    let echo = || call("s__echo", json!({"text": "from afar"}));
+    let allowed: [(&[&str], bool); 5] = [
+        (&[], false),
+        (&["--allowed-tools", "s__reads"], false),
+        (&["--allowed-tools", "s__echo"], true),
+        (&["--allowed-tools", "mcp_s_echo"], true),
+        (&["--approval-mode", "yolo"], true),
+    ];
+    for (arguments, runs) in allowed {
+        let server = server(Script::new([echo(), "Done.".into()]));
+        let place = place_with(&server, |place| entry(place, "plain"));
+        let run = ask(&place, "openai/gpt-test", arguments);
+        let told = server.requests()[1].body.to_string();
+        assert_eq!(told.contains("untrusted_content"), runs, "{arguments:?}: {told}");
+        assert_eq!(run.err.contains("not allowed: "), !runs, "{arguments:?}: {}", run.err);
+    }
+}
+
+#[test]
+fn what_a_tool_says_of_itself_allows_nothing() {
+    let server = server(Script::new([call("s__reads", json!({})), "Done.".into()]));
+    let place = place_with(&server, |place| entry(place, "plain"));
+    let run = ask(&place, "openai/gpt-test", &[]);
+    assert!(run.err.contains("not allowed: "), "{}", run.err);
+}
+
+#[test]
+fn plan_mode_calls_not_even_a_trusted_server() {
+    let server = server(Script::new([call("s__echo", json!({"text": "from afar"})), "Done.".into()]));
+    let place = place_with(&server, trusted);
+    ask(&place, "openai/gpt-test", &["--approval-mode", "plan"]);
+    assert!(!server.requests()[1].body.to_string().contains("untrusted_content"));
+}
+
+#[test]
+fn servers_of_a_workspace_start_once_it_is_trusted() {
+    let server = server(Script::always(Reply::new().text("ok")));
+    let place = Place::with_server(&server);
+    let servers = json!({"mcpServers": {"s": entry(&place, "plain")}});
+    let place = place.workspace_settings(&servers.to_string());
+    let run = ask(&place, "openai/gpt-test", &[]);
+    assert!(
+        run.err.contains("`mcpServers.s.command` is ignored: this workspace is not trusted"),
+        "{}",
+        run.err
+    );
+    let run = place.run(&["mcp", "list"]);
+    assert!(run.err.contains("no MCP servers"), "{}", run.err);
+    assert_eq!(place.read("notes"), None);
+    let shown = place.run(&["trust", "--show"]).out;
+    assert!(shown.contains("mcpServers.s.command") && shown.contains("server.py"), "{shown}");
+    assert_eq!(place.run(&["trust", "--yes"]).code, Some(0));
+    let run = place.run(&["mcp", "list"]);
+    assert_eq!(run.out, "s  ready, 10 tools\n", "{}", run.err);
+    assert_eq!(place.read("notes").as_deref(), Some("start\n"));
+}
+
+#[test]
+fn a_workspace_gets_no_variables_of_a_server_of_the_users() {
+    let server = server(Script::new([call("s__environment", json!({})), "Done.".into()]));
+    let place = place_with(&server, |place| with(trusted(place), "env", json!({"MINE": "secret"})));
+    let servers = json!({"mcpServers": {"s": trusted(&place)}});
+    let place = place.workspace_settings(&servers.to_string());
+    assert_eq!(place.run(&["trust", "--yes"]).code, Some(0));
+    ask(&place, "openai/gpt-test", &[]);
+    let told = server.requests()[1].body.to_string();
+    assert!(told.contains("PATH") && !told.contains("MINE"), "{told}");
+}
+
+#[test]
+fn a_server_sees_no_secret_but_those_it_is_given() {
+    let server = server(Script::new([call("s__environment", json!({})), "Done.".into()]));
+    let given = json!({"GIVEN": "$MY_TOKEN"});
+    let place = place_with(&server, |place| with(trusted(place), "env", given))
+        .variable("GITHUB_TOKEN", "ghp_0123456789")
+        .variable("MY_TOKEN", "abcdefghijklmnop");
+    let run = ask(&place, "openai/gpt-test", &[]);
+    let told = server.requests()[1].body.to_string();
+    assert!(told.contains("GIVEN") && told.contains("HOME"), "{told} {}", run.err);
+    for secret in ["GITHUB_TOKEN", "MY_TOKEN", "OPENAI_API_KEY"] {
+        assert!(!told.contains(secret), "{told}");
+    }
+}
+
+#[test]
+fn of_many_tools_the_model_finds_those_it_needs() {
+    let find = call("find_tools", json!({"query": "do thing 217"}));
+    let used = call("s__tool_217", json!({}));
+    let server = server(Script::new([find, used, "Done.".into()]));
+    let place = place_with(&server, |place| with(entry(place, "many"), "trust", json!(true)));
+    let run = ask(&place, "openai/gpt-test", &[]);
+    assert_eq!((run.code, run.err.as_str()), (Some(0), ""));
+    let requests = server.requests();
+    let offered: Vec<String> = requests.iter().map(|request| declared(&request.body)).collect();
+    assert!(offered[0].contains("find_tools") && !offered[0].contains("s__tool_"));
+    assert!(
+        offered[1].contains("s__tool_217") && offered[1].matches("s__tool_").count() <= 8,
+        "{}",
+        offered[1]
+    );
+    assert!(requests[2].body.to_string().contains("called tool_217"));
+}
+
+#[test]
+fn dead_servers_hold_nothing_up() {
+    let server = server(Script::always(Reply::new().text("ok")));
+    let place = Place::with_server(&server);
+    let mut servers = serde_json::Map::new();
+    for number in 0..20 {
+        let dead = match number % 4 {
+            0 => json!({"command": "/no/such/program"}),
+            1 => entry(&place, "dead"),
+            2 => entry(&place, "silent"),
+            _ => json!({"url": "http://127.0.0.1:9/mcp"}),
+        };
+        servers.insert(format!("dead{number}"), dead);
+    }
+    let place = place.settings(&json!({"mcpServers": servers}).to_string());
+    // The silent ones would take a minute each to be given up.
+    let mut command = place.command(&["-m", "openai/gpt-test", "-p", "hi"]);
+    let output = command.timeout(Duration::from_secs(50)).output().unwrap();
+    assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(0), b"ok\n".as_slice()));
+}
+
+#[test]
+fn a_server_dies_with_a_session_that_is_killed() {
+    let server = server(Script::new([call("s__hang", json!({}))]));
+    let place = place_with(&server, trusted);
+    let mut charla = place.spawn(&["-m", "openai/gpt-test", "-p", "go"]);
+    let notes = || place.read("notes").unwrap_or_default();
+    while !notes().contains("hanging") {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    charla.kill().unwrap();
+    charla.wait().unwrap();
+    let notes = place.work().join("notes").display().to_string();
+    let lives = || {
+        let found = Command::new("pgrep").args(["-f", &notes]).output().unwrap();
+        !found.stdout.is_empty()
+    };
+    while lives() {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn servers_are_added_listed_tested_and_removed() {
+    let place = Place::new();
+    let entry = entry(&place, "plain");
+    let words: Vec<&str> =
+        entry["args"].as_array().unwrap().iter().map(|word| word.as_str().unwrap()).collect();
+    let added =
+        place.run(&[&["mcp", "add", "--exclude-tools", "crash", "s", "python3"], words.as_slice()].concat());
+    assert_eq!((added.code, added.err.as_str()), (Some(0), "it is in ~/home/.charla/settings.json\n"));
+    let added = place.run(&["mcp", "add", "gone", "/no/such/program", "--flag"]);
+    assert_eq!(added.code, Some(0), "{}", added.err);
+    let listed = place.run(&["mcp", "list"]);
+    let expected = "gone  failed: `/no/such/program` cannot be started: No such file or directory (os error 2)\n\
+                    s  ready, 9 tools\n";
+    assert_eq!((listed.code, listed.out.as_str()), (Some(0), expected), "{}", listed.err);
+    let tested = place.run(&["mcp", "test", "s"]);
+    assert_eq!(tested.code, Some(0), "{}", tested.err);
+    assert!(tested.out.contains("  s__echo\n") && tested.out.contains("1 prompts"), "{}", tested.out);
+    assert_ne!(place.run(&["mcp", "test"]).code, Some(0));
+    let json: Value = serde_json::from_str(&place.run(&["mcp", "list", "--json"]).out).unwrap();
+    assert_eq!(json[0]["state"], "failed");
+    assert_eq!(place.run(&["mcp", "remove", "gone"]).code, Some(0));
+    assert_ne!(place.run(&["mcp", "remove", "gone"]).code, Some(0));
+    assert_eq!(place.run(&["mcp", "list"]).out, "s  ready, 9 tools\n");
+    assert_ne!(place.run(&["mcp", "add", "x", "http://h", "-e", "NOVALUE"]).code, Some(0));
+}
+
+#[test]
+fn an_entry_that_names_no_server_is_told_and_the_others_go_on() {
+    let place = Place::new();
+    let servers = json!({"mcpServers": {"s": entry(&place, "plain"), "odd": {"args": ["x"]}, "unset": {"command": "x", "env": {"A": "$NONE"}}}});
+    let place = place.settings(&servers.to_string());
+    let run = place.run(&["mcp", "list"]);
+    assert_eq!(run.out, "s  ready, 10 tools\n");
+    assert!(run.err.contains("`odd` is left out: it has neither"), "{}", run.err);
+    assert!(run.err.contains("`unset` is left out: the variable `NONE` is not set"), "{}", run.err);
+}
+
+#[test]
+fn a_resource_that_a_prompt_names_comes_along() {
+    let server = server(Script::always(Reply::new().text("ok")));
+    let place = place_with(&server, |place| entry(place, "plain"));
+    let run = place.run(&["-m", "openai/gpt-test", "-p", "what is in @s:note:one, and @other:note:two?"]);
+    assert_eq!((run.code, run.err.as_str()), (Some(0), ""));
+    let told = server.requests()[0].body.to_string();
+    assert!(told.contains("[resource note:one]") && told.contains("a note"), "{told}");
+}

@@ -1,0 +1,93 @@
+//! A server's sessions from the command line of another machine: attached to line by line, answered, and refused.
+
+use charla_testkit::Script;
+
+use super::client::Served;
+use super::{place, write};
+use crate::place::{Place, server};
+use crate::terminal::Terminal;
+
+/// Another machine, as far as Charla can tell: a home of its own, and no models.
+fn laptop() -> Place {
+    Place::new().variable("TERM", "dumb").variable("NO_COLOR", "1")
+}
+
+fn url(served: &Served) -> String {
+    format!("http://{}", served.address)
+}
+
+#[test]
+fn a_session_is_talked_with_line_by_line() {
+    let server = server(Script::new([write("a.txt"), "Written.".into(), "Bye.".into()]));
+    let place = place(&server);
+    let served = Served::start(&place);
+    let session = served.begin("write it");
+    served.questions(1);
+    let laptop = laptop().variable("CHARLA_TOKEN", &served.token);
+    let mut terminal = Terminal::start(&laptop, &["attach", &url(&served), &session]);
+    terminal.wait_for("n REASON no, go on? ");
+    terminal.type_in("y\n");
+    terminal.wait_for("Written.");
+    terminal.wait_for("> ");
+    assert_eq!(place.read("a.txt").as_deref(), Some("Hello.\n"));
+    terminal.type_in("and now?\n");
+    terminal.wait_for("Bye.");
+    terminal.wait_for("> ");
+    terminal.type_in("/quit\n");
+    let (code, shown) = terminal.finish();
+    assert_eq!(code, Some(0), "{shown}");
+    assert!(!shown.contains("answered by"), "it was us: {shown}");
+    assert!(shown.contains(&format!("go on with: charla attach {} {session}", url(&served))), "{shown}");
+    let asked = server.requests();
+    assert_eq!(asked.len(), 3);
+}
+
+#[test]
+fn questions_of_a_server_are_listed_and_answered_and_a_late_answer_is_told_so() {
+    let server = server(Script::new([write("a.txt"), "Written.".into()]));
+    let place = place(&server);
+    let served = Served::start(&place);
+    let session = served.begin("write it");
+    served.questions(1);
+    let laptop = laptop().variable("CHARLA_TOKEN", &served.token);
+    let url = url(&served);
+    let listed = laptop.run(&["approvals", "--server", &url]);
+    assert_eq!(listed.code, Some(0), "{}", listed.err);
+    let id = listed.out.split_whitespace().next().unwrap().to_owned();
+    assert!(id.starts_with(&session) && listed.out.contains("write_file"), "{}", listed.out);
+    let answered = laptop.run(&["approvals", "answer", &id, "yes", "--server", &url]);
+    assert_eq!(answered.code, Some(0), "{}", answered.err);
+    assert!(answered.err.contains("answered: write_file"), "{}", answered.err);
+    served.events(&session, 0).until("turn_ended");
+    assert_eq!(place.read("a.txt").as_deref(), Some("Hello.\n"));
+    let late = laptop.run(&["approvals", "answer", &id, "no", "--server", &url]);
+    assert_eq!(late.code, Some(1), "{}", late.err);
+    assert!(late.err.contains("web"), "who was quicker is told: {}", late.err);
+    assert_eq!(laptop.run(&["approvals", "--server", &url]).out, "");
+}
+
+#[test]
+fn a_token_is_kept_for_its_server_alone_and_never_sent_in_clear() {
+    let server = server(Script::new(["unused"]));
+    let place = place(&server);
+    let served = Served::start(&place);
+    let laptop = laptop();
+    let url = url(&served);
+    let without = laptop.run(&["approvals", "--server", &url]);
+    assert_eq!(without.code, Some(41), "{}", without.err);
+    assert!(without.err.contains(&format!("charla auth set server:{url}")), "{}", without.err);
+    let kept = laptop.run_with_input(&["auth", "set", &format!("server:{url}/")], served.token.clone());
+    assert_eq!(kept.code, Some(0), "{}", kept.err);
+    assert_eq!(laptop.run(&["approvals", "--server", &url]).code, Some(0));
+    let wrong = Place::new().variable("CHARLA_TOKEN", "wrong");
+    let refused = wrong.run(&["attach", &url]);
+    assert_eq!(refused.code, Some(41), "{}", refused.err);
+    let clear = laptop.run(&["attach", "http://charla.example.org"]);
+    assert_eq!(clear.code, Some(42), "{}", clear.err);
+    assert!(clear.err.contains("must be encrypted"), "{}", clear.err);
+    assert_eq!(laptop.run(&["auth", "remove", &format!("server:{url}")]).code, Some(0));
+    assert_eq!(laptop.run(&["approvals", "--server", &url]).code, Some(41));
+    let gone = served.kill();
+    let nobody = wrong.run(&["attach", &format!("http://{gone}")]);
+    assert!(nobody.err.contains("cannot be reached"), "{}", nobody.err);
+}

@@ -1,0 +1,162 @@
+//! A server's session at a terminal: shown as it streams, asked, answered, and found again when the server was gone.
+
+use charla_testkit::{Reply, Script};
+use serde_json::json;
+
+use crate::place::{Place, server};
+use crate::serving::Served;
+use crate::terminal::Terminal;
+
+/// The last row of a card that takes keys.
+const CHOICES: &str = "r no, with a reason";
+
+fn write(name: &str) -> Reply {
+    Reply::new().call("write_file", json!({"file_path": name, "content": "Hello.\n"}))
+}
+
+/// Another machine, as far as Charla can tell: a home of its own, and no models.
+fn laptop(served: &Served) -> Place {
+    Place::new().variable("CHARLA_TOKEN", &served.token)
+}
+
+fn attach(laptop: &Place, served: &Served, session: &str) -> Terminal {
+    let mut terminal = Terminal::start(laptop, &["attach", &format!("http://{}", served.address), session]);
+    terminal.wait_for("›");
+    terminal
+}
+
+#[test]
+fn a_session_is_shown_in_the_middle_of_its_answer_stopped_and_asked_again() {
+    let server = server(Script::new([Reply::new().text("Half of it").stall(), "All of it.".into()]));
+    let place = Place::with_server(&server);
+    let served = Served::start(&place);
+    let session = served.begin("a question from the browser");
+    let mut events = served.events(&session, 0);
+    events.until("turn_started");
+    assert_eq!(events.next().unwrap().data["content"], "Half of it");
+    let laptop = laptop(&served);
+    let mut terminal = attach(&laptop, &served, &session);
+    terminal.wait_for("Half of it");
+    assert!(terminal.screen().contains("a question from the browser"), "{}", terminal.screen());
+    assert_eq!(terminal.screen().matches("Half of it").count(), 1, "{}", terminal.screen());
+    terminal.press("\u{1b}");
+    events.until("turn_ended");
+    terminal.wait_without("Esc stops");
+    terminal.say("and now all of it");
+    terminal.wait_for("All of it.");
+    terminal.press("\u{4}");
+    let end = terminal.finish();
+    assert_eq!(end.code, Some(0));
+    assert!(end.is_restored);
+    let rows = end.rows.concat();
+    assert!(rows.contains(&format!("charla attach http://{} {session}", served.address)), "{rows}");
+    assert_eq!(served.get(&format!("/sessions/{session}")).json()["state"], "running", "it goes on there");
+}
+
+#[test]
+fn leaving_stops_nothing_and_commands_of_this_machine_are_not_run_there() {
+    let server = server(Script::new([Reply::new().text("It goes on").stall()]));
+    let place = Place::with_server(&server);
+    let served = Served::start(&place);
+    let session = served.begin("think");
+    let laptop = laptop(&served);
+    let mut terminal = attach(&laptop, &served, &session);
+    terminal.wait_for("It goes on");
+    terminal.say("!touch here");
+    terminal.wait_for("and the session is at");
+    terminal.say("/doctor");
+    terminal.wait_until("both are told", |screen| screen.matches("and the session is at").count() == 2);
+    terminal.press("\u{4}");
+    assert_eq!(terminal.finish().code, Some(0));
+    assert!(laptop.read("here").is_none() && place.read("here").is_none());
+    let phase = served.get(&format!("/sessions/{session}/snapshot")).json()["phase"].clone();
+    assert_eq!(phase, "asking", "the turn goes on without us");
+}
+
+#[test]
+fn a_question_is_answered_here_and_the_tool_runs_there() {
+    let server = server(Script::new([write("a.txt"), "Written.".into()]));
+    let place = Place::with_server(&server);
+    let served = Served::start(&place);
+    let laptop = laptop(&served);
+    let mut terminal = Terminal::start(&laptop, &["attach", &format!("http://{}", served.address)]);
+    terminal.wait_for("›");
+    terminal.say("/model openai/gpt-test");
+    terminal.say("write it");
+    terminal.wait_for(CHOICES);
+    assert!(terminal.screen().contains("Hello."), "{}", terminal.screen());
+    terminal.press("y");
+    terminal.wait_for("Written.");
+    assert_eq!(place.read("a.txt").as_deref(), Some("Hello.\n"));
+    assert!(laptop.read("a.txt").is_none());
+    let shown = terminal.rows().join("\n");
+    assert!(!shown.contains("answered by"), "it was us: {shown}");
+}
+
+#[test]
+fn a_terminal_outlives_its_server_and_the_turn_goes_on_with_the_next() {
+    let server = server(Script::new([write("a.txt"), "Written.".into(), "And more.".into()]));
+    let place = Place::with_server(&server);
+    let served = Served::start(&place);
+    let session = served.begin("write it");
+    served.questions(1);
+    let laptop = laptop(&served);
+    let mut terminal = attach(&laptop, &served, &session);
+    terminal.wait_for(CHOICES);
+    let address = served.kill();
+    terminal.wait_for("is lost; trying again");
+    let served = Served::at(&place, &address);
+    terminal.wait_for(&format!("connected to http://{address} again"));
+    terminal.wait_for(CHOICES);
+    terminal.press("y");
+    terminal.wait_for("Written.");
+    assert_eq!(place.read("a.txt").as_deref(), Some("Hello.\n"));
+    terminal.say("go on");
+    terminal.wait_for("And more.");
+    assert_eq!(
+        served
+            .events(&session, 0)
+            .until("call_ended")
+            .iter()
+            .filter(|event| event.data["kind"] == "call_asked")
+            .count(),
+        1
+    );
+    assert_eq!(server.requests().len(), 3);
+}
+
+#[test]
+fn a_turn_that_a_killed_server_left_in_the_middle_of_its_answer_goes_on() {
+    let server = server(Script::new([Reply::new().text("Half").stall(), "The whole answer.".into()]));
+    let place = Place::with_server(&server);
+    let served = Served::start(&place);
+    let session = served.begin("think");
+    let laptop = laptop(&served);
+    let mut terminal = attach(&laptop, &served, &session);
+    terminal.wait_for("Half");
+    let address = served.kill();
+    let _served = Served::at(&place, &address);
+    terminal.wait_for("The whole answer.");
+}
+
+#[test]
+fn of_two_terminals_and_a_browser_one_answers_and_all_see_it() {
+    let server = server(Script::new([write("a.txt"), "Written.".into()]));
+    let place = Place::with_server(&server);
+    let served = Served::start(&place);
+    let session = served.begin("write it");
+    let question = served.questions(1)[0]["asked"]["approval"].as_str().unwrap().to_owned();
+    let laptops = [laptop(&served), laptop(&served)];
+    let mut terminals = [attach(&laptops[0], &served, &session), attach(&laptops[1], &served, &session)];
+    terminals.iter_mut().for_each(|terminal| terminal.wait_for(CHOICES));
+    terminals.iter_mut().for_each(|terminal| terminal.press("y"));
+    let status = served.post(&format!("/approvals/{question}"), &json!({"outcome": "proceed_once"})).status;
+    assert!(matches!(status, 200 | 409), "{status}");
+    terminals.iter_mut().for_each(|terminal| terminal.wait_for("Written."));
+    let events = served.events(&session, 0).until("turn_ended");
+    let answers = events.iter().filter(|event| event.data["kind"] == "approval_answered").count();
+    let runs = events.iter().filter(|event| event.data["kind"] == "call_started").count();
+    assert_eq!((answers, runs), (1, 1));
+    assert_eq!(place.read("a.txt").as_deref(), Some("Hello.\n"));
+    assert_eq!(server.requests().len(), 2);
+}

@@ -1,0 +1,170 @@
+//! What servers have to read.
+
+use std::sync::Arc;
+
+use charla_proto::text::one_line;
+use charla_proto::tool::Tool;
+use charla_proto::{
+    Args, BoxFuture, Display, Effect, FunctionDeclaration, Invocation, Lane, Part, ToolContext, ToolError,
+    ToolErrorKind, ToolOutput,
+};
+use serde_json::{Value, json};
+
+use crate::call::{Prepared, plan, unless_cancelled};
+use crate::listing::pages;
+use crate::result::{marked, resource_output};
+use crate::server::Link;
+use crate::servers::Servers;
+use crate::tool::{declaration, failure, text_arg};
+
+/// The names of the tools, as Gemini CLI has them.
+pub(crate) const LIST: &str = "list_mcp_resources";
+pub(crate) const READ: &str = "read_mcp_resource";
+/// What reading is called in rules and questions.
+const READING: &str = "resources/read";
+/// So many resources of a server are listed.
+const MOST_LISTED: usize = 200;
+
+/// Lists what servers have to read.
+pub(crate) struct ListResources {
+    servers: Servers,
+    declaration: Arc<FunctionDeclaration>,
+}
+
+impl ListResources {
+    pub(crate) fn new(servers: Servers) -> Self {
+        let about = "Lists the resources of MCP servers: each one's server and URI.".to_owned();
+        let server = json!({"server": {"type": "string", "description": "Only of this server."}});
+        Self { servers, declaration: declaration(LIST, about, server, &[]) }
+    }
+}
+
+impl Tool for ListResources {
+    fn declaration(&self) -> &Arc<FunctionDeclaration> {
+        &self.declaration
+    }
+
+    fn prepare<'a>(
+        &'a self,
+        args: Args,
+        _: &'a ToolContext,
+    ) -> BoxFuture<'a, Result<Box<dyn Invocation>, ToolError>> {
+        Box::pin(async move {
+            let only = args.get("server").and_then(Value::as_str).map(str::to_owned);
+            let plan = plan(LIST, "List the resources of MCP servers".to_owned(), Vec::new(), Lane::Shared);
+            let servers = self.servers.clone();
+            Ok(Prepared::boxed(plan, move |cx| async move {
+                unless_cancelled(cx.cancelled, list(servers, only)).await
+            }))
+        })
+    }
+}
+
+async fn list(servers: Servers, only: Option<String>) -> ToolOutput {
+    let mut said = Vec::new();
+    let wanted = |link: &&Arc<Link>| only.as_ref().is_none_or(|only| *only == link.config.name);
+    for link in servers.links().iter().filter(wanted).filter(|link| link.listing().has_resources) {
+        said.push(match resources(link).await {
+            Ok(lines) if lines.is_empty() => {
+                format!("The MCP server {} has none.", one_line(&link.config.name))
+            }
+            Ok(lines) => marked(&link.config.name, &lines.join("\n")),
+            Err(error) => error.message,
+        });
+    }
+    if said.is_empty() {
+        said.push("No MCP server has resources.".to_owned());
+    }
+    let text = said.join("\n\n");
+    ToolOutput {
+        display: Some(Display::text(&text)),
+        content: vec![Part::text(text)],
+        ..ToolOutput::default()
+    }
+}
+
+async fn resources(link: &Link) -> Result<Vec<String>, ToolError> {
+    let problem = |error: &_| failure(&link.config.name, error);
+    let gone = |why| problem(&crate::client::RequestError::Gone(why));
+    let client = link.ready().await.map_err(gone)?;
+    let resources = pages(&client, "resources/list", "resources").await.map_err(|error| problem(&error))?;
+    let line = |resource: &Value| {
+        let text = |key: &str| resource.get(key).and_then(Value::as_str).unwrap_or_default();
+        let line: String =
+            format!("{} {} {}", text("uri"), text("name"), text("description")).chars().take(300).collect();
+        one_line(line.trim_end())
+    };
+    Ok(resources.iter().take(MOST_LISTED).map(line).collect())
+}
+
+/// Reads what a server has to read.
+pub(crate) struct ReadResource {
+    servers: Servers,
+    declaration: Arc<FunctionDeclaration>,
+}
+
+impl ReadResource {
+    pub(crate) fn new(servers: Servers) -> Self {
+        let about = "Reads a resource of an MCP server.".to_owned();
+        let properties = json!({
+            "uri": {"type": "string", "description": "Its URI, as it is listed."},
+            "server": {"type": "string", "description": "The server. May be left out where only one has resources."},
+        });
+        Self { servers, declaration: declaration(READ, about, properties, &["uri"]) }
+    }
+
+    fn link(&self, server: Option<&str>) -> Result<Arc<Link>, ToolError> {
+        let with_resources: Vec<&Arc<Link>> =
+            self.servers.links().iter().filter(|link| link.listing().has_resources).collect();
+        let found = match (server, with_resources.as_slice()) {
+            (None, [only]) => Some(*only),
+            (None, _) => None,
+            (Some(server), links) => links.iter().find(|link| link.config.name == server).copied(),
+        };
+        found.cloned().ok_or_else(|| {
+            let names: Vec<String> = with_resources.iter().map(|link| one_line(&link.config.name)).collect();
+            let message = format!("Name the `server`: one of {}.", names.join(", "));
+            ToolError::new(ToolErrorKind::InvalidArgs, message)
+        })
+    }
+}
+
+impl Tool for ReadResource {
+    fn declaration(&self) -> &Arc<FunctionDeclaration> {
+        &self.declaration
+    }
+
+    fn prepare<'a>(
+        &'a self,
+        args: Args,
+        _: &'a ToolContext,
+    ) -> BoxFuture<'a, Result<Box<dyn Invocation>, ToolError>> {
+        Box::pin(async move {
+            let uri = text_arg(&args, "uri")?;
+            let link = self.link(args.get("server").and_then(Value::as_str))?;
+            let server = link.config.name.clone();
+            let title = format!("Read {} from the MCP server {}", one_line(&uri), one_line(&server));
+            let effects = vec![Effect::Mcp { server, tool: READING.to_owned() }];
+            let plan = plan(READ, title, effects, Lane::Shared);
+            Ok(Prepared::boxed(plan, move |cx| async move {
+                unless_cancelled(cx.cancelled, read(link, uri)).await
+            }))
+        })
+    }
+}
+
+async fn read(link: Arc<Link>, uri: String) -> ToolOutput {
+    match link.request(READING, json!({"uri": uri}), None).await {
+        Ok(answer) => resource_output(&link.config.name, &answer),
+        Err(error) => ToolOutput::failed(failure(&link.config.name, &error)),
+    }
+}
+
+impl Servers {
+    /// What a resource that a person names holds, marked as the server's words; `None` where no such server is.
+    pub async fn resource(&self, server: &str, uri: &str) -> Option<Result<Vec<Part>, String>> {
+        let link = self.links().iter().find(|link| link.config.name == server)?.clone();
+        let output = read(link, uri.to_owned()).await;
+        Some(output.error.map_or(Ok(output.content), |error| Err(error.message)))
+    }
+}

@@ -1,0 +1,114 @@
+//! What version control keeps of files.
+//!
+//! Whoever can read the store of a repository can read every secret that was ever committed, staged or stashed, under
+//! whatever name. So unasked children do not read it, but for those in which nothing but git reads files.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use charla_proto::carries_credential;
+
+/// Where git keeps contents: objects, large files, conflicts it has seen, patches of a rebase.
+const CONTENTS: [&str; 6] = ["objects", "lfs", "annex", "rr-cache", "rebase-merge", "rebase-apply"];
+const SETTINGS: [&str; 2] = ["config", "config.worktree"];
+/// Where others keep contents, in their folders.
+const OTHERS: [(&str, &str); 3] = [(".hg", "store"), (".svn", "pristine"), (".jj", "repo/store")];
+/// How deep the repositories of submodules are looked for, and how often one names another's objects.
+const DEPTH: usize = 8;
+const MOST_BYTES: u64 = 1 << 20;
+
+/// Notes what only version control reads in a folder of this name.
+pub(crate) fn note(folder: &Path, kept: &mut BTreeSet<PathBuf>) {
+    let name = folder.file_name().unwrap_or_default();
+    if name == ".git" {
+        repository(folder, kept);
+    }
+    let of_others = OTHERS.iter().filter(|(known, _)| name == *known);
+    kept.extend(of_others.map(|(_, store)| folder.join(store)).filter(|store| store.exists()));
+}
+
+/// Notes what only git reads in its folder, those of submodules and other working trees included.
+pub(crate) fn repository(folder: &Path, kept: &mut BTreeSet<PathBuf>) {
+    one(folder, kept);
+    for tree in entries(&folder.join("worktrees")) {
+        one(&tree, kept);
+    }
+    modules(&folder.join("modules"), DEPTH, kept);
+}
+
+fn modules(folder: &Path, depth: usize, kept: &mut BTreeSet<PathBuf>) {
+    for entry in entries(folder) {
+        match entry.join("HEAD").exists() {
+            true => repository(&entry, kept),
+            // A submodule's name may have several parts.
+            false if depth > 0 => modules(&entry, depth - 1, kept),
+            false => {}
+        }
+    }
+}
+
+fn one(folder: &Path, kept: &mut BTreeSet<PathBuf>) {
+    let settings = SETTINGS.iter().map(|name| folder.join(name));
+    kept.extend(settings.filter(|file| text(file).is_some_and(|text| carries_credential(&text))));
+    // Where one is a link, what it leads to holds the contents.
+    kept.extend(CONTENTS.iter().filter_map(|name| folder.join(name).canonicalize().ok()));
+    borrowed(&folder.join("objects"), DEPTH, kept);
+}
+
+/// Objects that a repository takes from another.
+fn borrowed(objects: &Path, depth: usize, kept: &mut BTreeSet<PathBuf>) {
+    let list = text(&objects.join("info/alternates")).unwrap_or_default();
+    for line in list.lines().filter(|line| !line.is_empty()) {
+        let Ok(other) = objects.join(line).canonicalize() else { continue };
+        if kept.insert(other.clone()) && depth > 0 {
+            borrowed(&other, depth - 1, kept);
+        }
+    }
+}
+
+fn entries(folder: &Path) -> impl Iterator<Item = PathBuf> {
+    fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path())
+}
+
+fn text(file: &Path) -> Option<String> {
+    let small = fs::metadata(file).is_ok_and(|found| found.is_file() && found.len() <= MOST_BYTES);
+    small.then(|| fs::read(file).ok()).flatten().map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_store_of_every_repository_in_a_folder_is_found() {
+        let place = tempfile::tempdir().unwrap();
+        let at = |name: &str| place.path().canonicalize().unwrap().join(name);
+        for folder in [
+            ".git/objects/info",
+            ".git/modules/deep/er/objects",
+            ".git/worktrees/other/rebase-merge",
+            "shared/objects/info",
+            "last",
+        ] {
+            fs::create_dir_all(at(folder)).unwrap();
+        }
+        fs::write(at(".git/modules/deep/er/HEAD"), "ref").unwrap();
+        fs::write(at(".git/modules/deep/er/config"), "url = https://me:password@host/x").unwrap();
+        fs::write(at(".git/config"), "[core]\n").unwrap();
+        fs::write(at(".git/objects/info/alternates"), "../../shared/objects\n").unwrap();
+        let last = format!("{}\n", at("last").display());
+        fs::write(at("shared/objects/info/alternates"), last).unwrap();
+        let mut kept = BTreeSet::new();
+        note(&at(".git"), &mut kept);
+        let expected = [
+            ".git/modules/deep/er/config",
+            ".git/modules/deep/er/objects",
+            ".git/objects",
+            ".git/worktrees/other/rebase-merge",
+            "last",
+            "shared/objects",
+        ];
+        assert_eq!(kept, expected.map(at).into());
+    }
+}

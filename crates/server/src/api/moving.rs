@@ -1,0 +1,28 @@
+//! Sessions on their way to this server, or from it.
+
+use axum::response::Response;
+use charla::session::{Arrival, SessionBundle};
+use http::StatusCode;
+use serde_json::json;
+
+use super::done;
+use crate::call::{self, Call};
+use crate::problem::Problem;
+use crate::repeats::Answer;
+
+/// The whole session, to keep it elsewhere.
+pub(crate) async fn export(call: Call) -> Result<Response, Problem> {
+    call::json(StatusCode::OK, &call.user.hub.bundle(call.part("id")).await?)
+}
+
+/// Keeps a session that comes from elsewhere.
+pub(crate) async fn import(call: Call) -> Result<Answer, Problem> {
+    let bundle: SessionBundle = call.json()?;
+    let session = bundle.session()?.to_owned();
+    let arrival = call.user.hub.take_in(bundle).await?;
+    let status = match arrival {
+        Arrival::Kept => StatusCode::CREATED,
+        Arrival::Known => StatusCode::OK,
+    };
+    done(status, &json!({ "session": session, "arrival": arrival }))
+}

@@ -1,0 +1,5 @@
+#!/bin/sh
+# Makes the pictures of the terminal in docs/ anew, from real runs of the binary against the scripted server.
+set -eu
+cd "$(dirname "$0")/.."
+cargo nextest run -p charla-cli --test tui --run-ignored only pictures::
