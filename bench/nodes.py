@@ -27,6 +27,7 @@ import random
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -56,6 +57,12 @@ def wait_for(what, look, kind="lost"):
             return found
         time.sleep(0.02)
     raise Trouble(kind, what)
+
+
+def free_port():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return taken.getsockname()[1]
 
 
 class Postgres:
@@ -130,6 +137,7 @@ class Place:
             "PATH": os.environ["PATH"],
             "HOME": str(self.home),
             "OPENAI_API_KEY": "k",
+            "OPENAI_BASE_URL": f"http://127.0.0.1:{free_port()}/v1",
             "CHARLA_OFFLINE": "1",
             "CHARLA_DATABASE": self.postgres.address(),
         }
@@ -154,10 +162,12 @@ class Model:
         replies = {"streaming": [text, [slow]], "tool": [[slow]], "question": [[asks]]}[moment]
         script = place.folder / "script.json"
         script.write_text(json.dumps({"replies": [*replies, "Done."], "otherwise": "repeat"}))
-        self.process = subprocess.Popen(
-            [str(place.binaries / "charla-testkit"), "--script", str(script)], stdout=subprocess.PIPE, text=True
-        )
-        self.url = re.search(r"http://127\.0\.0\.1:\d+", self.process.stdout.readline()).group(0)
+        port = re.search(r":(\d+)/", place.env["OPENAI_BASE_URL"]).group(1)
+        command = [str(place.binaries / "charla-testkit"), "--script", str(script), "--port", port]
+        quiet = {"stderr": subprocess.DEVNULL}
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, **quiet)
+        # It listens once it has said where.
+        self.process.stdout.readline()
 
     def close(self):
         self.process.kill()
@@ -187,12 +197,10 @@ def round_of(place, moment, number, chance):
     """One round; the seconds from the kill until another node has gone on, or nothing when the turn was over before."""
     owner = place.nodes[chance.randrange(NODES)]
     model = Model(place, moment, number)
-    provider = {"wire": "openai-chat", "baseUrl": model.url + "/v1", "apiKey": {"env": "OPENAI_API_KEY"}}
-    (place.home / ".charla/settings.json").write_text(json.dumps({"providers": {"scripted": provider}}))
     try:
         prompt = {"role": "user", "parts": [{"text": "go"}]}
         mode = "default" if moment == "question" else "yolo"
-        wanted = {"model": "scripted/test", "mode": mode, "prompt": prompt}
+        wanted = {"model": "openai/gpt-test", "mode": mode, "prompt": prompt}
         status, created = owner.request("POST", "/sessions", wanted)
         if status != 201:
             raise Trouble("lost", f"no session: {status} {created}")

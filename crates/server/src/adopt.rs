@@ -91,6 +91,9 @@ async fn adopt_one(hub: &Arc<Hub>, sessions: &Sessions, id: String) -> (String, 
         if left.turn.is_none() && left.queue.is_empty() {
             return Ok(sessions.free(&id).await?);
         }
+        if !left.started.is_some_and(|started| started.cwd.is_dir()) {
+            return Err(Problem::not_found("its workspace is not on this node"));
+        }
         let running = hub.resume(&id).await?;
         tracing::info!("went on with session {id} of a node that died");
         // Refused when somebody has gone on with it already, which is as good.

@@ -209,7 +209,7 @@ impl Hub {
             overrides.push(Override { key: &["model", "name"], value: json!(model), source: "the request" });
         }
         if let Some(mode) = new.mode {
-            overrides.push(Override { key: &["tools", "approvalMode"], value: mode, source: "the request" });
+            overrides.push(mode_override(mode, "the request"));
         }
         let request = OpenRequest {
             workspace: new.workspace,
@@ -222,13 +222,16 @@ impl Hub {
         self.open(&id, request).await
     }
 
-    /// Goes on with a session of the store, in the folder it began in.
+    /// Goes on with a session of the store, in the folder it began in. A turn that was left goes on in the mode it had.
     pub(crate) async fn resume(self: &Arc<Self>, id: &str) -> Result<Arc<Running>, Problem> {
         let summary = self.summary(id).await?;
+        let left = self.charla.sessions()?.folded(id).await?;
+        let mode = left.turn.map(|_| mode_override(json!(left.mode), "the turn that goes on"));
         // A session from elsewhere may have begun in a folder that is not here.
         let folder = summary.started.cwd;
         let request = OpenRequest {
             workspace: self.workspace(&folder).ok(),
+            overrides: mode.into_iter().collect(),
             begin: Begin::Resume(id.to_owned()),
             ..attended()
         };
@@ -433,6 +436,10 @@ impl Hub {
 fn no_folder(folder: &Path) -> Problem {
     Problem::not_found(format!("{} is no folder here", folder.display()))
         .with_hint("give the whole path of a folder that exists, and that is yours")
+}
+
+fn mode_override(mode: Value, source: &'static str) -> Override {
+    Override { key: &["tools", "approvalMode"], value: mode, source }
 }
 
 /// A session whose questions wait although nobody may be looking.

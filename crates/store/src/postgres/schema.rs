@@ -38,6 +38,7 @@ create table charla.sessions (
     modified timestamptz not null default clock_timestamp(),
     owner text,
     token bigint not null default 1,
+    made_by text not null,
     unique (space, id)
 );
 create index on charla.sessions (owner) where owner is not null;

@@ -51,8 +51,8 @@ macro_rules! free {
 }
 
 const CREATE: &str = "with made as (
-        insert into charla.sessions (space, id, started, model, seq, size, title, has_turns, owner)
-        values ($9, $10, $11, coalesce($7, $12), $5, $6, coalesce($8, ''), $8 is not null, $13)
+        insert into charla.sessions (space, id, started, model, seq, size, title, has_turns, owner, made_by)
+        values ($9, $10, $11, coalesce($7, $12), $5, $6, coalesce($8, ''), $8 is not null, $13, $14)
         on conflict (space, id) do nothing returning key, token, seq),
     written as (
         insert into charla.records (session, seq, body)
@@ -62,8 +62,7 @@ const CREATE: &str = "with made as (
         select made.key, m.kind, m.name from made, unnest($3, $4) as m(kind, name) on conflict do nothing)
     select key, token, seq from made
     union all
-    select key, token, seq from charla.sessions s
-    where space = $9 and id = $10 and token = 1 and owner = $13 and seq = $5 and not key = any($14)";
+    select key, token, seq from charla.sessions where space = $9 and id = $10 and made_by = $14";
 
 const OWN: &str = concat!(
     "update charla.sessions s set owner = $2, token = token + 1
@@ -157,7 +156,8 @@ impl DatabaseStore {
             Value::Text(json),
             started.model.as_str().into(),
             node.id().into(),
-            node.held(),
+            // Sent again after a lost connection, it finds what it has made.
+            uuid::Uuid::now_v7().simple().to_string().as_str().into(),
         ];
         let values = Batch::of(records)?.values().into_iter().chain(rest).collect();
         let rows = self.write(CREATE, values).await?;

@@ -43,7 +43,13 @@ impl Nodes {
         created.json()["session"].as_str().unwrap().to_owned()
     }
 
-    /// Every record of a session, each once and without a gap, read from every node.
+    /// How many records of this kind the session has now.
+    fn count_now(&self, session: &str, kind: &str) -> usize {
+        let read = self.nodes[0].get(&format!("/sessions/{session}/records")).json();
+        count(read["records"].as_array().unwrap(), kind)
+    }
+
+    /// Every record of a session at rest, each once and without a gap, read from every node.
     fn records(&self, session: &str) -> Vec<Value> {
         let read =
             |node: &Served| node.get(&format!("/sessions/{session}/records")).json()["records"].clone();
@@ -207,7 +213,7 @@ fn a_node_that_was_paused_longer_than_its_lease_writes_nothing_more() {
     let prompted =
         a.post(&format!("/sessions/{session}/commands"), &json!({"command": "prompt", "content": content}));
     assert_eq!(prompted.status, 200, "{}", prompted.text());
-    until("the prompt is not answered", || count(&nodes.records(&session), "turn_ended") == 2);
+    until("the prompt is not answered", || nodes.count_now(&session, "turn_ended") == 2);
 }
 
 #[test]
@@ -234,7 +240,7 @@ fn a_database_that_is_started_anew_stalls_turns_and_loses_nothing() {
         nodes.nodes.iter().all(|node| node.get("/ready").status == 200)
     });
     for session in &sessions {
-        until("a turn does not end", || count(&nodes.records(session), "turn_ended") == 1);
+        until("a turn does not end", || nodes.count_now(session, "turn_ended") == 1);
         let records = nodes.records(session);
         let ended = records.iter().find(|record| record["kind"] == "turn_ended").unwrap();
         assert_eq!(ended["end"], "finished", "{ended}");
@@ -299,4 +305,24 @@ fn accounts_are_known_to_every_node_and_a_users_turn_outlives_the_node_it_ran_on
     assert_eq!(client(&nodes, 0, &format!("/approvals/{question}"), &answer), 200);
     nodes.nodes[1].with_token(&token).events(&session, 0).until("turn_ended");
     assert_eq!(std::fs::read_to_string(given.join("a.txt")).unwrap(), "Hello.\n");
+}
+
+#[test]
+fn a_backup_is_restored_and_its_sessions_go_on() {
+    let mut nodes = Nodes::start([write("a.txt"), "Written.".into()]);
+    let session = nodes.nodes[0].begin("write it");
+    let question = id(&nodes.nodes[1].questions(1)[0]);
+    let file = nodes.postgres.folder().join("charla.dump").display().to_string();
+    let run =
+        |nodes: &Nodes, program, arguments: &[&str]| drop(nodes.postgres.run(program, arguments).unwrap());
+    run(&nodes, "pg_dump", &["--format=custom", "--schema=charla", "--file", &file, "--dbname=postgres"]);
+    nodes.nodes.clear();
+    run(&nodes, "psql", &["--quiet", "--dbname=postgres", "--command=drop schema charla cascade"]);
+    run(&nodes, "pg_restore", &["--clean", "--if-exists", "--dbname=postgres", &file]);
+    let node = node(&nodes.place);
+    assert_eq!(id(&node.questions(1)[0]), question);
+    let answered = node.post(&format!("/approvals/{question}"), &json!({"outcome": "proceed_once"}));
+    assert_eq!(answered.status, 200, "{}", answered.text());
+    assert_eq!(ended(&node.events(&session, 0).until("turn_ended")), "finished");
+    assert_eq!(nodes.place.read("a.txt").as_deref(), Some("Hello.\n"));
 }
