@@ -131,6 +131,7 @@ pub fn quiet() -> RunContext {
         cancelled: Box::pin(std::future::pending()),
         live: Box::new(|_| {}),
         confinement: Confinement::Open,
+        only_git_reads: false,
         files: FileJudge::default(),
     }
 }
