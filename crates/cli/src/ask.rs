@@ -9,14 +9,14 @@ use charla::{Begin, Charla, Failure, Notices, OpenRequest, OpenedSession};
 use charla_core::CancellationToken;
 use charla_core::session::{Clients, Follower};
 use charla_proto::{Command, Content, Refusal, Reply};
+use charla_terminal::answer::Answer;
+use charla_terminal::approver::{Approver, TERMINAL};
+use charla_terminal::headless::View;
+use charla_terminal::printer::Printer;
 
-use crate::headless::View;
 use crate::input;
 use crate::intent::Ask;
 use crate::signals::cancel_on_signals;
-use charla_terminal::answer::Answer;
-use charla_terminal::approver::{Approver, TERMINAL};
-use charla_terminal::printer::Printer;
 
 /// Who speaks at a terminal or in a script.
 const USER: &str = "user";

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use charla::trust::TrustDemand;
 use charla::{Begin, Charla, Failure, Notices, OpenRequest};
 use charla_client::{RemoteSessions, RemoteStore};
+use charla_terminal::exit::code;
 use charla_terminal::printer::Printer;
 use charla_tui::Launch;
 
 use crate::args::AttachArgs;
 use crate::commands::server::connect;
-use crate::exit::code;
 use crate::linear::{self, Scene};
 use crate::talk::{self, is_plain, look, on_screen};
 

@@ -9,8 +9,6 @@ mod args;
 mod ask;
 mod attach;
 mod commands;
-mod exit;
-mod headless;
 mod input;
 mod intent;
 mod linear;
@@ -25,9 +23,9 @@ use charla::{Charla, Failure};
 
 use crate::args::Command;
 use crate::commands::sessions;
-use crate::exit::OK;
 use crate::intent::{Diagnostics, Intent, SessionWork, understand};
 use crate::runtime::runtime;
+use charla_terminal::exit::{OK, code};
 use charla_terminal::printer::Printer;
 
 /// Runs `charla` with these arguments and returns its exit code.
@@ -94,7 +92,7 @@ fn finish(done: Result<(), Failure>, printer: &mut Printer) -> i32 {
 
 fn refuse(failure: &Failure, printer: &mut Printer) -> i32 {
     printer.failure(failure);
-    exit::code(failure.kind)
+    code(failure.kind)
 }
 
 fn no_colour(flag: bool) -> bool {

@@ -12,12 +12,12 @@ use charla_core::session::Follower;
 use charla_proto::{Command, Fact, OpenCall, Phase, Refusal, Reply, SessionEvent};
 use charla_terminal::answer::Answer;
 use charla_terminal::approver::{Approver, TERMINAL};
+use charla_terminal::exit::{CANCELLED, OK, code};
+use charla_terminal::headless::View;
 use charla_terminal::printer::Printer;
 use charla_tui::commands::{Errand, Linear, linear};
 use tokio::sync::oneshot;
 
-use crate::exit::{CANCELLED, OK, code};
-use crate::headless::View;
 use crate::intent::Ask;
 use crate::signals::cancel_on_signals;
 

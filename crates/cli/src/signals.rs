@@ -9,7 +9,7 @@ pub fn cancel_on_signals() -> CancellationToken {
     tokio::spawn(async move {
         while signalled().await {
             if asked.is_cancelled() {
-                std::process::exit(crate::exit::CANCELLED);
+                std::process::exit(charla_terminal::exit::CANCELLED);
             }
             asked.cancel();
         }

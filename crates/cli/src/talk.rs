@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use charla::trust::TrustDemand;
 use charla::{Begin, Charla, FirstRun, OpenRequest};
+use charla_terminal::exit::{CANCELLED, OK, code};
 use charla_terminal::printer::Printer;
 use charla_tui::app::{Ending, Launch, Look, ME, Reason};
 use charla_tui::screen::Narrowing;
 use charla_tui::theme::Depth;
 
-use crate::exit::{CANCELLED, OK, code};
 use crate::intent::Ask;
 
 /// How a conversation is shown.

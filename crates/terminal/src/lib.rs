@@ -1,6 +1,8 @@
 //! What a person sees at a terminal: lines that tell what happens, questions that nothing can forge, and advice in
 //! the words of the command line.
 //!
+//! A turn without a conversation is shown here too: as text, as one JSON document or as JSON lines, with the exit code it comes to.
+//!
 //! It draws and asks; what is asked and what an answer means is the session's. Nothing here reads arguments.
 
 pub mod answer;
@@ -8,6 +10,8 @@ pub mod approver;
 pub mod compression;
 mod curtain;
 pub mod editor;
+pub mod exit;
+pub mod headless;
 pub mod hints;
 pub mod judgement;
 pub mod patience;

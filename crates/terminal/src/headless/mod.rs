@@ -26,12 +26,12 @@ use charla_proto::{
 use futures_util::future::poll_immediate;
 
 use self::state::RunState;
+use crate::answer::Answer;
+use crate::compression;
 use crate::exit::{ABANDONED, OK, code};
-use charla_terminal::answer::Answer;
-use charla_terminal::compression;
-use charla_terminal::patience::Patience;
-use charla_terminal::printer::Printer;
-use charla_terminal::wording;
+use crate::patience::Patience;
+use crate::printer::Printer;
+use crate::wording;
 
 /// The turn brought nothing that is an answer.
 const NO_ANSWER: FailureKind = FailureKind::Model(LlmErrorKind::InvalidStream);

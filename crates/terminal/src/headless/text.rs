@@ -13,7 +13,7 @@ use charla_proto::{TurnEnd, TurnEvent};
 use super::Renderer;
 use super::live::Live;
 use super::state::RunState;
-use charla_terminal::printer::Printer;
+use crate::printer::Printer;
 
 pub(super) struct Text {
     thoughts: bool,

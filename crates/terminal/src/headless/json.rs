@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::state::RunState;
 use super::{Renderer, error_json};
-use charla_terminal::printer::Printer;
+use crate::printer::Printer;
 
 pub(super) struct Json {
     thoughts: bool,
