@@ -105,7 +105,7 @@ fn any_node_takes_any_request() {
     let again = b.post_with(&path, &json!({"outcome": "proceed_once"}), &key);
     assert_eq!((again.status, again.body), (200, answered.body));
     let other = a.post_with(&path, &json!({"outcome": "cancel"}), &key);
-    assert_eq!((other.status, &other.json()["kind"]), (422, &json!("key_reused")));
+    assert_eq!((other.status, &other.json()["kind"]), (409, &json!("key_reused")));
     let late = a.post(&path, &json!({"outcome": "cancel"}));
     assert_eq!((late.status, &late.json()["kind"]), (409, &json!("late")));
     // A prompt with a picture is longer than what goes between processes of one machine.
