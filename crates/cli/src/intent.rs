@@ -27,7 +27,7 @@ pub enum Intent {
     /// Look after sessions.
     Sessions(SessionWork),
     /// Anything else.
-    Command(Command),
+    Command(Box<Command>),
 }
 
 /// A question to a model, before standard input is added.
@@ -96,7 +96,7 @@ pub fn understand(arguments: impl IntoIterator<Item = OsString>) -> Result<(Inte
     let Everywhere { debug, directory, no_color } = typed.everywhere;
     let diagnostics = Diagnostics { directory, debug, no_color };
     let intent = match typed.command {
-        Some(command) => Intent::Command(command),
+        Some(command) => Intent::Command(Box::new(command)),
         None if typed.ask.list_sessions => Intent::Sessions(SessionWork::List),
         None => match typed.ask.delete_session.clone() {
             Some(which) => Intent::Sessions(SessionWork::Delete(which)),

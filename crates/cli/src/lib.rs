@@ -66,19 +66,18 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> i32 {
             };
             finish(done, &mut printer)
         }
-        Intent::Command(Command::Attach(args)) => match runtime() {
-            Ok(runtime) => {
-                let no_color = no_colour(diagnostics.no_color);
-                let code = runtime.block_on(attach::run(args, &charla, no_color, printer));
-                runtime.shutdown_background();
-                code
-            }
-            Err(failure) => refuse(&failure, &mut printer),
+        Intent::Command(command) => match *command {
+            Command::Attach(args) => match runtime() {
+                Ok(runtime) => {
+                    let no_color = no_colour(diagnostics.no_color);
+                    let code = runtime.block_on(attach::run(args, &charla, no_color, printer));
+                    runtime.shutdown_background();
+                    code
+                }
+                Err(failure) => refuse(&failure, &mut printer),
+            },
+            command => finish(commands::run(command, &charla, &mut printer), &mut printer),
         },
-        Intent::Command(command) => {
-            let done = commands::run(command, &charla, &mut printer);
-            finish(done, &mut printer)
-        }
         Intent::Print(_) => OK,
     }
 }

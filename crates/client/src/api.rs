@@ -232,7 +232,10 @@ impl Client {
             let body = self.whole(self.sent(request).await?).await?;
             serde_json::from_slice(&body).map_err(|error| self.unusable(&error.to_string()))
         };
-        tokio::time::timeout(limit, work).await.unwrap_or_else(|_| Err(self.silent()))
+        match tokio::time::timeout(limit, work).await {
+            Ok(done) => done,
+            Err(_) => Err(self.silent()),
+        }
     }
 
     /// The answer, if it is a good one.
