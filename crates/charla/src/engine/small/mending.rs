@@ -33,11 +33,15 @@ pub(super) fn mended(
         "replace" => {
             find(&mut call, "file_path", turn, folder, |path| path.is_file());
             keep_words(&mut call, &turn.said);
+            leave_old_value(&mut call, &turn.said, folder);
             one_place(&mut call, turn, folder);
         }
         "list_directory" => find(&mut call, "dir_path", turn, folder, |path| path.is_dir()),
         "run_shell_command" => keep_literal(&mut call, &turn.said),
-        "write_file" => keep_content(&mut call, &turn.said, folder),
+        "write_file" => {
+            keep_content(&mut call, &turn.said, folder);
+            end_line(&mut call);
+        }
         _ => {}
     }
     if call.name == "grep_search" {
@@ -132,6 +136,32 @@ fn keep_words(call: &mut FunctionCall, said: &str) {
     if !word.is_empty() && words.next().is_none_or(|next| next == "in") {
         let word = word.to_owned();
         set(call, "new_string", word);
+    }
+}
+
+/// "… costs B instead of A", "from A to B": A is what goes, where the model takes the name beside it for that.
+fn leave_old_value(call: &mut FunctionCall, said: &str, folder: &Path) {
+    let (old, new) = (argument(call, "old_string").to_owned(), argument(call, "new_string").to_owned());
+    let after = [" instead of ", " from "].iter().find_map(|words| said.split_once(words));
+    let value = after.and_then(|(_, rest)| rest.split_whitespace().next()).unwrap_or_default();
+    let value = value.trim_matches(|c: char| !c.is_alphanumeric());
+    if value.is_empty() || old.is_empty() || old.contains(value) || new.contains(value) {
+        return;
+    }
+    let Ok(text) = std::fs::read_to_string(folder.join(argument(call, "file_path"))) else { return };
+    let mut lines = text.lines().filter(|line| line.contains(&old) && line.matches(value).count() == 1);
+    if let (Some(line), None) = (lines.next(), lines.next()) {
+        set(call, "new_string", line.replacen(value, &new, 1));
+        set(call, "old_string", line.to_owned());
+    }
+}
+
+/// The last line of a file has an end, so that the next one is not added to it.
+fn end_line(call: &mut FunctionCall) {
+    let content = argument(call, "content");
+    if !content.is_empty() && !content.ends_with('\n') {
+        let whole = format!("{content}\n");
+        set(call, "content", whole);
     }
 }
 

@@ -502,7 +502,7 @@ fn adding_to_a_file_keeps_what_it_holds() {
     for (said, content, written) in [
         ("Add two to a.txt", "two", "one\ntwo\n"),
         ("add two to a.txt", "one\ntwo\n", "one\ntwo\n"),
-        ("Overwrite a.txt with two", "two", "two"),
+        ("Overwrite a.txt with two", "two", "two\n"),
         ("Append two to b.txt", "two", "one\ntwo\n"),
     ] {
         let call = run_in(&files, said, "write_file", &[("file_path", "a.txt"), ("content", content)]);
@@ -510,5 +510,25 @@ fn adding_to_a_file_keeps_what_it_holds() {
     }
     let call =
         run_in(&files, "Add a file new.txt", "write_file", &[("file_path", "new.txt"), ("content", "x")]);
-    assert_eq!(call.args["content"], "x");
+    assert_eq!(call.args["content"], "x\n", "the next line that is added begins on its own");
+}
+
+#[test]
+fn what_a_request_says_goes_is_what_goes() {
+    let files = [("tides.md", "| high | 4.10 |\n| low | 0.30 |\n| spring | 4.10 |\n")];
+    for (said, old, new, before, after) in [
+        ("low is now 0.40 instead of 0.30, in tides.md", "low", "0.40", "| low | 0.30 |", "| low | 0.40 |"),
+        ("change low in tides.md from 0.30 to 0.40", "low", "0.40", "| low | 0.30 |", "| low | 0.40 |"),
+        ("use 0.40 instead of 0.30 in tides.md", "0.30", "0.40", "0.30", "0.40"),
+        // It is not told which line is meant.
+        ("4.20 instead of 4.10 in tides.md", "|", "4.20", "|", "4.20"),
+    ] {
+        let args = [("file_path", "tides.md"), ("old_string", old), ("new_string", new)];
+        let call = run_in(&files, said, "replace", &args);
+        assert_eq!(
+            (&call.args["old_string"], &call.args["new_string"]),
+            (&json!(before), &json!(after)),
+            "{said}"
+        );
+    }
 }
