@@ -1,11 +1,8 @@
 //! Says how the program is linked, so that it starts with less work and less memory.
 
 use std::env;
-use std::path::PathBuf;
 use std::process::Command;
 
-/// Folds functions that are the same, where the linker can.
-const FOLD: &str = "-Wl,--icf=all";
 /// The first C library that understands packed relocations.
 const PACKED_SINCE: (u32, u32) = (2, 36);
 
@@ -16,29 +13,6 @@ fn main() {
         // are a bitmap of a few kilobytes instead of a megabyte that has to be read.
         println!("cargo:rustc-link-arg-bins=-Wl,-z,pack-relative-relocs");
     }
-    if env::var("PROFILE").is_ok_and(|profile| profile == "release") && linker_takes(FOLD) {
-        // The same code made for several types is kept once.
-        println!("cargo:rustc-link-arg-bins={FOLD}");
-    }
-}
-
-/// Whether the linker of this build knows an option: a program of one line is linked with it.
-fn linker_takes(option: &str) -> bool {
-    let variable = |name| env::var(name).unwrap_or_default();
-    let folder = PathBuf::from(variable("OUT_DIR"));
-    let source = folder.join("nothing.rs");
-    if std::fs::write(&source, "fn main() {}\n").is_err() {
-        return false;
-    }
-    let mut rustc = Command::new(variable("RUSTC"));
-    rustc.arg(&source).arg("--out-dir").arg(&folder).args(["--target", &variable("TARGET")]);
-    rustc.arg(format!("-Clink-arg={option}"));
-    if let Ok(linker) = env::var("RUSTC_LINKER") {
-        rustc.arg(format!("-Clinker={linker}"));
-    }
-    let flags = variable("CARGO_ENCODED_RUSTFLAGS");
-    rustc.args(flags.split('\u{1f}').filter(|flag| !flag.is_empty()));
-    rustc.output().is_ok_and(|done| done.status.success())
 }
 
 /// Whether what is built is for systems like this one: a program needs no older C library than the one it was linked

@@ -17,20 +17,20 @@ pub struct Moved {
 
 impl Client {
     /// Moves a session to the server. Nobody writes it meanwhile; unless `keep` is set, it is removed here once the server
-    /// has all of it.
+    /// has all of it. Where the server had it already nothing is removed: its store may be this very one.
     pub async fn push(&self, sessions: &Sessions, which: &str, keep: bool) -> Result<Moved, Failure> {
         let session = sessions.find(which).await?;
         let (bundle, held) = sessions.hold(&session).await?;
         let arrival = self.import(&bundle).await?;
         drop(held);
-        if !keep {
+        if !keep && arrival == Arrival::Kept {
             sessions.delete(&session).await.map_err(|error| left_behind(error.into()))?;
         }
         Ok(Moved { session, arrival })
     }
 
     /// Moves a session of the server here. Unless `keep` is set, it is removed there once all of it is here and if it has not
-    /// gone on meanwhile.
+    /// gone on meanwhile. Where it was here already nothing is removed: the server's store may be this very one.
     pub async fn pull(&self, sessions: &Sessions, which: &str, keep: bool) -> Result<Moved, Failure> {
         let session = RemoteSessions::new(self.clone()).find(which).await?;
         let bundle = self.bundle(&session).await?;
@@ -39,7 +39,7 @@ impl Client {
         }
         let last = bundle.last();
         let arrival = sessions.take_in(bundle).await?;
-        if !keep {
+        if !keep && arrival == Arrival::Kept {
             self.delete(&session, Some(last)).await.map_err(|error| left_behind(error.into()))?;
         }
         Ok(Moved { session, arrival })

@@ -13,7 +13,8 @@ use landlock::{
     ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, PathBeneath, Ruleset, RulesetAttr,
     RulesetCreated, RulesetCreatedAttr, RulesetError, Scope, make_bitflags,
 };
-use rustix::fs::{CWD, Mode, OFlags, fstat, openat};
+use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, fstat, openat, openat2};
+use rustix::io::Errno;
 
 use crate::error::SandboxError;
 use crate::places::{
@@ -165,6 +166,16 @@ impl Grants {
         self.carve(path, self.write, hidden);
     }
 
+    /// Reading in a folder that is to be where its path says. One that was exchanged for a link gives nothing.
+    pub(crate) fn read_real(&mut self, path: &Path, hidden: &BTreeSet<PathBuf>) {
+        carve_shown(path, READ, hidden, &mut |opened| self.opened.push(opened));
+    }
+
+    /// Writing in such a folder.
+    pub(crate) fn write_real(&mut self, path: &Path, hidden: &BTreeSet<PathBuf>) {
+        carve_shown(path, self.write, hidden, &mut |opened| self.opened.push(opened));
+    }
+
     fn carve(&mut self, path: &Path, rights: Rights, hidden: &BTreeSet<PathBuf>) {
         carve(path, rights, hidden, &mut |opened| self.opened.push(opened));
     }
@@ -232,17 +243,31 @@ fn finished<'a>(
 fn carve(path: &Path, rights: Rights, hidden: &BTreeSet<PathBuf>, give: &mut dyn FnMut(Opened)) {
     // Links were resolved by whoever named the path; those of the system (`/bin`) lead to what is meant.
     let Ok(path) = path.canonicalize() else { return };
-    if path.ancestors().any(|above| hidden.contains(above)) {
-        return;
+    carve_shown(&path, rights, hidden, give);
+}
+
+/// The same for a path without links.
+fn carve_shown(path: &Path, rights: Rights, hidden: &BTreeSet<PathBuf>, give: &mut dyn FnMut(Opened)) {
+    if !path.ancestors().any(|above| hidden.contains(above)) {
+        carve_real(path, rights, hidden, give);
     }
-    carve_real(&path, rights, hidden, give);
+}
+
+/// Opens what has this path and no link on the way, whatever is put there meanwhile.
+fn open_real(path: &Path) -> Option<OwnedFd> {
+    let flags = OFlags::PATH | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    match openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
+        Ok(place) => Some(place),
+        // Where the kernel has no such call, or a container forbids it.
+        Err(Errno::NOSYS | Errno::PERM) if path.canonicalize().is_ok_and(|real| real == path) => {
+            openat(CWD, path, flags, Mode::empty()).ok()
+        }
+        Err(_) => None,
+    }
 }
 
 fn carve_real(path: &Path, rights: Rights, hidden: &BTreeSet<PathBuf>, give: &mut dyn FnMut(Opened)) {
-    let Ok(place) = openat(CWD, path, OFlags::PATH | OFlags::CLOEXEC | OFlags::NOFOLLOW, Mode::empty())
-    else {
-        return;
-    };
+    let Some(place) = open_real(path) else { return };
     // Sorted by folders: what lies below comes right after.
     let after = (std::ops::Bound::Excluded(path), std::ops::Bound::Unbounded);
     let carved = hidden.range::<Path, _>(after).next().is_some_and(|next| next.starts_with(path));

@@ -141,7 +141,7 @@ impl Sandbox {
         let found = self.look(extra)?;
         let mut grants = self.unasked(&found.hidden)?;
         for root in tree::outermost(&self.places.roots) {
-            grants.read(root, &found.hidden);
+            grants.read_real(root, &found.hidden);
         }
         let mounts = if extra.searches { self.covers(found, cwd)? } else { None };
         self.cell(Confinement::Reading, grants, mounts)
@@ -166,7 +166,7 @@ impl Sandbox {
         let roots = tree::outermost(&self.places.roots);
         found.hidden.retain(|path| path.exists() && roots.iter().any(|root| path.starts_with(root)));
         for root in &roots {
-            grants.write(root, &BTreeSet::new());
+            grants.write_real(root, &BTreeSet::new());
         }
         let temporary = self.private()?.temporary();
         let writable = roots.into_iter().chain([&temporary]).map(PathBuf::as_path);
@@ -205,7 +205,7 @@ impl Sandbox {
         let private = self.private()?;
         let mut grants = Grants::asked();
         for root in tree::outermost(&self.places.roots) {
-            grants.write(root, &hidden);
+            grants.write_real(root, &hidden);
         }
         for path in &self.places.readable {
             grants.read(path, &BTreeSet::new());

@@ -32,7 +32,7 @@ fn tell(moved: &Moved, place: &str, again: &str, printer: &mut Printer) {
     let id = &moved.session;
     printer.note(&match moved.arrival {
         Arrival::Kept => format!("the session {id} is {place} now"),
-        Arrival::Known => format!("the session {id} was {place} already, the same"),
+        Arrival::Known => format!("the session {id} was {place} already, the same; nothing was removed"),
     });
     printer.note(&format!("go on with: {again} {id}"));
 }

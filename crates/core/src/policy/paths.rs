@@ -1,6 +1,6 @@
 //! Paths, told apart by their text: inside the workspace or not, secret, protected, free.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use charla_proto::{PatternDots, pattern_may_match_secret, word_names_secret};
 use globset::GlobSet;
@@ -8,9 +8,10 @@ use globset::GlobSet;
 use super::Scope;
 
 impl Scope {
-    /// True for what lies in the workspace.
+    /// True for what lies in the workspace. What goes up again does not: where that leads, only the disk knows.
     pub(super) fn contains(&self, path: &Path) -> bool {
-        self.roots.iter().any(|root| path.starts_with(root))
+        let goes_up = path.components().any(|part| part == Component::ParentDir);
+        !goes_up && self.roots.iter().any(|root| path.starts_with(root))
     }
 
     /// True for what may be read without being asked about.

@@ -138,7 +138,9 @@ fn a_guest_reaches_the_workspace_alone_whoever_allows_more() {
     use Decision::{Allow, Deny};
     let allow = "[[rule]]\ntoolName = \"*\"\ndecision = \"allow\"\n";
     let guest = book(&[(Tier::User, allow), (Tier::Admin, allow)]).within_workspace();
-    for beyond in [read("/etc/passwd"), write("/home/u/x"), read("/"), read("/home/u/.charla/keys.json")] {
+    let up_again = [read("/w/../other/x"), write("/w/a/../../other/x")];
+    let beyond = [read("/etc/passwd"), write("/home/u/x"), read("/"), read("/home/u/.charla/keys.json")];
+    for beyond in beyond.into_iter().chain(up_again) {
         assert_eq!(decisions(&guest, &beyond), [Deny; 4], "{:?}", beyond.effects);
     }
     assert_eq!(decisions(&guest, &plan("run_shell_command", vec![Effect::Unconfined])), [Deny; 4]);

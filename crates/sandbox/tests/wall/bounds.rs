@@ -1,6 +1,6 @@
 //! What somebody may reach whose own word does not reach beyond the workspace.
 
-use charla_sandbox::{Bounds, Confinement, Sandbox, Wall, isolation};
+use charla_sandbox::{Bounds, Confinement, Extra, Sandbox, Wall, isolation};
 
 use super::ground::{Ground, said};
 
@@ -34,6 +34,27 @@ fn the_workspace_is_all_theirs_and_nothing_else_is() {
             assert!(!output.status.success(), "{confinement:?}: {line}: {}", said(&output));
         }
     }
+}
+
+/// Whoever may write the folder above can exchange a workspace for a link to another's.
+#[test]
+fn a_workspace_that_was_exchanged_for_a_link_leads_nowhere() {
+    let ground = ground(false);
+    let other = ground.path("other");
+    std::fs::create_dir(&other).unwrap();
+    std::fs::write(other.join("secret"), "CANARY").unwrap();
+    std::fs::rename(ground.path("ws"), ground.path("moved")).unwrap();
+    std::os::unix::fs::symlink(&other, ground.path("ws")).unwrap();
+    for confinement in [Confinement::Reading, Confinement::Editing, Confinement::Asked, Confinement::Open] {
+        for line in ["cat secret", "echo x > planted", "cat $G/other/secret"] {
+            // Where it cannot even be prepared, nothing runs.
+            if ground.sandbox.prepare(confinement, &ground.path("ws"), &Extra::default()).is_ok() {
+                let output = ground.shell(confinement, line);
+                assert!(!output.status.success(), "{confinement:?}: {line}: {}", said(&output));
+            }
+        }
+    }
+    assert_eq!(std::fs::read_dir(&other).unwrap().count(), 1, "nothing was planted");
 }
 
 #[test]

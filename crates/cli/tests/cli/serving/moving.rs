@@ -53,6 +53,23 @@ fn a_session_that_went_to_a_server_and_came_back_is_the_same_and_can_be_undone()
     assert!(format!("{:?}", events.until("turn_ended")).contains("On the server."));
 }
 
+/// A server of one's own machine has the same files.
+#[test]
+fn a_session_that_moves_to_where_it_is_stays() {
+    let server = server(Script::new([write("a.txt"), "Written.".into()]));
+    let office = place(&server);
+    let served = Served::start(&office);
+    let office = office.variable("CHARLA_TOKEN", &served.token);
+    let asked = office.run(&["-m", "openai/gpt-test", "--approval-mode", "auto_edit", "-p", "write it"]);
+    assert_eq!(asked.code, Some(0), "{}", asked.err);
+    let (before, url) = (office.journals(), url(&served));
+    for way in ["push", "pull"] {
+        let moved = office.run(&["sessions", way, &url, "latest"]);
+        assert_eq!((moved.code, office.journals()), (Some(0), before.clone()), "{way}: {}", moved.err);
+        assert!(moved.err.contains("nothing was removed"), "{way}: {}", moved.err);
+    }
+}
+
 #[test]
 fn a_session_that_is_in_use_or_there_with_other_words_stays_where_it_is() {
     let replies = [write("a.txt"), "Written.".into(), "Here.".into(), "There.".into(), write("b.txt")];
