@@ -9,8 +9,26 @@ use std::path::{Path, PathBuf};
 
 use charla_proto::carries_credential;
 
-/// Where git keeps contents: objects, large files, conflicts it has seen, patches of a rebase.
-const CONTENTS: [&str; 6] = ["objects", "lfs", "annex", "rr-cache", "rebase-merge", "rebase-apply"];
+/// Where git keeps contents: objects, large files, conflicts it has seen, patches of a rebase, what it found again, messages with
+/// the change in them, and keys beside it.
+const CONTENTS: [&str; 16] = [
+    "objects",
+    "lfs",
+    "annex",
+    "rr-cache",
+    "rebase-merge",
+    "rebase-apply",
+    "lost-found",
+    "sequencer",
+    "svn",
+    "git-crypt",
+    "credentials",
+    ".git-credentials",
+    "ADD_EDIT.patch",
+    "addp-hunk-edit.diff",
+    "COMMIT_EDITMSG",
+    "SQUASH_MSG",
+];
 const SETTINGS: [&str; 2] = ["config", "config.worktree"];
 /// Where others keep contents, in their folders.
 const OTHERS: [(&str, &str); 3] = [(".hg", "store"), (".svn", "pristine"), (".jj", "repo/store")];

@@ -147,10 +147,10 @@ impl Sandbox {
         self.cell(Confinement::Reading, grants, mounts)
     }
 
-    /// A view in which the folders that git keeps in the workspace are empty.
+    /// A view in which what git keeps in the workspace is empty.
     fn covers(&self, found: Found, cwd: &Path) -> Result<Option<Mounts>, SandboxError> {
         let inside =
-            |path: &PathBuf| self.places.roots.iter().any(|root| path.starts_with(root)) && path.is_dir();
+            |path: &PathBuf| self.places.roots.iter().any(|root| path.starts_with(root)) && path.exists();
         let hidden: BTreeSet<PathBuf> = found.kept.into_iter().filter(inside).collect();
         if hidden.is_empty() || !self.proven().editing {
             return Ok(None);

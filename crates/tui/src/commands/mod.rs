@@ -181,8 +181,11 @@ impl CommandSource for Names {
         }
         let own = TABLE.iter().map(|row| (row.name, row.help, row.takes.is_empty()));
         let custom = self.custom.iter().map(|(name, about)| (name.as_str(), about.as_str(), false));
-        own.chain(custom)
-            .filter(|(name, ..)| name.starts_with(typed))
+        let mut named: Vec<_> = own.chain(custom).filter(|(name, ..)| name.starts_with(typed)).collect();
+        // What is typed in full is meant, though longer names begin with it.
+        named.sort_by_key(|(name, ..)| *name != typed);
+        named
+            .into_iter()
             .map(|(name, help, is_whole)| Candidate {
                 text: format!("/{name}"),
                 help: help.to_owned(),

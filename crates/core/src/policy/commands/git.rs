@@ -171,7 +171,8 @@ const SUBCOMMANDS: [Subcommand; 28] = [
         ],
         Free::Any,
     ),
-    row("log", "pwbizcm", "nSGLU", SHOWING, Free::Any),
+    // Without `-L`: it follows lines into files of other names, and shows them whatever attributes say.
+    row("log", "pwbizcm", "nSGU", SHOWING, Free::Any),
     row("diff", "pwbizRu", "SGU", SHOWING, Free::Any),
     row("show", "pwbizsq", "SGUn", SHOWING, Free::Any),
     row("shortlog", "snec", "", SHOWING, Free::Any),

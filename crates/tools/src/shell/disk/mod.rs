@@ -228,6 +228,9 @@ impl Disk {
             let Some(names) = entries(&source) else {
                 return self.unclear(command, "the folder is too large to be looked at");
             };
+            // A file that was secret by the folder it lay in has another name afterwards, and can be read.
+            let here = self.real(cwd, &source);
+            self.found.extend(names.iter().map(|name| Effect::Read { path: here.join(name) }));
             self.found.extend(names.into_iter().map(|name| Effect::Write { path: target.join(name) }));
         }
     }
