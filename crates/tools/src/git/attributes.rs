@@ -37,16 +37,41 @@ fn lifts(line: &str) -> bool {
     let Some(pattern) = words.next().filter(|pattern| !pattern.starts_with('#')) else { return false };
     let shows = |word: &str| matches!(word, "diff" | "!diff") || word.starts_with("diff=");
     let defines = pattern.starts_with("[attr]");
-    // A quoted pattern may hold anything, spaces too.
     let pattern = pattern.trim_start_matches('/');
-    let reaches =
-        defines || pattern.starts_with('"') || pattern_may_match_secret(pattern, PatternDots::Matched);
+    // Any other name may be that of a file in a folder whose files are all secret; a quoted pattern may hold anything.
+    let is_kind = pattern.rsplit('/').next().and_then(|name| name.strip_prefix("*."));
+    let is_kind = is_kind.is_some_and(|kind| !kind.is_empty() && kind.chars().all(char::is_alphanumeric));
+    let reaches = defines || !is_kind || pattern_may_match_secret(pattern, PatternDots::Matched);
     reaches && words.any(shows)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_line_that_shows_files_lifts_unless_it_names_a_kind_of_files_that_are_not_secret() {
+        for line in [
+            ".kube/** diff",
+            "[.]kube/** diff=python",
+            "config diff",
+            "config.json !diff",
+            "conf/** diff",
+            "c? diff",
+            "* diff",
+            "*.env diff",
+            ".aws/*.py diff",
+            "\"a b\" diff",
+            "[attr]shown diff",
+        ] {
+            assert!(lifts(line), "{line}");
+        }
+        for line in
+            ["*.py diff=python", "docs/*.pdf diff=pdf", "Cargo.lock -diff", "*.png binary", "# x diff", ""]
+        {
+            assert!(!lifts(line), "{line}");
+        }
+    }
 
     #[test]
     fn git_takes_for_binary_exactly_what_looks_secret() {
