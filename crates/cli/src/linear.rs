@@ -20,6 +20,7 @@ use tokio::sync::oneshot;
 
 use crate::intent::Ask;
 use crate::signals::cancel_on_signals;
+use crate::talk::begun;
 
 /// Who types.
 const USER: &str = "user";
@@ -42,25 +43,18 @@ pub struct Scene {
 
 /// Talks until the person leaves, and returns the exit code.
 pub async fn run(ask: Ask, charla: &Charla, mut printer: Printer) -> i32 {
-    let effective = match charla.settings(ask.flags.clone(), &ask.trust) {
-        Ok(effective) => effective,
+    let (settings, request) = match begun(&ask, charla, &mut printer) {
+        Ok(begun) => begun,
         Err(failure) => {
             printer.failure(&failure);
             return code(failure.kind);
         }
     };
-    effective.notices.iter().for_each(|notice| charla::Notices::warning(&mut printer, notice));
-    let request = OpenRequest {
-        other_model: ask.flags.iter().any(|flag| flag.key == ["model", "name"]),
-        begin: ask.begin,
-        options: ask.options,
-        ..OpenRequest::default()
-    };
     let scene = Scene {
         charla: charla.clone(),
         source: Arc::new(charla.clone()),
         me: TERMINAL.to_owned(),
-        settings: effective.settings,
+        settings,
         request,
         opening: ask.opening,
     };

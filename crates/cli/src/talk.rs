@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use charla::settings::Settings;
 use charla::trust::TrustDemand;
-use charla::{Begin, Charla, FirstRun, OpenRequest};
+use charla::{Begin, Charla, Failure, FirstRun, OpenRequest};
 use charla_terminal::exit::{CANCELLED, OK, code};
 use charla_terminal::printer::Printer;
 use charla_tui::app::{Ending, Launch, Look, ME, Reason};
@@ -48,31 +49,37 @@ pub fn is_plain(charla: &Charla) -> bool {
     matches!(charla.environment().variable("TERM"), None | Some("dumb"))
 }
 
+/// The settings that hold, and the session that is wanted.
+pub fn begun(ask: &Ask, charla: &Charla, printer: &mut Printer) -> Result<(Settings, OpenRequest), Failure> {
+    let effective = charla.settings(ask.flags.clone(), &ask.trust)?;
+    effective.notices.iter().for_each(|notice| charla::Notices::warning(printer, notice));
+    let request = OpenRequest {
+        other_model: ask.flags.iter().any(|flag| flag.key == ["model", "name"]),
+        begin: ask.begin.clone(),
+        options: ask.options.clone(),
+        ..OpenRequest::default()
+    };
+    Ok((effective.settings, request))
+}
+
 /// Talks until the person leaves, and returns the exit code.
 pub async fn run(ask: Ask, charla: &Charla, no_color: bool, mut printer: Printer) -> i32 {
-    let effective = match charla.settings(ask.flags.clone(), &ask.trust) {
-        Ok(effective) => effective,
+    let (settings, request) = match begun(&ask, charla, &mut printer) {
+        Ok(begun) => begun,
         Err(failure) => {
             printer.failure(&failure);
             return code(failure.kind);
         }
     };
-    effective.notices.iter().for_each(|notice| charla::Notices::warning(&mut printer, notice));
-    let request = OpenRequest {
-        other_model: ask.flags.iter().any(|flag| flag.key == ["model", "name"]),
-        begin: ask.begin,
-        options: ask.options,
-        ..OpenRequest::default()
-    };
     // Whoever begins with something particular wants no questions before it.
     let is_plain_start =
         request.begin == Begin::New && ask.opening.is_none() && ask.trust == TrustDemand::default();
     let first_run =
-        is_plain_start.then(|| FirstRun::of(charla.environment(), &effective.settings, ask.flags)).flatten();
+        is_plain_start.then(|| FirstRun::of(charla.environment(), &settings, ask.flags)).flatten();
     let launch = Launch {
         source: Arc::new(charla.clone()),
         me: ME.to_owned(),
-        settings: effective.settings,
+        settings,
         request,
         first_run,
         prompt: ask.opening,
