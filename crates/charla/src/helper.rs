@@ -5,6 +5,9 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
+use std::io::Read;
+use std::sync::mpsc;
+use std::time::Duration;
 
 use charla_providers::catalog;
 use charla_tools::process::{Reach, Withheld};
@@ -96,6 +99,16 @@ pub(crate) fn installer(environment: &Environment) -> HelperVariables {
     of(environment, |name, _| wanted(name))
 }
 
+/// For git that fetches a repository: who the user is to an SSH server, and nothing else that is secret.
+pub(crate) fn git(environment: &Environment) -> HelperVariables {
+    let wanted = |name: &str| {
+        BASICS.contains(&name)
+            || NETWORK.contains(&name)
+            || ["XDG_CONFIG_HOME", "SSH_AUTH_SOCK"].contains(&name)
+    };
+    of(environment, |name, _| wanted(name))
+}
+
 /// For the engine.
 pub(crate) fn engine(environment: &Environment, settings: &Settings) -> HelperVariables {
     let withheld = withheld(settings);
@@ -141,6 +154,25 @@ fn of(environment: &Environment, wanted: impl Fn(&str, &str) -> bool) -> HelperV
         }
     }
     variables
+}
+
+/// Reads a pipe on its own thread, so that neither pipe can block the child.
+pub(crate) fn gather(pipe: Option<impl Read + Send + 'static>) -> mpsc::Receiver<Vec<u8>> {
+    let (sender, receiver) = mpsc::channel();
+    std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        if let Some(mut pipe) = pipe {
+            let _ = pipe.by_ref().take(1024 * 1024).read_to_end(&mut bytes);
+        }
+        let _ = sender.send(bytes);
+    });
+    receiver
+}
+
+/// What came; a grandchild that keeps the pipe open is not waited for long.
+pub(crate) fn received(receiver: &mpsc::Receiver<Vec<u8>>) -> String {
+    let bytes = receiver.recv_timeout(Duration::from_secs(1)).unwrap_or_default();
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 #[cfg(test)]

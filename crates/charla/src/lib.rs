@@ -5,6 +5,7 @@
 //! say goes through [`Notices`], and a [`Failure`] is a kind, words and an action that each front end words for
 //! its users. Nothing is global: several users, workspaces and sessions live in one process.
 
+pub mod agents;
 mod card;
 mod clock;
 pub mod credentials;
@@ -12,8 +13,10 @@ pub mod custom_command;
 mod embed;
 pub mod engine;
 mod environment;
+pub mod extensions;
 mod failure;
 mod first_run;
+mod front_matter;
 mod helper;
 mod hint;
 pub mod mcp;
@@ -24,6 +27,7 @@ pub mod private_file;
 pub mod question;
 pub mod session;
 pub mod settings;
+pub mod skills;
 mod stats;
 pub mod trust;
 
@@ -135,6 +139,11 @@ impl Charla {
         notices: &mut dyn Notices,
     ) -> Result<Vec<mcp::Health>, Failure> {
         session::preview::check_servers(settings, &self.environment, notices).await
+    }
+
+    /// The skills that a session under these settings would be told of.
+    pub fn skills(&self, settings: &Settings, notices: &mut dyn Notices) -> Result<skills::Skills, Failure> {
+        skills::Skills::find(&self.environment, settings.brought.trusted_workspace, &[], notices)
     }
 
     fn at(&self, workspace: Option<PathBuf>) -> Self {

@@ -17,6 +17,7 @@ pub mod judgement;
 pub mod patience;
 pub mod printer;
 pub mod servers;
+pub mod skills;
 pub mod sessions;
 pub mod undo;
 pub mod wording;

@@ -29,6 +29,7 @@ use crate::mcp::{Health, ServerPlans, trusted_prefixes};
 use crate::models::BoundModel;
 use crate::notices::Notices;
 use crate::settings::Settings;
+use crate::skills::Skills;
 
 /// Everything a session needs but its model and its conversation.
 pub(super) struct SessionBuilder<'a> {
@@ -84,7 +85,8 @@ impl SessionBuilder<'_> {
         model: &BoundModel,
         notices: &mut dyn Notices,
     ) -> Result<(Arc<SessionHost>, Arc<Sandbox>), Failure> {
-        let (places, rules, sandbox) = self.places(id, notices)?;
+        let skills = self.skills(notices)?;
+        let (places, rules, sandbox) = self.places(id, skills, notices)?;
         let schema = self.schema.as_ref().map(|schema| schema.text().to_owned());
         let plans = match self.without_servers || self.options.no_tools {
             true => None,
@@ -110,7 +112,7 @@ impl SessionBuilder<'_> {
 
     /// Starts the MCP servers for nobody, and says how they are.
     pub async fn check_servers(&self, id: &str, notices: &mut dyn Notices) -> Result<Vec<Health>, Failure> {
-        let (places, ..) = self.places(id, notices)?;
+        let (places, ..) = self.places(id, Skills::default(), notices)?;
         let Some(plans) = self.server_plans(&places, notices) else { return Ok(Vec::new()) };
         let servers = plans.start();
         servers.settled().await;
@@ -124,19 +126,32 @@ impl SessionBuilder<'_> {
         ServerPlans::of(self.settings, self.environment, &places.roots, &places.processes, notices)
     }
 
-    /// Where the session works, and under which rules.
+    /// The skills that the model can ask for.
+    fn skills(&self, notices: &mut dyn Notices) -> Result<Skills, Failure> {
+        match self.options.no_tools {
+            true => Ok(Skills::default()),
+            false => {
+                Skills::find(self.environment, self.settings.brought.trusted_workspace, &[], notices)
+            }
+        }
+    }
+
+    /// Where the session works, and under which rules. The folders of skills may be read wherever they are.
     fn places(
         &self,
         id: &str,
+        skills: Skills,
         notices: &mut dyn Notices,
     ) -> Result<(Places, Arc<RuleBook>, Arc<Sandbox>), Failure> {
         let roots = self.roots()?;
-        let rules = Arc::new(self.rules(&roots)?);
+        let rules = Arc::new(self.rules(&roots, skills.folders())?);
         rules.notices().iter().for_each(|notice| notices.warning(&notice.as_str().into()));
-        let outputs = self.sessions.outputs(id);
-        let sandbox = Arc::new(sandbox(self.environment, &roots, rules.clone(), outputs));
+        let mut readable = skills.folders();
+        // What was too long to show is for the model to read.
+        readable.push(self.sessions.outputs(id));
+        let sandbox = Arc::new(sandbox(self.environment, &roots, rules.clone(), readable));
         let processes = self.processes(id, sandbox.clone());
-        Ok((Places { roots, processes }, rules, sandbox))
+        Ok((Places { roots, processes, skills: Arc::new(skills) }, rules, sandbox))
     }
 
     fn session_options(&self, roots: Vec<PathBuf>, sandbox: Arc<Sandbox>) -> SessionOptions {
@@ -168,7 +183,7 @@ impl SessionBuilder<'_> {
     }
 
     /// The rules that hold: built-in, the workspace's, the user's, the administrator's, this run's.
-    fn rules(&self, roots: &[PathBuf]) -> Result<RuleBook, Failure> {
+    fn rules(&self, roots: &[PathBuf], readable: Vec<PathBuf>) -> Result<RuleBook, Failure> {
         let extra: Vec<PathBuf> =
             self.options.rule_files.iter().map(|path| self.environment.directory.join(path)).collect();
         let book = rule_book(&RulePlaces::of(self.environment), roots, &extra)
@@ -179,7 +194,7 @@ impl SessionBuilder<'_> {
         let prefixes = trusted_prefixes(self.settings);
         let trusted = trusted_servers(prefixes.iter().map(String::as_str))
             .map_err(|error| Failure::config(error.to_string()))?;
-        Ok(book.with(rules).with(trusted))
+        Ok(book.with(rules).with(trusted).reading(readable))
     }
 
     fn processes(&self, session: &str, sandbox: Arc<Sandbox>) -> Processes {

@@ -29,6 +29,7 @@ use crate::failure::Failure;
 use crate::models::{BoundModel, Chain, Chooser, PromptSize, keep_loaded, probe};
 use crate::notices::{Notice, Notices};
 use crate::settings::Settings;
+use crate::skills::Skills;
 
 /// The host of one session.
 pub(super) struct SessionHost {
@@ -54,6 +55,8 @@ pub(super) struct SessionHost {
 pub(super) struct Places {
     pub roots: Vec<PathBuf>,
     pub processes: Processes,
+    /// The skills that can be asked for here.
+    pub skills: Arc<Skills>,
 }
 
 /// What was found out so far, and may be found out anew.
@@ -121,6 +124,7 @@ impl SessionHost {
             environment: &self.environment,
             sessions: &self.sessions,
             own: &self.own_tools,
+            skills: &self.places.skills,
         }
     }
 
@@ -226,6 +230,7 @@ impl Host for SessionHost {
             withheld: &withheld,
             how_to_allow: self.options.how_to_allow.as_deref(),
             memory: found.memory.clone(),
+            skills: &self.places.skills,
             schema: self.schema.as_deref(),
             somebody_to_ask: situation.somebody,
             size: style.size,

@@ -19,6 +19,7 @@ use crate::models::PromptSize;
 use crate::network;
 use crate::notices::Notices;
 use crate::settings::Settings;
+use crate::skills::{ActivateSkill, Skills};
 
 /// How long the command that announces tools may take: nothing else happens until it is done.
 const DISCOVERY: Duration = Duration::from_secs(30);
@@ -31,6 +32,8 @@ pub(super) struct Toolset<'a> {
     pub sessions: &'a Sessions,
     /// Tools of the program that opens the session.
     pub own: &'a [Arc<dyn Tool>],
+    /// The skills that can be asked for.
+    pub skills: &'a Arc<Skills>,
 }
 
 impl Toolset<'_> {
@@ -69,6 +72,9 @@ impl Toolset<'_> {
         registry.add(ListBackgroundProcesses::new(processes.clone()));
         registry.add(ReadBackgroundOutput::new(processes.clone()));
         registry.add(self.web_fetch());
+        if !self.skills.is_empty() {
+            registry.register(Source::BuiltIn, Arc::new(ActivateSkill::new(self.skills.clone())));
+        }
         if somebody {
             registry.add(AskUser);
         }
@@ -92,8 +98,9 @@ impl Toolset<'_> {
         };
         let Some(wanted) = wanted else { return };
         let registry = self.registry(processes, discovered, size, true);
-        // Offered only when somebody is there to be asked.
-        let absent: Vec<&str> = tools.exclude.iter().map(String::as_str).chain(["ask_user"]).collect();
+        // Offered only when somebody is there to be asked, and when there are skills.
+        let sometimes = ["ask_user", ActivateSkill::NAME];
+        let absent: Vec<&str> = tools.exclude.iter().map(String::as_str).chain(sometimes).collect();
         let is_unknown = |name: &&str| registry.get(name).is_none() && !absent.contains(name);
         let names = wanted.iter().filter_map(|entry| entry.split('(').next().map(str::trim));
         for name in names.filter(is_unknown) {
@@ -116,7 +123,7 @@ impl Toolset<'_> {
         for (what, entry) in allowed.chain(excluded) {
             let name = entry.split('(').next().unwrap_or_default().trim();
             let registry = registry.get_or_insert_with(|| self.every(processes, discovered));
-            if name.contains('*') || registry.get(name).is_some() || mcp::may_be_tool(name, self.settings) {
+            if name.contains('*') || name == ActivateSkill::NAME || registry.get(name).is_some() || mcp::may_be_tool(name, self.settings) {
                 continue;
             }
             let meant = registry.nearest(name).map(|meant| format!("; did you mean `{meant}`?"));

@@ -43,6 +43,16 @@ pub struct Settings {
     pub compression: CompressionSettings,
     /// The engine that runs models on this machine (`-m local`).
     pub local: LocalSettings,
+    /// What holds beside them.
+    #[serde(skip)]
+    pub brought: Brought,
+}
+
+/// What comes with a workspace and with extensions beside settings.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Brought {
+    /// The workspace's own skills and agents count: its user trusts it.
+    pub trusted_workspace: bool,
 }
 
 /// The engine that runs models on this machine (`-m local`).

@@ -1,6 +1,7 @@
 //! What was typed. What it means is decided in [`crate::intent`].
 
 mod commands;
+mod extending;
 
 use std::path::PathBuf;
 
@@ -13,6 +14,7 @@ pub use commands::{
     RestoreArgs, RewindArgs, RoleWord, ServeArgs, SessionsArgs, SessionsCommand, SettingsCommand, TrustArgs,
     UndoArgs, UsersCommand,
 };
+pub use extending::SkillsCommand;
 
 const ABOUT: &str = "Ask any model, and let it work in this folder, from a terminal or a script";
 
@@ -365,6 +367,12 @@ pub enum Command {
         /// Which.
         #[command(subcommand)]
         command: McpCommand,
+    },
+    /// List skills: instructions that a model loads when a task needs them.
+    Skills {
+        /// Which.
+        #[command(subcommand)]
+        command: SkillsCommand,
     },
     /// Show the settings, their files or their schema.
     Settings {

@@ -31,6 +31,7 @@ mod rewinding;
 mod serving;
 mod sessions;
 mod signals;
+mod skills;
 mod switching;
 mod terminal;
 mod trust;

@@ -41,6 +41,7 @@ const RULES: &[BuiltIn] = &[
             "read_background_output",
             "find_tools",
             "list_mcp_resources",
+            "activate_skill",
         ],
         decision: Decision::Allow,
         ..ASK
