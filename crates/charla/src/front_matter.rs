@@ -174,7 +174,12 @@ mod tests {
         for text in ["", "---", "---\nname: x\n", "# Title\n---\nname: x\n---\n", "\n---\nname: x\n---\n"] {
             assert_eq!(FrontMatter::split(text), None, "{text:?}");
         }
-        for text in ["---\n---\n", "---\n: :\n- - -\n\t:\n\"\n[\n---\nx", "---\nname:\n  - \n---\n", "---\nä: [\n---\n"] {
+        for text in [
+            "---\n---\n",
+            "---\n: :\n- - -\n\t:\n\"\n[\n---\nx",
+            "---\nname:\n  - \n---\n",
+            "---\nä: [\n---\n",
+        ] {
             let (fields, _) = FrontMatter::split(text).unwrap();
             assert_eq!(fields.text("name"), None, "{text:?}");
         }

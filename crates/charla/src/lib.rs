@@ -23,6 +23,7 @@ pub mod mcp;
 pub mod models;
 mod network;
 mod notices;
+mod own_programs;
 pub mod private_file;
 pub mod question;
 pub mod session;
@@ -143,7 +144,16 @@ impl Charla {
 
     /// The skills that a session under these settings would be told of.
     pub fn skills(&self, settings: &Settings, notices: &mut dyn Notices) -> Result<skills::Skills, Failure> {
-        skills::Skills::find(&self.environment, settings.brought.trusted_workspace, &[], notices)
+        let brought = &settings.brought;
+        let extensions = brought.folders("skills");
+        skills::Skills::find(&self.environment, brought.trusted_workspace, &extensions, notices)
+    }
+
+    /// The agents that a session under these settings could call.
+    pub fn agents(&self, settings: &Settings, notices: &mut dyn Notices) -> Result<agents::Agents, Failure> {
+        let brought = &settings.brought;
+        let extensions = brought.folders("agents");
+        agents::Agents::find(&self.environment, brought.trusted_workspace, &extensions, notices)
     }
 
     fn at(&self, workspace: Option<PathBuf>) -> Self {

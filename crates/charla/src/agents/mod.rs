@@ -161,7 +161,9 @@ fn read(file: &Path, folder: &Path, owner: &SkillOwner) -> Result<Vec<u8>, Strin
         return Err("it is a link out of its folder".to_owned());
     }
     match std::fs::metadata(&real).map_err(failed)?.len() {
-        bytes if bytes > MOST_BYTES => Err(format!("it has {bytes} bytes, and more than {MOST_BYTES} are not read")),
+        bytes if bytes > MOST_BYTES => {
+            Err(format!("it has {bytes} bytes, and more than {MOST_BYTES} are not read"))
+        }
         _ => std::fs::read(&real).map_err(failed),
     }
 }
@@ -179,13 +181,16 @@ impl Agent {
         let description = fields.text("description").ok_or("its front matter has no `description`")?;
         let prompt = body.trim();
         if prompt.is_empty() {
-            return Err("it says nothing: what stands below the front matter is the agent's prompt".to_owned());
+            return Err(
+                "it says nothing: what stands below the front matter is the agent's prompt".to_owned()
+            );
         }
         let tools = fields.list("tools").map(|tools| tools.iter().map(|tool| own_name(tool)).collect());
         let model = fields.text("model").filter(|model| !MODELS_OF_OTHERS.contains(model));
         let steps = fields.number(&["max_turns", "maxTurns", "limits.max_turns"]);
         let steps = steps.and_then(|steps| u32::try_from(steps).ok()).filter(|steps| *steps > 0);
-        let minutes = fields.number(&["timeout_mins", "limits.timeout_mins"]).map(|minutes| minutes.saturating_mul(60));
+        let minutes =
+            fields.number(&["timeout_mins", "limits.timeout_mins"]).map(|minutes| minutes.saturating_mul(60));
         let seconds = fields.number(&["timeout", "limits.timeout"]).or(minutes);
         Ok(Self {
             name: name.to_owned(),

@@ -17,6 +17,7 @@ use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::helper;
 use crate::hint::Hint;
+use crate::own_programs;
 use crate::private_file;
 use crate::settings::KeySource;
 
@@ -236,8 +237,8 @@ fn run_command(provider: &str, command: &str, environment: &Environment) -> Resu
         .stderr(Stdio::piped())
         .spawn()
         .map_err(|error| fail(format!("cannot be started: {error}")))?;
-    let out = helper::gather(child.stdout.take());
-    let err = helper::gather(child.stderr.take());
+    let out = own_programs::gather(child.stdout.take());
+    let err = own_programs::gather(child.stderr.take());
     let started = Instant::now();
     let status = loop {
         match child.try_wait() {
@@ -252,11 +253,11 @@ fn run_command(provider: &str, command: &str, environment: &Environment) -> Resu
         }
     };
     if !status.success() {
-        let said = helper::received(&err);
+        let said = own_programs::received(&err);
         let first = said.lines().find(|line| !line.trim().is_empty()).unwrap_or("it said nothing");
         return Err(fail(format!("failed ({status}): {}", first.trim())));
     }
-    match helper::received(&out).trim() {
+    match own_programs::received(&out).trim() {
         "" => Err(fail("printed nothing".into())),
         key if key.contains(char::is_whitespace) => Err(fail("printed more than one word".into())),
         key => Ok(FoundKey { key: key.to_owned().into(), place: KeyPlace::Command }),

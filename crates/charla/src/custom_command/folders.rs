@@ -7,20 +7,22 @@ use charla_proto::text::printable;
 
 use super::CustomCommand;
 use crate::environment::Environment;
+use crate::extensions::Brings;
 use crate::failure::Failure;
 use crate::hint::Hint;
 use crate::notices::{Notice, Notices};
 use crate::trust::{COMMANDS, WorkspaceContent, command_files};
 
-/// The commands that hold here, by name. A workspace's command goes before the user's own of the same name; what cannot be
-/// used is told.
+/// The commands that hold here, by name. A workspace's command goes before the user's own of the same name, that before one
+/// of an extension; what cannot be used is told.
 pub fn custom_commands(
     environment: &Environment,
+    extensions: &[Brings],
     notices: &mut dyn Notices,
 ) -> Result<Vec<CustomCommand>, Failure> {
     let mut commands = BTreeMap::new();
-    let home = environment.charla_home();
-    for (path, text) in home.iter().flat_map(|home| own_files(home)) {
+    let homes = extensions.iter().map(|extension| extension.folder.clone()).chain(environment.charla_home());
+    for (path, text) in homes.flat_map(|home| own_files(&home)) {
         add(&mut commands, &path, text.as_deref(), notices);
     }
     let content = WorkspaceContent::read(environment)?;
@@ -36,7 +38,7 @@ pub fn custom_commands(
     Ok(commands.into_values().collect())
 }
 
-/// The user's own files, by their paths in the folder of commands.
+/// The files of a user or an extension, by their paths in the folder of commands.
 fn own_files(home: &Path) -> Vec<(PathBuf, Option<String>)> {
     let read = |name: String| {
         let text = std::fs::read_to_string(home.join(&name)).ok();

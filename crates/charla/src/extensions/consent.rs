@@ -29,11 +29,17 @@ impl Consent {
                 lines.extend(items.into_iter().map(|item| format!(" * {}", one_line(&visible(&item)))));
             }
         };
-        list("It runs these MCP servers:", manifest.servers.iter().map(|(name, value)| server(name, value)).collect());
+        list(
+            "It runs these MCP servers:",
+            manifest.servers.iter().map(|(name, value)| server(name, value)).collect(),
+        );
         list("It runs these hooks:", hooks(&manifest.hooks));
         let context = manifest.context_files(folder);
         let names = context.iter().filter_map(|file| file.strip_prefix(folder).ok());
-        list("It adds these instructions to every prompt:", names.map(|name| name.display().to_string()).collect());
+        list(
+            "It adds these instructions to every prompt:",
+            names.map(|name| name.display().to_string()).collect(),
+        );
         let owner = SkillOwner::Extension(manifest.name.clone());
         let skills = Skills::in_folder(&folder.join("skills"), &owner);
         list(

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::environment::Environment;
 use crate::failure::Failure;
-use crate::helper;
+use crate::own_programs;
 
 /// How long fetching may take.
 const LIMIT: Duration = Duration::from_secs(300);
@@ -33,7 +33,8 @@ const VARIABLES: [(&str, &str); 5] = [
 /// True for the address of a repository.
 pub(super) fn is_address(source: &str) -> bool {
     let schemes = ["https://", "http://", "ssh://", "git://", "file://"];
-    let is_short = || source.split_once(':').is_some_and(|(host, _)| host.contains('@') && !host.contains('/'));
+    let is_short =
+        || source.split_once(':').is_some_and(|(host, _)| host.contains('@') && !host.contains('/'));
     schemes.iter().any(|scheme| source.starts_with(scheme)) || is_short()
 }
 
@@ -48,17 +49,17 @@ pub(super) fn fetch(address: &str, to: &Path, environment: &Environment) -> Resu
         command.args(["-c", setting]);
     }
     command.args(["clone", "--quiet", "--depth", "1", "--no-tags", "--no-recurse-submodules", "--", address]);
-    command.arg(to).env_clear().envs(helper::git(environment)).envs(VARIABLES);
+    command.arg(to).env_clear().envs(own_programs::git(environment)).envs(VARIABLES);
     let folder = to.parent().unwrap_or(Path::new("/"));
     command.current_dir(folder).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     let mut child = command.spawn().map_err(|error| fail(&error.to_string()))?;
-    let said = helper::gather(child.stderr.take());
+    let said = own_programs::gather(child.stderr.take());
     let started = Instant::now();
     loop {
         match child.try_wait() {
             Ok(Some(status)) if status.success() => return Ok(()),
             Ok(Some(_)) => {
-                let said = helper::received(&said);
+                let said = own_programs::received(&said);
                 let last = said.lines().rev().find(|line| !line.trim().is_empty());
                 return Err(fail(last.unwrap_or("git said nothing").trim()));
             }

@@ -60,7 +60,8 @@ impl Extensions<'_> {
         let left_out = match source.origin {
             Origin::Local => copying::copy(Path::new(&source.place), copy.path())?,
             Origin::Git => {
-                let fetched = tempfile::Builder::new().prefix(".git-").tempdir_in(&self.folder).map_err(failed)?;
+                let fetched =
+                    tempfile::Builder::new().prefix(".git-").tempdir_in(&self.folder).map_err(failed)?;
                 let folder = fetched.path().join("repository");
                 fetching::fetch(&source.place, &folder, self.environment)?;
                 copying::copy(&folder, copy.path())?

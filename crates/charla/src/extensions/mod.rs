@@ -18,8 +18,8 @@ use serde_json::{Map, Value};
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::notices::{Notice, Notices};
-pub use book::{Origin, Source};
 use book::{Book, Entry};
+pub use book::{Origin, Source};
 pub use consent::Consent;
 pub use install::Candidate;
 pub use manifest::Manifest;
@@ -74,7 +74,9 @@ impl<'a> Extensions<'a> {
         for (name, entry) in self.book().read()? {
             match self.extension(&name, entry) {
                 Ok(extension) => extensions.push(extension),
-                Err(why) => broken.push(format!("the extension {} is left out: {why}", one_line(&name)).into()),
+                Err(why) => {
+                    broken.push(format!("the extension {} is left out: {why}", one_line(&name)).into())
+                }
             }
         }
         Ok((extensions, broken))
@@ -124,7 +126,8 @@ impl<'a> Extensions<'a> {
         }
         for name in only.unwrap_or_default().iter().filter(|name| *name != NONE) {
             if !used.iter().any(|brings| brings.name == *name) {
-                notices.warning(&format!("there is no extension {} that could be used", one_line(name)).into());
+                notices
+                    .warning(&format!("there is no extension {} that could be used", one_line(name)).into());
             }
         }
         Ok(used)
@@ -158,7 +161,9 @@ impl Extension {
 
     fn brings(&self, workspace: &Path) -> Result<Brings, String> {
         if Consent::of(&self.manifest, &self.folder).hash() != self.agreed {
-            return Err("what it brings is not what was agreed to; `charla extensions update` asks again".to_owned());
+            return Err(
+                "what it brings is not what was agreed to; `charla extensions update` asks again".to_owned()
+            );
         }
         let manifest = self.manifest.in_place(&self.folder, workspace);
         Ok(Brings {

@@ -13,6 +13,7 @@ use charla_providers::layers::LogSink;
 use charla_sandbox::Sandbox;
 use charla_tools::process::{self, ProcessSettings, Processes, SpillFolder};
 
+use super::agent_calls::AgentCalls;
 use super::confinement::{self, sandbox};
 use super::host::{Found, Places, SessionHost};
 use super::options::RunOptions;
@@ -47,8 +48,20 @@ pub(super) struct SessionBuilder<'a> {
     /// What the answer must fit.
     pub schema: Option<OutputSchema>,
     pub log: Option<Arc<dyn LogSink>>,
-    /// MCP servers are left alone: nobody will call them.
-    pub without_servers: bool,
+    /// Whose MCP servers it has.
+    pub servers: ServersOf,
+    /// The agents that it can call.
+    pub agents: Option<Arc<AgentCalls>>,
+}
+
+/// Whose MCP servers a session has.
+pub(super) enum ServersOf {
+    /// Its own.
+    Own,
+    /// None: nobody will call them.
+    Nobody,
+    /// Those of the session that it works for.
+    Caller(SessionServers),
 }
 
 impl SessionBuilder<'_> {
@@ -62,7 +75,11 @@ impl SessionBuilder<'_> {
     ) -> Result<(SessionSetup, Processes, SessionServers), Failure> {
         let (host, sandbox) = self.host(id, &model, notices).await?;
         let (rules, processes) = (host.rules.clone(), host.places.processes.clone());
-        let servers = host.servers.clone();
+        let servers = match &self.servers {
+            // They are not ours to end.
+            ServersOf::Caller(_) => SessionServers::default(),
+            ServersOf::Own | ServersOf::Nobody => host.servers.clone(),
+        };
         let options = self.session_options(host.places.roots.clone(), sandbox);
         let model = host.take(model);
         host.warm_up(&model.reference);
@@ -88,9 +105,11 @@ impl SessionBuilder<'_> {
         let skills = self.skills(notices)?;
         let (places, rules, sandbox) = self.places(id, skills, notices)?;
         let schema = self.schema.as_ref().map(|schema| schema.text().to_owned());
-        let plans = match self.without_servers || self.options.no_tools {
-            true => None,
-            false => self.server_plans(&places, notices),
+        let servers = match &self.servers {
+            _ if self.options.no_tools => SessionServers::default(),
+            ServersOf::Nobody => SessionServers::default(),
+            ServersOf::Caller(servers) => servers.clone(),
+            ServersOf::Own => SessionServers::new(self.server_plans(&places, notices)),
         };
         let host = Arc::new(SessionHost {
             settings: self.settings.clone(),
@@ -100,7 +119,7 @@ impl SessionBuilder<'_> {
             own_tools: std::mem::take(&mut self.own_tools),
             sessions: self.sessions.clone(),
             places,
-            servers: SessionServers::new(plans),
+            servers,
             rules,
             schema,
             log: self.log.clone(),
@@ -131,7 +150,9 @@ impl SessionBuilder<'_> {
         match self.options.no_tools {
             true => Ok(Skills::default()),
             false => {
-                Skills::find(self.environment, self.settings.brought.trusted_workspace, &[], notices)
+                let brought = &self.settings.brought;
+                let extensions = brought.folders("skills");
+                Skills::find(self.environment, brought.trusted_workspace, &extensions, notices)
             }
         }
     }
@@ -151,7 +172,8 @@ impl SessionBuilder<'_> {
         readable.push(self.sessions.outputs(id));
         let sandbox = Arc::new(sandbox(self.environment, &roots, rules.clone(), readable));
         let processes = self.processes(id, sandbox.clone());
-        Ok((Places { roots, processes, skills: Arc::new(skills) }, rules, sandbox))
+        let places = Places { roots, processes, skills: Arc::new(skills), agents: self.agents.clone() };
+        Ok((places, rules, sandbox))
     }
 
     fn session_options(&self, roots: Vec<PathBuf>, sandbox: Arc<Sandbox>) -> SessionOptions {

@@ -11,13 +11,15 @@ use charla_core::session::{self, Equipment, Host, RevertProblem, RevertStep, Rev
 use charla_proto::BoxFuture;
 use charla_proto::tool::{Tool, Toolbox};
 use charla_providers::layers::LogSink;
-use charla_tools::Registry;
 use charla_tools::process::Processes;
+use charla_tools::{Registry, Source};
 
+use super::agent_calls::{AgentCalls, Caller, InvokeAgent};
 use super::compact_toolbox::CompactToolbox;
 use super::instruction::Instruction;
 use super::memory;
 use super::mode::tell_mode;
+use super::only_tools::OnlyTools;
 use super::options::RunOptions;
 use super::revert::revert;
 use super::saved_rules::SavedRules;
@@ -57,6 +59,8 @@ pub(super) struct Places {
     pub processes: Processes,
     /// The skills that can be asked for here.
     pub skills: Arc<Skills>,
+    /// The agents that can be called here.
+    pub agents: Option<Arc<AgentCalls>>,
 }
 
 /// What was found out so far, and may be found out anew.
@@ -114,7 +118,7 @@ impl SessionHost {
     }
 
     fn read_memory(&self, notices: &mut dyn Notices) {
-        let memory = memory::read(&self.environment, notices);
+        let memory = memory::read(&self.environment, &self.settings.brought.extensions, notices);
         self.found().memory = memory;
     }
 
@@ -214,6 +218,11 @@ impl Host for SessionHost {
             let processes = &self.places.processes;
             registry = self.toolset().registry(processes, &found.discovered, style.size, situation.somebody);
         }
+        if let Some(agents) = self.places.agents.as_ref().filter(|_| !style.chat_only) {
+            let (model, mode, servers) = (situation.model.clone(), situation.mode, self.servers.clone());
+            let tool = InvokeAgent::new(agents.clone(), Caller { model, mode, servers });
+            registry.register(Source::BuiltIn, Arc::new(tool));
+        }
         let servers = style.takes_servers().then(|| self.servers.running()).flatten();
         if let Some(servers) = servers {
             offer(servers, style.window, &mut registry);
@@ -222,11 +231,17 @@ impl Host for SessionHost {
             let of_server = servers.is_some_and(|servers| may_run(servers, tool, &self.rules, situation));
             !of_server && !self.rules.offers(tool, situation.mode, situation.somebody)
         });
-        let withheld = servers.map_or(withheld.clone(), |servers| by_server(servers, withheld));
+        let mut withheld = servers.map_or(withheld.clone(), |servers| by_server(servers, withheld));
+        let mut tools: Vec<String> =
+            registry.declarations().iter().map(|declaration| declaration.name.clone()).collect();
+        let agent = self.settings.brought.agent.as_ref();
+        for names in [&mut tools, &mut withheld] {
+            names.retain(|tool| agent.is_none_or(|agent| agent.has(tool)));
+        }
         let instruction = Instruction {
             environment: &self.environment,
             roots: &self.places.roots,
-            tools: registry.declarations().iter().map(|declaration| declaration.name.clone()).collect(),
+            tools,
             withheld: &withheld,
             how_to_allow: self.options.how_to_allow.as_deref(),
             memory: found.memory.clone(),
@@ -242,6 +257,10 @@ impl Host for SessionHost {
             Some(servers) => {
                 Arc::new(ServerToolbox::new(toolbox, servers.clone(), &self.settings.tools.exclude))
             }
+            None => toolbox,
+        };
+        let toolbox = match agent {
+            Some(agent) => Arc::new(OnlyTools::new(toolbox, agent.clone())),
             None => toolbox,
         };
         Equipment { toolbox, instruction }

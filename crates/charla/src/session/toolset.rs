@@ -10,6 +10,7 @@ use charla_tools::process::Processes;
 use charla_tools::web_fetch::WebFetch;
 use charla_tools::{Registry, Selection, Source};
 
+use super::agent_calls::INVOKE_AGENT;
 use super::options::RunOptions;
 use super::store::Sessions;
 use crate::engine;
@@ -98,10 +99,11 @@ impl Toolset<'_> {
         };
         let Some(wanted) = wanted else { return };
         let registry = self.registry(processes, discovered, size, true);
-        // Offered only when somebody is there to be asked, and when there are skills.
-        let sometimes = ["ask_user", ActivateSkill::NAME];
-        let absent: Vec<&str> = tools.exclude.iter().map(String::as_str).chain(sometimes).collect();
-        let is_unknown = |name: &&str| registry.get(name).is_none() && !absent.contains(name);
+        let is_unknown = |name: &&str| {
+            registry.get(name).is_none()
+                && !sometimes_there(name)
+                && !tools.exclude.iter().any(|excluded| excluded == name)
+        };
         let names = wanted.iter().filter_map(|entry| entry.split('(').next().map(str::trim));
         for name in names.filter(is_unknown) {
             notices.warning(&format!("`{key}` names `{name}`, and there is no such tool").into());
@@ -123,7 +125,11 @@ impl Toolset<'_> {
         for (what, entry) in allowed.chain(excluded) {
             let name = entry.split('(').next().unwrap_or_default().trim();
             let registry = registry.get_or_insert_with(|| self.every(processes, discovered));
-            if name.contains('*') || name == ActivateSkill::NAME || registry.get(name).is_some() || mcp::may_be_tool(name, self.settings) {
+            if name.contains('*')
+                || sometimes_there(name)
+                || registry.get(name).is_some()
+                || mcp::may_be_tool(name, self.settings)
+            {
                 continue;
             }
             let meant = registry.nearest(name).map(|meant| format!("; did you mean `{meant}`?"));
@@ -186,4 +192,9 @@ impl Toolset<'_> {
         }
         Vec::new()
     }
+}
+
+/// True for tools that are offered only when somebody is there to be asked, or when there are skills or agents.
+fn sometimes_there(name: &str) -> bool {
+    ["ask_user", ActivateSkill::NAME, INVOKE_AGENT].contains(&name)
 }

@@ -7,6 +7,7 @@
 
 mod address;
 mod defaults;
+mod extended;
 mod load;
 mod merge;
 mod mistake;
@@ -97,6 +98,7 @@ pub fn load_trusting(
     let mut settings: Settings = serde_path_to_error::deserialize(value)
         .map_err(|error| Failure::config(format!("`{}`: {}", error.path(), error.inner())))?;
     settings.brought.trusted_workspace = standing.is_trusted();
+    extended::extend(&mut settings, environment, &mut notices)?;
     Ok(Effective { settings, layers, notices })
 }
 

@@ -94,6 +94,7 @@ const RIGHTS: &[(&str, WorkspaceRight)] = &[
     ("mcpServers.*.trust", Trusted),
     ("mcpServers.*.includeTools", Trusted),
     ("mcpServers.*.excludeTools", Trusted),
+    ("extensions.only", Never),
     ("prompt.replace", Never),
     ("prompt.append", Never),
     ("limits.maxTurns", Trusted),

@@ -190,7 +190,8 @@ impl Skill {
     fn of(file: &Path, bytes: &[u8], owner: SkillOwner) -> Result<Self, String> {
         let folder = file.parent().unwrap_or(file);
         let text = String::from_utf8_lossy(bytes);
-        let (fields, _) = FrontMatter::split(&text).ok_or("it has no front matter between two lines `---`")?;
+        let (fields, _) =
+            FrontMatter::split(&text).ok_or("it has no front matter between two lines `---`")?;
         let name = fields.text("name").map(str::to_owned);
         let name = name.or_else(|| Some(folder.file_name()?.to_str()?.to_owned())).unwrap_or_default();
         if !is_name(&name) {

@@ -115,8 +115,9 @@ fn a_workspaces_skill_is_given_only_as_it_was_when_it_was_agreed_to() {
 
 #[test]
 fn the_list_is_bounded_stable_and_says_what_it_leaves_out() {
-    let texts: Vec<(String, String)> =
-        (0..500).map(|n| (format!("s{n:03}"), skill(&format!("s{n:03}"), &"long words ".repeat(60)))).collect();
+    let texts: Vec<(String, String)> = (0..500)
+        .map(|n| (format!("s{n:03}"), skill(&format!("s{n:03}"), &"long words ".repeat(60))))
+        .collect();
     let all: Vec<(&str, &str, &str)> =
         texts.iter().map(|(name, text)| ("home/.charla/skills", name.as_str(), text.as_str())).collect();
     let (_folder, environment) = place(&all);

@@ -29,9 +29,10 @@ impl ActivateSkill {
     pub(crate) fn new(skills: Arc<Skills>) -> Self {
         let declaration = FunctionDeclaration {
             name: Self::NAME.to_owned(),
-            description: "Loads a skill: instructions for a kind of task, and files that go with them. Call it before \
+            description:
+                "Loads a skill: instructions for a kind of task, and files that go with them. Call it before \
                 the task when a skill fits."
-                .to_owned(),
+                    .to_owned(),
             parameters_json_schema: json!({
                 "type": "object",
                 "properties": {"name": {"type": "string", "description": "The skill's name."}},

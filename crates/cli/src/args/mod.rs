@@ -14,7 +14,7 @@ pub use commands::{
     RestoreArgs, RewindArgs, RoleWord, ServeArgs, SessionsArgs, SessionsCommand, SettingsCommand, TrustArgs,
     UndoArgs, UsersCommand,
 };
-pub use extending::SkillsCommand;
+pub use extending::{AgentsCommand, ExtensionsCommand, SkillsCommand};
 
 const ABOUT: &str = "Ask any model, and let it work in this folder, from a terminal or a script";
 
@@ -187,6 +187,14 @@ pub struct AskArgs {
     /// Tools that are not offered, such as web_fetch.
     #[arg(long, value_name = "TOOLS", value_delimiter = ',', help_heading = "Tools")]
     pub exclude_tools: Vec<String>,
+
+    /// The only extensions to use; `none` for none.
+    #[arg(short, long, value_name = "NAMES", value_delimiter = ',', help_heading = "Tools")]
+    pub extensions: Vec<String>,
+
+    /// List the extensions that are installed.
+    #[arg(long, help_heading = "Tools")]
+    pub list_extensions: bool,
 
     /// How the model calls tools: native, text (for models without function calls), none or auto.
     #[arg(long, value_name = "MODE", value_enum, hide_possible_values = true, help_heading = "Tools")]
@@ -373,6 +381,18 @@ pub enum Command {
         /// Which.
         #[command(subcommand)]
         command: SkillsCommand,
+    },
+    /// List agents: sessions that work for another one.
+    Agents {
+        /// Which.
+        #[command(subcommand)]
+        command: AgentsCommand,
+    },
+    /// Install, list, update and remove extensions: folders with servers, commands, hooks, skills and agents.
+    Extensions {
+        /// Which.
+        #[command(subcommand)]
+        command: ExtensionsCommand,
     },
     /// Show the settings, their files or their schema.
     Settings {

@@ -31,7 +31,7 @@ use charla::trust::TrustDemand;
 use charla::{Charla, Failure, Notices};
 use clap::CommandFactory;
 
-use crate::args::{ApprovalsCommand, Command, ModelsCommand, SkillsCommand, Typed};
+use crate::args::{AgentsCommand, ApprovalsCommand, Command, ModelsCommand, SkillsCommand, Typed};
 use crate::input;
 use crate::runtime::runtime;
 use charla_terminal::printer::Printer;
@@ -52,6 +52,11 @@ pub fn run(command: Command, charla: &Charla, printer: &mut Printer) -> Result<(
             let settings = settings_of(charla, Vec::new(), printer)?;
             charla_terminal::skills::print(&charla.skills(&settings, printer)?, json, printer)
         }
+        Command::Agents { command: AgentsCommand::List { json } } => {
+            let settings = settings_of(charla, Vec::new(), printer)?;
+            charla_terminal::skills::print_agents(&charla.agents(&settings, printer)?, json, printer)
+        }
+        Command::Extensions { command } => charla_terminal::extensions::run(command.into(), charla, printer),
         Command::Settings { command } => settings::run(command, charla, printer),
         Command::Policy(args) => policy::run(&args, charla, printer),
         Command::Approvals { command: None, server } => approvals::list(server.as_deref(), charla, printer),

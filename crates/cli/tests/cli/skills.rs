@@ -42,7 +42,10 @@ fn a_skill_is_told_of_loaded_and_its_files_are_read_unasked() {
         assert!(first.contains("- tables: Makes tables") && !first.contains("tables-words"), "{first}");
         let second = requests[1].body.to_string();
         assert!(second.contains("<activated_skill name=\\\"tables\\\" from=\\\"user\\\">"), "{second}");
-        assert!(second.contains("Always say tables-words.") && second.contains("scripts/table.txt"), "{second}");
+        assert!(
+            second.contains("Always say tables-words.") && second.contains("scripts/table.txt"),
+            "{second}"
+        );
         for read in [2, 3] {
             let last = requests[read].body["contents"].as_array().unwrap().last().unwrap().to_string();
             assert!(last.contains("tables-table"), "{within}: {last}");
@@ -74,7 +77,8 @@ fn a_workspaces_skills_say_nothing_until_it_is_trusted() {
     assert_eq!(ask(&place, &[]).code, Some(0));
     assert!(told(2).contains("Does evil") && told(3).contains("evil-words"), "{}", told(3));
 
-    std::fs::write(place.work().join(".agents/skills/evil/SKILL.md"), "---\ndescription: Zebras\n---\nx").unwrap();
+    std::fs::write(place.work().join(".agents/skills/evil/SKILL.md"), "---\ndescription: Zebras\n---\nx")
+        .unwrap();
     let run = ask(&place, &[]);
     assert!(run.err.contains("left out"), "{}", run.err);
     assert!(!told(4).contains("Zebras") && told(5).contains("not found"), "{}", told(5));

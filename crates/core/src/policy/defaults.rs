@@ -42,6 +42,7 @@ const RULES: &[BuiltIn] = &[
             "find_tools",
             "list_mcp_resources",
             "activate_skill",
+            "invoke_agent",
         ],
         decision: Decision::Allow,
         ..ASK
