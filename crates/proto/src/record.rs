@@ -92,6 +92,9 @@ facts! {
     "changes_redone" => ChangesRedone(ChangesReverted),
     /// Rules are kept for every session.
     "rules_saved" => RulesSaved(RulesSaved),
+    /// What is before this record was written elsewhere, and only tells what was said: nobody here has allowed, chosen or
+    /// changed what it speaks of.
+    "imported" => Imported(Imported),
 }
 
 /// See [`Fact::SessionStarted`].
@@ -401,6 +404,13 @@ pub struct RulesSaved {
     pub place: String,
     /// Who wanted it.
     pub by: String,
+}
+
+/// See [`Fact::Imported`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Imported {
+    /// Where it came from, in words.
+    pub from: String,
 }
 
 /// See [`Fact::ChangesUndone`] and [`Fact::ChangesRedone`].
