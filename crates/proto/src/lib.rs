@@ -71,7 +71,7 @@ pub use record::{
     ApprovalAnswered, CallAsked, CallEnded, CallStarted, ChangesReverted, ClientCallStarted, Compressed,
     CompressionFailed, Fact, FileChange, HookActed, JOURNAL_VERSION, ModeChanged, ModelChanged, ModelContent,
     OutputsCut, PromptJoined, PromptQueued, PromptWithdrawn, Record, Restored, RevertedFile, Rewound,
-    RulesSaved, SessionStarted, TurnEnded, TurnResumed, TurnStarted,
+    Imported, RulesSaved, SessionStarted, TurnEnded, TurnResumed, TurnStarted,
 };
 pub use request::{
     EmbedRequest, FunctionCallingConfig, FunctionCallingMode, FunctionDeclaration, GenerateRequest,

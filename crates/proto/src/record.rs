@@ -94,6 +94,9 @@ facts! {
     "hook_acted" => HookActed(Box<HookActed>),
     /// Rules are kept for every session.
     "rules_saved" => RulesSaved(RulesSaved),
+    /// What is before this record was written elsewhere, and only tells what was said: nobody here has allowed, chosen or
+    /// changed what it speaks of.
+    "imported" => Imported(Imported),
 }
 
 /// See [`Fact::SessionStarted`].
@@ -422,6 +425,13 @@ pub struct HookActed {
     pub hook: String,
     /// What came of it.
     pub effect: HookEffect,
+}
+
+/// See [`Fact::Imported`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Imported {
+    /// Where it came from, in words.
+    pub from: String,
 }
 
 /// See [`Fact::ChangesUndone`] and [`Fact::ChangesRedone`].

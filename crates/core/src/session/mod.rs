@@ -17,6 +17,7 @@ mod ending;
 mod follow;
 pub mod fork;
 mod host;
+pub mod import;
 mod inbox;
 mod ledger;
 mod limits;
