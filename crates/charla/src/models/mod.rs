@@ -7,6 +7,7 @@ pub mod directory;
 mod keep_alive;
 mod prices;
 pub mod probe;
+mod recordings;
 mod servers;
 pub mod survey;
 mod wiring;

@@ -169,7 +169,9 @@ pub(super) async fn ready(
     tell_mode(settings, &mut chain, notices);
     tell_thinking(settings, &chain, notices);
     chain.first.start(settings.model.name.is_none(), notices).await?;
-    probe::first_use(&mut chain, offers_tools, settings, environment, log.clone(), notices).await;
+    if settings.model.responses.replay.is_none() {
+        probe::first_use(&mut chain, offers_tools, settings, environment, log.clone(), notices).await;
+    }
     keep_loaded(&chain.first);
     BoundModel::new(chain, settings, environment, log)
 }
