@@ -1,5 +1,6 @@
 //! Which model answers, and how it is spoken to.
 
+mod auth_type;
 pub mod bound;
 pub mod choice;
 pub mod chooser;
@@ -12,6 +13,7 @@ mod servers;
 pub mod survey;
 mod wiring;
 
+pub(crate) use auth_type::check as check_auth_type;
 pub use bound::BoundModel;
 pub use choice::{Access, Choice, PromptSize};
 pub use chooser::{Chain, Chooser};

@@ -471,6 +471,6 @@ pub struct TelemetrySettings {
 pub struct SecuritySettings {
     /// The only way to log in to Google's models: `gemini-api-key`, `oauth-personal`, `vertex-ai`, …; another one is refused.
     pub enforced_auth: Option<String>,
-    /// The way that was chosen, where the environment does not tell.
+    /// The way that was chosen; the environment tells it where this does not.
     pub selected_auth: Option<String>,
 }

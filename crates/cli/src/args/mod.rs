@@ -90,7 +90,7 @@ pub struct PromptRun {
 #[derive(Debug, Args)]
 pub struct Everywhere {
     /// Tell on standard error what happens inside.
-    #[arg(long, global = true, help_heading = "Diagnostics")]
+    #[arg(short, long, global = true, help_heading = "Diagnostics")]
     pub debug: bool,
     /// Work in this folder instead.
     #[arg(short = 'C', long = "directory", value_name = "DIR", value_hint = ValueHint::DirPath, global = true)]
