@@ -16,8 +16,8 @@ use crate::notices::{Notice, Notices};
 use crate::skills::{SkillOwner, is_name};
 use crate::trust::{LeftOut, WorkspaceContent};
 
-/// The folders with a user's agents, beside Charla's own.
-const OF_OTHERS: [&str; 2] = [".gemini/agents", ".claude/agents"];
+/// Folders of a user's home in which other programs keep agents.
+const OF_OTHERS: [&str; 1] = [".claude"];
 /// A larger file is no agent.
 const MOST_BYTES: u64 = 1024 * 1024;
 /// So many agents one folder may have.
@@ -92,9 +92,7 @@ impl Agents {
                 found.take(&file, Agent::of(bytes, SkillOwner::Workspace));
             }
         }
-        let own = environment.charla_home().map(|home| home.join("agents"));
-        let of_others = environment.home.iter().flat_map(|home| OF_OTHERS.map(|folder| home.join(folder)));
-        for folder in own.into_iter().chain(of_others) {
+        for folder in environment.folders_of_user("agents", &OF_OTHERS) {
             found.of_folder(&folder, &SkillOwner::User);
         }
         for (name, folder) in extensions {

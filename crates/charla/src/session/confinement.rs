@@ -35,7 +35,7 @@ pub(super) fn sandbox(
         programs: environment.variable("PATH").unwrap_or_default().split(':').map(PathBuf::from).collect(),
         readable,
         history: roots.iter().flat_map(|root| history_of(&real(root), environment)).collect(),
-        secrets: environment.charla_home().iter().map(real).collect(),
+        secrets: [environment.charla_home(), environment.cache()].iter().flatten().map(real).collect(),
         treatment: Arc::new(move |path: &Path| treatment(path, &files, &rules)),
     });
     match &environment.guest {

@@ -12,6 +12,7 @@ use charla_tools::{Registry, Selection, Source};
 
 use super::agent_calls::INVOKE_AGENT;
 use super::options::RunOptions;
+use super::plan_mode;
 use super::store::Sessions;
 use crate::engine;
 use crate::environment::Environment;
@@ -125,11 +126,8 @@ impl Toolset<'_> {
         for (what, entry) in allowed.chain(excluded) {
             let name = entry.split('(').next().unwrap_or_default().trim();
             let registry = registry.get_or_insert_with(|| self.every(processes, discovered));
-            if name.contains('*')
-                || sometimes_there(name)
-                || registry.get(name).is_some()
-                || mcp::may_be_tool(name, self.settings)
-            {
+            let is_known = registry.get(name).is_some() || sometimes_there(name);
+            if name.contains('*') || is_known || mcp::may_be_tool(name, self.settings) {
                 continue;
             }
             let meant = registry.nearest(name).map(|meant| format!("; did you mean `{meant}`?"));
@@ -194,7 +192,8 @@ impl Toolset<'_> {
     }
 }
 
-/// True for tools that are offered only when somebody is there to be asked, or when there are skills or agents.
+/// True for tools that are offered only when somebody is there to be asked, when there are skills or agents, or when there
+/// is something to plan.
 fn sometimes_there(name: &str) -> bool {
-    ["ask_user", ActivateSkill::NAME, INVOKE_AGENT].contains(&name)
+    ["ask_user", ActivateSkill::NAME, INVOKE_AGENT].contains(&name) || plan_mode::NAMES.contains(&name)
 }

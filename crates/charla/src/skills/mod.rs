@@ -23,8 +23,8 @@ pub(crate) use tool::ActivateSkill;
 
 /// What a skill's file is called.
 const FILE: &str = "SKILL.md";
-/// The folders with a user's skills, beside Charla's own.
-const OF_OTHERS: [&str; 3] = [".agents/skills", ".gemini/skills", ".claude/skills"];
+/// Folders of a user's home in which other programs keep skills.
+const OF_OTHERS: [&str; 2] = [".agents", ".claude"];
 /// So much of a file is read to know what a skill is about.
 const HEAD: u64 = 64 * 1024;
 /// So many skills one folder may have.
@@ -86,9 +86,7 @@ impl Skills {
     ) -> Result<Self, Failure> {
         let mut found = Self::default();
         found.of_workspace(&WorkspaceContent::read(environment)?, trusted, notices);
-        let own = environment.charla_home().map(|home| home.join("skills"));
-        let of_others = environment.home.iter().flat_map(|home| OF_OTHERS.map(|folder| home.join(folder)));
-        for folder in own.into_iter().chain(of_others) {
+        for folder in environment.folders_of_user("skills", &OF_OTHERS) {
             found.of_folder(&folder, &SkillOwner::User);
         }
         for (name, folder) in extensions {

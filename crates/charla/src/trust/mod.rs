@@ -4,6 +4,7 @@
 //! trusted setting names, such as a script, is not part of them.
 
 mod book;
+mod gemini;
 mod instructing;
 mod told;
 
@@ -12,6 +13,7 @@ use std::path::{Path, PathBuf};
 
 pub use book::TrustBook;
 use charla_tools::owner::{Owners, belongs_to_another};
+pub(crate) use gemini::{GeminiFile, gemini_standing};
 use sha2::{Digest, Sha256};
 pub(crate) use told::is_new;
 
@@ -26,7 +28,8 @@ pub(crate) const COMMANDS: &str = "commands";
 const DEEPEST: usize = 4;
 const MOST_COMMANDS: usize = 200;
 
-/// What in a workspace's `.charla` may act, and which skills and agents it brings, read once: what is judged is what is used.
+/// What in a workspace's `.charla` and `.gemini` may act, and which skills and agents it brings, read once: what is judged is
+/// what is used.
 #[derive(Clone, Debug, Default)]
 pub struct WorkspaceContent {
     workspace: PathBuf,
@@ -102,7 +105,8 @@ impl WorkspaceContent {
         let names = std::iter::once("settings.json".to_owned()).chain(rule_files(&content.folder));
         let instructing = instructing::skill_files(&content.workspace).into_iter();
         let instructing = instructing.chain(instructing::agent_files(&content.workspace));
-        for name in names.chain(command_files(&content.folder)).chain(instructing) {
+        let gemini = gemini_files(&content.folder, environment);
+        for name in names.chain(command_files(&content.folder)).chain(gemini).chain(instructing) {
             let path = content.place(&name);
             let large = || is_instructing(&name).then(|| instructing::too_large(&path)).flatten();
             match why_left_out(&path, &environment.directory, owners(environment)).or_else(large) {
@@ -114,7 +118,11 @@ impl WorkspaceContent {
     }
 
     fn place(&self, name: &str) -> PathBuf {
-        if name.starts_with('.') { self.workspace.join(name) } else { self.folder.join(name) }
+        match name.strip_prefix("../") {
+            Some(beside) => self.workspace.join(beside),
+            None if name.starts_with('.') => self.workspace.join(name),
+            None => self.folder.join(name),
+        }
     }
 
     /// The files of its skills, and what stands in them.
@@ -256,6 +264,17 @@ fn rule_files(folder: &Path) -> Vec<String> {
         names.filter(|name| name.ends_with(".toml")).map(|name| format!("policies/{name}")).collect();
     names.sort();
     names
+}
+
+/// What a workspace brings for Gemini CLI, unless it is the user's own.
+fn gemini_files(folder: &Path, environment: &Environment) -> Vec<String> {
+    let brought = folder.join(gemini::FOLDER);
+    let real = |path: &Path| path.canonicalize().ok();
+    if real(&brought).is_none() || environment.gemini_home().and_then(|home| real(&home)) == real(&brought) {
+        return Vec::new();
+    }
+    let names = std::iter::once("settings.json".to_owned()).chain(rule_files(&brought));
+    names.chain(command_files(&brought)).map(|name| format!("{}/{name}", gemini::FOLDER)).collect()
 }
 
 /// The files of commands by name, those in folders of folders, too. Links are not followed.

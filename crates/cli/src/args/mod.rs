@@ -2,6 +2,7 @@
 
 mod commands;
 mod extending;
+mod gemini;
 
 use std::path::PathBuf;
 
@@ -15,6 +16,8 @@ pub use commands::{
     UndoArgs, UsersCommand,
 };
 pub use extending::{AgentsCommand, ExtensionsCommand, SkillsCommand};
+
+pub use gemini::GeminiArgs;
 
 const ABOUT: &str = "Ask any model, and let it work in this folder, from a terminal or a script";
 
@@ -89,7 +92,7 @@ pub struct PromptRun {
 #[derive(Debug, Args)]
 pub struct Everywhere {
     /// Tell on standard error what happens inside.
-    #[arg(long, global = true, help_heading = "Diagnostics")]
+    #[arg(short, long, global = true, help_heading = "Diagnostics")]
     pub debug: bool,
     /// Work in this folder instead.
     #[arg(short = 'C', long = "directory", value_name = "DIR", value_hint = ValueHint::DirPath, global = true)]
@@ -207,6 +210,10 @@ pub struct AskArgs {
     /// What the model is told, and how it answers.
     #[command(flatten)]
     pub manner: ModelArgs,
+
+    /// What people know from Gemini CLI.
+    #[command(flatten)]
+    pub gemini: GeminiArgs,
 
     /// The answer must be JSON that fits the JSON Schema in FILE.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]

@@ -15,6 +15,7 @@ mod engine;
 mod extensions;
 mod faults;
 mod forged_cards;
+mod gemini;
 mod hostile_repository;
 mod killed_turns;
 mod kills;
