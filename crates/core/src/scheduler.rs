@@ -4,13 +4,15 @@
 //! Its owner, the session, asks it what happened ([`Scheduler::next`]), records that, and tells it what to
 //! do next. So a fact is always durable before the scheduler acts on it.
 
+mod passed;
+
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use charla_proto::tool::Toolbox;
 use charla_proto::{
-    Args, CallStatus, Confinement, FileChange, FileJudge, FunctionCall, FunctionResponse, Invocation, Lane,
-    OpenCall, Part, Plan, RunContext, ToolContext, ToolError, ToolErrorKind, ToolOutput,
+    Args, Begun, CallStatus, Confinement, FileChange, FileJudge, FunctionCall, FunctionResponse, Invocation,
+    Lane, OpenCall, Part, Plan, RunContext, ToolContext, ToolError, ToolErrorKind, ToolOutput,
 };
 use futures_util::future::BoxFuture;
 use futures_util::stream::{FuturesUnordered, StreamExt};
@@ -18,6 +20,11 @@ use tokio::sync::mpsc;
 use tokio::task::{self, JoinSet};
 use tokio_util::sync::CancellationToken;
 
+pub use passed::Passed;
+use passed::WayUp;
+
+/// How many questions of other sessions may wait; who has more waits.
+const PASSED_QUEUE: usize = 16;
 /// How many pieces of live output may wait to be shown; more are dropped.
 const LIVE_QUEUE: usize = 256;
 
@@ -43,6 +50,13 @@ pub enum CallEvent {
         index: usize,
         /// The new piece of its output.
         text: String,
+    },
+    /// It passes on something of another session that works for it.
+    Passed {
+        /// The call, by its place in the step.
+        index: usize,
+        /// What it passes on.
+        passed: Passed,
     },
 }
 
@@ -86,6 +100,8 @@ pub struct Scheduler {
     tasks: HashMap<task::Id, usize>,
     live: mpsc::Receiver<(usize, String)>,
     live_sender: mpsc::Sender<(usize, String)>,
+    passed: mpsc::Receiver<(usize, Passed)>,
+    passed_sender: mpsc::Sender<(usize, Passed)>,
     cancel: CancellationToken,
 }
 
@@ -93,6 +109,7 @@ impl Scheduler {
     /// Begins to check these calls. Those that ended or began before are only counted.
     pub fn new(calls: Vec<OpenCall>, toolbox: &Arc<dyn Toolbox>, cx: &Arc<ToolContext>) -> Self {
         let (live_sender, live) = mpsc::channel(LIVE_QUEUE);
+        let (passed_sender, passed) = mpsc::channel(PASSED_QUEUE);
         let mut scheduler = Self {
             calls: Vec::with_capacity(calls.len()),
             preparing: FuturesUnordered::new(),
@@ -100,6 +117,8 @@ impl Scheduler {
             tasks: HashMap::new(),
             live,
             live_sender,
+            passed,
+            passed_sender,
             cancel: CancellationToken::new(),
         };
         for OpenCall { call, status, .. } in calls {
@@ -116,11 +135,15 @@ impl Scheduler {
         scheduler
     }
 
-    /// True when nothing happens any more unless somebody answers a question.
-    pub fn waits_for_people(&self) -> bool {
-        let is_still =
-            |call: &ScheduledCall| !matches!(call.status, CallStatus::Validating | CallStatus::Executing);
-        self.calls.iter().all(is_still) && self.ready().is_empty()
+    /// True when nothing happens any more unless somebody answers a question; running calls that wait for one are told by
+    /// `asking`.
+    pub fn waits_for_people(&self, asking: impl Fn(usize) -> bool) -> bool {
+        let is_still = |(index, call): (usize, &ScheduledCall)| match call.status {
+            CallStatus::Validating => false,
+            CallStatus::Executing => asking(index),
+            _ => true,
+        };
+        self.calls.iter().enumerate().all(is_still) && self.ready().is_empty()
     }
 
     /// The calls, in the order the model made them.
@@ -139,6 +162,7 @@ impl Scheduler {
             // What a call showed comes before its end.
             biased;
             Some((index, text)) = self.live.recv() => CallEvent::Live { index, text },
+            Some((index, passed)) = self.passed.recv() => CallEvent::Passed { index, passed },
             Some((index, prepared)) = self.preparing.next(), if !self.preparing.is_empty() => {
                 let problem = match prepared {
                     Ok(invocation) => {
@@ -233,7 +257,8 @@ impl Scheduler {
     pub fn run(&mut self, index: usize, reach: Reach, files: FileJudge) {
         let ScheduledCall { call, again, invocation, .. } = &mut self.calls[index];
         let Some(mut invocation) = invocation.take() else { return };
-        invocation.begins(call.id.as_deref().unwrap_or_default(), *again);
+        let asked = Arc::new(WayUp { index, passed: self.passed_sender.downgrade() });
+        invocation.begins(Begun { call: call.id.clone().unwrap_or_default(), again: *again, asked });
         let live = self.live_sender.clone();
         let cancel = self.cancel.clone();
         let cx = RunContext {

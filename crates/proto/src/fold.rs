@@ -307,7 +307,10 @@ impl Conversation {
         if asked.call.is_empty() {
             self.turn.iter_mut().for_each(|turn| turn.question.clone_from(&approval));
         } else if let Some(call) = self.open_call(&asked.call) {
-            call.status = CallStatus::AwaitingApproval;
+            // What a running call asks does not stop it.
+            if call.status != CallStatus::Executing {
+                call.status = CallStatus::AwaitingApproval;
+            }
             call.approval = approval;
         }
     }
@@ -326,12 +329,16 @@ impl Conversation {
         let Some(call) = asked.find(is_it) else { return };
         let Some(approval) = call.approval.as_mut().filter(|open| open.answer.is_none()) else { return };
         approval.answer = Some((answered.outcome.clone(), answered.by.clone()));
+        if approval.asked.stands_for.is_some() {
+            // What it allows is allowed in the session that asks.
+            return;
+        }
         let grant = Grant::of(&answered.outcome, &approval.asked);
         if let Some(args) = &answered.args {
             let before = std::mem::replace(&mut call.call.args, args.clone());
             call.original.get_or_insert(before);
         }
-        if answered.outcome.allows() {
+        if answered.outcome.allows() && call.status != CallStatus::Executing {
             call.status = CallStatus::Scheduled;
         }
         self.grants.extend(grant);
@@ -341,6 +348,9 @@ impl Conversation {
         let Some(call) = self.open_call(&ended.call) else { return };
         call.status = ended.status;
         call.response = Some(Part::function_response(ended.response.clone()));
+        for spent in &ended.spent {
+            self.spend(Some(&spent.usage), spent.origin.as_ref());
+        }
         let Some(turn) = &mut self.turn else { return };
         turn.errors.extend(ended.error.map(|kind| (ended.call.clone(), kind)));
         if turn.calls.iter().all(|call| call.response.is_some()) {

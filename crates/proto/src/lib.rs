@@ -26,6 +26,7 @@ pub mod json;
 mod note;
 mod output;
 mod parts;
+mod passing;
 mod port;
 mod record;
 mod request;
@@ -66,12 +67,13 @@ pub use hook::{CallHooks, HookEffect, HookEvent, HookRan, TurnHooks};
 pub use note::{NOTE, own_parts, own_text};
 pub use output::{Display, FileLines, Todo, TodoStatus, ToolError, ToolErrorKind, ToolOutput};
 pub use parts::{part_to_string, thought_subject};
+pub use passing::{Begun, PassedQuestion, PassingOn};
 pub use port::{BoxFuture, ChunkStream, ContentGenerator};
 pub use record::{
     AgentLink, ApprovalAnswered, CallAsked, CallEnded, CallStarted, ChangesReverted, ClientCallStarted,
     Compressed, CompressionFailed, Fact, FileChange, HookActed, Imported, JOURNAL_VERSION, ModeChanged,
     ModelChanged, ModelContent, OutputsCut, PromptJoined, PromptQueued, PromptWithdrawn, Record, Restored,
-    RevertedFile, Rewound, RulesSaved, SessionStarted, TurnEnded, TurnResumed, TurnStarted,
+    RevertedFile, Rewound, RulesSaved, SessionStarted, Spent, TurnEnded, TurnResumed, TurnStarted,
 };
 pub use request::{
     EmbedRequest, FunctionCallingConfig, FunctionCallingMode, FunctionDeclaration, GenerateRequest,

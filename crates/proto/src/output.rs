@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
-use crate::{FileChange, Part};
+use crate::{FileChange, Part, Spent};
 
 /// What came of a call: content for the model, display for the person.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -21,6 +21,8 @@ pub struct ToolOutput {
     pub changes: Vec<FileChange>,
     /// The file that holds the whole output, when the content was cut.
     pub whole_output: Option<PathBuf>,
+    /// What models cost that others asked on its behalf.
+    pub spent: Vec<Spent>,
 }
 
 impl ToolOutput {

@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 use crate::{
     ApprovalMode, Args, CallStatus, Citation, CompressionStatus, Confinement, Confirmation, Content,
     Delivery, Display, FinishReason, FunctionCall, FunctionResponse, HookEffect, HookEvent, LlmErrorKind,
-    Outcome, ToolErrorKind, TurnEnd, UsageMetadata,
+    Origin, Outcome, ToolErrorKind, TurnEnd, UsageMetadata,
 };
 use json::{Flat, Head};
 use table::facts;
@@ -212,6 +212,9 @@ pub struct CallAsked {
     pub approval: String,
     /// What a person is shown.
     pub confirmation: Confirmation,
+    /// The approval of another session that this one stands for: an agent that works for the call asks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stands_for: Option<String>,
 }
 
 /// See [`Fact::ApprovalAnswered`].
@@ -287,6 +290,19 @@ pub struct CallEnded {
     /// Files it changed, for undo.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<FileChange>,
+    /// What models cost that others asked on its behalf.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub spent: Vec<Spent>,
+}
+
+/// What a model cost.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Spent {
+    /// Who was asked, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<Arc<Origin>>,
+    /// Tokens, as the provider counted.
+    pub usage: UsageMetadata,
 }
 
 /// A file a call changed: what was there before and after, by content hash. The texts are kept by the

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{BoxFuture, Confinement, FileChange, FileJudge, FunctionDeclaration, ToolError, ToolOutput};
+use crate::{
+    Begun, BoxFuture, Confinement, FileChange, FileJudge, FunctionDeclaration, ToolError, ToolOutput,
+};
 
 /// A tool's arguments, as the model gave them.
 pub type Args = Map<String, Value>;
@@ -71,8 +73,8 @@ pub trait Invocation: Send + Sync {
         Vec::new()
     }
 
-    /// Takes the id of its call, and whether an earlier process left that running. Called before [`Self::run`].
-    fn begins(&mut self, _call: &str, _again: bool) {}
+    /// Takes what a call needs that has another session work for it. Called before [`Self::run`].
+    fn begins(&mut self, _begun: Begun) {}
 
     /// Does it. Always comes back with an output, cancelled or not.
     fn run(self: Box<Self>, cx: RunContext) -> BoxFuture<'static, ToolOutput>;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use charla::models::Prices;
-use charla_proto::{Command, Fact, Record, UsageMetadata};
+use charla_proto::{Command, Fact, Record, Spent, UsageMetadata};
 use http::StatusCode;
 
 use crate::accounts::{Accounts, OWNER, now};
@@ -81,6 +81,20 @@ impl Meter {
     }
 }
 
+/// What others spent who worked for a call, as one cost.
+fn of_agents(spent: &[Spent], prices: &Prices, model: &str) -> Cost {
+    let mut cost = Cost { model: model.to_owned(), input: 0, output: 0, usd: 0.0 };
+    for Spent { origin, usage } in spent {
+        if let Some(origin) = origin {
+            cost.model = format!("{}/{}", origin.provider, origin.model);
+        }
+        cost.input = cost.input.saturating_add(usage.prompt_token_count.unwrap_or(0));
+        cost.output = cost.output.saturating_add(usage.output());
+        cost.usd += prices.of(&cost.model, usage).unwrap_or(0.0);
+    }
+    cost
+}
+
 fn cost(record: &Record, prices: &Prices, model: &mut String) -> Option<Cost> {
     let usage: &UsageMetadata = match &record.fact {
         Fact::ModelContent(content) => {
@@ -90,6 +104,9 @@ fn cost(record: &Record, prices: &Prices, model: &mut String) -> Option<Cost> {
             content.usage.as_ref()?
         }
         Fact::Compressed(compressed) => compressed.usage.as_ref()?,
+        Fact::CallEnded(ended) if !ended.spent.is_empty() => {
+            return Some(of_agents(&ended.spent, prices, model));
+        }
         _ => return None,
     };
     Some(Cost {

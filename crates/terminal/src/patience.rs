@@ -87,6 +87,7 @@ mod tests {
             error: None,
             whole_output: None,
             changes: Vec::new(),
+            spent: Vec::new(),
         };
         patience.note(&TurnEvent::tool_result(&ended), at(10));
         assert_eq!(patience.line("m", at(12)).as_deref(), Some("waiting for m (2 s)"));

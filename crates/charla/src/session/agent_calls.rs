@@ -4,6 +4,7 @@
 //! died finds it again: it goes on where it was, and what it did is done once. It has at most the tools, the rules, the mode
 //! and the people of its caller, and calls no agents itself.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,13 +12,15 @@ use charla_core::session::{Follower, SessionHandle};
 use charla_proto::text::{nearest, one_line};
 use charla_proto::tool::Tool;
 use charla_proto::{
-    AgentLink, ApprovalMode, Args, BoxFuture, CancelTarget, Command, Content, Display, FunctionDeclaration,
-    Invocation, Lane, Part, Plan, Preview, Role, RunContext, ToolContext, ToolError, ToolErrorKind,
-    ToolOutput, TurnEvent,
+    AgentLink, ApprovalMode, Args, Begun, BoxFuture, CancelTarget, Command, Confirmation, Content, Display,
+    FunctionDeclaration, Invocation, Lane, Outcome, Part, PassedQuestion, PassingOn, Plan, Preview, Refusal,
+    Role, RunContext, Spent, ToolContext, ToolError, ToolErrorKind, ToolOutput, TurnEvent,
 };
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, oneshot};
 
 use super::servers::SessionServers;
 use crate::agents::{Agent, Agents};
@@ -62,6 +65,8 @@ pub(super) trait Child: Send + Sync {
     /// An earlier process left a turn of it.
     fn is_open(&self) -> bool;
     fn close(&self) -> BoxFuture<'_, ()>;
+    /// What it has cost from its beginning on.
+    fn spent(&self) -> BoxFuture<'_, Vec<Spent>>;
 }
 
 /// Opens sessions that work for calls.
@@ -184,8 +189,7 @@ impl Tool for InvokeAgent {
                 lane: Lane::Shared,
             };
             let (calls, caller) = (self.calls.clone(), self.caller.clone());
-            let begun = (String::new(), false);
-            Box::new(AgentCall { plan, calls, caller, agent, prompt, begun }) as Box<dyn Invocation>
+            Box::new(AgentCall { plan, calls, caller, agent, prompt, begun: None }) as Box<dyn Invocation>
         });
         Box::pin(std::future::ready(prepared))
     }
@@ -197,8 +201,8 @@ struct AgentCall {
     caller: Caller,
     agent: Arc<Agent>,
     prompt: String,
-    /// The call's id, and whether an earlier process began it.
-    begun: (String, bool),
+    /// Set when it begins to run.
+    begun: Option<Begun>,
 }
 
 impl Invocation for AgentCall {
@@ -206,38 +210,42 @@ impl Invocation for AgentCall {
         &self.plan
     }
 
-    fn begins(&mut self, call: &str, again: bool) {
-        self.begun = (call.to_owned(), again);
+    fn begins(&mut self, begun: Begun) {
+        self.begun = Some(begun);
     }
 
     fn run(self: Box<Self>, cx: RunContext) -> BoxFuture<'static, ToolOutput> {
         Box::pin(async move {
-            // On its own: a call that is ended by force leaves no session behind that still works.
-            let work = tokio::spawn(self.work(cx));
+            // On its own: a call that is ended by force, or left to another process, closes its session all the same.
+            let (_here, left) = oneshot::channel();
+            let work = tokio::spawn(self.work(cx, left));
             work.await.unwrap_or_else(|error| failed(ToolErrorKind::Internal, error.to_string()))
         })
     }
 }
 
 impl AgentCall {
-    async fn work(self: Box<Self>, mut cx: RunContext) -> ToolOutput {
+    async fn work(self: Box<Self>, mut cx: RunContext, left: oneshot::Receiver<()>) -> ToolOutput {
+        // People who call tools themselves have no agents.
+        let Some(Begun { call, again, asked }) = self.begun.clone() else {
+            return failed(ToolErrorKind::Internal, "An agent works for a model's call alone.");
+        };
         let at_once = self.calls.at_once.clone();
         let slot = tokio::select! {
             biased;
             () = &mut cx.cancelled => return failed(ToolErrorKind::Cancelled, "Cancelled by the user."),
             slot = at_once.acquire_owned() => slot,
         };
-        let (call, again) = self.begun.clone();
         let link = AgentLink { name: self.agent.name.clone(), session: self.calls.session.clone(), call };
         let id = self.calls.child_id(&link.call);
         let request =
             ChildRequest { agent: self.agent.clone(), link, id, again, situation: self.caller.clone() };
         let output = match (self.calls.open)(request).await {
             Ok(child) => {
-                let output =
-                    Work { child: &*child, agent: &self.agent }.to_the_end(&self.prompt, again, cx).await;
+                let work = Work { child: &*child, agent: &self.agent, asked };
+                let output = work.to_the_end(&self.prompt, again, cx, left).await;
                 child.close().await;
-                output
+                ToolOutput { spent: child.spent().await, ..output }
             }
             // What was to be begun again had not begun.
             Err(_) if again => failed(ToolErrorKind::Interrupted, INTERRUPTED),
@@ -254,7 +262,12 @@ impl AgentCall {
 struct Work<'a> {
     child: &'a dyn Child,
     agent: &'a Agent,
+    /// Those who are asked where its caller is.
+    asked: Arc<dyn PassingOn>,
 }
+
+/// The answers that questions of an agent are waited for.
+type Answers = FuturesUnordered<BoxFuture<'static, (PassedQuestion, Option<(Outcome, String)>)>>;
 
 /// Why an agent is told to stop.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -265,10 +278,20 @@ enum Stopped {
 
 impl Work<'_> {
     /// Has the task done, or gone on with, and says what came of it.
-    async fn to_the_end(&self, prompt: &str, again: bool, mut cx: RunContext) -> ToolOutput {
+    async fn to_the_end(
+        &self,
+        prompt: &str,
+        again: bool,
+        mut cx: RunContext,
+        mut left: oneshot::Receiver<()>,
+    ) -> ToolOutput {
         let mut events = Follower::new(self.child.handle().subscribe());
         if again && let Some(answer) = self.answered_before().await {
             return self.told(answer);
+        }
+        let (mut answers, mut passed) = (Answers::new(), HashSet::new());
+        for question in self.left_open(again).await {
+            self.pass_on(question, &mut passed, &answers);
         }
         if let Err(why) = self.begin(prompt).await {
             return failed(ToolErrorKind::Other, why);
@@ -289,9 +312,25 @@ impl Work<'_> {
                     self.stop().await;
                     continue;
                 }
+                // Nobody answers in this process any more: another one goes on.
+                _ = &mut left, if stopped.is_none() => return self.ended(Some(Stopped::ByUser)),
+                Some((question, answer)) = answers.next() => {
+                    if let Some(question) = self.forward(question, answer).await {
+                        passed.remove(&question.approval);
+                        self.pass_on(question, &mut passed, &answers);
+                    }
+                    continue;
+                }
                 event = events.next() => event,
             };
             match event {
+                Some(TurnEvent::ToolCallConfirmation { approval, confirmation, .. }) => {
+                    let confirmation = Confirmation::clone(&confirmation);
+                    self.pass_on(PassedQuestion { approval, confirmation }, &mut passed, &answers);
+                }
+                Some(TurnEvent::ToolCallAnswered { approval, answer, by }) => {
+                    self.asked.answered(approval, answer, by).await;
+                }
                 Some(TurnEvent::Content { content, delta: true, .. }) => answer.push_str(&content),
                 Some(TurnEvent::Content { content, .. }) => answer = content,
                 Some(TurnEvent::StepEnded { .. } | TurnEvent::Retry(_)) => answer.clear(),
@@ -308,6 +347,44 @@ impl Work<'_> {
                 ) => return self.unfinished(&error.to_string(), &answer),
                 Some(_) => {}
             }
+        }
+    }
+
+    /// The questions that an earlier process left open.
+    async fn left_open(&self, again: bool) -> Vec<PassedQuestion> {
+        let snapshot = match again {
+            true => self.child.handle().snapshot().await,
+            false => None,
+        };
+        let calls = snapshot.map(|(snapshot, _)| snapshot.calls).unwrap_or_default();
+        let open = calls.into_iter().filter_map(|call| call.approval).filter(|open| open.answer.is_none());
+        open.map(|open| PassedQuestion {
+            approval: open.asked.approval.clone(),
+            confirmation: open.asked.confirmation.clone(),
+        })
+        .collect()
+    }
+
+    /// Has a question asked where the caller is, once.
+    fn pass_on(&self, question: PassedQuestion, passed: &mut HashSet<String>, answers: &Answers) {
+        if passed.insert(question.approval.clone()) {
+            let mut shown = question.clone();
+            shown.confirmation.title = format!("{} ({})", question.confirmation.title, self.agent.name);
+            let answer = self.asked.pass_on(shown);
+            answers.push(Box::pin(async move { (question, answer.await) }));
+        }
+    }
+
+    /// Brings an answer to who asked; the question again where it does not fit.
+    async fn forward(
+        &self,
+        question: PassedQuestion,
+        answer: Option<(Outcome, String)>,
+    ) -> Option<PassedQuestion> {
+        let (outcome, by) = answer?;
+        match self.child.handle().answer(&question.approval, outcome, &by).await {
+            Err(Refusal::DoesNotFit { .. }) => Some(question),
+            _ => None,
         }
     }
 

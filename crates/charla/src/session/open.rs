@@ -9,7 +9,7 @@ use charla_core::session::{Attached, Clients, SessionHandle};
 use charla_mcp::Servers;
 use charla_proto::tool::Tool;
 use charla_proto::{
-    BoxFuture, CancelTarget, Command, Content, Owned, Refusal, Reply, SessionStore, ToolContext,
+    BoxFuture, CancelTarget, Command, Content, Owned, Refusal, Reply, SessionStore, Spent, ToolContext,
 };
 use charla_providers::layers::LogSink;
 use charla_tools::process::Processes;
@@ -93,7 +93,7 @@ struct Here {
     changing: JoinHandle<()>,
     listening: JoinHandle<()>,
     /// Whatever the session puts aside lives as long as this.
-    _sessions: Arc<Sessions>,
+    sessions: Arc<Sessions>,
 }
 
 /// Where front ends get sessions from: this machine, or a server.
@@ -280,7 +280,7 @@ impl Opening<'_> {
             context,
             agents,
             telemetry: Mutex::new(telemetry),
-            _sessions: sessions,
+            sessions,
         };
         Ok(OpenedSession { handle, id, model: reference, is_open, here: Some(here) })
     }
@@ -485,6 +485,15 @@ impl Child for OpenedSession {
 
     fn close(&self) -> BoxFuture<'_, ()> {
         Box::pin(OpenedSession::close(self))
+    }
+
+    fn spent(&self) -> BoxFuture<'_, Vec<Spent>> {
+        Box::pin(async move {
+            match &self.here {
+                Some(here) => here.sessions.spent(&self.id).await,
+                None => Vec::new(),
+            }
+        })
     }
 }
 

@@ -8,7 +8,7 @@ use charla_core::session::fork::fork;
 use charla_proto::{
     AgentLink, BoxFuture, CallAsked, Content, Conversation, Fact, Inbox, JOURNAL_VERSION, Journal,
     JournalError, Mailbox, Owned, PartKind, PostError, PrunedSessions, Record, Reply, Request, Role,
-    SessionList, SessionStarted, SessionStore, SessionSummary, Skipped, Snapshots,
+    SessionList, SessionStarted, SessionStore, SessionSummary, Skipped, Snapshots, Spent,
 };
 use charla_store::{Store, Sync};
 use futures_util::TryStreamExt;
@@ -380,9 +380,30 @@ impl Sessions {
         Ok(self.store.prune(ids).await?)
     }
 
-    /// Every question of every session that waits for an answer.
+    /// What models have cost in the session of this id, by who was asked. What cannot be read counts for nothing.
+    pub(super) async fn spent(&self, id: &str) -> Vec<Spent> {
+        let mut spent: Vec<Spent> = Vec::new();
+        for record in self.records(id).await.unwrap_or_default() {
+            let (origin, usage) = match record.fact {
+                Fact::ModelContent(said) => (said.content.origin.clone(), said.usage),
+                Fact::Compressed(compressed) => (None, compressed.usage),
+                _ => continue,
+            };
+            let Some(usage) = usage else { continue };
+            match spent.iter_mut().find(|known| known.origin == origin) {
+                Some(known) => known.usage.add(&usage),
+                None => spent.push(Spent { origin, usage }),
+            }
+        }
+        spent
+    }
+
+    /// Every question of every session that waits for an answer, those of agents where their callers ask them.
     pub async fn approvals(&self) -> Result<Vec<WaitingApproval>, SessionError> {
-        self.approvals_of("").await
+        let mut waiting = self.approvals_of("").await?;
+        let passed: HashSet<String> = waiting.iter().filter_map(|one| one.asked.stands_for.clone()).collect();
+        waiting.retain(|one| !passed.contains(&one.asked.approval));
+        Ok(waiting)
     }
 
     /// The questions that wait and whose ids begin so. A question's id begins with its session's.

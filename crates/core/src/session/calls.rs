@@ -13,6 +13,7 @@ use tokio::time::Instant;
 use super::approvals::{detail, misfit, on_same_ground};
 use super::ending::{Ending, Stop};
 use super::inbox::Incoming;
+use super::passing::PassedOn;
 use super::requests::{Answer, Requests, Signal};
 use super::turn::Session;
 use super::{EARLIER_ANSWER, NOBODY, SESSION};
@@ -30,6 +31,7 @@ const NEVER_APPROVED: &str = "Not run: the turn was cancelled before anybody had
 const NOT_BEGUN: &str = "Not run: it was approved, but the turn was cancelled before it began.";
 const CANCELLED: &str = "Cancelled by the user.";
 const INSTEAD: &str = "Do without it, or say what you would do with it.";
+const CALL_OVER: &str = "the call that it was for is over";
 const ANOTHER_NOW: &str = "what it would do is no longer what was asked about";
 
 /// The calls of one step. Borrows the session until every call has its response.
@@ -42,6 +44,8 @@ pub(super) struct Calls<'a> {
     confined: HashMap<usize, Confinement>,
     /// Answers to questions of calls that are not checked yet.
     early: Vec<Answer>,
+    /// Questions of other sessions that work for running calls.
+    passed: PassedOn,
     /// Why the turn ends once the calls are done.
     ending: Option<Ending>,
     /// When cancelled tools are ended by force.
@@ -71,6 +75,7 @@ impl<'a> Calls<'a> {
         let open = session.ledger.conversation.turn.as_ref().map(|turn| turn.calls.clone());
         let open = open.unwrap_or_default();
         let toolbox = session.toolbox();
+        let passed = PassedOn::new(&open);
         let scheduler = Scheduler::new(open, &toolbox, &session.options.tool_context);
         Self {
             session,
@@ -78,6 +83,7 @@ impl<'a> Calls<'a> {
             rules: HashMap::new(),
             confined: HashMap::new(),
             early: Vec::new(),
+            passed,
             ending: None,
             abort_at: None,
         }
@@ -93,7 +99,9 @@ impl<'a> Calls<'a> {
                 return Ok(self.ending);
             }
             // Nobody can answer any more in this process: the questions stay for another one.
-            if self.session.inbox.is_closed() && self.scheduler.waits_for_people() {
+            if self.session.inbox.is_closed()
+                && self.scheduler.waits_for_people(|index| self.passed.is_open(index))
+            {
                 return Err(Stop::Abandoned);
             }
             let abort_at = self.abort_at;
@@ -125,6 +133,10 @@ impl<'a> Calls<'a> {
                 let event = TurnEvent::ToolCallLive { call, content: text, delta: true };
                 self.session.ledger.show(event);
                 Ok(())
+            }
+            CallEvent::Passed { index, passed } => {
+                let call = self.call(index).id.unwrap_or_default();
+                self.passed.take(self.session, index, &call, passed).await
             }
             CallEvent::Prepared { index, problem: Some(problem) } => self.refuse(index, problem).await,
             CallEvent::Prepared { index, problem: None } => self.judge(index).await,
@@ -259,6 +271,7 @@ impl<'a> Calls<'a> {
         facts.push(Fact::CallAsked(Box::new(CallAsked {
             turn: conversation.past.count,
             call: call.id.clone().unwrap_or_default(),
+            stands_for: None,
             approval: approval.clone(),
             confirmation: session.approvals.confirmation(plan, &call, verdict, isolation, session.mode()),
         })));
@@ -313,6 +326,12 @@ impl<'a> Calls<'a> {
             Ok(asked) => asked,
             Err(refusal) => return refused(answer.reply, refusal),
         };
+        if let Some(index) = self.passed.whose(&answer.approval) {
+            let (by, is_plain_no) =
+                (answer.by.clone(), matches!(answer.outcome, Outcome::Cancel { reason: None }));
+            self.passed.answer(self.session, index, &asked, answer).await?;
+            return if is_plain_no { self.cancel(&by).await } else { Ok(()) };
+        }
         let is_it = |index: &usize| self.question(*index).as_ref() == Some(&answer.approval);
         let Some(index) = self.waiting().into_iter().find(is_it) else {
             self.early.push(answer);
@@ -550,8 +569,15 @@ impl<'a> Calls<'a> {
         if self.ending.is_none() {
             self.count(index, &mut output);
         }
+        self.passed.forget(index);
+        let passed = self.open(index).and_then(|open| open.approval.as_ref());
+        let passed = passed.filter(|open| open.answer.is_none() && open.asked.stands_for.is_some());
+        let over = Outcome::Cancel { reason: Some(CALL_OVER.to_owned()) };
+        let close = |open: &OpenApproval| answered(open.asked.approval.clone(), over, SESSION, None);
+        let mut facts: Vec<Fact> = passed.map(close).into_iter().collect();
         let fact = ended(self.session.ledger.conversation.past.count, &call, status, output);
-        self.session.ledger.commit_one(Fact::CallEnded(Box::new(fact))).await?;
+        facts.push(Fact::CallEnded(Box::new(fact)));
+        self.session.ledger.commit(facts).await?;
         self.advance(index, status);
         Ok(())
     }
@@ -599,6 +625,7 @@ pub(super) fn ended(turn: u64, call: &FunctionCall, status: CallStatus, output: 
         display: output.display,
         whole_output: output.whole_output,
         changes: output.changes,
+        spent: output.spent,
     }
 }
 

@@ -22,6 +22,7 @@ mod inbox;
 mod ledger;
 mod limits;
 mod offer;
+mod passing;
 mod prompts;
 mod relay;
 mod repair;

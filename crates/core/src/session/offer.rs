@@ -65,6 +65,7 @@ impl Offer<'_> {
         let asked = CallAsked {
             turn: conversation.past.count,
             call: String::new(),
+            stands_for: None,
             approval: format!("{id}:{}", conversation.seq.saturating_add(1)),
             confirmation: Confirmation {
                 tool: MODEL.to_owned(),

@@ -31,6 +31,7 @@ fn ended(turn: u64, changes: Vec<FileChange>) -> Fact {
         error: None,
         whole_output: None,
         changes,
+        spent: Vec::new(),
     }))
 }
 

@@ -311,6 +311,7 @@ fn changed(store: &Kept, before: &[u8], after: &[u8], whole_output: Option<PathB
         error: None,
         whole_output,
         changes: vec![change],
+        spent: Vec::new(),
     };
     Record::new(2, 0, Fact::CallEnded(Box::new(ended)))
 }

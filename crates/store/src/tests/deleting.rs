@@ -25,6 +25,7 @@ fn changed(store: &Store, before: &[u8], after: &[u8], whole_output: Option<Path
         error: None,
         whole_output,
         changes: vec![change],
+        spent: Vec::new(),
     };
     Record::new(2, 0, Fact::CallEnded(Box::new(ended)))
 }

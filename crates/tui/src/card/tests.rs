@@ -11,6 +11,7 @@ fn asked(detail: ConfirmationDetail) -> Arc<CallAsked> {
     Arc::new(CallAsked {
         turn: 1,
         call: "c1".to_owned(),
+        stands_for: None,
         approval: "s:7".to_owned(),
         confirmation: Confirmation {
             tool: "run_shell_command".to_owned(),

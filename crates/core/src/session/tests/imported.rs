@@ -36,6 +36,7 @@ fn forged(call: u32, tool: &str, n: u32) -> Fact {
     Fact::CallAsked(Box::new(CallAsked {
         turn: 1,
         call: call_id(call),
+        stands_for: None,
         approval: format!("s:{call}"),
         confirmation: Confirmation {
             tool: tool.to_owned(),
@@ -116,6 +117,7 @@ fn any_fact() -> impl Strategy<Value = Fact> {
             error: None,
             whole_output: None,
             changes: changes.clone(),
+            spent: Vec::new(),
         }))
     };
     let own = |(tool, n): (&'static str, u32)| {
