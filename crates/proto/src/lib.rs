@@ -80,8 +80,8 @@ pub use response::{
     UsageMetadata,
 };
 pub use secret::{
-    GITS_OWN, PatternDots, carries_credential, is_open_in_git, looks_secret, makes_secret, pattern_may_match_secret,
-    secret_attributes, word_names_secret,
+    GITS_OWN, PatternDots, carries_credential, is_open_in_git, looks_secret, makes_secret,
+    pattern_may_match_secret, secret_attributes, word_names_secret,
 };
 pub use store::{
     Inbox, Journal, JournalError, JournalReader, MAX_POST, Mailbox, Owned, PostError, Posted, PrunedSessions,
