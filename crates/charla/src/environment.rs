@@ -87,14 +87,13 @@ impl Environment {
         self
     }
 
-    /// The directory for what can be made anew: `CHARLA_CACHE`, else `charla` in the user's cache.
+    /// The directory for what can be made anew: `CHARLA_CACHE`, else one in [`Environment::charla_home`]. Programs are run from
+    /// it and what it says is believed, so it is where the processes of tools do not reach.
     pub fn cache(&self) -> Option<PathBuf> {
-        let path = |name: &str| self.variables.get(name).filter(|path| !path.is_empty()).map(PathBuf::from);
-        let usual = || {
-            let folder = if cfg!(target_os = "macos") { "Library/Caches" } else { ".cache" };
-            path("XDG_CACHE_HOME").or_else(|| Some(self.home.as_ref()?.join(folder)))
-        };
-        path("CHARLA_CACHE").or_else(|| Some(usual()?.join("charla")))
+        match self.variables.get("CHARLA_CACHE").filter(|path| !path.is_empty()) {
+            Some(path) => Some(PathBuf::from(path)),
+            None => Some(self.charla_home()?.join("cache")),
+        }
     }
 
     /// A program of this name, for our own use.

@@ -152,6 +152,7 @@ impl SessionBuilder<'_> {
             compression: compression(self.settings),
             answer_check: None,
             call_ids: CallIds::Own,
+            hooks: None,
         }
     }
 

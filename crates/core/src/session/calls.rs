@@ -589,6 +589,7 @@ pub(super) fn ended(turn: u64, call: &FunctionCall, status: CallStatus, output: 
         call: call.id.clone().unwrap_or_default(),
         status,
         response: to_response(call, &output),
+        tool: None,
         error: output.error.map(|error| error.kind),
         display: output.display,
         whole_output: output.whole_output,
