@@ -17,9 +17,7 @@ use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, fstat, openat, openat2};
 use rustix::io::Errno;
 
 use crate::error::SandboxError;
-use crate::places::{
-    ASKED_DEVICES, Extra, Places, SINKS, SYSTEM_FILES, SYSTEM_FOLDERS, TOOL_CHAINS,
-};
+use crate::places::{ASKED_DEVICES, Extra, Places, SINKS, SYSTEM_FILES, SYSTEM_FOLDERS, TOOL_CHAINS};
 
 type Rights = BitFlags<AccessFs>;
 

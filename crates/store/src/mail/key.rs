@@ -45,7 +45,8 @@ impl Key {
     pub(super) fn taken_from(&self, line: &[u8]) -> io::Result<Vec<u8>> {
         let refused = || io::Error::new(io::ErrorKind::PermissionDenied, "it does not know the key");
         let (key, rest) = line.split_at_checked(Self::LENGTH).ok_or_else(refused)?;
-        let differing = key.iter().zip(self.0.as_bytes()).fold(0, |found, (one, other)| found | (one ^ other));
+        let differing =
+            key.iter().zip(self.0.as_bytes()).fold(0, |found, (one, other)| found | (one ^ other));
         if differing == 0 { Ok(rest.to_owned()) } else { Err(refused()) }
     }
 }
