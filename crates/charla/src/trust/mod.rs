@@ -99,16 +99,23 @@ impl WorkspaceContent {
             return Ok(content);
         }
         let names = std::iter::once("settings.json".to_owned()).chain(rule_files(&content.folder));
-        for name in
-            names.chain(command_files(&content.folder)).chain(gemini_files(&content.folder, environment))
-        {
-            let path = content.folder.join(&name);
+        let names = names.chain(command_files(&content.folder)).chain(gemini::files(environment));
+        for name in names {
+            let path = content.path(&name);
             match why_left_out(&path, &environment.directory, owners(environment)) {
                 Some(reason) => content.left_out.push(LeftOut { path, reason }),
                 None => content.files.extend(read_file(&path)?.map(|bytes| (name, bytes))),
             }
         }
         Ok(content)
+    }
+
+    /// The file of this name. A folder beside `.charla` is there without it, too.
+    fn path(&self, name: &str) -> PathBuf {
+        match (name.strip_prefix("../"), self.folder.parent()) {
+            (Some(beside), Some(workspace)) => workspace.join(beside),
+            _ => self.folder.join(name),
+        }
     }
 
     /// True when there is nothing that could act.
@@ -231,17 +238,6 @@ fn rule_files(folder: &Path) -> Vec<String> {
         names.filter(|name| name.ends_with(".toml")).map(|name| format!("policies/{name}")).collect();
     names.sort();
     names
-}
-
-/// What a workspace brings for Gemini CLI, unless it is the user's own.
-fn gemini_files(folder: &Path, environment: &Environment) -> Vec<String> {
-    let brought = folder.join(gemini::FOLDER);
-    let real = |path: &Path| path.canonicalize().ok();
-    if real(&brought).is_none() || environment.gemini_home().and_then(|home| real(&home)) == real(&brought) {
-        return Vec::new();
-    }
-    let names = std::iter::once("settings.json".to_owned()).chain(rule_files(&brought));
-    names.chain(command_files(&brought)).map(|name| format!("{}/{name}", gemini::FOLDER)).collect()
 }
 
 /// The files of commands by name, those in folders of folders, too. Links are not followed.
