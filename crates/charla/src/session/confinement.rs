@@ -19,12 +19,12 @@ pub(super) fn wall() -> Wall {
     Wall { reading: wall.reading, editing: wall.editing }
 }
 
-/// The sandbox of a session whose commands' whole outputs are kept in `outputs`.
+/// The sandbox of a session whose commands may read what lies in `readable`, too.
 pub(super) fn sandbox(
     environment: &Environment,
     roots: &[PathBuf],
     rules: Arc<RuleBook>,
-    outputs: PathBuf,
+    readable: Vec<PathBuf>,
 ) -> Sandbox {
     let files = FileJudge::new(rules.clone(), SHELL, ApprovalMode::Default);
     let real = |path: &PathBuf| path.canonicalize().unwrap_or_else(|_| path.clone());
@@ -33,8 +33,7 @@ pub(super) fn sandbox(
         home: environment.home.as_ref().map(real),
         temporary: environment.temporary.clone(),
         programs: environment.variable("PATH").unwrap_or_default().split(':').map(PathBuf::from).collect(),
-        // What was too long to show is for the model to read.
-        readable: vec![outputs],
+        readable,
         history: roots.iter().flat_map(|root| history_of(&real(root), environment)).collect(),
         secrets: [environment.charla_home(), environment.cache()].iter().flatten().map(real).collect(),
         treatment: Arc::new(move |path: &Path| treatment(path, &files, &rules)),

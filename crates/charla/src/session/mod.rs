@@ -1,5 +1,6 @@
 //! Sessions: opened, listed, forked, taken back.
 
+mod agent_calls;
 mod assemble;
 mod attachments;
 mod compact_toolbox;
@@ -14,6 +15,7 @@ mod memory;
 mod mode;
 mod moving;
 mod offline;
+mod only_tools;
 pub(crate) mod open;
 mod options;
 mod output_schema;

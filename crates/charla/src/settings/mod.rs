@@ -8,6 +8,7 @@
 
 mod address;
 mod defaults;
+mod extended;
 mod gemini;
 mod load;
 mod merge;
@@ -27,7 +28,7 @@ use charla_providers::catalog;
 pub use address::{is_local_network, without_secrets};
 pub use merge::{Layers, Source};
 pub use model::{
-    KeySource, McpForm, McpServerSettings, ModelFacts, OutputFormat, PromptLength, ProviderSettings,
+    Brought, KeySource, McpForm, McpServerSettings, ModelFacts, OutputFormat, PromptLength, ProviderSettings,
     Settings, TerminalSettings, ThinkingSwitch, WritingKeys,
 };
 pub use schema::{all_keys, settings_schema};
@@ -105,8 +106,10 @@ pub fn load_trusting(
         layers.put_value(key, value, Source::Override(source));
     }
     let value = serde_json::Value::Object(layers.value().clone());
-    let settings = serde_path_to_error::deserialize(value)
+    let mut settings: Settings = serde_path_to_error::deserialize(value)
         .map_err(|error| Failure::config(format!("`{}`: {}", error.path(), error.inner())))?;
+    settings.brought.trusted_workspace = standing.is_trusted();
+    extended::extend(&mut settings, environment, &mut notices)?;
     Ok(Effective { settings, layers, notices })
 }
 

@@ -104,6 +104,7 @@ const RIGHTS: &[(&str, WorkspaceRight)] = &[
     ("mcpServers.*.trust", Trusted),
     ("mcpServers.*.includeTools", Trusted),
     ("mcpServers.*.excludeTools", Trusted),
+    ("extensions.only", Never),
     ("mcp.allowed", Trusted),
     ("mcp.excluded", Trusted),
     ("prompt.replace", Never),

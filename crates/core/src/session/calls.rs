@@ -171,6 +171,11 @@ impl<'a> Calls<'a> {
             let message = format!("Tool execution denied by policy: {reason} (rule: {rule})");
             return self.refuse(index, ToolError::new(ToolErrorKind::DeniedByRule, message)).await;
         }
+        // It was allowed when it began, and has only gone on since.
+        if self.scheduler.calls()[index].again {
+            self.advance(index, CallStatus::Scheduled);
+            return Ok(());
+        }
         match (self.known(index, &plan), verdict) {
             (Known::Waits, _) => {
                 self.advance(index, CallStatus::AwaitingApproval);
