@@ -87,8 +87,7 @@ mod tests {
         .unwrap();
         let surroundings = || {
             let mut environment = Environment::of([("ANTHROPIC_API_KEY", "set")]);
-            environment.home = Some(home.clone());
-            environment.directory = work.clone();
+            (environment.home, environment.directory) = (Some(home.clone()), work.clone());
             let environment = with_dotenv(environment);
             let names = ["OPENAI_API_KEY", "OPENAI_BASE_URL", "GEMINI_API_KEY", "ANTHROPIC_API_KEY"];
             names.map(|name| environment.variable(name).map(str::to_owned))

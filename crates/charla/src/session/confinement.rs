@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use charla_core::policy::{RuleBook, Wall};
 use charla_core::session::Isolation;
-use charla_proto::{ApprovalMode, FileJudge};
+use charla_proto::{ApprovalMode, FileJudge, Withheld};
 use charla_sandbox::{Bounds, Places, Sandbox, Treatment, isolation};
 
 use crate::environment::Environment;
@@ -75,11 +75,21 @@ fn treatment(path: &Path, files: &FileJudge, rules: &RuleBook) -> Treatment {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let protected = rules.protects(path);
     match protected {
-        _ if files.hidden(path) => Treatment::Hidden { guarded: protected },
+        _ if files.hidden(path) && !is_named_like_file(path, files) => {
+            Treatment::Hidden { guarded: protected }
+        }
         // What is in there is the history, which is read with git.
         true => Treatment::Protected { closed: matches!(name, ".git" | ".hg" | ".svn" | ".jj") },
         false => Treatment::Plain,
     }
+}
+
+/// True for a folder that has the name of a secret file, and holds others: `src/credentials/`.
+fn is_named_like_file(path: &Path, files: &FileJudge) -> bool {
+    let by_name = files.withheld(path) == Some(Withheld::Secret);
+    by_name
+        && path.symlink_metadata().is_ok_and(|found| found.is_dir())
+        && files.withheld(&path.join("any")).is_none()
 }
 
 /// The words for the person who is asked about a call.

@@ -3,7 +3,6 @@
 mod agent_calls;
 mod assemble;
 mod attachments;
-mod branch;
 mod compact_toolbox;
 mod confinement;
 pub(crate) mod elsewhere;
@@ -40,7 +39,7 @@ pub(crate) mod undo;
 mod workspace;
 
 pub use attachments::PromptDraft;
-pub use branch::git_branch;
+pub use charla_tools::git_branch;
 pub use elsewhere::{AnsweredApproval, RewoundSession};
 pub use error::SessionError;
 pub use export::ExportForm;

@@ -92,6 +92,7 @@ pub fn load_trusting(
     if let Some(file) = workspace.gemini_settings()
         && let Some(mut document) = gemini::document(&file, environment, &mut notices)
     {
+        layers.leave_out_known(&mut document);
         notices.extend(workspace::tame(&mut document, gemini_standing(standing, environment)));
         layers.put_document(document);
     }

@@ -105,7 +105,7 @@ impl WorkspaceContent {
         let names = std::iter::once("settings.json".to_owned()).chain(rule_files(&content.folder));
         let instructing = instructing::skill_files(&content.workspace).into_iter();
         let instructing = instructing.chain(instructing::agent_files(&content.workspace));
-        let gemini = gemini_files(&content.folder, environment);
+        let gemini = gemini::files(environment);
         for name in names.chain(command_files(&content.folder)).chain(gemini).chain(instructing) {
             let path = content.place(&name);
             let large = || is_instructing(&name).then(|| instructing::too_large(&path)).flatten();
@@ -264,17 +264,6 @@ fn rule_files(folder: &Path) -> Vec<String> {
         names.filter(|name| name.ends_with(".toml")).map(|name| format!("policies/{name}")).collect();
     names.sort();
     names
-}
-
-/// What a workspace brings for Gemini CLI, unless it is the user's own.
-fn gemini_files(folder: &Path, environment: &Environment) -> Vec<String> {
-    let brought = folder.join(gemini::FOLDER);
-    let real = |path: &Path| path.canonicalize().ok();
-    if real(&brought).is_none() || environment.gemini_home().and_then(|home| real(&home)) == real(&brought) {
-        return Vec::new();
-    }
-    let names = std::iter::once("settings.json".to_owned()).chain(rule_files(&brought));
-    names.chain(command_files(&brought)).map(|name| format!("{}/{name}", gemini::FOLDER)).collect()
 }
 
 /// The files of commands by name, those in folders of folders, too. Links are not followed.
