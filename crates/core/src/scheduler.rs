@@ -12,7 +12,7 @@ use std::sync::Arc;
 use charla_proto::tool::Toolbox;
 use charla_proto::{
     Args, Begun, CallStatus, Confinement, FileChange, FileJudge, FunctionCall, FunctionResponse, Invocation,
-    Lane, OpenCall, Part, Plan, RunContext, ToolContext, ToolError, ToolErrorKind, ToolOutput,
+    Lane, OpenCall, Outcome, Part, Plan, RunContext, ToolContext, ToolError, ToolErrorKind, ToolOutput,
 };
 use futures_util::future::BoxFuture;
 use futures_util::stream::{FuturesUnordered, StreamExt};
@@ -71,6 +71,8 @@ pub struct ScheduledCall {
     pub plan: Option<Plan>,
     /// An earlier process left it running, and it goes on where it was.
     pub again: bool,
+    /// The answer to a question that it had passed on then.
+    answered: Option<(String, Outcome, String)>,
 }
 
 /// How far a call's processes reach.
@@ -121,7 +123,7 @@ impl Scheduler {
             passed_sender,
             cancel: CancellationToken::new(),
         };
-        for OpenCall { call, status, .. } in calls {
+        for OpenCall { call, status, approval, .. } in calls {
             let index = scheduler.calls.len();
             let again =
                 status == CallStatus::Executing && toolbox.get(&call.name).is_some_and(|tool| tool.goes_on());
@@ -130,7 +132,18 @@ impl Scheduler {
                 scheduler.preparing.push(prepare(index, call.clone(), toolbox, cx));
             }
             let status = if begun { status } else { CallStatus::Validating };
-            scheduler.calls.push(ScheduledCall { call, status, invocation: None, plan: None, again });
+            let answered = approval.and_then(|open| {
+                let (outcome, by) = open.answer?;
+                Some((open.asked.stands_for.clone()?, outcome, by))
+            });
+            scheduler.calls.push(ScheduledCall {
+                call,
+                status,
+                invocation: None,
+                plan: None,
+                again,
+                answered,
+            });
         }
         scheduler
     }
@@ -210,6 +223,7 @@ impl Scheduler {
             invocation: None,
             plan: None,
             again: false,
+            answered: None,
         };
     }
 
@@ -255,10 +269,11 @@ impl Scheduler {
 
     /// Runs a call whose status is executing.
     pub fn run(&mut self, index: usize, reach: Reach, files: FileJudge) {
-        let ScheduledCall { call, again, invocation, .. } = &mut self.calls[index];
+        let ScheduledCall { call, again, invocation, answered, .. } = &mut self.calls[index];
         let Some(mut invocation) = invocation.take() else { return };
         let asked = Arc::new(WayUp { index, passed: self.passed_sender.downgrade() });
-        invocation.begins(Begun { call: call.id.clone().unwrap_or_default(), again: *again, asked });
+        let call = call.id.clone().unwrap_or_default();
+        invocation.begins(Begun { call, again: *again, answered: answered.take(), asked });
         let live = self.live_sender.clone();
         let cancel = self.cancel.clone();
         let cx = RunContext {

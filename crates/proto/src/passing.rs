@@ -11,6 +11,8 @@ pub struct Begun {
     pub call: String,
     /// An earlier process left it running.
     pub again: bool,
+    /// A question that it had passed on then and that was answered since: its id in the other session, the answer, and whose.
+    pub answered: Option<(String, Outcome, String)>,
     /// The way to those who are asked.
     pub asked: Arc<dyn PassingOn>,
 }

@@ -1,6 +1,7 @@
 //! Sessions: opened, listed, forked, taken back.
 
 mod agent_calls;
+mod agent_work;
 mod assemble;
 mod attachments;
 mod compact_toolbox;

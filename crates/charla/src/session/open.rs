@@ -15,7 +15,8 @@ use charla_providers::layers::LogSink;
 use charla_tools::process::Processes;
 use tokio::task::JoinHandle;
 
-use super::agent_calls::{AgentCalls, Child, ChildRequest, OpenChild};
+use super::agent_calls::{AgentCalls, ChildRequest, OpenChild};
+use super::agent_work::Child;
 use super::assemble::{ServersOf, SessionBuilder};
 use super::attachments::attach_resources;
 use super::error::SessionError;

@@ -128,7 +128,7 @@ fn an_agent_has_no_more_than_its_caller_and_calls_no_agents() {
         vec![invoke(&["a"]), "Done.".into()],
         vec![
             says("a", None, invoke(&["a"])),
-            says("a", Some("not found"), shell("touch made")),
+            Rule { times: Some(1), ..says("a", Some("not found"), shell("touch made")) },
             says("a", Some("not"), "I could not."),
         ],
     );

@@ -76,18 +76,13 @@ impl PassedOn {
     /// Asks the question of a call that waits first.
     async fn pose(&mut self, session: &mut Session, index: usize, call: &str) -> Result<(), Stop> {
         let Some(waiting) = self.questions.get_mut(&index) else { return Ok(()) };
-        while let Some(first) = waiting.front_mut().filter(|first| first.approval.is_none()) {
+        if let Some(first) = waiting.front_mut().filter(|first| first.approval.is_none()) {
             match self.left.remove(&index) {
-                Some(left) if left.asked.stands_for.as_ref() == Some(&first.question.approval) => {
-                    let Some(answer) = left.answer else {
-                        first.approval = Some(left.asked.approval.clone());
-                        return Ok(());
-                    };
-                    if let Some(first) = waiting.pop_front() {
-                        // A call that is over needs no answer.
-                        let _ = first.reply.send(answer);
-                    }
-                    continue;
+                Some(OpenApproval { asked, answer: None })
+                    if asked.stands_for.as_ref() == Some(&first.question.approval) =>
+                {
+                    first.approval = Some(asked.approval.clone());
+                    return Ok(());
                 }
                 Some(OpenApproval { asked, answer: None }) => {
                     let outcome = Outcome::Cancel { reason: Some(ANSWERED_ELSEWHERE.to_owned()) };

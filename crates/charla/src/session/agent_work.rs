@@ -1,0 +1,221 @@
+//! An agent at work: its task is said, its questions are passed on, its answer is brought back.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use charla_core::session::{Follower, SessionHandle};
+use charla_proto::{
+    BoxFuture, CancelTarget, Command, Confirmation, Content, Display, Outcome, Part, PassedQuestion,
+    PassingOn, Refusal, Role, RunContext, Spent, ToolError, ToolErrorKind, ToolOutput, TurnEvent,
+};
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
+use tokio::sync::oneshot;
+
+use crate::agents::Agent;
+
+/// So much of an agent's answer its caller is told.
+const MOST_CHARS: usize = 60_000;
+/// Who speaks to an agent.
+const CALLER: &str = "invoke_agent";
+
+/// A session that works for a call.
+pub(super) trait Child: Send + Sync {
+    fn handle(&self) -> &SessionHandle;
+    /// An earlier process left a turn of it.
+    fn is_open(&self) -> bool;
+    fn close(&self) -> BoxFuture<'_, ()>;
+    /// What it has cost from its beginning on.
+    fn spent(&self) -> BoxFuture<'_, Vec<Spent>>;
+}
+
+/// An agent at work.
+pub(super) struct Work<'a> {
+    pub child: &'a dyn Child,
+    pub agent: &'a Agent,
+    /// Those who are asked where its caller is.
+    pub asked: Arc<dyn PassingOn>,
+}
+
+/// The answers that questions of an agent are waited for.
+type Answers = FuturesUnordered<BoxFuture<'static, (PassedQuestion, Option<(Outcome, String)>)>>;
+
+/// Why an agent is told to stop.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stopped {
+    ByUser,
+    Late,
+}
+
+impl Work<'_> {
+    /// Has the task done, or gone on with, and says what came of it.
+    pub(super) async fn to_the_end(
+        &self,
+        prompt: &str,
+        again: bool,
+        mut cx: RunContext,
+        mut left: oneshot::Receiver<()>,
+    ) -> ToolOutput {
+        let mut events = Follower::new(self.child.handle().subscribe());
+        if again && let Some(answer) = self.answered_before().await {
+            return self.told(answer);
+        }
+        let (mut answers, mut passed) = (Answers::new(), HashSet::new());
+        for question in self.left_open(again).await {
+            self.pass_on(question, &mut passed, &answers);
+        }
+        if let Err(why) = self.begin(prompt).await {
+            return failed(ToolErrorKind::Other, why);
+        }
+        let late = tokio::time::sleep(self.agent.timeout);
+        tokio::pin!(late);
+        let (mut answer, mut stopped) = (String::new(), None);
+        loop {
+            let event = tokio::select! {
+                biased;
+                () = &mut cx.cancelled, if stopped.is_none() => {
+                    stopped = Some(Stopped::ByUser);
+                    self.stop().await;
+                    continue;
+                }
+                () = &mut late, if stopped.is_none() => {
+                    stopped = Some(Stopped::Late);
+                    self.stop().await;
+                    continue;
+                }
+                // Nobody answers in this process any more: another one goes on.
+                _ = &mut left, if stopped.is_none() => return self.ended(Some(Stopped::ByUser)),
+                Some((question, answer)) = answers.next() => {
+                    if let Some(question) = self.forward(question, answer).await {
+                        passed.remove(&question.approval);
+                        self.pass_on(question, &mut passed, &answers);
+                    }
+                    continue;
+                }
+                event = events.next() => event,
+            };
+            match event {
+                Some(TurnEvent::ToolCallConfirmation { approval, confirmation, .. }) => {
+                    let confirmation = Confirmation::clone(&confirmation);
+                    self.pass_on(PassedQuestion { approval, confirmation }, &mut passed, &answers);
+                }
+                Some(TurnEvent::ToolCallAnswered { approval, answer, by }) => {
+                    self.asked.answered(approval, answer, by).await;
+                }
+                Some(TurnEvent::Content { content, delta: true, .. }) => answer.push_str(&content),
+                Some(TurnEvent::Content { content, .. }) => answer = content,
+                Some(TurnEvent::StepEnded { .. } | TurnEvent::Retry(_)) => answer.clear(),
+                Some(TurnEvent::ToolCallRequest { name, .. }) => {
+                    (cx.live)(&format!("{}: {name}\n", self.agent.name))
+                }
+                Some(TurnEvent::Finished { .. }) => return self.told(answer),
+                Some(TurnEvent::UserCancelled) | None => return self.ended(stopped),
+                Some(TurnEvent::Stopped { detail, .. }) => return self.unfinished(&detail, &answer),
+                Some(
+                    TurnEvent::Error { error }
+                    | TurnEvent::InvalidStream { error }
+                    | TurnEvent::ContextOverflow { error },
+                ) => return self.unfinished(&error.to_string(), &answer),
+                Some(_) => {}
+            }
+        }
+    }
+
+    /// The questions that an earlier process left open.
+    async fn left_open(&self, again: bool) -> Vec<PassedQuestion> {
+        let snapshot = match again {
+            true => self.child.handle().snapshot().await,
+            false => None,
+        };
+        let calls = snapshot.map(|(snapshot, _)| snapshot.calls).unwrap_or_default();
+        let open = calls.into_iter().filter_map(|call| call.approval).filter(|open| open.answer.is_none());
+        open.map(|open| PassedQuestion {
+            approval: open.asked.approval.clone(),
+            confirmation: open.asked.confirmation.clone(),
+        })
+        .collect()
+    }
+
+    /// Has a question asked where the caller is, once.
+    fn pass_on(&self, question: PassedQuestion, passed: &mut HashSet<String>, answers: &Answers) {
+        if passed.insert(question.approval.clone()) {
+            let mut shown = question.clone();
+            shown.confirmation.title = format!("{} ({})", question.confirmation.title, self.agent.name);
+            let answer = self.asked.pass_on(shown);
+            answers.push(Box::pin(async move { (question, answer.await) }));
+        }
+    }
+
+    /// Brings an answer to who asked; the question again where it does not fit.
+    async fn forward(
+        &self,
+        question: PassedQuestion,
+        answer: Option<(Outcome, String)>,
+    ) -> Option<PassedQuestion> {
+        let (outcome, by) = answer?;
+        match self.child.handle().answer(&question.approval, outcome, &by).await {
+            Err(Refusal::DoesNotFit { .. }) => Some(question),
+            _ => None,
+        }
+    }
+
+    /// Says the task, unless an earlier process has: then what it left is gone on with.
+    async fn begin(&self, prompt: &str) -> Result<(), String> {
+        let handle = self.child.handle();
+        if self.child.is_open() {
+            handle.send(Command::Continue, CALLER).await;
+            return Ok(());
+        }
+        let said = handle.prompt(Content::user(prompt), CALLER).await;
+        said.map(drop).map_err(|refusal| refusal.to_string())
+    }
+
+    /// The answer of an agent whose caller died before it heard it.
+    async fn answered_before(&self) -> Option<String> {
+        let (snapshot, _) = self.child.handle().snapshot().await?;
+        if self.child.is_open() {
+            return None;
+        }
+        let last = snapshot.contents.iter().rev().find(|said| said.content.role == Role::Model)?;
+        Some(last.content.text())
+    }
+
+    async fn stop(&self) {
+        self.child.handle().send(Command::Cancel { target: CancelTarget::Turn }, CALLER).await;
+    }
+
+    fn told(&self, answer: String) -> ToolOutput {
+        let name = &self.agent.name;
+        let mut words: String = answer.trim().chars().take(MOST_CHARS).collect();
+        if words.len() < answer.trim().len() {
+            words.push_str("\n[cut here]");
+        }
+        let display = Some(Display::text(format!("{name}: {words}")));
+        ToolOutput { content: vec![Part::text(words)], display, ..ToolOutput::default() }
+    }
+
+    fn ended(&self, stopped: Option<Stopped>) -> ToolOutput {
+        let name = &self.agent.name;
+        match stopped {
+            Some(Stopped::ByUser) => failed(ToolErrorKind::Cancelled, "Cancelled by the user."),
+            Some(Stopped::Late) => {
+                let seconds = self.agent.timeout.as_secs();
+                failed(
+                    ToolErrorKind::TimedOut,
+                    format!("The agent {name} was stopped after {seconds} seconds."),
+                )
+            }
+            None => failed(ToolErrorKind::RefusedByPerson, format!("The user stopped the agent {name}.")),
+        }
+    }
+
+    fn unfinished(&self, why: &str, said: &str) -> ToolOutput {
+        let last: String = said.chars().take(MOST_CHARS).collect();
+        let last = if last.trim().is_empty() { String::new() } else { format!(" Its last words: {last}") };
+        failed(ToolErrorKind::Other, format!("The agent {} did not finish: {why}.{last}", self.agent.name))
+    }
+}
+
+pub(super) fn failed(kind: ToolErrorKind, message: impl Into<String>) -> ToolOutput {
+    ToolOutput::failed(ToolError::new(kind, message))
+}
