@@ -16,6 +16,7 @@ mod failure;
 mod first_run;
 mod helper;
 mod hint;
+pub mod hooks;
 pub mod mcp;
 pub mod models;
 mod network;

@@ -13,6 +13,7 @@ pub mod editor;
 pub mod exit;
 pub mod headless;
 pub mod hints;
+pub mod hooks;
 pub mod judgement;
 pub mod patience;
 pub mod printer;

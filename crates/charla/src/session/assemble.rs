@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use charla_core::compress::Compression;
+use charla_core::hooks::StartSource;
 use charla_core::policy::{RuleBook, allowed_tools, trusted_servers};
 use charla_core::prompt::OwnPrompt;
 use charla_core::session::{CallIds, Clients, Limits, SessionOptions, SessionSetup};
@@ -25,6 +26,7 @@ use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::helper;
 use crate::hint::Hint;
+use crate::hooks::{HookRunner, HookSet};
 use crate::mcp::{Health, ServerPlans, trusted_prefixes};
 use crate::models::BoundModel;
 use crate::notices::Notices;
@@ -46,6 +48,8 @@ pub(super) struct SessionBuilder<'a> {
     /// What the answer must fit.
     pub schema: Option<OutputSchema>,
     pub log: Option<Arc<dyn LogSink>>,
+    /// Why a session without turns begins.
+    pub start: StartSource,
     /// MCP servers are left alone: nobody will call them.
     pub without_servers: bool,
 }
@@ -63,6 +67,10 @@ impl SessionBuilder<'_> {
         let (rules, processes) = (host.rules.clone(), host.places.processes.clone());
         let servers = host.servers.clone();
         let options = self.session_options(host.places.roots.clone(), sandbox);
+        let transcript = journal.reader().map(|reader| reader.place()).unwrap_or_default();
+        let hooks = HookSet::of(self.settings, notices);
+        let cwd = self.environment.directory.clone();
+        let hooks = HookRunner::of(hooks, &processes, id, transcript, cwd);
         let model = host.take(model);
         host.warm_up(&model.reference);
         let setup = SessionSetup {
@@ -71,7 +79,12 @@ impl SessionBuilder<'_> {
             policy: rules,
             journal,
             clients: self.clients,
-            options: SessionOptions { answer_check: self.schema.map(OutputSchema::into_check), ..options },
+            options: SessionOptions {
+                answer_check: self.schema.map(OutputSchema::into_check),
+                hooks,
+                start: self.start,
+                ..options
+            },
             clock: now,
         };
         Ok((setup, processes, servers))
@@ -153,6 +166,7 @@ impl SessionBuilder<'_> {
             answer_check: None,
             call_ids: CallIds::Own,
             hooks: None,
+            start: StartSource::default(),
         }
     }
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use charla_core::hooks::StartSource;
 use charla_core::prompt::OwnPrompt;
 use charla_core::session::{Clients, Host, Situation};
 use charla_proto::{FunctionDeclaration, GenerateRequest, Tool};
@@ -63,6 +64,7 @@ fn builder<'a>(
         clients: Clients::default(),
         schema: None,
         log: None,
+        start: StartSource::default(),
         without_servers: true,
     }
 }

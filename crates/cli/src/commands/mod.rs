@@ -5,6 +5,7 @@ mod audit;
 mod auth;
 mod doctor;
 mod engine;
+mod hooks;
 mod manual;
 mod mcp;
 mod models;
@@ -48,6 +49,7 @@ pub fn run(command: Command, charla: &Charla, printer: &mut Printer) -> Result<(
         }
         Command::Auth { command } => auth::run(command, charla, printer),
         Command::Mcp { command } => mcp::run(command, charla, printer),
+        Command::Hooks { command } => hooks::run(&command, charla, printer),
         Command::Settings { command } => settings::run(command, charla, printer),
         Command::Policy(args) => policy::run(&args, charla, printer),
         Command::Approvals { command: None, server } => approvals::list(server.as_deref(), charla, printer),
