@@ -10,6 +10,7 @@ mod address;
 mod defaults;
 mod extended;
 mod gemini;
+mod hooks;
 mod load;
 mod merge;
 mod mistake;
@@ -26,6 +27,7 @@ use std::path::Path;
 use charla_providers::catalog;
 
 pub use address::{is_local_network, without_secrets};
+pub use hooks::{HookCommand, HookGroup, HookGroups, HookKind, HooksConfig};
 pub use merge::{Layers, Source};
 pub use model::{
     Brought, KeySource, McpForm, McpServerSettings, ModelFacts, OutputFormat, PromptLength, ProviderSettings,
