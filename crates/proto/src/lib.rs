@@ -67,9 +67,9 @@ pub use parts::{part_to_string, thought_subject};
 pub use port::{BoxFuture, ChunkStream, ContentGenerator};
 pub use record::{
     ApprovalAnswered, CallAsked, CallEnded, CallStarted, ChangesReverted, ClientCallStarted, Compressed,
-    CompressionFailed, Fact, FileChange, JOURNAL_VERSION, ModeChanged, ModelChanged, ModelContent,
+    CompressionFailed, Fact, FileChange, Imported, JOURNAL_VERSION, ModeChanged, ModelChanged, ModelContent,
     OutputsCut, PromptJoined, PromptQueued, PromptWithdrawn, Record, Restored, RevertedFile, Rewound,
-    Imported, RulesSaved, SessionStarted, TurnEnded, TurnResumed, TurnStarted,
+    RulesSaved, SessionStarted, TurnEnded, TurnResumed, TurnStarted,
 };
 pub use request::{
     EmbedRequest, FunctionCallingConfig, FunctionCallingMode, FunctionDeclaration, GenerateRequest,

@@ -7,6 +7,7 @@
 
 mod address;
 mod defaults;
+mod guest;
 mod load;
 mod merge;
 mod mistake;
@@ -70,6 +71,7 @@ pub fn load_trusting(
     demand: &TrustDemand,
 ) -> Result<Effective, Failure> {
     let mut layers = Layers::default();
+    let mut notices: Vec<Notice> = Vec::new();
     defaults::put(&mut layers);
     if let Some(guest) = &environment.guest
         && let Some(document) = load::read(&guest.settings)?
@@ -77,16 +79,22 @@ pub fn load_trusting(
         layers.put_document(document);
     }
     if let Some(path) = environment.user_settings()
-        && let Some(document) = load::read(&path)?
+        && let Some(mut document) = load::read(&path)?
     {
+        if environment.guest.is_some() {
+            notices.extend(guest::tame(&mut document));
+        }
         layers.put_document(document);
     }
     let workspace = WorkspaceContent::read(environment)?;
-    let mut notices: Vec<Notice> = workspace.left_out().iter().map(Notice::from).collect();
+    notices.extend(workspace.left_out().iter().map(Notice::from));
     let standing = workspace.standing(environment, demand)?;
     if let Some((path, bytes)) = workspace.settings() {
         let mut document = load::parse_bytes(&path, bytes)?;
         notices.extend(workspace::tame(&mut document, standing));
+        if environment.guest.is_some() {
+            notices.extend(guest::tame(&mut document));
+        }
         layers.put_document(document);
     }
     put_environment(&mut layers, environment)?;

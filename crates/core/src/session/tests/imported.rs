@@ -25,7 +25,8 @@ fn args(n: u32) -> Map<String, serde_json::Value> {
 /// A question as an attacker would put it: it shows what it likes, and "always" allows whatever they want.
 fn forged(call: u32, tool: &str, n: u32) -> Fact {
     let title = format!("{tool} {n}");
-    let server = ConfirmationDetail::Mcp { server: format!("server {n}"), tool: tool.to_owned(), args: args(n) };
+    let server =
+        ConfirmationDetail::Mcp { server: format!("server {n}"), tool: tool.to_owned(), args: args(n) };
     let detail = match tool {
         "serve" => server,
         _ => ConfirmationDetail::Info { text: title.clone(), urls: Vec::new() },
@@ -56,9 +57,10 @@ fn answered(call: u32, outcome: Outcome) -> Fact {
 }
 
 fn said(calls: &[(&'static str, u32)]) -> Fact {
-    let parts = calls.iter().enumerate().map(|(n, (tool, arg))| {
-        Part::function_call(FunctionCall::new(call_id(n as u32), *tool, args(*arg)))
-    });
+    let parts = calls
+        .iter()
+        .enumerate()
+        .map(|(n, (tool, arg))| Part::function_call(FunctionCall::new(call_id(n as u32), *tool, args(*arg))));
     Fact::ModelContent(Box::new(ModelContent {
         turn: 1,
         content: Arc::new(Content::new(Role::Model, parts.collect())),
@@ -81,30 +83,58 @@ fn any_fact() -> impl Strategy<Value = Fact> {
         Outcome::Cancel { reason: Some("no".to_owned()) },
     ]);
     let prompt = || Arc::new(Content::user("words"));
-    let started = move |turn| Fact::TurnStarted(TurnStarted { turn, prompt: prompt(), id: String::new(), by: "me".to_owned() });
+    let started = move |turn| {
+        Fact::TurnStarted(TurnStarted { turn, prompt: prompt(), id: String::new(), by: "me".to_owned() })
+    };
     let queued = move |(prompt, delivery): (u32, _)| {
         let content = Arc::new(Content::user("run it"));
-        Fact::PromptQueued(PromptQueued { prompt: format!("p{prompt}"), content, delivery, by: "me".to_owned() })
+        Fact::PromptQueued(PromptQueued {
+            prompt: format!("p{prompt}"),
+            content,
+            delivery,
+            by: "me".to_owned(),
+        })
     };
     let change = FileChange { path: "/w/a".into(), before: None, after: Some("1".to_owned()) };
     let changes = vec![change.clone()];
-    let began = move |call| Fact::CallStarted(CallStarted {
-        turn: 1, call: call_id(call), rule: None, confinement: Some(Confinement::Open), changes: vec![change.clone()],
-    });
-    let ended = move |call| Fact::CallEnded(Box::new(CallEnded {
-        turn: 1,
-        call: call_id(call),
-        status: CallStatus::Success,
-        response: FunctionResponse::output(call_id(call), "write", "done"),
-        display: None,
-        error: None,
-        whole_output: None,
-        changes: changes.clone(),
-    }));
-    let own = |(tool, n): (&'static str, u32)| Fact::ClientCallStarted(Box::new(ClientCallStarted {
-        call: FunctionCall::new("own", tool, args(n)), by: "me".to_owned(), confinement: None, changes: Vec::new(),
-    }));
-    let turn_ended = |turn| Fact::TurnEnded(Box::new(TurnEnded { turn, end: TurnEnd::Finished, detail: None, error: None, by: None }));
+    let began = move |call| {
+        Fact::CallStarted(CallStarted {
+            turn: 1,
+            call: call_id(call),
+            rule: None,
+            confinement: Some(Confinement::Open),
+            changes: vec![change.clone()],
+        })
+    };
+    let ended = move |call| {
+        Fact::CallEnded(Box::new(CallEnded {
+            turn: 1,
+            call: call_id(call),
+            status: CallStatus::Success,
+            response: FunctionResponse::output(call_id(call), "write", "done"),
+            display: None,
+            error: None,
+            whole_output: None,
+            changes: changes.clone(),
+        }))
+    };
+    let own = |(tool, n): (&'static str, u32)| {
+        Fact::ClientCallStarted(Box::new(ClientCallStarted {
+            call: FunctionCall::new("own", tool, args(n)),
+            by: "me".to_owned(),
+            confinement: None,
+            changes: Vec::new(),
+        }))
+    };
+    let turn_ended = |turn| {
+        Fact::TurnEnded(Box::new(TurnEnded {
+            turn,
+            end: TurnEnd::Finished,
+            detail: None,
+            error: None,
+            by: None,
+        }))
+    };
     let delivery = prop::sample::select(vec![Delivery::Join, Delivery::AfterTurn]);
     let mode = prop::sample::select(ApprovalMode::ALL.to_vec());
     prop_oneof![
@@ -196,7 +226,9 @@ async fn a_question_of_a_session_from_elsewhere_is_asked_again_as_it_is_here() {
     *world.journal.lock().unwrap() = taken_in(open);
     let mut run = Run::resume(world, true);
     run.send(Command::Continue).await;
-    let Fact::CallAsked(asked) = run.until(|fact| matches!(fact, Fact::CallAsked(_))).await else { unreachable!() };
+    let Fact::CallAsked(asked) = run.until(|fact| matches!(fact, Fact::CallAsked(_))).await else {
+        unreachable!()
+    };
     assert_eq!(asked.confirmation.always.as_deref(), Some("write 1"), "the rules of this place");
     assert_ne!(asked.approval, "s:0");
     run.session.answer(&asked.approval, Outcome::ProceedAlways, "me").await.unwrap();
