@@ -9,6 +9,7 @@ mod card;
 mod clock;
 pub mod credentials;
 pub mod custom_command;
+mod dotenv;
 mod embed;
 pub mod engine;
 mod environment;
@@ -32,6 +33,7 @@ use std::sync::Arc;
 
 pub use card::Card;
 pub use clock::{new_id, timestamp};
+pub use dotenv::with_dotenv;
 pub use embed::FunctionTool;
 pub use environment::{Environment, Guest};
 pub use failure::{Failure, FailureKind};

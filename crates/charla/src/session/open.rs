@@ -1,7 +1,7 @@
 //! Opens a session: from settings and options to a running conversation.
 
 use std::path::PathBuf;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use charla_core::CancellationToken;
 use charla_core::session::{Attached, Clients, SessionHandle};
@@ -23,13 +23,16 @@ use super::log_file::LogFile;
 use super::options::RunOptions;
 use super::output_schema::OutputSchema;
 use super::own_command::OwnCommands;
+use super::plan_mode::{self, ModeChanges};
 use super::posted::take_requests;
+use super::rules::RulePlaces;
 use super::servers::SessionServers;
 use super::store::{Begin, Opened, Sessions};
+use super::telemetry::{LogSinks, Telemetry};
 use crate::clock::new_id;
 use crate::environment::Environment;
 use crate::failure::Failure;
-use crate::models::BoundModel;
+use crate::models::{BoundModel, PromptSize};
 use crate::notices::Notices;
 use crate::settings::{Override, Settings};
 use crate::trust::TrustDemand;
@@ -80,7 +83,10 @@ struct Here {
     processes: Processes,
     servers: SessionServers,
     context: Arc<ToolContext>,
+    /// Writes what happens; ends with the session.
+    telemetry: Mutex<Option<JoinHandle<()>>>,
     cancelling: JoinHandle<()>,
+    changing: JoinHandle<()>,
     listening: JoinHandle<()>,
     /// Whatever the session puts aside lives as long as this.
     _sessions: Arc<Sessions>,
@@ -160,12 +166,18 @@ impl OpenedSession {
             servers.shutdown().await;
         }
         here.processes.shutdown().await;
+        let telemetry = here.telemetry.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(telemetry) = telemetry {
+            // What happened last is written before the program ends.
+            let _ = telemetry.await;
+        }
     }
 }
 
 impl Drop for Here {
     fn drop(&mut self) {
         self.cancelling.abort();
+        self.changing.abort();
         self.listening.abort();
     }
 }
@@ -208,19 +220,28 @@ impl Opening<'_> {
         let schema = options.output_schema.as_ref().map(|path| self.environment.directory.join(path));
         let schema = schema.map(|path| OutputSchema::read(&path)).transpose()?;
         let new_id = request.new_id.clone().unwrap_or_else(new_id);
-        let log = self.log(&new_id)?;
+        let telemetry = Telemetry::of(&settings, self.environment, &new_id)?;
+        let log = self.log(&new_id, telemetry.clone())?;
         let (model, sessions, opened) = self.begin(&request, &new_id, log.clone(), notices).await?;
         let Opened { id, owned, notices: about } = opened;
         about.iter().for_each(|notice| notices.warning(&notice.as_str().into()));
         let Owned { journal, conversation, mailbox, .. } = owned;
         let (reference, clients) = (model.reference.clone(), request.clients.clone());
         let is_open = conversation.turn.is_some() || !conversation.queue.is_empty();
+        let (plan_tools, mode_changes) = self.plan_tools();
+        let mut own_tools = request.tools;
+        let core = settings.tools.core.as_ref();
+        let is_wanted = |tool: &Arc<dyn Tool>| {
+            core.is_none_or(|names| names.contains(&tool.declaration().name))
+                && model.prompt_size <= PromptSize::Compact
+        };
+        own_tools.extend(plan_tools.into_iter().filter(is_wanted));
         let builder = SessionBuilder {
             settings: &settings,
             environment: self.environment,
             options,
             own_prompt,
-            own_tools: request.tools,
+            own_tools,
             sessions: sessions.clone(),
             clients: request.clients,
             schema,
@@ -230,17 +251,25 @@ impl Opening<'_> {
         let (setup, processes, servers) = builder.build(&id, journal, model, notices).await?;
         let context = setup.options.tool_context.clone();
         let handle = SessionHandle::start(setup, conversation);
+        let telemetry = telemetry.map(|telemetry| tokio::spawn(telemetry.follow(handle.subscribe())));
         let mode = self.settings.tools.approval_mode.unwrap_or_default();
         handle.send(Command::SetMode { mode }, OPENER).await;
         let here = Here {
             cancelling: tokio::spawn(cancel_turns(request.cancel, handle.clone())),
+            changing: tokio::spawn(mode_changes.follow(handle.clone())),
             listening: tokio::spawn(take_requests(mailbox, clients, handle.clone())),
             processes,
             servers,
             context,
+            telemetry: Mutex::new(telemetry),
             _sessions: sessions,
         };
         Ok(OpenedSession { handle, id, model: reference, is_open, here: Some(here) })
+    }
+
+    fn plan_tools(&self) -> (Vec<Arc<dyn Tool>>, ModeChanges) {
+        let mode = self.settings.tools.approval_mode.unwrap_or_default();
+        plan_mode::tools(mode, RulePlaces::of(self.environment).planning(self.settings).plans)
     }
 
     /// The session to go on with, and its model: the one it had, unless another is asked for.
@@ -342,10 +371,14 @@ impl Opening<'_> {
         Sessions::temporary(self.environment, id, model, &why)
     }
 
-    fn log(&self, session: &str) -> Result<Option<Arc<dyn LogSink>>, Failure> {
-        let Some(file) = &self.settings.logging.file else { return Ok(None) };
-        let path = self.environment.expand(file, &self.environment.directory);
-        Ok(Some(Arc::new(LogFile::open(&path, session)?)))
+    fn log(&self, session: &str, telemetry: Option<Telemetry>) -> Result<Option<Arc<dyn LogSink>>, Failure> {
+        let mut sinks: Vec<Arc<dyn LogSink>> = Vec::new();
+        if let Some(file) = &self.settings.logging.file {
+            let path = self.environment.expand(file, &self.environment.directory);
+            sinks.push(Arc::new(LogFile::open(&path, session)?));
+        }
+        sinks.extend(telemetry.map(|telemetry| Arc::new(telemetry) as Arc<dyn LogSink>));
+        Ok(LogSinks::of(sinks))
     }
 }
 

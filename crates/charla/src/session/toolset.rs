@@ -11,6 +11,7 @@ use charla_tools::web_fetch::WebFetch;
 use charla_tools::{Registry, Selection, Source};
 
 use super::options::RunOptions;
+use super::plan_mode;
 use super::store::Sessions;
 use crate::engine;
 use crate::environment::Environment;
@@ -116,7 +117,8 @@ impl Toolset<'_> {
         for (what, entry) in allowed.chain(excluded) {
             let name = entry.split('(').next().unwrap_or_default().trim();
             let registry = registry.get_or_insert_with(|| self.every(processes, discovered));
-            if name.contains('*') || registry.get(name).is_some() || mcp::may_be_tool(name, self.settings) {
+            let is_known = registry.get(name).is_some() || plan_mode::NAMES.contains(&name);
+            if name.contains('*') || is_known || mcp::may_be_tool(name, self.settings) {
                 continue;
             }
             let meant = registry.nearest(name).map(|meant| format!("; did you mean `{meant}`?"));

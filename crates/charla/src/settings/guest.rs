@@ -4,6 +4,7 @@ use super::load::Document;
 use super::merge::leaves;
 use super::source::KeyPath;
 use super::workspace::{is_below, take_out};
+use crate::environment::Environment;
 use crate::notices::Notice;
 
 /// Keys that start programs, or read or write files, as the program itself; `*` is any name.
@@ -32,8 +33,15 @@ const OURS: &[&str] = &[
     "hooks",
 ];
 
-/// Takes out of a guest's settings what only whoever lets them in may set; one notice for each.
-pub(super) fn tame(document: &mut Document) -> Vec<Notice> {
+/// Takes out of a guest's settings what only whoever lets them in may set; one notice for each. Others set what they like.
+pub(super) fn tame(document: &mut Document, environment: &Environment) -> Vec<Notice> {
+    match environment.guest {
+        Some(_) => take_ours(document),
+        None => Vec::new(),
+    }
+}
+
+fn take_ours(document: &mut Document) -> Vec<Notice> {
     let all = leaves(&document.value).into_iter().map(|(path, _)| path);
     let ours = all.filter(|path| OURS.iter().any(|pattern| is_below(path, pattern)));
     let reason = "it acts for the whole server, and only the server's own settings may set it";
@@ -75,7 +83,7 @@ mod tests {
             "mcpServers": {"m": {"command": "sh", "args": ["-c", "id"]}}
         }"#;
         let mut document = load::parse_bytes(Path::new("settings.json"), text).unwrap();
-        let notices = tame(&mut document);
+        let notices = take_ours(&mut document);
         assert_eq!(notices.len(), 5, "{notices:?}");
         assert!(notices.iter().all(|notice| notice.text.contains("is ignored")));
         let left: Vec<String> = leaves(&document.value).iter().map(|(path, _)| path.to_string()).collect();

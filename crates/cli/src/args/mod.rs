@@ -1,6 +1,7 @@
 //! What was typed. What it means is decided in [`crate::intent`].
 
 mod commands;
+mod gemini;
 
 use std::path::PathBuf;
 
@@ -13,6 +14,8 @@ pub use commands::{
     RestoreArgs, RewindArgs, RoleWord, ServeArgs, SessionsArgs, SessionsCommand, SettingsCommand, TrustArgs,
     UndoArgs, UsersCommand,
 };
+
+pub use gemini::GeminiArgs;
 
 const ABOUT: &str = "Ask any model, and let it work in this folder, from a terminal or a script";
 
@@ -87,7 +90,7 @@ pub struct PromptRun {
 #[derive(Debug, Args)]
 pub struct Everywhere {
     /// Tell on standard error what happens inside.
-    #[arg(long, global = true, help_heading = "Diagnostics")]
+    #[arg(short, long, global = true, help_heading = "Diagnostics")]
     pub debug: bool,
     /// Work in this folder instead.
     #[arg(short = 'C', long = "directory", value_name = "DIR", value_hint = ValueHint::DirPath, global = true)]
@@ -197,6 +200,10 @@ pub struct AskArgs {
     /// What the model is told, and how it answers.
     #[command(flatten)]
     pub manner: ModelArgs,
+
+    /// What people know from Gemini CLI.
+    #[command(flatten)]
+    pub gemini: GeminiArgs,
 
     /// The answer must be JSON that fits the JSON Schema in FILE.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
