@@ -8,7 +8,9 @@
 
 mod address;
 mod defaults;
+mod extended;
 mod gemini;
+mod hooks;
 mod load;
 mod merge;
 mod mistake;
@@ -25,9 +27,10 @@ use std::path::Path;
 use charla_providers::catalog;
 
 pub use address::{is_local_network, without_secrets};
+pub use hooks::{HookCommand, HookGroup, HookGroups, HookKind, HooksConfig};
 pub use merge::{Layers, Source};
 pub use model::{
-    KeySource, McpForm, McpServerSettings, ModelFacts, OutputFormat, PromptLength, ProviderSettings,
+    Brought, KeySource, McpForm, McpServerSettings, ModelFacts, OutputFormat, PromptLength, ProviderSettings,
     Settings, TerminalSettings, ThinkingSwitch, WritingKeys,
 };
 pub use schema::{all_keys, settings_schema};
@@ -105,8 +108,10 @@ pub fn load_trusting(
         layers.put_value(key, value, Source::Override(source));
     }
     let value = serde_json::Value::Object(layers.value().clone());
-    let settings = serde_path_to_error::deserialize(value)
+    let mut settings: Settings = serde_path_to_error::deserialize(value)
         .map_err(|error| Failure::config(format!("`{}`: {}", error.path(), error.inner())))?;
+    settings.brought.trusted_workspace = standing.is_trusted();
+    extended::extend(&mut settings, environment, &mut notices)?;
     Ok(Effective { settings, layers, notices })
 }
 
