@@ -14,6 +14,7 @@ pub mod exit;
 pub mod extensions;
 pub mod headless;
 pub mod hints;
+pub mod hooks;
 pub mod judgement;
 pub mod patience;
 pub mod printer;

@@ -1,7 +1,9 @@
-//! What extensions add to the settings: servers and tools that are left out. The user's own entry of a name goes before.
+//! What extensions add to the settings: servers, hooks and tools that are left out. The user's own entry of a name goes before.
 
+use charla_proto::text::one_line;
 use serde_json::Value;
 
+use super::hooks::HookGroup;
 use super::model::{McpServerSettings, Settings};
 use crate::environment::Environment;
 use crate::extensions::{Brings, Extensions};
@@ -18,6 +20,7 @@ pub(super) fn extend(
     let used = extensions.used(settings.extensions.only.as_deref(), notices)?;
     for extension in &used {
         settings.tools.exclude.extend(extension.excluded.iter().cloned());
+        add_hooks(extension, settings, notices);
         for (name, server) in &extension.servers {
             match entry(extension, name, server) {
                 Ok(server) => drop(settings.mcp_servers.entry(name.clone()).or_insert(server)),
@@ -27,6 +30,24 @@ pub(super) fn extend(
     }
     settings.brought.extensions = used;
     Ok(())
+}
+
+/// Adds the hooks of an extension behind those of the settings, with its name as where they come from.
+fn add_hooks(extension: &Brings, settings: &mut Settings, notices: &mut Vec<Notice>) {
+    for (event, groups) in &extension.hooks {
+        match serde_path_to_error::deserialize::<_, Vec<HookGroup>>(groups.clone()) {
+            Ok(mut groups) => {
+                let source = Some(format!("extension {}", extension.name));
+                groups.iter_mut().for_each(|group| group.source.clone_from(&source));
+                settings.hooks.entry(event.clone()).or_default().extend(groups);
+            }
+            Err(error) => {
+                let (of, event) = (&extension.name, one_line(event));
+                let text = format!("hooks of {event} of the extension {of} are left out: {}", error.inner());
+                notices.push(text.into());
+            }
+        }
+    }
 }
 
 fn entry(extension: &Brings, name: &str, server: &Value) -> Result<McpServerSettings, Notice> {

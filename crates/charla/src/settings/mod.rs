@@ -10,6 +10,8 @@ mod address;
 mod defaults;
 mod extended;
 mod gemini;
+mod guest;
+mod hooks;
 mod load;
 mod merge;
 mod mistake;
@@ -26,6 +28,7 @@ use std::path::Path;
 use charla_providers::catalog;
 
 pub use address::{is_local_network, without_secrets};
+pub use hooks::{HookCommand, HookGroup, HookGroups, HookKind, HooksConfig};
 pub use merge::{Layers, Source};
 pub use model::{
     Brought, KeySource, McpForm, McpServerSettings, ModelFacts, OutputFormat, PromptLength, ProviderSettings,
@@ -73,17 +76,18 @@ pub fn load_trusting(
     demand: &TrustDemand,
 ) -> Result<Effective, Failure> {
     let mut layers = Layers::default();
+    let mut notices: Vec<Notice> = Vec::new();
     defaults::put(&mut layers);
     if let Some(guest) = &environment.guest
         && let Some(document) = load::read(&guest.settings)?
     {
         layers.put_document(document);
     }
-    let mut notices = Vec::new();
     put_users_gemini(&mut layers, environment, &mut notices);
     if let Some(path) = environment.user_settings()
-        && let Some(document) = load::read(&path)?
+        && let Some(mut document) = load::read(&path)?
     {
+        notices.extend(guest::tame(&mut document, environment));
         layers.put_document(document);
     }
     let workspace = WorkspaceContent::read(environment)?;
@@ -94,11 +98,13 @@ pub fn load_trusting(
     {
         layers.leave_out_known(&mut document);
         notices.extend(workspace::tame(&mut document, gemini_standing(standing, environment)));
+        notices.extend(guest::tame(&mut document, environment));
         layers.put_document(document);
     }
     if let Some((path, bytes)) = workspace.settings() {
         let mut document = load::parse_bytes(&path, bytes)?;
         notices.extend(workspace::tame(&mut document, standing));
+        notices.extend(guest::tame(&mut document, environment));
         layers.put_document(document);
     }
     put_environment(&mut layers, environment)?;

@@ -218,10 +218,10 @@ fn a_workspaces_agents_are_nothing_until_it_is_trusted() {
     let run = place.run(&MODEL);
     assert!(run.err.contains("1 agents of this workspace are left out"), "{}", run.err);
     assert!(!server.requests()[0].body.to_string().contains("Does evil"));
-    assert!(requests_with(&server, "task for evil").is_empty());
+    assert!(requests_with(&server, "Be evil.").is_empty());
     place.run(&["trust", "--yes"]);
     ok(&place.run(&MODEL), "Yes.\n");
-    assert_eq!(requests_with(&server, "task for evil").len(), 1);
+    assert_eq!(requests_with(&server, "Be evil.").len(), 1);
 }
 
 /// A caller whose agent runs one command and then says that it is done.

@@ -219,6 +219,24 @@ fn what_it_brings_is_used_until_it_is_disabled_left_out_or_changed() {
 }
 
 #[test]
+fn its_hooks_run_once_it_is_installed_and_not_before() {
+    let server = server(Script::new(["No.", "Yes."]));
+    let place = Place::with_server(&server);
+    let hooks = json!({"hooks": {"BeforeAgent": [{"hooks": [{"type": "command", "command": "cat > /dev/null; touch \"${extensionPath}\"/ran"}]}]}});
+    let folder = extension(&place, "ext", &plain("1"), &[("hooks/hooks.json", &hooks.to_string())]);
+    let ran = place.home().join("extensions/test-extension/ran");
+    let ask = || place.run(&["-m", "gemini/gemini-test", "-p", "go"]);
+    place.run_with_input(&["extensions", "install", text(&folder)], "n\n");
+    assert_eq!(ask().code, Some(0));
+    assert!(!ran.exists() && !folder.join("ran").exists());
+    let run = place.run_with_input(&["extensions", "install", text(&folder)], "y\n");
+    assert!(run.out.contains(" * BeforeAgent: cat > /dev/null; touch"), "{}", run.out);
+    let run = ask();
+    assert_eq!(run.code, Some(0), "{}", run.err);
+    assert!(ran.exists(), "{}", run.err);
+}
+
+#[test]
 fn an_update_asks_again_when_it_brings_something_else() {
     let place = Place::new();
     let folder = extension(&place, "ext", &plain("1"), &[]);
