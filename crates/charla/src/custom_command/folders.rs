@@ -26,7 +26,8 @@ pub fn custom_commands(
     let content = WorkspaceContent::read(environment)?;
     let number = content.commands().count();
     if number > 0 && !content.known(environment)?.is_trusted() {
-        let text = format!("{number} commands of this workspace are left out: it is not trusted");
+        let (commands, are) = if number == 1 { ("command", "is") } else { ("commands", "are") };
+        let text = format!("{number} {commands} of this workspace {are} left out: it is not trusted");
         notices.note(&Notice::with_hint(text, Hint::TrustWorkspace));
     } else {
         for (name, bytes) in content.commands() {

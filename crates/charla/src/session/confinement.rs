@@ -1,15 +1,17 @@
 //! What holds the processes of a session's tools in.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use charla_core::policy::{RuleBook, Wall};
 use charla_core::session::Isolation;
-use charla_proto::{ApprovalMode, FileJudge};
+use charla_proto::{ApprovalMode, Confinement, Effect, FileJudge};
 use charla_sandbox::{Bounds, Places, Sandbox, Treatment, isolation};
 
 use crate::environment::Environment;
+use crate::settings::McpServerSettings;
 
 const SHELL: &str = "run_shell_command";
 
@@ -83,11 +85,29 @@ fn treatment(path: &Path, files: &FileJudge, rules: &RuleBook) -> Treatment {
     }
 }
 
-/// The words for the person who is asked about a call.
-pub(super) fn words(sandbox: Arc<Sandbox>) -> Isolation {
-    Arc::new(move |plan, confinement| match plan.starts_processes() {
-        true => isolation(confinement, sandbox.wall(), sandbox.bounds()).to_owned(),
-        false => "none: it runs with your own rights".to_owned(),
+/// The words for the person who is asked about a call. What MCP servers do, they do where these settings put them.
+pub(super) fn words(sandbox: Arc<Sandbox>, servers: BTreeMap<String, McpServerSettings>) -> Isolation {
+    Arc::new(move |plan, confinement| {
+        let held = |confinement| isolation(confinement, sandbox.wall(), sandbox.bounds());
+        let server = plan.effects.iter().find_map(|effect| match effect {
+            Effect::Mcp { server, .. } => servers.get(server),
+            _ => None,
+        });
+        match server {
+            _ if plan.starts_processes() => held(confinement).to_owned(),
+            Some(McpServerSettings { command: Some(_), trust: Some(true), .. }) => {
+                "none: you trust the server, and it runs with your own rights".to_owned()
+            }
+            Some(McpServerSettings { command: Some(_), .. }) => {
+                format!("the server {}", held(Confinement::Asked))
+            }
+            Some(server) => {
+                let address = server.http_url.as_ref().or(server.url.as_ref());
+                let place = address.map(|address| format!(" at {address}")).unwrap_or_default();
+                format!("none: the server runs elsewhere{place}")
+            }
+            None => "none: it runs with your own rights".to_owned(),
+        }
     })
 }
 

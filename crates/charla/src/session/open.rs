@@ -7,9 +7,7 @@ use charla_core::CancellationToken;
 use charla_core::session::{Attached, Clients, SessionHandle};
 use charla_mcp::Servers;
 use charla_proto::tool::Tool;
-use charla_proto::{
-    BoxFuture, CancelTarget, Command, Content, Owned, Refusal, Reply, SessionStore, ToolContext,
-};
+use charla_proto::{BoxFuture, CancelTarget, Command, Content, Owned, Refusal, Reply, SessionStore};
 use charla_providers::layers::LogSink;
 use charla_tools::process::Processes;
 use tokio::task::JoinHandle;
@@ -22,7 +20,6 @@ use super::instruction::own_prompt;
 use super::log_file::LogFile;
 use super::options::RunOptions;
 use super::output_schema::OutputSchema;
-use super::own_command::OwnCommands;
 use super::posted::take_requests;
 use super::servers::SessionServers;
 use super::store::{Begin, Opened, Sessions};
@@ -79,7 +76,6 @@ pub struct OpenedSession {
 struct Here {
     processes: Processes,
     servers: SessionServers,
-    context: Arc<ToolContext>,
     cancelling: JoinHandle<()>,
     listening: JoinHandle<()>,
     /// Whatever the session puts aside lives as long as this.
@@ -131,12 +127,6 @@ impl OpenedSession {
     /// One more client that can be asked, until what is given back is dropped.
     pub fn attach(&self) -> Attached {
         self.handle.attach()
-    }
-
-    /// Runs command lines of the person's own, where the session's tools work; nothing where that is elsewhere.
-    pub fn own_commands(&self) -> Option<OwnCommands> {
-        let here = self.here.as_ref()?;
-        Some(OwnCommands { processes: here.processes.clone(), context: here.context.clone() })
     }
 
     /// Puts the resources of MCP servers that are named in these words (`@server:uri`) behind the content.
@@ -228,7 +218,6 @@ impl Opening<'_> {
             without_servers: false,
         };
         let (setup, processes, servers) = builder.build(&id, journal, model, notices).await?;
-        let context = setup.options.tool_context.clone();
         let handle = SessionHandle::start(setup, conversation);
         let mode = self.settings.tools.approval_mode.unwrap_or_default();
         handle.send(Command::SetMode { mode }, OPENER).await;
@@ -237,7 +226,6 @@ impl Opening<'_> {
             listening: tokio::spawn(take_requests(mailbox, clients, handle.clone())),
             processes,
             servers,
-            context,
             _sessions: sessions,
         };
         Ok(OpenedSession { handle, id, model: reference, is_open, here: Some(here) })

@@ -7,6 +7,7 @@
 
 mod address;
 mod defaults;
+mod edit;
 mod load;
 mod merge;
 mod mistake;
@@ -23,6 +24,8 @@ use std::path::Path;
 use charla_providers::catalog;
 
 pub use address::{is_local_network, without_secrets};
+pub(crate) use edit::SettingsFile;
+pub use edit::keep;
 pub use merge::{Layers, Source};
 pub use model::{
     KeySource, McpForm, McpServerSettings, ModelFacts, OutputFormat, PromptLength, ProviderSettings,

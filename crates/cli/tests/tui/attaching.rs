@@ -63,7 +63,7 @@ fn leaving_stops_nothing_and_a_command_of_ones_own_runs_where_the_tools_do() {
     let mut terminal = attach(&laptop, &served, &session);
     terminal.wait_for("It goes on");
     terminal.say("!touch here");
-    terminal.wait_for("Output: (empty)");
+    terminal.wait_for("(no output)");
     terminal.say("/doctor");
     terminal.wait_for("and the session is at");
     terminal.press("\u{4}");

@@ -17,6 +17,7 @@ mod place;
 #[path = "../cli/serving/client.rs"]
 #[expect(dead_code, reason = "shared with the tests of the server, which need more of it")]
 mod serving;
+mod stopping;
 mod talking;
 mod terminal;
 mod tmux;

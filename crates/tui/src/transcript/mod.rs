@@ -5,8 +5,10 @@
 mod answer;
 mod call;
 mod ending;
+mod recall;
 mod said;
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use charla::engine;
@@ -20,8 +22,9 @@ use charla_terminal::wording;
 use crate::markdown::Layout;
 use crate::text::{Line, Role};
 use answer::Answer;
-pub use call::COMMAND_TOOL;
 use call::CallCell;
+use recall::Recall;
+pub use recall::first as first_recalled;
 
 /// The states of the spinner, ten a second.
 const SPINNER: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
@@ -75,8 +78,9 @@ impl Transcript {
     }
 
     /// Begins with a session as it is: the last turns of what was said, and what is under way.
-    pub fn begin(&mut self, snapshot: &SessionSnapshot, now: Instant) {
-        self.finished.extend(said::recall(&snapshot.contents, self.columns));
+    /// `records` are those of the turns that are shown again.
+    pub fn begin(&mut self, snapshot: &SessionSnapshot, records: &[Arc<Record>], now: Instant) {
+        self.finished.extend(Recall::new(snapshot, records).lines(&self.me, self.columns));
         self.answer = Answer::new(self.columns);
         self.calls.clear();
         self.client_calls.clear();
@@ -233,6 +237,17 @@ impl Transcript {
         }
     }
 
+    /// Nobody waits for the end of what is under way: what was shown of it stays, and is marked.
+    pub fn break_off(&mut self, now: Instant) {
+        let is_cut_off = !self.answer.is_empty() || self.has_running();
+        self.end_step(None, now);
+        let calls = self.calls.drain(..).flat_map(|call| call.lines(self.columns, now)).collect::<Vec<_>>();
+        self.finished.extend(calls);
+        if is_cut_off {
+            self.tell(Role::Warning, ending::INTERRUPTED);
+        }
+    }
+
     fn event(&mut self, event: &TurnEvent, now: Instant) {
         match event {
             TurnEvent::Content { content, delta: true, .. } => self.answer.say(content, now),
@@ -330,8 +345,6 @@ fn is_note(content: &Content) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use charla_proto::{Origin, WireKind};
 
     use super::*;
