@@ -120,7 +120,8 @@ impl<C: Clone> Picker<C> {
 
     /// It in at most so many rows, and where its cursor is.
     pub fn view(&self, columns: usize, rows: usize) -> (Vec<Line>, Place) {
-        let (head, column) = self.filter.view(&format!("{}: ", self.title), columns);
+        let mark = if self.title.ends_with('?') { "" } else { ":" };
+        let (head, column) = self.filter.view(&format!("{}{mark} ", self.title), columns);
         let fitting = self.fitting();
         let room = rows.saturating_sub(2).max(1);
         let first = self.at.saturating_sub(room - 1);

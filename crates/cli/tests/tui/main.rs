@@ -5,6 +5,7 @@
 mod approving;
 mod attaching;
 mod commanding;
+mod expecting;
 mod first_run;
 mod journal;
 mod leaving;

@@ -120,7 +120,7 @@ fn line_by_line_a_question_is_stopped_and_the_next_line_is_a_prompt() {
 
 #[test]
 fn line_by_line_what_an_approved_call_brings_is_told() {
-    let call = shell("echo made it; seq 1 40; exit 7");
+    let call = shell("touch made; echo made it; seq 1 40; exit 7");
     let server = server(Script::new([call, "Done.".into()]));
     let place = Place::with_server(&server);
     let mut terminal = Terminal::sized(&place, &["-m", "openai/gpt-test", "--screen-reader"], 160, 60);

@@ -6,7 +6,7 @@ use charla::custom_command::Piece;
 use charla::session::run_own;
 use charla_core::CancellationToken;
 use charla_core::session::SessionHandle;
-use charla_proto::{CallEnded, Display};
+use charla_proto::{CallEnded, Display, Refusal};
 
 use super::ME;
 use super::commands::Choice;
@@ -54,23 +54,28 @@ impl App {
         let tell = self.base.tell.clone();
         tokio::spawn(async move {
             let message = filled(&pieces, &session, &cancel).await;
-            let _ = tell.send(News::Composed(message.filter(|_| !cancel.is_cancelled())));
+            let _ = tell.send(News::Composed(message));
         });
     }
 
     /// The prompt is ready, or was given up.
-    pub(super) fn composed(&mut self, message: Option<Message>, now: Instant) {
+    pub(super) fn composed(&mut self, message: Result<Message, Refusal>, now: Instant) {
         self.person.composing = None;
         self.activity.progress(None, now);
         match (message, self.link()) {
-            (Some(message), Some(link)) => link.say(message),
-            _ => self.transcript.tell(Role::Warning, "stopped"),
+            (Ok(message), Some(link)) => link.say(message),
+            (Ok(_), None) => {}
+            (Err(why), _) => self.transcript.tell(Role::Warning, &format!("the prompt is not said: {why}")),
         }
     }
 }
 
-/// The prompt with its places filled; nothing where the session is over. Files come along by name.
-async fn filled(pieces: &[Piece], session: &SessionHandle, cancel: &CancellationToken) -> Option<Message> {
+/// The prompt with its places filled, or why it cannot be. Files come along by name.
+async fn filled(
+    pieces: &[Piece],
+    session: &SessionHandle,
+    cancel: &CancellationToken,
+) -> Result<Message, Refusal> {
     let (mut text, mut typed) = (String::new(), String::new());
     for piece in pieces {
         match piece {
@@ -79,11 +84,13 @@ async fn filled(pieces: &[Piece], session: &SessionHandle, cancel: &Cancellation
                 text.push_str(path);
                 typed.push_str(&format!("@\"{path}\" "));
             }
-            Piece::Shell(_) if cancel.is_cancelled() => return None,
-            Piece::Shell(line) => text.push_str(&printed(&*run_own(session, line, ME, cancel).await.ok()?)),
+            Piece::Shell(line) => text.push_str(&printed(&*run_own(session, line, ME, cancel).await?)),
+        }
+        if cancel.is_cancelled() {
+            return Err(Refusal::Nothing { why: "it was stopped".to_owned() });
         }
     }
-    Some(Message { text, typed, files: Vec::new(), when: When::Now })
+    Ok(Message { text, typed, files: Vec::new(), when: When::Now })
 }
 
 /// What a command printed, or why it did not run.

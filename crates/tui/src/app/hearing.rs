@@ -102,6 +102,7 @@ impl App {
         }
         if snapshot.contents.is_empty() {
             self.transcript.tell(Role::Dim, "/help lists commands and keys");
+            self.transcript.part();
         }
         self.transcript.begin(&snapshot, &records, now);
         self.status.begin(&snapshot);

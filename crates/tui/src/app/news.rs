@@ -5,7 +5,7 @@ use std::sync::Arc;
 use charla::models::survey::Row;
 use charla::{Failure, Notice, Notices, OpenedSession, Progress};
 use charla_core::session::Subscription;
-use charla_proto::{Record, Reply, SessionSnapshot};
+use charla_proto::{Record, Refusal, Reply, SessionSnapshot};
 use tokio::sync::mpsc::UnboundedSender;
 
 use crate::commands::Found;
@@ -32,8 +32,8 @@ pub enum News {
     FilesFound,
     /// What a command found out.
     Found(Result<Found, Failure>),
-    /// A prompt with its places filled; nothing where that was stopped.
-    Composed(Option<Message>),
+    /// A prompt with its places filled, or why it has none.
+    Composed(Result<Message, Refusal>),
     /// The session is closed.
     Closed,
 }

@@ -40,7 +40,12 @@ impl Errand {
     pub async fn models(self) -> Finding {
         let current = self.current_model().await;
         let rows = survey(&self.settings, self.charla.environment()).await;
-        let items: Vec<Item<Choice>> = model_items(&rows)
+        let mut ready = model_items(&rows);
+        // One that is in no list answers all the same.
+        if !current.is_empty() && ready.iter().all(|(model, _)| *model != current) {
+            ready.insert(0, (current.clone(), String::new()));
+        }
+        let items: Vec<Item<Choice>> = ready
             .into_iter()
             .map(|(label, detail)| Item {
                 choice: Choice::Model(label.clone()),

@@ -44,6 +44,8 @@ fn layout(columns: usize) -> Layout {
 pub struct Transcript {
     columns: usize,
     finished: Vec<Line>,
+    /// The last row that was handed out is empty.
+    is_parted: bool,
     answer: Answer,
     calls: Vec<CallCell>,
     /// Calls that people made themselves and that run.
@@ -66,6 +68,7 @@ impl Transcript {
         Self {
             columns,
             finished: Vec::new(),
+            is_parted: true,
             answer: Answer::new(columns),
             calls: Vec::new(),
             client_calls: Vec::new(),
@@ -130,6 +133,13 @@ impl Transcript {
         self.finished.extend(lines.collect::<Vec<_>>());
     }
 
+    /// An empty row below what is finished, unless there is one.
+    pub fn part(&mut self) {
+        if !self.finished.last().map_or(self.is_parted, Line::is_empty) {
+            self.finished.push(Line::new());
+        }
+    }
+
     /// The rows that are finished since this was asked last. `room` is how many live rows there is room for: what is
     /// over, and never changes, counts as finished.
     pub fn finished(&mut self, room: usize, now: Instant) -> Vec<Line> {
@@ -138,6 +148,7 @@ impl Transcript {
             let spilled = self.answer.spill(over, self.shows_thoughts, now);
             self.finished.extend(spilled);
         }
+        self.is_parted = self.finished.last().map_or(self.is_parted, Line::is_empty);
         std::mem::take(&mut self.finished)
     }
 
@@ -176,7 +187,7 @@ impl Transcript {
         let mut cell = self.client_calls.remove(at);
         cell.end(ended, now);
         self.finished.extend(cell.lines(self.columns, now));
-        self.finished.push(Line::new());
+        self.part();
     }
 
     /// True while a call runs.
@@ -231,7 +242,7 @@ impl Transcript {
                 self.calls.clear();
                 let failure = self.failure.take();
                 self.finished.extend(ending::lines(ended, failure.as_ref(), self.columns));
-                self.finished.push(Line::new());
+                self.part();
             }
             fact => self.finished.extend(said::about(fact, &self.me, self.columns)),
         }
@@ -276,7 +287,7 @@ impl Transcript {
     fn prompted(&mut self, content: &Content, by: &str) {
         let speaker = (by != self.me).then_some(by);
         self.finished.extend(said::prompt(content, speaker, self.columns));
-        self.finished.push(Line::new());
+        self.part();
     }
 
     fn model_content(&mut self, said: &ModelContent, now: Instant) {
@@ -300,7 +311,7 @@ impl Transcript {
         {
             let advises = !std::mem::replace(&mut self.advised, true);
             self.tell(Role::Dim, &wording::small_answer(advises));
-            self.finished.push(Line::new());
+            self.part();
         }
     }
 
@@ -312,7 +323,7 @@ impl Transcript {
         let lines = self.answer.end(words, self.shows_thoughts, now);
         if !lines.is_empty() {
             self.finished.extend(lines);
-            self.finished.push(Line::new());
+            self.part();
         }
     }
 
@@ -330,7 +341,7 @@ impl Transcript {
             self.finished.extend(call.lines(self.columns, now));
         }
         if over > 0 && self.calls.is_empty() {
-            self.finished.push(Line::new());
+            self.part();
         }
     }
 
