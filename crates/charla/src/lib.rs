@@ -20,6 +20,7 @@ mod first_run;
 mod front_matter;
 mod helper;
 mod hint;
+pub mod hooks;
 pub mod mcp;
 pub mod models;
 mod network;

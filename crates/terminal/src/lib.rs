@@ -15,6 +15,7 @@ pub mod exit;
 pub mod extensions;
 pub mod headless;
 pub mod hints;
+pub mod hooks;
 pub mod judgement;
 pub mod lines;
 pub mod patience;

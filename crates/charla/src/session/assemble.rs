@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use charla_core::compress::Compression;
+use charla_core::hooks::StartSource;
 use charla_core::policy::{RuleBook, allowed_tools, trusted_servers};
 use charla_core::prompt::OwnPrompt;
 use charla_core::session::{CallIds, Clients, Limits, SessionOptions, SessionSetup};
@@ -26,6 +27,7 @@ use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::helper;
 use crate::hint::Hint;
+use crate::hooks::{HookRunner, HookSet};
 use crate::mcp::{Health, ServerPlans, trusted_prefixes};
 use crate::models::BoundModel;
 use crate::notices::Notices;
@@ -48,6 +50,8 @@ pub(super) struct SessionBuilder<'a> {
     /// What the answer must fit.
     pub schema: Option<OutputSchema>,
     pub log: Option<Arc<dyn LogSink>>,
+    /// Why a session without turns begins.
+    pub start: StartSource,
     /// Whose MCP servers it has.
     pub servers: ServersOf,
     /// The agents that it can call.
@@ -81,6 +85,10 @@ impl SessionBuilder<'_> {
             ServersOf::Own | ServersOf::Nobody => host.servers.clone(),
         };
         let options = self.session_options(host.places.roots.clone(), sandbox);
+        let transcript = journal.reader().map(|reader| reader.place()).unwrap_or_default();
+        let hooks = HookSet::of(self.settings, notices);
+        let cwd = self.environment.directory.clone();
+        let hooks = HookRunner::of(hooks, &processes, id, transcript, cwd);
         let model = host.take(model);
         host.warm_up(&model.reference);
         let setup = SessionSetup {
@@ -89,7 +97,12 @@ impl SessionBuilder<'_> {
             policy: rules,
             journal,
             clients: self.clients,
-            options: SessionOptions { answer_check: self.schema.map(OutputSchema::into_check), ..options },
+            options: SessionOptions {
+                answer_check: self.schema.map(OutputSchema::into_check),
+                hooks,
+                start: self.start,
+                ..options
+            },
             clock: now,
         };
         Ok((setup, processes, servers))
@@ -190,6 +203,7 @@ impl SessionBuilder<'_> {
             answer_check: None,
             call_ids: CallIds::Own,
             hooks: None,
+            start: StartSource::default(),
         }
     }
 

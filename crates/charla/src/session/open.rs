@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use charla_core::CancellationToken;
+use charla_core::hooks::{EndReason, StartSource};
 use charla_core::prompt::OwnPrompt;
 use charla_core::session::{Attached, Clients, SessionHandle};
 use charla_mcp::Servers;
@@ -50,6 +51,8 @@ pub struct OpenRequest {
     pub begin: Begin,
     /// The model of an earlier session does not count: the settings' one answers.
     pub other_model: bool,
+    /// Why a new session begins: what its hooks are told.
+    pub start: StartSource,
     /// The id that a new session gets; one is made when left out.
     pub new_id: Option<String>,
     /// A new session that cannot be kept is none: nobody could find it again.
@@ -154,7 +157,12 @@ impl OpenedSession {
 
     /// Ends the session after its turn, and what its tools left running. One that runs elsewhere is let go of.
     pub async fn close(&self) {
-        self.handle.close().await;
+        self.close_for(EndReason::Exit).await;
+    }
+
+    /// As [`Self::close`], with what its hooks are told.
+    pub async fn close_for(&self, reason: EndReason) {
+        self.handle.close_for(reason).await;
         let Some(here) = &self.here else { return };
         if let Some(agents) = &here.agents {
             agents.settled().await;
@@ -254,6 +262,7 @@ impl Opening<'_> {
                 .child
                 .map_or(ServersOf::Own, |child| ServersOf::Caller(child.situation.servers.clone())),
             agents: agents.clone(),
+            start: request.start,
         };
         let (setup, processes, servers) = builder.build(&id, journal, model, notices).await?;
         let handle = SessionHandle::start(setup, conversation);

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use charla_core::hooks::StartSource;
 use charla_core::prompt::OwnPrompt;
 use charla_core::session::{Clients, Host, Situation};
 use charla_proto::{FunctionDeclaration, GenerateRequest, Tool};
@@ -65,6 +66,7 @@ fn builder<'a>(
         log: None,
         servers: ServersOf::Nobody,
         agents: None,
+        start: StartSource::default(),
     }
 }
 

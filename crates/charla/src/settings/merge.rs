@@ -5,6 +5,7 @@ use std::fmt;
 
 use serde_json::{Map, Value};
 
+use super::hooks;
 use super::load::Document;
 use super::source::{KeyPath, SourceLocation};
 
@@ -41,7 +42,8 @@ pub struct Layers {
 
 impl Layers {
     /// Puts a settings file on top.
-    pub fn put_document(&mut self, document: Document) {
+    pub fn put_document(&mut self, mut document: Document) {
+        hooks::mark_source(&mut document.value, &document.path.display().to_string());
         let places = document.places;
         self.put(document.value, &|path| {
             let place = places.iter().find(|(known, _)| known == path);
@@ -110,11 +112,14 @@ impl Layers {
 }
 
 /// Objects are merged key by key; everything else is replaced. A key source is one value, and so is an MCP server: what one
-/// layer says must not get the variables of another's.
+/// layer says must not get the variables of another's. Hooks of all layers run.
 fn overlay(below: &mut Map<String, Value>, above: Map<String, Value>) {
     for (key, value) in above {
         match (below.get_mut(&key), value) {
             (Some(Value::Object(below)), Value::Object(above)) if key == "mcpServers" => below.extend(above),
+            (Some(Value::Object(below)), Value::Object(above)) if key == "hooks" || key == "hooksConfig" => {
+                hooks::extend(below, above);
+            }
             (Some(Value::Object(below)), Value::Object(above)) if key != "apiKey" => overlay(below, above),
             (_, value) => drop(below.insert(key, value)),
         }

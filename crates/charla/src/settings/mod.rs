@@ -11,6 +11,7 @@ mod defaults;
 mod edit;
 mod extended;
 mod gemini;
+mod hooks;
 mod load;
 mod merge;
 mod mistake;
@@ -29,6 +30,7 @@ use charla_providers::catalog;
 pub use address::{is_local_network, without_secrets};
 pub(crate) use edit::SettingsFile;
 pub use edit::keep;
+pub use hooks::{HookCommand, HookGroup, HookGroups, HookKind, HooksConfig};
 pub use merge::{Layers, Source};
 pub use model::{
     Brought, KeySource, McpForm, McpServerSettings, ModelFacts, OutputFormat, PromptLength, ProviderSettings,

@@ -12,6 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::hooks::{HookGroups, HooksConfig};
 use super::names;
 use super::quirks::QuirkSettings;
 use crate::agents::Agent;
@@ -53,6 +54,10 @@ pub struct Settings {
     pub compression: CompressionSettings,
     /// The engine that runs models on this machine (`-m local`).
     pub local: LocalSettings,
+    /// Commands that run at points of a session, by event: `SessionStart`, `SessionEnd`, `BeforeAgent`, `AfterAgent`, `BeforeModel`, `AfterModel`, `BeforeToolSelection`, `BeforeTool`, `AfterTool`, `PreCompress`, `Notification`. Those of all settings files run.
+    pub hooks: HookGroups,
+    /// Which hooks run.
+    pub hooks_config: HooksConfig,
     /// Which extensions are used.
     pub extensions: ExtensionSettings,
     /// What holds beside them.

@@ -24,7 +24,7 @@ impl WorkspaceContent {
     /// The settings that the workspace brings for Gemini CLI.
     pub(crate) fn gemini_settings(&self) -> Option<GeminiFile<'_>> {
         let (_, bytes) = self.files.iter().find(|(name, _)| name == SETTINGS)?;
-        Some(GeminiFile { path: self.path(SETTINGS), bytes })
+        Some(GeminiFile { path: self.place(SETTINGS), bytes })
     }
 
     /// The commands that it brings for Gemini CLI, as [`WorkspaceContent::commands`].

@@ -11,9 +11,9 @@ use clap::{Args, Parser, Subcommand, ValueHint};
 
 pub use commands::{
     AnswerWord, ApprovalsCommand, AttachArgs, AuditCommand, AuthCommand, EngineCommand, ExportForm,
-    McpAddArgs, McpCommand, ModelsCommand, MoveArgs, PolicyArgs, PolicyCommand, PromptCommand, PruneArgs,
-    RestoreArgs, RewindArgs, RoleWord, ServeArgs, SessionsArgs, SessionsCommand, SettingsCommand, TrustArgs,
-    UndoArgs, UsersCommand,
+    HooksCommand, McpAddArgs, McpCommand, ModelsCommand, MoveArgs, PolicyArgs, PolicyCommand, PromptCommand,
+    PruneArgs, RestoreArgs, RewindArgs, RoleWord, ServeArgs, SessionsArgs, SessionsCommand, SettingsCommand,
+    TrustArgs, UndoArgs, UsersCommand,
 };
 pub use extending::{AgentsCommand, ExtensionsCommand, SkillsCommand};
 
@@ -400,6 +400,12 @@ pub enum Command {
         /// Which.
         #[command(subcommand)]
         command: ExtensionsCommand,
+    },
+    /// List hooks: commands that run at points of a session.
+    Hooks {
+        /// Which.
+        #[command(subcommand)]
+        command: HooksCommand,
     },
     /// Show the settings, their files or their schema.
     Settings {

@@ -5,6 +5,7 @@ mod audit;
 mod auth;
 mod doctor;
 mod engine;
+mod hooks;
 mod manual;
 mod mcp;
 mod models;
@@ -57,6 +58,7 @@ pub fn run(command: Command, charla: &Charla, printer: &mut Printer) -> Result<(
             charla_terminal::skills::print_agents(&charla.agents(&settings, printer)?, json, printer)
         }
         Command::Extensions { command } => charla_terminal::extensions::run(command.into(), charla, printer),
+        Command::Hooks { command } => hooks::run(&command, charla, printer),
         Command::Settings { command } => settings::run(command, charla, printer),
         Command::Policy(args) => policy::run(&args, charla, printer),
         Command::Approvals { command: None, server } => approvals::list(server.as_deref(), charla, printer),

@@ -33,6 +33,7 @@ use self::waiting::Waiting;
 use crate::answer::Answer;
 use crate::compression;
 use crate::exit::{ABANDONED, OK, code};
+use crate::hooks::hook_message;
 use crate::printer::Printer;
 use crate::wording;
 
@@ -218,6 +219,12 @@ impl View {
                     false => self.tell_failed(result),
                 }
             }
+            TurnEvent::HookRan(ran) => {
+                if let Some(message) = &ran.system_message {
+                    self.renderer.make_way(&mut self.printer)?;
+                    self.printer.note(&hook_message(message));
+                }
+            }
             TurnEvent::Notice { message } => {
                 self.renderer.make_way(&mut self.printer)?;
                 self.printer.warning(message);
@@ -225,6 +232,13 @@ impl View {
             TurnEvent::PromptJoined { by, content, .. } if by != charla_core::session::SESSION => {
                 self.renderer.make_way(&mut self.printer)?;
                 self.printer.note(&format!("{by} says: {content}"));
+            }
+            // The user's own hooks did what they are for.
+            TurnEvent::Stopped { end: end @ (TurnEnd::HookStopped | TurnEnd::HookBlocked), detail } => {
+                state.stopped = Some(*end);
+                self.renderer.make_way(&mut self.printer)?;
+                self.printer.note(detail);
+                return Ok(Some(Ok(())));
             }
             TurnEvent::Stopped { end, detail } => {
                 state.stopped = Some(*end);

@@ -5,6 +5,7 @@ use charla_proto::{
     Citation, CompressionTrigger, Content, Fact, ModelSwitch, PartKind, TurnEvent, own_parts,
 };
 use charla_terminal::compression;
+use charla_terminal::hooks::hook_message;
 
 use crate::text::{Emphasis, Line, Role};
 
@@ -107,6 +108,10 @@ pub fn in_passing(event: &TurnEvent, columns: usize) -> Vec<Line> {
         TurnEvent::ModelSwitched(ModelSwitch { from, to, reason }) => {
             (Role::Warning, format!("{from} gave up ({reason}); {to} goes on"))
         }
+        TurnEvent::HookRan(ran) => match &ran.system_message {
+            Some(message) => (Role::Dim, hook_message(message)),
+            None => return Vec::new(),
+        },
         TurnEvent::Notice { message } => (Role::Warning, format!("warning: {message}")),
         TurnEvent::ChatCompressed(report) => match report.trigger {
             CompressionTrigger::Auto => (Role::Dim, compression::in_passing(report)),
