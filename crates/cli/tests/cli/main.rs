@@ -13,6 +13,7 @@ mod elsewhere;
 mod engine;
 mod faults;
 mod forged_cards;
+mod hooks;
 mod hostile_repository;
 mod killed_turns;
 mod kills;

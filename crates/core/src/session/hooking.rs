@@ -298,12 +298,12 @@ impl Hooking<'_> {
             // What nobody has seen is not kept; what it cost is.
             Heard::Cancelled { by } => {
                 let ending = Ending { by: Some(by), ..TurnEnd::Cancelled.into() };
-                return Ok(Checked::End(Box::new(without_words(said, None)), ending));
+                return Ok(Checked::End(Box::new(without_words(said, HOOK.to_owned())), ending));
             }
             Heard::Answer(answer) => answer,
         };
         if let Some(ending) = ending(&answer) {
-            return Ok(Checked::End(Box::new(without_words(said, Some(answer.names()))), ending));
+            return Ok(Checked::End(Box::new(without_words(said, answer.names())), ending));
         }
         if let Some((content, _)) = &answer.changes.answer {
             said.content = Arc::new(with_words_of(&said.content, content));
@@ -384,9 +384,9 @@ fn offer(request: &mut GenerateRequest, config: &FunctionCallingConfig) {
 }
 
 /// The answer with nothing said and nothing called, for what it cost.
-fn without_words(said: ModelContent, hook: Option<String>) -> ModelContent {
+fn without_words(said: ModelContent, hook: String) -> ModelContent {
     let content = Arc::new(Content { parts: Vec::new(), ..(*said.content).clone() });
-    ModelContent { content, hook, ..said }
+    ModelContent { content, hook: Some(hook), ..said }
 }
 
 /// The model's calls with a hook's words.
