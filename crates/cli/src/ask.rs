@@ -12,6 +12,7 @@ use charla_proto::{Command, Content, Refusal, Reply, SessionSnapshot};
 use charla_terminal::answer::Answer;
 use charla_terminal::approver::{Approver, TERMINAL};
 use charla_terminal::headless::View;
+use charla_terminal::lines::Lines;
 use charla_terminal::printer::Printer;
 
 use crate::input;
@@ -28,6 +29,9 @@ const USER: &str = "user";
 pub async fn run(ask: Ask, charla: &Charla, printer: Printer) -> i32 {
     let session_id = charla::new_id();
     let mut view = View::new(format_flag(&ask.flags), false, session_id.clone(), printer);
+    if ask.opening.is_some() && !input::is_terminal() {
+        return view.fail(&no_conversation());
+    }
     let effective = match charla.settings(ask.flags.clone(), &ask.trust) {
         Ok(effective) => effective,
         Err(failure) => return view.fail(&failure),
@@ -75,7 +79,8 @@ pub async fn run(ask: Ask, charla: &Charla, printer: Printer) -> i32 {
             let approver = somebody.map(|client| {
                 let printer = view.printer().another();
                 let handle = session.handle.clone();
-                Approver::start(handle, client, TERMINAL, charla.environment(), &settings, printer)
+                let (environment, lines) = (charla.environment(), Lines::default());
+                Approver::start(handle, client, TERMINAL, environment, &settings, printer, lines)
             });
             // Nobody was told when the model was chosen by name.
             view.advises(settings.model.name.is_some());
@@ -83,6 +88,12 @@ pub async fn run(ask: Ask, charla: &Charla, printer: Printer) -> i32 {
         }
         Err(failure) => view.fail(&failure),
     }
+}
+
+/// A conversation needs somebody at a terminal; what is piped is no answer to a question.
+fn no_conversation() -> Failure {
+    Failure::input("the --prompt-interactive flag cannot be used when input is piped from stdin")
+        .with_hint("for one answer to what is piped: git diff | charla -p \"Review this\"")
 }
 
 /// The format asked for by flag; it holds even when the settings cannot be read.

@@ -238,6 +238,7 @@ impl Conversation {
             Fact::ChangesUndone(reverted) => self.untold.reverted.push((true, reverted.clone())),
             Fact::ChangesRedone(reverted) => self.untold.reverted.push((false, reverted.clone())),
             Fact::HookActed(acted) => Hooked(self).acted(seq, acted),
+            Fact::Imported(_) => self.imported(),
             Fact::TurnResumed(_) | Fact::RulesSaved(_) | Fact::Unknown { .. } => {}
         }
         self.seq = seq;
@@ -361,6 +362,27 @@ impl Conversation {
         }
         if matches!(ended.end, TurnEnd::Withdrawn | TurnEnd::HookBlocked) && unanswered {
             self.shortening.left_out.extend(turn.prompts);
+        }
+    }
+
+    /// What was said elsewhere stays. What somebody allowed, chose or left to be said there does not count here: calls that
+    /// had not begun are judged, and asked about, anew.
+    fn imported(&mut self) {
+        self.grants.clear();
+        self.queue.clear();
+        self.mode = self.mode.min(ApprovalMode::default());
+        let Some(turn) = &mut self.turn else { return };
+        turn.question = None;
+        turn.hooks = TurnHooks::default();
+        for call in turn.calls.iter_mut().filter(|call| call.response.is_none()) {
+            call.approval = None;
+            call.hooks = CallHooks::default();
+            if let Some(original) = call.original.take() {
+                call.call.args = original;
+            }
+            if call.status != CallStatus::Executing {
+                call.status = CallStatus::Validating;
+            }
         }
     }
 

@@ -94,6 +94,9 @@ facts! {
     "hook_acted" => HookActed(Box<HookActed>),
     /// Rules are kept for every session.
     "rules_saved" => RulesSaved(RulesSaved),
+    /// What is before this record was written elsewhere, and only tells what was said: nobody here has allowed, chosen or
+    /// changed what it speaks of.
+    "imported" => Imported(Imported),
 }
 
 /// See [`Fact::SessionStarted`].
@@ -110,6 +113,20 @@ pub struct SessionStarted {
     /// The session and record it was forked from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<(String, u64)>,
+    /// The call of another session that it works for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<AgentLink>,
+}
+
+/// The call of another session that a session works for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AgentLink {
+    /// The agent's name.
+    pub name: String,
+    /// The session that called it.
+    pub session: String,
+    /// The call's id there.
+    pub call: String,
 }
 
 /// See [`Fact::PromptQueued`].
@@ -422,6 +439,13 @@ pub struct HookActed {
     pub hook: String,
     /// What came of it.
     pub effect: HookEffect,
+}
+
+/// See [`Fact::Imported`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Imported {
+    /// Where it came from, in words.
+    pub from: String,
 }
 
 /// See [`Fact::ChangesUndone`] and [`Fact::ChangesRedone`].

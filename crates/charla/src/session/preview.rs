@@ -8,7 +8,7 @@ use charla_core::session::{Clients, Host, Situation};
 use charla_proto::{FunctionDeclaration, GenerateRequest, Tool};
 use charla_providers::tokens;
 
-use super::assemble::SessionBuilder;
+use super::assemble::{ServersOf, SessionBuilder};
 use super::instruction::own_prompt;
 use super::options::RunOptions;
 use super::store::Sessions;
@@ -64,8 +64,9 @@ fn builder<'a>(
         clients: Clients::default(),
         schema: None,
         log: None,
+        servers: ServersOf::Nobody,
+        agents: None,
         start: StartSource::default(),
-        without_servers: true,
     }
 }
 

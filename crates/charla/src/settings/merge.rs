@@ -76,6 +76,22 @@ impl Layers {
         steps.fold(first, |value, step| value?.get(step)).is_some()
     }
 
+    /// Takes out of a document what holds already: nobody needs to be told of it. A server is one value and stays whole.
+    pub(super) fn leave_out_known(&self, document: &mut Document) {
+        let known = |path: &KeyPath| {
+            path.steps().iter().try_fold(None::<&Value>, |value, step| match value {
+                None => self.value.get(step).map(Some),
+                Some(value) => value.get(step).map(Some),
+            })
+        };
+        let all = leaves(&document.value).into_iter();
+        let same = all.filter(|(path, value)| known(path).flatten() == Some(*value));
+        let same: Vec<KeyPath> = same.map(|(path, _)| path).collect();
+        for path in same.iter().filter(|path| path.steps().first().is_none_or(|key| key != "mcpServers")) {
+            remove(&mut document.value, path.steps());
+        }
+    }
+
     /// All values together.
     pub fn value(&self) -> &Map<String, Value> {
         &self.value

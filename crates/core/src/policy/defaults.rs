@@ -41,6 +41,8 @@ const RULES: &[BuiltIn] = &[
             "read_background_output",
             "find_tools",
             "list_mcp_resources",
+            "activate_skill",
+            "invoke_agent",
         ],
         decision: Decision::Allow,
         ..ASK
@@ -53,7 +55,7 @@ const RULES: &[BuiltIn] = &[
         modes: &[ApprovalMode::AutoEdit],
         ..ASK
     },
-    BuiltIn { tools: &["web_fetch"], priority: 60, modes: &[ApprovalMode::Plan], ..ASK },
+    BuiltIn { tools: &["web_fetch", "exit_plan_mode"], priority: 60, modes: &[ApprovalMode::Plan], ..ASK },
     BuiltIn {
         decision: Decision::Deny,
         priority: 50,
@@ -62,6 +64,13 @@ const RULES: &[BuiltIn] = &[
         ..ASK
     },
     BuiltIn { priority: 0, ..ASK },
+    BuiltIn {
+        tools: &["enter_plan_mode", "exit_plan_mode"],
+        decision: Decision::Deny,
+        priority: 999,
+        modes: &[ApprovalMode::Yolo],
+        reason: Some("nothing has to be agreed to in this mode"),
+    },
 ];
 
 /// The rules that hold when nobody says otherwise.

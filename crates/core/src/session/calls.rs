@@ -266,12 +266,19 @@ impl<'a> Calls<'a> {
         let verdict = self.verdict(index, &plan);
         let runs = matches!(verdict, Verdict::Allow { .. });
         if (runs || mode == ApprovalMode::Plan) && self.session.toolbox().withholds(&call.name) {
-            let message = format!("Not run: {} is not available in {mode} mode. {INSTEAD}", call.name);
+            let name = &call.name;
+            let message =
+                format!("Tool \"{name}\" not found: {name} is not available in {mode} mode. {INSTEAD}");
             return self.refuse(index, ToolError::new(ToolErrorKind::NotOffered, message)).await;
         }
         if let Verdict::Deny { rule, reason } = verdict {
             let message = format!("Tool execution denied by policy: {reason} (rule: {rule})");
             return self.refuse(index, ToolError::new(ToolErrorKind::DeniedByRule, message)).await;
+        }
+        // It was allowed when it began, and has only gone on since.
+        if self.scheduler.calls()[index].again {
+            self.advance(index, CallStatus::Scheduled);
+            return Ok(());
         }
         match (self.known(index, &plan), verdict) {
             (Known::Waits, _) => {
@@ -284,7 +291,10 @@ impl<'a> Calls<'a> {
                 Ok(())
             }
             (Known::Refused { reason, by }, _) => self.refused_by_person(index, reason, &by).await,
-            (Known::Unasked, _) => self.refuse(index, nobody_to_ask(&plan)).await,
+            (Known::Unasked, _) => {
+                let error = self.nobody_to_ask(&plan);
+                self.refuse(index, error).await
+            }
             (Known::Nothing, Verdict::Allow { rule, confinement }) => {
                 self.rules.insert(index, rule);
                 self.confined.insert(index, confinement);
@@ -294,6 +304,20 @@ impl<'a> Calls<'a> {
             (Known::Nothing, verdict) => self.ask(index, &plan, verdict, None).await,
             (Known::Outdated { open }, verdict) => self.ask(index, &plan, verdict, open).await,
         }
+    }
+
+    /// A tool that was not offered because nobody could approve it is none to the model.
+    fn nobody_to_ask(&mut self, plan: &Plan) -> ToolError {
+        let name = &plan.tool;
+        let what = match self.session.toolbox().withholds(name) {
+            true => format!("Tool \"{name}\" not found"),
+            false => "Tool execution denied by policy".to_owned(),
+        };
+        let message = format!(
+            "{what}: it needs approval ({}) and nobody is there to give it. Do without it, or say what should be allowed.",
+            plan.title
+        );
+        ToolError::new(ToolErrorKind::NobodyToAsk, message)
     }
 
     /// What the rules say to a call; where hooks want a person to be asked, no rule allows it.
@@ -377,7 +401,8 @@ impl<'a> Calls<'a> {
         session.ledger.commit(facts).await?;
         self.advance(index, CallStatus::AwaitingApproval);
         if !somebody {
-            return self.refuse(index, nobody_to_ask(plan)).await;
+            let error = self.nobody_to_ask(plan);
+            return self.refuse(index, error).await;
         }
         Hooking(self.session).notify(&confirmation);
         Ok(())
@@ -392,7 +417,8 @@ impl<'a> Calls<'a> {
             let (Some(approval), Some(plan)) = (self.question(index), self.plan(index)) else { continue };
             let fact = answered(approval, Outcome::Cancel { reason: None }, NOBODY, None);
             self.session.ledger.commit_one(fact).await?;
-            self.refuse(index, nobody_to_ask(&plan)).await?;
+            let error = self.nobody_to_ask(&plan);
+            self.refuse(index, error).await?;
         }
         Ok(())
     }
@@ -733,14 +759,6 @@ fn refusal(reason: Option<&str>) -> String {
         Some(reason) => format!("The user did not allow this call: {reason}"),
         None => "The user did not allow this call.".to_owned(),
     }
-}
-
-fn nobody_to_ask(plan: &Plan) -> ToolError {
-    let message = format!(
-        "Not run: it needs approval ({}) and nobody is there to give it. Do without it, or say what should be allowed.",
-        plan.title
-    );
-    ToolError::new(ToolErrorKind::NobodyToAsk, message)
 }
 
 pub(super) fn answered(approval: String, outcome: Outcome, by: &str, args: Option<Args>) -> Fact {

@@ -19,6 +19,7 @@ mod follow;
 pub mod fork;
 mod hooking;
 mod host;
+pub mod import;
 mod inbox;
 mod ledger;
 mod limits;
