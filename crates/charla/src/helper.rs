@@ -9,7 +9,7 @@ use std::ffi::OsString;
 use charla_providers::catalog;
 use charla_tools::process::{Reach, Withheld};
 
-use crate::environment::Environment;
+use crate::environment::{Environment, NETWORK_VARIABLES};
 use crate::settings::{KeySource, Settings};
 
 /// All of a helper's variables.
@@ -31,21 +31,6 @@ const BASICS: [&str; 11] = [
     "TZ",
     "TMPDIR",
     "XDG_CACHE_HOME",
-];
-
-/// What a program needs that fetches packages.
-const NETWORK: [&str; 11] = [
-    "HTTP_PROXY",
-    "HTTPS_PROXY",
-    "ALL_PROXY",
-    "NO_PROXY",
-    "http_proxy",
-    "https_proxy",
-    "all_proxy",
-    "no_proxy",
-    "SSL_CERT_FILE",
-    "SSL_CERT_DIR",
-    "REQUESTS_CA_BUNDLE",
 ];
 
 /// How the variables of mathematics libraries, graphics cards and llama.cpp itself begin.
@@ -89,7 +74,7 @@ pub(crate) fn withheld(settings: &Settings) -> Withheld {
 pub(crate) fn installer(environment: &Environment) -> HelperVariables {
     let wanted = |name: &str| {
         BASICS.contains(&name)
-            || NETWORK.contains(&name)
+            || NETWORK_VARIABLES.contains(&name)
             || name == "XDG_CONFIG_HOME"
             || name.starts_with("PIP_")
     };
