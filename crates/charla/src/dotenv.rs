@@ -86,9 +86,8 @@ mod tests {
         )
         .unwrap();
         let surroundings = || {
-            let environment = Environment::of([("ANTHROPIC_API_KEY", "set")]);
-            let environment =
-                Environment { home: Some(home.clone()), directory: work.clone(), ..environment };
+            let mut environment = Environment::of([("ANTHROPIC_API_KEY", "set")]);
+            (environment.home, environment.directory) = (Some(home.clone()), work.clone());
             let environment = with_dotenv(environment);
             let names = ["OPENAI_API_KEY", "OPENAI_BASE_URL", "GEMINI_API_KEY", "ANTHROPIC_API_KEY"];
             names.map(|name| environment.variable(name).map(str::to_owned))

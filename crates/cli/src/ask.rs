@@ -8,7 +8,7 @@ use charla::settings::{OutputFormat, Override, Settings};
 use charla::{Begin, Charla, Failure, Notices, OpenRequest, OpenedSession};
 use charla_core::CancellationToken;
 use charla_core::session::{Clients, Follower};
-use charla_proto::{Command, Content, Refusal, Reply};
+use charla_proto::{Command, Content, Refusal, Reply, SessionSnapshot};
 use charla_terminal::answer::Answer;
 use charla_terminal::approver::{Approver, TERMINAL};
 use charla_terminal::headless::View;
@@ -138,8 +138,12 @@ async fn show(
     mut view: View,
 ) -> i32 {
     view.in_session(&session.id);
-    let earlier = session.handle.snapshot().await.map(|(snapshot, _)| snapshot).unwrap_or_default();
-    let mut follower = Follower::new(session.handle.subscribe());
+    // The view that begins the session's hooks: what they say is heard.
+    let (earlier, events) = match session.handle.snapshot().await {
+        Some((snapshot, events)) => (snapshot, events),
+        None => (SessionSnapshot::default(), session.handle.subscribe()),
+    };
+    let mut follower = Follower::new(events);
     let words = prompt.as_ref().map(Content::text).unwrap_or_default();
     match begin(&session, prompt).await {
         Ok(Some(id)) => follower = follower.of_prompt(id),

@@ -190,7 +190,8 @@ impl People {
 /// The surroundings of a user with an account: their own folder, the workspace they were given, and nothing of the machine's
 /// own user but where programs are and how the network is reached.
 fn surroundings(owner: &Environment, server: &Path, own: &Path, given: &Given) -> Environment {
-    let passed = owner.all().filter(|(name, _)| VARIABLES.iter().chain(&NETWORK_VARIABLES).any(|known| name == known));
+    let passed =
+        owner.all().filter(|(name, _)| VARIABLES.iter().chain(&NETWORK_VARIABLES).any(|known| name == known));
     let home = own.join("home");
     let cache = owner.cache().unwrap_or_else(|| own.join("cache"));
     let set = [("CHARLA_HOME", own), ("CHARLA_CACHE", cache.as_path()), ("HOME", home.as_path())];

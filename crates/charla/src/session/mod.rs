@@ -1,8 +1,8 @@
 //! Sessions: opened, listed, forked, taken back.
 
+mod agent_calls;
 mod assemble;
 mod attachments;
-mod branch;
 mod compact_toolbox;
 mod confinement;
 pub(crate) mod elsewhere;
@@ -15,6 +15,7 @@ mod memory;
 mod mode;
 mod moving;
 mod offline;
+mod only_tools;
 pub(crate) mod open;
 mod options;
 mod output_schema;
@@ -38,7 +39,7 @@ pub(crate) mod undo;
 mod workspace;
 
 pub use attachments::PromptDraft;
-pub use branch::git_branch;
+pub use charla_tools::git_branch;
 pub use elsewhere::{AnsweredApproval, RewoundSession};
 pub use error::SessionError;
 pub use export::ExportForm;

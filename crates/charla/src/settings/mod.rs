@@ -8,8 +8,10 @@
 
 mod address;
 mod defaults;
+mod extended;
 mod gemini;
 mod guest;
+mod hooks;
 mod load;
 mod merge;
 mod mistake;
@@ -26,9 +28,10 @@ use std::path::Path;
 use charla_providers::catalog;
 
 pub use address::{is_local_network, without_secrets};
+pub use hooks::{HookCommand, HookGroup, HookGroups, HookKind, HooksConfig};
 pub use merge::{Layers, Source};
 pub use model::{
-    KeySource, McpForm, McpServerSettings, ModelFacts, OutputFormat, PromptLength, ProviderSettings,
+    Brought, KeySource, McpForm, McpServerSettings, ModelFacts, OutputFormat, PromptLength, ProviderSettings,
     Settings, TerminalSettings, ThinkingSwitch, WritingKeys,
 };
 pub use schema::{all_keys, settings_schema};
@@ -93,6 +96,7 @@ pub fn load_trusting(
     if let Some(file) = workspace.gemini_settings()
         && let Some(mut document) = gemini::document(&file, environment, &mut notices)
     {
+        layers.leave_out_known(&mut document);
         notices.extend(workspace::tame(&mut document, gemini_standing(standing, environment)));
         notices.extend(guest::tame(&mut document, environment));
         layers.put_document(document);
@@ -108,8 +112,10 @@ pub fn load_trusting(
         layers.put_value(key, value, Source::Override(source));
     }
     let value = serde_json::Value::Object(layers.value().clone());
-    let settings = serde_path_to_error::deserialize(value)
+    let mut settings: Settings = serde_path_to_error::deserialize(value)
         .map_err(|error| Failure::config(format!("`{}`: {}", error.path(), error.inner())))?;
+    settings.brought.trusted_workspace = standing.is_trusted();
+    extended::extend(&mut settings, environment, &mut notices)?;
     Ok(Effective { settings, layers, notices })
 }
 

@@ -41,6 +41,8 @@ const RULES: &[BuiltIn] = &[
             "read_background_output",
             "find_tools",
             "list_mcp_resources",
+            "activate_skill",
+            "invoke_agent",
         ],
         decision: Decision::Allow,
         ..ASK

@@ -29,6 +29,7 @@ use self::state::RunState;
 use crate::answer::Answer;
 use crate::compression;
 use crate::exit::{ABANDONED, OK, code};
+use crate::hooks::hook_message;
 use crate::patience::Patience;
 use crate::printer::Printer;
 use crate::wording;
@@ -250,6 +251,12 @@ impl View {
                 state.stats.restart(Instant::now());
                 self.tell_failed(result);
             }
+            TurnEvent::HookRan(ran) => {
+                if let Some(message) = &ran.system_message {
+                    self.renderer.make_way(&mut self.printer)?;
+                    self.printer.note(&hook_message(message));
+                }
+            }
             TurnEvent::Notice { message } => {
                 self.renderer.make_way(&mut self.printer)?;
                 self.printer.warning(message);
@@ -257,6 +264,13 @@ impl View {
             TurnEvent::PromptJoined { by, content, .. } if by != charla_core::session::SESSION => {
                 self.renderer.make_way(&mut self.printer)?;
                 self.printer.note(&format!("{by} says: {content}"));
+            }
+            // The user's own hooks did what they are for.
+            TurnEvent::Stopped { end: end @ (TurnEnd::HookStopped | TurnEnd::HookBlocked), detail } => {
+                state.stopped = Some(*end);
+                self.renderer.make_way(&mut self.printer)?;
+                self.printer.note(detail);
+                return Ok(Some(Ok(())));
             }
             TurnEvent::Stopped { end, detail } => {
                 state.stopped = Some(*end);

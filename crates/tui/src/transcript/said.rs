@@ -6,6 +6,7 @@ use charla_proto::{
     own_parts,
 };
 use charla_terminal::compression;
+use charla_terminal::hooks::hook_message;
 
 use super::layout;
 use crate::markdown::Stream;
@@ -146,6 +147,10 @@ pub fn in_passing(event: &TurnEvent, columns: usize) -> Vec<Line> {
         TurnEvent::ModelSwitched(ModelSwitch { from, to, reason }) => {
             (Role::Warning, format!("{from} gave up ({reason}); {to} goes on"))
         }
+        TurnEvent::HookRan(ran) => match &ran.system_message {
+            Some(message) => (Role::Dim, hook_message(message)),
+            None => return Vec::new(),
+        },
         TurnEvent::Notice { message } => (Role::Warning, format!("warning: {message}")),
         TurnEvent::ChatCompressed(report) => match report.trigger {
             CompressionTrigger::Auto => (Role::Dim, compression::in_passing(report)),
