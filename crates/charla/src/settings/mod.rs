@@ -8,6 +8,7 @@
 
 mod address;
 mod defaults;
+mod edit;
 mod extended;
 mod gemini;
 mod guest;
@@ -28,6 +29,8 @@ use std::path::Path;
 use charla_providers::catalog;
 
 pub use address::{is_local_network, without_secrets};
+pub(crate) use edit::SettingsFile;
+pub use edit::keep;
 pub use hooks::{HookCommand, HookGroup, HookGroups, HookKind, HooksConfig};
 pub use merge::{Layers, Source};
 pub use model::{
