@@ -12,7 +12,7 @@ use charla_proto::{ApprovalMode, Args, Command};
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
 
-use crate::embed::FunctionTool;
+use crate::function_tool::FunctionTool;
 
 /// What they are called.
 pub(super) const NAMES: [&str; 2] = [ENTER, EXIT];

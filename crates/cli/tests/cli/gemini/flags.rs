@@ -35,7 +35,7 @@ fn a_recording_that_does_not_fit_is_a_failed_request() {
     let whole = json!({"method": "generateContent", "response": say("x")["response"][0]});
     let rows: [(&[_], &str); 3] = [
         (
-            &[whole.clone()],
+            std::slice::from_ref(&whole),
             "Unexpected response type, next response was for generateContent but expected generateContentStream",
         ),
         (&[], "No more mock responses for generateContentStream, got request:"),
