@@ -129,7 +129,8 @@ mod tests {
 
     #[test]
     fn a_card_says_what_holds_an_mcp_server_in() {
-        let program = McpServerSettings { command: Some("python3".to_owned()), ..McpServerSettings::default() };
+        let program =
+            McpServerSettings { command: Some("python3".to_owned()), ..McpServerSettings::default() };
         let trusted = McpServerSettings { trust: Some(true), ..program.clone() };
         let address = Some("http://localhost:1/mcp".to_owned());
         let remote = McpServerSettings { url: address, ..McpServerSettings::default() };
