@@ -104,6 +104,7 @@ fn add(command: UsersCommand, kept: &Kept, charla: &Charla, printer: &mut Printe
     let home = environment.charla_home().unwrap_or_default();
     let folder = workspace(&environment.directory.join(folder), &home).map_err(failure)?;
     let account = Account {
+        id: String::new(),
         role: role_of(role),
         password: if no_password { None } else { Some(password(&name, printer)?) },
         identity,
