@@ -12,7 +12,9 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser};
 use serde_json::{Value, json};
 
-use crate::args::{AskArgs, Command, Everywhere, ExtensionsCommand, GeminiArgs, PromptRun, Thinking, Typed};
+use crate::args::{
+    AskArgs, Command, Everywhere, ExtensionsCommand, GeminiArgs, PromptRun, Thinking, Typed, Work,
+};
 
 /// What a model tells the user who wants more allowed.
 const HOW_TO_ALLOW: &str = "with --approval-mode auto_edit (edits) or --allowed-tools NAME";
@@ -99,7 +101,7 @@ pub fn understand(arguments: impl IntoIterator<Item = OsString>) -> Result<(Inte
         Some(command) => Intent::Command(Box::new(command)),
         None if typed.ask.list_extensions => {
             let command = ExtensionsCommand::List { json: false };
-            Intent::Command(Box::new(Command::Extensions { command }))
+            Intent::Command(Box::new(Command::Work(Work::Extensions { command })))
         }
         None if typed.ask.list_sessions => Intent::Sessions(SessionWork::List),
         None => match typed.ask.delete_session.clone() {

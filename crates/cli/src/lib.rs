@@ -76,7 +76,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> i32 {
                 }
                 Err(failure) => refuse(&failure, &mut printer),
             },
-            command => finish(commands::run(command, &charla, &mut printer), &mut printer),
+            Command::Work(work) => finish(commands::run(work, &charla, &mut printer), &mut printer),
         },
         Intent::Print(_) => OK,
     }

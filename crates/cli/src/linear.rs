@@ -241,7 +241,8 @@ impl Talk {
                 Reply::Refused(Refusal::Ended) => {}
                 Reply::Refused(refusal) => return printer.failure(&Failure::input(refusal.to_string())),
                 Reply::Reverted { turn, files } => {
-                    return printer.note(&format!("done: {} files of turn {turn}", files.len()));
+                    let plural = if files.len() == 1 { "" } else { "s" };
+                    return printer.note(&format!("done: {} file{plural} of turn {turn}", files.len()));
                 }
                 _ => {}
             }

@@ -362,6 +362,16 @@ impl ToolCalls {
 /// Commands other than asking.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// One that does its work and prints what came of it.
+    #[command(flatten)]
+    Work(Work),
+    /// Open a session of a server at this terminal.
+    Attach(AttachArgs),
+}
+
+/// Commands that do their work and print what came of it.
+#[derive(Debug, Subcommand)]
+pub enum Work {
     /// List providers: which key or server was found, and why not.
     Models {
         /// Print JSON.
@@ -442,8 +452,6 @@ pub enum Command {
     Restore(RestoreArgs),
     /// Show what this workspace's own settings would do, and trust them.
     Trust(TrustArgs),
-    /// Open a session of a server at this terminal.
-    Attach(AttachArgs),
     /// Serve this user's sessions to browsers and programs.
     Serve(ServeArgs),
     /// Look after the accounts of `charla serve`.

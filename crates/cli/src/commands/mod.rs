@@ -32,62 +32,61 @@ use charla::trust::TrustDemand;
 use charla::{Charla, Failure, Notices};
 use clap::CommandFactory;
 
-use crate::args::{AgentsCommand, ApprovalsCommand, Command, ModelsCommand, SkillsCommand, Typed};
+use crate::args::{AgentsCommand, ApprovalsCommand, ModelsCommand, SkillsCommand, Typed, Work};
 use crate::input;
 use crate::runtime::runtime;
 use charla_terminal::printer::Printer;
 
 /// Runs a command.
-pub fn run(command: Command, charla: &Charla, printer: &mut Printer) -> Result<(), Failure> {
-    match command {
-        Command::Models { json, command: None } => models::list(json, charla, printer),
-        Command::Models { command: Some(ModelsCommand::Probe { model, json: own }), json } => {
+pub fn run(work: Work, charla: &Charla, printer: &mut Printer) -> Result<(), Failure> {
+    match work {
+        Work::Models { json, command: None } => models::list(json, charla, printer),
+        Work::Models { command: Some(ModelsCommand::Probe { model, json: own }), json } => {
             probe::run(model, own || json, charla, printer)
         }
-        Command::Models { command: Some(ModelsCommand::Engine(command)), .. } => {
+        Work::Models { command: Some(ModelsCommand::Engine(command)), .. } => {
             engine::run(command, charla, printer)
         }
-        Command::Auth { command } => auth::run(command, charla, printer),
-        Command::Mcp { command } => mcp::run(command, charla, printer),
-        Command::Skills { command: SkillsCommand::List { json } } => {
+        Work::Auth { command } => auth::run(command, charla, printer),
+        Work::Mcp { command } => mcp::run(command, charla, printer),
+        Work::Skills { command: SkillsCommand::List { json } } => {
             let settings = settings_of(charla, Vec::new(), printer)?;
             charla_terminal::skills::print(&charla.skills(&settings, printer)?, json, printer)
         }
-        Command::Agents { command: AgentsCommand::List { json } } => {
+        Work::Agents { command: AgentsCommand::List { json } } => {
             let settings = settings_of(charla, Vec::new(), printer)?;
             charla_terminal::skills::print_agents(&charla.agents(&settings, printer)?, json, printer)
         }
-        Command::Extensions { command } => charla_terminal::extensions::run(command.into(), charla, printer),
-        Command::Hooks { command } => hooks::run(&command, charla, printer),
-        Command::Settings { command } => settings::run(command, charla, printer),
-        Command::Policy(args) => policy::run(&args, charla, printer),
-        Command::Approvals { command: None, server } => approvals::list(server.as_deref(), charla, printer),
-        Command::Approvals { command: Some(ApprovalsCommand::Answer { id, answer, words }), server } => {
+        Work::Extensions { command } => charla_terminal::extensions::run(command.into(), charla, printer),
+        Work::Hooks { command } => hooks::run(&command, charla, printer),
+        Work::Settings { command } => settings::run(command, charla, printer),
+        Work::Policy(args) => policy::run(&args, charla, printer),
+        Work::Approvals { command: None, server } => approvals::list(server.as_deref(), charla, printer),
+        Work::Approvals { command: Some(ApprovalsCommand::Answer { id, answer, words }), server } => {
             let outcome = approvals::outcome(answer, &words)?;
             match server {
                 Some(server) => approvals::answer_at(&server, &id, &outcome, charla, printer),
                 None => approvals::answer(&id, outcome, charla, printer),
             }
         }
-        Command::Sessions(args) => sessions::run(args, charla, printer),
-        Command::Prompt { command } => prompt::run(command, charla, printer),
-        Command::Rewind(args) => rewind::run(&args, charla, printer),
-        Command::Undo(args) => undo::run(Direction::Undo, args, charla, printer),
-        Command::Redo(args) => undo::run(Direction::Redo, args, charla, printer),
-        Command::Restore(args) => restore::run(&args, charla, printer),
-        Command::Audit { command } => audit::run(command, charla, printer),
-        Command::Users { command, database } => users::run(command, database, charla, printer),
-        Command::Attach(_) => Err(Failure::system("a conversation is no command")),
-        Command::Serve(args) => serve::run(args, charla, printer),
-        Command::Doctor { json } => doctor::run(json, printer),
-        Command::Trust(args) => trust::run(&args, charla, printer),
-        Command::Replay { session, json } => replay::run(&session, json, charla, printer),
-        Command::Completions { shell } => {
+        Work::Sessions(args) => sessions::run(args, charla, printer),
+        Work::Prompt { command } => prompt::run(command, charla, printer),
+        Work::Rewind(args) => rewind::run(&args, charla, printer),
+        Work::Undo(args) => undo::run(Direction::Undo, args, charla, printer),
+        Work::Redo(args) => undo::run(Direction::Redo, args, charla, printer),
+        Work::Restore(args) => restore::run(&args, charla, printer),
+        Work::Audit { command } => audit::run(command, charla, printer),
+        Work::Users { command, database } => users::run(command, database, charla, printer),
+        Work::Serve(args) => serve::run(args, charla, printer),
+        Work::Doctor { json } => doctor::run(json, printer),
+        Work::Trust(args) => trust::run(&args, charla, printer),
+        Work::Replay { session, json } => replay::run(&session, json, charla, printer),
+        Work::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Typed::command(), "charla", &mut script);
             printer.result(&String::from_utf8_lossy(&script))
         }
-        Command::Man => printer.result(&manual::page()?),
+        Work::Man => printer.result(&manual::page()?),
     }
 }
 

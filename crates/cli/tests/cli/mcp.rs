@@ -225,7 +225,7 @@ fn servers_are_added_listed_tested_and_removed() {
         entry["args"].as_array().unwrap().iter().map(|word| word.as_str().unwrap()).collect();
     let added =
         place.run(&[&["mcp", "add", "--exclude-tools", "crash", "s", "python3"], words.as_slice()].concat());
-    assert_eq!((added.code, added.err.as_str()), (Some(0), "it is in ~/home/.charla/settings.json\n"));
+    assert_eq!((added.code, added.err.as_str()), (Some(0), "s is in ~/home/.charla/settings.json\n"));
     let added = place.run(&["mcp", "add", "gone", "/no/such/program", "--flag"]);
     assert_eq!(added.code, Some(0), "{}", added.err);
     let listed = place.run(&["mcp", "list"]);

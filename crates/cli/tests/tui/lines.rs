@@ -22,7 +22,7 @@ fn every_command_is_understood_or_says_what_to_use_instead() {
         ("/tools", "run_shell_command"),
         ("/mode", "auto_edit holds"),
         ("write it", "Written."),
-        ("/undo", "done: 1 files of turn 1"),
+        ("/undo", "done: 1 file of turn 1"),
         ("!echo by $((40 + 2))", "by 42"),
         ("what did I do?", "Seen."),
         ("/export talk.md", "written to"),

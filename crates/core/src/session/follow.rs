@@ -20,6 +20,8 @@ pub struct Follower {
     failure: Option<LlmError>,
     /// Text of the current step was lost on the way.
     missed: bool,
+    /// Text of the current step has come.
+    streamed: bool,
     ended: bool,
 }
 
@@ -42,6 +44,7 @@ impl Follower {
             step: Step { announced: true, ..Step::default() },
             failure: None,
             missed: false,
+            streamed: false,
             ended: false,
         }
     }
@@ -84,7 +87,14 @@ impl Follower {
             TurnEvent::Error { error }
             | TurnEvent::InvalidStream { error }
             | TurnEvent::ContextOverflow { error } => self.failure = Some(error),
-            event => self.pending.push_back(event),
+            event => {
+                self.streamed = match event {
+                    TurnEvent::Content { .. } => true,
+                    TurnEvent::Retry(_) => false,
+                    _ => self.streamed,
+                };
+                self.pending.push_back(event);
+            }
         }
     }
 
@@ -135,7 +145,9 @@ impl Follower {
 
     fn model_content(&mut self, said: &ModelContent) {
         self.step_ended();
-        if std::mem::take(&mut self.missed) {
+        // Of a session that runs in another process perhaps nothing comes but records.
+        let is_missing = !std::mem::take(&mut self.streamed) && !said.content.text().is_empty();
+        if std::mem::take(&mut self.missed) || is_missing {
             self.pending.push_back(TurnEvent::whole_content(said.content.text()));
         }
         let mut usage = said.usage.clone();

@@ -1,5 +1,8 @@
 //! What was sent before: going through it, and searching it.
 
+use super::{INDENT, View};
+use crate::text::{Line, Role};
+
 /// Earlier messages, the latest last.
 #[derive(Clone, Debug, Default)]
 pub struct History {
@@ -69,11 +72,6 @@ pub struct Search {
 }
 
 impl Search {
-    /// What is searched for.
-    pub fn query(&self) -> &str {
-        &self.query
-    }
-
     /// What was found.
     pub fn found<'a>(&self, history: &'a History) -> Option<&'a str> {
         history.entries.get(self.found?).map(String::as_str)
@@ -97,6 +95,21 @@ impl Search {
         if let Some((at, _)) = history.find(&self.query, self.found.unwrap_or(usize::MAX)) {
             self.found = Some(at);
         }
+    }
+
+    /// The search and what it found.
+    pub fn view(&self, history: &History, columns: usize) -> View {
+        let label = format!("search: {}", self.query);
+        let found = self.found(history);
+        let role = if found.is_none() && !self.query.is_empty() { Role::Warning } else { Role::Accent };
+        let line = Line::of(role, &label);
+        let column = line.width().min(columns.saturating_sub(1));
+        let mut lines = vec![line.truncate(columns)];
+        if let Some(found) = found {
+            let first = found.lines().next().unwrap_or_default();
+            lines.push(Line::plain(INDENT).then(Line::plain(first)).truncate(columns));
+        }
+        View { lines, cursor: (0, column) }
     }
 
     fn look(&mut self, history: &History, before: usize) {

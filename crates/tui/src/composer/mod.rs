@@ -3,6 +3,7 @@
 //! Nothing here touches a terminal. Whoever has one hands over keys and pasted text, does what an [`Action`] says, and draws
 //! the [`View`].
 
+mod action;
 mod buffer;
 mod chips;
 mod completion;
@@ -23,6 +24,7 @@ use std::path::PathBuf;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
+pub use action::{Action, Message, When};
 pub use completion::{Candidate, CommandSource, Sources};
 pub use dropped::dropped_paths;
 pub use files::FileIndex;
@@ -47,53 +49,6 @@ const NORMAL: &str = "NORMAL";
 /// Stands before the text.
 const MARK: &str = "› ";
 const INDENT: &str = "  ";
-
-/// When a message should reach a model that is at work.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum When {
-    /// With its next request.
-    Now,
-    /// After its turn.
-    Later,
-}
-
-/// What is sent.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Message {
-    /// The whole text, with what was pasted.
-    pub text: String,
-    /// The text without what was pasted: an `@` in it names a file, one in a pasted text is an `@`.
-    pub typed: String,
-    /// Files that go with it.
-    pub files: Vec<PathBuf>,
-    /// When.
-    pub when: When,
-}
-
-/// What a key wants that is not the composer's to do.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Action {
-    /// The key means nothing here.
-    Unused,
-    /// Nothing but to draw the composer again.
-    Redraw,
-    /// Send a message. The composer is empty again.
-    Send(Box<Message>),
-    /// Stop what is going on (Esc).
-    Cancel,
-    /// Stop, or leave (Ctrl-C).
-    Interrupt,
-    /// Leave (Ctrl-D on an empty line).
-    Leave,
-    /// Open the text in an editor: [`Composer::expanded`] gives it, [`Composer::set_text`] takes it back.
-    EditExternally,
-    /// The next approval mode (shift-tab).
-    CycleMode,
-    /// Clear the screen (Ctrl-L).
-    ClearScreen,
-    /// Go to the background (Ctrl-Z).
-    Suspend,
-}
 
 /// Which keys there are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -428,7 +383,7 @@ impl Composer {
     pub fn view(&mut self, columns: usize, max_rows: usize) -> View {
         self.columns = columns;
         match &self.search {
-            Some(search) => searching(search, &self.history, columns),
+            Some(search) => search.view(&self.history, columns),
             None if self.is_empty() => self.empty(columns),
             None => self.writing(columns, max_rows),
         }
@@ -454,19 +409,4 @@ impl Composer {
         let column = (column + crate::text::width(MARK)).min(columns.saturating_sub(1));
         View { lines, cursor: (row - first, column) }
     }
-}
-
-/// The search and what it found.
-fn searching(search: &Search, history: &History, columns: usize) -> View {
-    let label = format!("search: {}", search.query());
-    let found = search.found(history);
-    let role = if found.is_none() && !search.query().is_empty() { Role::Warning } else { Role::Accent };
-    let line = Line::of(role, &label);
-    let column = line.width().min(columns.saturating_sub(1));
-    let mut lines = vec![line.truncate(columns)];
-    if let Some(found) = found {
-        let first = found.lines().next().unwrap_or_default();
-        lines.push(Line::plain(INDENT).then(Line::plain(first)).truncate(columns));
-    }
-    View { lines, cursor: (0, column) }
 }
