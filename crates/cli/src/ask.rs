@@ -8,7 +8,7 @@ use charla::settings::{OutputFormat, Override, Settings};
 use charla::{Begin, Charla, Failure, Notices, OpenRequest, OpenedSession};
 use charla_core::CancellationToken;
 use charla_core::session::{Clients, Follower};
-use charla_proto::{Command, Content, Refusal, Reply};
+use charla_proto::{Command, Content, Refusal, Reply, SessionSnapshot};
 use charla_terminal::answer::Answer;
 use charla_terminal::approver::{Approver, TERMINAL};
 use charla_terminal::headless::View;
@@ -28,6 +28,9 @@ const USER: &str = "user";
 pub async fn run(ask: Ask, charla: &Charla, printer: Printer) -> i32 {
     let session_id = charla::new_id();
     let mut view = View::new(format_flag(&ask.flags), false, session_id.clone(), printer);
+    if ask.opening.is_some() && !input::is_terminal() {
+        return view.fail(&no_conversation());
+    }
     let effective = match charla.settings(ask.flags.clone(), &ask.trust) {
         Ok(effective) => effective,
         Err(failure) => return view.fail(&failure),
@@ -85,6 +88,12 @@ pub async fn run(ask: Ask, charla: &Charla, printer: Printer) -> i32 {
     }
 }
 
+/// A conversation needs somebody at a terminal; what is piped is no answer to a question.
+fn no_conversation() -> Failure {
+    Failure::input("the --prompt-interactive flag cannot be used when input is piped from stdin")
+        .with_hint("for one answer to what is piped: git diff | charla -p \"Review this\"")
+}
+
 /// The format asked for by flag; it holds even when the settings cannot be read.
 fn format_flag(flags: &[Override]) -> OutputFormat {
     let given = flags.iter().find(|flag| flag.key == ["output", "format"]);
@@ -129,8 +138,12 @@ async fn show(
     mut view: View,
 ) -> i32 {
     view.in_session(&session.id);
-    let earlier = session.handle.snapshot().await.map(|(snapshot, _)| snapshot).unwrap_or_default();
-    let mut follower = Follower::new(session.handle.subscribe());
+    // The view that begins the session's hooks: what they say is heard.
+    let (earlier, events) = match session.handle.snapshot().await {
+        Some((snapshot, events)) => (snapshot, events),
+        None => (SessionSnapshot::default(), session.handle.subscribe()),
+    };
+    let mut follower = Follower::new(events);
     let words = prompt.as_ref().map(Content::text).unwrap_or_default();
     match begin(&session, prompt).await {
         Ok(Some(id)) => follower = follower.of_prompt(id),

@@ -215,8 +215,10 @@ impl Talk {
 
     /// Asks something of the session, and shows what comes of it to its end.
     async fn turn(&self, command: Command, words: &str, printer: &mut Printer) {
-        let earlier = self.session.handle.snapshot().await.map(|(snapshot, _)| snapshot).unwrap_or_default();
-        let mut follower = Follower::new(self.session.handle.subscribe());
+        let Some((earlier, events)) = self.session.handle.snapshot().await else {
+            return printer.failure(&Failure::system("the session has ended"));
+        };
+        let mut follower = Follower::new(events);
         let is_turn = matches!(
             command,
             Command::Prompt { .. } | Command::Continue | Command::Compress | Command::Restore

@@ -23,6 +23,11 @@ pub trait Tool: Send + Sync {
         cx: &'a ToolContext,
     ) -> BoxFuture<'a, Result<Box<dyn Invocation>, ToolError>>;
 
+    /// True when a call that an earlier process left running goes on where it was, if it is run again.
+    fn goes_on(&self) -> bool {
+        false
+    }
+
     /// What is wrong with arguments that a person gives in place of the model's, if anything.
     fn check<'a>(&'a self, args: Args, cx: &'a ToolContext) -> BoxFuture<'a, Option<ToolError>> {
         Box::pin(async move { self.prepare(args, cx).await.err() })
@@ -65,6 +70,9 @@ pub trait Invocation: Send + Sync {
     fn changes(&self) -> Vec<FileChange> {
         Vec::new()
     }
+
+    /// Takes the id of its call, and whether an earlier process left that running. Called before [`Self::run`].
+    fn begins(&mut self, _call: &str, _again: bool) {}
 
     /// Does it. Always comes back with an output, cancelled or not.
     fn run(self: Box<Self>, cx: RunContext) -> BoxFuture<'static, ToolOutput>;

@@ -385,7 +385,7 @@ impl Hub {
 
     /// Keeps a session that comes from elsewhere.
     pub(crate) async fn take_in(&self, bundle: SessionBundle) -> Result<Arrival, Problem> {
-        let arrival = self.charla.sessions()?.take_in(bundle).await?;
+        let arrival = self.charla.sessions()?.take_in(&bundle, None, "another machine").await?;
         self.beat();
         Ok(arrival)
     }

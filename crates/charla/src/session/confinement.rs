@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use charla_core::policy::{RuleBook, Wall};
 use charla_core::session::Isolation;
-use charla_proto::{ApprovalMode, FileJudge};
+use charla_proto::{ApprovalMode, FileJudge, Withheld};
 use charla_sandbox::{Bounds, Places, Sandbox, Treatment, isolation};
 
 use crate::environment::Environment;
@@ -19,12 +19,12 @@ pub(super) fn wall() -> Wall {
     Wall { reading: wall.reading, editing: wall.editing }
 }
 
-/// The sandbox of a session whose commands' whole outputs are kept in `outputs`.
+/// The sandbox of a session whose commands may read what lies in `readable`, too.
 pub(super) fn sandbox(
     environment: &Environment,
     roots: &[PathBuf],
     rules: Arc<RuleBook>,
-    outputs: PathBuf,
+    readable: Vec<PathBuf>,
 ) -> Sandbox {
     let files = FileJudge::new(rules.clone(), SHELL, ApprovalMode::Default);
     let real = |path: &PathBuf| path.canonicalize().unwrap_or_else(|_| path.clone());
@@ -33,10 +33,9 @@ pub(super) fn sandbox(
         home: environment.home.as_ref().map(real),
         temporary: environment.temporary.clone(),
         programs: environment.variable("PATH").unwrap_or_default().split(':').map(PathBuf::from).collect(),
-        // What was too long to show is for the model to read.
-        readable: vec![outputs],
+        readable,
         history: roots.iter().flat_map(|root| history_of(&real(root), environment)).collect(),
-        secrets: environment.charla_home().iter().map(real).collect(),
+        secrets: [environment.charla_home(), environment.cache()].iter().flatten().map(real).collect(),
         treatment: Arc::new(move |path: &Path| treatment(path, &files, &rules)),
     });
     match &environment.guest {
@@ -76,11 +75,21 @@ fn treatment(path: &Path, files: &FileJudge, rules: &RuleBook) -> Treatment {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let protected = rules.protects(path);
     match protected {
-        _ if files.hidden(path) => Treatment::Hidden { guarded: protected },
+        _ if files.hidden(path) && !is_named_like_file(path, files) => {
+            Treatment::Hidden { guarded: protected }
+        }
         // What is in there is the history, which is read with git.
         true => Treatment::Protected { closed: matches!(name, ".git" | ".hg" | ".svn" | ".jj") },
         false => Treatment::Plain,
     }
+}
+
+/// True for a folder that has the name of a secret file, and holds others: `src/credentials/`.
+fn is_named_like_file(path: &Path, files: &FileJudge) -> bool {
+    let by_name = files.withheld(path) == Some(Withheld::Secret);
+    by_name
+        && path.symlink_metadata().is_ok_and(|found| found.is_dir())
+        && files.withheld(&path.join("any")).is_none()
 }
 
 /// The words for the person who is asked about a call.

@@ -11,14 +11,17 @@ use charla_core::session::{self, Equipment, Host, RevertProblem, RevertStep, Rev
 use charla_proto::BoxFuture;
 use charla_proto::tool::{Tool, Toolbox};
 use charla_providers::layers::LogSink;
-use charla_tools::Registry;
 use charla_tools::process::Processes;
+use charla_tools::{Registry, Source};
 
+use super::agent_calls::{AgentCalls, Caller, InvokeAgent};
 use super::compact_toolbox::CompactToolbox;
 use super::instruction::Instruction;
 use super::memory;
 use super::mode::tell_mode;
+use super::only_tools::OnlyTools;
 use super::options::RunOptions;
+use super::plan_mode;
 use super::revert::revert;
 use super::saved_rules::SavedRules;
 use super::servers::{ServerToolbox, SessionServers, by_server, may_run, offer};
@@ -26,9 +29,10 @@ use super::store::Sessions;
 use super::toolset::Toolset;
 use crate::environment::Environment;
 use crate::failure::Failure;
-use crate::models::{BoundModel, Chain, Chooser, PromptSize, keep_loaded, probe};
+use crate::models::{BoundModel, Chain, Chooser, PromptSize, check_auth_type, keep_loaded, probe};
 use crate::notices::{Notice, Notices};
 use crate::settings::Settings;
+use crate::skills::Skills;
 
 /// The host of one session.
 pub(super) struct SessionHost {
@@ -54,6 +58,10 @@ pub(super) struct SessionHost {
 pub(super) struct Places {
     pub roots: Vec<PathBuf>,
     pub processes: Processes,
+    /// The skills that can be asked for here.
+    pub skills: Arc<Skills>,
+    /// The agents that can be called here.
+    pub agents: Option<Arc<AgentCalls>>,
 }
 
 /// What was found out so far, and may be found out anew.
@@ -111,7 +119,7 @@ impl SessionHost {
     }
 
     fn read_memory(&self, notices: &mut dyn Notices) {
-        let memory = memory::read(&self.environment, notices);
+        let memory = memory::read(&self.environment, &self.settings.brought.extensions, notices);
         self.found().memory = memory;
     }
 
@@ -121,6 +129,7 @@ impl SessionHost {
             environment: &self.environment,
             sessions: &self.sessions,
             own: &self.own_tools,
+            skills: &self.places.skills,
         }
     }
 
@@ -163,13 +172,16 @@ pub(super) async fn ready(
     log: Option<Arc<dyn LogSink>>,
     notices: &mut dyn Notices,
 ) -> Result<BoundModel, Failure> {
+    check_auth_type(settings, environment)?;
     let mut chain = Chooser::new(settings, environment).chain().await?;
     chain.left_out.iter().for_each(|reason| notices.warning(&reason.as_str().into()));
     chain.note.iter().for_each(|note| notices.note(note));
     tell_mode(settings, &mut chain, notices);
     tell_thinking(settings, &chain, notices);
     chain.first.start(settings.model.name.is_none(), notices).await?;
-    probe::first_use(&mut chain, offers_tools, settings, environment, log.clone(), notices).await;
+    if settings.model.responses.replay.is_none() {
+        probe::first_use(&mut chain, offers_tools, settings, environment, log.clone(), notices).await;
+    }
     keep_loaded(&chain.first);
     BoundModel::new(chain, settings, environment, log)
 }
@@ -210,6 +222,11 @@ impl Host for SessionHost {
             let processes = &self.places.processes;
             registry = self.toolset().registry(processes, &found.discovered, style.size, situation.somebody);
         }
+        if let Some(agents) = self.places.agents.as_ref().filter(|_| !style.chat_only) {
+            let (model, mode, servers) = (situation.model.clone(), situation.mode, self.servers.clone());
+            let tool = InvokeAgent::new(agents.clone(), Caller { model, mode, servers });
+            registry.register(Source::BuiltIn, Arc::new(tool));
+        }
         let servers = style.takes_servers().then(|| self.servers.running()).flatten();
         if let Some(servers) = servers {
             offer(servers, style.window, &mut registry);
@@ -218,14 +235,23 @@ impl Host for SessionHost {
             let of_server = servers.is_some_and(|servers| may_run(servers, tool, &self.rules, situation));
             !of_server && !self.rules.offers(tool, situation.mode, situation.somebody)
         });
-        let withheld = servers.map_or(withheld.clone(), |servers| by_server(servers, withheld));
+        let mut withheld = servers.map_or(withheld.clone(), |servers| by_server(servers, withheld));
+        // No task needs them.
+        withheld.retain(|name| !plan_mode::NAMES.contains(&name.as_str()));
+        let mut tools: Vec<String> =
+            registry.declarations().iter().map(|declaration| declaration.name.clone()).collect();
+        let agent = self.settings.brought.agent.as_ref();
+        for names in [&mut tools, &mut withheld] {
+            names.retain(|tool| agent.is_none_or(|agent| agent.has(tool)));
+        }
         let instruction = Instruction {
             environment: &self.environment,
             roots: &self.places.roots,
-            tools: registry.declarations().iter().map(|declaration| declaration.name.clone()).collect(),
+            tools,
             withheld: &withheld,
             how_to_allow: self.options.how_to_allow.as_deref(),
             memory: found.memory.clone(),
+            skills: &self.places.skills,
             schema: self.schema.as_deref(),
             somebody_to_ask: situation.somebody,
             size: style.size,
@@ -237,6 +263,10 @@ impl Host for SessionHost {
             Some(servers) => {
                 Arc::new(ServerToolbox::new(toolbox, servers.clone(), &self.settings.tools.exclude))
             }
+            None => toolbox,
+        };
+        let toolbox = match agent {
+            Some(agent) => Arc::new(OnlyTools::new(toolbox, agent.clone())),
             None => toolbox,
         };
         Equipment { toolbox, instruction }

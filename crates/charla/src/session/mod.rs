@@ -1,8 +1,8 @@
 //! Sessions: opened, listed, forked, taken back.
 
+mod agent_calls;
 mod assemble;
 mod attachments;
-mod branch;
 mod compact_toolbox;
 mod confinement;
 pub(crate) mod elsewhere;
@@ -15,10 +15,12 @@ mod memory;
 mod mode;
 mod moving;
 mod offline;
+mod only_tools;
 pub(crate) mod open;
 mod options;
 mod output_schema;
 mod own_command;
+mod plan_mode;
 mod posted;
 pub(crate) mod preview;
 mod prompt_history;
@@ -31,12 +33,13 @@ mod servers;
 mod store;
 mod story;
 mod story_page;
+mod telemetry;
 mod toolset;
 pub(crate) mod undo;
 mod workspace;
 
 pub use attachments::PromptDraft;
-pub use branch::git_branch;
+pub use charla_tools::git_branch;
 pub use elsewhere::{AnsweredApproval, RewoundSession};
 pub use error::SessionError;
 pub use export::ExportForm;

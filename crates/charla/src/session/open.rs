@@ -1,9 +1,11 @@
 //! Opens a session: from settings and options to a running conversation.
 
 use std::path::PathBuf;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use charla_core::CancellationToken;
+use charla_core::hooks::{EndReason, StartSource};
+use charla_core::prompt::OwnPrompt;
 use charla_core::session::{Attached, Clients, SessionHandle};
 use charla_mcp::Servers;
 use charla_proto::tool::Tool;
@@ -14,7 +16,8 @@ use charla_providers::layers::LogSink;
 use charla_tools::process::Processes;
 use tokio::task::JoinHandle;
 
-use super::assemble::SessionBuilder;
+use super::agent_calls::{AgentCalls, Child, ChildRequest, OpenChild};
+use super::assemble::{ServersOf, SessionBuilder};
 use super::attachments::attach_resources;
 use super::error::SessionError;
 use super::host::ready;
@@ -23,14 +26,18 @@ use super::log_file::LogFile;
 use super::options::RunOptions;
 use super::output_schema::OutputSchema;
 use super::own_command::OwnCommands;
+use super::plan_mode::{self, ModeChanges};
 use super::posted::take_requests;
+use super::rules::RulePlaces;
 use super::servers::SessionServers;
 use super::store::{Begin, Opened, Sessions};
+use super::telemetry::{LogSinks, Telemetry};
+use crate::agents::Agents;
 use crate::clock::new_id;
 use crate::environment::Environment;
 use crate::failure::Failure;
-use crate::models::BoundModel;
-use crate::notices::Notices;
+use crate::models::{BoundModel, PromptSize};
+use crate::notices::{Notice, Notices};
 use crate::settings::{Override, Settings};
 use crate::trust::TrustDemand;
 
@@ -47,6 +54,8 @@ pub struct OpenRequest {
     pub begin: Begin,
     /// The model of an earlier session does not count: the settings' one answers.
     pub other_model: bool,
+    /// Why a new session begins: what its hooks are told.
+    pub start: StartSource,
     /// The id that a new session gets; one is made when left out.
     pub new_id: Option<String>,
     /// A new session that cannot be kept is none: nobody could find it again.
@@ -80,7 +89,11 @@ struct Here {
     processes: Processes,
     servers: SessionServers,
     context: Arc<ToolContext>,
+    agents: Option<Arc<AgentCalls>>,
+    /// Writes what happens; ends with the session.
+    telemetry: Mutex<Option<JoinHandle<()>>>,
     cancelling: JoinHandle<()>,
+    changing: JoinHandle<()>,
     listening: JoinHandle<()>,
     /// Whatever the session puts aside lives as long as this.
     _sessions: Arc<Sessions>,
@@ -154,18 +167,32 @@ impl OpenedSession {
 
     /// Ends the session after its turn, and what its tools left running. One that runs elsewhere is let go of.
     pub async fn close(&self) {
-        self.handle.close().await;
+        self.close_for(EndReason::Exit).await;
+    }
+
+    /// As [`Self::close`], with what its hooks are told.
+    pub async fn close_for(&self, reason: EndReason) {
+        self.handle.close_for(reason).await;
         let Some(here) = &self.here else { return };
+        if let Some(agents) = &here.agents {
+            agents.settled().await;
+        }
         if let Some(servers) = here.servers.started() {
             servers.shutdown().await;
         }
         here.processes.shutdown().await;
+        let telemetry = here.telemetry.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(telemetry) = telemetry {
+            // What happened last is written before the program ends.
+            let _ = telemetry.await;
+        }
     }
 }
 
 impl Drop for Here {
     fn drop(&mut self) {
         self.cancelling.abort();
+        self.changing.abort();
         self.listening.abort();
     }
 }
@@ -179,7 +206,7 @@ pub(crate) async fn open(
     notices: &mut dyn Notices,
 ) -> Result<OpenedSession, Failure> {
     let cancel = request.cancel.clone();
-    let opening = Opening { settings, environment, store, made: OnceLock::new() };
+    let opening = Opening { settings, environment, store, made: OnceLock::new(), child: None };
     let opened = tokio::select! {
         biased;
         () = cancel.cancelled() => Err(Failure::cancelled()),
@@ -197,6 +224,8 @@ struct Opening<'a> {
     store: Option<Arc<dyn SessionStore>>,
     /// The session that was made for this run: in vain, if it does not come to be.
     made: OnceLock<(Arc<Sessions>, String)>,
+    /// The call that the session works for.
+    child: Option<&'a ChildRequest>,
 }
 
 impl Opening<'_> {
@@ -204,43 +233,101 @@ impl Opening<'_> {
         let options = &request.options;
         let mut settings = self.settings.clone();
         settings.tools.exclude.extend(options.excluded_tools.iter().cloned());
-        let own_prompt = own_prompt(&settings, self.environment, options.added_prompt.as_deref())?;
+        let own_prompt = match self.child {
+            Some(child) => Some(OwnPrompt::Instead(child.agent.prompt.clone())),
+            None => own_prompt(&settings, self.environment, options.added_prompt.as_deref())?,
+        };
         let schema = options.output_schema.as_ref().map(|path| self.environment.directory.join(path));
         let schema = schema.map(|path| OutputSchema::read(&path)).transpose()?;
         let new_id = request.new_id.clone().unwrap_or_else(new_id);
-        let log = self.log(&new_id)?;
+        let telemetry = Telemetry::of(&settings, self.environment, &new_id)?;
+        let log = self.log(&new_id, telemetry.clone())?;
         let (model, sessions, opened) = self.begin(&request, &new_id, log.clone(), notices).await?;
         let Opened { id, owned, notices: about } = opened;
         about.iter().for_each(|notice| notices.warning(&notice.as_str().into()));
         let Owned { journal, conversation, mailbox, .. } = owned;
         let (reference, clients) = (model.reference.clone(), request.clients.clone());
         let is_open = conversation.turn.is_some() || !conversation.queue.is_empty();
+        let agents = self.agent_calls(&id, &request, notices)?;
+        let (plan_tools, mode_changes) = self.plan_tools();
+        let mut own_tools = request.tools;
+        let core = settings.tools.core.as_ref();
+        let is_wanted = |tool: &Arc<dyn Tool>| {
+            core.is_none_or(|names| names.contains(&tool.declaration().name))
+                && model.prompt_size <= PromptSize::Compact
+        };
+        // Whoever works for a call keeps to its caller's mode.
+        own_tools.extend(plan_tools.into_iter().filter(is_wanted).filter(|_| self.child.is_none()));
         let builder = SessionBuilder {
             settings: &settings,
             environment: self.environment,
             options,
             own_prompt,
-            own_tools: request.tools,
+            own_tools,
             sessions: sessions.clone(),
             clients: request.clients,
             schema,
             log,
-            without_servers: false,
+            servers: self
+                .child
+                .map_or(ServersOf::Own, |child| ServersOf::Caller(child.situation.servers.clone())),
+            agents: agents.clone(),
+            start: request.start,
         };
         let (setup, processes, servers) = builder.build(&id, journal, model, notices).await?;
         let context = setup.options.tool_context.clone();
         let handle = SessionHandle::start(setup, conversation);
+        let telemetry = telemetry.map(|telemetry| tokio::spawn(telemetry.follow(handle.subscribe())));
         let mode = self.settings.tools.approval_mode.unwrap_or_default();
         handle.send(Command::SetMode { mode }, OPENER).await;
         let here = Here {
             cancelling: tokio::spawn(cancel_turns(request.cancel, handle.clone())),
+            changing: tokio::spawn(mode_changes.follow(handle.clone())),
             listening: tokio::spawn(take_requests(mailbox, clients, handle.clone())),
             processes,
             servers,
             context,
+            agents,
+            telemetry: Mutex::new(telemetry),
             _sessions: sessions,
         };
         Ok(OpenedSession { handle, id, model: reference, is_open, here: Some(here) })
+    }
+
+    /// The agents that the session can call; one that works for a call can call none.
+    fn agent_calls(
+        &self,
+        id: &str,
+        request: &OpenRequest,
+        notices: &mut dyn Notices,
+    ) -> Result<Option<Arc<AgentCalls>>, Failure> {
+        if self.child.is_some() || request.options.no_tools {
+            return Ok(None);
+        }
+        let brought = &self.settings.brought;
+        let folders = brought.folders("agents");
+        let agents = Agents::find(self.environment, brought.trusted_workspace, &folders, notices)?;
+        Ok((!agents.is_empty()).then(|| Arc::new(AgentCalls::new(agents, id, self.opener(request)))))
+    }
+
+    /// What opens the sessions of agents: under the same settings and rules, with the same people.
+    fn opener(&self, request: &OpenRequest) -> OpenChild {
+        let parent = Arc::new(Parent {
+            settings: self.settings.clone(),
+            environment: self.environment.clone(),
+            store: self.store.clone(),
+            options: RunOptions { output_schema: None, ..request.options.clone() },
+            clients: request.clients.clone(),
+        });
+        Arc::new(move |child| {
+            let parent = parent.clone();
+            Box::pin(async move { parent.open(child).await })
+        })
+    }
+
+    fn plan_tools(&self) -> (Vec<Arc<dyn Tool>>, ModeChanges) {
+        let mode = self.settings.tools.approval_mode.unwrap_or_default();
+        plan_mode::tools(mode, RulePlaces::of(self.environment).planning(self.settings).plans)
     }
 
     /// The session to go on with, and its model: the one it had, unless another is asked for.
@@ -252,7 +339,8 @@ impl Opening<'_> {
         notices: &mut dyn Notices,
     ) -> Result<(BoundModel, Arc<Sessions>, Opened), Failure> {
         let tools = !request.options.no_tools;
-        let kept = Sessions::new(self.store.clone(), self.environment);
+        let kept = Sessions::new(self.store.clone(), self.environment)
+            .map(|sessions| sessions.working_for(self.child.map(|child| child.link.clone())));
         let (sessions, opened) = match &request.begin {
             Begin::New => {
                 let model = ready(self.settings, self.environment, tools, log, notices).await?;
@@ -342,10 +430,70 @@ impl Opening<'_> {
         Sessions::temporary(self.environment, id, model, &why)
     }
 
-    fn log(&self, session: &str) -> Result<Option<Arc<dyn LogSink>>, Failure> {
-        let Some(file) = &self.settings.logging.file else { return Ok(None) };
-        let path = self.environment.expand(file, &self.environment.directory);
-        Ok(Some(Arc::new(LogFile::open(&path, session)?)))
+    fn log(&self, session: &str, telemetry: Option<Telemetry>) -> Result<Option<Arc<dyn LogSink>>, Failure> {
+        let mut sinks: Vec<Arc<dyn LogSink>> = Vec::new();
+        if let Some(file) = &self.settings.logging.file {
+            let path = self.environment.expand(file, &self.environment.directory);
+            sinks.push(Arc::new(LogFile::open(&path, session)?));
+        }
+        sinks.extend(telemetry.map(|telemetry| Arc::new(telemetry) as Arc<dyn LogSink>));
+        Ok(LogSinks::of(sinks))
+    }
+}
+
+/// What an agent's session has of the session that calls it.
+struct Parent {
+    settings: Settings,
+    environment: Environment,
+    store: Option<Arc<dyn SessionStore>>,
+    options: RunOptions,
+    clients: Clients,
+}
+
+impl Parent {
+    async fn open(&self, child: ChildRequest) -> Result<Box<dyn Child>, Failure> {
+        let mut settings = self.settings.clone();
+        let agent = &child.agent;
+        settings.tools.approval_mode = Some(child.situation.mode);
+        settings.model.name = Some(agent.model.clone().unwrap_or_else(|| child.situation.model.clone()));
+        settings.limits.max_turns =
+            Some(settings.limits.max_turns.map_or(agent.steps, |most| most.min(agent.steps)));
+        settings.brought.agent = Some(agent.clone());
+        let opening = Opening {
+            settings: &settings,
+            environment: &self.environment,
+            store: self.store.clone(),
+            made: OnceLock::new(),
+            child: Some(&child),
+        };
+        let begin = if child.again { Begin::Resume(child.id.clone()) } else { Begin::New };
+        let request = OpenRequest {
+            begin,
+            new_id: Some(child.id.clone()),
+            options: self.options.clone(),
+            clients: self.clients.clone(),
+            ..OpenRequest::default()
+        };
+        let mut unheard: Vec<Notice> = Vec::new();
+        let opened = opening.open(request, &mut unheard).await;
+        if opened.is_err() {
+            opening.forget().await;
+        }
+        Ok(Box::new(opened?))
+    }
+}
+
+impl Child for OpenedSession {
+    fn handle(&self) -> &SessionHandle {
+        &self.handle
+    }
+
+    fn is_open(&self) -> bool {
+        self.is_open
+    }
+
+    fn close(&self) -> BoxFuture<'_, ()> {
+        Box::pin(OpenedSession::close(self))
     }
 }
 

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use charla_proto::text::one_line;
+use serde_json::Value;
 
 use super::memory::memory_files;
 use super::rules::{RulePlaces, rule_book};
@@ -14,7 +15,7 @@ use crate::settings;
 use crate::trust::{Standing, WorkspaceContent};
 
 /// Everything a workspace brings, in lines: how it stands, what is read as instructions, what its settings would decide, its
-/// rules and commands, what is left out and why, and last the hash of its content.
+/// rules, commands, skills and agents, what is left out and why, and last the hash of its content.
 pub fn describe_workspace(
     content: &WorkspaceContent,
     standing: Standing,
@@ -29,32 +30,54 @@ pub fn describe_workspace(
     lines.extend(memory.notices);
     lines.extend(content.left_out().iter().map(|left_out| Notice::from(left_out).text));
     if !content.is_empty() {
-        lines.extend(about_settings(content)?);
+        lines.extend(about_settings(content, environment)?);
         lines.extend(about_rules(content, environment)?);
         lines.extend(about_commands(content));
+        lines.extend(about_instructing(content));
         lines.push(format!("sha256 {}", content.hash()));
     }
     // The words are the workspace's: none of them makes a line of its own.
     Ok(lines.iter().map(|line| one_line(line)).collect())
 }
 
-fn about_settings(content: &WorkspaceContent) -> Result<Vec<String>, Failure> {
-    let Some((path, bytes)) = content.settings() else { return Ok(Vec::new()) };
-    let keys = settings::keys_needing_trust(&path, bytes)?;
-    let count = if keys.is_empty() { "nothing that needs trust" } else { "sets, once trusted:" };
+fn about_settings(content: &WorkspaceContent, environment: &Environment) -> Result<Vec<String>, Failure> {
+    let mut lines = Vec::new();
+    if let Some(file) = content.gemini_settings() {
+        let keys = settings::gemini_keys_needing_trust(&file, environment);
+        lines.extend(about_file(".gemini/settings.json", keys));
+    }
+    if let Some((path, bytes)) = content.settings() {
+        lines.extend(about_file(".charla/settings.json", settings::keys_needing_trust(&path, bytes)?));
+    }
+    Ok(lines)
+}
+
+fn about_file(name: &str, keys: Vec<(String, Value)>) -> impl Iterator<Item = String> {
+    let count = if keys.is_empty() { "sets nothing that needs trust" } else { "sets, once trusted:" };
     let keys = keys.into_iter().map(|(key, value)| format!("  {key} = {value}"));
-    Ok(std::iter::once(format!(".charla/settings.json {count}")).chain(keys).collect())
+    std::iter::once(format!("{name} {count}")).chain(keys)
 }
 
 fn about_commands(content: &WorkspaceContent) -> impl Iterator<Item = String> {
-    let names = content.commands().filter_map(|(path, _)| CustomCommand::name_of(Path::new(path)));
+    let paths = content.gemini_commands().chain(content.commands());
+    let names = paths.filter_map(|(path, _)| CustomCommand::name_of(Path::new(path)));
     names.map(|name| format!("/{name} is a command, once trusted"))
 }
 
+fn about_instructing(content: &WorkspaceContent) -> Vec<String> {
+    let skills = content.skills().map(|(path, _)| format!("{} is a skill, once trusted", path.display()));
+    let agents = content.agents().map(|(path, _)| format!("{} is an agent, once trusted", path.display()));
+    skills.chain(agents).collect()
+}
+
 fn about_rules(content: &WorkspaceContent, environment: &Environment) -> Result<Vec<String>, Failure> {
-    let names = content.names().filter(|name| name.starts_with("policies/"));
+    let in_folder = |name: &str| match name.strip_prefix("../") {
+        Some(name) => name.to_owned(),
+        None => format!(".charla/{name}"),
+    };
+    let names = content.names().map(in_folder).filter(|name| name.contains("/policies/"));
     let mut lines: Vec<String> =
-        names.map(|name| format!(".charla/{name} holds in any case: it can only ask and deny")).collect();
+        names.map(|name| format!("{name} holds in any case: it can only ask and deny")).collect();
     if !lines.is_empty() {
         let book = rule_book(&RulePlaces::of(environment), std::slice::from_ref(&environment.directory), &[])
             .map_err(|error| Failure::config(error.to_string()))?;

@@ -1,6 +1,8 @@
 //! What was typed. What it means is decided in [`crate::intent`].
 
 mod commands;
+mod extending;
+mod gemini;
 
 use std::path::PathBuf;
 
@@ -9,10 +11,13 @@ use clap::{Args, Parser, Subcommand, ValueHint};
 
 pub use commands::{
     AnswerWord, ApprovalsCommand, AttachArgs, AuditCommand, AuthCommand, EngineCommand, ExportForm,
-    McpAddArgs, McpCommand, ModelsCommand, MoveArgs, PolicyArgs, PolicyCommand, PromptCommand, PruneArgs,
-    RestoreArgs, RewindArgs, RoleWord, ServeArgs, SessionsArgs, SessionsCommand, SettingsCommand, TrustArgs,
-    UndoArgs, UsersCommand,
+    HooksCommand, McpAddArgs, McpCommand, ModelsCommand, MoveArgs, PolicyArgs, PolicyCommand, PromptCommand,
+    PruneArgs, RestoreArgs, RewindArgs, RoleWord, ServeArgs, SessionsArgs, SessionsCommand, SettingsCommand,
+    TrustArgs, UndoArgs, UsersCommand,
 };
+pub use extending::{AgentsCommand, ExtensionsCommand, SkillsCommand};
+
+pub use gemini::GeminiArgs;
 
 const ABOUT: &str = "Ask any model, and let it work in this folder, from a terminal or a script";
 
@@ -87,7 +92,7 @@ pub struct PromptRun {
 #[derive(Debug, Args)]
 pub struct Everywhere {
     /// Tell on standard error what happens inside.
-    #[arg(long, global = true, help_heading = "Diagnostics")]
+    #[arg(short, long, global = true, help_heading = "Diagnostics")]
     pub debug: bool,
     /// Work in this folder instead.
     #[arg(short = 'C', long = "directory", value_name = "DIR", value_hint = ValueHint::DirPath, global = true)]
@@ -186,6 +191,14 @@ pub struct AskArgs {
     #[arg(long, value_name = "TOOLS", value_delimiter = ',', help_heading = "Tools")]
     pub exclude_tools: Vec<String>,
 
+    /// The only extensions to use; `none` for none.
+    #[arg(short, long, value_name = "NAMES", value_delimiter = ',', help_heading = "Tools")]
+    pub extensions: Vec<String>,
+
+    /// List the extensions that are installed.
+    #[arg(long, help_heading = "Tools")]
+    pub list_extensions: bool,
+
     /// How the model calls tools: native, text (for models without function calls), none or auto.
     #[arg(long, value_name = "MODE", value_enum, hide_possible_values = true, help_heading = "Tools")]
     pub tool_mode: Option<ToolCalls>,
@@ -197,6 +210,10 @@ pub struct AskArgs {
     /// What the model is told, and how it answers.
     #[command(flatten)]
     pub manner: ModelArgs,
+
+    /// What people know from Gemini CLI.
+    #[command(flatten)]
+    pub gemini: GeminiArgs,
 
     /// The answer must be JSON that fits the JSON Schema in FILE.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
@@ -365,6 +382,30 @@ pub enum Command {
         /// Which.
         #[command(subcommand)]
         command: McpCommand,
+    },
+    /// List skills: instructions that a model loads when a task needs them.
+    Skills {
+        /// Which.
+        #[command(subcommand)]
+        command: SkillsCommand,
+    },
+    /// List agents: sessions that work for another one.
+    Agents {
+        /// Which.
+        #[command(subcommand)]
+        command: AgentsCommand,
+    },
+    /// Install, list, update and remove extensions: folders with servers, commands, hooks, skills and agents.
+    Extensions {
+        /// Which.
+        #[command(subcommand)]
+        command: ExtensionsCommand,
+    },
+    /// List hooks: commands that run at points of a session.
+    Hooks {
+        /// Which.
+        #[command(subcommand)]
+        command: HooksCommand,
     },
     /// Show the settings, their files or their schema.
     Settings {

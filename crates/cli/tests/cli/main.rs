@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot set itself up must fail")]
 
 mod agent;
+mod agents;
 mod answers;
 mod approving;
 mod bad_input;
@@ -11,8 +12,10 @@ mod commands;
 mod compressing;
 mod elsewhere;
 mod engine;
+mod extensions;
 mod faults;
 mod forged_cards;
+mod gemini;
 mod hostile_repository;
 mod killed_turns;
 mod kills;
@@ -31,6 +34,7 @@ mod rewinding;
 mod serving;
 mod sessions;
 mod signals;
+mod skills;
 mod switching;
 mod terminal;
 mod trust;

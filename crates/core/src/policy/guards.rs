@@ -8,7 +8,7 @@ use super::Scope;
 use super::commands::{self, Harm, Operands};
 use super::paths::{aimed_at_secret, is_free, secret, secret_include, secret_pattern};
 use super::protected::protected;
-use super::rules::{Rule, Subject};
+use super::rules::{Rule, Subject, Tier};
 
 /// What is known of the plan that an effect belongs to.
 #[derive(Clone, Copy)]
@@ -50,6 +50,8 @@ pub(super) fn guard(effect: &Effect, rule: &Rule, scope: &Scope, view: View) -> 
             None
         }
         Effect::Env { .. } => Some("this variable may change what commands do".into()),
+        // The built-in rules allow what is understood.
+        Effect::Unclear { reason, .. } if rule.tier == Tier::Default => Some(reason.clone()),
         Effect::Unclear { .. } | Effect::Unconfined | Effect::Net { .. } | Effect::Mcp { .. } => None,
     }
 }
@@ -116,7 +118,11 @@ fn discloses(words: &[Word], cwd: &Path, walled: bool) -> Option<String> {
     if shows_files && let Some(reason) = secret(&cwd.to_string_lossy()) {
         return Some(format!("{}: {reason}", cwd.display()));
     }
+    let harmless = walled.then(|| named_only(name, words)).unwrap_or_default();
     words.iter().enumerate().skip(1).find_map(|(index, word)| {
+        if word.kind == WordKind::Literal && harmless.iter().any(|known| std::ptr::eq(*known, word)) {
+            return None;
+        }
         let before = words.get(index - 1);
         let reason = match word.kind {
             WordKind::Literal if is_pattern(name, word, before) => {
@@ -132,6 +138,15 @@ fn discloses(words: &[Word], cwd: &Path, walled: bool) -> Option<String> {
         };
         reason.map(|reason| format!("{}: {reason}", word.text))
     })
+}
+
+/// Words that may look like a secret's name behind the wall: what is looked for in files, and paths of which git shows no content.
+fn named_only<'a>(name: &str, words: &'a [Word]) -> Vec<&'a Word> {
+    if name != "git" {
+        return commands::sought(words);
+    }
+    let says = |word: &&Word| ["--grep=", "--author="].iter().any(|option| word.text.starts_with(option));
+    commands::shown_by_attributes(words).iter().chain(words.iter().filter(says)).collect()
 }
 
 /// True for a word that the command itself reads as a pattern of file names: `git grep x -- '.e*'`, `rg -g '.e*'`.

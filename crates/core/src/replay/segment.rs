@@ -112,17 +112,23 @@ impl Segment {
     }
 }
 
-/// How many records there are until the end of a turn in which people made calls themselves. What ran beside a turn came
-/// at moments that its own records do not tell: such a turn is taken as it is.
-pub(super) fn with_client_calls(records: &[Record], before: &Conversation) -> Option<usize> {
+/// How many records there are until the end of a turn in which people made calls themselves, or hooks acted. What ran
+/// beside a turn came at moments that its own records do not tell, and what hooks changed they would have to change again:
+/// such a turn is taken as it is.
+pub(super) fn taken_as_it_is(records: &[Record], before: &Conversation) -> Option<usize> {
     let begins = matches!(records.first()?.fact, Fact::TurnStarted(_));
     if !begins && before.turn.is_none() {
         return None;
     }
     let end = records.iter().position(|record| matches!(record.fact, Fact::TurnEnded(_)));
     let length = end.map_or(records.len(), |end| end + 1);
-    let is_beside =
-        |record: &Record| matches!(record.fact, Fact::ClientCallStarted(_) | Fact::ClientCallEnded(_));
+    let is_beside = |record: &Record| match &record.fact {
+        Fact::ClientCallStarted(_) | Fact::ClientCallEnded(_) | Fact::HookActed(_) => true,
+        Fact::ModelContent(said) => said.hook.is_some(),
+        Fact::CallEnded(ended) => ended.error == Some(ToolErrorKind::BlockedByHook),
+        Fact::TurnEnded(ended) => matches!(ended.end, TurnEnd::HookStopped | TurnEnd::HookBlocked),
+        _ => false,
+    };
     records.iter().take(length).any(is_beside).then_some(length)
 }
 

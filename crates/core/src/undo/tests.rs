@@ -26,6 +26,7 @@ fn ended(turn: u64, changes: Vec<FileChange>) -> Fact {
         call: "c".into(),
         status: CallStatus::Success,
         response: FunctionResponse::output("c", "write_file", "ok"),
+        tool: None,
         display: None,
         error: None,
         whole_output: None,
@@ -45,6 +46,7 @@ fn records(facts: Vec<Fact>) -> Vec<Record> {
         cwd: "/w".into(),
         model: "m".into(),
         parent: None,
+        agent: None,
     }));
     let facts = std::iter::once(first).chain(facts);
     facts.zip(1..).map(|(fact, seq)| Record::new(seq, 0, fact)).collect()

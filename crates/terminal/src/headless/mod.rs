@@ -21,7 +21,7 @@ use charla::{Failure, FailureKind, Notice, Notices, Progress};
 use charla_proto::text::one_line;
 use charla_proto::{
     CallStatus, CompressionTrigger, Confirmation, ConfirmationDetail, FinishReason, LlmErrorKind,
-    ModelSwitch, RetryNotice, ToolErrorKind, ToolResult, TurnEnd, TurnEvent,
+    ModelSwitch, RetryNotice, ToolResult, TurnEnd, TurnEvent,
 };
 use futures_util::future::poll_immediate;
 
@@ -29,6 +29,7 @@ use self::state::RunState;
 use crate::answer::Answer;
 use crate::compression;
 use crate::exit::{ABANDONED, OK, code};
+use crate::hooks::hook_message;
 use crate::patience::Patience;
 use crate::printer::Printer;
 use crate::wording;
@@ -250,6 +251,12 @@ impl View {
                 state.stats.restart(Instant::now());
                 self.tell_failed(result);
             }
+            TurnEvent::HookRan(ran) => {
+                if let Some(message) = &ran.system_message {
+                    self.renderer.make_way(&mut self.printer)?;
+                    self.printer.note(&hook_message(message));
+                }
+            }
             TurnEvent::Notice { message } => {
                 self.renderer.make_way(&mut self.printer)?;
                 self.printer.warning(message);
@@ -257,6 +264,13 @@ impl View {
             TurnEvent::PromptJoined { by, content, .. } if by != charla_core::session::SESSION => {
                 self.renderer.make_way(&mut self.printer)?;
                 self.printer.note(&format!("{by} says: {content}"));
+            }
+            // The user's own hooks did what they are for.
+            TurnEvent::Stopped { end: end @ (TurnEnd::HookStopped | TurnEnd::HookBlocked), detail } => {
+                state.stopped = Some(*end);
+                self.renderer.make_way(&mut self.printer)?;
+                self.printer.note(detail);
+                return Ok(Some(Ok(())));
             }
             TurnEvent::Stopped { end, detail } => {
                 state.stopped = Some(*end);
@@ -317,10 +331,7 @@ impl View {
 
     /// Says that a call failed, unless somebody has just said no to it.
     fn tell_failed(&mut self, result: &ToolResult) {
-        let refused = match result.error.as_ref().map(|error| error.kind) {
-            Some(ToolErrorKind::NobodyToAsk) => !self.asks,
-            _ => self.asks && result.status == CallStatus::Cancelled,
-        };
+        let refused = self.asks && result.status == CallStatus::Cancelled;
         if result.status != CallStatus::Success && !refused {
             let words: String = result.output.chars().take(400).collect();
             // Behind a margin: no line of an output may pass for one of ours.

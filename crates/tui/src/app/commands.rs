@@ -7,6 +7,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use charla::custom_command::Piece;
 use charla::{Begin, Charla, Failure, OpenRequest};
+use charla_core::hooks::{EndReason, StartSource};
 use charla_proto::{ApprovalMode, Command, RevertSelection};
 
 use super::Reason;
@@ -288,12 +289,17 @@ impl App {
 
     /// Goes on in another session; the one before is closed first.
     fn go_to(&mut self, begin: Begin) {
-        let request = OpenRequest { begin, options: self.base.options.clone(), ..OpenRequest::default() };
+        let (start, reason) = match begin {
+            Begin::New => (StartSource::Clear, EndReason::Clear),
+            _ => (StartSource::Resume, EndReason::Exit),
+        };
+        let options = self.base.options.clone();
+        let request = OpenRequest { begin, options, start, ..OpenRequest::default() };
         let busy = self.activity.is_busy() && self.questions.is_empty();
         match std::mem::replace(&mut self.standing, Standing::Opening) {
             Standing::Attached(link) => {
                 let empty_of = self.empty_session(&link);
-                link.close(busy, empty_of);
+                link.close(busy, empty_of, reason);
                 self.standing = Standing::Changing(Box::new(request));
             }
             other => self.standing = other,

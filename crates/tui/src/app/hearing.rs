@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use charla::{Begin, Failure, OpenRequest};
+use charla_core::hooks::EndReason;
 use charla_proto::{Command, Refusal, Reply};
 use charla_terminal::wording;
 
@@ -96,7 +97,7 @@ impl App {
             let link = Link::new(session, &self.base.charla, self.base.tell.clone());
             self.person.has_spoken = !snapshot.contents.is_empty();
             let empty_of = self.empty_session(&link);
-            link.close(false, empty_of);
+            link.close(false, empty_of, EndReason::Exit);
             return;
         }
         self.transcript.begin(&snapshot, now);

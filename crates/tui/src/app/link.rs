@@ -6,6 +6,7 @@ use std::time::Duration;
 use charla::session::{OwnCommands, PromptDraft};
 use charla::settings::Settings;
 use charla::{Charla, Failure, OpenRequest, OpenedSession, SessionSource};
+use charla_core::hooks::EndReason;
 use charla_core::session::{Attached, SessionHandle};
 use charla_proto::{CancelTarget, Command, Content, Delivery, Outcome, Refusal, Reply};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -121,13 +122,13 @@ impl Link {
 
     /// Closes the session; [`News::Closed`] tells when that is done. With `stops` a turn that runs here is stopped first; a
     /// question that waits stays for whoever goes on. A session in which nothing was said is not kept: `empty_of` is whose it was.
-    pub fn close(self, stops: bool, empty_of: Option<Charla>) {
+    pub fn close(self, stops: bool, empty_of: Option<Charla>, reason: EndReason) {
         let (tell, id) = (self.tell.clone(), self.session.id.clone());
         tokio::spawn(async move {
             if stops && self.session.runs_here() {
                 self.session.handle.send(Command::Cancel { target: CancelTarget::Turn }, ME).await;
             }
-            let _ = tokio::time::timeout(GRACE, self.session.close()).await;
+            let _ = tokio::time::timeout(GRACE, self.session.close_for(reason)).await;
             if let Some(Ok(sessions)) = empty_of.map(|charla| charla.sessions()) {
                 // One that cannot be removed is passed over by whoever looks for the latest.
                 let _ = sessions.delete(&id).await;

@@ -9,6 +9,7 @@ use charla::session::{PromptHistory, git_branch};
 use charla::settings::Settings;
 use charla::{Charla, Failure, FirstRun, OpenRequest, RunOptions, SessionSource, Wall};
 use charla_core::CancellationToken;
+use charla_core::hooks::EndReason;
 use charla_proto::{Fact, SessionEvent};
 use tokio::sync::mpsc::UnboundedSender;
 
@@ -134,7 +135,8 @@ impl App {
             None => confinement(&Wall::look()).to_owned(),
         };
         let history = PromptHistory::of(charla.environment());
-        let custom = custom_commands(charla.environment(), &mut Teller(tell.clone()));
+        let custom =
+            custom_commands(charla.environment(), &settings.brought.extensions, &mut Teller(tell.clone()));
         let (custom, problem) = match custom {
             Ok(custom) => (custom, None),
             Err(failure) => (Vec::new(), Some(failure)),
@@ -321,7 +323,7 @@ impl App {
         match std::mem::replace(&mut self.standing, Standing::Opening) {
             Standing::Attached(link) => {
                 let empty_of = self.empty_session(&link);
-                link.close(self.activity.is_busy() && self.questions.is_empty(), empty_of);
+                link.close(self.activity.is_busy() && self.questions.is_empty(), empty_of, EndReason::Exit);
                 self.activity.stopping();
                 self.standing = Standing::Leaving(reason);
             }

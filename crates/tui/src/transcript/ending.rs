@@ -24,6 +24,7 @@ pub fn lines(ended: &TurnEnded, failure: Option<&LlmError>, columns: usize) -> V
         TurnEnd::CostLimit => (Role::Warning, with("the turn reached its limit of cost", detail)),
         TurnEnd::Loop => (Role::Warning, with("the model went in circles", detail)),
         TurnEnd::Blocked => (Role::Warning, with("the provider's filter stopped the answer", detail)),
+        TurnEnd::HookStopped | TurnEnd::HookBlocked => (Role::Warning, detail.to_owned()),
         _ => (Role::Warning, with("the turn ended early", detail)),
     };
     Line::of(role, &words).wrap(columns)

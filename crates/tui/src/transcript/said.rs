@@ -6,6 +6,7 @@ use charla_proto::{
     own_parts,
 };
 use charla_terminal::compression;
+use charla_terminal::hooks::hook_message;
 
 use super::layout;
 use crate::markdown::Stream;
@@ -115,6 +116,9 @@ pub fn about(fact: &Fact, me: &str, columns: usize) -> Vec<Line> {
         }
         Fact::ModelChanged(changed) => format!("{} answers from now on{}", changed.model, by(&changed.by)),
         Fact::RulesSaved(saved) => format!("saved in {}", saved.place),
+        Fact::Imported(imported) => {
+            format!("came from {}: what was allowed there no longer holds", one_line(&imported.from))
+        }
         Fact::Restored(restored) => format!("the whole conversation is back{}", by(&restored.by)),
         Fact::OutputsCut(cut) => {
             format!("large outputs of {} calls are sent cut from now on", cut.calls.len())
@@ -143,6 +147,10 @@ pub fn in_passing(event: &TurnEvent, columns: usize) -> Vec<Line> {
         TurnEvent::ModelSwitched(ModelSwitch { from, to, reason }) => {
             (Role::Warning, format!("{from} gave up ({reason}); {to} goes on"))
         }
+        TurnEvent::HookRan(ran) => match &ran.system_message {
+            Some(message) => (Role::Dim, hook_message(message)),
+            None => return Vec::new(),
+        },
         TurnEvent::Notice { message } => (Role::Warning, format!("warning: {message}")),
         TurnEvent::ChatCompressed(report) => match report.trigger {
             CompressionTrigger::Auto => (Role::Dim, compression::in_passing(report)),
