@@ -144,6 +144,9 @@ mod tests {
     const STOCK: &str = "sku,name,qty\nB1,Kestrel X11 chain,9\nB2,Kestrel X12 chain,4\n";
     const PRICES: &str =
         "| job | city bike | e-bike |\n|---|---|---|\n| brakes | 32 | 38 |\n| chain | 9 | 11 |\n";
+    const BEDS: &str = "beds:\n  - plant: leek\n    water: weekly\n\n  - plant: basil\n    water: daily\n";
+    const TEAM: &str =
+        "[[person]]\nname = \"Ben\"\noffice = \"A1\"\n\n[[person]]\nname = \"Ines\"\noffice = \"B7\"\n";
     const FLEET: &str = r#"{
   "ships": [
     {
@@ -189,6 +192,8 @@ mod tests {
             ("what do brakes cost for an e-bike?", PRICES, "The e-bike of brakes is 38."),
             ("who is the captain of the Juno?", FLEET, "\"captain\": \"Ulrika\""),
             ("and of the Juno?", FLEET, "\"captain\": \"Ulrika\""),
+            ("and for basil?", BEDS, "water: daily"),
+            ("and for Ines?", TEAM, "office = \"B7\""),
             ("gretas pieces and due date?", CSV, "The pieces of Greta is 7 and the due is 2026-11-15."),
             ("how long is the cooling of Bertha?", TABLE, "The cooling of Bertha is 14 h."),
             ("and the vent?", PROSE, "The vent is left open."),
@@ -209,6 +214,8 @@ mod tests {
             ("how many pieces for Tom?", CSV, "The pieces of Greta is 7."),
             ("what do brakes cost for an e-bike?", PRICES, "The city bike of brakes is 32."),
             ("who is the captain of the Juno?", FLEET, "\"captain\": \"Nils\""),
+            ("and for basil?", BEDS, "water: weekly"),
+            ("and for Ines?", TEAM, "office = \"A1\""),
             ("how many lifeboats does the Astra carry?", FLEET, "\"passengers\": 199"),
             ("what is the name?", TOML, "name = \"Odalys\""),
             ("who is the owner?", TOML, "name = \"kiln\""),

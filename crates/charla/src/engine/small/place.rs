@@ -1,6 +1,6 @@
 //! Where in a text a request points: a line counts by the words of the request that it and what it stands under have.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use serde_json::Value;
 
@@ -35,8 +35,7 @@ impl<'a> Place<'a> {
         let known = words(text);
         let is_known = |stem: &String| known.iter().any(|word| word.starts_with(stem.as_str()));
         // Where the request has words that stand nowhere, a name alone does not tell which of its lines is meant.
-        let names = if stems.iter().all(is_known) { names(&lines) } else { BTreeSet::new() };
-        let contexts = contexts(&lines, &names);
+        let contexts = contexts(&lines, stems.iter().all(is_known));
         let mut weights = vec![0.0; lines.len()];
         for stem in stems {
             let has = |words: &[String]| words.iter().any(|word| word.starts_with(&stem));
@@ -129,59 +128,42 @@ pub(super) fn words(text: &str) -> Vec<String> {
     words
 }
 
-/// For each line its words and those of what it stands under: lines that are indented less, the title of its section, and in a
-/// list of things the name of the one that it belongs to.
-fn contexts(lines: &[&str], names: &BTreeSet<usize>) -> Vec<Vec<String>> {
+/// For each line its words and those of what it stands under: lines that are indented less, the title of its section, and the
+/// name of the thing that it belongs to, which is the value that comes first.
+fn contexts(lines: &[&str], with_names: bool) -> Vec<Vec<String>> {
     let (mut title, mut above) = (Vec::new(), Vec::<(usize, Vec<String>)>::new());
-    let mut name = (0, Vec::new());
-    let mut contexts = Vec::with_capacity(lines.len());
-    for (at, line) in lines.iter().enumerate() {
+    let (mut name, mut before) = ((0, Vec::new()), "");
+    let mut contexts = vec![Vec::new(); lines.len()];
+    for (at, line) in lines.iter().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
         let own = key_of(line).unwrap_or_else(|| words(line));
         if line.starts_with(['[', '#', ';']) || is_heading(lines, at) {
             above.clear();
             title.clone_from(&own);
             name.1.clear();
         }
-        if names.contains(&at) {
-            name = (depth(line), words(value_of(line).unwrap_or_default()));
-        } else if depth(line) < name.0 {
+        if depth(line) < name.0 {
             name.1.clear();
         }
-        above.retain(|(over, _)| *over < depth(line) || line.trim().is_empty());
-        contexts.push(
-            above
-                .iter()
-                .flat_map(|(_, words)| words)
-                .chain(&title)
-                .chain(&name.1)
-                .chain(&own)
-                .cloned()
-                .collect(),
-        );
-        if !line.trim().is_empty() {
-            above.push((depth(line), own));
+        if with_names && begins_thing(before, line) {
+            name = (depth(line), words(value_of(line).unwrap_or_default()));
         }
+        above.retain(|(over, _)| *over < depth(line));
+        let around = above.iter().flat_map(|(_, words)| words).chain(&title).chain(&name.1);
+        contexts[at] = around.chain(&own).cloned().collect();
+        above.push((depth(line), own));
+        before = line;
     }
     contexts
 }
 
-fn depth(line: &str) -> usize {
-    line.len() - line.trim_start().len()
+/// True for the first line of an item, or of what is indented under the line before.
+fn begins_thing(before: &str, line: &str) -> bool {
+    let is_item = |line: &str| line.trim_start().starts_with("- ");
+    is_item(line) || before.starts_with("[[") || (depth(before) < depth(line) && !is_item(before))
 }
 
-/// The lines that begin one of several things of a kind: all of them begin with the same key, and its value is a name.
-fn names(lines: &[&str]) -> BTreeSet<usize> {
-    let mut beginning = BTreeMap::<Vec<String>, Vec<usize>>::new();
-    let mut above = "";
-    for (at, line) in lines.iter().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-        let begins =
-            line.trim_start().starts_with("- ") || above.starts_with("[[") || depth(above) < depth(line);
-        if let Some(key) = key_of(line).filter(|_| begins) {
-            beginning.entry(key).or_default().push(at);
-        }
-        above = line;
-    }
-    beginning.into_values().filter(|alike| alike.len() > 1).flatten().collect()
+fn depth(line: &str) -> usize {
+    line.len() - line.trim_start().len()
 }
 
 /// The words of a line's key.
