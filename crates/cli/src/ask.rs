@@ -12,6 +12,7 @@ use charla_proto::{Command, Content, Refusal, Reply, SessionSnapshot};
 use charla_terminal::answer::Answer;
 use charla_terminal::approver::{Approver, TERMINAL};
 use charla_terminal::headless::View;
+use charla_terminal::lines::Lines;
 use charla_terminal::printer::Printer;
 
 use crate::input;
@@ -78,7 +79,8 @@ pub async fn run(ask: Ask, charla: &Charla, printer: Printer) -> i32 {
             let approver = somebody.map(|client| {
                 let printer = view.printer().another();
                 let handle = session.handle.clone();
-                Approver::start(handle, client, TERMINAL, charla.environment(), &settings, printer)
+                let (environment, lines) = (charla.environment(), Lines::default());
+                Approver::start(handle, client, TERMINAL, environment, &settings, printer, lines)
             });
             // Nobody was told when the model was chosen by name.
             view.advises(settings.model.name.is_some());

@@ -39,7 +39,8 @@ pub fn custom_commands(
         }
     }
     if left_out > 0 {
-        let text = format!("{left_out} commands of this workspace are left out: it is not trusted");
+        let (commands, are) = if left_out == 1 { ("command", "is") } else { ("commands", "are") };
+        let text = format!("{left_out} {commands} of this workspace {are} left out: it is not trusted");
         notices.note(&Notice::with_hint(text, Hint::TrustWorkspace));
     }
     Ok(commands.into_values().collect())

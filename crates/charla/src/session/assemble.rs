@@ -198,7 +198,7 @@ impl SessionBuilder<'_> {
                 home: self.environment.home.clone(),
             }),
             limits: Limits { steps: limits.max_turns, tokens: limits.max_tokens, cost: limits.max_cost },
-            isolation: Some(confinement::words(sandbox)),
+            isolation: Some(confinement::words(sandbox, self.settings.mcp_servers.clone())),
             compression: compression(self.settings),
             answer_check: None,
             call_ids: CallIds::Own,

@@ -1,15 +1,17 @@
 //! What holds the processes of a session's tools in.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use charla_core::policy::{RuleBook, Wall};
 use charla_core::session::Isolation;
-use charla_proto::{ApprovalMode, FileJudge, Withheld};
+use charla_proto::{ApprovalMode, Confinement, Effect, FileJudge, Withheld};
 use charla_sandbox::{Bounds, Places, Sandbox, Treatment, isolation};
 
 use crate::environment::Environment;
+use crate::settings::McpServerSettings;
 
 const SHELL: &str = "run_shell_command";
 
@@ -92,17 +94,71 @@ fn is_named_like_file(path: &Path, files: &FileJudge) -> bool {
         && files.withheld(&path.join("any")).is_none()
 }
 
-/// The words for the person who is asked about a call.
-pub(super) fn words(sandbox: Arc<Sandbox>) -> Isolation {
-    Arc::new(move |plan, confinement| match plan.starts_processes() {
-        true => isolation(confinement, sandbox.wall(), sandbox.bounds()).to_owned(),
-        false => "none: it runs with your own rights".to_owned(),
+/// The words for the person who is asked about a call. What MCP servers do, they do where these settings put them.
+pub(super) fn words(sandbox: Arc<Sandbox>, servers: BTreeMap<String, McpServerSettings>) -> Isolation {
+    Arc::new(move |plan, confinement| {
+        let held = |confinement| isolation(confinement, sandbox.wall(), sandbox.bounds());
+        let server = plan.effects.iter().find_map(|effect| match effect {
+            Effect::Mcp { server, .. } => servers.get(server),
+            _ => None,
+        });
+        match server {
+            _ if plan.starts_processes() => held(confinement).to_owned(),
+            Some(McpServerSettings { command: Some(_), trust: Some(true), .. }) => {
+                "none: you trust the server, and it runs with your own rights".to_owned()
+            }
+            Some(McpServerSettings { command: Some(_), .. }) => {
+                format!("the server {}", held(Confinement::Asked))
+            }
+            Some(server) => {
+                let address = server.http_url.as_ref().or(server.url.as_ref());
+                let place = address.map(|address| format!(" at {address}")).unwrap_or_default();
+                format!("none: the server runs elsewhere{place}")
+            }
+            None => "none: it runs with your own rights".to_owned(),
+        }
     })
 }
 
 #[cfg(test)]
 mod tests {
+    use charla_proto::{Args, Lane, Plan, Preview};
+
     use super::*;
+    use crate::session::{RulePlaces, rule_book};
+
+    #[test]
+    fn a_card_says_what_holds_an_mcp_server_in() {
+        let program =
+            McpServerSettings { command: Some("python3".to_owned()), ..McpServerSettings::default() };
+        let trusted = McpServerSettings { trust: Some(true), ..program.clone() };
+        let address = Some("http://localhost:1/mcp".to_owned());
+        let remote = McpServerSettings { url: address, ..McpServerSettings::default() };
+        let servers = [("held", program), ("trusted", trusted), ("remote", remote)];
+        let servers = servers.map(|(name, server)| (name.to_owned(), server)).into_iter().collect();
+        let folder = tempfile::tempdir().unwrap();
+        let environment = Environment::of([("CHARLA_HOME", folder.path())]);
+        let rules = Arc::new(rule_book(&RulePlaces::of(&environment), &[], &[]).unwrap());
+        let sandbox = Arc::new(sandbox(&environment, &[], rules, Vec::new()));
+        let held = isolation(Confinement::Asked, sandbox.wall(), sandbox.bounds());
+        let words = words(sandbox, servers);
+        let told = |server: &str| {
+            let effects = vec![Effect::Mcp { server: server.to_owned(), tool: "t".to_owned() }];
+            let plan = Plan {
+                tool: "t".to_owned(),
+                args: Args::new(),
+                title: "t".to_owned(),
+                effects,
+                preview: Preview::None,
+                lane: Lane::Shared,
+            };
+            words(&plan, Confinement::Asked)
+        };
+        assert_eq!(told("held"), format!("the server {held}"));
+        assert!(told("trusted").starts_with("none: you trust the server"));
+        assert_eq!(told("remote"), "none: the server runs elsewhere at http://localhost:1/mcp");
+        assert_eq!(told("unknown"), "none: it runs with your own rights");
+    }
 
     #[test]
     fn a_part_of_a_repository_and_a_working_tree_know_their_history() {

@@ -45,6 +45,12 @@ pub(super) fn memory_files(environment: &Environment) -> Memory {
     memory
 }
 
+/// The files that are read as instructions, in their order, and what is left out of them.
+pub fn instruction_files(environment: &Environment) -> (Vec<PathBuf>, Vec<String>) {
+    let memory = memory_files(environment);
+    (memory.files, memory.notices)
+}
+
 /// Reads them and those of extensions, tells what was left out, and once that a project that nobody has trusted brings
 /// instructions.
 pub(super) fn read(environment: &Environment, extensions: &[Brings], notices: &mut dyn Notices) -> String {

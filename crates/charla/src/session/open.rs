@@ -9,9 +9,7 @@ use charla_core::prompt::OwnPrompt;
 use charla_core::session::{Attached, Clients, SessionHandle};
 use charla_mcp::Servers;
 use charla_proto::tool::Tool;
-use charla_proto::{
-    BoxFuture, CancelTarget, Command, Content, Owned, Refusal, Reply, SessionStore, ToolContext,
-};
+use charla_proto::{BoxFuture, CancelTarget, Command, Content, Owned, Refusal, Reply, SessionStore};
 use charla_providers::layers::LogSink;
 use charla_tools::process::Processes;
 use tokio::task::JoinHandle;
@@ -25,7 +23,6 @@ use super::instruction::own_prompt;
 use super::log_file::LogFile;
 use super::options::RunOptions;
 use super::output_schema::OutputSchema;
-use super::own_command::OwnCommands;
 use super::plan_mode::{self, ModeChanges};
 use super::posted::take_requests;
 use super::rules::RulePlaces;
@@ -88,7 +85,6 @@ pub struct OpenedSession {
 struct Here {
     processes: Processes,
     servers: SessionServers,
-    context: Arc<ToolContext>,
     agents: Option<Arc<AgentCalls>>,
     /// Writes what happens; ends with the session.
     telemetry: Mutex<Option<JoinHandle<()>>>,
@@ -144,12 +140,6 @@ impl OpenedSession {
     /// One more client that can be asked, until what is given back is dropped.
     pub fn attach(&self) -> Attached {
         self.handle.attach()
-    }
-
-    /// Runs command lines of the person's own, where the session's tools work; nothing where that is elsewhere.
-    pub fn own_commands(&self) -> Option<OwnCommands> {
-        let here = self.here.as_ref()?;
-        Some(OwnCommands { processes: here.processes.clone(), context: here.context.clone() })
     }
 
     /// Puts the resources of MCP servers that are named in these words (`@server:uri`) behind the content.
@@ -275,7 +265,6 @@ impl Opening<'_> {
             start: request.start,
         };
         let (setup, processes, servers) = builder.build(&id, journal, model, notices).await?;
-        let context = setup.options.tool_context.clone();
         let handle = SessionHandle::start(setup, conversation);
         let telemetry = telemetry.map(|telemetry| tokio::spawn(telemetry.follow(handle.subscribe())));
         let mode = self.settings.tools.approval_mode.unwrap_or_default();
@@ -286,7 +275,6 @@ impl Opening<'_> {
             listening: tokio::spawn(take_requests(mailbox, clients, handle.clone())),
             processes,
             servers,
-            context,
             agents,
             telemetry: Mutex::new(telemetry),
             _sessions: sessions,

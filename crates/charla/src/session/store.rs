@@ -1,6 +1,6 @@
 //! The sessions of a user: the latest, by id, listed, removed, forked. Any store will do.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -232,8 +232,8 @@ impl Sessions {
         self.store.is_owned(id).await
     }
 
-    /// Those of these sessions that some process has open.
-    pub async fn in_use(&self, ids: &[String]) -> HashSet<String> {
+    /// Those of these sessions that some process has open, with the node it is, where nodes share them.
+    pub async fn in_use(&self, ids: &[String]) -> HashMap<String, String> {
         self.store.owned(ids).await
     }
 

@@ -8,8 +8,10 @@
 
 mod address;
 mod defaults;
+mod edit;
 mod extended;
 mod gemini;
+mod guest;
 mod hooks;
 mod load;
 mod merge;
@@ -27,6 +29,8 @@ use std::path::Path;
 use charla_providers::catalog;
 
 pub use address::{is_local_network, without_secrets};
+pub(crate) use edit::SettingsFile;
+pub use edit::keep;
 pub use hooks::{HookCommand, HookGroup, HookGroups, HookKind, HooksConfig};
 pub use merge::{Layers, Source};
 pub use model::{
@@ -75,17 +79,18 @@ pub fn load_trusting(
     demand: &TrustDemand,
 ) -> Result<Effective, Failure> {
     let mut layers = Layers::default();
+    let mut notices: Vec<Notice> = Vec::new();
     defaults::put(&mut layers);
     if let Some(guest) = &environment.guest
         && let Some(document) = load::read(&guest.settings)?
     {
         layers.put_document(document);
     }
-    let mut notices = Vec::new();
     put_users_gemini(&mut layers, environment, &mut notices);
     if let Some(path) = environment.user_settings()
-        && let Some(document) = load::read(&path)?
+        && let Some(mut document) = load::read(&path)?
     {
+        notices.extend(guest::tame(&mut document, environment));
         layers.put_document(document);
     }
     let workspace = WorkspaceContent::read(environment)?;
@@ -96,11 +101,13 @@ pub fn load_trusting(
     {
         layers.leave_out_known(&mut document);
         notices.extend(workspace::tame(&mut document, gemini_standing(standing, environment)));
+        notices.extend(guest::tame(&mut document, environment));
         layers.put_document(document);
     }
     if let Some((path, bytes)) = workspace.settings() {
         let mut document = load::parse_bytes(&path, bytes)?;
         notices.extend(workspace::tame(&mut document, standing));
+        notices.extend(guest::tame(&mut document, environment));
         layers.put_document(document);
     }
     put_environment(&mut layers, environment)?;

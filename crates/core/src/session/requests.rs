@@ -248,6 +248,9 @@ impl Requests<'_> {
 
     /// Keeps rules for every session; what cannot be kept still holds for this one.
     pub(super) async fn save_rules(&mut self, rules: &str, by: &str) -> Result<Result<String, String>, Stop> {
+        if let Err(problem) = self.0.approvals.check_rules(rules) {
+            return Ok(Err(format!("these are no rules: {problem}")));
+        }
         let saved = self.0.binding.host.clone().save_rules(rules).await;
         match &saved {
             Ok(place) => {
