@@ -9,6 +9,9 @@ import sys
 import gguf
 import numpy as np
 
+# Steps of the packed numbers' grid to a standard deviation.
+STEPS = 8
+
 
 def load(path):
     """(alpha, {tensor: (a, b)})."""
@@ -47,19 +50,41 @@ def write_npz(path, alpha, pairs):
     np.savez(path, alpha=alpha, **named)
 
 
+def balanced(a, b):
+    """The same product with columns of `b` of one size, so that one grid fits them all."""
+    a, b = cut(a, b, a.shape[0])
+    size = np.sqrt(np.mean(b**2, axis=0))
+    size[size == 0] = 1
+    return a * size[:, None], b / size
+
+
+def on_grid(a):
+    """A matrix as q8_0 with one scale a row: blocks of 32 whole numbers behind their scale."""
+    scale = (np.sqrt(np.mean(a**2, axis=1, keepdims=True)) / STEPS).astype(np.float16)
+    whole = np.divide(a, scale, out=np.zeros_like(a), where=scale != 0)
+    whole = np.clip(np.round(whole), -127, 127).astype(np.int8).reshape(-1, 32)
+    scales = np.repeat(scale.ravel(), a.shape[1] // 32)[:, None]
+    return np.concatenate([scales.view(np.uint8), whole.view(np.uint8)], axis=1).reshape(len(a), -1)
+
+
 def write_gguf(path, alpha, pairs):
-    """Of each pair the first as q8_0, the second as f16: its rows, as long as the rank, are too short for quantized forms."""
+    """Of each pair the first as q8_0, the second as f16: its rows, as long as the rank, are too short for quantized forms.
+
+    Both lie on grids, `STEPS` to a standard deviation: of numbers that are this coarse gzip leaves half, and the program
+    carries them so.
+    """
     writer = gguf.GGUFWriter(path, "llama")
     writer.add_type("adapter")
     writer.add_string("adapter.type", "lora")
     writer.add_float32("adapter.lora.alpha", alpha)
     writer.add_name("charla")
     writer.add_license("apache-2.0")
-    for tensor, ab in pairs.items():
-        a, b = (np.ascontiguousarray(x, dtype=np.float32) for x in ab)
-        q8 = gguf.GGMLQuantizationType.Q8_0
-        writer.add_tensor(f"{tensor}.lora_a", gguf.quantize(a, q8), raw_dtype=q8)
-        writer.add_tensor(f"{tensor}.lora_b", b.astype(np.float16))
+    even = {tensor: balanced(*ab) for tensor, ab in pairs.items()}
+    # What is alike lies together: gzip leaves less of it.
+    for tensor, (a, _) in even.items():
+        writer.add_tensor(f"{tensor}.lora_a", on_grid(a), raw_dtype=gguf.GGMLQuantizationType.Q8_0)
+    for tensor, (_, b) in even.items():
+        writer.add_tensor(f"{tensor}.lora_b", (np.round(b * STEPS) / STEPS).astype(np.float16))
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()

@@ -1,13 +1,13 @@
 """Tables in files, asked by row and column."""
 
 from generator.contents import human
-from generator.lookups import Asked, file_of
-from generator.lookups_templates import CELL_ALSO, ROWS
+from generator.lookups import Asked, file_of, said_file
+from generator.lookups_templates import CELL_ALSO, CELL_SET, ROWS
 from generator.asking_templates import ASK_ROW, COMPARE, TWO_OF
 from generator.statements import MONTHS
 from generator.tables import NAMED, TABLES
 from generator import names as n
-from generator.values import value
+from generator.values import another, value
 
 
 def aligned(rows):
@@ -46,6 +46,20 @@ def written(r, ext, rows):
     return "\n".join([*before, lines[0], rule, *lines[1:], *after])
 
 
+def numbered(r, count):
+    """A column before the one with the names: numbers, codes or days, under a head."""
+    head, make = r.choice(
+        [
+            ("id", lambda at: str(at + 1)),
+            ("sku", lambda at: f"{r.choice('ABCDKLMT')}{r.choice('ABEKRTXZ')}-{1000 + at * 7}"),
+            ("date", lambda at: f"2025-{at % 12 + 1:02}-{r.randint(1, 28):02}"),
+            ("no", lambda at: str(100 + at)),
+            ("code", lambda at: f"{r.choice('PQRSTV')}{at + 11}"),
+        ]
+    )
+    return [[head], *([make(at)] for at in range(count))]
+
+
 class Table(Asked):
     """Rows and columns."""
 
@@ -61,11 +75,12 @@ class Table(Asked):
         style = r.choice([str, str, str.capitalize, lambda c: c.replace(" ", "_")])
         self.head, self.heads = style(head), [style(c) for c, _, _ in some]
         self.asked = [asked for _, _, asked in some]
-        self.rows = {name: [value(r, k) for _, k, _ in some] for name in names}
+        self.kinds = [kind for _, kind, _ in some]
+        self.rows = {name: [value(r, k) for k in self.kinds] for name in names}
         ext = r.choice(["csv", "csv", "csv", "md", "md", "tsv", "txt"])
-        content = written(
-            r, ext, [[self.head, *self.heads], *([name, *cells] for name, cells in self.rows.items())]
-        )
+        first = numbered(r, len(self.rows)) if r.random() < 0.25 else [[]] * (len(self.rows) + 1)
+        rows = [[self.head, *self.heads], *([name, *cells] for name, cells in self.rows.items())]
+        content = written(r, ext, [[*one, *row] for one, row in zip(first, rows)])
         super().__init__(w, file_of(w, ext, stems), content)
 
     def cell(self, row, at):
@@ -100,6 +115,20 @@ class Table(Asked):
         if x < 0.4:
             return of(ASK_ROW, c=human(self.heads[at]), w=self.said(row)), self.cell(row, at), (row, at)
         return of(self.asked[at], w=self.said(row)), self.cell(row, at), (row, at)
+
+    def change(self):
+        """(request, the row's line, the line with another value, that value); None where the value stands in it more than once."""
+        r = self.w.r
+        row, at = r.choice(list(self.rows)), r.randrange(len(self.heads))
+        old = self.rows[row][at]
+        new = another(r, self.kinds[at], old)
+        lines = [line for line in self.content.split("\n") if row in line and line.count(old) == 1]
+        if len(lines) != 1 or old in row or "{" in new:
+            return None
+        user = self.w.pick.of(
+            CELL_SET, c=human(self.heads[at]), w=self.said(row), v=new, o=old, f=said_file(self.w, self.f)
+        )
+        return user, lines[0].strip(), lines[0].replace(old, new, 1).strip(), new
 
     def bare(self):
         """A question that names no file, and its row."""
@@ -143,7 +172,10 @@ class Table(Asked):
             return None
         row, at = before
         if r.random() < 0.5:
-            row = r.choice([name for name in self.rows if name != row])
+            others = [name for name in self.rows if name != row]
+            if not others:
+                return None
+            row = r.choice(others)
             return self.w.pick.of(CELL_ALSO, w=self.said(row)), self.cell(row, at), (row, at)
         at = r.choice([i for i in range(len(self.heads)) if i != at])
         words = r.choice(

@@ -4,7 +4,7 @@ import re
 
 from generator import names as n
 from generator import talk
-from generator.changing_templates import APPEND, EDIT, INTO, MOVES, PRINTING, PRINTS, RUN, WRITE
+from generator.changing_templates import APPEND, APPEND_LINES, COUNTED, EDIT, INTO, MOVES, PRINTING, PRINTS, RUN, WRITE, WRITE_LINES
 from generator.prompt import RESULT, call
 from generator.looking import words_file
 from generator.results import full, missing, refused
@@ -88,6 +88,61 @@ def append_command(f, t):
     """`>>` never loses what a file has."""
     mark = '"' if "'" in t else "'"
     return f"echo {mark}{t}{mark} >> {f}"
+
+
+def some_lines(r):
+    """A few lines, and how they are said."""
+    make = r.choice(
+        [
+            n.word,
+            n.word,
+            n.phrase,
+            lambda r: r.choice(n.PEOPLE),
+            lambda r: f"*.{r.choice(n.EXT)}",
+            lambda r: r.choice([n.folder(r) + "/", f"*.{r.choice(n.EXT)}", n.base(r)]),
+            lambda r: f"{n.word(r)}={n.value(r)}",
+            lambda r: f"{n.word(r)}: {r.randint(1, 99)}",
+            lambda r: str(r.randint(1, 999)),
+            lambda r: f"{r.choice(n.WORDS)} {r.choice(n.WORDS)}",
+            lambda r: f"- {n.phrase(r)}",
+        ]
+    )
+    lines = list(dict.fromkeys(make(r) for _ in range(r.choice([2, 2, 2, 3, 3, 4]))))
+    if len(lines) < 2 or any("," in line or " and " in line for line in lines):
+        return some_lines(r)
+    mark = r.choice(['"{}"', "'{}'", "`{}`"]) if r.random() < 0.25 else "{}"
+    said = [mark.format(line) for line in lines]
+    joint = r.choice([" and ", " and ", ", ", " and then ", ", then "])
+    return lines, (", ".join(said[:-1]) + joint + said[-1])
+
+
+def lines_request(w):
+    """A file of several lines, or several lines for a file."""
+    r = w.r
+    lines, said = some_lines(r)
+    slots = {"t": said, "n": COUNTED[len(lines)]}
+    if r.random() < 0.2:
+        f = w.some_file(0.5)
+        quotes = " ".join(f"'{line}'" for line in lines)
+        user = w.pick.of(APPEND_LINES, f=f, **slots)
+        if any("'" in line for line in lines):
+            return write_request(w)
+        w.last = ("append", f, None)
+        return user, [
+            ("assistant", call("run_shell_command", command=f"printf '%s\\n' {quotes} >> {f}")),
+            ("tool", "Output: (empty)"),
+            ("assistant", f"I added it to {f}."),
+        ]
+    f = r.choice([".gitignore", ".dockerignore", "requirements.txt", ".env"]) if r.random() < 0.15 else n.file(r)
+    w.files = [g for g in w.files if g != f]
+    user = w.pick.of(WRITE_LINES, f=f, **slots)
+    user = user[:1].upper() + user[1:] if r.random() < 0.4 and not user.startswith(f) else user
+    turns = [("assistant", call("write_file", file_path=f, content="\n".join(lines)))]
+    if r.random() < 0.1:
+        told, answer = refused(r, f"Write {f}")
+        return user, turns + [("tool", told), ("assistant", answer)]
+    w.last = ("append", f, None)
+    return user, turns + [("tool", f"Created {full(w.at, f)}."), ("assistant", f"I wrote {f}.")]
 
 
 def append_request(w):
@@ -174,8 +229,11 @@ def script_request(w):
 
 def write_request(w):
     r = w.r
-    if r.random() < 0.25:
+    x = r.random()
+    if x < 0.2:
         return script_request(w)
+    if x < 0.5:
+        return lines_request(w)
     f = n.file(r)
     w.files = [g for g in w.files if g != f]
     x = r.random()
@@ -225,6 +283,7 @@ def write_request(w):
     if r.random() < 0.13:
         told, answer = refused(r, f"Write {f}")
         return user, turns + [("tool", told), ("assistant", answer)]
+    w.last = ("append", f, None)
     return user, turns + [
         ("tool", r.choice([f"Created {full(w.at, f)}.", f"Overwrote {full(w.at, f)}.", f"Created {f}."])),
         ("assistant", f"I wrote {f}."),

@@ -44,6 +44,32 @@ WRITE = [
     "[create|make|write] {f} [fresh|anew] with {t}",
     "replace everything in {f} [with|by] {t}",
 ]
+COUNTED = {2: "two", 3: "three", 4: "four"}
+# {t}: the lines as they are said, {n}: how many.
+WRITE_LINES = [
+    "[create|make|write] [a |a new file |the file |]{f} with {n} lines[,|:] {t}",
+    "[create|make|write] {f} with the [{n} |]lines {t}",
+    "[create|make|write] [a file |]{f} [containing|that contains|that has] the lines {t}",
+    "write the lines {t} [to|into] {f}",
+    "{f} should have {n} lines: {t}",
+    "I need a {f} with {n} lines, {t}",
+    "new file {f}, {n} lines: {t}",
+    "[write|put|save] {t} [to|into|in] {f}, one per line",
+    "[write|put|save] {t} into [a new file |]{f}, each on [its|a] own line",
+    "make a list {f} with {t}[, one per line|]",
+    "create {f} with {n} entries: {t}",
+    "[can|could] you make {f} with the lines {t}?",
+    "write {n} lines to {f}: {t}",
+    "put these lines in {f}: {t}",
+    "a file {f} with {t}, [every one|each] on a line",
+]
+APPEND_LINES = [
+    "add {n} lines to {f}: {t}",
+    "[add|append] the lines {t} to {f}",
+    "append {t} to {f}, one per line",
+    "at the end of {f} add the lines {t}",
+    "add {t} to {f} as {n} lines",
+]
 # Into a file that is there: what it has must stay.
 INTO = ["[put|write|save|store] {t} [to|into|in|on] [the file |]{f}", "write {t} to {f}", "put {t} into {f}"]
 PRINTING = {

@@ -3,9 +3,11 @@
 from generator import names as n
 from generator.asking_templates import TWO
 from generator.cells import Table
+from generator.logged import Logged
 from generator.lookups import Settings, said_file
 from generator.lookups_templates import OPEN, SET_IT, SWITCH_WORDS, WORDS
 from generator.noted import Notes
+from generator.records import Records
 from generator.prompt import RESULT, call
 from generator.results import broken, full, missing, refused
 from generator.values import another
@@ -26,7 +28,7 @@ def typed(w, text, about, more=()):
 def lookup_request(w):
     """A question whose answer stands in a file that it names."""
     r = w.r
-    about = r.choices([Settings, Table, Notes], [46, 32, 22])[0](w)
+    about = r.choices([Settings, Table, Notes, Records, Logged], [40, 32, 20, 20, 5])[0](w)
     x = r.random()
     if isinstance(about, Table) and x < 0.14:
         user, answer, it = about.compare().replace("{f}", said_file(w, about.f)), TOO_HARD, None
@@ -117,7 +119,9 @@ def changed(w, f, old, new):
 def set_request(w):
     """A setting gets another value: the file is read first, and the whole line replaced."""
     r = w.r
-    about = Settings(w)
+    if r.random() < 0.2:
+        return cell_request(w)
+    about = Records(w) if r.random() < 0.15 else Settings(w)
     if r.random() < 0.08:
         gone = n.word(r)
         if gone not in about.content:
@@ -126,6 +130,17 @@ def set_request(w):
     text, fact, new = about.change()
     user = text if r.random() < 0.5 else typed(w, text, about, (fact.key, fact.value, new))
     return user, read(about) + change_of(w, about, fact, new)
+
+
+def cell_request(w):
+    """A cell gets another value: the row is replaced."""
+    r, about = w.r, Table(w)
+    got = about.change()
+    if not got:
+        return set_request(w)
+    text, old, line, new = got
+    user = text if r.random() < 0.5 else typed(w, text, about, (new,))
+    return user, read(about) + changed(w, about.f, old, line)
 
 
 def change_of(w, about, fact, new):

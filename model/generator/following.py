@@ -156,6 +156,9 @@ FOLLOW = {
         "also add {t}",
         "add the line {t}",
     ],
+    "shown": ["[now |]show it[ to me|]", "show me the file", "what does it say now?", "print it", "[let me|can I] see it", "read it back to me", "what is in it now?"],
+    "counted": ["how many lines does it have[ now|]?", "how many lines are in it?", "count its lines", "how long is it now?"],
+    "renamed": ["[now |]rename it to {g}", "call it {g} instead", "it should be named {g}", "move it to {g}"],
     "second": ["[open|read|show me] the second [file|one]", "and the second one?", "the second one, please"],
     "other": [
         "and the other one?",
@@ -212,6 +215,25 @@ def asked_follow(w, f, content):
     return None
 
 
+def written_follow(w, f):
+    """After a change: a look at the file, its lines counted, another name, or no file any more."""
+    r, g = w.r, n.base(w.r)
+    words, first, then = r.choice(
+        [
+            ("shown", call("read_file", file_path=f), [("tool", some_content(r, f)), ("assistant", RESULT)]),
+            ("counted", *ran(f"wc -l {f}", f"{r.randint(1, 90)} {f}", RESULT)),
+            ("renamed", *ran(f"mv {f} {g}", "(empty)", f"I renamed {f} to {g}.")),
+            ("delete", *ran(f"rm {f}", "(empty)", f"I deleted {f}.")),
+        ]
+    )
+    return noisy(r, w.pick.of(FOLLOW[words], g=g), (g,)), [("assistant", first), *then]
+
+
+def ran(command, output, answer):
+    """A command, and what follows it."""
+    return call("run_shell_command", command=command), [("tool", f"Output: {output}"), ("assistant", answer)]
+
+
 def follow_request(w):
     """A second request that leans on the first; None where there is nothing to lean on."""
     r = w.r
@@ -233,6 +255,8 @@ def follow_request(w):
         return asked_follow(w, what, files)
     if kind in ("grep", "glob") and len(files) == 1 and x < 0.45:
         return in_it_request(w, full(w.at, files[0]) if kind == "glob" else files[0])
+    if kind == "append" and x > 0.6:
+        return written_follow(w, what)
     if kind in ("read", "append") and x < 0.22 or kind == "append":
         t = r.choice([n.word(r), n.phrase(r), n.sentence(r).rstrip(".")])
         user = of(FOLLOW["append"], t=quoted(r, t, 0.3))

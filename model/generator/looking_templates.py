@@ -450,6 +450,19 @@ GLOB_NAME = [
     "locate the file [called |]{f}",
 ]
 GLOB_LIKE = [
+    ("I lost a file[, its name has|, it has|. Its name has] {s} in it[. Where is it?|, where is it?|]", "**/*{s}*"),
+    ("where is the file with {s} in [its|the] name?", "**/*{s}*"),
+    ("there [must|should] be a file with {s} in the name[, find it|, where is it?|]", "**/*{s}*"),
+    ("[find|locate] [a|the] file whose name [contains|has|includes] {s}", "**/*{s}*"),
+    ("which file has {s} in its name?", "**/*{s}*"),
+    ("I am looking for a file, it is called {s} something", "**/*{s}*"),
+    ("where did I put the {s} file?", "**/*{s}*"),
+    ("I can't find my {s} file[, where is it?|]", "**/*{s}*"),
+    ("what was that file called, something with {s}", "**/*{s}*"),
+    ("do we have a file called something like {s}?", "**/*{s}*"),
+    ("I named a file {s} something, where is it?", "**/*{s}*"),
+    ("is there [a|any] file with {s} in its name?", "**/*{s}*"),
+    ("where do I have the file about {s}?", "**/*{s}*"),
     (
         "[find|list|show me|show] [all |the |]files [with|that have|having] {s} in [the|their] name[s|]",
         "**/*{s}*",

@@ -5,7 +5,7 @@ from generator.asking_templates import ASK, DOTTED, NESTED
 from generator.contents import human
 from generator.facts import SECTIONS
 from generator.layouts import CODE, FORMATS, OF_A_KIND, coded, settings_file
-from generator.lookups_templates import ALSO, FRAMES, PLAIN, SET, SWITCH, SWITCH_WORDS
+from generator.lookups_templates import ALSO, CELL_ALSO, FRAMES, OTHER, PLAIN, SET, SWITCH, SWITCH_WORDS
 from generator.values import another
 from generator.wording import quoted, spoken
 
@@ -151,6 +151,12 @@ class Settings(Asked):
     def also(self, before):
         """One more question: (words, answer, fact)."""
         r = self.w.r
+        like = [f for f in self.facts if before and f.section != before.section and f.key == before.key]
+        if like and r.random() < 0.5:
+            fact = r.choice(like)
+            two = len({f.section for f in self.facts}) == 2
+            words = OTHER if two and r.random() < 0.4 else CELL_ALSO
+            return self.w.pick.of(words, w=r.choice(fact.names)), fact.line, fact
         fit = [f for f in self.facts if f is not before and (before is None or f.section == before.section)]
         fit = [f for f in fit if sum(o.key == f.key for o in self.facts) == 1 or before]
         if not fit:

@@ -72,6 +72,34 @@ CELL_ALSO = [
     "and how about {w}",
     "{w} too",
     "and {w} then",
+    "and of {w}?",
+    "and the one of {w}?",
+    "and in the case of {w}?",
+    "same question for {w}",
+    "and what about {w}",
+    "how about {w}?",
+    "what is it for {w}?",
+    "ok, and {w}?",
+    "do {w} too",
+]
+OTHER = ["and the other one?", "and the other?", "what about the other one?", "the other one too", "now the other one"]
+# A cell gets another value.
+CELL_SET = [
+    "set the {c} of {w} to {v} in {f}",
+    "set {w}'s {c} to {v} in {f}",
+    "change the {c} of {w} in {f} to {v}",
+    "change {w}'s {c} from {o} to {v} in {f}",
+    "in {f} the {c} of {w} is now {v}",
+    "in {f} change the {c} for {w} to {v}",
+    "the {c} of {w} is {v} instead of {o} now, please change {f}",
+    "in {f}, {w} now has {v} instead of {o}, please change it",
+    "{w} has {c} {v} now, [fix|update|correct] {f}",
+    "update {f}: {c} of {w} is {v}",
+    "in {f} {w} should have {v} as {c}",
+    "correct the {c} of {w} in {f}, it is {v}",
+    "put {v} as the {c} of {w} in {f}",
+    "{f}: {w}, {c} {v} instead of {o}",
+    "for {w} the {c} must be {v} in {f}",
 ]
 # Which row has a value.
 ROWS = [

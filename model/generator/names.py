@@ -11,7 +11,22 @@ oak oasis ocean olive onion orbit orchid otter owl paddle palace panda paper par
 planet plum pocket pond poppy potato prairie pumpkin puzzle quartz rabbit radar raven reef ribbon river robin rocket rose
 ruby saddle saffron salmon satin scarf seed shadow shell shore silver sketch sky smoke snow socket sparrow spider spring
 spruce star stone storm stream summit sun swan table temple thunder tiger timber tower trail train tulip tunnel turtle
-valley velvet violet violin walnut water wave whale wheat willow window winter wolf yarn zebra zinc""".split()
+valley velvet violet violin walnut water wave whale wheat willow window winter wolf yarn zebra zinc
+abbey acorn almanac amber anchor anthem antler apron arcade archery asteroid asylum aurora avalanche balcony ballet bamboo banquet
+barley baroque bassoon bayonet beetle bellows bicycle biscuit blizzard boulder bouquet brewery brigade bronze buoy cabaret cadence
+camel canyon caravan carousel cartoon cathedral cavern cello census ceramic chapel charcoal chestnut chimney chronicle cinema citadel
+clarinet cobbler cocoa compass concert corridor cottage courier cricket crocus crusade cyclone dagger dairy dawn decade delta dialect
+domino donkey drought dune dynamo easel eclipse elbow embassy emblem emerald epoch equinox ermine estuary fable fairground ferry fiddle
+fjord flannel flute folklore fortress fountain fresco furnace gable gallery gander gazette geyser goblet gondola gorge gospel grotto
+gully hamlet harness hatchet hedge helium heritage hermit hinge hostel hurdle husky igloo incense inkwell insect iris javelin jigsaw
+jubilee juniper kayak kiln lagoon larder lattice laurel legend lichen lighthouse limerick linen lodge loom lullaby lyric magpie mammoth
+manor marathon marsh matinee mermaid meteor midwife mill minaret minnow mitten monsoon monument mortar mulberry nebula nectar nomad
+novella nutmeg oboe opera oracle orchard organ osprey outpost oyster pageant pantry parade parish pasture pavilion peacock pelican
+pendulum pilgrim plaza plough polar porcelain prism pulley pylon quarry quilt radish raft railway rampart rapids raspberry relic
+rhubarb rowing rustic sapphire satchel sauna scarecrow schooner scroll seaweed sequoia shanty shepherd shutter siren sledge solstice
+sonnet spade sphinx spindle squirrel stable steeple sundial swallow tapestry tavern teapot telegram thicket thimble thistle tide topaz
+torch trellis trophy trumpet turnip tweed twilight urchin vault vestibule viaduct vineyard volcano voyage waltz warbler waterfall
+weasel whistle windmill wharf wreath xylophone yacht yodel zenith zephyr""".split()
 
 CODE = """account action address agent alert api app archive args array asset async audio auth avatar backup base batch billing
 body bounds buffer build bundle cache cart catalog channel chart chat check chunk class cleanup client clock cluster code

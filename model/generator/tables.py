@@ -6,6 +6,8 @@ questions, with ` / ` between.
 
 import re
 
+from generator.crosses import CROSSES
+
 TEXT = """
 [budget, expenses, spending: month: month]
 rent ~ i400-2400 ~ how much rent did we pay in {w} / what was the rent in {w} / rent for {w}
@@ -31,6 +33,30 @@ shelf ~ code ~ where is the {w} / on which shelf is the {w} / shelf of the {w}
 supplier ~ last ~ who delivers the {w} / from whom do we get the {w} / supplier of {w}
 reorder at ~ i2-90 ~ when do we order {w}s again / reorder level of {w}
 weight ~ f ~ how heavy is a {w} / weight of the {w}
+
+[catalog, spares, shop-stock, store: name: product]
+qty ~ i0-200 ~ how many {w}s do we have / how many {w}s are left / how many {w}s are in stock / how many {w}s are there / qty of the {w} / do we have any {w}s, how many
+unit price ~ money ~ what does a {w} cost / how much is a {w} / unit price of the {w} / at what price do we sell the {w}
+shelf ~ code ~ where is the {w} / on which shelf are the {w}s / where do we keep the {w}s
+maker ~ last ~ who makes the {w} / maker of the {w} / from which company is the {w}
+weight g ~ i5-9000 ~ how heavy is the {w} / weight of a {w} / how many grams has the {w}
+delivered ~ date ~ when did the {w} come in / when was the {w} delivered / delivery of the {w}s
+
+[fleet, boats, ships, vehicles: name: vessel]
+captain ~ fullname ~ who is the captain of {w} / who commands {w} / captain of {w} / who steers {w}
+built ~ year ~ when was {w} built / how old is {w}, when was it built / year of {w}
+passengers ~ i10-900 ~ how many people fit on {w} / how many passengers may {w} take / passengers of {w}
+crew ~ i2-60 ~ how many people work on {w} / how large is the crew of {w} / crew of {w}
+harbor ~ city ~ where does {w} lie / which port is {w} in / home port of {w}
+length m ~ i6-220 ~ how long is {w} / length of {w}
+engine ~ serial ~ which engine has {w} / what drives {w} / engine of {w}
+
+[sites, branches, offices, shops: city: city]
+manager ~ fullname ~ who runs the place in {w} / who is the head in {w} / manager in {w}
+phone ~ phone ~ how do I call {w} / phone number of the {w} office / what is the number in {w}
+street ~ street ~ where is the one in {w} / address in {w} / in which street are we in {w}
+opens ~ time ~ when does {w} open / from when is {w} open / opening time in {w}
+staff ~ i2-90 ~ how many people work in {w} / how large is {w}
 
 [duty, rota, shifts, cover: week: week]
 first ~ person ~ who is on duty in week {w} / who covers week {w} / who is first in week {w}
@@ -164,6 +190,7 @@ NAMED = {
     "subject": "algebra,biology,statistics,latin,geometry,chemistry,history,logic,optics,linguistics,anatomy,economics,music theory",
     "plant": "basil,tomato,chard,pumpkin,lavender,fennel,rosemary,bean,beet,sunflower,thyme,leek,sorrel,radish",
     "dish": "goulash,ramen,risotto,shakshuka,paella,lasagne,dal,pierogi,moussaka,chowder,falafel,quiche,strudel,gazpacho",
+    "vessel": "Astra,Bellona,Calypso,Dorothea,Esperanza,Fjordland,Gudrun,Halcyon,Isolde,Juno,Kestrel,Lorelei,Minerva,Nereid,Ondine,Sirius,Thalassa,Undine,Viking Star,Sea Otter",
     "room": "Kepler,Curie,Room 101,Blue Room,Atrium,Library,Turing,Galileo,Hall A,Noether,Studio,Attic,Hopper",
     "month": "January,February,March,April,May,June,July,August,September,October,November,December",
 }
@@ -180,4 +207,4 @@ def parsed(text):
     return found
 
 
-TABLES = parsed(TEXT)
+TABLES = parsed(TEXT) + CROSSES

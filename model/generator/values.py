@@ -13,6 +13,10 @@ Radic Sorensen Thorne Urban Varga Winter Yilmaz Zeller Ashby Brandao Castellan D
 COUNTRIES = "Spain Norway Peru Japan Kenya Chile France Estonia Ghana Nepal Croatia Ireland".split()
 
 
+ARTICLES = """chain lamp cable pump saddle drill hinge screw bolt valve filter brush switch pipe socket battery bracket hose belt
+bearing nozzle gasket clamp handle sensor charger adapter tray spring wheel tyre tube bell lock helmet tent rope paddle lens tripod""".split()
+
+
 def person(r):
     return r.choice(FIRST if r.random() < 0.5 else n.PEOPLE)
 
@@ -72,6 +76,21 @@ def host(r):
 def email(r):
     who = r.choice([person(r).lower(), f"{person(r).lower()}.{last(r).lower()}", n.word(r)])
     return f"{who}@{r.choice(['example.org', 'example.com', n.word(r) + '.example', 'mail.example'])}"
+
+
+def product(r):
+    """An article as shops list them, often with a maker and a number."""
+    maker = r.choice([n.word(r).capitalize(), last(r), "".join(r.choice("ABCDEFGHKLMNPRSTVX") for _ in range(3))])
+    kind = r.choice(ARTICLES)
+    return r.choice(
+        [
+            f"{maker} {r.choice('ABDGKMRSTXZ')}{r.randint(1, 99)} {kind}",
+            f"{maker} {kind}",
+            f"{kind.capitalize()} {r.randint(2, 900)} {r.choice(['mm', 'cm', 'ml', 'W', 'kg'])}",
+            f"{n.word(r).capitalize()} {kind}",
+            f"{kind} {r.choice('ABCDEF')}{r.randint(1, 40)}",
+        ]
+    )
 
 
 def cron(r):
@@ -168,6 +187,8 @@ KINDS = {
     "street": lambda r: f"{r.choice(n.WORDS).capitalize()} {r.choice(['Street', 'Lane', 'Road', 'Square'])} {r.randint(1, 150)}",
     "header": lambda r: f"X-{n.word(r).capitalize()}-{r.choice(['Key', 'Token', 'Id'])}",
     "code": code,
+    "product": product,
+    "mg": lambda r: f"{r.choice([5, 10, 20, 50, 100, 200, 400, 500])} mg",
     "thing": lambda r: r.choice(n.WORDS),
     "flight": lambda r: f"{r.choice('ABDEFKLSTU')}{r.choice('ABFKLPRXZ')} {r.randint(100, 9999)}",
     "order": lambda r: r.choice([str(r.randint(1000, 99999)), f"#{r.randint(100, 9999)}", serial(r)]),

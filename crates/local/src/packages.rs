@@ -118,7 +118,7 @@ const SMOLLM2_WEIGHTS: File = File {
 const ADAPTER: Adapter = Adapter {
     packed: include_bytes!(concat!(env!("OUT_DIR"), "/adapter.gguf.gz")),
     size: include_bytes!("../../../model/adapter.gguf").len() as u64,
-    sha256: "561d9fa65c74c2d37def7cf120004aed6e4f0f15152f54e0a96e829b41bc7fbd",
+    sha256: "e0da8c480c03e578292e99379cca76cf389a8444262836502d8276b3dd45114e",
     fits: "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
 };
 

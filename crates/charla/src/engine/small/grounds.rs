@@ -6,7 +6,7 @@
 use serde_json::Value;
 
 use super::conversation::Turn;
-use super::place::{Place, value_of, words};
+use super::place::{Place, stems, value_of, words};
 use super::table::Table;
 
 /// The words that its answers about results are made of, beside those of the request, the call and the result. Whatever else
@@ -71,7 +71,7 @@ pub(super) fn lines_about(turn: &Turn, answer: &str) -> Option<String> {
     }
     let place = Place::new(turn, &result, "");
     let named: Vec<&str> = answer.lines().filter(|line| place.find(line).is_some()).collect();
-    let best = if place.most() < 1.0 && !named.is_empty() { named } else { place.best() };
+    let best = if place.most() == 0.0 { named } else { place.best() };
     (!best.is_empty()).then(|| best.join("\n"))
 }
 
@@ -105,7 +105,11 @@ fn cells(turn: &Turn, claims: &[(&str, &str)], table: &Table<'_>) -> Option<Stri
     for (about, _) in claims {
         let (column, of) = about.split_once(" of ").or(row.map(|row| (*about, row)))?;
         row = Some(of);
-        let value = table.cell(of, column).filter(|_| table.asks_for(&turn.said, column))?;
+        let value = table.cell(of, column)?;
+        // A request that names no column names nothing but the row.
+        if table.asked_for(&turn.said, column)? == 0 && !stems(turn, of).is_empty() {
+            return None;
+        }
         told.push(format!("{about} is {value}"));
     }
     Some(format!("The {}.", told.join(" and the ")))
@@ -137,6 +141,27 @@ mod tests {
     const TABLE: &str = "# Kilns\n\n| name | volume | cooling |\n|---|---|---|\n| Bertha | 220 l | 14 h |\n";
     const PROSE: &str = "The vent is\nleft open.\nElements are replaced after 150 firings.\n";
 
+    const STOCK: &str = "sku,name,qty\nB1,Kestrel X11 chain,9\nB2,Kestrel X12 chain,4\n";
+    const PRICES: &str =
+        "| job | city bike | e-bike |\n|---|---|---|\n| brakes | 32 | 38 |\n| chain | 9 | 11 |\n";
+    const BEDS: &str = "beds:\n  - plant: leek\n    water: weekly\n\n  - plant: basil\n    water: daily\n";
+    const TEAM: &str =
+        "[[person]]\nname = \"Ben\"\noffice = \"A1\"\n\n[[person]]\nname = \"Ines\"\noffice = \"B7\"\n";
+    const FLEET: &str = r#"{
+  "ships": [
+    {
+      "name": "Astra",
+      "captain": "Nils",
+      "passengers": 199
+    },
+    {
+      "name": "Juno",
+      "captain": "Ulrika",
+      "passengers": 120
+    }
+  ]
+}"#;
+
     fn turn(said: &str, result: &str) -> Turn {
         let call = FunctionCall { name: "read_file".to_owned(), ..FunctionCall::default() };
         let contents = [
@@ -163,6 +188,12 @@ mod tests {
             ("what version is it?", TOML, "version = \"2.7.1\""),
             ("which version of click?", TOML, "click = \"8.1\""),
             ("how many pieces for Greta?", CSV, "The pieces of Greta is 7."),
+            ("how many Kestrel X11 chains do we have?", STOCK, "The qty of Kestrel X11 chain is 9."),
+            ("what do brakes cost for an e-bike?", PRICES, "The e-bike of brakes is 38."),
+            ("who is the captain of the Juno?", FLEET, "\"captain\": \"Ulrika\""),
+            ("and of the Juno?", FLEET, "\"captain\": \"Ulrika\""),
+            ("and for basil?", BEDS, "water: daily"),
+            ("and for Ines?", TEAM, "office = \"B7\""),
             ("gretas pieces and due date?", CSV, "The pieces of Greta is 7 and the due is 2026-11-15."),
             ("how long is the cooling of Bertha?", TABLE, "The cooling of Bertha is 14 h."),
             ("and the vent?", PROSE, "The vent is left open."),
@@ -181,6 +212,11 @@ mod tests {
             ("which port has the cache?", YAML, "The port of the cache is 6390."),
             ("when is the wedding of Greta?", CSV, "The due of Greta is 2026-11-15."),
             ("how many pieces for Tom?", CSV, "The pieces of Greta is 7."),
+            ("what do brakes cost for an e-bike?", PRICES, "The city bike of brakes is 32."),
+            ("who is the captain of the Juno?", FLEET, "\"captain\": \"Nils\""),
+            ("and for basil?", BEDS, "water: weekly"),
+            ("and for Ines?", TEAM, "office = \"A1\""),
+            ("how many lifeboats does the Astra carry?", FLEET, "\"passengers\": 199"),
             ("what is the name?", TOML, "name = \"Odalys\""),
             ("who is the owner?", TOML, "name = \"kiln\""),
             ("after how many firings are elements replaced? a.md", PROSE, "a.md does not say that."),

@@ -26,14 +26,10 @@ pub(super) fn mended(
     folder: &Path,
 ) -> FunctionCall {
     match call.name.as_str() {
-        "read_file" => {
-            find(&mut call, "file_path", turn, folder, |path| path.is_file());
-            search_instead(&mut call, folder);
-        }
+        "read_file" => find(&mut call, "file_path", turn, folder, |path| path.is_file()),
         "replace" => {
             find(&mut call, "file_path", turn, folder, |path| path.is_file());
             keep_words(&mut call, &turn.said);
-            leave_old_value(&mut call, &turn.said, folder);
             one_place(&mut call, turn, folder);
         }
         "list_directory" => find(&mut call, "dir_path", turn, folder, |path| path.is_dir()),
@@ -42,11 +38,11 @@ pub(super) fn mended(
             keep_content(&mut call, &turn.said, folder);
             end_line(&mut call);
         }
+        "grep_search" => {
+            keep_pattern(&mut call, &turn.said);
+            search_where_asked(&mut call, turn, before, folder);
+        }
         _ => {}
-    }
-    if call.name == "grep_search" {
-        keep_pattern(&mut call, &turn.said);
-        search_where_asked(&mut call, turn, before, folder);
     }
     call
 }
@@ -79,16 +75,6 @@ fn only_named(said: &str, folder: &Path, is_it: impl Fn(&Path) -> bool) -> Optio
     named.dedup();
     let [only] = named.as_slice() else { return None };
     Some(only.clone())
-}
-
-/// A plain word that names no file is a thing to look for.
-fn search_instead(call: &mut FunctionCall, folder: &Path) {
-    let word = argument(call, "file_path").trim().to_owned();
-    let is_plain = !word.is_empty() && word.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '-');
-    if is_plain && !folder.join(&word).exists() {
-        call.name = "grep_search".to_owned();
-        call.args = [("pattern".to_owned(), Value::from(word))].into_iter().collect();
-    }
 }
 
 /// A name that is searched for is the one that the user wrote: small models leave letters out.
@@ -136,23 +122,6 @@ fn keep_words(call: &mut FunctionCall, said: &str) {
     if !word.is_empty() && words.next().is_none_or(|next| next == "in") {
         let word = word.to_owned();
         set(call, "new_string", word);
-    }
-}
-
-/// "… costs B instead of A", "from A to B": A is what goes, where the model takes the name beside it for that.
-fn leave_old_value(call: &mut FunctionCall, said: &str, folder: &Path) {
-    let (old, new) = (argument(call, "old_string").to_owned(), argument(call, "new_string").to_owned());
-    let after = [" instead of ", " from "].iter().find_map(|words| said.split_once(words));
-    let value = after.and_then(|(_, rest)| rest.split_whitespace().next()).unwrap_or_default();
-    let value = value.trim_matches(|c: char| !c.is_alphanumeric());
-    if value.is_empty() || old.is_empty() || old.contains(value) || new.contains(value) {
-        return;
-    }
-    let Ok(text) = std::fs::read_to_string(folder.join(argument(call, "file_path"))) else { return };
-    let mut lines = text.lines().filter(|line| line.contains(&old) && line.matches(value).count() == 1);
-    if let (Some(line), None) = (lines.next(), lines.next()) {
-        set(call, "new_string", line.replacen(value, &new, 1));
-        set(call, "old_string", line.to_owned());
     }
 }
 

@@ -31,9 +31,13 @@ impl<'a> Place<'a> {
     /// The lines of a text under a turn's request, without these words of it.
     pub(super) fn new(turn: &Turn, text: &'a str, without: &str) -> Self {
         let lines: Vec<&str> = text.lines().collect();
-        let contexts = contexts(&lines);
+        let stems = stems(turn, without);
+        let known = words(text);
+        let is_known = |stem: &String| known.iter().any(|word| word.starts_with(stem.as_str()));
+        // Where the request has words that stand nowhere, a name alone does not tell which of its lines is meant.
+        let contexts = contexts(&lines, stems.iter().all(is_known));
         let mut weights = vec![0.0; lines.len()];
-        for stem in stems(turn, without) {
+        for stem in stems {
             let has = |words: &[String]| words.iter().any(|word| word.starts_with(&stem));
             let share = |(at, context): (usize, &Vec<String>)| {
                 let value = value_of(lines[at]).map(words).unwrap_or_default();
@@ -77,9 +81,12 @@ impl<'a> Place<'a> {
         found.max_by(|one, other| self.weight(*one).total_cmp(&self.weight(*other)))
     }
 
-    /// True when the request does not clearly point elsewhere.
+    /// True when the request does not clearly point elsewhere, nor to another line with this key.
     pub(super) fn fits(&self, at: usize) -> bool {
+        let key = key_of(self.lines[at]);
+        let like = (0..self.lines.len()).filter(|other| key.is_some() && key_of(self.lines[*other]) == key);
         self.weight(at) * 2.0 >= self.most()
+            && like.fold(0.0, |most, other| self.weight(other).max(most)) <= self.weight(at)
     }
 }
 
@@ -90,12 +97,12 @@ fn bare(line: &str) -> String {
 }
 
 /// The beginnings of the words that say what a request is about; those of the calls, such as a file's name, do not count.
-fn stems(turn: &Turn, without: &str) -> BTreeSet<String> {
+pub(super) fn stems(turn: &Turn, without: &str) -> BTreeSet<String> {
     let called = turn.steps.iter().flat_map(|step| words(&Value::from(step.call.args.clone()).to_string()));
-    let passed_over: BTreeSet<String> =
-        called.chain(words(without)).chain(EMPTY.split_whitespace().map(str::to_owned)).collect();
+    let passed_over: BTreeSet<String> = called.chain(EMPTY.split_whitespace().map(str::to_owned)).collect();
+    let without: BTreeSet<String> = words(without).iter().map(|word| stem(word)).collect();
     let about = words(&turn.said).into_iter().filter(|word| !passed_over.contains(word));
-    about.map(|word| stem(&word)).filter(|stem| stem.len() > 1).collect()
+    about.map(|word| stem(&word)).filter(|stem| stem.len() > 1 && !without.contains(stem)).collect()
 }
 
 fn stem(word: &str) -> String {
@@ -121,24 +128,47 @@ pub(super) fn words(text: &str) -> Vec<String> {
     words
 }
 
-/// For each line its words and those of what it stands under: lines that are indented less, and the title of its section.
-fn contexts(lines: &[&str]) -> Vec<Vec<String>> {
-    let depth = |line: &str| line.len() - line.trim_start().len();
+/// For each line its words and those of what it stands under: lines that are indented less, the title of its section, and the
+/// name of the thing that it belongs to, which is the value that comes first.
+fn contexts(lines: &[&str], with_names: bool) -> Vec<Vec<String>> {
     let (mut title, mut above) = (Vec::new(), Vec::<(usize, Vec<String>)>::new());
-    let mut contexts = Vec::with_capacity(lines.len());
-    for (at, line) in lines.iter().enumerate() {
-        let own = words(value_of(line).and_then(|value| line.strip_suffix(value)).unwrap_or(line));
+    let (mut name, mut before) = ((0, Vec::new()), "");
+    let mut contexts = vec![Vec::new(); lines.len()];
+    for (at, line) in lines.iter().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+        let own = key_of(line).unwrap_or_else(|| words(line));
         if line.starts_with(['[', '#', ';']) || is_heading(lines, at) {
             above.clear();
             title.clone_from(&own);
+            name.1.clear();
         }
-        above.retain(|(over, _)| *over < depth(line) || line.trim().is_empty());
-        contexts.push(above.iter().flat_map(|(_, words)| words).chain(&title).chain(&own).cloned().collect());
-        if !line.trim().is_empty() {
-            above.push((depth(line), own));
+        if depth(line) < name.0 {
+            name.1.clear();
         }
+        if with_names && begins_thing(before, line) {
+            name = (depth(line), words(value_of(line).unwrap_or_default()));
+        }
+        above.retain(|(over, _)| *over < depth(line));
+        let around = above.iter().flat_map(|(_, words)| words).chain(&title).chain(&name.1);
+        contexts[at] = around.chain(&own).cloned().collect();
+        above.push((depth(line), own));
+        before = line;
     }
     contexts
+}
+
+/// True for the first line of an item, or of what is indented under the line before.
+fn begins_thing(before: &str, line: &str) -> bool {
+    let is_item = |line: &str| line.trim_start().starts_with("- ");
+    is_item(line) || before.starts_with("[[") || (depth(before) < depth(line) && !is_item(before))
+}
+
+fn depth(line: &str) -> usize {
+    line.len() - line.trim_start().len()
+}
+
+/// The words of a line's key.
+fn key_of(line: &str) -> Option<Vec<String>> {
+    value_of(line).and_then(|value| line.strip_suffix(value)).map(words)
 }
 
 /// The value of a line that sets one: `port: 80`, `PORT=80`.

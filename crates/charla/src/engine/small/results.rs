@@ -28,8 +28,8 @@ pub(super) fn unfolded(turn: &Turn, answer: &str) -> String {
     match (answer.contains(RESULT), file) {
         (true, Some(file)) => format!("{file}:\n{}", answer.replace(RESULT, &shown(turn))),
         (true, None) => answer.replace(RESULT, &shown(turn)),
-        (false, Some(file)) => format!("{answer} ({file})"),
-        (false, None) => answer.to_owned(),
+        (false, Some(file)) if !answer.contains(file) => format!("{answer} ({file})"),
+        (false, _) => answer.to_owned(),
     }
 }
 

@@ -54,10 +54,12 @@ impl<'a> Table<'a> {
         row.get(column).copied()
     }
 
-    /// True when the request has words of a column's name.
-    pub(super) fn asks_for(&self, request: &str, column: &str) -> bool {
+    /// How many words of a column's name a request has, where it has not more of another one's.
+    pub(super) fn asked_for(&self, request: &str, column: &str) -> Option<usize> {
         let asked = words(request);
-        words(column).iter().any(|word| asked.iter().any(|asked| is_form_of(asked, word)))
+        let is_said = |word: &&String| asked.iter().any(|asked| is_form_of(asked, word));
+        let said = |head: &str| words(head).iter().filter(is_said).count();
+        self.head.iter().all(|head| said(head) <= said(column)).then(|| said(column))
     }
 
     /// The head and the rows that a request names by one of their cells; nothing where it names none.

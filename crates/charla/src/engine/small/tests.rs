@@ -461,8 +461,6 @@ fn a_read_that_would_miss_takes_the_only_file_of_that_name() {
         let call = run_in(&files, "Show it", "read_file", &[("file_path", given)]);
         assert_eq!(call.args["file_path"], found);
     }
-    let call = run_in(&files, "Which version of tokio?", "read_file", &[("file_path", "tokio")]);
-    assert_eq!((call.name.as_str(), &call.args["pattern"]), ("grep_search", &json!("tokio")));
     let call = run_in(&files, "List deep", "list_directory", &[("dir_path", "deep")]);
     assert_eq!(call.args["dir_path"], "lib/deep");
 }
@@ -511,24 +509,4 @@ fn adding_to_a_file_keeps_what_it_holds() {
     let call =
         run_in(&files, "Add a file new.txt", "write_file", &[("file_path", "new.txt"), ("content", "x")]);
     assert_eq!(call.args["content"], "x\n", "the next line that is added begins on its own");
-}
-
-#[test]
-fn what_a_request_says_goes_is_what_goes() {
-    let files = [("tides.md", "| high | 4.10 |\n| low | 0.30 |\n| spring | 4.10 |\n")];
-    for (said, old, new, before, after) in [
-        ("low is now 0.40 instead of 0.30, in tides.md", "low", "0.40", "| low | 0.30 |", "| low | 0.40 |"),
-        ("change low in tides.md from 0.30 to 0.40", "low", "0.40", "| low | 0.30 |", "| low | 0.40 |"),
-        ("use 0.40 instead of 0.30 in tides.md", "0.30", "0.40", "0.30", "0.40"),
-        // It is not told which line is meant.
-        ("4.20 instead of 4.10 in tides.md", "|", "4.20", "|", "4.20"),
-    ] {
-        let args = [("file_path", "tides.md"), ("old_string", old), ("new_string", new)];
-        let call = run_in(&files, said, "replace", &args);
-        assert_eq!(
-            (&call.args["old_string"], &call.args["new_string"]),
-            (&json!(before), &json!(after)),
-            "{said}"
-        );
-    }
 }
