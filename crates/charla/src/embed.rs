@@ -4,9 +4,9 @@ use std::future::Future;
 use std::sync::Arc;
 
 use charla_core::session::Follower;
-use charla_proto::tool::{Args, Invocation, Tool};
+use charla_proto::tool::{Args, Tool};
 use charla_proto::{
-    BoxFuture, Confirmation, FunctionDeclaration, Lane, Outcome, Part, Plan, Preview, RunContext,
+    BoxFuture, Confirmation, FunctionDeclaration, Invocation, Lane, Outcome, Part, Plan, Preview, RunContext,
     ToolContext, ToolError, ToolErrorKind, ToolOutput, TurnEvent,
 };
 use serde_json::Value;

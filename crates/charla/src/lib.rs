@@ -17,6 +17,7 @@ mod first_run;
 mod helper;
 mod hint;
 pub mod mcp;
+pub mod mcp_server;
 pub mod models;
 mod network;
 mod notices;

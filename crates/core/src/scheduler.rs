@@ -4,6 +4,8 @@
 //! Its owner, the session, asks it what happened ([`Scheduler::next`]), records that, and tells it what to
 //! do next. So a fact is always durable before the scheduler acts on it.
 
+mod wish;
+
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -18,6 +20,11 @@ use tokio::sync::mpsc;
 use tokio::task::{self, JoinSet};
 use tokio_util::sync::CancellationToken;
 
+use wish::WayToSession;
+pub use wish::Wish;
+
+/// How many wishes of running calls may wait; who has more waits.
+const WISHES: usize = 16;
 /// How many pieces of live output may wait to be shown; more are dropped.
 const LIVE_QUEUE: usize = 256;
 
@@ -43,6 +50,13 @@ pub enum CallEvent {
         index: usize,
         /// The new piece of its output.
         text: String,
+    },
+    /// It wants something of the session while it runs.
+    Aside {
+        /// The call, by its place in the step.
+        index: usize,
+        /// What it wants.
+        wish: Wish,
     },
 }
 
@@ -84,6 +98,8 @@ pub struct Scheduler {
     tasks: HashMap<task::Id, usize>,
     live: mpsc::Receiver<(usize, String)>,
     live_sender: mpsc::Sender<(usize, String)>,
+    wishes: mpsc::Receiver<(usize, Wish)>,
+    wish_sender: mpsc::Sender<(usize, Wish)>,
     cancel: CancellationToken,
 }
 
@@ -91,6 +107,7 @@ impl Scheduler {
     /// Begins to check these calls. Those that ended or began before are only counted.
     pub fn new(calls: Vec<OpenCall>, toolbox: &Arc<dyn Toolbox>, cx: &Arc<ToolContext>) -> Self {
         let (live_sender, live) = mpsc::channel(LIVE_QUEUE);
+        let (wish_sender, wishes) = mpsc::channel(WISHES);
         let mut scheduler = Self {
             calls: Vec::with_capacity(calls.len()),
             preparing: FuturesUnordered::new(),
@@ -98,6 +115,8 @@ impl Scheduler {
             tasks: HashMap::new(),
             live,
             live_sender,
+            wishes,
+            wish_sender,
             cancel: CancellationToken::new(),
         };
         for OpenCall { call, status, .. } in calls {
@@ -135,6 +154,7 @@ impl Scheduler {
             // What a call showed comes before its end.
             biased;
             Some((index, text)) = self.live.recv() => CallEvent::Live { index, text },
+            Some((index, wish)) = self.wishes.recv() => CallEvent::Aside { index, wish },
             Some((index, prepared)) = self.preparing.next(), if !self.preparing.is_empty() => {
                 let problem = match prepared {
                     Ok(invocation) => {
@@ -221,7 +241,8 @@ impl Scheduler {
 
     /// Runs a call whose status is executing.
     pub fn run(&mut self, index: usize, reach: Reach, files: FileJudge) {
-        let Some(invocation) = self.calls[index].invocation.take() else { return };
+        let Some(mut invocation) = self.calls[index].invocation.take() else { return };
+        invocation.attended(Arc::new(WayToSession { index, wishes: self.wish_sender.downgrade() }));
         let live = self.live_sender.clone();
         let cancel = self.cancel.clone();
         let cx = RunContext {

@@ -204,6 +204,7 @@ impl Conversation {
                     call.status = CallStatus::Executing;
                 }
             }
+            Fact::Sampled(sampled) => self.spend(sampled.usage.as_ref(), sampled.content.origin.as_ref()),
             Fact::CallEnded(ended) => self.call_ended(seq, ended),
             Fact::ClientCallStarted(started) => self.untold.call_started(seq, started),
             Fact::ClientCallEnded(ended) => self.untold.call_ended(ended),
@@ -297,7 +298,10 @@ impl Conversation {
         if asked.call.is_empty() {
             self.turn.iter_mut().for_each(|turn| turn.question.clone_from(&approval));
         } else if let Some(call) = self.open_call(&asked.call) {
-            call.status = CallStatus::AwaitingApproval;
+            // What a running call asks does not stop it.
+            if call.status != CallStatus::Executing {
+                call.status = CallStatus::AwaitingApproval;
+            }
             call.approval = approval;
         }
     }
@@ -321,7 +325,7 @@ impl Conversation {
             let before = std::mem::replace(&mut call.call.args, args.clone());
             call.original.get_or_insert(before);
         }
-        if answered.outcome.allows() {
+        if answered.outcome.allows() && call.status != CallStatus::Executing {
             call.status = CallStatus::Scheduled;
         }
         self.grants.extend(grant);

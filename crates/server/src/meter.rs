@@ -90,6 +90,7 @@ fn cost(record: &Record, prices: &Prices, model: &mut String) -> Option<Cost> {
             content.usage.as_ref()?
         }
         Fact::Compressed(compressed) => compressed.usage.as_ref()?,
+        Fact::Sampled(sampled) => sampled.usage.as_ref()?,
         _ => return None,
     };
     Some(Cost {

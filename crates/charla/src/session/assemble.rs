@@ -88,7 +88,7 @@ impl SessionBuilder<'_> {
         let schema = self.schema.as_ref().map(|schema| schema.text().to_owned());
         let plans = match self.without_servers || self.options.no_tools {
             true => None,
-            false => self.server_plans(&places, notices),
+            false => self.server_plans(&places, notices).map(ServerPlans::attended),
         };
         let host = Arc::new(SessionHost {
             settings: self.settings.clone(),

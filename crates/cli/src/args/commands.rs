@@ -483,6 +483,12 @@ pub enum McpCommand {
         #[arg(long)]
         json: bool,
     },
+    /// Be an MCP server: another program prompts sessions through standard input and output.
+    Serve {
+        /// The model that answers: provider/model.
+        #[arg(short, long)]
+        model: Option<String>,
+    },
     /// Log in to a server at an address, in the browser.
     Login {
         /// Its name.

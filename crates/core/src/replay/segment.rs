@@ -1,5 +1,7 @@
 //! A recorded session, cut into what one process each made of it.
 
+use std::collections::HashSet;
+
 use charla_proto::{
     ApprovalAnswered, CallStatus, Conversation, Fact, Outcome, Record, ToolErrorKind, TurnEnd, TurnResumed,
 };
@@ -112,17 +114,25 @@ impl Segment {
     }
 }
 
-/// How many records there are until the end of a turn in which people made calls themselves. What ran beside a turn came
-/// at moments that its own records do not tell: such a turn is taken as it is.
-pub(super) fn with_client_calls(records: &[Record], before: &Conversation) -> Option<usize> {
+/// How many records there are until the end of a turn in which people made calls themselves, or running calls asked
+/// something. What ran beside a turn came at moments that its own records do not tell: such a turn is taken as it is.
+pub(super) fn with_asides(records: &[Record], before: &Conversation) -> Option<usize> {
     let begins = matches!(records.first()?.fact, Fact::TurnStarted(_));
     if !begins && before.turn.is_none() {
         return None;
     }
     let end = records.iter().position(|record| matches!(record.fact, Fact::TurnEnded(_)));
     let length = end.map_or(records.len(), |end| end + 1);
-    let is_beside =
-        |record: &Record| matches!(record.fact, Fact::ClientCallStarted(_) | Fact::ClientCallEnded(_));
+    let mut running = HashSet::new();
+    let is_beside = |record: &Record| match &record.fact {
+        Fact::ClientCallStarted(_) | Fact::ClientCallEnded(_) | Fact::Sampled(_) => true,
+        Fact::CallStarted(started) => {
+            running.insert(started.call.clone());
+            false
+        }
+        Fact::CallAsked(asked) => running.contains(&asked.call),
+        _ => false,
+    };
     records.iter().take(length).any(is_beside).then_some(length)
 }
 

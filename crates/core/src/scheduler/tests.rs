@@ -129,7 +129,7 @@ async fn run_all(scheduler: &mut Scheduler) -> (Vec<usize>, Vec<usize>) {
                 scheduler.advance(index, CallStatus::Success).unwrap();
                 ended.push(index);
             }
-            CallEvent::Live { .. } => {}
+            CallEvent::Live { .. } | CallEvent::Aside { .. } => {}
         }
         for index in scheduler.ready() {
             scheduler.advance(index, CallStatus::Executing).unwrap();
@@ -182,6 +182,7 @@ async fn a_slow_call_holds_neither_the_output_nor_the_end_of_others() {
     while !scheduler.is_done() {
         match scheduler.next().await {
             CallEvent::Prepared { index, .. } => scheduler.advance(index, CallStatus::Scheduled).unwrap(),
+            CallEvent::Aside { .. } => {}
             CallEvent::Live { index, text } => seen.push(format!("{index} says {text}")),
             CallEvent::Finished { index, .. } => {
                 scheduler.advance(index, CallStatus::Success).unwrap();

@@ -11,6 +11,7 @@ use charla_proto::{
 use tokio::time::Instant;
 
 use super::approvals::{detail, misfit, on_same_ground};
+use super::asides::Asides;
 use super::ending::{Ending, Stop};
 use super::inbox::Incoming;
 use super::requests::{Answer, Requests, Signal};
@@ -30,6 +31,7 @@ const NEVER_APPROVED: &str = "Not run: the turn was cancelled before anybody had
 const NOT_BEGUN: &str = "Not run: it was approved, but the turn was cancelled before it began.";
 const CANCELLED: &str = "Cancelled by the user.";
 const INSTEAD: &str = "Do without it, or say what you would do with it.";
+const OVER: &str = "the call is over";
 const ANOTHER_NOW: &str = "what it would do is no longer what was asked about";
 
 /// The calls of one step. Borrows the session until every call has its response.
@@ -42,6 +44,8 @@ pub(super) struct Calls<'a> {
     confined: HashMap<usize, Confinement>,
     /// Answers to questions of calls that are not checked yet.
     early: Vec<Answer>,
+    /// What running calls want.
+    asides: Asides,
     /// Why the turn ends once the calls are done.
     ending: Option<Ending>,
     /// When cancelled tools are ended by force.
@@ -78,6 +82,7 @@ impl<'a> Calls<'a> {
             rules: HashMap::new(),
             confined: HashMap::new(),
             early: Vec::new(),
+            asides: Asides::default(),
             ending: None,
             abort_at: None,
         }
@@ -96,6 +101,9 @@ impl<'a> Calls<'a> {
             if self.session.inbox.is_closed() && self.scheduler.waits_for_people() {
                 return Err(Stop::Abandoned);
             }
+            if self.session.inbox.is_closed() {
+                self.asides.close(self.session, NOBODY).await?;
+            }
             let abort_at = self.abort_at;
             tokio::select! {
                 biased;
@@ -105,6 +113,7 @@ impl<'a> Calls<'a> {
                     self.scheduler.abort();
                 }
                 event = self.scheduler.next() => self.event(event).await?,
+                sample = self.asides.next_sample() => sample.record(self.session).await?,
             }
         }
     }
@@ -125,6 +134,10 @@ impl<'a> Calls<'a> {
                 let event = TurnEvent::ToolCallLive { call, content: text, delta: true };
                 self.session.ledger.show(event);
                 Ok(())
+            }
+            CallEvent::Aside { index, wish } => {
+                let call = self.call(index);
+                self.asides.take(self.session, index, &call, wish).await
             }
             CallEvent::Prepared { index, problem: Some(problem) } => self.refuse(index, problem).await,
             CallEvent::Prepared { index, problem: None } => self.judge(index).await,
@@ -222,22 +235,15 @@ impl<'a> Calls<'a> {
         outdated: Option<String>,
     ) -> Result<(), Stop> {
         let session = &mut *self.session;
-        let conversation = &session.ledger.conversation;
         let mut facts = Vec::new();
         if let Some(approval) = outdated {
             let outcome = Outcome::Cancel { reason: Some(ANOTHER_NOW.to_owned()) };
             facts.push(answered(approval, outcome, SESSION, None));
         }
-        let id = conversation.started.as_ref().map(|started| started.session.as_str()).unwrap_or_default();
-        let approval = format!("{id}:{}", conversation.seq.saturating_add(1 + facts.len() as u64));
         let call = self.scheduler.calls()[index].call.clone();
-        let isolation = session.options.isolation.as_ref();
-        facts.push(Fact::CallAsked(Box::new(CallAsked {
-            turn: conversation.past.count,
-            call: call.id.clone().unwrap_or_default(),
-            approval: approval.clone(),
-            confirmation: session.approvals.confirmation(plan, &call, verdict, isolation, session.mode()),
-        })));
+        let asked = question(session, plan, &call, verdict, facts.len() as u64);
+        let approval = asked.approval.clone();
+        facts.push(Fact::CallAsked(Box::new(asked)));
         let somebody = session.inbox.somebody();
         if !somebody {
             facts.push(answered(approval, Outcome::Cancel { reason: None }, NOBODY, None));
@@ -255,6 +261,7 @@ impl<'a> Calls<'a> {
         if self.session.inbox.somebody() {
             return Ok(());
         }
+        self.asides.close(self.session, NOBODY).await?;
         for index in self.waiting() {
             let (Some(approval), Some(plan)) = (self.question(index), self.plan(index)) else { continue };
             let fact = answered(approval, Outcome::Cancel { reason: None }, NOBODY, None);
@@ -287,6 +294,12 @@ impl<'a> Calls<'a> {
             Ok(asked) => asked,
             Err(refusal) => return refused(answer.reply, refusal),
         };
+        if let Some(index) = self.asides.whose(&answer.approval) {
+            let (call, by) = (self.call(index), answer.by.clone());
+            let is_plain_no = matches!(answer.outcome, Outcome::Cancel { reason: None });
+            self.asides.answer(self.session, index, &call, &asked, answer).await?;
+            return if is_plain_no { self.cancel(&by).await } else { Ok(()) };
+        }
         let is_it = |index: &usize| self.question(*index).as_ref() == Some(&answer.approval);
         let Some(index) = self.waiting().into_iter().find(is_it) else {
             self.early.push(answer);
@@ -340,13 +353,7 @@ impl<'a> Calls<'a> {
         asked: &CallAsked,
         by: &str,
     ) -> Result<(), Stop> {
-        let grant = Grant::of(&outcome, asked);
-        if let Some(grant) = &grant {
-            self.session.approvals.take(grant);
-        }
-        if let (Outcome::ProceedAlwaysAndSave, Some(rules)) = (&outcome, &asked.confirmation.always) {
-            let _ = Requests(self.session).save_rules(rules, by).await?;
-        }
+        let is_granted = take_grant(self.session, &outcome, asked, by).await?;
         match (outcome, args) {
             (Outcome::Cancel { reason }, _) => self.refused_by_person(index, reason, by).await?,
             (_, Some(args)) => {
@@ -356,7 +363,7 @@ impl<'a> Calls<'a> {
             }
             (outcome, None) => self.allow(index, outcome, asked.confirmation.reach()),
         }
-        if grant.is_some() {
+        if is_granted {
             for index in self.waiting() {
                 self.answer_if_granted(index).await?;
             }
@@ -458,6 +465,8 @@ impl<'a> Calls<'a> {
         self.scheduler.cancel();
         self.ending.get_or_insert_with(|| Ending { by: Some(by.to_owned()), ..TurnEnd::Cancelled.into() });
         self.abort_at = Some(Instant::now() + GRACE);
+        self.asides.stop();
+        self.asides.close(self.session, by).await?;
         for index in 0..self.scheduler.calls().len() {
             let status = self.scheduler.calls()[index].status;
             if status.is_final() || status == CallStatus::Executing {
@@ -524,8 +533,17 @@ impl<'a> Calls<'a> {
         if self.ending.is_none() {
             self.count(index, &mut output);
         }
+        let mut facts = Vec::new();
+        self.asides.forget(index);
+        if self.scheduler.calls()[index].status == CallStatus::Executing
+            && let Some(approval) = self.question(index)
+        {
+            let outcome = Outcome::Cancel { reason: Some(OVER.to_owned()) };
+            facts.push(answered(approval, outcome, SESSION, None));
+        }
         let fact = ended(self.session.ledger.conversation.past.count, &call, status, output);
-        self.session.ledger.commit_one(Fact::CallEnded(Box::new(fact))).await?;
+        facts.push(Fact::CallEnded(Box::new(fact)));
+        self.session.ledger.commit(facts).await?;
         self.advance(index, status);
         Ok(())
     }
@@ -601,6 +619,42 @@ fn nobody_to_ask(plan: &Plan) -> ToolError {
         plan.title
     );
     ToolError::new(ToolErrorKind::NobodyToAsk, message)
+}
+
+/// The question about a plan, `after` so many facts that are committed before it.
+pub(super) fn question(
+    session: &Session,
+    plan: &Plan,
+    call: &FunctionCall,
+    verdict: Verdict,
+    after: u64,
+) -> CallAsked {
+    let conversation = &session.ledger.conversation;
+    let id = conversation.started.as_ref().map(|started| started.session.as_str()).unwrap_or_default();
+    let isolation = session.options.isolation.as_ref();
+    CallAsked {
+        turn: conversation.past.count,
+        call: call.id.clone().unwrap_or_default(),
+        approval: format!("{id}:{}", conversation.seq.saturating_add(1 + after)),
+        confirmation: session.approvals.confirmation(plan, call, verdict, isolation, session.mode()),
+    }
+}
+
+/// Takes what an answer allows beyond its call, and keeps it where it says so; true where it allows anything.
+pub(super) async fn take_grant(
+    session: &mut Session,
+    outcome: &Outcome,
+    asked: &CallAsked,
+    by: &str,
+) -> Result<bool, Stop> {
+    let grant = Grant::of(outcome, asked);
+    if let Some(grant) = &grant {
+        session.approvals.take(grant);
+    }
+    if let (Outcome::ProceedAlwaysAndSave, Some(rules)) = (outcome, &asked.confirmation.always) {
+        let _ = Requests(session).save_rules(rules, by).await?;
+    }
+    Ok(grant.is_some())
 }
 
 pub(super) fn answered(approval: String, outcome: Outcome, by: &str, args: Option<Args>) -> Fact {
