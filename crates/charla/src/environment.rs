@@ -64,18 +64,36 @@ impl Environment {
     pub fn charla_home(&self) -> Option<PathBuf> {
         match self.variables.get("CHARLA_HOME").filter(|path| !path.is_empty()) {
             Some(path) => Some(PathBuf::from(path)),
-            None => Some(self.home.as_ref()?.join(".charla")),
+            None => Some(self.settings_home()?.join(".charla")),
         }
     }
 
-    /// The directory for what can be made anew: `CHARLA_CACHE`, else `charla` in the user's cache.
+    /// The directory of what the user has set for Gemini CLI: `~/.gemini`.
+    pub fn gemini_home(&self) -> Option<PathBuf> {
+        Some(self.settings_home()?.join(".gemini"))
+    }
+
+    /// Where both lie: `GEMINI_CLI_HOME` stands for the home, as in Gemini CLI. A relative one would be another in each folder.
+    fn settings_home(&self) -> Option<PathBuf> {
+        let named = self.variables.get("GEMINI_CLI_HOME").map(PathBuf::from);
+        named.filter(|path| path.is_absolute()).or_else(|| self.home.clone())
+    }
+
+    /// The same surroundings with these variables where they have none of the name.
+    pub fn with_missing(mut self, variables: impl IntoIterator<Item = (String, String)>) -> Self {
+        for (name, value) in variables {
+            self.variables.entry(name).or_insert_with(|| value.into());
+        }
+        self
+    }
+
+    /// The directory for what can be made anew: `CHARLA_CACHE`, else one in [`Environment::charla_home`]. Programs are run from
+    /// it and what it says is believed, so it is where the processes of tools do not reach.
     pub fn cache(&self) -> Option<PathBuf> {
-        let path = |name: &str| self.variables.get(name).filter(|path| !path.is_empty()).map(PathBuf::from);
-        let usual = || {
-            let folder = if cfg!(target_os = "macos") { "Library/Caches" } else { ".cache" };
-            path("XDG_CACHE_HOME").or_else(|| Some(self.home.as_ref()?.join(folder)))
-        };
-        path("CHARLA_CACHE").or_else(|| Some(usual()?.join("charla")))
+        match self.variables.get("CHARLA_CACHE").filter(|path| !path.is_empty()) {
+            Some(path) => Some(PathBuf::from(path)),
+            None => Some(self.charla_home()?.join("cache")),
+        }
     }
 
     /// A program of this name, for our own use.
@@ -132,6 +150,19 @@ mod tests {
         assert_eq!(environment.charla_home(), Some("/home/ada/.charla".into()));
         let environment = Environment::of([("CHARLA_HOME", "/srv/charla")]);
         assert_eq!(environment.user_settings(), Some("/srv/charla/settings.json".into()));
+    }
+
+    #[test]
+    fn the_home_of_gemini_cli_stands_for_the_home() {
+        let with = |home: &str| {
+            let environment = Environment::of([("GEMINI_CLI_HOME", home)]);
+            let environment = Environment { home: Some("/home/ada".into()), ..environment };
+            (environment.charla_home().unwrap(), environment.gemini_home().unwrap())
+        };
+        assert_eq!(with("/srv/g"), ("/srv/g/.charla".into(), "/srv/g/.gemini".into()));
+        for home in ["", "relative"] {
+            assert_eq!(with(home), ("/home/ada/.charla".into(), "/home/ada/.gemini".into()));
+        }
     }
 
     #[test]

@@ -29,6 +29,8 @@ pub enum FailureKind {
     Config,
     /// There is no usable key.
     Auth,
+    /// Somebody would log in another way than must be.
+    AuthType,
     /// The workspace is not trusted.
     Untrusted,
     /// Things are not as they are needed: nothing was changed.
@@ -50,6 +52,8 @@ impl FailureKind {
             FailureKind::Input => "input",
             FailureKind::Config => "config",
             FailureKind::Auth => "auth",
+            // The word that scripts for Gemini CLI look for.
+            FailureKind::AuthType => "Error",
             FailureKind::Untrusted => "untrusted",
             FailureKind::Conflict => "conflict",
             FailureKind::Limit => "limit",

@@ -28,6 +28,9 @@ const USER: &str = "user";
 pub async fn run(ask: Ask, charla: &Charla, printer: Printer) -> i32 {
     let session_id = charla::new_id();
     let mut view = View::new(format_flag(&ask.flags), false, session_id.clone(), printer);
+    if ask.opening.is_some() && !input::is_terminal() {
+        return view.fail(&no_conversation());
+    }
     let effective = match charla.settings(ask.flags.clone(), &ask.trust) {
         Ok(effective) => effective,
         Err(failure) => return view.fail(&failure),
@@ -83,6 +86,12 @@ pub async fn run(ask: Ask, charla: &Charla, printer: Printer) -> i32 {
         }
         Err(failure) => view.fail(&failure),
     }
+}
+
+/// A conversation needs somebody at a terminal; what is piped is no answer to a question.
+fn no_conversation() -> Failure {
+    Failure::input("the --prompt-interactive flag cannot be used when input is piped from stdin")
+        .with_hint("for one answer to what is piped: git diff | charla -p \"Review this\"")
 }
 
 /// The format asked for by flag; it holds even when the settings cannot be read.

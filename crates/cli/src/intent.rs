@@ -12,7 +12,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser};
 use serde_json::{Value, json};
 
-use crate::args::{AskArgs, Command, Everywhere, PromptRun, Thinking, Typed};
+use crate::args::{AskArgs, Command, Everywhere, GeminiArgs, PromptRun, Thinking, Typed};
 
 /// What a model tells the user who wants more allowed.
 const HOW_TO_ALLOW: &str = "with --approval-mode auto_edit (edits) or --allowed-tools NAME";
@@ -173,6 +173,9 @@ fn help_wanted(arguments: &[OsString]) -> Option<String> {
     Some(command.render_long_help().to_string())
 }
 
+/// A setting's key, its value where the flag is given, and the flag.
+type GivenFlag = (&'static [&'static str], Option<Value>, &'static str);
+
 /// Settings given by flags.
 fn flags(args: &AskArgs) -> Vec<Override> {
     let text = |path: &Option<PathBuf>| path.as_ref().map(|path| json!(path.to_string_lossy()));
@@ -183,7 +186,7 @@ fn flags(args: &AskArgs) -> Vec<Override> {
         None => (None, None),
     };
     let appended = manner.append_system_prompt.as_deref().and_then(|text| text.strip_prefix('@'));
-    let given: [(&'static [&'static str], Option<Value>, &'static str); 16] = [
+    let given: [GivenFlag; 16] = [
         (&["model", "name"], args.model.as_ref().map(|model| json!(model)), "--model"),
         (&["model", "temperature"], manner.temperature.map(|number| json!(number)), "--temperature"),
         (&["model", "thinking", "level"], level, "--thinking"),
@@ -207,8 +210,27 @@ fn flags(args: &AskArgs) -> Vec<Override> {
     ];
     given
         .into_iter()
+        .chain(gemini_flags(&args.gemini))
         .filter_map(|(key, value, source)| Some(Override { key, value: value?, source }))
         .collect()
+}
+
+/// Settings given by flags that people know from Gemini CLI.
+fn gemini_flags(args: &GeminiArgs) -> [GivenFlag; 5] {
+    let text = |path: &Option<PathBuf>| path.as_ref().map(|path| json!(path.to_string_lossy()));
+    let servers = &args.allowed_mcp_server_names;
+    let (strict, loose) = (text(&args.fake_responses), text(&args.fake_responses_non_strict));
+    [
+        (&["tools", "approvalMode"], args.yolo.then(|| json!(ApprovalMode::Yolo)), "--yolo"),
+        (&["mcp", "allowed"], (!servers.is_empty()).then(|| json!(servers)), "--allowed-mcp-server-names"),
+        (
+            &["model", "responses", "anyOrder"],
+            loose.as_ref().map(|_| json!(true)),
+            "--fake-responses-non-strict",
+        ),
+        (&["model", "responses", "replay"], strict.or(loose), "--fake-responses"),
+        (&["model", "responses", "record"], text(&args.record_responses), "--record-responses"),
+    ]
 }
 
 /// A mistyped command must not be sent to a model and paid for.

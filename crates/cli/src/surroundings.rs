@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use charla::{Environment, Failure};
+use charla::{Environment, Failure, with_dotenv};
 
 /// The real surroundings, or those in another folder.
 pub fn of_process(folder: Option<&Path>) -> Result<Environment, Failure> {
@@ -22,6 +22,6 @@ pub fn of_process(folder: Option<&Path>) -> Result<Environment, Failure> {
             Err(Failure::config(format!("CHARLA_HOME is {}, which is no absolute path", home.display()))
                 .with_hint("give the whole path: export CHARLA_HOME=\"$HOME/…\""))
         }
-        _ => Ok(environment),
+        _ => Ok(with_dotenv(environment)),
     }
 }

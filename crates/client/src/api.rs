@@ -186,13 +186,15 @@ impl Client {
         self.answered(request, LATER).await
     }
 
-    /// Gives the server a whole session.
-    pub async fn import(&self, bundle: &SessionBundle) -> Result<Arrival, ClientError> {
+    /// Gives the server a whole session; its id there, and whether it is new.
+    pub async fn import(&self, bundle: &SessionBundle) -> Result<(String, Arrival), ClientError> {
         #[derive(Deserialize)]
         struct Imported {
+            session: String,
             arrival: Arrival,
         }
-        Ok(self.post::<Imported>("/sessions/import", bundle, LATER).await?.arrival)
+        let imported: Imported = self.post("/sessions/import", bundle, LATER).await?;
+        Ok((imported.session, imported.arrival))
     }
 
     /// Removes a session for good; with `seq`, only while that is its last record.

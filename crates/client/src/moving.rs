@@ -9,7 +9,7 @@ use crate::source::RemoteSessions;
 /// A session that has moved.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Moved {
-    /// Its id.
+    /// Its id where it is now.
     pub session: String,
     /// Whether it is new in the place it went to.
     pub arrival: Arrival,
@@ -21,12 +21,12 @@ impl Client {
     pub async fn push(&self, sessions: &Sessions, which: &str, keep: bool) -> Result<Moved, Failure> {
         let session = sessions.find(which).await?;
         let (bundle, held) = sessions.hold(&session).await?;
-        let arrival = self.import(&bundle).await?;
+        let (arrived, arrival) = self.import(&bundle).await?;
         drop(held);
         if !keep && arrival == Arrival::Kept {
             sessions.delete(&session).await.map_err(|error| left_behind(error.into()))?;
         }
-        Ok(Moved { session, arrival })
+        Ok(Moved { session: arrived, arrival })
     }
 
     /// Moves a session of the server here. Unless `keep` is set, it is removed there once all of it is here and if it has not
@@ -38,7 +38,7 @@ impl Client {
             return Err(Failure::system(format!("{} gave another session than {session}", self.server())));
         }
         let last = bundle.last();
-        let arrival = sessions.take_in(bundle).await?;
+        let arrival = sessions.take_in(&bundle, None, self.server()).await?;
         if !keep && arrival == Arrival::Kept {
             self.delete(&session, Some(last)).await.map_err(|error| left_behind(error.into()))?;
         }

@@ -111,6 +111,7 @@ impl Exchange {
             finish: candidate.finish_reason,
             usage: response.usage_metadata.clone(),
             citations: candidate.citations,
+            hook: None,
         }
     }
 
@@ -127,6 +128,7 @@ impl Exchange {
             finish: None,
             usage: None,
             citations: Vec::new(),
+            hook: None,
         })
     }
 

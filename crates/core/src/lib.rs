@@ -6,6 +6,7 @@
 pub mod chat;
 pub mod compress;
 pub mod exchange;
+pub mod hooks;
 pub mod loop_guard;
 mod note;
 pub mod policy;

@@ -102,8 +102,17 @@ impl ChangeHistory {
             Fact::ChangesUndone(reverted) => self.with_begun().revert(reverted, true),
             Fact::ChangesRedone(reverted) => self.with_begun().revert(reverted, false),
             Fact::Rewound(rewound) => self.with_begun().rewound(rewound),
+            Fact::Imported(_) => self.forget(),
             _ => {}
         }
+    }
+
+    /// Files here are not those that were changed elsewhere: nothing until now can be taken back.
+    fn forget(&mut self) {
+        self.turns.iter_mut().for_each(|turn| turn.files.clear());
+        self.single.clear();
+        self.undone.clear();
+        self.begun.clear();
     }
 
     /// What a call had begun when its process ended counts as done: where it was not, its file is as it was and

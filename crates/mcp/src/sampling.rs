@@ -66,6 +66,7 @@ fn request(server: &str, params: &Value) -> Result<SampleRequest, RpcError> {
             .unwrap_or(u32::MAX),
         temperature: params.get("temperature").and_then(Value::as_f64),
         stop: stop.filter_map(Value::as_str).take(4).map(str::to_owned).collect(),
+        tools: Vec::new(),
     };
     let length = request.contents.iter().map(|content| content.text().len()).sum::<usize>();
     match length + text("systemPrompt").len() > LONGEST {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::tool::Plan;
-use crate::{BoxFuture, Content, FinishReason};
+use crate::{BoxFuture, Citation, Content, FinishReason, Tool};
 
 /// The way from a running call to its session. What is asked is judged, shown and recorded like any other question.
 pub trait Aside: Send + Sync {
@@ -11,7 +11,7 @@ pub trait Aside: Send + Sync {
     /// with nobody there the answer is no.
     fn ask(&self, plan: Plan) -> BoxFuture<'static, AsideAnswer>;
 
-    /// Asks the session's model, without tools. It is not asked about: whoever calls this has asked before.
+    /// Asks the session's model, without tools of ours. It is not asked about: whoever calls this has asked before.
     fn sample(&self, request: SampleRequest) -> BoxFuture<'static, Result<SampleAnswer, String>>;
 }
 
@@ -41,6 +41,8 @@ pub struct SampleRequest {
     pub temperature: Option<f64>,
     /// Texts that end the answer.
     pub stop: Vec<String>,
+    /// Tools that its provider runs, such as a search; never ours.
+    pub tools: Vec<Tool>,
 }
 
 /// What the model said to it.
@@ -50,6 +52,8 @@ pub struct SampleAnswer {
     pub model: String,
     /// Its words.
     pub text: String,
+    /// The sources it names.
+    pub citations: Vec<Citation>,
     /// Why it ended.
     pub finish: Option<FinishReason>,
 }

@@ -7,8 +7,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Args, CallEnded, CallStatus, Citation, Confirmation, Display, FinishReason, GenerateResponse, LlmError,
-    LlmErrorKind, Outcome, Record, ToolErrorKind, UsageMetadata,
+    Args, CallEnded, CallStatus, Citation, Confirmation, Display, FinishReason, GenerateResponse, HookRan,
+    LlmError, LlmErrorKind, Outcome, Record, ToolErrorKind, UsageMetadata,
 };
 
 /// One item of a model's stream.
@@ -170,6 +170,8 @@ pub enum TurnEvent {
     Retry(RetryNotice),
     /// Another model goes on.
     ModelSwitched(ModelSwitch),
+    /// A hook has run.
+    HookRan(Box<HookRan>),
     /// Something a person should know that ends nothing.
     Notice {
         /// What there is to know, in words.
@@ -271,7 +273,7 @@ impl TurnEvent {
         let error = ended.error.map(|kind| ToolFailure { kind, message: output.clone() });
         TurnEvent::ToolCallResponse(ToolResult {
             call: ended.call.clone(),
-            name: ended.response.name.clone(),
+            name: ended.tool.as_ref().unwrap_or(&ended.response.name).clone(),
             status: ended.status,
             output,
             error,
@@ -398,6 +400,10 @@ pub enum TurnEnd {
     SchemaMismatch,
     /// The user cancelled before anything was answered: the prompt is no part of the conversation.
     Withdrawn,
+    /// A hook ended it; what was said stands.
+    HookStopped,
+    /// A hook did not let it through; a prompt that got no answer is no part of the conversation.
+    HookBlocked,
 }
 
 impl TurnEnd {

@@ -1,5 +1,6 @@
 //! The fold: what a session's records add up to.
 
+mod hooked;
 mod shortening;
 mod untold;
 
@@ -9,11 +10,12 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    ApprovalAnswered, ApprovalMode, Args, CallAsked, CallEnded, CallStatus, ConfirmationDetail, Content,
-    Delivery, Fact, FinishReason, FunctionCall, LlmErrorKind, ModelContent, Origin, Outcome, Part,
-    PromptJoined, PromptQueued, Record, Role, SessionStarted, ToolErrorKind, TurnEnd, TurnEnded, TurnStarted,
-    UsageMetadata,
+    ApprovalAnswered, ApprovalMode, Args, CallAsked, CallEnded, CallHooks, CallStatus, ConfirmationDetail,
+    Content, Delivery, Fact, FinishReason, FunctionCall, LlmErrorKind, ModelContent, Origin, Outcome, Part,
+    PromptJoined, PromptQueued, Record, Role, SessionStarted, ToolErrorKind, TurnEnd, TurnEnded, TurnHooks,
+    TurnStarted, UsageMetadata,
 };
+use hooked::Hooked;
 pub use shortening::Shortening;
 pub use untold::{ClientCall, Untold};
 
@@ -79,6 +81,8 @@ pub struct OpenTurn {
     pub prompts: Vec<u64>,
     /// Why calls of it failed or were not run, by their ids.
     pub errors: BTreeMap<String, ToolErrorKind>,
+    /// What hooks have said.
+    pub hooks: TurnHooks,
 }
 
 impl OpenTurn {
@@ -98,9 +102,12 @@ pub struct OpenCall {
     /// The question it waits for, or waited for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approval: Option<OpenApproval>,
-    /// The model's own arguments, where a person gave others.
+    /// The model's own arguments, where a person or a hook gave others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub original: Option<Args>,
+    /// What hooks have said about it.
+    #[serde(default, skip_serializing_if = "CallHooks::is_none")]
+    pub hooks: CallHooks,
     /// Its response, once it ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response: Option<Part>,
@@ -231,6 +238,8 @@ impl Conversation {
             Fact::ModelChanged(changed) => self.model.clone_from(&changed.model),
             Fact::ChangesUndone(reverted) => self.untold.reverted.push((true, reverted.clone())),
             Fact::ChangesRedone(reverted) => self.untold.reverted.push((false, reverted.clone())),
+            Fact::HookActed(acted) => Hooked(self).acted(seq, acted),
+            Fact::Imported(_) => self.imported(),
             Fact::TurnResumed(_) | Fact::RulesSaved(_) | Fact::Unknown { .. } => {}
         }
         self.seq = seq;
@@ -288,6 +297,7 @@ impl Conversation {
             status: CallStatus::Validating,
             approval: None,
             original: None,
+            hooks: CallHooks::default(),
             response: None,
         };
         turn.calls = said.content.function_calls().map(open).collect();
@@ -354,8 +364,27 @@ impl Conversation {
         {
             self.last_usage = None;
         }
-        if ended.end == TurnEnd::Withdrawn && unanswered {
+        if matches!(ended.end, TurnEnd::Withdrawn | TurnEnd::HookBlocked) && unanswered {
             self.shortening.left_out.extend(turn.prompts);
+        }
+    }
+
+    /// What was said elsewhere stays. What somebody allowed, chose or left to be said there does not count here: calls that
+    /// had not begun are judged, and asked about, anew.
+    fn imported(&mut self) {
+        self.grants.clear();
+        self.queue.clear();
+        self.mode = self.mode.min(ApprovalMode::default());
+        let Some(turn) = &mut self.turn else { return };
+        turn.question = None;
+        for call in turn.calls.iter_mut().filter(|call| call.response.is_none()) {
+            call.approval = None;
+            if let Some(original) = call.original.take() {
+                call.call.args = original;
+            }
+            if call.status != CallStatus::Executing {
+                call.status = CallStatus::Validating;
+            }
         }
     }
 

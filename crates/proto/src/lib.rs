@@ -22,6 +22,7 @@ mod fetch;
 mod files;
 mod fold;
 mod hint;
+mod hook;
 mod invocation;
 pub mod json;
 mod note;
@@ -64,6 +65,7 @@ pub use fold::{
     Untold,
 };
 pub use hint::{Hint, WindowPart};
+pub use hook::{CallHooks, HookEffect, HookEvent, HookRan, TurnHooks};
 pub use invocation::{Invocation, Prepared};
 pub use note::{NOTE, own_parts, own_text};
 pub use output::{Display, FileLines, Todo, TodoStatus, ToolError, ToolErrorKind, ToolOutput};
@@ -71,9 +73,9 @@ pub use parts::{part_to_string, thought_subject};
 pub use port::{BoxFuture, ChunkStream, ContentGenerator};
 pub use record::{
     ApprovalAnswered, CallAsked, CallEnded, CallStarted, ChangesReverted, ClientCallStarted, Compressed,
-    CompressionFailed, Fact, FileChange, JOURNAL_VERSION, ModeChanged, ModelChanged, ModelContent,
-    OutputsCut, PromptJoined, PromptQueued, PromptWithdrawn, Record, Restored, RevertedFile, Rewound,
-    RulesSaved, Sampled, SessionStarted, TurnEnded, TurnResumed, TurnStarted,
+    CompressionFailed, Fact, FileChange, HookActed, Imported, JOURNAL_VERSION, ModeChanged, ModelChanged,
+    ModelContent, OutputsCut, PromptJoined, PromptQueued, PromptWithdrawn, Record, Restored, RevertedFile,
+    Rewound, RulesSaved, Sampled, SessionStarted, TurnEnded, TurnResumed, TurnStarted,
 };
 pub use request::{
     EmbedRequest, FunctionCallingConfig, FunctionCallingMode, FunctionDeclaration, GenerateRequest,
@@ -84,8 +86,8 @@ pub use response::{
     UsageMetadata,
 };
 pub use secret::{
-    PatternDots, carries_credential, looks_secret, makes_secret, pattern_may_match_secret, secret_attributes,
-    word_names_secret,
+    GITS_OWN, PatternDots, carries_credential, is_open_in_git, looks_secret, makes_secret,
+    pattern_may_match_secret, secret_attributes, word_names_secret,
 };
 pub use store::{
     Inbox, Journal, JournalError, JournalReader, MAX_POST, Mailbox, Owned, PostError, Posted, PrunedSessions,

@@ -60,6 +60,8 @@ pub enum ToolErrorKind {
     NotOffered,
     /// A rule of the policy forbids it.
     DeniedByRule,
+    /// A hook does not let it through.
+    BlockedByHook,
     /// It needs approval, and nobody is there to give it.
     NobodyToAsk,
     /// A person said no.

@@ -12,8 +12,8 @@ use serde_json::{Map, Value};
 
 use crate::{
     ApprovalMode, Args, CallStatus, Citation, CompressionStatus, Confinement, Confirmation, Content,
-    Delivery, Display, FinishReason, FunctionCall, FunctionResponse, LlmErrorKind, Outcome, ToolErrorKind,
-    TurnEnd, UsageMetadata,
+    Delivery, Display, FinishReason, FunctionCall, FunctionResponse, HookEffect, HookEvent, LlmErrorKind,
+    Outcome, ToolErrorKind, TurnEnd, UsageMetadata,
 };
 use json::{Flat, Head};
 use table::facts;
@@ -92,8 +92,13 @@ facts! {
     "changes_undone" => ChangesUndone(ChangesReverted),
     /// The user took such an undo back.
     "changes_redone" => ChangesRedone(ChangesReverted),
+    /// Hooks have changed something, or let something pass.
+    "hook_acted" => HookActed(Box<HookActed>),
     /// Rules are kept for every session.
     "rules_saved" => RulesSaved(RulesSaved),
+    /// What is before this record was written elsewhere, and only tells what was said: nobody here has allowed, chosen or
+    /// changed what it speaks of.
+    "imported" => Imported(Imported),
 }
 
 /// See [`Fact::SessionStarted`].
@@ -179,6 +184,9 @@ pub struct ModelContent {
     /// Sources it names.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub citations: Vec<Citation>,
+    /// The hooks that gave this answer, or changed it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hook: Option<String>,
 }
 
 /// See [`Fact::CallAsked`].
@@ -252,6 +260,9 @@ pub struct CallEnded {
     pub status: CallStatus,
     /// What the model is told.
     pub response: FunctionResponse,
+    /// The tool that ran last, where a hook called another one in place of the model's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool: Option<String>,
     /// What the person is shown, when it differs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub display: Option<Display>,
@@ -417,6 +428,26 @@ pub struct RulesSaved {
     pub place: String,
     /// Who wanted it.
     pub by: String,
+}
+
+/// See [`Fact::HookActed`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HookActed {
+    /// The turn; before the first one 0.
+    pub turn: u64,
+    /// The point of the session.
+    pub event: HookEvent,
+    /// The names of the hooks that ran there.
+    pub hook: String,
+    /// What came of it.
+    pub effect: HookEffect,
+}
+
+/// See [`Fact::Imported`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Imported {
+    /// Where it came from, in words.
+    pub from: String,
 }
 
 /// See [`Fact::ChangesUndone`] and [`Fact::ChangesRedone`].

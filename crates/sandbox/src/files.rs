@@ -17,10 +17,7 @@ use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, fstat, openat, openat2};
 use rustix::io::Errno;
 
 use crate::error::SandboxError;
-use crate::places::{
-    ASKED_DEVICES, BUILD_CACHES, Extra, Places, SHARED_TEMPORARY, SINKS, SYSTEM_FILES, SYSTEM_FOLDERS,
-    TOOL_CHAINS,
-};
+use crate::places::{ASKED_DEVICES, Extra, Places, SINKS, SYSTEM_FILES, SYSTEM_FOLDERS, TOOL_CHAINS};
 
 type Rights = BitFlags<AccessFs>;
 
@@ -126,13 +123,9 @@ impl Grants {
         for path in graphics.filter(|path| path.to_string_lossy().starts_with("/dev/nvidia")) {
             self.carve(&path, USE, hidden);
         }
-        for folder in SHARED_TEMPORARY.iter().map(Path::new) {
-            self.carve(folder, BUILD, hidden);
-        }
-        for folder in places.below_home(BUILD_CACHES) {
+        for folder in places.build_folders() {
             self.carve(&folder, BUILD, hidden);
         }
-        self.carve(&places.temporary, BUILD, hidden);
     }
 
     /// What a person agreed to read or to write: it is as they were shown, secret or not. A folder does not stand for the

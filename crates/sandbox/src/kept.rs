@@ -7,29 +7,12 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use charla_proto::carries_credential;
+use charla_proto::{carries_credential, is_open_in_git};
 
-/// Where git keeps contents: objects, large files, conflicts it has seen, patches of a rebase, what it found again, messages with
-/// the change in them, and keys beside it.
-const CONTENTS: [&str; 16] = [
-    "objects",
-    "lfs",
-    "annex",
-    "rr-cache",
-    "rebase-merge",
-    "rebase-apply",
-    "lost-found",
-    "sequencer",
-    "svn",
-    "git-crypt",
-    "credentials",
-    ".git-credentials",
-    "ADD_EDIT.patch",
-    "addp-hunk-edit.diff",
-    "COMMIT_EDITMSG",
-    "SQUASH_MSG",
-];
+/// What is open of git's folder unless there is a password in it.
 const SETTINGS: [&str; 2] = ["config", "config.worktree"];
+/// Folders in git's own that hold more of its folders.
+const NESTING: [&str; 2] = ["worktrees", "modules"];
 /// Where others keep contents, in their folders.
 const OTHERS: [(&str, &str); 3] = [(".hg", "store"), (".svn", "pristine"), (".jj", "repo/store")];
 /// How deep the repositories of submodules are looked for, and how often one names another's objects.
@@ -46,6 +29,14 @@ pub(crate) fn note(folder: &Path, kept: &mut BTreeSet<PathBuf>) {
     kept.extend(of_others.map(|(_, store)| folder.join(store)).filter(|store| store.exists()));
 }
 
+/// The same in a folder that is laid out as git's. One without references is none for git, but may have been.
+pub(crate) fn bare(folder: &Path, kept: &mut BTreeSet<PathBuf>) {
+    match folder.join("refs").exists() {
+        true => repository(folder, kept),
+        false => close(&folder.join("objects"), kept),
+    }
+}
+
 /// Notes what only git reads in its folder, those of submodules and other working trees included.
 pub(crate) fn repository(folder: &Path, kept: &mut BTreeSet<PathBuf>) {
     one(folder, kept);
@@ -60,18 +51,34 @@ fn modules(folder: &Path, depth: usize, kept: &mut BTreeSet<PathBuf>) {
         match entry.join("HEAD").exists() {
             true => repository(&entry, kept),
             // A submodule's name may have several parts.
-            false if depth > 0 => modules(&entry, depth - 1, kept),
-            false => {}
+            false if depth > 0 && is_folder(&entry) => modules(&entry, depth - 1, kept),
+            false => close(&entry, kept),
         }
     }
 }
 
+/// Everything but what is known to hold no copy of a file.
 fn one(folder: &Path, kept: &mut BTreeSet<PathBuf>) {
-    let settings = SETTINGS.iter().map(|name| folder.join(name));
-    kept.extend(settings.filter(|file| text(file).is_some_and(|text| carries_credential(&text))));
-    // Where one is a link, what it leads to holds the contents.
-    kept.extend(CONTENTS.iter().filter_map(|name| folder.join(name).canonicalize().ok()));
+    for entry in entries(folder) {
+        let name = entry.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let has_password =
+            || SETTINGS.contains(&name.as_str()) && text(&entry).is_none_or(|text| carries_credential(&text));
+        let nests = NESTING.contains(&name.as_str()) && is_folder(&entry);
+        if !nests && (!is_open_in_git(&name) || has_password()) {
+            close(&entry, kept);
+        }
+    }
     borrowed(&folder.join("objects"), DEPTH, kept);
+}
+
+/// A link holds nothing: what it leads to does.
+fn close(entry: &Path, kept: &mut BTreeSet<PathBuf>) {
+    kept.extend(entry.canonicalize());
+}
+
+/// True for a folder that is no link.
+fn is_folder(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|found| found.is_dir())
 }
 
 /// Objects that a repository takes from another.
@@ -103,6 +110,8 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let at = |name: &str| place.path().canonicalize().unwrap().join(name);
         for folder in [
+            ".git/refs/heads",
+            ".git/logs",
             ".git/objects/info",
             ".git/modules/deep/er/objects",
             ".git/worktrees/other/rebase-merge",
@@ -113,16 +122,23 @@ mod tests {
         }
         fs::write(at(".git/modules/deep/er/HEAD"), "ref").unwrap();
         fs::write(at(".git/modules/deep/er/config"), "url = https://me:password@host/x").unwrap();
-        fs::write(at(".git/config"), "[core]\n").unwrap();
+        for open in ["config", "HEAD", "index", "packed-refs"] {
+            fs::write(at(".git").join(open), "[core]\n").unwrap();
+        }
+        fs::write(at(".git/unheard-of"), "content").unwrap();
+        fs::write(at(".git/modules/stray"), "content").unwrap();
         fs::write(at(".git/objects/info/alternates"), "../../shared/objects\n").unwrap();
         let last = format!("{}\n", at("last").display());
         fs::write(at("shared/objects/info/alternates"), last).unwrap();
         let mut kept = BTreeSet::new();
         note(&at(".git"), &mut kept);
         let expected = [
+            ".git/logs",
             ".git/modules/deep/er/config",
             ".git/modules/deep/er/objects",
+            ".git/modules/stray",
             ".git/objects",
+            ".git/unheard-of",
             ".git/worktrees/other/rebase-merge",
             "last",
             "shared/objects",

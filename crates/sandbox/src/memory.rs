@@ -46,6 +46,8 @@ pub(crate) struct Listing {
     pub(crate) count: usize,
     /// Its folders, and what is not plain.
     pub(crate) entries: Vec<Entry>,
+    /// It may be a folder of git's: there is a `HEAD` in it.
+    pub(crate) has_head: bool,
     /// It is laid out as git's folder is.
     pub(crate) is_repository: bool,
 }
@@ -139,14 +141,14 @@ fn is_local(root: &Path) -> bool {
 
 fn read(folder: &Path, places: &Places, most: usize) -> Option<Listing> {
     let mut listing = Listing::default();
-    let (mut head, mut objects) = (false, false);
+    let mut objects = false;
     for entry in fs::read_dir(folder).ok()?.flatten() {
         listing.count += 1;
         if listing.count > most {
             break;
         }
         let kind = kind(&entry);
-        head |= entry.file_name() == "HEAD";
+        listing.has_head |= entry.file_name() == "HEAD";
         objects |= entry.file_name() == "objects";
         let path = entry.path();
         let treatment = (places.treatment)(&path);
@@ -154,7 +156,7 @@ fn read(folder: &Path, places: &Places, most: usize) -> Option<Listing> {
             listing.entries.push(Entry { path, kind, treatment });
         }
     }
-    listing.is_repository = head && objects;
+    listing.is_repository = listing.has_head && objects;
     Some(listing)
 }
 

@@ -15,8 +15,6 @@ use crate::error::SandboxError;
 use crate::sys;
 use crate::tree::Found;
 
-/// How many covers a view may have.
-const MOST: usize = 2_000;
 const SYS_ADMIN: u64 = 1 << 21;
 
 /// Everything the child needs to make the view.
@@ -57,14 +55,18 @@ pub(crate) fn is_administrator() -> bool {
 }
 
 impl Mounts {
+    /// How many covers a view may have.
+    pub(crate) const MOST: usize = 2_000;
+
     pub(crate) fn new<'a>(
         writable: impl Iterator<Item = &'a Path>,
         found: &Found,
         cwd: &Path,
     ) -> Result<Self, SandboxError> {
-        if found.hidden.len() + found.protected.len() > MOST {
+        if found.hidden.len() + found.protected.len() > Self::MOST {
             return Err(SandboxError::Missing(format!(
-                "the workspace has more than {MOST} protected and secret places"
+                "the workspace has more than {} protected and secret places",
+                Self::MOST
             )));
         }
         let (folders, files): (Vec<_>, Vec<_>) = found.hidden.iter().partition(|path| path.is_dir());

@@ -59,6 +59,9 @@ pub struct Extra {
     /// It may read what git keeps in these folders, because nothing but git reads files in it. For a child that nobody was
     /// asked about; those that a person agreed to may anyway.
     pub git: Vec<PathBuf>,
+    /// It is a program that a person agreed to once, for whatever it will do: where the kernel can, it changes modes, owners and
+    /// times of nothing that it may not write.
+    pub lasting: bool,
     /// It searches through folders: where the kernel can, it finds what git keeps empty instead of closed, and does not
     /// complain about each file.
     pub searches: bool,
@@ -297,6 +300,14 @@ impl Places {
     pub(crate) fn below_home(&self, names: &[&str]) -> Vec<PathBuf> {
         let home = self.home.iter();
         home.flat_map(|home| names.iter().map(|name| home.join(name))).collect()
+    }
+
+    /// The folders outside of the workspace that builds write.
+    pub(crate) fn build_folders(&self) -> Vec<PathBuf> {
+        let mut folders = self.below_home(BUILD_CACHES);
+        folders.extend(SHARED_TEMPORARY.iter().map(PathBuf::from));
+        folders.push(self.temporary.clone());
+        folders
     }
 
     /// Everything that only unconfined children may read.

@@ -119,7 +119,7 @@ impl Sandbox {
             Confinement::Asked if !self.proven().reading => {
                 Ok(Cell { steps: Steps::default(), private: None, arrivals: None })
             }
-            Confinement::Asked => self.asked(extra),
+            Confinement::Asked => self.asked(cwd, extra),
             Confinement::Reading if self.proven().reading => self.reading(cwd, extra),
             Confinement::Editing if self.proven().editing => self.editing(cwd, extra),
             Confinement::Reading | Confinement::Editing => {
@@ -147,12 +147,12 @@ impl Sandbox {
         self.cell(Confinement::Reading, grants, mounts)
     }
 
-    /// A view in which what git keeps in the workspace is empty.
+    /// A view in which what git keeps in the workspace is empty, if that is not too much.
     fn covers(&self, found: Found, cwd: &Path) -> Result<Option<Mounts>, SandboxError> {
         let inside =
             |path: &PathBuf| self.places.roots.iter().any(|root| path.starts_with(root)) && path.exists();
         let hidden: BTreeSet<PathBuf> = found.kept.into_iter().filter(inside).collect();
-        if hidden.is_empty() || !self.proven().editing {
+        if hidden.is_empty() || hidden.len() > Mounts::MOST || !self.proven().editing {
             return Ok(None);
         }
         let temporary = self.private()?.temporary();
@@ -184,7 +184,7 @@ impl Sandbox {
         Ok(found)
     }
 
-    fn asked(&self, extra: &Extra) -> Result<Cell, SandboxError> {
+    fn asked(&self, cwd: &Path, extra: &Extra) -> Result<Cell, SandboxError> {
         let places = &self.places;
         let hidden: BTreeSet<PathBuf> = places.all_secrets().into_iter().collect();
         let mut grants = Grants::asked();
@@ -193,7 +193,28 @@ impl Sandbox {
             grants.write(root, &hidden);
         }
         grants.agreed(places, extra, &hidden);
-        self.cell(Confinement::Asked, grants, None)
+        let mounts = if extra.lasting { self.settled(hidden, cwd)? } else { None };
+        self.cell(Confinement::Asked, grants, mounts)
+    }
+
+    /// A view in which nothing can be changed, in any way, but what builds and the workspace hold.
+    fn settled(&self, secrets: BTreeSet<PathBuf>, cwd: &Path) -> Result<Option<Mounts>, SandboxError> {
+        if !self.proven().editing {
+            return Ok(None);
+        }
+        let places = &self.places;
+        let mut writable = places.build_folders();
+        writable.push("/dev/shm".into());
+        writable.extend(tree::outermost(&places.roots).into_iter().chain(&places.history).cloned());
+        // Each one once, and the outer before what is in it.
+        let writable: BTreeSet<PathBuf> =
+            writable.iter().filter_map(|path| path.canonicalize().ok()).collect();
+        if writable.contains(Path::new("/")) {
+            return Ok(None);
+        }
+        let protected = secrets.into_iter().filter_map(|path| path.canonicalize().ok()).collect();
+        let found = Found { protected, ..Found::default() };
+        Mounts::new(writable.iter().map(PathBuf::as_path), &found, cwd).map(Some)
     }
 
     /// What a person agreed to who may reach the workspace and nothing else: all of the workspace, and what every child needs.

@@ -5,6 +5,8 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use charla_proto::GITS_OWN;
+
 use crate::error::SandboxError;
 use crate::kept;
 use crate::memory::{Entry, Kind, Memory};
@@ -100,8 +102,12 @@ fn look_at(places: &Places, memory: &Memory, limit: usize) -> Result<Found, Sand
             let too_large = || SandboxError::TooLarge { root: root.clone(), limit };
             left = left.checked_sub(listing.count).ok_or_else(too_large)?;
             if listing.is_repository {
-                kept::repository(&folder, &mut found.kept);
+                kept::bare(&folder, &mut found.kept);
             }
+            let cover = match listing.has_head {
+                true => found.protect_git(&folder, places, cover),
+                false => cover,
+            };
             for entry in &listing.entries {
                 if let Some(cover) = found.take(places, entry, cover)
                     && entry.kind == Kind::Folder
@@ -148,6 +154,23 @@ impl Found {
                 (!closed && cover != Cover::Hidden).then_some(Cover::Protected)
             }
         }
+    }
+
+    /// Nobody writes in a folder that git takes for its own, or would if there were more in it: its settings and hooks run
+    /// programs. Of a workspace that is one, only those are not written. Says what covers the folder.
+    fn protect_git(&mut self, folder: &Path, places: &Places, cover: Cover) -> Cover {
+        if cover != Cover::Nothing {
+            return cover;
+        }
+        if places.roots.iter().all(|root| !root.starts_with(folder)) {
+            self.protected.insert(folder.to_owned());
+            return Cover::Protected;
+        }
+        for path in GITS_OWN.iter().map(|name| folder.join(name)).filter(|path| path.exists()) {
+            self.guard(path.clone(), cover);
+            self.protected.insert(path);
+        }
+        cover
     }
 
     /// A link holds nothing: what it leads to in the workspace does. A link to a root protects nothing, or no more

@@ -262,6 +262,14 @@ export class Conversation {
     this.add(record.seq, element("p", { class: "notice note" }, `Brought back: ${files(record)}`));
   }
 
+  imported(record) {
+    for (const { node } of this.cards.values()) node.remove();
+    this.cards.clear();
+    for (const prompt of [...this.queued.keys()]) this.unqueue(prompt);
+    if (this.mode !== "plan") this.mode = "default";
+    this.add(record.seq, element("p", { class: "notice note" }, `Came from ${record.from}: what was allowed there no longer holds.`));
+  }
+
   rules_saved(record) {
     this.add(record.seq, element("p", { class: "notice note" }, `A rule is kept in ${record.place}.`));
   }

@@ -303,7 +303,9 @@ impl Hub {
             let reply = match self.running(id) {
                 Some(running) => {
                     running.touch();
-                    running.session.handle.request(request.clone()).await
+                    let Request { by, command } = request.clone();
+                    let command = running.session.with_resources(command).await;
+                    running.session.handle.request(Request { by, command }).await
                 }
                 None => match self.post(id, &request).await? {
                     Some(reply) => reply,
@@ -385,7 +387,7 @@ impl Hub {
 
     /// Keeps a session that comes from elsewhere.
     pub(crate) async fn take_in(&self, bundle: SessionBundle) -> Result<Arrival, Problem> {
-        let arrival = self.charla.sessions()?.take_in(bundle).await?;
+        let arrival = self.charla.sessions()?.take_in(&bundle, None, "another machine").await?;
         self.beat();
         Ok(arrival)
     }

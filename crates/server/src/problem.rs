@@ -97,7 +97,9 @@ impl From<Failure> for Problem {
             FailureKind::Input => StatusCode::BAD_REQUEST,
             FailureKind::Conflict | FailureKind::Untrusted | FailureKind::Limit => StatusCode::CONFLICT,
             FailureKind::Model(_) => StatusCode::BAD_GATEWAY,
-            FailureKind::Auth | FailureKind::Config => StatusCode::UNPROCESSABLE_ENTITY,
+            FailureKind::Auth | FailureKind::AuthType | FailureKind::Config => {
+                StatusCode::UNPROCESSABLE_ENTITY
+            }
             _ => StatusCode::INTERNAL_SERVER_ERROR,
         };
         let hint = match failure.hint {

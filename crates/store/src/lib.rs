@@ -166,12 +166,17 @@ impl Store {
     }
 }
 
-/// An id that a session may have; it is part of paths.
-fn plain_id(session: &str) -> Result<&str, JournalError> {
+/// Whether a session may have this id; it is part of paths.
+pub fn is_plain_id(session: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-    match session.is_empty() || session.len() > 100 || !session.chars().all(plain) {
-        true => Err(JournalError::Io(format!("`{session}` is no session id"))),
-        false => Ok(session),
+    !session.is_empty() && session.len() <= 100 && session.chars().all(plain)
+}
+
+/// An id that a session may have.
+fn plain_id(session: &str) -> Result<&str, JournalError> {
+    match is_plain_id(session) {
+        true => Ok(session),
+        false => Err(JournalError::Io(format!("`{session}` is no session id"))),
     }
 }
 

@@ -2,7 +2,11 @@
 //!
 //! The socket is made when the owner listens. Its folder is open to its user only, and both ends look who the other
 //! is. Everything has a limit in size and time, so that neither end can be held up by the other.
+//!
+//! The kernel does not keep the processes of tools from connecting to a socket of their user, wherever it is. It keeps them
+//! from reading files of this folder: so who sends a command shows that it can.
 
+mod key;
 mod listen;
 mod post;
 
@@ -19,6 +23,7 @@ use tokio::net::UnixStream;
 
 use crate::make_private_folder;
 
+use key::Key;
 pub(crate) use listen::FileMailbox;
 pub(crate) use post::post;
 
@@ -33,6 +38,7 @@ const MAX_ADDRESS: usize = 100;
 #[derive(Clone, Debug)]
 struct Address {
     folder: PathBuf,
+    key: PathBuf,
     /// Short whatever the session's id.
     name: String,
 }
@@ -47,7 +53,7 @@ struct Reachable {
 impl Address {
     fn new(sessions: &Path, session: &str) -> Self {
         let name = content_hash(session.as_bytes()).chars().take(16).collect();
-        Self { folder: sessions.join("run"), name }
+        Self { folder: sessions.join("run"), key: sessions.join("mail.key"), name }
     }
 
     /// The path, by way of the folder's descriptor where it is too long for a socket's address.
@@ -91,11 +97,11 @@ fn check_peer(stream: &UnixStream) -> io::Result<()> {
     }
 }
 
-/// Reads one line of at most [`MAX_POST`] bytes, without its end.
+/// Reads one line of at most [`MAX_POST`] bytes and a key, without its end.
 async fn read_line(stream: impl AsyncRead + Unpin, patience: Duration) -> io::Result<Vec<u8>> {
     let mut line = Vec::new();
     let reading = async {
-        let most = MAX_POST as u64 + 1;
+        let most = (MAX_POST + Key::LENGTH) as u64 + 1;
         BufReader::new(stream.take(most)).read_until(b'\n', &mut line).await
     };
     tokio::time::timeout(patience, reading).await??;

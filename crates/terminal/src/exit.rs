@@ -29,7 +29,7 @@ pub fn code(kind: FailureKind) -> i32 {
     match kind {
         FailureKind::Input => INPUT,
         FailureKind::Config => CONFIG,
-        FailureKind::Auth => AUTH,
+        FailureKind::Auth | FailureKind::AuthType => AUTH,
         FailureKind::Untrusted => UNTRUSTED,
         FailureKind::Limit => TURN_LIMIT,
         FailureKind::Cancelled => CANCELLED,

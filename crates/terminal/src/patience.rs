@@ -82,6 +82,7 @@ mod tests {
             call: "1".to_owned(),
             status: CallStatus::Success,
             response: FunctionResponse::output("1", "list", "harbour.rs"),
+            tool: None,
             display: None,
             error: None,
             whole_output: None,

@@ -4,7 +4,7 @@ use std::sync::{Arc, LazyLock, OnceLock};
 
 use charla_proto::text::nearest;
 use charla_proto::{Args, FunctionDeclaration, ToolError, ToolErrorKind};
-use jsonschema::error::{TypeKind, ValidationErrorKind};
+use charla_schema::{Problem, Wrong};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
@@ -21,26 +21,23 @@ pub(crate) fn invalid(message: impl std::fmt::Display) -> ToolError {
     ToolError::new(ToolErrorKind::InvalidArgs, format!("Invalid arguments: {message}."))
 }
 
-/// A tool's declaration with its compiled schema.
+/// A tool's declaration with its schema.
 pub struct Schema {
     declaration: Arc<FunctionDeclaration>,
-    /// Compiled at the first call: a session that calls no tool does not pay for it. Absent inside when
-    /// the schema cannot be compiled: then the tool itself has to complain.
-    validator: OnceLock<Option<jsonschema::Validator>>,
+    /// Read at the first call: a session that calls no tool does not pay for it. Parts that cannot be used
+    /// demand nothing: then the tool itself has to complain.
+    schema: OnceLock<charla_schema::Schema>,
 }
 
 impl Schema {
-    /// The schema of this declaration. One that cannot be compiled checks nothing.
+    /// The schema of this declaration.
     pub fn new(declaration: FunctionDeclaration) -> Self {
-        Self { declaration: Arc::new(declaration), validator: OnceLock::new() }
+        Self { declaration: Arc::new(declaration), schema: OnceLock::new() }
     }
 
-    fn validator(&self) -> Option<&jsonschema::Validator> {
-        let compile = || {
-            let schema = &self.declaration.parameters_json_schema;
-            if schema.is_null() { None } else { jsonschema::validator_for(schema).ok() }
-        };
-        self.validator.get_or_init(compile).as_ref()
+    fn schema(&self) -> &charla_schema::Schema {
+        self.schema
+            .get_or_init(|| charla_schema::Schema::lenient(self.declaration.parameters_json_schema.clone()))
     }
 
     /// The declaration.
@@ -61,10 +58,9 @@ impl Schema {
         let required = self.required();
         args.retain(|name, value| !value.is_null() || required.contains(&name.as_str()));
         args.retain(|name, _| !IGNORED.contains(&name.as_str()) || self.properties().contains_key(name));
-        let Some(validator) = self.validator() else { return Ok(args) };
         let value = Value::Object(args);
-        let problems: Vec<String> =
-            validator.iter_errors(&value).take(MOST_PROBLEMS).map(|error| self.in_words(&error)).collect();
+        let problems = self.schema().problems(&value, MOST_PROBLEMS);
+        let problems: Vec<String> = problems.iter().map(|problem| self.in_words(problem)).collect();
         if !problems.is_empty() {
             return Err(self.refusal(&problems));
         }
@@ -98,37 +94,27 @@ impl Schema {
     }
 
     /// Which field, what was given, what is expected.
-    fn in_words(&self, error: &jsonschema::ValidationError) -> String {
-        let field = field_name(&error.instance_path().to_string());
-        let given = quoted(error.instance());
-        match error.kind() {
-            ValidationErrorKind::Required { property } => {
-                let name = property.as_str().unwrap_or_default();
+    fn in_words(&self, problem: &Problem) -> String {
+        let field = field_name(&problem.place);
+        let given = quoted(problem.given);
+        match &problem.wrong {
+            Wrong::Missing(name) => {
                 let place = if field.is_empty() { String::new() } else { format!(" in `{field}`") };
-                format!("the field `{name}`{place} is missing{}", self.misspelt(name, error.instance()))
+                format!("the field `{name}`{place} is missing{}", self.misspelt(name, problem.given))
             }
-            ValidationErrorKind::AdditionalProperties { unexpected } => {
-                let names = unexpected.iter().take(MOST_PROBLEMS).map(|name| self.unknown(name));
+            Wrong::Unknown(names) => {
+                let names = names.iter().take(MOST_PROBLEMS).map(|name| self.unknown(name));
                 names.collect::<Vec<_>>().join("; ")
             }
-            ValidationErrorKind::Type { kind } => {
-                format!("`{field}` must be {}, but {given} was given", type_name(kind))
+            Wrong::Type(types) => {
+                let types: Vec<String> = types.iter().map(|name| with_article(name)).collect();
+                format!("`{field}` must be {}, but {given} was given", types.join(" or "))
             }
-            ValidationErrorKind::Enum { options } => {
-                format!("`{field}` must be one of {options}, but {given} was given")
+            Wrong::OneOf(_) | Wrong::Number(..) => {
+                format!("`{field}` {}, but {given} was given", problem.wrong)
             }
-            ValidationErrorKind::Minimum { limit } => {
-                format!("`{field}` must be at least {limit}, but {given} was given")
-            }
-            ValidationErrorKind::Maximum { limit } => {
-                format!("`{field}` must be at most {limit}, but {given} was given")
-            }
-            ValidationErrorKind::MaxItems { limit } => format!("`{field}` must have at most {limit} item(s)"),
-            ValidationErrorKind::MinLength { .. } => format!("`{field}` must not be empty"),
-            ValidationErrorKind::MinItems { limit } => {
-                format!("`{field}` must have at least {limit} item(s)")
-            }
-            _ => format!("`{field}`: {}", shortened(&error.to_string(), 200)),
+            Wrong::Count("character(s)", "at least", 1) => format!("`{field}` must not be empty"),
+            wrong => format!("`{field}` {}", shortened(&wrong.to_string(), 200)),
         }
     }
 
@@ -177,15 +163,6 @@ fn field_name(pointer: &str) -> String {
         }
     }
     name
-}
-
-fn type_name(kind: &TypeKind) -> String {
-    match kind {
-        TypeKind::Single(one) => with_article(&one.to_string()),
-        TypeKind::Multiple(many) => {
-            many.iter().map(|one| with_article(&one.to_string())).collect::<Vec<_>>().join(" or ")
-        }
-    }
 }
 
 fn with_article(kind: &str) -> String {
@@ -243,7 +220,7 @@ mod tests {
         let message = problem(json!({"file_path": "a", "start_line": -3}));
         assert!(message.contains("`start_line` must be at least 1, but -3 was given"), "{message}");
         let message = problem(json!({"file_path": "a", "todos": [{"status": "c"}]}));
-        assert!(message.contains("`todos[0].status` must be one of [\"a\",\"b\"]"), "{message}");
+        assert!(message.contains("`todos[0].status` must be one of \"a\", \"b\""), "{message}");
     }
 
     #[test]

@@ -13,9 +13,11 @@ use std::path::{Component, Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use charla_proto::text::printable;
-use charla_proto::{ToolContext, ToolError, ToolErrorKind, looks_secret};
+use charla_proto::{Effect, ToolContext, ToolError, ToolErrorKind, looks_secret};
 use folder::{Folder, is_link, open_regular};
 use rustix::fs::{FileType, Stat};
+
+use crate::git::part_of_repository;
 
 /// Longer paths are refused by every system we run on.
 const LONGEST_PATH: usize = 4096;
@@ -66,6 +68,12 @@ impl ResolvedPath {
     /// A file that was found below a folder that was judged. It is where its path says, or it is not read.
     pub(crate) fn found(path: &Path) -> Self {
         Self { path: path.to_owned(), real: path.to_owned(), inside: true }
+    }
+
+    /// What reading it does, for a plan.
+    pub(crate) fn reading(&self, cx: &ToolContext) -> Vec<Effect> {
+        let read = Effect::Read { path: self.real.clone() };
+        std::iter::once(read).chain(part_of_repository(&self.real, &cx.roots)).collect()
     }
 
     /// Makes sure that the path still leads where it led when it was judged. What is done goes to where it

@@ -10,7 +10,7 @@ use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::hint::Hint;
 use crate::notices::{Notice, Notices};
-use crate::trust::{COMMANDS, WorkspaceContent, command_files};
+use crate::trust::{COMMANDS, WorkspaceContent, command_files, gemini_standing};
 
 /// The commands that hold here, by name. A workspace's command goes before the user's own of the same name; what cannot be
 /// used is told.
@@ -19,19 +19,25 @@ pub fn custom_commands(
     notices: &mut dyn Notices,
 ) -> Result<Vec<CustomCommand>, Failure> {
     let mut commands = BTreeMap::new();
-    let home = environment.charla_home();
-    for (path, text) in home.iter().flat_map(|home| own_files(home)) {
+    // Those of Gemini CLI first: ours go before them.
+    let gemini = environment.gemini_home().filter(|_| environment.guest.is_none());
+    let homes = [gemini, environment.charla_home()];
+    for (path, text) in homes.iter().flatten().flat_map(|home| own_files(home)) {
         add(&mut commands, &path, text.as_deref(), notices);
     }
     let content = WorkspaceContent::read(environment)?;
-    let number = content.commands().count();
-    if number > 0 && !content.known(environment)?.is_trusted() {
-        let text = format!("{number} commands of this workspace are left out: it is not trusted");
-        notices.note(&Notice::with_hint(text, Hint::TrustWorkspace));
-    } else {
-        for (name, bytes) in content.commands() {
-            add(&mut commands, Path::new(name), std::str::from_utf8(bytes).ok(), notices);
+    let standing = content.known(environment)?;
+    let mut left_out = 0;
+    let gemini = content.gemini_commands().map(|command| (command, gemini_standing(standing, environment)));
+    for ((name, bytes), standing) in gemini.chain(content.commands().map(|command| (command, standing))) {
+        match standing.is_trusted() {
+            true => add(&mut commands, Path::new(name), std::str::from_utf8(bytes).ok(), notices),
+            false => left_out += 1,
         }
+    }
+    if left_out > 0 {
+        let text = format!("{left_out} commands of this workspace are left out: it is not trusted");
+        notices.note(&Notice::with_hint(text, Hint::TrustWorkspace));
     }
     Ok(commands.into_values().collect())
 }

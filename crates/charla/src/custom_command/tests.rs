@@ -121,6 +121,25 @@ fn a_workspaces_commands_hold_once_it_is_trusted() {
     assert_eq!(found(&environment).0, [mine("a"), mine("git:b")]);
 }
 
+#[test]
+fn commands_of_gemini_cli_stand_below_ours() {
+    let files = [
+        ("home/.gemini/commands/a.toml", "prompt = 'x'\ndescription = 'gemini'"),
+        ("home/.gemini/commands/b.toml", "prompt = 'x'\ndescription = 'gemini'"),
+        ("home/.charla/commands/a.toml", "prompt = 'x'\ndescription = 'ours'"),
+        ("work/.gemini/commands/c.toml", "prompt = 'x'\ndescription = 'theirs'"),
+    ];
+    let (folder, environment) = place(&files);
+    let of = |name: &str, who: &str| (name.to_owned(), who.to_owned());
+    let (commands, notices) = found(&environment);
+    assert_eq!(commands, [of("a", "ours"), of("b", "gemini")]);
+    assert!(notices.iter().any(|text| text.contains("it is not trusted")), "{notices:?}");
+    // A user who has told Gemini CLI to trust every folder is not asked about what is made for it.
+    let trusting = r#"{"security": {"folderTrust": {"enabled": false}}}"#;
+    std::fs::write(folder.path().join("home/.gemini/settings.json"), trusting).unwrap();
+    assert_eq!(found(&environment).0, [of("a", "ours"), of("b", "gemini"), of("c", "theirs")]);
+}
+
 proptest! {
     #[test]
     fn no_prompt_breaks_it(prompt in "(!\\{|@\\{|\\{\\{args\\}\\}|[{}!@a-z é]){0,30}", arguments: String) {

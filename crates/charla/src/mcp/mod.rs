@@ -56,7 +56,7 @@ impl ServerPlans {
     ) -> Option<Self> {
         let known = Arc::new(KnownTools::of(environment));
         let mut planned = Vec::new();
-        for (name, server) in &settings.mcp_servers {
+        for (name, server) in settings.mcp_servers.iter().filter(|(name, _)| settings.mcp.uses(name)) {
             match config::config(name, server, environment) {
                 Ok(config) => planned.push(Planned { known: known.read(&config), config }),
                 Err(why) => notices.warning(&format!("the MCP server `{name}` is left out: {why}").into()),

@@ -17,6 +17,9 @@ use crate::network;
 use crate::notices::Notice;
 use crate::settings::{Settings, without_secrets};
 
+/// Whose model a recording stands in for where nobody names one.
+const REPLAYED: &str = "gemini";
+
 /// The models of a run.
 #[derive(Debug)]
 pub struct Chain {
@@ -54,6 +57,7 @@ impl<'a> Chooser<'a> {
     /// not stop a run that does not need it.
     pub async fn chain(&self) -> Result<Chain, Failure> {
         let (first, note) = match &self.settings.model.name {
+            name if self.settings.model.responses.replay.is_some() => (self.replayed(name.as_deref())?, None),
             Some(reference) => (self.named(reference).await?, None),
             None => self.unnamed().await?,
         };
@@ -94,6 +98,17 @@ impl<'a> Chooser<'a> {
             None => self.loaded_model(&entry, access.key()).await?,
         };
         Ok(self.asked(Choice::new(entry, model, access)).await)
+    }
+
+    /// The model that a recording stands in for. Whatever is called so, nobody asks it: it needs no key.
+    fn replayed(&self, reference: Option<&str>) -> Result<Choice, Failure> {
+        let directory = Directory::new(self.settings);
+        let (entry, model) = match reference.map(|reference| directory.resolve(reference)) {
+            Some(Ok(resolved)) => resolved,
+            _ => (directory.find(REPLAYED)?, reference.map(str::to_owned)),
+        };
+        let model = model.or_else(|| entry.default_model()).unwrap_or_default();
+        Ok(Choice::new(entry, model, Access::Open))
     }
 
     /// The choice with what its server tells of itself, when that is in the local network. A server of the user's own whose

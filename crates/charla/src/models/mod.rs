@@ -1,5 +1,6 @@
 //! Which model answers, and how it is spoken to.
 
+mod auth_type;
 pub mod bound;
 pub mod choice;
 pub mod chooser;
@@ -7,10 +8,12 @@ pub mod directory;
 mod keep_alive;
 mod prices;
 pub mod probe;
+mod recordings;
 mod servers;
 pub mod survey;
 mod wiring;
 
+pub(crate) use auth_type::check as check_auth_type;
 pub use bound::BoundModel;
 pub use choice::{Access, Choice, PromptSize};
 pub use chooser::{Chain, Chooser};

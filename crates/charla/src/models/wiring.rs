@@ -13,6 +13,7 @@ use charla_providers::{Client, Credential, Generator};
 
 use super::choice::{Access, Choice};
 use super::chooser::Chain;
+use super::recordings;
 use crate::engine::EngineGenerator;
 use crate::environment::Environment;
 use crate::failure::Failure;
@@ -46,7 +47,14 @@ fn link(
     environment: &Environment,
     client: &Client,
 ) -> Result<Link, Failure> {
-    let mut generator = bare(&choice, settings, client)?;
+    let responses = &settings.model.responses;
+    let mut generator = match &responses.replay {
+        Some(file) => recordings::replayed(&choice, file, responses.any_order == Some(true), environment)?,
+        None => bare(&choice, settings, client)?,
+    };
+    if let Some(file) = &responses.record {
+        generator = recordings::recorded(generator, file, environment)?;
+    }
     if let Some(small) = choice.small_model(environment) {
         generator = Arc::new(Layered::over(generator, small));
     }

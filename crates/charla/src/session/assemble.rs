@@ -152,6 +152,7 @@ impl SessionBuilder<'_> {
             compression: compression(self.settings),
             answer_check: None,
             call_ids: CallIds::Own,
+            hooks: None,
         }
     }
 
@@ -171,8 +172,8 @@ impl SessionBuilder<'_> {
     fn rules(&self, roots: &[PathBuf]) -> Result<RuleBook, Failure> {
         let extra: Vec<PathBuf> =
             self.options.rule_files.iter().map(|path| self.environment.directory.join(path)).collect();
-        let book = rule_book(&RulePlaces::of(self.environment), roots, &extra)
-            .map_err(|error| Failure::config(error.to_string()))?;
+        let places = RulePlaces::of(self.environment).planning(self.settings);
+        let book = rule_book(&places, roots, &extra).map_err(|error| Failure::config(error.to_string()))?;
         let allowed = self.settings.tools.allowed.iter().chain(&self.options.allowed_tools);
         let rules = allowed_tools(allowed.map(String::as_str))
             .map_err(|error| Failure::input(error.to_string()).with_hint(Hint::NameTools))?;

@@ -36,7 +36,7 @@ pub(super) fn sandbox(
         // What was too long to show is for the model to read.
         readable: vec![outputs],
         history: roots.iter().flat_map(|root| history_of(&real(root), environment)).collect(),
-        secrets: environment.charla_home().iter().map(real).collect(),
+        secrets: [environment.charla_home(), environment.cache()].iter().flatten().map(real).collect(),
         treatment: Arc::new(move |path: &Path| treatment(path, &files, &rules)),
     });
     match &environment.guest {

@@ -19,6 +19,7 @@ use super::instruction::Instruction;
 use super::memory;
 use super::mode::tell_mode;
 use super::options::RunOptions;
+use super::plan_mode;
 use super::revert::revert;
 use super::saved_rules::SavedRules;
 use super::servers::{ServerToolbox, SessionServers, by_server, may_run, offer};
@@ -26,7 +27,7 @@ use super::store::Sessions;
 use super::toolset::Toolset;
 use crate::environment::Environment;
 use crate::failure::Failure;
-use crate::models::{BoundModel, Chain, Chooser, PromptSize, keep_loaded, probe};
+use crate::models::{BoundModel, Chain, Chooser, PromptSize, check_auth_type, keep_loaded, probe};
 use crate::notices::{Notice, Notices};
 use crate::settings::Settings;
 
@@ -163,13 +164,16 @@ pub(super) async fn ready(
     log: Option<Arc<dyn LogSink>>,
     notices: &mut dyn Notices,
 ) -> Result<BoundModel, Failure> {
+    check_auth_type(settings, environment)?;
     let mut chain = Chooser::new(settings, environment).chain().await?;
     chain.left_out.iter().for_each(|reason| notices.warning(&reason.as_str().into()));
     chain.note.iter().for_each(|note| notices.note(note));
     tell_mode(settings, &mut chain, notices);
     tell_thinking(settings, &chain, notices);
     chain.first.start(settings.model.name.is_none(), notices).await?;
-    probe::first_use(&mut chain, offers_tools, settings, environment, log.clone(), notices).await;
+    if settings.model.responses.replay.is_none() {
+        probe::first_use(&mut chain, offers_tools, settings, environment, log.clone(), notices).await;
+    }
     keep_loaded(&chain.first);
     BoundModel::new(chain, settings, environment, log)
 }
@@ -209,6 +213,9 @@ impl Host for SessionHost {
         if !self.options.no_tools && !style.chat_only {
             let processes = &self.places.processes;
             registry = self.toolset().registry(processes, &found.discovered, style.size, situation.somebody);
+            if let Some(search) = self.toolset().web_search(processes, &situation.model) {
+                registry.add(search);
+            }
         }
         let servers = style.takes_servers().then(|| self.servers.running()).flatten();
         if let Some(servers) = servers {
@@ -218,7 +225,9 @@ impl Host for SessionHost {
             let of_server = servers.is_some_and(|servers| may_run(servers, tool, &self.rules, situation));
             !of_server && !self.rules.offers(tool, situation.mode, situation.somebody)
         });
-        let withheld = servers.map_or(withheld.clone(), |servers| by_server(servers, withheld));
+        let mut withheld = servers.map_or(withheld.clone(), |servers| by_server(servers, withheld));
+        // No task needs them.
+        withheld.retain(|name| !plan_mode::NAMES.contains(&name.as_str()));
         let instruction = Instruction {
             environment: &self.environment,
             roots: &self.places.roots,

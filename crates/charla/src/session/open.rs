@@ -1,14 +1,15 @@
 //! Opens a session: from settings and options to a running conversation.
 
 use std::path::PathBuf;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
 
 use charla_core::CancellationToken;
 use charla_core::session::{Attached, Clients, SessionHandle};
 use charla_mcp::Servers;
 use charla_proto::tool::Tool;
 use charla_proto::{
-    BoxFuture, CancelTarget, Command, Content, Owned, Refusal, Reply, SessionStore, ToolContext,
+    BoxFuture, CancelTarget, Command, Content, Owned, Part, Refusal, Reply, SessionStore, ToolContext,
 };
 use charla_providers::layers::LogSink;
 use charla_tools::process::Processes;
@@ -23,14 +24,17 @@ use super::log_file::LogFile;
 use super::options::RunOptions;
 use super::output_schema::OutputSchema;
 use super::own_command::OwnCommands;
+use super::plan_mode::{self, ModeChanges};
 use super::posted::take_requests;
+use super::rules::RulePlaces;
 use super::servers::SessionServers;
 use super::store::{Begin, Opened, Sessions};
+use super::telemetry::{LogSinks, Telemetry};
 use crate::clock::new_id;
 use crate::environment::Environment;
 use crate::failure::Failure;
-use crate::models::BoundModel;
-use crate::notices::Notices;
+use crate::models::{BoundModel, PromptSize};
+use crate::notices::{Notice, Notices};
 use crate::settings::{Override, Settings};
 use crate::trust::TrustDemand;
 
@@ -80,7 +84,10 @@ struct Here {
     processes: Processes,
     servers: SessionServers,
     context: Arc<ToolContext>,
+    /// Writes what happens; ends with the session.
+    telemetry: Mutex<Option<JoinHandle<()>>>,
     cancelling: JoinHandle<()>,
+    changing: JoinHandle<()>,
     listening: JoinHandle<()>,
     /// Whatever the session puts aside lives as long as this.
     _sessions: Arc<Sessions>,
@@ -101,6 +108,9 @@ pub trait SessionSource: Send + Sync {
         None
     }
 }
+
+/// How long the resources that a prompt names may take.
+const RESOURCES: Duration = Duration::from_secs(30);
 
 impl OpenedSession {
     /// A session that runs elsewhere, behind a handle of it. Closed, it goes on there.
@@ -141,9 +151,21 @@ impl OpenedSession {
 
     /// Puts the resources of MCP servers that are named in these words (`@server:uri`) behind the content.
     pub async fn attach_resources(&self, words: &str, content: &mut Content, notices: &mut dyn Notices) {
-        if let Some(servers) = self.servers() {
-            attach_resources(servers, words, content, notices).await;
+        attach_resources(self.servers(), words, content, notices).await;
+    }
+
+    /// The command, a prompt with the resources of MCP servers that it names (`@server:uri`): for programs, which hear no
+    /// notices. What cannot be had is told in the prompt.
+    pub async fn with_resources(&self, command: Command) -> Command {
+        let Command::Prompt { mut content, delivery } = command else { return command };
+        let words = content.text();
+        let mut unread: Vec<Notice> = Vec::new();
+        let attached = self.attach_resources(&words, &mut content, &mut unread);
+        if tokio::time::timeout(RESOURCES, attached).await.is_err() {
+            unread.push("resources that are named take too long to read".into());
         }
+        content.parts.extend(unread.into_iter().map(|notice| Part::text(format!("[{}]", notice.text))));
+        Command::Prompt { content, delivery }
     }
 
     /// Its MCP servers, for who shows how they are, fills in a prompt of theirs or reads a resource; none where the session
@@ -160,12 +182,18 @@ impl OpenedSession {
             servers.shutdown().await;
         }
         here.processes.shutdown().await;
+        let telemetry = here.telemetry.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(telemetry) = telemetry {
+            // What happened last is written before the program ends.
+            let _ = telemetry.await;
+        }
     }
 }
 
 impl Drop for Here {
     fn drop(&mut self) {
         self.cancelling.abort();
+        self.changing.abort();
         self.listening.abort();
     }
 }
@@ -208,19 +236,28 @@ impl Opening<'_> {
         let schema = options.output_schema.as_ref().map(|path| self.environment.directory.join(path));
         let schema = schema.map(|path| OutputSchema::read(&path)).transpose()?;
         let new_id = request.new_id.clone().unwrap_or_else(new_id);
-        let log = self.log(&new_id)?;
+        let telemetry = Telemetry::of(&settings, self.environment, &new_id)?;
+        let log = self.log(&new_id, telemetry.clone())?;
         let (model, sessions, opened) = self.begin(&request, &new_id, log.clone(), notices).await?;
         let Opened { id, owned, notices: about } = opened;
         about.iter().for_each(|notice| notices.warning(&notice.as_str().into()));
         let Owned { journal, conversation, mailbox, .. } = owned;
         let (reference, clients) = (model.reference.clone(), request.clients.clone());
         let is_open = conversation.turn.is_some() || !conversation.queue.is_empty();
+        let (plan_tools, mode_changes) = self.plan_tools();
+        let mut own_tools = request.tools;
+        let core = settings.tools.core.as_ref();
+        let is_wanted = |tool: &Arc<dyn Tool>| {
+            core.is_none_or(|names| names.contains(&tool.declaration().name))
+                && model.prompt_size <= PromptSize::Compact
+        };
+        own_tools.extend(plan_tools.into_iter().filter(is_wanted));
         let builder = SessionBuilder {
             settings: &settings,
             environment: self.environment,
             options,
             own_prompt,
-            own_tools: request.tools,
+            own_tools,
             sessions: sessions.clone(),
             clients: request.clients,
             schema,
@@ -230,17 +267,25 @@ impl Opening<'_> {
         let (setup, processes, servers) = builder.build(&id, journal, model, notices).await?;
         let context = setup.options.tool_context.clone();
         let handle = SessionHandle::start(setup, conversation);
+        let telemetry = telemetry.map(|telemetry| tokio::spawn(telemetry.follow(handle.subscribe())));
         let mode = self.settings.tools.approval_mode.unwrap_or_default();
         handle.send(Command::SetMode { mode }, OPENER).await;
         let here = Here {
             cancelling: tokio::spawn(cancel_turns(request.cancel, handle.clone())),
+            changing: tokio::spawn(mode_changes.follow(handle.clone())),
             listening: tokio::spawn(take_requests(mailbox, clients, handle.clone())),
             processes,
             servers,
             context,
+            telemetry: Mutex::new(telemetry),
             _sessions: sessions,
         };
         Ok(OpenedSession { handle, id, model: reference, is_open, here: Some(here) })
+    }
+
+    fn plan_tools(&self) -> (Vec<Arc<dyn Tool>>, ModeChanges) {
+        let mode = self.settings.tools.approval_mode.unwrap_or_default();
+        plan_mode::tools(mode, RulePlaces::of(self.environment).planning(self.settings).plans)
     }
 
     /// The session to go on with, and its model: the one it had, unless another is asked for.
@@ -342,10 +387,14 @@ impl Opening<'_> {
         Sessions::temporary(self.environment, id, model, &why)
     }
 
-    fn log(&self, session: &str) -> Result<Option<Arc<dyn LogSink>>, Failure> {
-        let Some(file) = &self.settings.logging.file else { return Ok(None) };
-        let path = self.environment.expand(file, &self.environment.directory);
-        Ok(Some(Arc::new(LogFile::open(&path, session)?)))
+    fn log(&self, session: &str, telemetry: Option<Telemetry>) -> Result<Option<Arc<dyn LogSink>>, Failure> {
+        let mut sinks: Vec<Arc<dyn LogSink>> = Vec::new();
+        if let Some(file) = &self.settings.logging.file {
+            let path = self.environment.expand(file, &self.environment.directory);
+            sinks.push(Arc::new(LogFile::open(&path, session)?));
+        }
+        sinks.extend(telemetry.map(|telemetry| Arc::new(telemetry) as Arc<dyn LogSink>));
+        Ok(LogSinks::of(sinks))
     }
 }
 

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use charla_core::session::AnswerCheck;
+use charla_schema::Schema;
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
@@ -15,7 +16,7 @@ const TOLD: usize = 5;
 /// The schema an answer must fit.
 pub struct OutputSchema {
     text: String,
-    validator: jsonschema::Validator,
+    schema: Schema,
 }
 
 impl OutputSchema {
@@ -25,8 +26,7 @@ impl OutputSchema {
             |reason: String| Failure::input(format!("the output schema {}: {reason}", path.display()));
         let text = std::fs::read_to_string(path).map_err(|error| refused(error.to_string()))?;
         let schema: Value = serde_json::from_str(&text).map_err(|error| refused(error.to_string()))?;
-        let validator = jsonschema::validator_for(&schema).map_err(|error| refused(error.to_string()))?;
-        Ok(Self { text: schema.to_string(), validator })
+        Ok(Self { text: schema.to_string(), schema: Schema::new(schema).map_err(refused)? })
     }
 
     /// The schema, in one line.
@@ -45,12 +45,9 @@ impl OutputSchema {
             Ok(value) => value,
             Err(error) => return Some(format!("it is not JSON: {error}")),
         };
-        let problems: Vec<String> = self
-            .validator
-            .iter_errors(&value)
-            .take(TOLD)
-            .map(|error| format!("at `{}`: {error}", error.instance_path()))
-            .collect();
+        let problems = self.schema.problems(&value, TOLD);
+        let problems: Vec<String> =
+            problems.iter().map(|problem| format!("at `{}`: {problem}", problem.place)).collect();
         (!problems.is_empty()).then(|| problems.join("; "))
     }
 }
@@ -109,8 +106,7 @@ mod tests {
     #[test]
     fn a_fenced_answer_fits_and_a_wrong_one_does_not() {
         let schema = json!({"type": "object", "required": ["a"]});
-        let validator = jsonschema::validator_for(&schema).unwrap();
-        let schema = OutputSchema { text: schema.to_string(), validator };
+        let schema = OutputSchema { text: schema.to_string(), schema: Schema::new(schema).unwrap() };
         assert_eq!(schema.problem("```json\n{\"a\": 1}\n```"), None);
         assert!(schema.problem("```json\n{\"b\": 1}\n```").unwrap().contains("required"));
         assert!(schema.problem("Sorry, no.").unwrap().starts_with("it is not JSON"));

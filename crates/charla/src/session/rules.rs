@@ -11,7 +11,13 @@ use charla_tools::shell::{self, ShellContext};
 
 use super::confinement::wall;
 use crate::environment::Environment;
+use crate::settings::Settings;
 use crate::trust;
+
+/// Folders that a workspace brings rules in.
+const BROUGHT: [&str; 2] = [".charla", ".gemini"];
+/// Where plan mode may write its plans, from the workspace on.
+const PLANS: &str = ".charla/plans";
 
 /// Where rules are.
 #[derive(Clone, Debug)]
@@ -22,6 +28,10 @@ pub struct RulePlaces {
     pub home: Option<PathBuf>,
     /// Charla's own folder (`~/.charla` or `$CHARLA_HOME`).
     pub charla_home: Option<PathBuf>,
+    /// What the user has set for Gemini CLI (`~/.gemini`).
+    pub gemini_home: Option<PathBuf>,
+    /// Where plan mode may write its plans.
+    pub plans: PathBuf,
     /// The administrator's folder (`/etc/charla`).
     pub admin: PathBuf,
     /// Whose files count in a workspace.
@@ -37,16 +47,31 @@ impl RulePlaces {
             directory: environment.directory.clone(),
             home: environment.home.clone(),
             charla_home: environment.charla_home(),
+            gemini_home: environment.gemini_home().filter(|_| environment.guest.is_none()),
+            plans: environment.directory.join(PLANS),
             admin: PathBuf::from("/etc/charla"),
             owners: trust::owners(environment),
             host: environment.guest.as_ref().map(|guest| guest.policies.clone()),
         }
     }
 
+    /// The same with plans where these settings want them.
+    pub fn planning(self, settings: &Settings) -> Self {
+        let wanted = settings.tools.plan_directory.as_ref();
+        let plans = wanted.map_or(self.plans, |folder| self.directory.join(folder));
+        Self { plans, ..self }
+    }
+
     /// True when the rules of this file hold anyway.
     pub fn reads(&self, file: &Path) -> bool {
-        let workspace = self.directory.join(".charla");
-        let homes = [Some(&self.admin), self.charla_home.as_ref(), Some(&workspace)];
+        let [workspace, gemini] = BROUGHT.map(|folder| self.directory.join(folder));
+        let homes = [
+            Some(&self.admin),
+            self.charla_home.as_ref(),
+            self.gemini_home.as_ref(),
+            Some(&workspace),
+            Some(&gemini),
+        ];
         let folders = homes.into_iter().flatten().map(|home| home.join("policies"));
         let real = self.directory.join(file).canonicalize().ok();
         let Some(folder) = real.as_deref().and_then(Path::parent) else { return false };
@@ -58,17 +83,20 @@ impl RulePlaces {
 /// for the user. `roots` are all folders of the workspace.
 pub fn rule_book(places: &RulePlaces, roots: &[PathBuf], extra: &[PathBuf]) -> Result<RuleBook, PolicyError> {
     let mut files = folder(&places.admin.join("policies"), Tier::Admin)?;
-    if let Some(home) = &places.charla_home {
+    let homes = [&places.charla_home, &places.gemini_home];
+    for home in homes.into_iter().flatten() {
         files.extend(folder(&home.join("policies"), Tier::User)?);
     }
     if let Some(policies) = &places.host {
         files.extend(folder(policies, Tier::Host)?);
     }
-    let workspace = places.directory.join(".charla");
-    if places.charla_home.as_ref() != Some(&workspace) {
+    for brought in BROUGHT.map(|folder| places.directory.join(folder)) {
+        if homes.into_iter().flatten().any(|home| *home == brought) {
+            continue;
+        }
         // What is left out is told with the settings.
         let ours = |path: &Path| trust::why_left_out(path, &places.directory, places.owners).is_none();
-        files.extend(folder_of(&workspace.join("policies"), Tier::Workspace, ours)?);
+        files.extend(folder_of(&brought.join("policies"), Tier::Workspace, ours)?);
     }
     for path in extra {
         files.push(file(path, Tier::User)?);
@@ -77,7 +105,7 @@ pub fn rule_book(places: &RulePlaces, roots: &[PathBuf], extra: &[PathBuf]) -> R
         wall: wall(),
         roots: roots.to_vec(),
         home: places.home.clone(),
-        plans: Some(places.directory.join(".charla/plans")),
+        plans: Some(places.plans.clone()),
     };
     let book = RuleBook::new(scope, &files)?;
     Ok(if places.host.is_some() { book.within_workspace() } else { book })

@@ -184,7 +184,10 @@ impl Sessions {
 
     /// An earlier session, to go on with it.
     pub(super) async fn resume(&self, which: &str) -> Result<Opened, SessionError> {
-        let id = self.find(which).await?;
+        let id = match which.parse::<usize>().ok().filter(|_| is_number(which)) {
+            Some(number) => self.numbered(number).await?,
+            None => self.find(which).await?,
+        };
         let mut opened = self.own(&id).await?;
         let began = opened.owned.conversation.started.as_ref().map(|started| started.cwd.clone());
         if let Some(began) = began.filter(|began| *began != self.directory) {
@@ -255,6 +258,17 @@ impl Sessions {
     pub(super) async fn here(&self) -> Result<Vec<String>, SessionError> {
         let here = self.list().await?.sessions.into_iter().filter(|session| self.is_here(session));
         Ok(here.map(|session| session.session).collect())
+    }
+
+    /// The session of this folder with this number, from 1 for the oldest, as Gemini CLI counts them.
+    async fn numbered(&self, number: usize) -> Result<String, SessionError> {
+        let sessions = self.list().await?.sessions.into_iter();
+        let used = sessions.filter(|session| session.has_turns && self.is_here(session));
+        let mut here: Vec<String> = used.map(|session| session.session).collect();
+        // Ids are as old as their sessions.
+        here.sort();
+        let found = number.checked_sub(1).and_then(|at| here.into_iter().nth(at));
+        found.ok_or_else(|| SessionError::Unknown(number.to_string()))
     }
 
     /// The id meant by `latest`, an id, or the beginning of one. A session in which nothing was asked is nobody's
@@ -399,6 +413,11 @@ fn about_skipped(skipped: &[Skipped]) -> Vec<String> {
         format!("the session's journal: line {} was skipped: {}", skipped.line, skipped.reason)
     };
     skipped.iter().map(notice).collect()
+}
+
+/// True for the number of a session in a list. Ids of this century begin with a zero.
+fn is_number(which: &str) -> bool {
+    which.len() <= 4 && !which.starts_with('0') && which.chars().all(|c| c.is_ascii_digit())
 }
 
 /// The session of this id, or whose id begins so.

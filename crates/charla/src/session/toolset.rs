@@ -8,9 +8,11 @@ use charla_tools::ask_user::AskUser;
 use charla_tools::command::{ListBackgroundProcesses, ReadBackgroundOutput, RunShellCommand};
 use charla_tools::process::Processes;
 use charla_tools::web_fetch::WebFetch;
+use charla_tools::web_search::{SearchBy, WebSearch};
 use charla_tools::{Registry, Selection, Source};
 
 use super::options::RunOptions;
+use super::plan_mode;
 use super::store::Sessions;
 use crate::engine;
 use crate::environment::Environment;
@@ -20,6 +22,8 @@ use crate::network;
 use crate::notices::Notices;
 use crate::settings::Settings;
 
+/// Providers that search the web themselves, on a wire that says so.
+const SEARCHING: [&str; 2] = ["gemini", "vertex"];
 /// How long the command that announces tools may take: nothing else happens until it is done.
 const DISCOVERY: Duration = Duration::from_secs(30);
 
@@ -116,7 +120,8 @@ impl Toolset<'_> {
         for (what, entry) in allowed.chain(excluded) {
             let name = entry.split('(').next().unwrap_or_default().trim();
             let registry = registry.get_or_insert_with(|| self.every(processes, discovered));
-            if name.contains('*') || registry.get(name).is_some() || mcp::may_be_tool(name, self.settings) {
+            let is_known = registry.get(name).is_some() || plan_mode::NAMES.contains(&name);
+            if name.contains('*') || is_known || mcp::may_be_tool(name, self.settings) {
                 continue;
             }
             let meant = registry.nearest(name).map(|meant| format!("; did you mean `{meant}`?"));
@@ -131,7 +136,21 @@ impl Toolset<'_> {
         settings.tools.core = None;
         settings.tools.exclude.clear();
         let all = Toolset { settings: &settings, ..*self };
-        all.registry(processes, discovered, PromptSize::Full, true)
+        let mut registry = all.registry(processes, discovered, PromptSize::Full, true);
+        registry.add(WebSearch::new(SearchBy::Model));
+        registry
+    }
+
+    /// A search of the web, where the user has a command for it or the model's provider searches.
+    pub fn web_search(&self, processes: &Processes, model: &str) -> Option<WebSearch> {
+        let command = &self.settings.tools.search_command;
+        let provider = model.split('/').next().unwrap_or_default();
+        let by = match command.is_empty() {
+            false => SearchBy::Command { processes: processes.clone(), command: command.clone() },
+            true if SEARCHING.contains(&provider) => SearchBy::Model,
+            true => return None,
+        };
+        Some(WebSearch::new(by))
     }
 
     fn web_fetch(&self) -> WebFetch {

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use charla_proto::text::one_line;
+use serde_json::Value;
 
 use super::memory::memory_files;
 use super::rules::{RulePlaces, rule_book};
@@ -29,7 +30,7 @@ pub fn describe_workspace(
     lines.extend(memory.notices);
     lines.extend(content.left_out().iter().map(|left_out| Notice::from(left_out).text));
     if !content.is_empty() {
-        lines.extend(about_settings(content)?);
+        lines.extend(about_settings(content, environment)?);
         lines.extend(about_rules(content, environment)?);
         lines.extend(about_commands(content));
         lines.push(format!("sha256 {}", content.hash()));
@@ -38,23 +39,38 @@ pub fn describe_workspace(
     Ok(lines.iter().map(|line| one_line(line)).collect())
 }
 
-fn about_settings(content: &WorkspaceContent) -> Result<Vec<String>, Failure> {
-    let Some((path, bytes)) = content.settings() else { return Ok(Vec::new()) };
-    let keys = settings::keys_needing_trust(&path, bytes)?;
-    let count = if keys.is_empty() { "nothing that needs trust" } else { "sets, once trusted:" };
+fn about_settings(content: &WorkspaceContent, environment: &Environment) -> Result<Vec<String>, Failure> {
+    let mut lines = Vec::new();
+    if let Some(file) = content.gemini_settings() {
+        let keys = settings::gemini_keys_needing_trust(&file, environment);
+        lines.extend(about_file(".gemini/settings.json", keys));
+    }
+    if let Some((path, bytes)) = content.settings() {
+        lines.extend(about_file(".charla/settings.json", settings::keys_needing_trust(&path, bytes)?));
+    }
+    Ok(lines)
+}
+
+fn about_file(name: &str, keys: Vec<(String, Value)>) -> impl Iterator<Item = String> {
+    let count = if keys.is_empty() { "sets nothing that needs trust" } else { "sets, once trusted:" };
     let keys = keys.into_iter().map(|(key, value)| format!("  {key} = {value}"));
-    Ok(std::iter::once(format!(".charla/settings.json {count}")).chain(keys).collect())
+    std::iter::once(format!("{name} {count}")).chain(keys)
 }
 
 fn about_commands(content: &WorkspaceContent) -> impl Iterator<Item = String> {
-    let names = content.commands().filter_map(|(path, _)| CustomCommand::name_of(Path::new(path)));
+    let paths = content.gemini_commands().chain(content.commands());
+    let names = paths.filter_map(|(path, _)| CustomCommand::name_of(Path::new(path)));
     names.map(|name| format!("/{name} is a command, once trusted"))
 }
 
 fn about_rules(content: &WorkspaceContent, environment: &Environment) -> Result<Vec<String>, Failure> {
-    let names = content.names().filter(|name| name.starts_with("policies/"));
+    let in_folder = |name: &str| match name.strip_prefix("../") {
+        Some(name) => name.to_owned(),
+        None => format!(".charla/{name}"),
+    };
+    let names = content.names().map(in_folder).filter(|name| name.contains("/policies/"));
     let mut lines: Vec<String> =
-        names.map(|name| format!(".charla/{name} holds in any case: it can only ask and deny")).collect();
+        names.map(|name| format!("{name} holds in any case: it can only ask and deny")).collect();
     if !lines.is_empty() {
         let book = rule_book(&RulePlaces::of(environment), std::slice::from_ref(&environment.directory), &[])
             .map_err(|error| Failure::config(error.to_string()))?;

@@ -45,14 +45,30 @@ pub fn parse_bytes(path: &Path, bytes: &[u8]) -> Result<Document, Failure> {
     parse(path, text.strip_prefix('\u{feff}').unwrap_or(text))
 }
 
+/// Reads the text of a settings file of another program: its keys are not ours to judge. Of a key that is given twice the
+/// last counts.
+pub fn parse_foreign(path: &Path, text: &str) -> Result<Document, Failure> {
+    let source = SourceText { file: path, text };
+    let mut document = Document { path: path.to_owned(), value: Map::new(), places: Vec::new() };
+    if let Some(ast::Value::Object(root)) = &tree(&source)?.value {
+        let mut reading = Reading { source: &source, places: &mut document.places, twice: Vec::new() };
+        document.value = reading.object(root, &KeyPath::default());
+    }
+    Ok(document)
+}
+
+fn tree<'a>(source: &SourceText<'a>) -> Result<jsonc_parser::ParseResult<'a>, Failure> {
+    parse_to_ast(source.text, &CollectOptions::default(), &dialect()).map_err(|error| {
+        let problem = lower_first(&error.kind().to_string());
+        refuse(&[Mistake { place: source.place(error.range().start), problem }])
+    })
+}
+
 /// Reads the text of a settings file.
 pub fn parse(path: &Path, text: &str) -> Result<Document, Failure> {
     let source = SourceText { file: path, text };
     let mut document = Document { path: path.to_owned(), value: Map::new(), places: Vec::new() };
-    let tree = parse_to_ast(text, &CollectOptions::default(), &dialect()).map_err(|error| {
-        let problem = lower_first(&error.kind().to_string());
-        refuse(&[Mistake { place: source.place(error.range().start), problem }])
-    })?;
+    let tree = tree(&source)?;
     let root = match &tree.value {
         None => return Ok(document),
         Some(ast::Value::Object(root)) => root,

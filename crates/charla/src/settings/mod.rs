@@ -1,12 +1,14 @@
 //! Settings: from files, environment and flags to one checked value.
 //!
-//! Order of precedence: override of the run, environment, workspace file, user file, built in. Files are JSON with
+//! Order of precedence: override of the run, environment, workspace file, user file, built in. Beside each file, below it,
+//! stands what is set there for Gemini CLI ([`gemini`]). Files are JSON with
 //! comments; a key nobody knows is a mistake, except keys that begin with `$`, which are for editors and
 //! people (`$schema`, `$comment`). A workspace that is not trusted ([`crate::trust`]) may only set what
 //! cannot send data elsewhere or run anything.
 
 mod address;
 mod defaults;
+mod gemini;
 mod load;
 mod merge;
 mod mistake;
@@ -34,7 +36,7 @@ pub use shown::ShownSetting;
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::notices::Notice;
-use crate::trust::{TrustDemand, WorkspaceContent};
+use crate::trust::{GeminiFile, TrustDemand, WorkspaceContent, gemini_standing};
 
 /// Settings as they hold for this run.
 #[derive(Clone, Debug, Default)]
@@ -76,14 +78,22 @@ pub fn load_trusting(
     {
         layers.put_document(document);
     }
+    let mut notices = Vec::new();
+    put_users_gemini(&mut layers, environment, &mut notices);
     if let Some(path) = environment.user_settings()
         && let Some(document) = load::read(&path)?
     {
         layers.put_document(document);
     }
     let workspace = WorkspaceContent::read(environment)?;
-    let mut notices: Vec<Notice> = workspace.left_out().iter().map(Notice::from).collect();
+    notices.extend(workspace.left_out().iter().map(Notice::from));
     let standing = workspace.standing(environment, demand)?;
+    if let Some(file) = workspace.gemini_settings()
+        && let Some(mut document) = gemini::document(&file, environment, &mut notices)
+    {
+        notices.extend(workspace::tame(&mut document, gemini_standing(standing, environment)));
+        layers.put_document(document);
+    }
     if let Some((path, bytes)) = workspace.settings() {
         let mut document = load::parse_bytes(&path, bytes)?;
         notices.extend(workspace::tame(&mut document, standing));
@@ -99,13 +109,36 @@ pub fn load_trusting(
     Ok(Effective { settings, layers, notices })
 }
 
+/// What the user has set for Gemini CLI, below what is set for us. On somebody else's machine there is no such file.
+fn put_users_gemini(layers: &mut Layers, environment: &Environment, notices: &mut Vec<Notice>) {
+    let Some(home) = environment.gemini_home().filter(|_| environment.guest.is_none()) else { return };
+    let path = home.join("settings.json");
+    let Ok(bytes) = std::fs::read(&path) else { return };
+    if let Some(document) = gemini::document(&GeminiFile { path, bytes: &bytes }, environment, notices) {
+        layers.put_document(document);
+    }
+}
+
+/// What a workspace's settings for Gemini CLI say that only a trusted one may, key by key.
+pub(crate) fn gemini_keys_needing_trust(
+    file: &GeminiFile<'_>,
+    environment: &Environment,
+) -> Vec<(String, serde_json::Value)> {
+    let document = gemini::document(file, environment, &mut Vec::new());
+    document.map(|document| needing_trust(&document)).unwrap_or_default()
+}
+
+fn needing_trust(document: &load::Document) -> Vec<(String, serde_json::Value)> {
+    workspace::needing_trust(document).into_iter().map(|(key, value)| (key.to_string(), value)).collect()
+}
+
 /// What these settings of a workspace say that only a trusted one may, key by key.
 pub fn keys_needing_trust(path: &Path, bytes: &[u8]) -> Result<Vec<(String, serde_json::Value)>, Failure> {
-    let document = load::parse_bytes(path, bytes)?;
-    Ok(workspace::needing_trust(&document).into_iter().map(|(key, value)| (key.to_string(), value)).collect())
+    Ok(needing_trust(&load::parse_bytes(path, bytes)?))
 }
 
 fn put_environment(layers: &mut Layers, environment: &Environment) -> Result<(), Failure> {
+    gemini::put_environment(layers, environment);
     if let Some(model) = environment.variable("CHARLA_MODEL") {
         layers.put_value(&["model", "name"], model, Source::Variable("CHARLA_MODEL".into()));
     }

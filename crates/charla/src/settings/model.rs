@@ -31,10 +31,16 @@ pub struct Settings {
     pub terminal: TerminalSettings,
     /// The request log.
     pub logging: LoggingSettings,
+    /// What happened, in a file, as Gemini CLI writes it.
+    pub telemetry: TelemetrySettings,
+    /// What must hold for a run to begin.
+    pub security: SecuritySettings,
     /// Which tools the model has, and which need no approval.
     pub tools: ToolSettings,
     /// MCP servers by name: programs and addresses that offer further tools.
     pub mcp_servers: BTreeMap<String, McpServerSettings>,
+    /// Which of the MCP servers are used.
+    pub mcp: McpSettings,
     /// What you put into the system prompt.
     pub prompt: PromptSettings,
     /// When a turn ends by itself.
@@ -79,9 +85,13 @@ pub struct ToolSettings {
     pub discovery_command: Option<String>,
     /// The command that runs an announced tool: it is given the tool's name, and the arguments as JSON on its input.
     pub call_command: Option<String>,
+    /// The program, with its arguments, that `google_web_search` runs, such as `["ddgr", "--json"]`: the question comes as its last argument.
+    pub search_command: Vec<String>,
     /// How much is allowed without asking: `default`, `auto_edit`, `plan` or `yolo`. Also `--approval-mode`.
     #[schemars(schema_with = "names::approval_mode")]
     pub approval_mode: Option<ApprovalMode>,
+    /// The folder in which plan mode may write plans, from the workspace on; `.charla/plans` when unset.
+    pub plan_directory: Option<String>,
     /// Variables that commands you approve get although they look like secrets, such as `GITHUB_TOKEN`.
     pub pass_variables: Vec<String>,
 }
@@ -116,6 +126,24 @@ pub struct McpServerSettings {
     pub include_tools: Option<Vec<String>>,
     /// Tools that are not taken from it.
     pub exclude_tools: Vec<String>,
+}
+
+/// Which of the MCP servers are used.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
+pub struct McpSettings {
+    /// The only servers that are used, by name; unset uses all. Also `--allowed-mcp-server-names`.
+    pub allowed: Option<Vec<String>>,
+    /// Servers that are not used.
+    pub excluded: Vec<String>,
+}
+
+impl McpSettings {
+    /// True for a server that is used.
+    pub fn uses(&self, server: &str) -> bool {
+        let named = |names: &Vec<String>| names.iter().any(|name| name == server);
+        self.allowed.as_ref().is_none_or(named) && !named(&self.excluded)
+    }
 }
 
 /// How an MCP server is spoken to.
@@ -191,6 +219,20 @@ pub struct ModelSettings {
     /// How much the system prompt and the tools' descriptions say. Unset, local servers and small windows get `compact`.
     #[schemars(schema_with = "names::prompt_length")]
     pub prompt: Option<PromptLength>,
+    /// Answers from a file and to a file, for tests.
+    pub responses: ResponseSettings,
+}
+
+/// Answers from a file and to a file, for tests.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
+pub struct ResponseSettings {
+    /// A recording that answers in place of the model; nothing is asked of a server. Also `--fake-responses`.
+    pub replay: Option<String>,
+    /// Its lines are used by what is asked instead of one after the other. Also `--fake-responses-non-strict`.
+    pub any_order: Option<bool>,
+    /// A file that every answer is added to, as a recording. Also `--record-responses`.
+    pub record: Option<String>,
 }
 
 /// How much the system prompt and the tools' descriptions say.
@@ -409,4 +451,28 @@ pub enum OutputFormat {
 pub struct LoggingSettings {
     /// A file that gets one JSON line for each request, answer and error, keys blacked out. Also `--log-file`.
     pub file: Option<String>,
+}
+
+/// What happened, in a file, as Gemini CLI writes it. See `docs/gemini-cli.md`.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
+pub struct TelemetrySettings {
+    /// It is written. Also `GEMINI_TELEMETRY_ENABLED`.
+    pub enabled: Option<bool>,
+    /// The file. Without, nothing is written: nothing is ever sent anywhere. Also `GEMINI_TELEMETRY_OUTFILE`.
+    pub outfile: Option<String>,
+    /// Prompts and requests are in it, too; otherwise only their lengths. Also `GEMINI_TELEMETRY_LOG_PROMPTS`.
+    pub log_prompts: Option<bool>,
+    /// What the model answered is in it, too. Also `GEMINI_TELEMETRY_TRACES_ENABLED`.
+    pub traces: Option<bool>,
+}
+
+/// What must hold for a run to begin.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
+pub struct SecuritySettings {
+    /// The only way to log in to Google's models: `gemini-api-key`, `oauth-personal`, `vertex-ai`, …; another one is refused.
+    pub enforced_auth: Option<String>,
+    /// The way that was chosen; the environment tells it where this does not.
+    pub selected_auth: Option<String>,
 }

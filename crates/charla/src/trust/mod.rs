@@ -4,6 +4,7 @@
 //! trusted setting names, such as a script, is not part of them.
 
 mod book;
+mod gemini;
 mod told;
 
 use std::io::{self, ErrorKind};
@@ -11,6 +12,7 @@ use std::path::{Path, PathBuf};
 
 pub use book::TrustBook;
 use charla_tools::owner::{Owners, belongs_to_another};
+pub(crate) use gemini::{GeminiFile, gemini_standing};
 use sha2::{Digest, Sha256};
 pub(crate) use told::is_new;
 
@@ -25,7 +27,7 @@ pub(crate) const COMMANDS: &str = "commands";
 const DEEPEST: usize = 4;
 const MOST_COMMANDS: usize = 200;
 
-/// What in a workspace's `.charla` may act, read once: what is judged is what is used.
+/// What in a workspace's `.charla` and `.gemini` may act, read once: what is judged is what is used.
 #[derive(Clone, Debug, Default)]
 pub struct WorkspaceContent {
     folder: PathBuf,
@@ -97,7 +99,9 @@ impl WorkspaceContent {
             return Ok(content);
         }
         let names = std::iter::once("settings.json".to_owned()).chain(rule_files(&content.folder));
-        for name in names.chain(command_files(&content.folder)) {
+        for name in
+            names.chain(command_files(&content.folder)).chain(gemini_files(&content.folder, environment))
+        {
             let path = content.folder.join(&name);
             match why_left_out(&path, &environment.directory, owners(environment)) {
                 Some(reason) => content.left_out.push(LeftOut { path, reason }),
@@ -131,7 +135,7 @@ impl WorkspaceContent {
         })
     }
 
-    /// The names of the files, as they stand in `.charla`.
+    /// The names of the files, from `.charla` on.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.files.iter().map(|(name, _)| name.as_str())
     }
@@ -227,6 +231,17 @@ fn rule_files(folder: &Path) -> Vec<String> {
         names.filter(|name| name.ends_with(".toml")).map(|name| format!("policies/{name}")).collect();
     names.sort();
     names
+}
+
+/// What a workspace brings for Gemini CLI, unless it is the user's own.
+fn gemini_files(folder: &Path, environment: &Environment) -> Vec<String> {
+    let brought = folder.join(gemini::FOLDER);
+    let real = |path: &Path| path.canonicalize().ok();
+    if real(&brought).is_none() || environment.gemini_home().and_then(|home| real(&home)) == real(&brought) {
+        return Vec::new();
+    }
+    let names = std::iter::once("settings.json".to_owned()).chain(rule_files(&brought));
+    names.chain(command_files(&brought)).map(|name| format!("{}/{name}", gemini::FOLDER)).collect()
 }
 
 /// The files of commands by name, those in folders of folders, too. Links are not followed.

@@ -1,6 +1,7 @@
 //! What was typed. What it means is decided in [`crate::intent`].
 
 mod commands;
+mod gemini;
 
 use std::path::PathBuf;
 
@@ -9,10 +10,12 @@ use clap::{Args, Parser, Subcommand, ValueHint};
 
 pub use commands::{
     AnswerWord, ApprovalsCommand, AttachArgs, AuditCommand, AuthCommand, EngineCommand, ExportForm,
-    McpAddArgs, McpCommand, ModelsCommand, MoveArgs, PolicyArgs, PolicyCommand, PromptCommand, PruneArgs,
-    RestoreArgs, RewindArgs, RoleWord, ServeArgs, SessionsArgs, SessionsCommand, SettingsCommand, TrustArgs,
-    UndoArgs, UsersCommand,
+    ImportArgs, McpAddArgs, McpCommand, ModelsCommand, MoveArgs, PolicyArgs, PolicyCommand, PromptCommand,
+    PruneArgs, RestoreArgs, RewindArgs, RoleWord, ServeArgs, SessionsArgs, SessionsCommand, SettingsCommand,
+    TrustArgs, UndoArgs, UsersCommand,
 };
+
+pub use gemini::GeminiArgs;
 
 const ABOUT: &str = "Ask any model, and let it work in this folder, from a terminal or a script";
 
@@ -87,7 +90,7 @@ pub struct PromptRun {
 #[derive(Debug, Args)]
 pub struct Everywhere {
     /// Tell on standard error what happens inside.
-    #[arg(long, global = true, help_heading = "Diagnostics")]
+    #[arg(short, long, global = true, help_heading = "Diagnostics")]
     pub debug: bool,
     /// Work in this folder instead.
     #[arg(short = 'C', long = "directory", value_name = "DIR", value_hint = ValueHint::DirPath, global = true)]
@@ -197,6 +200,10 @@ pub struct AskArgs {
     /// What the model is told, and how it answers.
     #[command(flatten)]
     pub manner: ModelArgs,
+
+    /// What people know from Gemini CLI.
+    #[command(flatten)]
+    pub gemini: GeminiArgs,
 
     /// The answer must be JSON that fits the JSON Schema in FILE.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
@@ -399,6 +406,8 @@ pub enum Command {
     Rewind(RewindArgs),
     /// Bring back the whole conversation of a session that was compressed.
     Restore(RestoreArgs),
+    /// Take over what other agents left on this machine: MCP servers, instructions, commands, keys.
+    Import(ImportArgs),
     /// Show what this workspace's own settings would do, and trust them.
     Trust(TrustArgs),
     /// Open a session of a server at this terminal.

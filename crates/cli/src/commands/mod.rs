@@ -5,6 +5,7 @@ mod audit;
 mod auth;
 mod doctor;
 mod engine;
+mod import;
 mod manual;
 mod mcp;
 mod models;
@@ -69,6 +70,7 @@ pub fn run(command: Command, charla: &Charla, printer: &mut Printer) -> Result<(
         Command::Attach(_) => Err(Failure::system("a conversation is no command")),
         Command::Serve(args) => serve::run(args, charla, printer),
         Command::Doctor { json } => doctor::run(json, printer),
+        Command::Import(args) => import::run(args, charla, printer),
         Command::Trust(args) => trust::run(&args, charla, printer),
         Command::Replay { session, json } => replay::run(&session, json, charla, printer),
         Command::Completions { shell } => {

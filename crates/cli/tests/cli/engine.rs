@@ -182,7 +182,7 @@ fn a_tools_error_is_no_answer() {
     let machine = Machine::new();
     let run = machine.run(&["-m", "local", "-p", "Run the command rm src/harbour.rs"]);
     assert_eq!((run.code, run.out.as_str()), (Some(1), ""), "{}", run.err);
-    assert!(run.err.contains("error: local/smollm2-135m: Not run: it needs approval"), "{}", run.err);
+    assert!(run.err.contains("it needs approval"), "{}", run.err);
 }
 
 /// The template that the model's file has makes the trained prompt of what is sent.

@@ -39,7 +39,7 @@ fn ask(place: &Place) -> Run {
 }
 
 fn kept(place: &Place) -> Vec<std::path::PathBuf> {
-    let folder = place.path().join("home/.cache/charla/probes");
+    let folder = place.path().join("home/.charla/cache/probes");
     let Ok(files) = std::fs::read_dir(folder) else { return Vec::new() };
     files.map(|file| file.unwrap().path()).collect()
 }
@@ -203,7 +203,7 @@ fn the_command_shows_all_that_was_found_out_and_keeps_it() {
     assert_eq!((run.code, run.err.as_str()), (Some(0), ""));
     let expected = format!(
         "own/m\n  endpoint  {} (openai-chat)\n  server    llama.cpp\n  window    6000 tokens (loaded)\n  \
-         tools     text: it writes calls into its text\n  thinking  seen\n  kept      ~/home/.cache/charla/probes/",
+         tools     text: it writes calls into its text\n  thinking  seen\n  kept      ~/home/.charla/cache/probes/",
         server.base_url(WireKind::OpenaiChat)
     );
     assert!(run.out.starts_with(&expected), "{}\n{expected}", run.out);

@@ -46,6 +46,13 @@ const RULES: &[BuiltIn] = &[
         ..ASK
     },
     BuiltIn { tools: &["ask_user"], priority: 999, ..ASK },
+    BuiltIn {
+        tools: &["enter_plan_mode", "exit_plan_mode"],
+        decision: Decision::Deny,
+        priority: 999,
+        modes: &[ApprovalMode::Yolo],
+        reason: Some("nothing has to be agreed to in this mode"),
+    },
     BuiltIn { decision: Decision::Allow, priority: 998, modes: &[ApprovalMode::Yolo], ..ASK },
     BuiltIn {
         tools: &["write_file", "replace"],
@@ -53,7 +60,12 @@ const RULES: &[BuiltIn] = &[
         modes: &[ApprovalMode::AutoEdit],
         ..ASK
     },
-    BuiltIn { tools: &["web_fetch"], priority: 60, modes: &[ApprovalMode::Plan], ..ASK },
+    BuiltIn {
+        tools: &["web_fetch", "google_web_search", "exit_plan_mode"],
+        priority: 60,
+        modes: &[ApprovalMode::Plan],
+        ..ASK
+    },
     BuiltIn {
         decision: Decision::Deny,
         priority: 50,

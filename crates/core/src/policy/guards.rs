@@ -8,7 +8,7 @@ use super::Scope;
 use super::commands::{self, Harm, Operands};
 use super::paths::{aimed_at_secret, is_free, secret, secret_include, secret_pattern};
 use super::protected::protected;
-use super::rules::{Rule, Subject};
+use super::rules::{Rule, Subject, Tier};
 
 /// What is known of the plan that an effect belongs to.
 #[derive(Clone, Copy)]
@@ -50,6 +50,8 @@ pub(super) fn guard(effect: &Effect, rule: &Rule, scope: &Scope, view: View) -> 
             None
         }
         Effect::Env { .. } => Some("this variable may change what commands do".into()),
+        // The built-in rules allow what is understood.
+        Effect::Unclear { reason, .. } if rule.tier == Tier::Default => Some(reason.clone()),
         Effect::Unclear { .. } | Effect::Unconfined | Effect::Net { .. } | Effect::Mcp { .. } => None,
     }
 }

@@ -2,7 +2,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use charla_proto::tool::Tool;
-use charla_proto::{Args, Confinement, FileJudge, FunctionDeclaration, Preview};
+use charla_proto::{Args, CallHooks, Confinement, FileJudge, FunctionDeclaration, Preview};
 use serde_json::{Map, json};
 use tokio::sync::{Barrier, Notify};
 
@@ -104,7 +104,14 @@ impl Toolbox for Tools {
 }
 
 fn open(call: FunctionCall) -> OpenCall {
-    OpenCall { call, status: CallStatus::Validating, approval: None, original: None, response: None }
+    OpenCall {
+        call,
+        status: CallStatus::Validating,
+        approval: None,
+        original: None,
+        hooks: CallHooks::default(),
+        response: None,
+    }
 }
 
 fn scheduler(tools: Vec<(&'static str, Lane, Work)>, calls: &[&str]) -> Scheduler {

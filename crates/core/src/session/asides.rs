@@ -197,8 +197,10 @@ impl Sample {
             usage: response.usage_metadata.clone(),
         };
         session.ledger.commit_one(Fact::Sampled(Box::new(fact))).await?;
-        let finish = response.candidates.first().and_then(|candidate| candidate.finish_reason.clone());
-        let _ = self.reply.send(Ok(SampleAnswer { model: self.model, text, finish }));
+        let candidate = response.candidates.into_iter().next();
+        let (finish, citations) =
+            candidate.map(|candidate| (candidate.finish_reason, candidate.citations)).unwrap_or_default();
+        let _ = self.reply.send(Ok(SampleAnswer { model: self.model, text, citations, finish }));
         Ok(())
     }
 }
@@ -222,6 +224,7 @@ async fn sample(
         max_output_tokens: Some(asked.max_tokens.clamp(1, MOST_TOKENS)),
         temperature: asked.temperature.or(template.temperature),
         stop_sequences: asked.stop,
+        tools: asked.tools,
         ..template
     };
     let answer = model.generator.generate(&request).await;

@@ -175,7 +175,9 @@ impl<'a> Calls<'a> {
         let verdict = self.session.approvals.judge(&plan, mode);
         let runs = matches!(verdict, Verdict::Allow { .. });
         if (runs || mode == ApprovalMode::Plan) && self.session.toolbox().withholds(&call.name) {
-            let message = format!("Not run: {} is not available in {mode} mode. {INSTEAD}", call.name);
+            let name = &call.name;
+            let message =
+                format!("Tool \"{name}\" not found: {name} is not available in {mode} mode. {INSTEAD}");
             return self.refuse(index, ToolError::new(ToolErrorKind::NotOffered, message)).await;
         }
         if let Verdict::Deny { rule, reason } = verdict {
@@ -193,7 +195,10 @@ impl<'a> Calls<'a> {
                 Ok(())
             }
             (Known::Refused { reason, by }, _) => self.refused_by_person(index, reason, &by).await,
-            (Known::Unasked, _) => self.refuse(index, nobody_to_ask(&plan)).await,
+            (Known::Unasked, _) => {
+                let error = self.nobody_to_ask(&plan);
+                self.refuse(index, error).await
+            }
             (Known::Nothing, Verdict::Allow { rule, confinement }) => {
                 self.rules.insert(index, rule);
                 self.confined.insert(index, confinement);
@@ -203,6 +208,20 @@ impl<'a> Calls<'a> {
             (Known::Nothing, verdict) => self.ask(index, &plan, verdict, None).await,
             (Known::Outdated { open }, verdict) => self.ask(index, &plan, verdict, open).await,
         }
+    }
+
+    /// A tool that was not offered because nobody could approve it is none to the model.
+    fn nobody_to_ask(&mut self, plan: &Plan) -> ToolError {
+        let name = &plan.tool;
+        let what = match self.session.toolbox().withholds(name) {
+            true => format!("Tool \"{name}\" not found"),
+            false => "Tool execution denied by policy".to_owned(),
+        };
+        let message = format!(
+            "{what}: it needs approval ({}) and nobody is there to give it. Do without it, or say what should be allowed.",
+            plan.title
+        );
+        ToolError::new(ToolErrorKind::NobodyToAsk, message)
     }
 
     /// What an earlier question about this call has come to. An approval holds for what was shown.
@@ -251,7 +270,8 @@ impl<'a> Calls<'a> {
         session.ledger.commit(facts).await?;
         self.advance(index, CallStatus::AwaitingApproval);
         if !somebody {
-            return self.refuse(index, nobody_to_ask(plan)).await;
+            let error = self.nobody_to_ask(plan);
+            return self.refuse(index, error).await;
         }
         Ok(())
     }
@@ -266,7 +286,8 @@ impl<'a> Calls<'a> {
             let (Some(approval), Some(plan)) = (self.question(index), self.plan(index)) else { continue };
             let fact = answered(approval, Outcome::Cancel { reason: None }, NOBODY, None);
             self.session.ledger.commit_one(fact).await?;
-            self.refuse(index, nobody_to_ask(&plan)).await?;
+            let error = self.nobody_to_ask(&plan);
+            self.refuse(index, error).await?;
         }
         Ok(())
     }
@@ -586,6 +607,7 @@ pub(super) fn ended(turn: u64, call: &FunctionCall, status: CallStatus, output: 
         call: call.id.clone().unwrap_or_default(),
         status,
         response: to_response(call, &output),
+        tool: None,
         error: output.error.map(|error| error.kind),
         display: output.display,
         whole_output: output.whole_output,
@@ -611,14 +633,6 @@ fn refusal(reason: Option<&str>) -> String {
         Some(reason) => format!("The user did not allow this call: {reason}"),
         None => "The user did not allow this call.".to_owned(),
     }
-}
-
-fn nobody_to_ask(plan: &Plan) -> ToolError {
-    let message = format!(
-        "Not run: it needs approval ({}) and nobody is there to give it. Do without it, or say what should be allowed.",
-        plan.title
-    );
-    ToolError::new(ToolErrorKind::NobodyToAsk, message)
 }
 
 /// The question about a plan, `after` so many facts that are committed before it.

@@ -20,11 +20,18 @@ pub fn fork(records: &[Record], at: Option<u64>, started: SessionStarted, now: u
     let copied = records.iter().skip(1).take_while(|record| record.seq <= at).cloned();
     let first = Record::new(1, now, Fact::SessionStarted(Box::new(started)));
     let mut forked: Vec<Record> = std::iter::once(first).chain(copied).collect();
-    let conversation = Conversation::of(&forked);
-    let mut next = conversation.seq;
-    for fact in closing(&conversation) {
+    let mut next = forked.last().map_or(0, |record| record.seq);
+    let mut push = |forked: &mut Vec<Record>, fact| {
         next = next.saturating_add(1);
         forked.push(Record::new(next, now, fact));
+    };
+    // What came from elsewhere did, however little of it is taken over.
+    let imported = records.iter().rev().find(|record| matches!(record.fact, Fact::Imported(_)));
+    if let Some(imported) = imported.filter(|imported| imported.seq > at) {
+        push(&mut forked, imported.fact.clone());
+    }
+    for fact in closing(&Conversation::of(&forked)) {
+        push(&mut forked, fact);
     }
     forked
 }

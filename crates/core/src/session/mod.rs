@@ -18,6 +18,7 @@ mod ending;
 mod follow;
 pub mod fork;
 mod host;
+pub mod import;
 mod inbox;
 mod ledger;
 mod limits;
@@ -39,6 +40,7 @@ use charla_proto::{
 use tokio::sync::{broadcast, mpsc, oneshot};
 
 use crate::compress::Compression;
+use crate::hooks::Hooks;
 use crate::loop_guard::LoopGuard;
 use approvals::Approvals;
 use binding::Binding;
@@ -109,6 +111,8 @@ pub struct SessionOptions {
     pub answer_check: Option<AnswerCheck>,
     /// Whose ids calls get.
     pub call_ids: CallIds,
+    /// What runs at points of the session, where anything does.
+    pub hooks: Option<Arc<dyn Hooks>>,
 }
 
 /// A running session. Cloning shares it; when the last handle is gone, the session ends after its turn.

@@ -20,6 +20,7 @@ mod any_run;
 mod approvals;
 mod client_calls;
 mod fakes;
+mod imported;
 mod memory;
 mod protocol;
 mod resuming;

@@ -26,6 +26,7 @@ fn ended(turn: u64, changes: Vec<FileChange>) -> Fact {
         call: "c".into(),
         status: CallStatus::Success,
         response: FunctionResponse::output("c", "write_file", "ok"),
+        tool: None,
         display: None,
         error: None,
         whole_output: None,

@@ -19,6 +19,8 @@ pub struct Shortening {
     pub failed: Option<CompressionFailed>,
     /// Records of prompts that were taken back before they were answered.
     pub(super) left_out: BTreeSet<u64>,
+    /// The records after which nothing that was said before is sent.
+    cleared: Vec<u64>,
     /// Contents that are sent cut, by their record.
     trimmed: BTreeMap<u64, Arc<Content>>,
     /// Contents were let go of, see [`super::Conversation::forget_replaced`].
@@ -38,6 +40,13 @@ impl Shortening {
         self.failed = None;
     }
 
+    /// Nothing that was said until this record is sent any more.
+    pub(super) fn clear(&mut self, seq: u64) {
+        self.compressed = None;
+        self.failed = None;
+        self.cleared.push(seq);
+    }
+
     pub(super) fn restore(&mut self) {
         self.trimmed.clear();
         self.uncompress();
@@ -52,6 +61,10 @@ impl Shortening {
     pub(super) fn rewind(&mut self, to: u64) {
         if self.compressed.as_ref().is_some_and(|compressed| compressed.kept_from > to) {
             self.uncompress();
+        }
+        if self.cleared.last().is_some_and(|cleared| *cleared > to) {
+            self.uncompress();
+            self.cleared.retain(|cleared| *cleared <= to);
         }
         self.failed = None;
         self.trimmed.retain(|seq, _| *seq <= to);
@@ -99,6 +112,7 @@ impl Shortening {
 
     pub(super) fn sent(&self, contents: &[Said]) -> Vec<Said> {
         let from = self.compressed.as_ref().map_or(0, |compressed| compressed.kept_from);
+        let from = from.max(self.cleared.last().map_or(0, |cleared| cleared.saturating_add(1)));
         let stand_ins = self.compressed.iter().flat_map(|compressed| {
             let told = [(0, compressed.summary.clone()), (0, compressed.acknowledgement.clone())];
             told.into_iter().chain(compressed.prompt.clone())

@@ -7,11 +7,13 @@
 mod attributes;
 mod list;
 mod pattern;
+mod version_control;
 
 use std::path::Path;
 
 pub use attributes::secret_attributes;
 pub use pattern::PatternDots;
+pub use version_control::{GITS_OWN, is_open_in_git};
 
 use list::{FILES, FOLDERS, PUBLIC, WRITINGS};
 
@@ -60,7 +62,9 @@ fn names_secret(lower: &str) -> bool {
         let ends = 1..=parts.len();
         ends.filter_map(|end| parts.get(..end)).any(|folders| ends_in(folders, folder))
     };
-    (!is_public(name) && FILES.iter().any(|file| ends_in(&parts, file))) || FOLDERS.iter().any(beneath)
+    (!is_public(name) && FILES.iter().any(|file| ends_in(&parts, file)))
+        || FOLDERS.iter().any(beneath)
+        || version_control::is_kept(&parts)
 }
 
 fn parts(path: &str) -> impl Iterator<Item = &str> {

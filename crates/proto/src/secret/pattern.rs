@@ -1,7 +1,7 @@
 //! Whether a file name pattern may match a secret: the pattern is intersected with every entry of the list.
 
 use super::list::{FILES, FOLDERS, STEMS, VARIANTS};
-use super::{is_writing, names_secret, parts};
+use super::{is_open_in_git, is_writing, names_secret, parts};
 
 /// Longer patterns are no patterns anybody means; they may match anything.
 const LONGEST: usize = 1000;
@@ -61,7 +61,20 @@ fn one_may_match(pattern: &str, dots: PatternDots) -> bool {
     let public = is_writing(&last) || STEMS.iter().any(|stem| last.starts_with(stem));
     let kind = is_kind(&last);
     let mut files = FILES.iter().filter(|file| !(public || kind && file.ends_with('*')));
-    parts.is_empty() || files.any(ends_in) || FOLDERS.iter().any(beneath)
+    parts.is_empty()
+        || files.any(ends_in)
+        || FOLDERS.iter().any(beneath)
+        || parts.windows(2).any(reaches_into_git)
+}
+
+/// True for two parts of a pattern that is meant for dotted folders and may match what git keeps in its own.
+fn reaches_into_git(two: &[Part<'_>]) -> bool {
+    match two {
+        [folder, name] => {
+            folder.text.starts_with('.') && folder.meets(&tokens(".git")) && !is_open_in_git(name.text)
+        }
+        _ => false,
+    }
 }
 
 /// True for a pattern of all files of one kind (`*.txt`). It is about no name that is only begun on the list,

@@ -128,7 +128,7 @@ fn is_broken_off(error: &LlmError) -> bool {
 }
 
 /// The chunk with the mark of where it comes from.
-fn sign(mut chunk: GenerateResponse, origin: &Arc<Origin>) -> GenerateResponse {
+pub(super) fn sign(mut chunk: GenerateResponse, origin: &Arc<Origin>) -> GenerateResponse {
     for content in chunk.candidates.iter_mut().filter_map(|candidate| candidate.content.as_mut()) {
         content.origin = Some(origin.clone());
     }

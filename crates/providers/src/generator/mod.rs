@@ -23,6 +23,8 @@ mod answer;
 pub(crate) mod judge;
 mod listing;
 mod measure;
+mod recorded;
+mod recording;
 mod refusal;
 
 pub(crate) use judge::OUTPUT_LIMIT;
@@ -31,6 +33,8 @@ pub(crate) use measure::ENDLESS;
 use answer::Answer;
 pub use listing::list_models;
 pub use measure::{MOST_MEDIA, MOST_WORDS};
+pub use recorded::{Recorded, RecordedLine, RecordedMethod, RecordedOrder};
+pub use recording::{Recording, RecordingSink};
 
 /// Most of an error's body that is read, and how long it may take.
 const ERROR_BODY: usize = 1024 * 1024;

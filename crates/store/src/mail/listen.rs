@@ -16,7 +16,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::{sleep, timeout};
 
-use super::{Address, LINE_PATIENCE, REPLY_PATIENCE, as_line, check_peer, read_line};
+use super::{Address, Key, LINE_PATIENCE, REPLY_PATIENCE, as_line, check_peer, read_line};
 use crate::owner::file_id;
 
 /// How many commands are on their way at once; further ones wait to be accepted.
@@ -56,6 +56,7 @@ struct Listening {
 impl Listening {
     fn begin(address: Address) -> io::Result<Self> {
         address.make_folder()?;
+        let key = Key::made(&address.key)?;
         let reachable = address.reach()?;
         // What is there was left behind: the session is ours.
         match fs::remove_file(&reachable.path) {
@@ -66,7 +67,7 @@ impl Listening {
         fs::set_permissions(&reachable.path, Permissions::from_mode(0o600))?;
         let socket = file_id(&fs::symlink_metadata(&reachable.path)?);
         let (sender, commands) = mpsc::channel(AT_ONCE);
-        let accepting = tokio::spawn(accept(listener, sender));
+        let accepting = tokio::spawn(accept(listener, key, sender));
         Ok(Self { commands, accepting, address, socket })
     }
 }
@@ -90,13 +91,13 @@ impl Drop for Listening {
     }
 }
 
-async fn accept(listener: UnixListener, commands: mpsc::Sender<Posted>) {
+async fn accept(listener: UnixListener, key: Key, commands: mpsc::Sender<Posted>) {
     let mut serving = JoinSet::new();
     loop {
         tokio::select! {
             _ = serving.join_next(), if !serving.is_empty() => {}
             accepted = listener.accept(), if serving.len() < AT_ONCE => match accepted {
-                Ok((stream, _)) => drop(serving.spawn(serve(stream, commands.clone()))),
+                Ok((stream, _)) => drop(serving.spawn(serve(stream, key.clone(), commands.clone()))),
                 Err(_) => sleep(PAUSE).await,
             },
         }
@@ -104,9 +105,9 @@ async fn accept(listener: UnixListener, commands: mpsc::Sender<Posted>) {
 }
 
 /// Takes one command and gives back its reply. Whoever does not keep to the rules is hung up on.
-async fn serve(mut stream: UnixStream, commands: mpsc::Sender<Posted>) -> io::Result<()> {
+async fn serve(mut stream: UnixStream, key: Key, commands: mpsc::Sender<Posted>) -> io::Result<()> {
     check_peer(&stream)?;
-    let command = read_line(&mut stream, LINE_PATIENCE).await?;
+    let command = key.taken_from(&read_line(&mut stream, LINE_PATIENCE).await?)?;
     let (sender, reply) = oneshot::channel();
     let posted = Posted::new(command, move |answer| drop(sender.send(answer)));
     commands.send(posted).await.map_err(|_| io::ErrorKind::BrokenPipe)?;

@@ -8,7 +8,7 @@ use tokio::io::AsyncWriteExt;
 use tokio::net::UnixStream;
 use tokio::time::timeout;
 
-use super::{Address, LINE_PATIENCE, REPLY_PATIENCE, as_line, check_peer, read_line};
+use super::{Address, Key, LINE_PATIENCE, REPLY_PATIENCE, as_line, check_peer, read_line};
 
 /// Hands a command to whoever listens for this session and gives back the reply.
 pub(crate) async fn post(sessions: &Path, session: &str, command: &[u8]) -> Result<Vec<u8>, PostError> {
@@ -27,6 +27,6 @@ async fn send(address: Address, line: Vec<u8>) -> io::Result<UnixStream> {
     let reachable = address.reach()?;
     let mut stream = UnixStream::connect(&reachable.path).await?;
     check_peer(&stream)?;
-    stream.write_all(&line).await?;
+    stream.write_all(&Key::read(&address.key)?.before(&line)).await?;
     Ok(stream)
 }

@@ -156,6 +156,7 @@ fn answer(seq: u64, model: &str, words: &str) -> Record {
         finish: None,
         usage: None,
         citations: Vec::new(),
+        hook: None,
     };
     Record::new(seq, 7, Fact::ModelContent(Box::new(said)))
 }
@@ -305,6 +306,7 @@ fn changed(store: &Kept, before: &[u8], after: &[u8], whole_output: Option<PathB
         call: "c".to_owned(),
         status: CallStatus::Success,
         response: FunctionResponse::output("c", "write_file", "\"before\":\"said, not meant\""),
+        tool: None,
         display: None,
         error: None,
         whole_output,

@@ -20,6 +20,7 @@ fn changed(store: &Store, before: &[u8], after: &[u8], whole_output: Option<Path
         call: "c".to_owned(),
         status: CallStatus::Success,
         response: FunctionResponse::output("c", "write_file", "\"before\":\"said, not meant\""),
+        tool: None,
         display: None,
         error: None,
         whole_output,

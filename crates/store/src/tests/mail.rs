@@ -93,7 +93,12 @@ async fn whoever_sends_nonsense_is_hung_up_on_and_bothers_nobody() {
     let owned = create(&store).await;
     let mut inbox = owned.listen().await.unwrap();
     let socket = socket(&store);
-    for nonsense in [vec![], b"no end".to_vec(), vec![0; 3], vec![b'{'; 2 * MAX_POST]] {
+    let key = fs::read(store.folder.join("mail.key")).unwrap();
+    assert_eq!(key.len(), 64);
+    let without_key = [&[b'0'; 64], &b"1\n"[..]].concat();
+    for nonsense in
+        [vec![], b"no end".to_vec(), b"1\n".to_vec(), without_key, vec![0; 3], vec![b'{'; 2 * MAX_POST]]
+    {
         let mut stream = UnixStream::connect(&socket).await.unwrap();
         // It may hang up before all is sent.
         let _ = stream.write_all(&nonsense).await;
@@ -104,7 +109,7 @@ async fn whoever_sends_nonsense_is_hung_up_on_and_bothers_nobody() {
     }
     // What has an end arrives, whatever it is: to understand it is the owner's part.
     let mut stream = UnixStream::connect(&socket).await.unwrap();
-    stream.write_all(b"\xff\0{\nand more").await.unwrap();
+    stream.write_all(&[&key[..], b"\xff\0{\nand more"].concat()).await.unwrap();
     assert_eq!(inbox.next().await.unwrap().command, b"\xff\0{");
     let echoing = tokio::spawn(echo(inbox));
     assert_eq!(post(&store, "1").await.unwrap(), "{ \"got\":1}");

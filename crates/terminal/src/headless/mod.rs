@@ -21,7 +21,7 @@ use charla::{Failure, FailureKind, Notice, Notices, Progress};
 use charla_proto::text::one_line;
 use charla_proto::{
     CallStatus, CompressionTrigger, Confirmation, ConfirmationDetail, FinishReason, LlmErrorKind,
-    ModelSwitch, RetryNotice, ToolErrorKind, ToolResult, TurnEnd, TurnEvent,
+    ModelSwitch, RetryNotice, ToolResult, TurnEnd, TurnEvent,
 };
 use futures_util::future::poll_immediate;
 
@@ -317,10 +317,7 @@ impl View {
 
     /// Says that a call failed, unless somebody has just said no to it.
     fn tell_failed(&mut self, result: &ToolResult) {
-        let refused = match result.error.as_ref().map(|error| error.kind) {
-            Some(ToolErrorKind::NobodyToAsk) => !self.asks,
-            _ => self.asks && result.status == CallStatus::Cancelled,
-        };
+        let refused = self.asks && result.status == CallStatus::Cancelled;
         if result.status != CallStatus::Success && !refused {
             let words: String = result.output.chars().take(400).collect();
             // Behind a margin: no line of an output may pass for one of ours.

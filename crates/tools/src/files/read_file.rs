@@ -4,9 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use base64::Engine;
-use charla_proto::{
-    Display, Effect, FileLines, Part, Prepared, ToolContext, ToolError, ToolErrorKind, ToolOutput,
-};
+use charla_proto::{Display, FileLines, Part, Prepared, ToolContext, ToolError, ToolErrorKind, ToolOutput};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -59,7 +57,7 @@ shown to you.";
         let lines = args.lines()?;
         let context = cx.clone();
         let place = check(move || ResolvedPath::resolve(&args.file_path, &context)).await?;
-        let effects = vec![Effect::Read { path: place.real.clone() }];
+        let effects = place.reading(cx);
         let plan = read_plan(Self::NAME, format!("Read {}", place.title(cx)), effects);
         Ok(Prepared::boxed(plan, move |cx| {
             read_within(LIMIT, cx.cancelled, move |_| {

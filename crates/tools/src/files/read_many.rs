@@ -134,8 +134,7 @@ impl ManyFilesReader {
     }
 
     fn plan(&self) -> Plan {
-        let mut effects: Vec<Effect> =
-            self.named.iter().map(|place| Effect::Read { path: place.real.clone() }).collect();
+        let mut effects: Vec<Effect> = self.named.iter().flat_map(|place| place.reading(&self.cx)).collect();
         if !self.patterns.is_empty() {
             effects.push(Effect::Read { path: self.cx.cwd.clone() });
         }

@@ -10,6 +10,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::change::{Current, Workbench, diff, look, preview};
+use crate::git::part_of_repository;
 use crate::invocation::{change, check, write_plan};
 use crate::paths::ResolvedPath;
 use crate::typed::PreparedCall;
@@ -32,10 +33,11 @@ impl Target {
     pub(super) fn plan(&self, tool: &str, verb: &str, after: &str, cx: &ToolContext) -> Plan {
         let verb = if self.then.is_some() { verb } else { "Create" };
         let before = self.then.as_ref().map(|then| then.decoded.text.as_str());
+        let write = Effect::Write { path: self.path.real.clone() };
         write_plan(
             tool,
             format!("{verb} {}", self.path.title(cx)),
-            vec![Effect::Write { path: self.path.real.clone() }],
+            std::iter::once(write).chain(part_of_repository(&self.path.real, &cx.roots)).collect(),
             preview(&self.path, before, after),
         )
     }

@@ -7,6 +7,7 @@
 
 mod attributes;
 mod index;
+mod layout;
 mod objects;
 mod revisions;
 mod usage;
@@ -15,6 +16,7 @@ use std::path::{Path, PathBuf};
 
 pub(crate) use attributes::lifts_secrets;
 pub(crate) use index::Index;
+pub(crate) use layout::{is_gits_folder, part_of_repository};
 pub(crate) use revisions::may_be_no_commit;
 pub(crate) use usage::{GitUse, folder, is_known};
 

@@ -110,7 +110,8 @@ impl Drop for Ended {
 
 /// Starts a program with its pipes.
 pub(super) async fn spawn(processes: &Processes, start: &Start) -> io::Result<(Child, Ended)> {
-    let mut cell = processes.cell(start.confinement, &start.cwd, Extra::default()).await?;
+    let extra = Extra { lasting: start.given.is_some(), ..Extra::default() };
+    let mut cell = processes.cell(start.confinement, &start.cwd, extra).await?;
     let mark = processes.mark();
     let mut command = Command::new(&start.program);
     command.args(&start.arguments).current_dir(&start.cwd).kill_on_drop(true);

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-use charla_proto::{Effect, FileJudge, Prepared, ToolContext, ToolError, ToolErrorKind, ToolOutput};
+use charla_proto::{FileJudge, Prepared, ToolContext, ToolError, ToolErrorKind, ToolOutput};
 use globset::GlobSet;
 use grep_matcher::{LineTerminator, Matcher};
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
@@ -80,7 +80,7 @@ and returns them with their line numbers. Binary and ignored files are left out.
     async fn prepare(&self, mut args: GrepSearchArgs, cx: &ToolContext) -> PreparedCall {
         let place = place(args.dir_path.take(), cx).await?;
         let search = GrepQuery::new(args, place)?;
-        let effects = vec![Effect::Read { path: search.place.real.clone() }];
+        let effects = search.place.reading(cx);
         let title = format!("Search {} for {}", search.place.title(cx), shown(&search.args.pattern));
         let plan = read_plan(Self::NAME, title, effects);
         Ok(Prepared::boxed(plan, move |cx| {

@@ -10,10 +10,11 @@ use std::time::Duration;
 
 use charla_proto::{ToolContext, ToolError, ToolErrorKind};
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
-use ignore::WalkBuilder;
+use ignore::{DirEntry, WalkBuilder};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::git::is_gits_folder;
 use crate::invocation::check;
 use crate::paths::ResolvedPath;
 
@@ -61,7 +62,13 @@ impl Filter {
     }
 }
 
-/// A walk through a folder: in order, hidden files included, links not followed, `.git` never entered. It goes
+/// True for a folder of git's.
+fn is_repository(entry: &DirEntry) -> bool {
+    let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
+    entry.file_name() == ".git" || is_folder && is_gits_folder(entry.path())
+}
+
+/// A walk through a folder: in order, hidden files included, links not followed, folders of git's never entered. It goes
 /// by paths, so a folder that is exchanged for a link meanwhile may lead it out: what it finds is a name, to be
 /// opened as [`crate::paths`] opens, and told of only if it is there.
 pub(crate) fn walk(folder: &Path, filter: &Filter) -> WalkBuilder {
@@ -74,7 +81,7 @@ pub(crate) fn walk(folder: &Path, filter: &Filter) -> WalkBuilder {
         .git_exclude(filter.respect_git_ignore)
         .ignore(filter.respect_git_ignore)
         .sort_by_file_path(Path::cmp)
-        .filter_entry(|entry| entry.depth() == 0 || entry.file_name() != ".git");
+        .filter_entry(|entry| entry.depth() == 0 || !is_repository(entry));
     if filter.respect_gemini_ignore {
         walk.add_custom_ignore_filename(".geminiignore").add_custom_ignore_filename(".charlaignore");
     }

@@ -341,7 +341,8 @@ mod tests {
             Origin { provider: "local".to_owned(), wire: WireKind::OpenaiChat, model: model.to_owned() };
         let content = Content { origin: Some(Arc::new(origin)), ..Content::model("Hello!") };
         let content = Arc::new(content);
-        let said = ModelContent { turn: 1, content, finish: None, usage: None, citations: Vec::new() };
+        let said =
+            ModelContent { turn: 1, content, finish: None, usage: None, citations: Vec::new(), hook: None };
         transcript.model_content(&said, Instant::now());
         let lines: Vec<String> = transcript.finished.drain(..).map(|line| line.text()).collect();
         lines.join("\n")

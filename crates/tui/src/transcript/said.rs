@@ -115,6 +115,9 @@ pub fn about(fact: &Fact, me: &str, columns: usize) -> Vec<Line> {
         }
         Fact::ModelChanged(changed) => format!("{} answers from now on{}", changed.model, by(&changed.by)),
         Fact::RulesSaved(saved) => format!("saved in {}", saved.place),
+        Fact::Imported(imported) => {
+            format!("came from {}: what was allowed there no longer holds", one_line(&imported.from))
+        }
         Fact::Restored(restored) => format!("the whole conversation is back{}", by(&restored.by)),
         Fact::OutputsCut(cut) => {
             format!("large outputs of {} calls are sent cut from now on", cut.calls.len())

@@ -241,6 +241,7 @@ async fn absurd_figures_of_a_server_do_not_stop_a_short_conversation() {
         finish: Some(FinishReason::Stop),
         usage: Some(usage),
         citations: vec![],
+        hook: None,
     };
     let prompt = Arc::new(Content::user("hi"));
     let ended = TurnEnded { turn: 1, end: TurnEnd::Finished, detail: None, error: None, by: None };

@@ -120,6 +120,8 @@ impl Disk {
 
     fn write(&mut self, cwd: &Path, path: &Path) {
         self.found.extend(self.elsewhere(cwd, path).map(|path| Effect::Write { path }));
+        let roots: Vec<PathBuf> = self.roots.iter().map(|(_, root)| root.clone()).collect();
+        self.found.extend(git::part_of_repository(&walk(&walk(cwd).join(path)), &roots));
     }
 
     fn unclear(&mut self, what: &str, reason: &str) {

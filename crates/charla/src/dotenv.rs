@@ -1,0 +1,109 @@
+//! `.env` files, as Gemini CLI reads them: variables for who does not want them in every shell.
+//!
+//! One file counts: the workspace's, else the user's own. What stands in a workspace's is heard only where its user trusts the
+//! workspace, and then only about keys: the file is no part of what was agreed to.
+
+use std::path::Path;
+
+use charla_providers::catalog;
+
+use crate::environment::Environment;
+use crate::trust::{WorkspaceContent, gemini_standing};
+
+/// The surroundings with the variables of the `.env` file that counts. What is set already stays.
+pub fn with_dotenv(environment: Environment) -> Environment {
+    if environment.guest.is_some() {
+        return environment;
+    }
+    if let Some(text) = in_folder(&environment.directory) {
+        let keys = variables(&text).into_iter().filter(|(name, _)| is_key(name)).collect::<Vec<_>>();
+        let trusted = !keys.is_empty() && is_trusted(&environment);
+        return if trusted { environment.with_missing(keys) } else { environment };
+    }
+    let home = environment.gemini_home();
+    let text = home.as_deref().and_then(Path::parent).and_then(in_folder);
+    text.map(|text| variables(&text)).into_iter().fold(environment, Environment::with_missing)
+}
+
+/// What the file says that belongs to this folder.
+fn in_folder(folder: &Path) -> Option<String> {
+    [".gemini/.env", ".env"].iter().find_map(|name| std::fs::read_to_string(folder.join(name)).ok())
+}
+
+/// True where the user trusts what the workspace brings, or is at home in it.
+fn is_trusted(environment: &Environment) -> bool {
+    let standing = WorkspaceContent::read(environment).and_then(|content| content.known(environment));
+    let is_home = environment.gemini_home().as_deref().and_then(Path::parent) == Some(&environment.directory);
+    is_home || standing.is_ok_and(|standing| gemini_standing(standing, environment).is_trusted())
+}
+
+fn is_key(name: &str) -> bool {
+    catalog::providers().iter().any(|provider| provider.key_env.contains(&name))
+}
+
+/// The variables of a `.env` file: `NAME=value`, in quotes or not; `#` begins a comment.
+fn variables(text: &str) -> Vec<(String, String)> {
+    text.lines().filter_map(variable).collect()
+}
+
+fn variable(line: &str) -> Option<(String, String)> {
+    let line = line.trim();
+    let (name, value) = line.strip_prefix("export ").unwrap_or(line).split_once('=')?;
+    let (name, value) = (name.trim(), value.trim());
+    if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
+        return None;
+    }
+    let quote = value.chars().next().filter(|first| ['"', '\'', '`'].contains(first));
+    let value = match quote {
+        Some(quote) => value.strip_prefix(quote)?.split(quote).next()?,
+        None => value.split(" #").next()?.trim_end(),
+    };
+    Some((name.to_owned(), value.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_become_variables() {
+        let text = "# note\nA=1\nexport B = two words # why\nC='x # y'\nD=\"q\" rest\n E-F=1\n=1\nG=\n";
+        let read = variables(text);
+        let read: Vec<(&str, &str)> =
+            read.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        assert_eq!(read, [("A", "1"), ("B", "two words"), ("C", "x # y"), ("D", "q"), ("G", "")]);
+    }
+
+    #[test]
+    fn a_workspaces_file_sets_keys_where_it_is_trusted_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let (home, work) = (folder.path().join("home"), folder.path().join("work"));
+        std::fs::create_dir_all(home.join(".gemini")).unwrap();
+        std::fs::create_dir_all(&work).unwrap();
+        std::fs::write(
+            home.join(".gemini/.env"),
+            "OPENAI_API_KEY=mine\nOPENAI_BASE_URL=https://mine.example\n",
+        )
+        .unwrap();
+        let surroundings = || {
+            let environment = Environment::of([("ANTHROPIC_API_KEY", "set")]);
+            let environment =
+                Environment { home: Some(home.clone()), directory: work.clone(), ..environment };
+            let environment = with_dotenv(environment);
+            let names = ["OPENAI_API_KEY", "OPENAI_BASE_URL", "GEMINI_API_KEY", "ANTHROPIC_API_KEY"];
+            names.map(|name| environment.variable(name).map(str::to_owned))
+        };
+        let some = |text: &str| Some(text.to_owned());
+        assert_eq!(surroundings(), [some("mine"), some("https://mine.example"), None, some("set")]);
+        let brought =
+            "GEMINI_API_KEY=theirs\nOPENAI_BASE_URL=https://evil.example\nANTHROPIC_API_KEY=other\n";
+        std::fs::write(work.join(".env"), brought).unwrap();
+        assert_eq!(surroundings(), [None, None, None, some("set")], "not trusted");
+        std::fs::write(
+            home.join(".gemini/settings.json"),
+            r#"{"security": {"folderTrust": {"enabled": false}}}"#,
+        )
+        .unwrap();
+        assert_eq!(surroundings(), [None, None, some("theirs"), some("set")]);
+    }
+}

@@ -1,0 +1,68 @@
+//! What a workspace brings for Gemini CLI: it acts under the same trust as what it brings for us.
+
+use std::path::PathBuf;
+
+use serde::Deserialize;
+
+use super::{COMMANDS, Standing, WorkspaceContent};
+use crate::environment::Environment;
+
+/// The folder, from `.charla` on.
+pub(super) const FOLDER: &str = "../.gemini";
+const SETTINGS: &str = "../.gemini/settings.json";
+
+/// A settings file of Gemini CLI.
+#[derive(Clone, Debug)]
+pub(crate) struct GeminiFile<'a> {
+    /// The file.
+    pub path: PathBuf,
+    /// What stands in it.
+    pub bytes: &'a [u8],
+}
+
+impl WorkspaceContent {
+    /// The settings that the workspace brings for Gemini CLI.
+    pub(crate) fn gemini_settings(&self) -> Option<GeminiFile<'_>> {
+        let (_, bytes) = self.files.iter().find(|(name, _)| name == SETTINGS)?;
+        Some(GeminiFile { path: self.folder.parent()?.join(".gemini/settings.json"), bytes })
+    }
+
+    /// The commands that it brings for Gemini CLI, as [`WorkspaceContent::commands`].
+    pub(crate) fn gemini_commands(&self) -> impl Iterator<Item = (&str, &[u8])> {
+        self.files.iter().filter_map(|(name, bytes)| {
+            let path = name.strip_prefix(FOLDER)?.strip_prefix('/')?.strip_prefix(COMMANDS)?;
+            Some((path.strip_prefix('/')?, bytes.as_slice()))
+        })
+    }
+}
+
+/// How what a workspace brings for Gemini CLI stands. A user who has told Gemini CLI to trust every folder is not asked again
+/// about what is made for it.
+pub(crate) fn gemini_standing(standing: Standing, environment: &Environment) -> Standing {
+    if trusts_every_folder(environment) { Standing::Trusted } else { standing }
+}
+
+/// True when the user's own file says so. A workspace's word for itself counts for nothing.
+fn trusts_every_folder(environment: &Environment) -> bool {
+    #[derive(Default, Deserialize)]
+    #[serde(default)]
+    struct Whole {
+        security: Security,
+    }
+    #[derive(Default, Deserialize)]
+    #[serde(default, rename_all = "camelCase")]
+    struct Security {
+        folder_trust: FolderTrust,
+    }
+    #[derive(Default, Deserialize)]
+    #[serde(default)]
+    struct FolderTrust {
+        enabled: Option<bool>,
+    }
+    let Some(path) = environment.gemini_home().map(|home| home.join("settings.json")) else { return false };
+    let text = std::fs::read_to_string(path).unwrap_or_default();
+    // What cannot be read trusts nobody.
+    let whole: Whole =
+        jsonc_parser::parse_to_serde_value(&text, &jsonc_parser::ParseOptions::default()).unwrap_or_default();
+    whole.security.folder_trust.enabled == Some(false)
+}

@@ -1,0 +1,147 @@
+use serde_json::json;
+
+use super::{Stage, call, say, shell, streamed};
+
+#[test]
+fn a_recording_answers_in_every_form_of_prompt() {
+    let stage = Stage::plain();
+    let runs = [
+        stage.run(&[say("Hi.")], &["-p", "hello"]),
+        stage.run(&[say("Hi.")], &["hello"]),
+        stage.run(&[say("Hi.")], &["--debug", "--model", "gemini-2.5-flash", "--prompt", "hello"]),
+        stage.run_with_input(&[say("Hi.")], &[], "hello"),
+        stage.run_with_input(&[say("Hi.")], &["-p", "sum"], "1 2 3"),
+    ];
+    for run in runs {
+        assert_eq!((run.code, run.out.as_str()), (Some(0), "Hi.\n"), "{}", run.err);
+    }
+    let asked = stage.events("api_request");
+    let last = asked.last().unwrap()["request_text"].as_str().unwrap();
+    assert!(last.find("1 2 3") < last.find("sum"), "what is piped goes first: {last}");
+}
+
+#[test]
+fn every_process_begins_with_the_first_line() {
+    let stage = Stage::plain();
+    for _ in 0..2 {
+        let run = stage.run(&[say("one"), say("two")], &["-p", "x"]);
+        assert_eq!((run.code, run.out.as_str()), (Some(0), "one\n"), "{}", run.err);
+    }
+}
+
+#[test]
+fn a_recording_that_does_not_fit_is_a_failed_request() {
+    let stage = Stage::plain();
+    let whole = json!({"method": "generateContent", "response": say("x")["response"][0]});
+    let rows: [(&[_], &str); 3] = [
+        (
+            &[whole.clone()],
+            "Unexpected response type, next response was for generateContent but expected generateContentStream",
+        ),
+        (&[], "No more mock responses for generateContentStream, got request:"),
+        (
+            &[call("list_directory", json!({"dir_path": "."}))],
+            "No more mock responses for generateContentStream",
+        ),
+    ];
+    for (answers, words) in rows {
+        let run = stage.run(answers, &["-p", "x"]);
+        assert_eq!(run.code, Some(1), "{}", run.err);
+        assert!(run.err.contains(words), "{}", run.err);
+    }
+    let recording = stage.place.path().join("loose.jsonl");
+    std::fs::write(&recording, format!("{whole}\n\n{}\n", say("found"))).unwrap();
+    let run = stage.place.run(&["--fake-responses-non-strict", recording.to_str().unwrap(), "-p", "x"]);
+    assert_eq!((run.code, run.out.as_str()), (Some(0), "found\n"), "{}", run.err);
+}
+
+#[test]
+fn a_recording_that_cannot_be_read_is_told_with_its_line() {
+    let stage = Stage::plain().file("broken.jsonl", "{}\n");
+    for (file, words) in [("broken.jsonl", "line 1"), ("none.jsonl", "No such file")] {
+        let run = stage.place.run(&["--fake-responses", file, "-p", "x"]);
+        assert_eq!(run.code, Some(42), "{}", run.err);
+        assert!(run.err.contains("cannot use the recording") && run.err.contains(words), "{}", run.err);
+    }
+}
+
+#[test]
+fn what_is_recorded_answers_again() {
+    let stage = Stage::plain().file("a.txt", "alpha");
+    let server = crate::place::server(charla_testkit::Script::new([
+        charla_testkit::Reply::new().call("read_file", json!({"file_path": "a.txt"})),
+        "It says alpha.".into(),
+    ]));
+    let place = stage.place.with_addresses(&server);
+    let stage = Stage { place };
+    let recorded = stage.place.run(&["--record-responses", "r.jsonl", "-p", "read it"]);
+    let again = stage.place.run(&["--fake-responses", "r.jsonl", "-p", "read it"]);
+    for run in [recorded, again] {
+        assert_eq!((run.code, run.out.as_str()), (Some(0), "It says alpha.\n"), "{}", run.err);
+    }
+    assert_eq!(server.requests().len(), 2, "the second run asks nobody");
+    assert_eq!(stage.calls().iter().filter(|(name, _, success)| name == "read_file" && *success).count(), 2);
+}
+
+#[test]
+fn chunks_of_every_kind_are_survived() {
+    let stage = Stage::plain();
+    let chunks = json!([
+        {"candidates": [{"content": {"role": "model", "parts": [{"text": "secret thought", "thought": true}]}}]},
+        {"usageMetadata": {"promptTokenCount": 4}},
+        {"candidates": [{"index": 0}]},
+        {"candidates": [{"content": {"role": "model"}}]},
+        {"candidates": [{"content": {"role": "model", "parts": [{"text": "Visible."}]}, "finishReason": "STOP"}]},
+    ]);
+    let odd = json!({"method": "generateContentStream", "response": chunks});
+    let malformed = json!({"method": "generateContentStream",
+                           "response": [{"candidates": [{"finishReason": "MALFORMED_FUNCTION_CALL"}]}]});
+    let run = stage.run(&[malformed, odd], &["-p", "x"]);
+    assert_eq!((run.code, run.out.as_str()), (Some(0), "Visible.\n"), "{}", run.err);
+    assert!(!run.err.contains("secret"), "{}", run.err);
+}
+
+#[test]
+fn yolo_has_a_short_form_and_no_other_mode_beside_it() {
+    let stage = Stage::plain();
+    let run = stage.run(&[shell("echo made > made.txt"), say("Done.")], &["-y", "-p", "x"]);
+    assert_eq!((run.code, stage.place.read("made.txt").as_deref()), (Some(0), Some("made\n")), "{}", run.err);
+    assert_eq!(stage.place.run(&["-y", "--approval-mode", "plan", "-p", "x"]).code, Some(42));
+}
+
+#[test]
+fn a_conversation_is_no_answer_to_what_is_piped() {
+    let stage = Stage::plain();
+    let run = stage.run_with_input(&[say("no")], &["-i", "begin"], "piped");
+    assert_eq!((run.code, run.out.as_str()), (Some(42), ""), "{}", run.err);
+    assert!(run.err.contains("--prompt-interactive flag cannot be used when input is piped"), "{}", run.err);
+    assert_eq!(stage.events("api_request").len(), 0);
+}
+
+#[test]
+fn a_session_is_gone_on_with() {
+    let stage = Stage::plain();
+    let first = stage.run(&[say("I will remember 42.")], &["-p", "remember 42"]);
+    assert_eq!(first.code, Some(0), "{}", first.err);
+    for which in ["latest", "1"] {
+        let run = stage.run(&[say("It was 42.")], &["--resume", which, "-p", "what was it?"]);
+        assert_eq!((run.code, run.out.as_str()), (Some(0), "It was 42.\n"), "{which}: {}", run.err);
+    }
+    let asked = stage.events("api_request");
+    assert!(asked.last().unwrap()["request_text"].as_str().unwrap().contains("remember 42"));
+    let listed = stage.place.run(&["--list-sessions"]);
+    assert!(listed.code == Some(0) && listed.out.contains("remember 42"), "{}{}", listed.out, listed.err);
+    let deleted = stage.place.run(&["--delete-session", "1"]);
+    assert_eq!(deleted.code, Some(0), "{}", deleted.err);
+}
+
+#[test]
+fn a_signature_goes_back_with_its_call() {
+    let stage = Stage::plain();
+    let signed = streamed(&[json!({"functionCall": {"name": "list_directory", "args": {"dir_path": "."}},
+                                   "thoughtSignature": "c2lnbmF0dXJl"})]);
+    let run = stage.run(&[signed, say("Done.")], &["-p", "x"]);
+    assert_eq!(run.code, Some(0), "{}", run.err);
+    let asked = stage.events("api_request");
+    assert!(asked[1]["request_text"].as_str().unwrap().contains("c2lnbmF0dXJl"), "{asked:?}");
+}

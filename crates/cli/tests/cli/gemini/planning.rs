@@ -1,0 +1,95 @@
+use serde_json::json;
+
+use super::{Stage, call, say};
+
+fn write(path: &str) -> serde_json::Value {
+    call("write_file", json!({"file_path": path, "content": "# Plan\n"}))
+}
+
+#[test]
+fn plan_mode_writes_plans_and_nothing_else() {
+    let rows = [
+        (json!({}), ".charla/plans/a.md", true),
+        (json!({"general": {"plan": {"directory": "plans"}}}), "plans/a.md", true),
+        (json!({"general": {"plan": {"directory": "plans"}}}), "a.md", false),
+        (json!({}), "a.md", false),
+    ];
+    for (settings, path, written) in rows {
+        let stage = Stage::new(&settings);
+        let run = stage.run(&[write(path), say("Done.")], &["--approval-mode=plan", "-p", "plan it"]);
+        assert_eq!((run.code, stage.place.read(path).is_some()), (Some(0), written), "{path}: {}", run.err);
+        assert_eq!(stage.calls()[0].2, written, "{path}");
+    }
+}
+
+#[test]
+fn plan_mode_runs_nothing_and_offers_nothing_that_runs() {
+    let stage = Stage::plain();
+    let answers =
+        [super::shell("echo hi > a"), call("read_file", json!({"file_path": "f.txt"})), say("Done.")];
+    let stage = stage.file("f.txt", "text");
+    let run = stage.run(&answers, &["--approval-mode=plan", "-p", "x"]);
+    assert_eq!((run.code, stage.place.read("a")), (Some(0), None), "{}", run.err);
+    assert!(run.err.contains(r#"Tool "run_shell_command" not found"#), "{}", run.err);
+    let success: Vec<bool> = stage.calls().into_iter().map(|(.., success)| success).collect();
+    assert_eq!(success, [false, true]);
+}
+
+#[test]
+fn the_default_mode_comes_from_the_settings() {
+    let stage =
+        Stage::new(&json!({"general": {"defaultApprovalMode": "plan", "plan": {"directory": "plans"}}}));
+    let run = stage.run(&[write("plans/a.md"), write("b.md"), say("Done.")], &["-p", "x"]);
+    assert_eq!(run.code, Some(0), "{}", run.err);
+    assert!(stage.place.read("plans/a.md").is_some() && stage.place.read("b.md").is_none(), "{}", run.err);
+}
+
+#[test]
+fn plan_mode_is_entered_and_left_where_that_is_allowed() {
+    let stage = Stage::new(&json!({
+        "general": {"plan": {"directory": "plans"}},
+        "tools": {"allowed": ["enter_plan_mode", "exit_plan_mode", "run_shell_command(touch)"]},
+    }));
+    let enter = call("enter_plan_mode", json!({"reason": "it is large"}));
+    let leave = call("exit_plan_mode", json!({"plan_filename": "a.md"}));
+    let touch = |file: &str| super::shell(&format!("touch {file}"));
+    let answers =
+        [enter, touch("early"), leave.clone(), write("plans/a.md"), leave, touch("late"), say("Done.")];
+    let run = stage.run(&answers, &["--approval-mode=default", "-p", "x"]);
+    assert_eq!((run.code, run.out.as_str()), (Some(0), "Done.\n"), "{}", run.err);
+    let calls: Vec<(String, bool)> =
+        stage.calls().into_iter().map(|(name, _, success)| (name, success)).collect();
+    let calls: Vec<(&str, bool)> = calls.iter().map(|(name, success)| (name.as_str(), *success)).collect();
+    let expected = [
+        ("enter_plan_mode", true),
+        ("run_shell_command", false),
+        ("exit_plan_mode", false),
+        ("write_file", true),
+        ("exit_plan_mode", true),
+        ("run_shell_command", true),
+    ];
+    assert_eq!(calls, expected, "{}", run.err);
+    assert!(stage.place.read("early").is_none() && stage.place.read("late").is_some());
+}
+
+#[test]
+fn nobody_leaves_plan_mode_unasked() {
+    let stage = Stage::new(&json!({"general": {"plan": {"directory": "plans"}}}));
+    let leave = call("exit_plan_mode", json!({"plan_filename": "a.md"}));
+    let enter = call("enter_plan_mode", json!({}));
+    for mode in ["plan", "default", "yolo"] {
+        let answers = [write("plans/a.md"), leave.clone(), enter.clone(), say("Done.")];
+        let run = stage.run(&answers, &["--approval-mode", mode, "-p", "x"]);
+        assert_eq!(run.code, Some(0), "{}", run.err);
+        assert!(
+            run.err.contains(r#"Error executing tool exit_plan_mode: Tool "exit_plan_mode" not found"#),
+            "{mode}: {}",
+            run.err
+        );
+        assert!(
+            run.err.contains(r#"Error executing tool enter_plan_mode: Tool "enter_plan_mode" not found"#),
+            "{mode}: {}",
+            run.err
+        );
+    }
+}

@@ -1,0 +1,24 @@
+//! Taking in a session that was written elsewhere: what it tells was said, and nothing of it is allowed here.
+
+use charla_proto::{Fact, Imported, Record};
+
+/// The records of a session that came `from` elsewhere, under another id where `session` is one. The last one says so, and from then
+/// on the fold knows that nobody here has allowed, chosen or changed what the ones before speak of.
+pub fn import(records: &[Record], session: Option<&str>, from: &str, now: u64) -> Vec<Record> {
+    let mut imported = records.to_vec();
+    if let (Some(session), Some(first)) = (session, imported.first_mut())
+        && let Fact::SessionStarted(started) = &first.fact
+    {
+        let mut started = started.clone();
+        started.session = session.to_owned();
+        *first = Record::new(first.seq, first.at, Fact::SessionStarted(started));
+    }
+    let seq = records.last().map_or(0, |record| record.seq).saturating_add(1);
+    imported.push(Record::new(seq, now, Fact::Imported(Imported { from: from.to_owned() })));
+    imported
+}
+
+/// True when `kept` is what became of `records` when they were taken in, and nothing more.
+pub fn is_import_of(kept: &[Record], records: &[Record]) -> bool {
+    matches!(kept.split_last(), Some((Record { fact: Fact::Imported(_), .. }, before)) if before == records)
+}
