@@ -87,6 +87,7 @@ async fn start(url: &str, folder: &Path) -> Result<SessionHandle, Box<dyn Error>
 
     let store = Store::new(folder, Sync::Process);
     let started = SessionStarted {
+        agent: None,
         version: JOURNAL_VERSION,
         session: SESSION.to_owned(),
         cwd: folder.to_owned(),

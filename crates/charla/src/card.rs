@@ -79,8 +79,12 @@ impl Card {
     fn with(mut self, confirmation: &Confirmation) -> Self {
         let Confirmation { tool, title, detail, rule, isolation, reasons, always, .. } = confirmation;
         self.text = format!("── may {} run?\n", one_line(tool));
-        if let Some(words) = said_by_the_model(title, detail) {
-            self.rows("model says", words, WORDS);
+        match detail {
+            ConfirmationDetail::Exec { command, .. } => {
+                self.rows("model says", said_by_the_model(title, command), WORDS);
+            }
+            ConfirmationDetail::Info { text, .. } if text != title => self.rows("call", title, WORDS),
+            _ => {}
         }
         self.rows("asked by", rule, REASONS);
         self.rows("", &reasons.join("\n"), REASONS);
@@ -155,18 +159,14 @@ impl Card {
     }
 }
 
-/// What the model says about its command; for other tools, what the call is called.
-fn said_by_the_model<'a>(title: &'a str, detail: &ConfirmationDetail) -> Option<&'a str> {
-    let words = match detail {
-        ConfirmationDetail::Exec { command, .. } => match title.strip_prefix(command.as_str()) {
-            Some(rest) => rest.trim().strip_prefix('(')?.strip_suffix(')')?,
-            None => title,
-        },
-        ConfirmationDetail::Edit { .. } => return None,
-        ConfirmationDetail::Info { text, .. } if text == title => return None,
-        _ => title,
-    };
-    (!words.is_empty()).then_some(words)
+/// What the model says about its command: what a title has behind it.
+fn said_by_the_model<'a>(title: &'a str, command: &str) -> &'a str {
+    match title.strip_prefix(command) {
+        Some(rest) => {
+            rest.trim().strip_prefix('(').and_then(|rest| rest.strip_suffix(')')).unwrap_or_default()
+        }
+        None => title,
+    }
 }
 
 /// The lines of a text, visible, broken at the width and behind their margin; between words where there is a place.

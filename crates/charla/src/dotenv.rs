@@ -1,7 +1,7 @@
 //! `.env` files, as Gemini CLI reads them: variables for who does not want them in every shell.
 //!
-//! One file counts: the workspace's, else the user's own. What stands in a workspace's is heard only where its user trusts the
-//! workspace, and then only about keys: the file is no part of what was agreed to.
+//! The workspace's goes before the user's own. What stands in a workspace's is heard only where its user trusts the workspace, and then
+//! only about keys: the file is no part of what was agreed to.
 
 use std::path::Path;
 
@@ -10,19 +10,20 @@ use charla_providers::catalog;
 use crate::environment::Environment;
 use crate::trust::{WorkspaceContent, gemini_standing};
 
-/// The surroundings with the variables of the `.env` file that counts. What is set already stays.
+/// The surroundings with the variables of `.env` files. What is set already stays.
 pub fn with_dotenv(environment: Environment) -> Environment {
     if environment.guest.is_some() {
         return environment;
     }
-    if let Some(text) = in_folder(&environment.directory) {
-        let keys = variables(&text).into_iter().filter(|(name, _)| is_key(name)).collect::<Vec<_>>();
-        let trusted = !keys.is_empty() && is_trusted(&environment);
-        return if trusted { environment.with_missing(keys) } else { environment };
+    let mut keys = in_folder(&environment.directory).map(|text| variables(&text)).unwrap_or_default();
+    keys.retain(|(name, _)| is_key(name));
+    if !keys.is_empty() && !is_trusted(&environment) {
+        keys.clear();
     }
     let home = environment.gemini_home();
-    let text = home.as_deref().and_then(Path::parent).and_then(in_folder);
-    text.map(|text| variables(&text)).into_iter().fold(environment, Environment::with_missing)
+    let own = home.as_deref().and_then(Path::parent).and_then(in_folder);
+    let own = own.map(|text| variables(&text)).unwrap_or_default();
+    environment.with_missing(keys).with_missing(own)
 }
 
 /// What the file says that belongs to this folder.
@@ -86,9 +87,8 @@ mod tests {
         )
         .unwrap();
         let surroundings = || {
-            let environment = Environment::of([("ANTHROPIC_API_KEY", "set")]);
-            let environment =
-                Environment { home: Some(home.clone()), directory: work.clone(), ..environment };
+            let mut environment = Environment::of([("ANTHROPIC_API_KEY", "set")]);
+            (environment.home, environment.directory) = (Some(home.clone()), work.clone());
             let environment = with_dotenv(environment);
             let names = ["OPENAI_API_KEY", "OPENAI_BASE_URL", "GEMINI_API_KEY", "ANTHROPIC_API_KEY"];
             names.map(|name| environment.variable(name).map(str::to_owned))
@@ -98,12 +98,13 @@ mod tests {
         let brought =
             "GEMINI_API_KEY=theirs\nOPENAI_BASE_URL=https://evil.example\nANTHROPIC_API_KEY=other\n";
         std::fs::write(work.join(".env"), brought).unwrap();
-        assert_eq!(surroundings(), [None, None, None, some("set")], "not trusted");
+        let address = some("https://mine.example");
+        assert_eq!(surroundings(), [some("mine"), address.clone(), None, some("set")], "not trusted");
         std::fs::write(
             home.join(".gemini/settings.json"),
             r#"{"security": {"folderTrust": {"enabled": false}}}"#,
         )
         .unwrap();
-        assert_eq!(surroundings(), [None, None, some("theirs"), some("set")]);
+        assert_eq!(surroundings(), [some("mine"), address, some("theirs"), some("set")]);
     }
 }

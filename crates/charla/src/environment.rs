@@ -87,6 +87,14 @@ impl Environment {
         self
     }
 
+    /// The folders of this name in which a user keeps something for agents: in Charla's home, Gemini CLI's, and these folders
+    /// of the home. On somebody else's machine only the first counts.
+    pub(crate) fn folders_of_user(&self, name: &str, of_others: &[&str]) -> Vec<PathBuf> {
+        let others = of_others.iter().filter_map(|folder| Some(self.home.as_ref()?.join(folder)));
+        let others = self.gemini_home().into_iter().chain(others).filter(|_| self.guest.is_none());
+        self.charla_home().into_iter().chain(others).map(|home| home.join(name)).collect()
+    }
+
     /// The directory for what can be made anew: `CHARLA_CACHE`, else one in [`Environment::charla_home`]. Programs are run from
     /// it and what it says is believed, so it is where the processes of tools do not reach.
     pub fn cache(&self) -> Option<PathBuf> {

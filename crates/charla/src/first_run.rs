@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use serde_json::{Map, Value, json};
+use serde_json::json;
 
 use crate::environment::Environment;
 use crate::failure::Failure;
@@ -40,21 +40,7 @@ impl FirstRun {
 
     /// Keeps a model as the one that answers, in the user's settings.
     pub fn keep_model(&self, model: &str) -> Result<PathBuf, Failure> {
-        let file = self.environment.user_settings();
-        let file = file.ok_or_else(|| Failure::config("there is no home directory to keep settings in"))?;
-        let failed = |error: std::io::Error| Failure::config(format!("{}: {error}", file.display()));
-        let text = match std::fs::read_to_string(&file) {
-            Ok(text) => text,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => "{}".to_owned(),
-            Err(error) => return Err(failed(error)),
-        };
-        let text = with_model(&text, model).ok_or_else(|| {
-            let words = format!("{} has more in it than JSON and is left as it is", file.display());
-            Failure::config(words)
-                .with_hint(format!("write into it: \"model\": {{\"name\": \"{model}\"}}").as_str())
-        })?;
-        private_file::write(&file, &text).map_err(failed)?;
-        Ok(file)
+        settings::keep(&self.environment, &["model", "name"], &json!(model))
     }
 
     /// What the workspace brings that its user was never asked about.
@@ -83,28 +69,9 @@ impl FirstRun {
     }
 }
 
-/// The settings with this model; nothing where they hold comments, which would be lost, or are no object.
-fn with_model(text: &str, model: &str) -> Option<String> {
-    let mut settings: Map<String, Value> = serde_json::from_str(text).ok()?;
-    let section = settings.entry("model").or_insert_with(|| json!({})).as_object_mut()?;
-    section.insert("name".to_owned(), json!(model));
-    serde_json::to_string_pretty(&settings).ok().map(|text| text + "\n")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn what_is_set_stays_beside_the_model_and_comments_are_not_lost() {
-        let kept =
-            with_model(r#"{"model": {"temperature": 0.5}, "retry": {"maxAttempts": 2}}"#, "a/b").unwrap();
-        let kept: Value = serde_json::from_str(&kept).unwrap();
-        let whole = json!({"model": {"temperature": 0.5, "name": "a/b"}, "retry": {"maxAttempts": 2}});
-        assert_eq!(kept, whole);
-        assert_eq!(with_model("{ // mine\n}", "a/b"), None);
-        assert_eq!(with_model("[]", "a/b"), None);
-    }
 
     #[test]
     fn it_comes_once_and_only_to_whom_has_chosen_nothing() {

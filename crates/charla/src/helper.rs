@@ -4,49 +4,14 @@
 //! are found where no workspace can put them, and get no key but what they are for.
 
 use std::collections::BTreeSet;
-use std::ffi::OsString;
 
 use charla_providers::catalog;
 use charla_tools::process::{Reach, Withheld};
 
 use crate::environment::Environment;
+pub use crate::own_programs::HelperVariables;
+use crate::own_programs::{BASICS, FOLDERS, of};
 use crate::settings::{KeySource, Settings};
-
-/// All of a helper's variables.
-pub type HelperVariables = Vec<(OsString, OsString)>;
-
-/// Where programs are on every system.
-const SYSTEM: &str = "/usr/bin:/bin";
-
-/// What any program may want to know.
-const BASICS: [&str; 11] = [
-    "HOME",
-    "USER",
-    "LOGNAME",
-    "LANG",
-    "LANGUAGE",
-    "LC_ALL",
-    "LC_CTYPE",
-    "LC_MESSAGES",
-    "TZ",
-    "TMPDIR",
-    "XDG_CACHE_HOME",
-];
-
-/// What a program needs that fetches packages.
-const NETWORK: [&str; 11] = [
-    "HTTP_PROXY",
-    "HTTPS_PROXY",
-    "ALL_PROXY",
-    "NO_PROXY",
-    "http_proxy",
-    "https_proxy",
-    "all_proxy",
-    "no_proxy",
-    "SSL_CERT_FILE",
-    "SSL_CERT_DIR",
-    "REQUESTS_CA_BUNDLE",
-];
 
 /// How the variables of mathematics libraries, graphics cards and llama.cpp itself begin.
 const COMPUTING: [&str; 14] = [
@@ -66,9 +31,6 @@ const COMPUTING: [&str; 14] = [
     "SYCL_",
 ];
 
-/// Lists of folders that programs and libraries are loaded from.
-const FOLDERS: [&str; 3] = ["PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH"];
-
 /// Which variables hold keys of the providers that there are under these settings.
 fn key_variables(settings: &Settings) -> BTreeSet<String> {
     let built_in =
@@ -83,17 +45,6 @@ fn key_variables(settings: &Settings) -> BTreeSet<String> {
 /// What no child gets under these settings.
 pub(crate) fn withheld(settings: &Settings) -> Withheld {
     Withheld::new(key_variables(settings), settings.tools.pass_variables.iter().cloned())
-}
-
-/// For Python that installs packages, with what pip itself is told by.
-pub(crate) fn installer(environment: &Environment) -> HelperVariables {
-    let wanted = |name: &str| {
-        BASICS.contains(&name)
-            || NETWORK.contains(&name)
-            || name == "XDG_CONFIG_HOME"
-            || name.starts_with("PIP_")
-    };
-    of(environment, |name, _| wanted(name))
 }
 
 /// For the engine.
@@ -119,33 +70,10 @@ pub fn editor_variables(environment: &Environment, settings: &Settings) -> Helpe
     of(environment, |name, value| withheld.reach(name, value) != Reach::Nobody)
 }
 
-/// The variables that are wanted, and a search path that leads into no workspace.
-fn of(environment: &Environment, wanted: impl Fn(&str, &str) -> bool) -> HelperVariables {
-    let mut variables: HelperVariables = Vec::new();
-    for (name, value) in environment.all() {
-        let known = name.to_string_lossy();
-        if !FOLDERS.contains(&&*known) && wanted(&known, &value.to_string_lossy()) {
-            variables.push((name, value));
-        }
-    }
-    for name in FOLDERS {
-        let folders = environment.safe_folders(name);
-        let folders: Vec<&str> = folders.iter().filter_map(|folder| folder.to_str()).collect();
-        match (name, folders.is_empty()) {
-            // An empty one would stand for the working folder.
-            ("PATH", true) => variables.push((name.into(), SYSTEM.into())),
-            (_, false) if name == "PATH" || wanted(name, "") => {
-                variables.push((name.into(), folders.join(":").into()));
-            }
-            _ => {}
-        }
-    }
-    variables
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::own_programs::{SYSTEM, installer};
 
     fn names(variables: &HelperVariables) -> Vec<&str> {
         let mut names: Vec<&str> = variables.iter().filter_map(|(name, _)| name.to_str()).collect();

@@ -5,6 +5,7 @@
 //! say goes through [`Notices`], and a [`Failure`] is a kind, words and an action that each front end words for
 //! its users. Nothing is global: several users, workspaces and sessions live in one process.
 
+pub mod agents;
 mod card;
 mod clock;
 pub mod credentials;
@@ -13,20 +14,25 @@ mod dotenv;
 mod embed;
 pub mod engine;
 mod environment;
+pub mod extensions;
 mod failure;
 mod first_run;
+mod front_matter;
 mod helper;
 mod hint;
+pub mod hooks;
 pub mod import;
 pub mod mcp;
 pub mod mcp_server;
 pub mod models;
 mod network;
 mod notices;
+mod own_programs;
 pub mod private_file;
 pub mod question;
 pub mod session;
 pub mod settings;
+pub mod skills;
 mod stats;
 pub mod trust;
 
@@ -139,6 +145,20 @@ impl Charla {
         notices: &mut dyn Notices,
     ) -> Result<Vec<mcp::Health>, Failure> {
         session::preview::check_servers(settings, &self.environment, notices).await
+    }
+
+    /// The skills that a session under these settings would be told of.
+    pub fn skills(&self, settings: &Settings, notices: &mut dyn Notices) -> Result<skills::Skills, Failure> {
+        let brought = &settings.brought;
+        let extensions = brought.folders("skills");
+        skills::Skills::find(&self.environment, brought.trusted_workspace, &extensions, notices)
+    }
+
+    /// The agents that a session under these settings could call.
+    pub fn agents(&self, settings: &Settings, notices: &mut dyn Notices) -> Result<agents::Agents, Failure> {
+        let brought = &settings.brought;
+        let extensions = brought.folders("agents");
+        agents::Agents::find(&self.environment, brought.trusted_workspace, &extensions, notices)
     }
 
     fn at(&self, workspace: Option<PathBuf>) -> Self {

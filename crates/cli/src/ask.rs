@@ -8,10 +8,11 @@ use charla::settings::{OutputFormat, Override, Settings};
 use charla::{Begin, Charla, Failure, Notices, OpenRequest, OpenedSession};
 use charla_core::CancellationToken;
 use charla_core::session::{Clients, Follower};
-use charla_proto::{Command, Content, Refusal, Reply};
+use charla_proto::{Command, Content, Refusal, Reply, SessionSnapshot};
 use charla_terminal::answer::Answer;
 use charla_terminal::approver::{Approver, TERMINAL};
 use charla_terminal::headless::View;
+use charla_terminal::lines::Lines;
 use charla_terminal::printer::Printer;
 
 use crate::input;
@@ -78,7 +79,8 @@ pub async fn run(ask: Ask, charla: &Charla, printer: Printer) -> i32 {
             let approver = somebody.map(|client| {
                 let printer = view.printer().another();
                 let handle = session.handle.clone();
-                Approver::start(handle, client, TERMINAL, charla.environment(), &settings, printer)
+                let (environment, lines) = (charla.environment(), Lines::default());
+                Approver::start(handle, client, TERMINAL, environment, &settings, printer, lines)
             });
             // Nobody was told when the model was chosen by name.
             view.advises(settings.model.name.is_some());
@@ -138,8 +140,12 @@ async fn show(
     mut view: View,
 ) -> i32 {
     view.in_session(&session.id);
-    let earlier = session.handle.snapshot().await.map(|(snapshot, _)| snapshot).unwrap_or_default();
-    let mut follower = Follower::new(session.handle.subscribe());
+    // The view that begins the session's hooks: what they say is heard.
+    let (earlier, events) = match session.handle.snapshot().await {
+        Some((snapshot, events)) => (snapshot, events),
+        None => (SessionSnapshot::default(), session.handle.subscribe()),
+    };
+    let mut follower = Follower::new(events);
     let words = prompt.as_ref().map(Content::text).unwrap_or_default();
     match begin(&session, prompt).await {
         Ok(Some(id)) => follower = follower.of_prompt(id),

@@ -12,7 +12,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser};
 use serde_json::{Value, json};
 
-use crate::args::{AskArgs, Command, Everywhere, GeminiArgs, PromptRun, Thinking, Typed};
+use crate::args::{AskArgs, Command, Everywhere, ExtensionsCommand, GeminiArgs, PromptRun, Thinking, Typed};
 
 /// What a model tells the user who wants more allowed.
 const HOW_TO_ALLOW: &str = "with --approval-mode auto_edit (edits) or --allowed-tools NAME";
@@ -97,6 +97,10 @@ pub fn understand(arguments: impl IntoIterator<Item = OsString>) -> Result<(Inte
     let diagnostics = Diagnostics { directory, debug, no_color };
     let intent = match typed.command {
         Some(command) => Intent::Command(Box::new(command)),
+        None if typed.ask.list_extensions => {
+            let command = ExtensionsCommand::List { json: false };
+            Intent::Command(Box::new(Command::Extensions { command }))
+        }
         None if typed.ask.list_sessions => Intent::Sessions(SessionWork::List),
         None => match typed.ask.delete_session.clone() {
             Some(which) => Intent::Sessions(SessionWork::Delete(which)),
@@ -186,7 +190,7 @@ fn flags(args: &AskArgs) -> Vec<Override> {
         None => (None, None),
     };
     let appended = manner.append_system_prompt.as_deref().and_then(|text| text.strip_prefix('@'));
-    let given: [GivenFlag; 16] = [
+    let given: [GivenFlag; 17] = [
         (&["model", "name"], args.model.as_ref().map(|model| json!(model)), "--model"),
         (&["model", "temperature"], manner.temperature.map(|number| json!(number)), "--temperature"),
         (&["model", "thinking", "level"], level, "--thinking"),
@@ -205,6 +209,11 @@ fn flags(args: &AskArgs) -> Vec<Override> {
         (&["limits", "maxTurns"], args.max_turns.map(|most| json!(most)), "--max-turns"),
         (&["limits", "maxTokens"], manner.max_tokens.map(|most| json!(most)), "--max-tokens"),
         (&["limits", "maxCost"], manner.max_cost.map(|most| json!(most)), "--max-cost"),
+        (
+            &["extensions", "only"],
+            (!args.extensions.is_empty()).then(|| json!(args.extensions)),
+            "--extensions",
+        ),
         (&["prompt", "replace"], text(&manner.system_prompt), "--system-prompt"),
         (&["prompt", "append"], appended.map(|file| json!(file)), "--append-system-prompt"),
     ];

@@ -1,29 +1,29 @@
 //! A conversation line by line, without a screen: for screen readers and for terminals that know no sequences.
 
-use std::io::BufRead;
+use std::pin::pin;
 use std::sync::Arc;
 
 use charla::models::Prices;
-use charla::session::PromptDraft;
+use charla::session::{PromptDraft, run_own};
 use charla::settings::{OutputFormat, Settings};
 use charla::{Begin, Charla, Failure, OpenRequest, OpenedSession, SessionSource};
-use charla_core::CancellationToken;
 use charla_core::session::Follower;
-use charla_proto::{Command, Fact, OpenCall, Phase, Refusal, Reply, SessionEvent};
+use charla_proto::{CancelTarget, Command, OpenCall, Phase, Refusal, Reply};
 use charla_terminal::answer::Answer;
-use charla_terminal::approver::{Approver, TERMINAL};
+use charla_terminal::approver::Approver;
 use charla_terminal::exit::{CANCELLED, OK, code};
 use charla_terminal::headless::View;
+use charla_terminal::lines::Lines;
 use charla_terminal::printer::Printer;
+use charla_tui::app::ME;
 use charla_tui::commands::{Errand, Linear, linear};
-use tokio::sync::oneshot;
 
 use crate::intent::Ask;
-use crate::signals::cancel_on_signals;
+use crate::signals::Interrupts;
 use crate::talk::begun;
 
-/// Who types.
-const USER: &str = "user";
+/// What the first Ctrl-C says.
+const AGAIN: &str = "Press Ctrl+C again to exit";
 
 /// What a conversation is begun with.
 pub struct Scene {
@@ -53,7 +53,7 @@ pub async fn run(ask: Ask, charla: &Charla, mut printer: Printer) -> i32 {
     let scene = Scene {
         charla: charla.clone(),
         source: Arc::new(charla.clone()),
-        me: TERMINAL.to_owned(),
+        me: ME.to_owned(),
         settings,
         request,
         opening: ask.opening,
@@ -78,13 +78,13 @@ pub async fn talk(scene: Scene, again: &str, mut printer: Printer) -> i32 {
 
 async fn open(scene: Scene, printer: &mut Printer) -> Result<Talk, Failure> {
     let Scene { charla, source, me, settings, request, opening } = scene;
-    let cancel = cancel_on_signals();
+    let interrupts = Interrupts::listen();
     let begins_anew = request.begin == Begin::New;
-    let request = OpenRequest { cancel: cancel.clone(), ..request };
+    let request = OpenRequest { cancel: interrupts.leave.clone(), ..request };
     let session = source.open(&settings, request, Box::new(printer.another())).await?;
     let how = if begins_anew { "type a prompt" } else { "the conversation goes on; type a prompt" };
     printer.note(&format!("{}: {how}, /help lists commands, /quit or Ctrl-D leaves", session.model));
-    Ok(Talk { session, charla, me, settings, cancel, opening })
+    Ok(Talk { session, charla, me, settings, interrupts, lines: Lines::default(), opening })
 }
 
 /// A conversation.
@@ -94,7 +94,8 @@ struct Talk {
     /// Who types.
     me: String,
     settings: Settings,
-    cancel: CancellationToken,
+    interrupts: Interrupts,
+    lines: Lines,
     /// What is said first.
     opening: Option<String>,
 }
@@ -110,17 +111,11 @@ impl Talk {
         let code = loop {
             let line = match opening.take() {
                 Some(line) => line,
-                None => {
-                    printer.card("> ");
-                    let line = tokio::select! {
-                        biased;
-                        () = self.cancel.cancelled() => break CANCELLED,
-                        line = read_line() => line,
-                    };
-                    printer.close_card();
-                    let Some(line) = line else { break OK };
-                    line
-                }
+                None => match self.typed(printer).await {
+                    Typed::Line(line) => line,
+                    Typed::End => break OK,
+                    Typed::Left => break CANCELLED,
+                },
             };
             if !self.take(line.trim_end_matches(['\r', '\n']), printer).await {
                 break OK;
@@ -129,6 +124,26 @@ impl Talk {
         printer.close_card();
         self.session.close().await;
         code
+    }
+
+    /// What the person types next.
+    async fn typed(&self, printer: &mut Printer) -> Typed {
+        loop {
+            printer.card("> ");
+            let typed = tokio::select! {
+                biased;
+                () = self.interrupts.leave.cancelled() => Some(Typed::Left),
+                () = self.interrupts.stopped() => None,
+                line = self.lines.next() => Some(line.map_or(Typed::End, Typed::Line)),
+            };
+            if typed.is_none() {
+                printer.card(&format!("\n{AGAIN}\n"));
+            }
+            printer.close_card();
+            if let Some(typed) = typed {
+                return typed;
+            }
+        }
     }
 
     /// Does what a line wants; false when that is to leave.
@@ -166,7 +181,7 @@ impl Talk {
             Linear::Tell(lines) => lines.iter().for_each(|line| printer.note(line)),
             Linear::Find(finding, command) => {
                 if let Some(command) = command {
-                    self.session.send(command, USER).await;
+                    self.session.send(command, ME).await;
                 }
                 match finding.await {
                     Ok(found) => found.words().iter().for_each(|line| printer.note(line)),
@@ -177,32 +192,25 @@ impl Talk {
         true
     }
 
-    /// Runs a command line of the person's own, and shows what it prints until it ends.
+    /// Runs a command line of the person's own, and shows what it prints once it has ended.
     async fn run_own(&self, command: &str, printer: &mut Printer) {
-        let mut events = self.session.handle.subscribe();
-        let args = [("command".to_owned(), command.into())].into_iter().collect();
-        let run = Command::RunTool { name: "run_shell_command".to_owned(), args };
-        let id = match self.session.send(run, USER).await {
-            Reply::Called { call } => call,
-            Reply::Refused(refusal) => return printer.failure(&Failure::input(refusal.to_string())),
-            _ => return,
-        };
-        loop {
-            let event = tokio::select! {
+        let cancel = self.interrupts.leave.child_token();
+        let mut running = pin!(run_own(&self.session.handle, command, ME, &cancel));
+        let ended = loop {
+            tokio::select! {
                 biased;
-                () = self.cancel.cancelled() => return,
-                event = events.recv() => event,
-            };
-            match event {
-                None => return,
-                Some(SessionEvent::Record(record)) => match &record.fact {
-                    Fact::ClientCallEnded(ended) if ended.call == id => {
-                        return printer.note(&ended.response.to_text());
-                    }
-                    _ => {}
-                },
-                Some(_) => {}
+                ended = running.as_mut() => break ended,
+                () = self.interrupts.stopped() => {
+                    printer.note(&format!("stopping; {AGAIN}"));
+                    cancel.cancel();
+                }
             }
+        };
+        match ended {
+            Ok(ended) => {
+                printer.note(&ended.display.map_or_else(|| ended.response.to_text(), |shown| shown.to_text()))
+            }
+            Err(refusal) => printer.failure(&Failure::input(refusal.to_string())),
         }
     }
 
@@ -216,8 +224,10 @@ impl Talk {
 
     /// Asks something of the session, and shows what comes of it to its end.
     async fn turn(&self, command: Command, words: &str, printer: &mut Printer) {
-        let earlier = self.session.handle.snapshot().await.map(|(snapshot, _)| snapshot).unwrap_or_default();
-        let mut follower = Follower::new(self.session.handle.subscribe());
+        let Some((earlier, events)) = self.session.handle.snapshot().await else {
+            return printer.failure(&Failure::system("the session has ended"));
+        };
+        let mut follower = Follower::new(events);
         let is_turn = matches!(
             command,
             Command::Prompt { .. } | Command::Continue | Command::Compress | Command::Restore
@@ -225,9 +235,9 @@ impl Talk {
         if matches!(command, Command::Compress | Command::Restore) {
             let handle = self.session.handle.clone();
             // What it comes to is told by the events.
-            tokio::spawn(async move { handle.send(command, USER).await });
+            tokio::spawn(async move { handle.send(command, ME).await });
         } else {
-            match self.session.send(command, USER).await {
+            match self.session.send(command, ME).await {
                 Reply::Prompted { prompt, .. } => follower = follower.of_prompt(prompt),
                 Reply::Refused(Refusal::Ended) => {}
                 Reply::Refused(refusal) => return printer.failure(&Failure::input(refusal.to_string())),
@@ -249,27 +259,37 @@ impl Talk {
         let mut view = View::new(OutputFormat::Text, thoughts, self.session.id.clone(), printer.another());
         view.priced(Prices::new(&self.settings));
         view.with_somebody_to_ask();
+        view.with_results();
         let (handle, client) = (self.session.handle.clone(), self.session.attach());
-        let (environment, printer) = (self.charla.environment(), printer.another());
-        let approver = Approver::start(handle, client, &self.me, environment, &self.settings, printer);
+        let (environment, others) = (self.charla.environment(), printer.another());
+        let lines = self.lines.clone();
+        let approver = Approver::start(handle, client, &self.me, environment, &self.settings, others, lines);
         let mut events = Answer::new(follower, Some(approver), open);
-        let shown = view.show(&self.session.model, words, &mut events);
-        tokio::select! {
-            biased;
-            // A turn that runs here is stopped, and ends by itself; one elsewhere goes on without us.
-            () = self.cancel.cancelled(), if !self.session.runs_here() => {}
-            _ = shown => {}
+        let mut shown = pin!(view.show(&self.session.model, words, &mut events));
+        loop {
+            tokio::select! {
+                biased;
+                // A turn that runs here is stopped, and ends by itself; one elsewhere goes on without us.
+                () = self.interrupts.leave.cancelled(), if !self.session.runs_here() => return,
+                () = self.interrupts.stopped() => self.stop(printer).await,
+                _ = shown.as_mut() => return,
+            }
         }
+    }
+
+    /// The person wants the turn to stop.
+    async fn stop(&self, printer: &mut Printer) {
+        printer.note(&format!("stopping; {AGAIN}"));
+        // What is over already needs no stopping.
+        self.session.send(Command::Cancel { target: CancelTarget::Mine }, ME).await;
     }
 }
 
-/// One line of standard input; nothing at its end. Read on a thread of its own, which is left behind when the run ends.
-async fn read_line() -> Option<String> {
-    let (sender, line) = oneshot::channel();
-    std::thread::spawn(move || {
-        let mut line = Vec::new();
-        let read = std::io::stdin().lock().read_until(b'\n', &mut line).ok().filter(|bytes| *bytes > 0);
-        let _ = sender.send(read.map(|_| String::from_utf8_lossy(&line).into_owned()));
-    });
-    line.await.ok().flatten()
+/// What came from the terminal.
+enum Typed {
+    Line(String),
+    /// Nothing more will.
+    End,
+    /// The person, or the system, wants it to end.
+    Left,
 }

@@ -13,6 +13,9 @@ use charla_tui::theme::Depth;
 
 use crate::intent::Ask;
 
+/// The last words to whoever interrupted it, as scripts that drive Gemini CLI expect them.
+const GOODBYE: &str = "Agent powering down. Goodbye!";
+
 /// How a conversation is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
@@ -123,7 +126,12 @@ fn farewell(ending: &Ending, again: &str, printer: &mut Printer) -> i32 {
     }
     match &ending.reason {
         Reason::Left => OK,
-        Reason::Interrupted => CANCELLED,
+        Reason::Interrupted => {
+            if ending.is_read {
+                printer.note(GOODBYE);
+            }
+            CANCELLED
+        }
         Reason::Failed(failure) => {
             if ending.is_read {
                 printer.failure(failure);

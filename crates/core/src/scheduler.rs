@@ -69,6 +69,8 @@ pub struct ScheduledCall {
     invocation: Option<Box<dyn Invocation>>,
     /// What it would do, once known.
     pub plan: Option<Plan>,
+    /// An earlier process left it running, and it goes on where it was.
+    pub again: bool,
 }
 
 /// How far a call's processes reach.
@@ -121,12 +123,14 @@ impl Scheduler {
         };
         for OpenCall { call, status, .. } in calls {
             let index = scheduler.calls.len();
-            let begun = status.is_final() || status == CallStatus::Executing;
+            let again =
+                status == CallStatus::Executing && toolbox.get(&call.name).is_some_and(|tool| tool.goes_on());
+            let begun = (status.is_final() || status == CallStatus::Executing) && !again;
             if !begun {
                 scheduler.preparing.push(prepare(index, call.clone(), toolbox, cx));
             }
             let status = if begun { status } else { CallStatus::Validating };
-            scheduler.calls.push(ScheduledCall { call, status, invocation: None, plan: None });
+            scheduler.calls.push(ScheduledCall { call, status, invocation: None, plan: None, again });
         }
         scheduler
     }
@@ -196,7 +200,13 @@ impl Scheduler {
     ) {
         self.preparing.push(prepare(index, call.clone(), toolbox, cx));
         let slot = &mut self.calls[index];
-        *slot = ScheduledCall { call, status: CallStatus::Validating, invocation: None, plan: None };
+        *slot = ScheduledCall {
+            call,
+            status: CallStatus::Validating,
+            invocation: None,
+            plan: None,
+            again: false,
+        };
     }
 
     /// The arguments with which a call would write this content, if it writes a file.
@@ -241,7 +251,9 @@ impl Scheduler {
 
     /// Runs a call whose status is executing.
     pub fn run(&mut self, index: usize, reach: Reach, files: FileJudge) {
-        let Some(mut invocation) = self.calls[index].invocation.take() else { return };
+        let ScheduledCall { call, again, invocation, .. } = &mut self.calls[index];
+        let Some(mut invocation) = invocation.take() else { return };
+        invocation.begins(call.id.as_deref().unwrap_or_default(), *again);
         invocation.attended(Arc::new(WayToSession { index, wishes: self.wish_sender.downgrade() }));
         let live = self.live_sender.clone();
         let cancel = self.cancel.clone();

@@ -377,8 +377,10 @@ impl Conversation {
         self.mode = self.mode.min(ApprovalMode::default());
         let Some(turn) = &mut self.turn else { return };
         turn.question = None;
+        turn.hooks = TurnHooks::default();
         for call in turn.calls.iter_mut().filter(|call| call.response.is_none()) {
             call.approval = None;
+            call.hooks = CallHooks::default();
             if let Some(original) = call.original.take() {
                 call.call.args = original;
             }

@@ -28,6 +28,9 @@ pub trait Invocation: Send + Sync {
         Vec::new()
     }
 
+    /// Takes the id of its call, and whether an earlier process left that running. Called before [`Self::run`].
+    fn begins(&mut self, _call: &str, _again: bool) {}
+
     /// Does it. Always comes back with an output, cancelled or not.
     fn run(self: Box<Self>, cx: RunContext) -> BoxFuture<'static, ToolOutput>;
 }

@@ -72,10 +72,10 @@ pub use output::{Display, FileLines, Todo, TodoStatus, ToolError, ToolErrorKind,
 pub use parts::{part_to_string, thought_subject};
 pub use port::{BoxFuture, ChunkStream, ContentGenerator};
 pub use record::{
-    ApprovalAnswered, CallAsked, CallEnded, CallStarted, ChangesReverted, ClientCallStarted, Compressed,
-    CompressionFailed, Fact, FileChange, HookActed, Imported, JOURNAL_VERSION, ModeChanged, ModelChanged,
-    ModelContent, OutputsCut, PromptJoined, PromptQueued, PromptWithdrawn, Record, Restored, RevertedFile,
-    Rewound, RulesSaved, Sampled, SessionStarted, TurnEnded, TurnResumed, TurnStarted,
+    AgentLink, ApprovalAnswered, CallAsked, CallEnded, CallStarted, ChangesReverted, ClientCallStarted,
+    Compressed, CompressionFailed, Fact, FileChange, HookActed, Imported, JOURNAL_VERSION, ModeChanged,
+    ModelChanged, ModelContent, OutputsCut, PromptJoined, PromptQueued, PromptWithdrawn, Record, Restored,
+    RevertedFile, Rewound, RulesSaved, Sampled, SessionStarted, TurnEnded, TurnResumed, TurnStarted,
 };
 pub use request::{
     EmbedRequest, FunctionCallingConfig, FunctionCallingMode, FunctionDeclaration, GenerateRequest,

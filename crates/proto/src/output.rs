@@ -164,6 +164,17 @@ pub enum Display {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         lines: Option<FileLines>,
     },
+    /// A command ended.
+    Command {
+        /// What it printed.
+        output: String,
+        /// Its exit code; absent where a signal ended it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        code: Option<i32>,
+        /// The signal that ended it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        signal: Option<i32>,
+    },
     /// A type this version does not know, kept as it is.
     #[serde(untagged)]
     Unknown(Value),
@@ -237,7 +248,20 @@ impl Display {
             Display::File { path, lines: Some(FileLines { first, last, total }) } => {
                 format!("{}, lines {first}-{last} of {total}", path.display())
             }
+            Display::Command { output, .. } => match self.failed_with() {
+                Some(failed) => format!("{output}\n{failed}").trim_start_matches('\n').to_owned(),
+                None => output.clone(),
+            },
             Display::Unknown(value) => value.to_string(),
+        }
+    }
+
+    /// How a command failed, in two words; nothing for one that did not, and for everything else.
+    pub fn failed_with(&self) -> Option<String> {
+        match self {
+            Display::Command { signal: Some(signal), .. } => Some(format!("signal {signal}")),
+            Display::Command { code: Some(code), .. } if *code != 0 => Some(format!("exit {code}")),
+            _ => None,
         }
     }
 }
@@ -313,6 +337,13 @@ mod tests {
         let table = Display::Table { columns: row(["name", "size"]), rows: vec![row(["a", "1"])] };
         assert_eq!(table.to_text(), "name | size\na | 1");
         round_trip(&table);
+        let command =
+            |output: &str, code, signal| Display::Command { output: output.to_owned(), code, signal };
+        assert_eq!(command("made", Some(0), None).to_text(), "made");
+        assert_eq!(command("no", Some(2), None).to_text(), "no\nexit 2");
+        assert_eq!(command("", None, Some(9)).to_text(), "signal 9");
+        let shape = json!({"type": "command", "output": "no", "code": 2});
+        assert_eq!(round_trip(&command("no", Some(2), None)), shape);
     }
 
     #[test]

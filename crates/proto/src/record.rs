@@ -115,6 +115,20 @@ pub struct SessionStarted {
     /// The session and record it was forked from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<(String, u64)>,
+    /// The call of another session that it works for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<AgentLink>,
+}
+
+/// The call of another session that a session works for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AgentLink {
+    /// The agent's name.
+    pub name: String,
+    /// The session that called it.
+    pub session: String,
+    /// The call's id there.
+    pub call: String,
 }
 
 /// See [`Fact::PromptQueued`].

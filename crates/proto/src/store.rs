@@ -6,7 +6,7 @@
 mod inbox;
 mod snapshot;
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -47,13 +47,14 @@ pub trait SessionStore: Send + Sync {
     /// True while somebody owns the session, as far as can be told at this moment.
     fn is_owned<'a>(&'a self, session: &'a str) -> BoxFuture<'a, bool>;
 
-    /// Those of these sessions that somebody owns, as far as can be told at this moment.
-    fn owned<'a>(&'a self, sessions: &'a [String]) -> BoxFuture<'a, HashSet<String>> {
+    /// Those of these sessions that somebody owns, as far as can be told at this moment, each with what that node is known by;
+    /// empty where owners have no names.
+    fn owned<'a>(&'a self, sessions: &'a [String]) -> BoxFuture<'a, HashMap<String, String>> {
         Box::pin(async move {
-            let mut owned = HashSet::new();
+            let mut owned = HashMap::new();
             for session in sessions {
                 if self.is_owned(session).await {
-                    owned.insert(session.clone());
+                    owned.insert(session.clone(), String::new());
                 }
             }
             owned

@@ -23,6 +23,11 @@ pub trait Tool: Send + Sync {
         cx: &'a ToolContext,
     ) -> BoxFuture<'a, Result<Box<dyn Invocation>, ToolError>>;
 
+    /// True when a call that an earlier process left running goes on where it was, if it is run again.
+    fn goes_on(&self) -> bool {
+        false
+    }
+
     /// What is wrong with arguments that a person gives in place of the model's, if anything.
     fn check<'a>(&'a self, args: Args, cx: &'a ToolContext) -> BoxFuture<'a, Option<ToolError>> {
         Box::pin(async move { self.prepare(args, cx).await.err() })

@@ -54,6 +54,11 @@ impl Private {
         Ok(Some(made))
     }
 
+    /// All of it.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.real
+    }
+
     /// The folder that children may write.
     pub(crate) fn temporary(&self) -> PathBuf {
         self.real.join("tmp")

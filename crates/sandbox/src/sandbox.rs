@@ -193,12 +193,12 @@ impl Sandbox {
             grants.write(root, &hidden);
         }
         grants.agreed(places, extra, &hidden);
-        let mounts = if extra.lasting { self.settled(hidden, cwd)? } else { None };
+        let mounts = if extra.lasting { self.settled(&hidden, cwd)? } else { None };
         self.cell(Confinement::Asked, grants, mounts)
     }
 
     /// A view in which nothing can be changed, in any way, but what builds and the workspace hold.
-    fn settled(&self, secrets: BTreeSet<PathBuf>, cwd: &Path) -> Result<Option<Mounts>, SandboxError> {
+    fn settled(&self, secrets: &BTreeSet<PathBuf>, cwd: &Path) -> Result<Option<Mounts>, SandboxError> {
         if !self.proven().editing {
             return Ok(None);
         }
@@ -212,7 +212,10 @@ impl Sandbox {
         if writable.contains(Path::new("/")) {
             return Ok(None);
         }
-        let protected = secrets.into_iter().filter_map(|path| path.canonicalize().ok()).collect();
+        let mut protected: BTreeSet<PathBuf> =
+            secrets.iter().filter_map(|path| path.canonicalize().ok()).collect();
+        // What others are told by, who are not asked about.
+        protected.insert(self.private()?.folder().to_owned());
         let found = Found { protected, ..Found::default() };
         Mounts::new(writable.iter().map(PathBuf::as_path), &found, cwd).map(Some)
     }

@@ -346,7 +346,9 @@ class Call {
   }
 
   ended(record) {
-    this.status(record.status);
+    const failed = failure(record.display);
+    this.status(failed ? "error" : record.status);
+    if (failed) this.state.textContent = failed;
     this.body.open = false;
     this.terminal = null;
     this.output.replaceChildren(...result(record));
@@ -368,10 +370,13 @@ function result(record) {
     const rows = display.rows.map((row) => element("tr", {}, ...row.map((cell) => element("td", {}, String(cell)))));
     return [element("div", { class: "table", tabindex: "0" }, element("table", {}, element("thead", {}, head), element("tbody", {}, ...rows)))];
   }
-  const text = display?.type === "text" ? display.text : words(response);
+  const text = display?.type === "text" ? display.text : display?.type === "command" ? display.output : words(response);
   const cut = text.length > SHOWN ? `${text.slice(0, SHOWN)}\n… (${text.length - SHOWN} more characters)` : text;
   return cut.trim() ? [element("pre", { class: "live", tabindex: "0", "aria-label": "Result" }, plain(cut))] : [];
 }
+
+/** How a command failed; nothing for one that did not, and for everything else. */
+const failure = (display) => (display?.type !== "command" ? "" : display.signal ? `signal ${display.signal}` : display.code ? `exit ${display.code}` : "");
 
 function words(response) {
   const value = response.response;

@@ -107,11 +107,13 @@ function drawOverview() {
   notify.tell(approvals);
 }
 
+/** Who has a session open that does not run here. */
+const inUse = (one) => (one.node ? `at node ${one.node.slice(-8)}` : "in a terminal");
+
 function sessionRow(one) {
-  const marks = { running: "", in_use: "in a terminal", stored: "" };
   const waits = one.waiting ? element("span", { class: "count" }, String(one.waiting)) : null;
   const busy = one.turn_open && !one.waiting ? element("span", { class: "dot", title: "a turn is open" }) : null;
-  const about = [one.shared && `of ${one.shared.owner}`, one.started.cwd.split("/").at(-1), marks[one.state], ago(one.modified)].filter(Boolean).join(" · ");
+  const about = [one.shared && `of ${one.shared.owner}`, one.started.cwd.split("/").at(-1), one.state === "in_use" && inUse(one), ago(one.modified)].filter(Boolean).join(" · ");
   const row = element(
     "a",
     { href: `#${one.session}`, "aria-current": one.session === state.session ? "page" : null, "data-session": one.session },
@@ -136,7 +138,8 @@ function drawInbox() {
   for (const one of state.overview.approvals) {
     if (inboxCards.has(one.asked.approval)) continue;
     const where = element("a", { href: `#${one.session}` }, one.title || one.session);
-    const node = element("div", { class: "waiting" }, element("p", { class: "from" }, where, element("small", {}, ` ${one.folder}`)), card({ ...one.asked, args: one.args }));
+    const shared = state.overview.sessions.some((known) => known.session === one.session && known.shared);
+    const node = element("div", { class: shared ? "waiting shared" : "waiting" }, element("p", { class: "from" }, where, element("small", {}, ` ${one.folder}`)), card({ ...one.asked, args: one.args }));
     inboxCards.set(one.asked.approval, node);
     inbox.append(node);
   }
@@ -154,7 +157,7 @@ function drawSession() {
   const badge = byId("badge");
   const left = one?.turn_open && one.state === "stored";
   badge.hidden = !(one?.state === "in_use" || left);
-  badge.textContent = left ? "a turn was left open" : "open in a terminal";
+  badge.textContent = left ? "a turn was left open" : `open ${one ? inUse(one) : ""}`;
   for (const id of ["more", "badge"]) byId(id).classList.toggle("off", !state.session);
   byId("stop").hidden = !conversation.busy || left;
   byId("mode").value = state.session ? conversation.mode : state.mode ?? "default";

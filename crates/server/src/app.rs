@@ -9,9 +9,11 @@ use charla_store::Database;
 use crate::access::Access;
 use crate::audit::Audit;
 use crate::guard::Names;
+use crate::live::Live;
 use crate::metrics::Metrics;
 use crate::oidc::Oidc;
 use crate::people::People;
+use crate::places::Places;
 use crate::rate::Rate;
 use crate::repeats::Repeats;
 
@@ -19,6 +21,10 @@ use crate::repeats::Repeats;
 const REQUESTS: (f64, f64) = (1000.0, 200.0);
 /// Attempts to sign in from one address.
 const ATTEMPTS: (f64, f64) = (10.0, 0.2);
+/// Requests of one user that are being answered at the same time: their bodies may come slowly.
+const AT_ONCE: usize = 64;
+/// Streams of events that one user may have open.
+const STREAMS: usize = 64;
 
 /// The server's state.
 pub(crate) struct App {
@@ -30,6 +36,8 @@ pub(crate) struct App {
     pub(crate) repeats: Repeats,
     pub(crate) audit: Audit,
     pub(crate) limits: RateLimits,
+    /// What running steps at other nodes show, where there are others.
+    pub(crate) live: Option<Live>,
     /// What several nodes share, where they do.
     pub(crate) database: Option<Database>,
     /// The server ends: streams are closed and nothing new is begun.
@@ -42,6 +50,8 @@ pub(crate) struct RateLimits {
     pub(crate) attempts: Rate<IpAddr>,
     /// Attempts to sign in as somebody, wherever they come from.
     pub(crate) names: Rate<String>,
+    pub(crate) at_once: Places,
+    pub(crate) streams: Places,
 }
 
 impl Default for RateLimits {
@@ -50,6 +60,8 @@ impl Default for RateLimits {
             requests: Rate::new(REQUESTS.0, REQUESTS.1),
             attempts: Rate::new(ATTEMPTS.0, ATTEMPTS.1),
             names: Rate::new(ATTEMPTS.0, ATTEMPTS.1),
+            at_once: Places::new(AT_ONCE),
+            streams: Places::new(STREAMS),
         }
     }
 }

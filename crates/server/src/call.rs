@@ -20,6 +20,7 @@ use crate::accounts::{Right, Role};
 use crate::app::App;
 use crate::audit::Entry;
 use crate::people::User;
+use crate::places::Place;
 use crate::problem::Problem;
 use crate::repeats::Answer;
 use crate::routes::{Does, Route};
@@ -55,6 +56,8 @@ pub(crate) struct Call {
     /// The variable parts of its path.
     pub(crate) path: Vec<(String, String)>,
     pub(crate) body: Bytes,
+    /// Taken until the request is done.
+    _place: Option<Place>,
 }
 
 impl Call {
@@ -144,8 +147,12 @@ pub(crate) async fn answer(
         Some(Caller { user, credential, .. }) => (user, Some(credential)),
         None => (app.people.owner.clone(), None),
     };
+    let place = match &credential {
+        Some(_) => app.limits.at_once.take(&user.id).ok_or_else(too_often)?,
+        None => None,
+    };
     let body = collect(body, route.body).await?;
-    let mut call = Call { owner: user.clone(), app, user, credential, head, path, body };
+    let mut call = Call { owner: user.clone(), app, user, credential, head, path, body, _place: place };
     if let Some((right, session)) = route.session.zip(named_session(&call.path)) {
         call.owner = call.reach(&session, right).await?;
     }
@@ -229,18 +236,21 @@ fn named_session(path: &[(String, String)]) -> Option<String> {
 
 /// Whose session this is, if `user` may do that with it. Who may not know of it is told that there is none.
 async fn reach(app: &App, user: &Arc<User>, session: &str, needed: Right) -> Result<Arc<User>, Problem> {
+    // Nobody's sharing stands before what is one's own.
+    if user.hub.knows(session).await? {
+        return Ok(user.clone());
+    }
     let book = app.people.book()?;
     if let Some((owner, right)) = book.shared_with(&user.name, session)
         && let Some((owner, _)) = app.people.find(&book, owner)
+        && owner.hub.knows(session).await?
     {
-        owner.hub.must_know(session).await?;
         return match right >= needed {
             true => Ok(owner),
             false => Err(Problem::forbidden("the session is shared with you, but not for this")),
         };
     }
-    user.hub.must_know(session).await?;
-    Ok(user.clone())
+    Err(Problem::not_found(format!("there is no session `{session}`")))
 }
 
 pub(crate) fn too_often() -> Problem {
@@ -279,7 +289,7 @@ async fn act(call: Call, handle: crate::routes::Acting) -> Result<Response, Prob
     let (app, user) = (call.app.clone(), call.user.clone());
     let work = async move {
         match key {
-            Some(key) => app.repeats.once(&user.name, &key, request, handle(call)).await,
+            Some(key) => app.repeats.once(&user.id, &key, request, handle(call)).await,
             None => handle(call).await,
         }
     };

@@ -26,9 +26,11 @@ use crate::access::Credential;
 use crate::app::App;
 use crate::call::Call;
 use crate::hub::Watcher;
+use crate::live::{Following, Live, Shown};
 use crate::metrics::Open;
 use crate::overview::{Overview, SHOWN};
 use crate::people::User;
+use crate::places::Place;
 use crate::shared::{shared_with, together};
 
 /// How often a client is told that the connection lives.
@@ -42,12 +44,16 @@ pub(crate) struct Viewer {
     app: Arc<App>,
     user: Arc<User>,
     credential: Option<Credential>,
+    /// Taken as long as they follow.
+    _place: Option<Place>,
 }
 
 impl Viewer {
-    /// Whoever sends this request.
-    pub(crate) fn new(call: &Call) -> Self {
-        Self { app: call.app.clone(), user: call.user.clone(), credential: call.credential.clone() }
+    /// Whoever sends this request; nothing when they follow as much as they may already.
+    pub(crate) fn new(call: &Call) -> Option<Self> {
+        let place = call.app.limits.streams.take(&call.user.id)?;
+        let (app, user, credential) = (call.app.clone(), call.user.clone(), call.credential.clone());
+        Some(Self { app, user, credential, _place: place })
     }
 
     /// Whether they may still follow, and this session too.
@@ -82,10 +88,27 @@ struct SessionFeed {
     id: String,
     seen: u64,
     live: Option<(Subscription, Watcher)>,
+    /// What it shows at the node that runs it.
+    elsewhere: Option<Following>,
+    /// What that node has shown after a record that is not read yet.
+    early: Option<Arc<Shown>>,
     /// Wakes a session that is read from the store. Whoever follows one that runs here needs nobody to look at all of them.
     changes: Option<watch::Receiver<Arc<Overview>>>,
     /// Its size when it was read last.
     size: Option<u64>,
+}
+
+impl SessionFeed {
+    /// Follows what it shows at the node that runs it, if another one does.
+    fn look_at(&mut self, node: Option<&str>, live: Option<&Live>) {
+        match node.zip(live) {
+            Some((node, live)) if !self.elsewhere.as_ref().is_some_and(|it| it.is_at(node)) => {
+                self.elsewhere = Some(live.follow(&self.owner.id, &self.id, node));
+            }
+            Some(_) => {}
+            None => self.elsewhere = None,
+        }
+    }
 }
 
 /// The overview as one client sees it: their own sessions, and what others shared with them.
@@ -135,6 +158,8 @@ impl Feed {
             id,
             seen,
             live: None,
+            elsewhere: None,
+            early: None,
             changes: None,
             size: None,
         });
@@ -209,15 +234,14 @@ impl Feed {
             && let Some(events) = running.session.handle.subscribe_from(session.seen).await
         {
             session.live = Some((events, running.watch()));
-            session.changes = None;
+            (session.changes, session.elsewhere, session.early) = (None, None, None);
             return true;
         }
         let changes = session.changes.get_or_insert_with(|| session.owner.lookout.subscribe());
-        let size = changes
-            .borrow_and_update()
-            .sessions
-            .iter()
-            .find_map(|entry| (entry.summary.session == session.id).then_some(entry.summary.size));
+        let overview = changes.borrow_and_update().clone();
+        let entry = overview.sessions.iter().find(|entry| entry.summary.session == session.id);
+        session.look_at(entry.and_then(|entry| entry.node.as_deref()), self.viewer.app.live.as_ref());
+        let size = entry.map(|entry| entry.summary.size);
         if session.size.is_some() && session.size == size {
             return true;
         }
@@ -226,6 +250,8 @@ impl Feed {
             Ok(records) => {
                 session.seen = records.last().map_or(session.seen, |last| last.seq);
                 self.ready.extend(records.iter().map(record_event));
+                let early = session.early.take().filter(|early| early.after <= session.seen);
+                self.ready.extend(early.iter().flat_map(|early| turn_events(early)));
                 // Without an entry in the overview yet, the next one tells.
                 session.size = size.or(Some(0));
                 true
@@ -245,6 +271,11 @@ impl Feed {
                 self.ready.push_back(record_event(&record));
             }
             Said::Event(SessionEvent::Record(_)) | Said::Changed => {}
+            Said::Shown(shown) if shown.after <= session.seen => self.ready.extend(turn_events(&shown)),
+            Said::Shown(shown) => {
+                session.early = Some(shown);
+                session.size = None;
+            }
             Said::Event(SessionEvent::Turn(turn)) => self.ready.push_back(event("turn", None, &turn)),
             Said::Event(SessionEvent::Missed) => self.ready.push_back(event("missed", None, &())),
             Said::Event(SessionEvent::Broken(why)) => self.ready.push_back(event("broken", None, &why)),
@@ -261,6 +292,8 @@ impl Feed {
 #[expect(clippy::large_enum_variant, reason = "there is one at a time, and it is not kept")]
 enum Said {
     Event(SessionEvent),
+    /// The node that runs it shows something.
+    Shown(Arc<Shown>),
     /// It does not run here any more.
     Ended,
     /// The store has something new.
@@ -272,10 +305,18 @@ async fn next_live(session: &mut Option<SessionFeed>) -> Said {
         Some(SessionFeed { live: Some((events, _)), .. }) => {
             events.recv().await.map_or(Said::Ended, Said::Event)
         }
-        Some(session) => match changed(&mut session.changes).await {
-            Ok(()) => Said::Changed,
-            Err(_) => std::future::pending().await,
+        Some(session) => tokio::select! {
+            Ok(()) = changed(&mut session.changes) => Said::Changed,
+            shown = shown(&mut session.elsewhere) => Said::Shown(shown),
+            else => std::future::pending().await,
         },
+        None => std::future::pending().await,
+    }
+}
+
+async fn shown(elsewhere: &mut Option<Following>) -> Arc<Shown> {
+    match elsewhere {
+        Some(elsewhere) => elsewhere.next().await,
         None => std::future::pending().await,
     }
 }
@@ -301,6 +342,10 @@ fn overview_event(overview: &Overview) -> Bytes {
 
 fn record_event(record: &Record) -> Bytes {
     event("record", Some(record.seq), record)
+}
+
+fn turn_events(shown: &Shown) -> impl Iterator<Item = Bytes> {
+    shown.events.iter().map(|shown| event("turn", None, shown))
 }
 
 /// One event; JSON has no line ends of its own.

@@ -166,14 +166,16 @@ impl Hub {
         self.slots().values().filter_map(|slot| slot.get().cloned()).collect()
     }
 
-    /// Who has each of these sessions open.
-    pub(crate) async fn states(&self, sessions: &Sessions, ids: &[String]) -> Vec<State> {
+    /// Who has each of these sessions open: for another node, what it is known by.
+    pub(crate) async fn states(&self, sessions: &Sessions, ids: &[String]) -> Vec<(State, Option<String>)> {
         let elsewhere: Vec<String> = ids.iter().filter(|id| self.running(id).is_none()).cloned().collect();
         let in_use = sessions.in_use(&elsewhere).await;
         let state = |id: &String| match self.running(id) {
-            Some(_) => State::Running,
-            None if in_use.contains(id) => State::InUse,
-            None => State::Stored,
+            Some(_) => (State::Running, None),
+            None => match in_use.get(id) {
+                Some(node) => (State::InUse, Some(node.clone()).filter(|node| !node.is_empty())),
+                None => (State::Stored, None),
+            },
         };
         ids.iter().map(state).collect()
     }
@@ -183,11 +185,15 @@ impl Hub {
         self.charla.sessions()?.summary(id).await
     }
 
-    /// An error unless there is a session of exactly this id.
-    pub(crate) async fn must_know(&self, id: &str) -> Result<(), SessionError> {
-        match self.running(id) {
-            Some(_) => Ok(()),
-            None => self.summary(id).await.map(drop),
+    /// Whether there is a session of exactly this id.
+    pub(crate) async fn knows(&self, id: &str) -> Result<bool, SessionError> {
+        if self.running(id).is_some() {
+            return Ok(true);
+        }
+        match self.summary(id).await {
+            Ok(_) => Ok(true),
+            Err(SessionError::Unknown(_)) => Ok(false),
+            Err(error) => Err(error),
         }
     }
 
@@ -385,9 +391,14 @@ impl Hub {
         }
     }
 
-    /// Keeps a session that comes from elsewhere.
-    pub(crate) async fn take_in(&self, bundle: SessionBundle) -> Result<Arrival, Problem> {
-        let arrival = self.charla.sessions()?.take_in(&bundle, None, "another machine").await?;
+    /// Keeps a session that comes from elsewhere, under another id where one is given.
+    pub(crate) async fn take_in(
+        &self,
+        bundle: &SessionBundle,
+        renamed: Option<&str>,
+        from: &str,
+    ) -> Result<Arrival, Problem> {
+        let arrival = self.charla.sessions()?.take_in(bundle, renamed, from).await?;
         self.beat();
         Ok(arrival)
     }

@@ -16,6 +16,7 @@ mod feed;
 mod guard;
 mod hub;
 mod listener;
+mod live;
 mod meter;
 mod metrics;
 mod oidc;
@@ -23,6 +24,7 @@ mod openapi;
 mod overview;
 mod page;
 mod people;
+mod places;
 mod problem;
 mod rate;
 mod repeats;
@@ -49,6 +51,7 @@ pub use audit::{BrokenChain, verify_audit, verify_database_audit};
 pub use database::{SharedDatabase, connect};
 use guard::Names;
 use listener::Listening;
+use live::Live;
 use metrics::Metrics;
 use oidc::Oidc;
 pub use oidc::OidcOptions;
@@ -120,7 +123,6 @@ impl Server {
         let proxy = options.forwarded_user.clone();
         let access = Access::new(people.clone(), &folder, cookie, proxy).map_err(kept)?;
         let app = App {
-            people,
             access,
             names,
             metrics,
@@ -131,6 +133,8 @@ impl Server {
                 None => Audit::File(audit_file(&folder)),
             },
             limits: RateLimits::default(),
+            live: database.clone().map(|database| Live::new(database, people.clone())),
+            people,
             database,
             stopping: CancellationToken::new(),
         };
@@ -143,16 +147,23 @@ impl Server {
         self.address
     }
 
+    /// What whoever looks after it should know before it runs.
+    pub fn warnings(&self) -> Vec<String> {
+        self.app.people.book().map(|book| book.overlaps()).unwrap_or_default()
+    }
+
     /// The file with the token for programs.
     pub fn token_file(&self) -> &Path {
         &self.token
     }
 
     /// An address that signs one browser in, once.
-    pub fn one_time_link(&self) -> String {
-        let path = page::sign_in_path(self.app.access.new_link(OWNER).text());
+    pub async fn one_time_link(&self) -> Result<String, Failure> {
+        let made = self.app.access.new_link(OWNER).await;
+        let secret =
+            made.map_err(|problem| Failure::system(format!("no link can be made: {}", problem.detail)))?;
         let scheme = if self.listening.certificate.is_some() { "https" } else { "http" };
-        format!("{scheme}://{}{path}", self.address)
+        Ok(format!("{scheme}://{}{}", self.address, page::sign_in_path(secret.text())))
     }
 
     /// Serves until `stop`, then ends: connections finish what they do, sessions their turns.

@@ -149,7 +149,7 @@ fn schemas() -> Value {
         "Records": list("records"),
         "Reply": tagged("reply", "A reply"),
         "Session": { "type": "object", "required": ["session", "state"], "properties": { "session": text, "title": text, "model": text, "state": { "enum": ["running", "in_use", "stored"] }, "turn_open": { "type": "boolean" }, "waiting": { "type": "integer" } } },
-        "SessionBundle": { "type": "object", "required": ["records"], "properties": { "records": { "type": "array", "items": { "type": "object" }, "description": "All records, in order: docs/journal.md" }, "contents": { "type": "object", "additionalProperties": { "type": "string", "contentEncoding": "base64" }, "description": "What changed files held, by SHA-256" } } },
+        "SessionBundle": { "type": "object", "required": ["records"], "properties": { "records": { "type": "array", "items": { "type": "object" }, "description": "All records, in order: docs/journal.md" } } },
         "Sessions": list("sessions"),
         "Settings": list("settings"),
         "SignIn": { "anyOf": [
@@ -180,7 +180,7 @@ fn account_schemas() -> Value {
         "NewUser": user(&["name", "role", "workspace"], true),
         "Shares": list("shares"),
         "Tokens": list("tokens"),
-        "User": { "type": "object", "required": ["name", "role", "workspace", "budget", "spent_today"] },
+        "User": { "type": "object", "required": ["name", "id", "role", "workspace", "budget", "spent_today"] },
         "UserChange": user(&[], false),
         "Users": list("users"),
     })

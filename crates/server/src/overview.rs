@@ -26,6 +26,9 @@ pub(crate) struct Entry {
     #[serde(flatten)]
     pub(crate) summary: SessionSummary,
     pub(crate) state: State,
+    /// The node that has it open, where it is another one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) node: Option<String>,
     /// A turn is under way, or was left.
     pub(crate) turn_open: bool,
     /// How many of its questions wait.
@@ -100,7 +103,7 @@ impl Lookout {
         let mut known = self.known.lock().await;
         let mut overview = Overview::default();
         let mut seen = HashMap::with_capacity(list.len());
-        for ((summary, id), state) in list.into_iter().zip(ids).zip(states) {
+        for ((summary, id), (state, node)) in list.into_iter().zip(ids).zip(states) {
             let Some(now) = read(&sessions, known.get(&id), &summary).await? else { continue };
             overview.approvals.extend(now.questions.iter().map(|question| Waiting {
                 session: id.clone(),
@@ -110,7 +113,7 @@ impl Lookout {
                 question: question.clone(),
             }));
             let (turn_open, waiting) = (now.turn_open, now.questions.len());
-            overview.sessions.push(Entry { summary, state, turn_open, waiting, shared: None });
+            overview.sessions.push(Entry { summary, state, node, turn_open, waiting, shared: None });
             seen.insert(id, now);
         }
         *known = seen;

@@ -43,6 +43,8 @@ const VARIABLES: [&str; 20] = [
 /// Somebody with sessions of their own.
 pub(crate) struct User {
     pub(crate) name: String,
+    /// What is kept for them is known by this; another user of the same name has another.
+    pub(crate) id: String,
     pub(crate) hub: Arc<Hub>,
     pub(crate) lookout: Arc<Lookout>,
     /// What the account gave; nothing for the machine's own user.
@@ -52,20 +54,26 @@ pub(crate) struct User {
 /// What an account decides about its user's sessions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Given {
+    id: String,
     workspace: PathBuf,
     network: bool,
 }
 
 impl Given {
-    fn of(account: &Account) -> Self {
-        Self { workspace: account.workspace.clone(), network: account.network }
+    fn of(name: &str, account: &Account) -> Self {
+        Self {
+            id: account.place(name).to_owned(),
+            workspace: account.workspace.clone(),
+            network: account.network,
+        }
     }
 }
 
 impl User {
     fn new(name: &str, charla: Charla, meter: Meter, given: Option<Given>) -> Self {
         let hub = Arc::new(Hub::new(charla, meter));
-        Self { name: name.to_owned(), lookout: Lookout::new(hub.clone()), hub, given }
+        let id = given.as_ref().map_or(name, |given| &given.id).to_owned();
+        Self { name: name.to_owned(), id, lookout: Lookout::new(hub.clone()), hub, given }
     }
 }
 
@@ -96,6 +104,11 @@ impl People {
         Self { owner, accounts, metrics, folder: folder.to_owned(), database, known: Mutex::default() }
     }
 
+    /// What this server is known by among others that share a database.
+    pub(crate) fn node(&self) -> &str {
+        self.database.as_ref().map_or("", Database::node_id)
+    }
+
     fn known(&self) -> MutexGuard<'_, HashMap<String, Arc<User>>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -124,7 +137,7 @@ impl People {
             return Some((self.owner.clone(), Role::Admin));
         }
         let account = book.accounts.get(name)?;
-        let given = Given::of(account);
+        let given = Given::of(name, account);
         let mut known = self.known();
         if let Some(user) = known.get(name).filter(|user| user.given.as_ref() == Some(&given)) {
             return Some((user.clone(), account.role));
@@ -138,14 +151,26 @@ impl People {
     }
 
     fn user(&self, name: &str, given: Given) -> User {
-        let own = self.folder.join("users").join(name);
+        let own = self.folder.join("users").join(&given.id);
         let owner = self.owner.hub.charla().environment();
         let meter = Meter::new(name, self.accounts.clone(), self.metrics.clone());
         let mut charla = Charla::new(surroundings(owner, &self.folder, &own, &given));
         if let Some(database) = &self.database {
-            charla = charla.with_store(Arc::new(database.sessions(name, own.join("sessions"))));
+            charla = charla.with_store(Arc::new(database.sessions(&given.id, own.join("sessions"))));
         }
         User::new(name, charla, meter, Some(given))
+    }
+
+    /// Whether somebody else has a session of this id.
+    pub(crate) async fn is_anothers(&self, user: &User, session: &str) -> Result<bool, Problem> {
+        let book = self.fresh_book().await?;
+        let names = book.accounts.keys().map(String::as_str).chain([OWNER]);
+        for (other, _) in names.filter_map(|name| self.find(&book, name)) {
+            if other.id != user.id && other.hub.knows(session).await? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Everybody who was here since the start.

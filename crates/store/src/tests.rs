@@ -28,6 +28,7 @@ fn first(session: &str) -> Record {
         cwd: "/w".into(),
         model: "fake/m".to_owned(),
         parent: None,
+        agent: None,
     };
     Record::new(1, 5, Fact::SessionStarted(Box::new(started)))
 }

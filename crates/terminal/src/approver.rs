@@ -4,7 +4,6 @@
 //! one after another, in the order they came up.
 
 use std::collections::HashMap;
-use std::io::BufRead;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -18,10 +17,11 @@ use charla_proto::{
     Args, Confirmation, ConfirmationDetail, Fact, OpenCall, Outcome, Question, Refusal, SessionEvent,
 };
 use futures_util::future::poll_immediate;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 use crate::editor::Editor;
+use crate::lines::Lines;
 use crate::printer::Printer;
 
 /// Who answers at a terminal, where the session runs in its process.
@@ -47,6 +47,7 @@ impl Approver {
         environment: &Environment,
         settings: &Settings,
         printer: Printer,
+        lines: Lines,
     ) -> Self {
         let (questions, receiver) = mpsc::unbounded_channel();
         let asker = Asker {
@@ -57,7 +58,7 @@ impl Approver {
             answered: HashMap::new(),
             editor: Editor::of(environment, settings),
             plain: matches!(environment.variable("TERM"), None | Some("dumb")),
-            line: None,
+            lines,
             stopped: false,
         };
         Self { questions, task: tokio::spawn(asker.work(receiver)), _client: client }
@@ -122,8 +123,7 @@ struct Asker {
     editor: Editor,
     /// The terminal knows no sequences.
     plain: bool,
-    /// A line that is being read: one reader at a time, or they would take each other's lines.
-    line: Option<oneshot::Receiver<Option<String>>>,
+    lines: Lines,
     /// The person has ended the turn: nothing more of it is asked.
     stopped: bool,
 }
@@ -153,7 +153,8 @@ impl Asker {
         if self.stopped || self.answered.contains_key(&approval) {
             return;
         }
-        self.forget_typed().await;
+        // Nobody can have meant as the answer what they typed before the card was shown.
+        self.lines.forget().await;
         self.printer.begin_card(self.plain);
         let outcome = match &confirmation.detail {
             ConfirmationDetail::AskUser { questions } => self.interview(&approval, questions).await,
@@ -179,18 +180,6 @@ impl Asker {
         }
     }
 
-    /// Drops what was typed before the card was shown: nobody can have meant it as the answer.
-    async fn forget_typed(&mut self) {
-        // A card that was answered elsewhere leaves its reader behind, and that may have a line.
-        if let Some(line) = &mut self.line
-            && poll_immediate(line).await.is_some()
-        {
-            self.line = None;
-        }
-        #[cfg(unix)]
-        let _ = rustix::termios::tcflush(std::io::stdin(), rustix::termios::QueueSelector::IFlush);
-    }
-
     fn hear(&mut self, event: &SessionEvent) {
         let SessionEvent::Record(record) = event else { return };
         match &record.fact {
@@ -206,13 +195,10 @@ impl Asker {
     /// A line the person types; `None` when somebody else has answered meanwhile.
     async fn read(&mut self, approval: &str) -> Option<Typed> {
         loop {
-            let line = self.line.get_or_insert_with(read_line);
+            let lines = self.lines.clone();
             tokio::select! {
                 biased;
-                line = line => {
-                    self.line = None;
-                    return Some(line.ok().flatten().map_or(Typed::End, Typed::Line));
-                }
+                line = lines.next() => return Some(line.map_or(Typed::End, Typed::Line)),
                 event = self.events.recv() => {
                     self.hear(&event?);
                     if self.answered.contains_key(approval) {
@@ -326,19 +312,6 @@ enum Typed {
     Line(String),
     /// Nothing more will.
     End,
-}
-
-/// One line of standard input; nothing at its end. Read on a thread of its own, which is simply left behind
-/// when the run is cancelled, and only when a line is wanted: an editor needs the terminal for itself.
-fn read_line() -> oneshot::Receiver<Option<String>> {
-    let (sender, line) = oneshot::channel();
-    std::thread::spawn(move || {
-        let mut line = Vec::new();
-        let read = std::io::stdin().lock().read_until(b'\n', &mut line).ok().filter(|bytes| *bytes > 0);
-        // Bytes that are no text are a mistyped answer, not the end.
-        let _ = sender.send(read.map(|_| String::from_utf8_lossy(&line).into_owned()));
-    });
-    line
 }
 
 #[cfg(test)]

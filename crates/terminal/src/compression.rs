@@ -7,7 +7,7 @@ pub fn told(report: &CompressionReport) -> Result<String, LlmError> {
     let CompressionReport { before, after, messages, .. } = report;
     Ok(match report.status {
         CompressionStatus::Compressed => format!(
-            "Compressed the conversation from about {before} to {after} tokens. `charla restore` brings the whole back."
+            "Chat history compressed from about {before} to {after} tokens. `charla restore` brings the whole back."
         ),
         CompressionStatus::OutputsCut => {
             format!("Cut the largest outputs of tools: about {before} tokens are now {after}.")
@@ -23,7 +23,7 @@ pub fn told(report: &CompressionReport) -> Result<String, LlmError> {
                 None => told,
             }
         }
-        CompressionStatus::NotNeeded => "There is nothing to compress.".to_owned(),
+        CompressionStatus::NotNeeded => "Nothing to compress.".to_owned(),
         CompressionStatus::NothingToRestore => "Nothing is compressed: the conversation is whole.".to_owned(),
         CompressionStatus::Cancelled => return Err(error(LlmErrorKind::Cancelled, "cancelled".to_owned())),
         CompressionStatus::WouldInflate => {

@@ -2,8 +2,20 @@
 
 use std::fmt::Write as _;
 
-use charla_core::policy::Judgement;
+use charla_core::policy::{Judgement, Rule};
 use charla_proto::{Effect, Verdict};
+
+/// Rules, a line each: what they decide, how weighty they are, what they are about, in which modes, and their names.
+pub fn listed(rules: &[Rule]) -> String {
+    let mut text = String::new();
+    for rule in rules {
+        let modes: Vec<String> = rule.modes().iter().map(ToString::to_string).collect();
+        let modes = if modes.is_empty() { String::new() } else { format!(" in {}", modes.join(", ")) };
+        let (decision, about) = (rule.decision.to_string(), rule.about());
+        let _ = writeln!(text, "{decision:<5} {:>3}  {about}{modes}  [{}]", rule.priority, rule.name());
+    }
+    text
+}
 
 /// What the rules say to a call, part by part, and what that comes to.
 pub fn told(judgement: &Judgement) -> String {

@@ -54,7 +54,7 @@ pub fn state(status: CallStatus) -> &'static str {
         CallStatus::Validating => "is checked",
         CallStatus::AwaitingApproval => "waits for your answer",
         CallStatus::Scheduled => "waits for its turn",
-        CallStatus::Cancelled => "cancelled",
+        CallStatus::Cancelled => "Cancelled",
         CallStatus::Executing | CallStatus::Success | CallStatus::Error => "",
     }
 }
@@ -72,11 +72,16 @@ pub fn notice(notice: &Notice) -> String {
     match advice {
         None => text.clone(),
         Some((_, words)) if text.is_empty() => words,
-        Some((Hint::UseLargerModel, words)) => format!("{text}. {words}"),
-        Some((Hint::AllowTools, words)) => format!("{text} ({words})"),
-        Some((Hint::CallsAsText, words)) => format!("{text}, {words}"),
-        Some((_, words)) => format!("{text}; {words}"),
+        Some((Hint::UseLargerModel, words)) => format!("{}. {words}", unended(text)),
+        Some((Hint::AllowTools, words)) => format!("{} ({words})", unended(text)),
+        Some((Hint::CallsAsText, words)) => format!("{}, {words}", unended(text)),
+        Some((_, words)) => format!("{}; {words}", unended(text)),
     }
+}
+
+/// Words that more words follow: without the mark at their end.
+fn unended(words: &str) -> &str {
+    words.trim_end_matches(['.', ';', ',', ':', ' '])
 }
 
 /// What to do; `None` where nothing helps. May have several lines.

@@ -25,6 +25,7 @@ pub mod web_search;
 
 pub use attachment::attach;
 pub use files::{ListDirectory, ReadFile, ReadManyFiles, Replace, SaveMemory, Workbench, WriteFile};
+pub use git::git_branch;
 pub use registry::{
     Announced, CommandOutput, CommandRunner, DISCOVERED_PREFIX, Discovery, DiscoveryError, Registry,
     Replaced, Selection, Source, ToolCommand, discover, parse_declarations,

@@ -35,12 +35,35 @@ pub struct Picker<C> {
     items: Vec<Item<C>>,
     filter: Entry,
     at: usize,
+    /// Keys that choose the items at once, in their order.
+    keys: Vec<char>,
 }
 
 impl<C: Clone> Picker<C> {
     /// A list under a title.
     pub fn new(title: &str, items: Vec<Item<C>>) -> Self {
-        Self { title: title.to_owned(), items, filter: Entry::default(), at: 0 }
+        Self { title: title.to_owned(), items, filter: Entry::default(), at: 0, keys: Vec::new() }
+    }
+
+    /// The same, where a key each chooses an item at once.
+    pub fn with_keys(mut self, keys: &[char]) -> Self {
+        self.keys = keys.to_vec();
+        self
+    }
+
+    /// The same, standing at the first item that fits this.
+    pub fn standing_at(mut self, is_it: impl Fn(&C) -> bool) -> Self {
+        self.at = self.items.iter().position(|item| is_it(&item.choice)).unwrap_or(0);
+        self
+    }
+
+    /// What a key of its own chooses.
+    fn keyed(&self, key: KeyEvent) -> Option<C> {
+        let KeyCode::Char(pressed) = key.code else { return None };
+        let at = self.keys.iter().position(|key| *key == pressed.to_ascii_lowercase())?;
+        let is_plain =
+            self.filter.text().is_empty() && key.modifiers.difference(KeyModifiers::SHIFT).is_empty();
+        self.items.get(at).filter(|_| is_plain).map(|item| item.choice.clone())
     }
 
     fn fitting(&self) -> Vec<&Item<C>> {
@@ -62,6 +85,9 @@ impl<C: Clone> Picker<C> {
 
     /// Takes a key.
     pub fn key(&mut self, key: KeyEvent) -> Picked<C> {
+        if let Some(choice) = self.keyed(key) {
+            return Picked::Chosen(choice);
+        }
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
         let last = self.fitting().len().saturating_sub(1);
         match key.code {
@@ -94,7 +120,8 @@ impl<C: Clone> Picker<C> {
 
     /// It in at most so many rows, and where its cursor is.
     pub fn view(&self, columns: usize, rows: usize) -> (Vec<Line>, Place) {
-        let (head, column) = self.filter.view(&format!("{}: ", self.title), columns);
+        let mark = if self.title.ends_with('?') { "" } else { ":" };
+        let (head, column) = self.filter.view(&format!("{}{mark} ", self.title), columns);
         let fitting = self.fitting();
         let room = rows.saturating_sub(2).max(1);
         let first = self.at.saturating_sub(room - 1);
@@ -110,6 +137,10 @@ impl<C: Clone> Picker<C> {
         }
         let words = match fitting.len() {
             0 => "nothing fits".to_owned(),
+            _ if !self.keys.is_empty() => {
+                let keys: Vec<String> = self.keys.iter().map(char::to_string).collect();
+                format!("{}, or ↑ ↓ Enter; Esc leaves", keys.join(" or "))
+            }
             count => format!("{} of {count} · ↑ ↓ Enter, Esc leaves, typing narrows", self.at + 1),
         };
         lines.push(Line::of(Role::Dim, &words).truncate(columns));

@@ -57,7 +57,9 @@ pub struct Screen {
 const BEGIN: &str = "\u{1b}[?2026h\u{1b}[?25l";
 const END: &str = "\u{1b}[?25h\u{1b}[?2026l";
 const ERASE_LINE: &str = "\u{1b}[K";
-const ERASE_BELOW: &str = "\u{1b}[J";
+/// From the beginning of a row on. Its first column goes by itself: tmux takes an erasure that begins in the corner of the
+/// screen for a clearing, and keeps what was there in its history.
+const ERASE_BELOW: &str = "\u{1b}[K\u{1b}[2G\u{1b}[J\r";
 
 impl Screen {
     /// A screen whose cursor is at the beginning of an empty row.

@@ -78,6 +78,11 @@ impl Status {
                     ..UsageMetadata::default()
                 });
             }
+            Fact::CompressionFailed(failed) => {
+                if let Some(usage) = &failed.usage {
+                    self.pay(&self.model.clone(), usage);
+                }
+            }
             Fact::ModeChanged(changed) => self.mode = changed.mode,
             Fact::ModelChanged(changed) => self.model.clone_from(&changed.model),
             Fact::PromptQueued(queued) => self.queue.push(QueuedPrompt {

@@ -17,6 +17,7 @@ use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::helper;
 use crate::hint::Hint;
+use crate::own_programs;
 use crate::private_file;
 use crate::settings::KeySource;
 
@@ -236,8 +237,8 @@ fn run_command(provider: &str, command: &str, environment: &Environment) -> Resu
         .stderr(Stdio::piped())
         .spawn()
         .map_err(|error| fail(format!("cannot be started: {error}")))?;
-    let out = gather(child.stdout.take());
-    let err = gather(child.stderr.take());
+    let out = own_programs::gather(child.stdout.take());
+    let err = own_programs::gather(child.stderr.take());
     let started = Instant::now();
     let status = loop {
         match child.try_wait() {
@@ -252,34 +253,15 @@ fn run_command(provider: &str, command: &str, environment: &Environment) -> Resu
         }
     };
     if !status.success() {
-        let said = received(err);
+        let said = own_programs::received(&err);
         let first = said.lines().find(|line| !line.trim().is_empty()).unwrap_or("it said nothing");
         return Err(fail(format!("failed ({status}): {}", first.trim())));
     }
-    match received(out).trim() {
+    match own_programs::received(&out).trim() {
         "" => Err(fail("printed nothing".into())),
         key if key.contains(char::is_whitespace) => Err(fail("printed more than one word".into())),
         key => Ok(FoundKey { key: key.to_owned().into(), place: KeyPlace::Command }),
     }
-}
-
-/// Reads a pipe on its own thread, so that neither pipe can block the child.
-fn gather(pipe: Option<impl Read + Send + 'static>) -> std::sync::mpsc::Receiver<Vec<u8>> {
-    let (sender, receiver) = std::sync::mpsc::channel();
-    std::thread::spawn(move || {
-        let mut bytes = Vec::new();
-        if let Some(mut pipe) = pipe {
-            let _ = pipe.by_ref().take(1024 * 1024).read_to_end(&mut bytes);
-        }
-        let _ = sender.send(bytes);
-    });
-    receiver
-}
-
-/// What came; a grandchild that keeps the pipe open is not waited for long.
-fn received(receiver: std::sync::mpsc::Receiver<Vec<u8>>) -> String {
-    let bytes = receiver.recv_timeout(Duration::from_secs(1)).unwrap_or_default();
-    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 #[cfg(test)]

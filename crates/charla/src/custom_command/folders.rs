@@ -7,22 +7,25 @@ use charla_proto::text::printable;
 
 use super::CustomCommand;
 use crate::environment::Environment;
+use crate::extensions::Brings;
 use crate::failure::Failure;
 use crate::hint::Hint;
 use crate::notices::{Notice, Notices};
 use crate::trust::{COMMANDS, WorkspaceContent, command_files, gemini_standing};
 
-/// The commands that hold here, by name. A workspace's command goes before the user's own of the same name; what cannot be
-/// used is told.
+/// The commands that hold here, by name. A workspace's command goes before the user's own of the same name, that before one
+/// of an extension; what cannot be used is told.
 pub fn custom_commands(
     environment: &Environment,
+    extensions: &[Brings],
     notices: &mut dyn Notices,
 ) -> Result<Vec<CustomCommand>, Failure> {
     let mut commands = BTreeMap::new();
-    // Those of Gemini CLI first: ours go before them.
+    // Those of extensions and of Gemini CLI first: ours go before them.
+    let extensions = extensions.iter().map(|extension| extension.folder.clone());
     let gemini = environment.gemini_home().filter(|_| environment.guest.is_none());
-    let homes = [gemini, environment.charla_home()];
-    for (path, text) in homes.iter().flatten().flat_map(|home| own_files(home)) {
+    let homes = extensions.chain(gemini).chain(environment.charla_home());
+    for (path, text) in homes.flat_map(|home| own_files(&home)) {
         add(&mut commands, &path, text.as_deref(), notices);
     }
     let content = WorkspaceContent::read(environment)?;
@@ -36,13 +39,14 @@ pub fn custom_commands(
         }
     }
     if left_out > 0 {
-        let text = format!("{left_out} commands of this workspace are left out: it is not trusted");
+        let (commands, are) = if left_out == 1 { ("command", "is") } else { ("commands", "are") };
+        let text = format!("{left_out} {commands} of this workspace {are} left out: it is not trusted");
         notices.note(&Notice::with_hint(text, Hint::TrustWorkspace));
     }
     Ok(commands.into_values().collect())
 }
 
-/// The user's own files, by their paths in the folder of commands.
+/// The files of a user or an extension, by their paths in the folder of commands.
 fn own_files(home: &Path) -> Vec<(PathBuf, Option<String>)> {
     let read = |name: String| {
         let text = std::fs::read_to_string(home.join(&name)).ok();

@@ -21,6 +21,7 @@ use crate::failure::Failure;
 use crate::helper;
 use crate::hint::{EngineRemedy, Hint};
 use crate::network;
+use crate::own_programs;
 use crate::settings::Settings;
 
 /// The provider's name.
@@ -123,7 +124,7 @@ pub fn store(settings: &Settings, environment: &Environment) -> Result<Store, Fa
         _ => None,
     };
     let python = environment.program("python3").unwrap_or_else(|| PathBuf::from("python3"));
-    let pip = Pip { python, arguments: Vec::new(), environment: helper::installer(environment) };
+    let pip = Pip { python, arguments: Vec::new(), environment: own_programs::installer(environment) };
     Ok(Store::new(cache.join("local"), Packages::default(), pip, forbidden))
 }
 

@@ -90,6 +90,7 @@ impl Story {
             cwd: folder.to_owned(),
             model: format!("gemini/{model}"),
             parent: None,
+            agent: None,
         };
         let mut story = Self { records: Vec::new(), at, turn: 0, calls: 0, is_open: false };
         story.tell(Fact::SessionStarted(Box::new(started)));

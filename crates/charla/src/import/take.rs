@@ -93,7 +93,8 @@ impl<'a> Taker<'a> {
         let place = match self.request.dry_run {
             true => self.environment.user_settings(),
             false => {
-                Some(add(self.environment, Scope::User, name, entry).map_err(|failure| failure.message)?)
+                let added = add(self.environment, Scope::User, name, entry);
+                Some(added.map_err(|failure| failure.message)?.path)
             }
         };
         self.servers.insert(name.to_owned());

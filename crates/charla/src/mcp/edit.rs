@@ -1,17 +1,13 @@
 //! The servers in a settings file, added and taken out. Comments and everything else in the file stay as they are.
 
-use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use jsonc_parser::ParseOptions;
-use jsonc_parser::cst::{CstInputValue, CstRootNode};
 use serde_json::Value;
 
 use super::config::config;
 use crate::environment::Environment;
 use crate::failure::Failure;
-use crate::private_file;
-use crate::settings::McpServerSettings;
+use crate::settings::{McpServerSettings, SettingsFile};
 
 const KEY: &str = "mcpServers";
 
@@ -25,18 +21,25 @@ pub enum Scope {
 }
 
 impl Scope {
-    fn path(self, environment: &Environment) -> Result<PathBuf, Failure> {
+    fn file(self, environment: &Environment) -> Result<SettingsFile, Failure> {
         match self {
-            Scope::User => environment
-                .user_settings()
-                .ok_or_else(|| Failure::config("there is no home directory to keep settings in")),
-            Scope::Workspace => Ok(environment.workspace_settings()),
+            Scope::User => SettingsFile::of_user(environment),
+            Scope::Workspace => SettingsFile::of_workspace(environment),
         }
     }
 }
 
-/// Puts a server into the settings, in the place of one of the same name. Returns the file.
-pub fn add(environment: &Environment, scope: Scope, name: &str, server: &Value) -> Result<PathBuf, Failure> {
+/// A server that was added.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Added {
+    /// The settings file.
+    pub path: PathBuf,
+    /// The entry of the same name that it took the place of, as it was written, if that said something else.
+    pub replaced: Option<String>,
+}
+
+/// Puts a server into the settings, in the place of one of the same name.
+pub fn add(environment: &Environment, scope: Scope, name: &str, server: &Value) -> Result<Added, Failure> {
     let refused = |why: String| Failure::input(format!("`{name}` cannot be added: {why}"));
     let typed: McpServerSettings =
         serde_json::from_value(server.clone()).map_err(|error| refused(error.to_string()))?;
@@ -44,66 +47,19 @@ pub fn add(environment: &Environment, scope: Scope, name: &str, server: &Value) 
         return Err(refused("it is no name".to_owned()));
     }
     config(name, &typed, environment).map_err(refused)?;
-    let path = scope.path(environment)?;
-    let root = read(&path)?;
-    let servers = root.object_value_or_create().and_then(|root| root.object_value_or_create(KEY));
-    let servers = servers.ok_or_else(|| not_an_object(&path))?;
-    match servers.get(name) {
-        Some(property) => property.set_value(input(server)),
-        None => drop(servers.append(name, input(server))),
-    }
-    write(&path, scope, &root)?;
-    Ok(path)
+    let file = scope.file(environment)?;
+    let is_same = |entry: &String| serde_json::from_str::<Value>(entry).is_ok_and(|entry| entry == *server);
+    let replaced = file.get(&[KEY, name]).filter(|entry| !is_same(entry));
+    file.set(&[KEY, name], server)?;
+    Ok(Added { path: file.write()?, replaced })
 }
 
 /// Takes a server out of the settings. Returns the file, if it was there.
 pub fn remove(environment: &Environment, scope: Scope, name: &str) -> Result<Option<PathBuf>, Failure> {
-    let path = scope.path(environment)?;
-    let root = read(&path)?;
-    let servers = root.object_value().and_then(|root| root.object_value(KEY));
-    let Some(property) = servers.and_then(|servers| servers.get(name)) else { return Ok(None) };
-    property.remove();
-    write(&path, scope, &root)?;
-    Ok(Some(path))
-}
-
-fn read(path: &Path) -> Result<CstRootNode, Failure> {
-    let text = match std::fs::read_to_string(path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == ErrorKind::NotFound => "{\n}\n".to_owned(),
-        Err(error) => return Err(Failure::config(format!("cannot read {}: {error}", path.display()))),
-    };
-    CstRootNode::parse(&text, &ParseOptions::default())
-        .map_err(|error| Failure::config(format!("{}: {error}", path.display())))
-}
-
-fn not_an_object(path: &Path) -> Failure {
-    Failure::config(format!("{}: the settings, or `{KEY}` in them, are no object", path.display()))
-}
-
-fn write(path: &Path, scope: Scope, root: &CstRootNode) -> Result<(), Failure> {
-    let text = root.to_string();
-    let written = match scope {
-        Scope::User => private_file::write(path, &text),
-        // Others who work in the folder read it, too.
-        Scope::Workspace => {
-            let folder = path.parent().map_or(Ok(()), std::fs::create_dir_all);
-            folder.and_then(|()| std::fs::write(path, &text))
-        }
-    };
-    written.map_err(|error| Failure::config(format!("cannot write {}: {error}", path.display())))
-}
-
-fn input(value: &Value) -> CstInputValue {
-    match value {
-        Value::Null => CstInputValue::Null,
-        Value::Bool(value) => CstInputValue::Bool(*value),
-        Value::Number(number) => CstInputValue::Number(number.to_string()),
-        Value::String(text) => CstInputValue::String(text.clone()),
-        Value::Array(items) => CstInputValue::Array(items.iter().map(input).collect()),
-        Value::Object(fields) => {
-            CstInputValue::Object(fields.iter().map(|(key, value)| (key.clone(), input(value))).collect())
-        }
+    let file = scope.file(environment)?;
+    match file.remove(&[KEY, name]) {
+        true => file.write().map(Some),
+        false => Ok(None),
     }
 }
 
@@ -122,10 +78,13 @@ mod tests {
         let text = "{\n  // mine\n  \"output\": {\"thoughts\": true}, // so\n}\n";
         std::fs::write(&path, text).unwrap();
         let server = json!({"command": "python3", "args": ["-m", "x"], "trust": true});
-        assert_eq!(add(&environment, Scope::User, "time", &server).unwrap(), path);
+        let added = add(&environment, Scope::User, "time", &server).unwrap();
+        assert_eq!(added, Added { path: path.clone(), replaced: None });
         let again = json!({"url": "http://localhost:1/mcp"});
         add(&environment, Scope::User, "web", &again).unwrap();
-        add(&environment, Scope::User, "time", &again).unwrap();
+        assert_eq!(add(&environment, Scope::User, "time", &server).unwrap().replaced, None);
+        let replaced = add(&environment, Scope::User, "time", &again).unwrap().replaced.unwrap();
+        assert!(replaced.contains("python3") && replaced.contains("trust"), "{replaced}");
         let loaded = settings::load(&environment, Vec::new()).unwrap().settings;
         assert_eq!(loaded.mcp_servers.len(), 2);
         assert_eq!(loaded.mcp_servers["time"].url.as_deref(), Some("http://localhost:1/mcp"));

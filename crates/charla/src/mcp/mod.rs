@@ -14,7 +14,7 @@ use std::sync::Arc;
 use charla_mcp::{Planned, Surroundings};
 use charla_tools::process::Processes;
 
-pub use edit::{Scope, add, remove};
+pub use edit::{Added, Scope, add, remove};
 pub use login::{ServerLogin, log_out};
 pub use new_server::NewServer;
 

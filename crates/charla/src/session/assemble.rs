@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use charla_core::compress::Compression;
+use charla_core::hooks::StartSource;
 use charla_core::policy::{RuleBook, allowed_tools, trusted_servers};
 use charla_core::prompt::OwnPrompt;
 use charla_core::session::{CallIds, Clients, Limits, SessionOptions, SessionSetup};
@@ -13,6 +14,7 @@ use charla_providers::layers::LogSink;
 use charla_sandbox::Sandbox;
 use charla_tools::process::{self, ProcessSettings, Processes, SpillFolder};
 
+use super::agent_calls::AgentCalls;
 use super::confinement::{self, sandbox};
 use super::host::{Found, Places, SessionHost};
 use super::options::RunOptions;
@@ -25,10 +27,12 @@ use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::helper;
 use crate::hint::Hint;
+use crate::hooks::{HookRunner, HookSet};
 use crate::mcp::{Health, ServerPlans, trusted_prefixes};
 use crate::models::BoundModel;
 use crate::notices::Notices;
 use crate::settings::Settings;
+use crate::skills::Skills;
 
 /// Everything a session needs but its model and its conversation.
 pub(super) struct SessionBuilder<'a> {
@@ -46,8 +50,22 @@ pub(super) struct SessionBuilder<'a> {
     /// What the answer must fit.
     pub schema: Option<OutputSchema>,
     pub log: Option<Arc<dyn LogSink>>,
-    /// MCP servers are left alone: nobody will call them.
-    pub without_servers: bool,
+    /// Why a session without turns begins.
+    pub start: StartSource,
+    /// Whose MCP servers it has.
+    pub servers: ServersOf,
+    /// The agents that it can call.
+    pub agents: Option<Arc<AgentCalls>>,
+}
+
+/// Whose MCP servers a session has.
+pub(super) enum ServersOf {
+    /// Its own.
+    Own,
+    /// None: nobody will call them.
+    Nobody,
+    /// Those of the session that it works for.
+    Caller(SessionServers),
 }
 
 impl SessionBuilder<'_> {
@@ -61,8 +79,16 @@ impl SessionBuilder<'_> {
     ) -> Result<(SessionSetup, Processes, SessionServers), Failure> {
         let (host, sandbox) = self.host(id, &model, notices).await?;
         let (rules, processes) = (host.rules.clone(), host.places.processes.clone());
-        let servers = host.servers.clone();
+        let servers = match &self.servers {
+            // They are not ours to end.
+            ServersOf::Caller(_) => SessionServers::default(),
+            ServersOf::Own | ServersOf::Nobody => host.servers.clone(),
+        };
         let options = self.session_options(host.places.roots.clone(), sandbox);
+        let transcript = journal.reader().map(|reader| reader.place()).unwrap_or_default();
+        let hooks = HookSet::of(self.settings, notices);
+        let cwd = self.environment.directory.clone();
+        let hooks = HookRunner::of(hooks, &processes, id, transcript, cwd);
         let model = host.take(model);
         host.warm_up(&model.reference);
         let setup = SessionSetup {
@@ -71,7 +97,12 @@ impl SessionBuilder<'_> {
             policy: rules,
             journal,
             clients: self.clients,
-            options: SessionOptions { answer_check: self.schema.map(OutputSchema::into_check), ..options },
+            options: SessionOptions {
+                answer_check: self.schema.map(OutputSchema::into_check),
+                hooks,
+                start: self.start,
+                ..options
+            },
             clock: now,
         };
         Ok((setup, processes, servers))
@@ -84,11 +115,16 @@ impl SessionBuilder<'_> {
         model: &BoundModel,
         notices: &mut dyn Notices,
     ) -> Result<(Arc<SessionHost>, Arc<Sandbox>), Failure> {
-        let (places, rules, sandbox) = self.places(id, notices)?;
+        let skills = self.skills(notices)?;
+        let (places, rules, sandbox) = self.places(id, skills, notices)?;
         let schema = self.schema.as_ref().map(|schema| schema.text().to_owned());
-        let plans = match self.without_servers || self.options.no_tools {
-            true => None,
-            false => self.server_plans(&places, notices).map(ServerPlans::attended),
+        let servers = match &self.servers {
+            _ if self.options.no_tools => SessionServers::default(),
+            ServersOf::Nobody => SessionServers::default(),
+            ServersOf::Caller(servers) => servers.clone(),
+            ServersOf::Own => {
+                SessionServers::new(self.server_plans(&places, notices).map(ServerPlans::attended))
+            }
         };
         let host = Arc::new(SessionHost {
             settings: self.settings.clone(),
@@ -98,7 +134,7 @@ impl SessionBuilder<'_> {
             own_tools: std::mem::take(&mut self.own_tools),
             sessions: self.sessions.clone(),
             places,
-            servers: SessionServers::new(plans),
+            servers,
             rules,
             schema,
             log: self.log.clone(),
@@ -110,7 +146,7 @@ impl SessionBuilder<'_> {
 
     /// Starts the MCP servers for nobody, and says how they are.
     pub async fn check_servers(&self, id: &str, notices: &mut dyn Notices) -> Result<Vec<Health>, Failure> {
-        let (places, ..) = self.places(id, notices)?;
+        let (places, ..) = self.places(id, Skills::default(), notices)?;
         let Some(plans) = self.server_plans(&places, notices) else { return Ok(Vec::new()) };
         let servers = plans.start();
         servers.settled().await;
@@ -124,19 +160,35 @@ impl SessionBuilder<'_> {
         ServerPlans::of(self.settings, self.environment, &places.roots, &places.processes, notices)
     }
 
-    /// Where the session works, and under which rules.
+    /// The skills that the model can ask for.
+    fn skills(&self, notices: &mut dyn Notices) -> Result<Skills, Failure> {
+        match self.options.no_tools {
+            true => Ok(Skills::default()),
+            false => {
+                let brought = &self.settings.brought;
+                let extensions = brought.folders("skills");
+                Skills::find(self.environment, brought.trusted_workspace, &extensions, notices)
+            }
+        }
+    }
+
+    /// Where the session works, and under which rules. The folders of skills may be read wherever they are.
     fn places(
         &self,
         id: &str,
+        skills: Skills,
         notices: &mut dyn Notices,
     ) -> Result<(Places, Arc<RuleBook>, Arc<Sandbox>), Failure> {
         let roots = self.roots()?;
-        let rules = Arc::new(self.rules(&roots)?);
+        let rules = Arc::new(self.rules(&roots, skills.folders())?);
         rules.notices().iter().for_each(|notice| notices.warning(&notice.as_str().into()));
-        let outputs = self.sessions.outputs(id);
-        let sandbox = Arc::new(sandbox(self.environment, &roots, rules.clone(), outputs));
+        let mut readable = skills.folders();
+        // What was too long to show is for the model to read.
+        readable.push(self.sessions.outputs(id));
+        let sandbox = Arc::new(sandbox(self.environment, &roots, rules.clone(), readable));
         let processes = self.processes(id, sandbox.clone());
-        Ok((Places { roots, processes }, rules, sandbox))
+        let places = Places { roots, processes, skills: Arc::new(skills), agents: self.agents.clone() };
+        Ok((places, rules, sandbox))
     }
 
     fn session_options(&self, roots: Vec<PathBuf>, sandbox: Arc<Sandbox>) -> SessionOptions {
@@ -148,11 +200,12 @@ impl SessionBuilder<'_> {
                 home: self.environment.home.clone(),
             }),
             limits: Limits { steps: limits.max_turns, tokens: limits.max_tokens, cost: limits.max_cost },
-            isolation: Some(confinement::words(sandbox)),
+            isolation: Some(confinement::words(sandbox, self.settings.mcp_servers.clone())),
             compression: compression(self.settings),
             answer_check: None,
             call_ids: CallIds::Own,
             hooks: None,
+            start: StartSource::default(),
         }
     }
 
@@ -169,7 +222,7 @@ impl SessionBuilder<'_> {
     }
 
     /// The rules that hold: built-in, the workspace's, the user's, the administrator's, this run's.
-    fn rules(&self, roots: &[PathBuf]) -> Result<RuleBook, Failure> {
+    fn rules(&self, roots: &[PathBuf], readable: Vec<PathBuf>) -> Result<RuleBook, Failure> {
         let extra: Vec<PathBuf> =
             self.options.rule_files.iter().map(|path| self.environment.directory.join(path)).collect();
         let places = RulePlaces::of(self.environment).planning(self.settings);
@@ -180,7 +233,7 @@ impl SessionBuilder<'_> {
         let prefixes = trusted_prefixes(self.settings);
         let trusted = trusted_servers(prefixes.iter().map(String::as_str))
             .map_err(|error| Failure::config(error.to_string()))?;
-        Ok(book.with(rules).with(trusted))
+        Ok(book.with(rules).with(trusted).reading(readable))
     }
 
     fn processes(&self, session: &str, sandbox: Arc<Sandbox>) -> Processes {

@@ -1,15 +1,17 @@
 //! What holds the processes of a session's tools in.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use charla_core::policy::{RuleBook, Wall};
 use charla_core::session::Isolation;
-use charla_proto::{ApprovalMode, FileJudge};
+use charla_proto::{ApprovalMode, Confinement, Effect, FileJudge, Withheld};
 use charla_sandbox::{Bounds, Places, Sandbox, Treatment, isolation};
 
 use crate::environment::Environment;
+use crate::settings::McpServerSettings;
 
 const SHELL: &str = "run_shell_command";
 
@@ -19,12 +21,12 @@ pub(super) fn wall() -> Wall {
     Wall { reading: wall.reading, editing: wall.editing }
 }
 
-/// The sandbox of a session whose commands' whole outputs are kept in `outputs`.
+/// The sandbox of a session whose commands may read what lies in `readable`, too.
 pub(super) fn sandbox(
     environment: &Environment,
     roots: &[PathBuf],
     rules: Arc<RuleBook>,
-    outputs: PathBuf,
+    readable: Vec<PathBuf>,
 ) -> Sandbox {
     let files = FileJudge::new(rules.clone(), SHELL, ApprovalMode::Default);
     let real = |path: &PathBuf| path.canonicalize().unwrap_or_else(|_| path.clone());
@@ -33,8 +35,7 @@ pub(super) fn sandbox(
         home: environment.home.as_ref().map(real),
         temporary: environment.temporary.clone(),
         programs: environment.variable("PATH").unwrap_or_default().split(':').map(PathBuf::from).collect(),
-        // What was too long to show is for the model to read.
-        readable: vec![outputs],
+        readable,
         history: roots.iter().flat_map(|root| history_of(&real(root), environment)).collect(),
         secrets: [environment.charla_home(), environment.cache()].iter().flatten().map(real).collect(),
         treatment: Arc::new(move |path: &Path| treatment(path, &files, &rules)),
@@ -76,24 +77,88 @@ fn treatment(path: &Path, files: &FileJudge, rules: &RuleBook) -> Treatment {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let protected = rules.protects(path);
     match protected {
-        _ if files.hidden(path) => Treatment::Hidden { guarded: protected },
+        _ if files.hidden(path) && !is_named_like_file(path, files) => {
+            Treatment::Hidden { guarded: protected }
+        }
         // What is in there is the history, which is read with git.
         true => Treatment::Protected { closed: matches!(name, ".git" | ".hg" | ".svn" | ".jj") },
         false => Treatment::Plain,
     }
 }
 
-/// The words for the person who is asked about a call.
-pub(super) fn words(sandbox: Arc<Sandbox>) -> Isolation {
-    Arc::new(move |plan, confinement| match plan.starts_processes() {
-        true => isolation(confinement, sandbox.wall(), sandbox.bounds()).to_owned(),
-        false => "none: it runs with your own rights".to_owned(),
+/// True for a folder that has the name of a secret file, and holds others: `src/credentials/`.
+fn is_named_like_file(path: &Path, files: &FileJudge) -> bool {
+    let by_name = files.withheld(path) == Some(Withheld::Secret);
+    by_name
+        && path.symlink_metadata().is_ok_and(|found| found.is_dir())
+        && files.withheld(&path.join("any")).is_none()
+}
+
+/// The words for the person who is asked about a call. What MCP servers do, they do where these settings put them.
+pub(super) fn words(sandbox: Arc<Sandbox>, servers: BTreeMap<String, McpServerSettings>) -> Isolation {
+    Arc::new(move |plan, confinement| {
+        let held = |confinement| isolation(confinement, sandbox.wall(), sandbox.bounds());
+        let server = plan.effects.iter().find_map(|effect| match effect {
+            Effect::Mcp { server, .. } => servers.get(server),
+            _ => None,
+        });
+        match server {
+            _ if plan.starts_processes() => held(confinement).to_owned(),
+            Some(McpServerSettings { command: Some(_), trust: Some(true), .. }) => {
+                "none: you trust the server, and it runs with your own rights".to_owned()
+            }
+            Some(McpServerSettings { command: Some(_), .. }) => {
+                format!("the server {}", held(Confinement::Asked))
+            }
+            Some(server) => {
+                let address = server.http_url.as_ref().or(server.url.as_ref());
+                let place = address.map(|address| format!(" at {address}")).unwrap_or_default();
+                format!("none: the server runs elsewhere{place}")
+            }
+            None => "none: it runs with your own rights".to_owned(),
+        }
     })
 }
 
 #[cfg(test)]
 mod tests {
+    use charla_proto::{Args, Lane, Plan, Preview};
+
     use super::*;
+    use crate::session::{RulePlaces, rule_book};
+
+    #[test]
+    fn a_card_says_what_holds_an_mcp_server_in() {
+        let program =
+            McpServerSettings { command: Some("python3".to_owned()), ..McpServerSettings::default() };
+        let trusted = McpServerSettings { trust: Some(true), ..program.clone() };
+        let address = Some("http://localhost:1/mcp".to_owned());
+        let remote = McpServerSettings { url: address, ..McpServerSettings::default() };
+        let servers = [("held", program), ("trusted", trusted), ("remote", remote)];
+        let servers = servers.map(|(name, server)| (name.to_owned(), server)).into_iter().collect();
+        let folder = tempfile::tempdir().unwrap();
+        let environment = Environment::of([("CHARLA_HOME", folder.path())]);
+        let rules = Arc::new(rule_book(&RulePlaces::of(&environment), &[], &[]).unwrap());
+        let sandbox = Arc::new(sandbox(&environment, &[], rules, Vec::new()));
+        let held = isolation(Confinement::Asked, sandbox.wall(), sandbox.bounds());
+        let words = words(sandbox, servers);
+        let told = |server: &str| {
+            let effects = vec![Effect::Mcp { server: server.to_owned(), tool: "t".to_owned() }];
+            let plan = Plan {
+                tool: "t".to_owned(),
+                args: Args::new(),
+                title: "t".to_owned(),
+                effects,
+                preview: Preview::None,
+                lane: Lane::Shared,
+            };
+            words(&plan, Confinement::Asked)
+        };
+        assert_eq!(told("held"), format!("the server {held}"));
+        assert!(told("trusted").starts_with("none: you trust the server"));
+        assert_eq!(told("remote"), "none: the server runs elsewhere at http://localhost:1/mcp");
+        assert_eq!(told("unknown"), "none: it runs with your own rights");
+    }
 
     #[test]
     fn a_part_of_a_repository_and_a_working_tree_know_their_history() {

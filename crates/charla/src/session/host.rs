@@ -11,13 +11,15 @@ use charla_core::session::{self, Equipment, Host, RevertProblem, RevertStep, Rev
 use charla_proto::BoxFuture;
 use charla_proto::tool::{Tool, Toolbox};
 use charla_providers::layers::LogSink;
-use charla_tools::Registry;
 use charla_tools::process::Processes;
+use charla_tools::{Registry, Source};
 
+use super::agent_calls::{AgentCalls, Caller, InvokeAgent};
 use super::compact_toolbox::CompactToolbox;
 use super::instruction::Instruction;
 use super::memory;
 use super::mode::tell_mode;
+use super::only_tools::OnlyTools;
 use super::options::RunOptions;
 use super::plan_mode;
 use super::revert::revert;
@@ -30,6 +32,7 @@ use crate::failure::Failure;
 use crate::models::{BoundModel, Chain, Chooser, PromptSize, check_auth_type, keep_loaded, probe};
 use crate::notices::{Notice, Notices};
 use crate::settings::Settings;
+use crate::skills::Skills;
 
 /// The host of one session.
 pub(super) struct SessionHost {
@@ -55,6 +58,10 @@ pub(super) struct SessionHost {
 pub(super) struct Places {
     pub roots: Vec<PathBuf>,
     pub processes: Processes,
+    /// The skills that can be asked for here.
+    pub skills: Arc<Skills>,
+    /// The agents that can be called here.
+    pub agents: Option<Arc<AgentCalls>>,
 }
 
 /// What was found out so far, and may be found out anew.
@@ -112,7 +119,7 @@ impl SessionHost {
     }
 
     fn read_memory(&self, notices: &mut dyn Notices) {
-        let memory = memory::read(&self.environment, notices);
+        let memory = memory::read(&self.environment, &self.settings.brought.extensions, notices);
         self.found().memory = memory;
     }
 
@@ -122,6 +129,7 @@ impl SessionHost {
             environment: &self.environment,
             sessions: &self.sessions,
             own: &self.own_tools,
+            skills: &self.places.skills,
         }
     }
 
@@ -217,6 +225,11 @@ impl Host for SessionHost {
                 registry.add(search);
             }
         }
+        if let Some(agents) = self.places.agents.as_ref().filter(|_| !style.chat_only) {
+            let (model, mode, servers) = (situation.model.clone(), situation.mode, self.servers.clone());
+            let tool = InvokeAgent::new(agents.clone(), Caller { model, mode, servers });
+            registry.register(Source::BuiltIn, Arc::new(tool));
+        }
         let servers = style.takes_servers().then(|| self.servers.running()).flatten();
         if let Some(servers) = servers {
             offer(servers, style.window, &mut registry);
@@ -228,13 +241,20 @@ impl Host for SessionHost {
         let mut withheld = servers.map_or(withheld.clone(), |servers| by_server(servers, withheld));
         // No task needs them.
         withheld.retain(|name| !plan_mode::NAMES.contains(&name.as_str()));
+        let mut tools: Vec<String> =
+            registry.declarations().iter().map(|declaration| declaration.name.clone()).collect();
+        let agent = self.settings.brought.agent.as_ref();
+        for names in [&mut tools, &mut withheld] {
+            names.retain(|tool| agent.is_none_or(|agent| agent.has(tool)));
+        }
         let instruction = Instruction {
             environment: &self.environment,
             roots: &self.places.roots,
-            tools: registry.declarations().iter().map(|declaration| declaration.name.clone()).collect(),
+            tools,
             withheld: &withheld,
             how_to_allow: self.options.how_to_allow.as_deref(),
             memory: found.memory.clone(),
+            skills: &self.places.skills,
             schema: self.schema.as_deref(),
             somebody_to_ask: situation.somebody,
             size: style.size,
@@ -246,6 +266,10 @@ impl Host for SessionHost {
             Some(servers) => {
                 Arc::new(ServerToolbox::new(toolbox, servers.clone(), &self.settings.tools.exclude))
             }
+            None => toolbox,
+        };
+        let toolbox = match agent {
+            Some(agent) => Arc::new(OnlyTools::new(toolbox, agent.clone())),
             None => toolbox,
         };
         Equipment { toolbox, instruction }

@@ -12,6 +12,7 @@ use crate::failure::Failure;
 use crate::hint::Hint;
 use crate::models::PromptSize;
 use crate::settings::Settings;
+use crate::skills::{ActivateSkill, Skills, about_skills};
 
 /// What the instruction is made from.
 pub(super) struct Instruction<'a> {
@@ -25,6 +26,8 @@ pub(super) struct Instruction<'a> {
     pub how_to_allow: Option<&'a str>,
     /// What the memory files say.
     pub memory: String,
+    /// The skills that can be asked for.
+    pub skills: &'a Skills,
     /// The schema that the answer must fit.
     pub schema: Option<&'a str>,
     pub somebody_to_ask: bool,
@@ -68,6 +71,9 @@ impl Instruction<'_> {
             return Content::user(engine::system(&self.environment.directory));
         }
         let mut prompt = self.prompt();
+        if self.tools.iter().any(|tool| tool == ActivateSkill::NAME) {
+            prompt.volatile.push_str(&about_skills(self.skills, self.size >= PromptSize::Compact));
+        }
         prompt.volatile.push_str(&about_withheld(self.withheld, self.how_to_allow));
         prompt.volatile.push_str(&about_schema(self.schema));
         match stable_prefix {

@@ -5,10 +5,13 @@ use std::path::{Path, PathBuf};
 use charla_tools::memory::{self, Memory, MemoryPlaces};
 
 use crate::environment::Environment;
+use crate::extensions::Brings;
 use crate::hint::Hint;
 use crate::notices::{Notice, Notices};
 use crate::trust::{self, WorkspaceContent};
 
+/// So many characters one file of an extension may have.
+const MOST_OF_EXTENSION: usize = 40_000;
 /// How many files a note names.
 const SHOWN: usize = 5;
 
@@ -42,8 +45,15 @@ pub(super) fn memory_files(environment: &Environment) -> Memory {
     memory
 }
 
-/// Reads them, tells what was left out, and once that a project that nobody has trusted brings instructions.
-pub(super) fn read(environment: &Environment, notices: &mut dyn Notices) -> String {
+/// The files that are read as instructions, in their order, and what is left out of them.
+pub fn instruction_files(environment: &Environment) -> (Vec<PathBuf>, Vec<String>) {
+    let memory = memory_files(environment);
+    (memory.files, memory.notices)
+}
+
+/// Reads them and those of extensions, tells what was left out, and once that a project that nobody has trusted brings
+/// instructions.
+pub(super) fn read(environment: &Environment, extensions: &[Brings], notices: &mut dyn Notices) -> String {
     let memory = memory_files(environment);
     memory.notices.iter().for_each(|notice| notices.warning(&notice.as_str().into()));
     if !memory.project_files.is_empty() && !is_trusted(environment) {
@@ -53,7 +63,18 @@ pub(super) fn read(environment: &Environment, notices: &mut dyn Notices) -> Stri
             notices.note(&Notice::with_hint(text, Hint::ShowWorkspaceContent));
         }
     }
-    memory.text
+    let of_extensions = extensions.iter().flat_map(of_extension);
+    let texts: Vec<String> = std::iter::once(memory.text).chain(of_extensions).collect();
+    texts.join("\n\n").trim().to_owned()
+}
+
+/// The instructions of an extension, with its name before them.
+fn of_extension(extension: &Brings) -> impl Iterator<Item = String> {
+    extension.context.iter().filter_map(|file| {
+        let text = std::fs::read_to_string(file).ok()?;
+        let text: String = text.trim().chars().take(MOST_OF_EXTENSION).collect();
+        (!text.is_empty()).then(|| format!("## From the extension {}\n\n{text}", extension.name))
+    })
 }
 
 /// In their home the user wrote the files themselves.

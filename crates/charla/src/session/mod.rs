@@ -1,8 +1,8 @@
 //! Sessions: opened, listed, forked, taken back.
 
+mod agent_calls;
 mod assemble;
 mod attachments;
-mod branch;
 mod compact_toolbox;
 mod confinement;
 pub(crate) mod elsewhere;
@@ -15,10 +15,11 @@ mod memory;
 mod mode;
 mod moving;
 mod offline;
+mod only_tools;
 pub(crate) mod open;
 mod options;
 mod output_schema;
-mod own_command;
+mod own_call;
 mod plan_mode;
 mod posted;
 pub(crate) mod preview;
@@ -38,15 +39,16 @@ pub(crate) mod undo;
 mod workspace;
 
 pub use attachments::{PromptDraft, attach_resources};
-pub use branch::git_branch;
+pub use charla_tools::git_branch;
 pub use elsewhere::{AnsweredApproval, RewoundSession};
 pub use error::SessionError;
 pub use export::ExportForm;
+pub use memory::instruction_files;
 pub use moving::{Arrival, HeldSession, SessionBundle};
 pub use open::{OpenRequest, OpenedSession, SIGNAL, SessionSource};
 pub use options::RunOptions;
 pub use output_schema::{OutputSchema, bare_json};
-pub use own_command::OwnCommands;
+pub use own_call::{COMMAND_TOOL, own_command, run_own};
 pub use preview::PromptPreview;
 pub use prompt_history::PromptHistory;
 pub use pruning::PruneRequest;

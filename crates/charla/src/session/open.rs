@@ -5,17 +5,18 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use charla_core::CancellationToken;
+use charla_core::hooks::{EndReason, StartSource};
+use charla_core::prompt::OwnPrompt;
 use charla_core::session::{Attached, Clients, SessionHandle};
 use charla_mcp::Servers;
 use charla_proto::tool::Tool;
-use charla_proto::{
-    BoxFuture, CancelTarget, Command, Content, Owned, Part, Refusal, Reply, SessionStore, ToolContext,
-};
+use charla_proto::{BoxFuture, CancelTarget, Command, Content, Owned, Part, Refusal, Reply, SessionStore};
 use charla_providers::layers::LogSink;
 use charla_tools::process::Processes;
 use tokio::task::JoinHandle;
 
-use super::assemble::SessionBuilder;
+use super::agent_calls::{AgentCalls, Child, ChildRequest, OpenChild};
+use super::assemble::{ServersOf, SessionBuilder};
 use super::attachments::attach_resources;
 use super::error::SessionError;
 use super::host::ready;
@@ -23,13 +24,13 @@ use super::instruction::own_prompt;
 use super::log_file::LogFile;
 use super::options::RunOptions;
 use super::output_schema::OutputSchema;
-use super::own_command::OwnCommands;
 use super::plan_mode::{self, ModeChanges};
 use super::posted::take_requests;
 use super::rules::RulePlaces;
 use super::servers::SessionServers;
 use super::store::{Begin, Opened, Sessions};
 use super::telemetry::{LogSinks, Telemetry};
+use crate::agents::Agents;
 use crate::clock::new_id;
 use crate::environment::Environment;
 use crate::failure::Failure;
@@ -51,6 +52,8 @@ pub struct OpenRequest {
     pub begin: Begin,
     /// The model of an earlier session does not count: the settings' one answers.
     pub other_model: bool,
+    /// Why a new session begins: what its hooks are told.
+    pub start: StartSource,
     /// The id that a new session gets; one is made when left out.
     pub new_id: Option<String>,
     /// A new session that cannot be kept is none: nobody could find it again.
@@ -83,7 +86,7 @@ pub struct OpenedSession {
 struct Here {
     processes: Processes,
     servers: SessionServers,
-    context: Arc<ToolContext>,
+    agents: Option<Arc<AgentCalls>>,
     /// Writes what happens; ends with the session.
     telemetry: Mutex<Option<JoinHandle<()>>>,
     cancelling: JoinHandle<()>,
@@ -143,12 +146,6 @@ impl OpenedSession {
         self.handle.attach()
     }
 
-    /// Runs command lines of the person's own, where the session's tools work; nothing where that is elsewhere.
-    pub fn own_commands(&self) -> Option<OwnCommands> {
-        let here = self.here.as_ref()?;
-        Some(OwnCommands { processes: here.processes.clone(), context: here.context.clone() })
-    }
-
     /// Puts the resources of MCP servers that are named in these words (`@server:uri`) behind the content.
     pub async fn attach_resources(&self, words: &str, content: &mut Content, notices: &mut dyn Notices) {
         attach_resources(self.servers(), words, content, notices).await;
@@ -176,8 +173,16 @@ impl OpenedSession {
 
     /// Ends the session after its turn, and what its tools left running. One that runs elsewhere is let go of.
     pub async fn close(&self) {
-        self.handle.close().await;
+        self.close_for(EndReason::Exit).await;
+    }
+
+    /// As [`Self::close`], with what its hooks are told.
+    pub async fn close_for(&self, reason: EndReason) {
+        self.handle.close_for(reason).await;
         let Some(here) = &self.here else { return };
+        if let Some(agents) = &here.agents {
+            agents.settled().await;
+        }
         if let Some(servers) = here.servers.started() {
             servers.shutdown().await;
         }
@@ -207,7 +212,7 @@ pub(crate) async fn open(
     notices: &mut dyn Notices,
 ) -> Result<OpenedSession, Failure> {
     let cancel = request.cancel.clone();
-    let opening = Opening { settings, environment, store, made: OnceLock::new() };
+    let opening = Opening { settings, environment, store, made: OnceLock::new(), child: None };
     let opened = tokio::select! {
         biased;
         () = cancel.cancelled() => Err(Failure::cancelled()),
@@ -225,6 +230,8 @@ struct Opening<'a> {
     store: Option<Arc<dyn SessionStore>>,
     /// The session that was made for this run: in vain, if it does not come to be.
     made: OnceLock<(Arc<Sessions>, String)>,
+    /// The call that the session works for.
+    child: Option<&'a ChildRequest>,
 }
 
 impl Opening<'_> {
@@ -232,7 +239,10 @@ impl Opening<'_> {
         let options = &request.options;
         let mut settings = self.settings.clone();
         settings.tools.exclude.extend(options.excluded_tools.iter().cloned());
-        let own_prompt = own_prompt(&settings, self.environment, options.added_prompt.as_deref())?;
+        let own_prompt = match self.child {
+            Some(child) => Some(OwnPrompt::Instead(child.agent.prompt.clone())),
+            None => own_prompt(&settings, self.environment, options.added_prompt.as_deref())?,
+        };
         let schema = options.output_schema.as_ref().map(|path| self.environment.directory.join(path));
         let schema = schema.map(|path| OutputSchema::read(&path)).transpose()?;
         let new_id = request.new_id.clone().unwrap_or_else(new_id);
@@ -244,6 +254,7 @@ impl Opening<'_> {
         let Owned { journal, conversation, mailbox, .. } = owned;
         let (reference, clients) = (model.reference.clone(), request.clients.clone());
         let is_open = conversation.turn.is_some() || !conversation.queue.is_empty();
+        let agents = self.agent_calls(&id, &request, notices)?;
         let (plan_tools, mode_changes) = self.plan_tools();
         let mut own_tools = request.tools;
         let core = settings.tools.core.as_ref();
@@ -251,7 +262,8 @@ impl Opening<'_> {
             core.is_none_or(|names| names.contains(&tool.declaration().name))
                 && model.prompt_size <= PromptSize::Compact
         };
-        own_tools.extend(plan_tools.into_iter().filter(is_wanted));
+        // Whoever works for a call keeps to its caller's mode.
+        own_tools.extend(plan_tools.into_iter().filter(is_wanted).filter(|_| self.child.is_none()));
         let builder = SessionBuilder {
             settings: &settings,
             environment: self.environment,
@@ -262,10 +274,13 @@ impl Opening<'_> {
             clients: request.clients,
             schema,
             log,
-            without_servers: false,
+            servers: self
+                .child
+                .map_or(ServersOf::Own, |child| ServersOf::Caller(child.situation.servers.clone())),
+            agents: agents.clone(),
+            start: request.start,
         };
         let (setup, processes, servers) = builder.build(&id, journal, model, notices).await?;
-        let context = setup.options.tool_context.clone();
         let handle = SessionHandle::start(setup, conversation);
         let telemetry = telemetry.map(|telemetry| tokio::spawn(telemetry.follow(handle.subscribe())));
         let mode = self.settings.tools.approval_mode.unwrap_or_default();
@@ -276,11 +291,42 @@ impl Opening<'_> {
             listening: tokio::spawn(take_requests(mailbox, clients, handle.clone())),
             processes,
             servers,
-            context,
+            agents,
             telemetry: Mutex::new(telemetry),
             _sessions: sessions,
         };
         Ok(OpenedSession { handle, id, model: reference, is_open, here: Some(here) })
+    }
+
+    /// The agents that the session can call; one that works for a call can call none.
+    fn agent_calls(
+        &self,
+        id: &str,
+        request: &OpenRequest,
+        notices: &mut dyn Notices,
+    ) -> Result<Option<Arc<AgentCalls>>, Failure> {
+        if self.child.is_some() || request.options.no_tools {
+            return Ok(None);
+        }
+        let brought = &self.settings.brought;
+        let folders = brought.folders("agents");
+        let agents = Agents::find(self.environment, brought.trusted_workspace, &folders, notices)?;
+        Ok((!agents.is_empty()).then(|| Arc::new(AgentCalls::new(agents, id, self.opener(request)))))
+    }
+
+    /// What opens the sessions of agents: under the same settings and rules, with the same people.
+    fn opener(&self, request: &OpenRequest) -> OpenChild {
+        let parent = Arc::new(Parent {
+            settings: self.settings.clone(),
+            environment: self.environment.clone(),
+            store: self.store.clone(),
+            options: RunOptions { output_schema: None, ..request.options.clone() },
+            clients: request.clients.clone(),
+        });
+        Arc::new(move |child| {
+            let parent = parent.clone();
+            Box::pin(async move { parent.open(child).await })
+        })
     }
 
     fn plan_tools(&self) -> (Vec<Arc<dyn Tool>>, ModeChanges) {
@@ -297,7 +343,8 @@ impl Opening<'_> {
         notices: &mut dyn Notices,
     ) -> Result<(BoundModel, Arc<Sessions>, Opened), Failure> {
         let tools = !request.options.no_tools;
-        let kept = Sessions::new(self.store.clone(), self.environment);
+        let kept = Sessions::new(self.store.clone(), self.environment)
+            .map(|sessions| sessions.working_for(self.child.map(|child| child.link.clone())));
         let (sessions, opened) = match &request.begin {
             Begin::New => {
                 let model = ready(self.settings, self.environment, tools, log, notices).await?;
@@ -395,6 +442,62 @@ impl Opening<'_> {
         }
         sinks.extend(telemetry.map(|telemetry| Arc::new(telemetry) as Arc<dyn LogSink>));
         Ok(LogSinks::of(sinks))
+    }
+}
+
+/// What an agent's session has of the session that calls it.
+struct Parent {
+    settings: Settings,
+    environment: Environment,
+    store: Option<Arc<dyn SessionStore>>,
+    options: RunOptions,
+    clients: Clients,
+}
+
+impl Parent {
+    async fn open(&self, child: ChildRequest) -> Result<Box<dyn Child>, Failure> {
+        let mut settings = self.settings.clone();
+        let agent = &child.agent;
+        settings.tools.approval_mode = Some(child.situation.mode);
+        settings.model.name = Some(agent.model.clone().unwrap_or_else(|| child.situation.model.clone()));
+        settings.limits.max_turns =
+            Some(settings.limits.max_turns.map_or(agent.steps, |most| most.min(agent.steps)));
+        settings.brought.agent = Some(agent.clone());
+        let opening = Opening {
+            settings: &settings,
+            environment: &self.environment,
+            store: self.store.clone(),
+            made: OnceLock::new(),
+            child: Some(&child),
+        };
+        let begin = if child.again { Begin::Resume(child.id.clone()) } else { Begin::New };
+        let request = OpenRequest {
+            begin,
+            new_id: Some(child.id.clone()),
+            options: self.options.clone(),
+            clients: self.clients.clone(),
+            ..OpenRequest::default()
+        };
+        let mut unheard: Vec<Notice> = Vec::new();
+        let opened = opening.open(request, &mut unheard).await;
+        if opened.is_err() {
+            opening.forget().await;
+        }
+        Ok(Box::new(opened?))
+    }
+}
+
+impl Child for OpenedSession {
+    fn handle(&self) -> &SessionHandle {
+        &self.handle
+    }
+
+    fn is_open(&self) -> bool {
+        self.is_open
+    }
+
+    fn close(&self) -> BoxFuture<'_, ()> {
+        Box::pin(OpenedSession::close(self))
     }
 }
 

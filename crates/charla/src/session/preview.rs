@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
+use charla_core::hooks::StartSource;
 use charla_core::prompt::OwnPrompt;
 use charla_core::session::{Clients, Host, Situation};
 use charla_proto::{FunctionDeclaration, GenerateRequest, Tool};
 use charla_providers::tokens;
 
-use super::assemble::SessionBuilder;
+use super::assemble::{ServersOf, SessionBuilder};
 use super::instruction::own_prompt;
 use super::options::RunOptions;
 use super::store::Sessions;
@@ -63,7 +64,9 @@ fn builder<'a>(
         clients: Clients::default(),
         schema: None,
         log: None,
-        without_servers: true,
+        servers: ServersOf::Nobody,
+        agents: None,
+        start: StartSource::default(),
     }
 }
 

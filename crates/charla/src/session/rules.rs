@@ -106,6 +106,7 @@ pub fn rule_book(places: &RulePlaces, roots: &[PathBuf], extra: &[PathBuf]) -> R
         roots: roots.to_vec(),
         home: places.home.clone(),
         plans: Some(places.plans.clone()),
+        readable: Vec::new(),
     };
     let book = RuleBook::new(scope, &files)?;
     Ok(if places.host.is_some() { book.within_workspace() } else { book })

@@ -1,14 +1,14 @@
 //! The sessions of a user: the latest, by id, listed, removed, forked. Any store will do.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use charla_core::session::fork::fork;
 use charla_proto::{
-    BoxFuture, CallAsked, Content, Conversation, Fact, Inbox, JOURNAL_VERSION, Journal, JournalError,
-    Mailbox, Owned, PartKind, PostError, PrunedSessions, Record, Reply, Request, Role, SessionList,
-    SessionStarted, SessionStore, SessionSummary, Skipped, Snapshots,
+    AgentLink, BoxFuture, CallAsked, Content, Conversation, Fact, Inbox, JOURNAL_VERSION, Journal,
+    JournalError, Mailbox, Owned, PartKind, PostError, PrunedSessions, Record, Reply, Request, Role,
+    SessionList, SessionStarted, SessionStore, SessionSummary, Skipped, Snapshots,
 };
 use charla_store::{Store, Sync};
 use futures_util::TryStreamExt;
@@ -86,6 +86,8 @@ impl Message {
 pub struct Sessions {
     store: Arc<dyn SessionStore>,
     directory: PathBuf,
+    /// The call that a new session works for.
+    agent: Option<AgentLink>,
     /// Removes the folder when the session ends.
     _temporary: Option<tempfile::TempDir>,
 }
@@ -105,7 +107,12 @@ impl Sessions {
         environment: &Environment,
     ) -> Result<Self, SessionError> {
         let store = store.ok_or(SessionError::NoHome)?;
-        Ok(Self { store, directory: environment.directory.clone(), _temporary: None })
+        Ok(Self { store, directory: environment.directory.clone(), agent: None, _temporary: None })
+    }
+
+    /// The same for new sessions that work for a call.
+    pub(super) fn working_for(self, agent: Option<AgentLink>) -> Self {
+        Self { agent, ..self }
     }
 
     /// A new session that is gone when it ends, for when nothing can be kept; `why` is told. What tools
@@ -120,7 +127,8 @@ impl Sessions {
         let temporary = tempfile::Builder::new().prefix("charla-").tempdir_in(place).ok();
         let folder = temporary.as_ref().map_or_else(|| place.clone(), |folder| folder.path().to_owned());
         let store = Arc::new(Store::new(folder, Sync::Process));
-        let sessions = Self { store, directory: environment.directory.clone(), _temporary: temporary };
+        let directory = environment.directory.clone();
+        let sessions = Self { store, directory, agent: None, _temporary: temporary };
         let owned = Owned {
             journal: Box::new(Nowhere),
             conversation: Conversation::of(&[sessions.first_record(id, model, None)]),
@@ -144,6 +152,7 @@ impl Sessions {
             cwd: self.directory.clone(),
             model: model.to_owned(),
             parent,
+            agent: self.agent.clone(),
         }
     }
 
@@ -223,8 +232,8 @@ impl Sessions {
         self.store.is_owned(id).await
     }
 
-    /// Those of these sessions that some process has open.
-    pub async fn in_use(&self, ids: &[String]) -> HashSet<String> {
+    /// Those of these sessions that some process has open, with the node it is, where nodes share them.
+    pub async fn in_use(&self, ids: &[String]) -> HashMap<String, String> {
         self.store.owned(ids).await
     }
 
@@ -234,9 +243,17 @@ impl Sessions {
         found.ok_or_else(|| SessionError::Unknown(id.to_owned()))
     }
 
-    /// Sessions of processes that have died, where others are to go on with them.
+    /// Sessions of processes that have died, where others are to go on with them. One that works for another session's call
+    /// goes on with that.
     pub async fn abandoned(&self) -> Result<Vec<String>, SessionError> {
-        Ok(self.store.abandoned().await?)
+        let mut own = Vec::new();
+        for id in self.store.abandoned().await? {
+            let summary = self.store.find(&id).await?;
+            if summary.is_none_or(|summary| summary.started.agent.is_none()) {
+                own.push(id);
+            }
+        }
+        Ok(own)
     }
 
     /// Takes a session of a process that has died from it, so that nobody has it open.
@@ -276,7 +293,8 @@ impl Sessions {
     pub async fn find(&self, which: &str) -> Result<String, SessionError> {
         let sessions = self.list().await?.sessions;
         if which == "latest" {
-            let used = || sessions.iter().filter(|session| session.has_turns);
+            let is_own = |session: &&SessionSummary| session.has_turns && session.started.agent.is_none();
+            let used = || sessions.iter().filter(is_own);
             let here = used().find(|session| self.is_here(session));
             let above = || used().find(|session| self.is_above(session));
             let latest = here.or_else(above).map(|session| session.session.clone());

@@ -11,6 +11,7 @@ use charla_tools::web_fetch::WebFetch;
 use charla_tools::web_search::{SearchBy, WebSearch};
 use charla_tools::{Registry, Selection, Source};
 
+use super::agent_calls::INVOKE_AGENT;
 use super::options::RunOptions;
 use super::plan_mode;
 use super::store::Sessions;
@@ -21,6 +22,7 @@ use crate::models::PromptSize;
 use crate::network;
 use crate::notices::Notices;
 use crate::settings::Settings;
+use crate::skills::{ActivateSkill, Skills};
 
 /// Providers that search the web themselves, on a wire that says so.
 const SEARCHING: [&str; 2] = ["gemini", "vertex"];
@@ -35,6 +37,8 @@ pub(super) struct Toolset<'a> {
     pub sessions: &'a Sessions,
     /// Tools of the program that opens the session.
     pub own: &'a [Arc<dyn Tool>],
+    /// The skills that can be asked for.
+    pub skills: &'a Arc<Skills>,
 }
 
 impl Toolset<'_> {
@@ -73,6 +77,9 @@ impl Toolset<'_> {
         registry.add(ListBackgroundProcesses::new(processes.clone()));
         registry.add(ReadBackgroundOutput::new(processes.clone()));
         registry.add(self.web_fetch());
+        if !self.skills.is_empty() {
+            registry.register(Source::BuiltIn, Arc::new(ActivateSkill::new(self.skills.clone())));
+        }
         if somebody {
             registry.add(AskUser);
         }
@@ -96,9 +103,11 @@ impl Toolset<'_> {
         };
         let Some(wanted) = wanted else { return };
         let registry = self.registry(processes, discovered, size, true);
-        // Offered only when somebody is there to be asked.
-        let absent: Vec<&str> = tools.exclude.iter().map(String::as_str).chain(["ask_user"]).collect();
-        let is_unknown = |name: &&str| registry.get(name).is_none() && !absent.contains(name);
+        let is_unknown = |name: &&str| {
+            registry.get(name).is_none()
+                && !sometimes_there(name)
+                && !tools.exclude.iter().any(|excluded| excluded == name)
+        };
         let names = wanted.iter().filter_map(|entry| entry.split('(').next().map(str::trim));
         for name in names.filter(is_unknown) {
             notices.warning(&format!("`{key}` names `{name}`, and there is no such tool").into());
@@ -120,7 +129,7 @@ impl Toolset<'_> {
         for (what, entry) in allowed.chain(excluded) {
             let name = entry.split('(').next().unwrap_or_default().trim();
             let registry = registry.get_or_insert_with(|| self.every(processes, discovered));
-            let is_known = registry.get(name).is_some() || plan_mode::NAMES.contains(&name);
+            let is_known = registry.get(name).is_some() || sometimes_there(name);
             if name.contains('*') || is_known || mcp::may_be_tool(name, self.settings) {
                 continue;
             }
@@ -198,4 +207,10 @@ impl Toolset<'_> {
         }
         Vec::new()
     }
+}
+
+/// True for tools that are offered only when somebody is there to be asked, when there are skills or agents, or when there
+/// is something to plan.
+fn sometimes_there(name: &str) -> bool {
+    ["ask_user", ActivateSkill::NAME, INVOKE_AGENT].contains(&name) || plan_mode::NAMES.contains(&name)
 }

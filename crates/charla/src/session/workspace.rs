@@ -15,7 +15,7 @@ use crate::settings;
 use crate::trust::{Standing, WorkspaceContent};
 
 /// Everything a workspace brings, in lines: how it stands, what is read as instructions, what its settings would decide, its
-/// rules and commands, what is left out and why, and last the hash of its content.
+/// rules, commands, skills and agents, what is left out and why, and last the hash of its content.
 pub fn describe_workspace(
     content: &WorkspaceContent,
     standing: Standing,
@@ -33,6 +33,7 @@ pub fn describe_workspace(
         lines.extend(about_settings(content, environment)?);
         lines.extend(about_rules(content, environment)?);
         lines.extend(about_commands(content));
+        lines.extend(about_instructing(content));
         lines.push(format!("sha256 {}", content.hash()));
     }
     // The words are the workspace's: none of them makes a line of its own.
@@ -61,6 +62,12 @@ fn about_commands(content: &WorkspaceContent) -> impl Iterator<Item = String> {
     let paths = content.gemini_commands().chain(content.commands());
     let names = paths.filter_map(|(path, _)| CustomCommand::name_of(Path::new(path)));
     names.map(|name| format!("/{name} is a command, once trusted"))
+}
+
+fn about_instructing(content: &WorkspaceContent) -> Vec<String> {
+    let skills = content.skills().map(|(path, _)| format!("{} is a skill, once trusted", path.display()));
+    let agents = content.agents().map(|(path, _)| format!("{} is an agent, once trusted", path.display()));
+    skills.chain(agents).collect()
 }
 
 fn about_rules(content: &WorkspaceContent, environment: &Environment) -> Result<Vec<String>, Failure> {

@@ -35,6 +35,9 @@ const KEYS: &[Row] = &[
     ("mcp.allowed", "mcp.allowed", same),
     ("mcp.excluded", "mcp.excluded", same),
     ("mcpServers", "mcpServers", servers),
+    ("hooks", "hooks", hooks),
+    ("hooksConfig.enabled", "hooksConfig.enabled", same),
+    ("hooksConfig.disabled", "hooksConfig.disabled", same),
     ("telemetry.enabled", "telemetry.enabled", same),
     ("telemetry.outfile", "telemetry.outfile", same),
     ("telemetry.logPrompts", "telemetry.logPrompts", same),
@@ -202,17 +205,34 @@ fn writing_keys(value: &Value) -> Option<Value> {
 }
 
 fn servers(value: &Value) -> Option<Value> {
-    let known = |server: &Map<String, Value>| {
-        let kept = server.iter().filter(|(key, value)| {
-            // Some ways to reach a server have no name here.
-            SERVER_KEYS.contains(&key.as_str())
-                && (*key != "type" || ["stdio", "http", "sse"].iter().any(|form| *value == form))
-        });
-        Value::Object(kept.map(|(key, value)| (key.clone(), value.clone())).collect())
-    };
     let servers = value.as_object()?.iter();
-    let servers = servers.filter_map(|(name, server)| Some((name.clone(), known(server.as_object()?))));
+    let servers = servers.filter_map(|(name, server)| Some((name.clone(), taken(server, &SERVER_KEYS)?)));
     Some(Value::Object(servers.collect()))
+}
+
+/// Hooks that are commands, by event; what else stands among them is not for us.
+fn hooks(value: &Value) -> Option<Value> {
+    let command = |hook: &Value| {
+        let is_command = hook.get("type").is_none_or(|kind| kind == "command");
+        is_command.then(|| taken(hook, &["type", "command", "name", "description", "timeout"])).flatten()
+    };
+    let group = |group: &Value| {
+        let mut kept = taken(group, &["matcher", "sequential"])?;
+        let hooks = group.get("hooks")?.as_array()?.iter().filter_map(command).collect();
+        kept.as_object_mut()?.insert("hooks".to_owned(), Value::Array(hooks));
+        Some(kept)
+    };
+    let events = value.as_object()?.iter().filter_map(|(event, groups)| {
+        let groups = groups.as_array()?.iter().filter_map(group).collect();
+        Some((event.clone(), Value::Array(groups)))
+    });
+    Some(Value::Object(events.collect()))
+}
+
+/// The object with these keys alone.
+fn taken(object: &Value, keys: &[&str]) -> Option<Value> {
+    let kept = object.as_object()?.iter().filter(|(key, _)| keys.contains(&key.as_str()));
+    Some(Value::Object(kept.map(|(key, value)| (key.clone(), value.clone())).collect()))
 }
 
 #[cfg(test)]

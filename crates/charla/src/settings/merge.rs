@@ -5,6 +5,7 @@ use std::fmt;
 
 use serde_json::{Map, Value};
 
+use super::hooks;
 use super::load::Document;
 use super::source::{KeyPath, SourceLocation};
 
@@ -41,7 +42,8 @@ pub struct Layers {
 
 impl Layers {
     /// Puts a settings file on top.
-    pub fn put_document(&mut self, document: Document) {
+    pub fn put_document(&mut self, mut document: Document) {
+        hooks::mark_source(&mut document.value, &document.path.display().to_string());
         let places = document.places;
         self.put(document.value, &|path| {
             let place = places.iter().find(|(known, _)| known == path);
@@ -74,6 +76,22 @@ impl Layers {
         steps.fold(first, |value, step| value?.get(step)).is_some()
     }
 
+    /// Takes out of a document what holds already: nobody needs to be told of it. A server is one value and stays whole.
+    pub(super) fn leave_out_known(&self, document: &mut Document) {
+        let known = |path: &KeyPath| {
+            path.steps().iter().try_fold(None::<&Value>, |value, step| match value {
+                None => self.value.get(step).map(Some),
+                Some(value) => value.get(step).map(Some),
+            })
+        };
+        let all = leaves(&document.value).into_iter();
+        let same = all.filter(|(path, value)| known(path).flatten() == Some(*value));
+        let same: Vec<KeyPath> = same.map(|(path, _)| path).collect();
+        for path in same.iter().filter(|path| path.steps().first().is_none_or(|key| key != "mcpServers")) {
+            remove(&mut document.value, path.steps());
+        }
+    }
+
     /// All values together.
     pub fn value(&self) -> &Map<String, Value> {
         &self.value
@@ -94,11 +112,14 @@ impl Layers {
 }
 
 /// Objects are merged key by key; everything else is replaced. A key source is one value, and so is an MCP server: what one
-/// layer says must not get the variables of another's.
+/// layer says must not get the variables of another's. Hooks of all layers run.
 fn overlay(below: &mut Map<String, Value>, above: Map<String, Value>) {
     for (key, value) in above {
         match (below.get_mut(&key), value) {
             (Some(Value::Object(below)), Value::Object(above)) if key == "mcpServers" => below.extend(above),
+            (Some(Value::Object(below)), Value::Object(above)) if key == "hooks" || key == "hooksConfig" => {
+                hooks::extend(below, above);
+            }
             (Some(Value::Object(below)), Value::Object(above)) if key != "apiKey" => overlay(below, above),
             (_, value) => drop(below.insert(key, value)),
         }

@@ -8,7 +8,11 @@
 
 mod address;
 mod defaults;
+mod edit;
+mod extended;
 mod gemini;
+mod guest;
+mod hooks;
 mod load;
 mod merge;
 mod mistake;
@@ -25,9 +29,12 @@ use std::path::Path;
 use charla_providers::catalog;
 
 pub use address::{is_local_network, without_secrets};
+pub(crate) use edit::SettingsFile;
+pub use edit::keep;
+pub use hooks::{HookCommand, HookGroup, HookGroups, HookKind, HooksConfig};
 pub use merge::{Layers, Source};
 pub use model::{
-    KeySource, McpForm, McpServerSettings, ModelFacts, OutputFormat, PromptLength, ProviderSettings,
+    Brought, KeySource, McpForm, McpServerSettings, ModelFacts, OutputFormat, PromptLength, ProviderSettings,
     Settings, TerminalSettings, ThinkingSwitch, WritingKeys,
 };
 pub use schema::{all_keys, settings_schema};
@@ -72,17 +79,18 @@ pub fn load_trusting(
     demand: &TrustDemand,
 ) -> Result<Effective, Failure> {
     let mut layers = Layers::default();
+    let mut notices: Vec<Notice> = Vec::new();
     defaults::put(&mut layers);
     if let Some(guest) = &environment.guest
         && let Some(document) = load::read(&guest.settings)?
     {
         layers.put_document(document);
     }
-    let mut notices = Vec::new();
     put_users_gemini(&mut layers, environment, &mut notices);
     if let Some(path) = environment.user_settings()
-        && let Some(document) = load::read(&path)?
+        && let Some(mut document) = load::read(&path)?
     {
+        notices.extend(guest::tame(&mut document, environment));
         layers.put_document(document);
     }
     let workspace = WorkspaceContent::read(environment)?;
@@ -91,12 +99,15 @@ pub fn load_trusting(
     if let Some(file) = workspace.gemini_settings()
         && let Some(mut document) = gemini::document(&file, environment, &mut notices)
     {
+        layers.leave_out_known(&mut document);
         notices.extend(workspace::tame(&mut document, gemini_standing(standing, environment)));
+        notices.extend(guest::tame(&mut document, environment));
         layers.put_document(document);
     }
     if let Some((path, bytes)) = workspace.settings() {
         let mut document = load::parse_bytes(&path, bytes)?;
         notices.extend(workspace::tame(&mut document, standing));
+        notices.extend(guest::tame(&mut document, environment));
         layers.put_document(document);
     }
     put_environment(&mut layers, environment)?;
@@ -104,8 +115,10 @@ pub fn load_trusting(
         layers.put_value(key, value, Source::Override(source));
     }
     let value = serde_json::Value::Object(layers.value().clone());
-    let settings = serde_path_to_error::deserialize(value)
+    let mut settings: Settings = serde_path_to_error::deserialize(value)
         .map_err(|error| Failure::config(format!("`{}`: {}", error.path(), error.inner())))?;
+    settings.brought.trusted_workspace = standing.is_trusted();
+    extended::extend(&mut settings, environment, &mut notices)?;
     Ok(Effective { settings, layers, notices })
 }
 

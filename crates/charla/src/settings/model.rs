@@ -2,6 +2,8 @@
 //! `docs/settings.md` are made from them.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
 
 use charla_proto::{ApprovalMode, ThinkingLevel, WireKind};
 use charla_providers::endpoint::{AuthStyle, QuirkOverlay};
@@ -10,8 +12,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::hooks::{HookGroups, HooksConfig};
 use super::names;
 use super::quirks::QuirkSettings;
+use crate::agents::Agent;
+use crate::extensions::Brings;
 
 /// Settings of Charla.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
@@ -49,6 +54,41 @@ pub struct Settings {
     pub compression: CompressionSettings,
     /// The engine that runs models on this machine (`-m local`).
     pub local: LocalSettings,
+    /// Commands that run at points of a session, by event: `SessionStart`, `SessionEnd`, `BeforeAgent`, `AfterAgent`, `BeforeModel`, `AfterModel`, `BeforeToolSelection`, `BeforeTool`, `AfterTool`, `PreCompress`, `Notification`. Those of all settings files run.
+    pub hooks: HookGroups,
+    /// Which hooks run.
+    pub hooks_config: HooksConfig,
+    /// Which extensions are used.
+    pub extensions: ExtensionSettings,
+    /// What holds beside them.
+    #[serde(skip)]
+    pub brought: Brought,
+}
+
+/// Which extensions are used.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
+pub struct ExtensionSettings {
+    /// The only extensions that are used, of those that are enabled; `none` stands for none. Also `-e`.
+    pub only: Option<Vec<String>>,
+}
+
+/// What comes with a workspace and with extensions beside settings.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Brought {
+    /// The workspace's own skills and agents count: its user trusts it.
+    pub trusted_workspace: bool,
+    /// The extensions that are used.
+    pub extensions: Vec<Brings>,
+    /// The agent that the session is, where it works for another one's call.
+    pub agent: Option<Arc<Agent>>,
+}
+
+impl Brought {
+    /// The folders of this name that extensions have, with the extensions' names.
+    pub fn folders(&self, name: &str) -> Vec<(String, PathBuf)> {
+        self.extensions.iter().filter_map(|extension| extension.folder_of(name)).collect()
+    }
 }
 
 /// The engine that runs models on this machine (`-m local`).

@@ -105,8 +105,12 @@ const RIGHTS: &[(&str, WorkspaceRight)] = &[
     ("mcpServers.*.trust", Trusted),
     ("mcpServers.*.includeTools", Trusted),
     ("mcpServers.*.excludeTools", Trusted),
+    ("extensions.only", Never),
     ("mcp.allowed", Trusted),
     ("mcp.excluded", Trusted),
+    ("hooks", Trusted),
+    ("hooksConfig.enabled", Trusted),
+    ("hooksConfig.disabled", Trusted),
     ("prompt.replace", Never),
     ("prompt.append", Never),
     ("limits.maxTurns", Trusted),
@@ -117,12 +121,15 @@ const RIGHTS: &[(&str, WorkspaceRight)] = &[
     ("compression.keep", Free),
 ];
 
+/// Whether a key is the pattern's, or stands below it; `*` is any name.
+pub(super) fn is_below(path: &KeyPath, pattern: &str) -> bool {
+    let mut steps = path.steps().iter();
+    pattern.split('.').all(|wanted| steps.next().is_some_and(|step| wanted == "*" || step == wanted))
+}
+
 /// The row that is about this key.
 fn row(path: &KeyPath) -> Option<&'static (&'static str, WorkspaceRight)> {
-    RIGHTS.iter().find(|(pattern, _)| {
-        let mut steps = path.steps().iter();
-        pattern.split('.').all(|wanted| steps.next().is_some_and(|step| wanted == "*" || step == wanted))
-    })
+    RIGHTS.iter().find(|(pattern, _)| is_below(path, pattern))
 }
 
 /// When this key of a workspace holds.
@@ -147,17 +154,23 @@ pub fn tame(document: &mut Document, standing: Standing) -> Vec<Notice> {
     let all = leaves(&document.value).into_iter().map(|(path, _)| path);
     let refused: Vec<(KeyPath, String)> =
         all.filter_map(|path| refused(right(&path)).map(|reason| (path, reason))).collect();
+    let mut notices = take_out(document, &refused);
+    if refused.iter().any(|(path, _)| right(path) == Trusted) {
+        notices.push(Notice::with_hint("", Hint::TrustWorkspace));
+    }
+    notices
+}
+
+/// Takes keys out of settings; one notice for each, with the reason.
+pub(super) fn take_out(document: &mut Document, refused: &[(KeyPath, String)]) -> Vec<Notice> {
     let mut notices = Vec::new();
-    for (path, reason) in &refused {
+    for (path, reason) in refused {
         remove(&mut document.value, path.steps());
         let place = document.places.iter().find(|(known, _)| known == path);
         let place = place.map_or_else(|| document.path.display().to_string(), |(_, place)| place.to_string());
         // A provider's name is the workspace's to choose, line breaks and all.
         let path = one_line(&path.to_string());
         notices.push(Notice::from(format!("{place}: `{path}` is ignored: {reason}")));
-    }
-    if refused.iter().any(|(path, _)| right(path) == Trusted) {
-        notices.push(Notice::with_hint("", Hint::TrustWorkspace));
     }
     notices
 }

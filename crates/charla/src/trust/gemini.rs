@@ -1,14 +1,14 @@
 //! What a workspace brings for Gemini CLI: it acts under the same trust as what it brings for us.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use super::{COMMANDS, Standing, WorkspaceContent};
+use super::{COMMANDS, Standing, WorkspaceContent, command_files, rule_files};
 use crate::environment::Environment;
 
 /// The folder, from `.charla` on.
-pub(super) const FOLDER: &str = "../.gemini";
+const FOLDER: &str = "../.gemini";
 const SETTINGS: &str = "../.gemini/settings.json";
 
 /// A settings file of Gemini CLI.
@@ -24,7 +24,7 @@ impl WorkspaceContent {
     /// The settings that the workspace brings for Gemini CLI.
     pub(crate) fn gemini_settings(&self) -> Option<GeminiFile<'_>> {
         let (_, bytes) = self.files.iter().find(|(name, _)| name == SETTINGS)?;
-        Some(GeminiFile { path: self.folder.parent()?.join(".gemini/settings.json"), bytes })
+        Some(GeminiFile { path: self.place(SETTINGS), bytes })
     }
 
     /// The commands that it brings for Gemini CLI, as [`WorkspaceContent::commands`].
@@ -34,6 +34,17 @@ impl WorkspaceContent {
             Some((path.strip_prefix('/')?, bytes.as_slice()))
         })
     }
+}
+
+/// The names of what a workspace brings for Gemini CLI; nothing where that is the user's own.
+pub(super) fn files(environment: &Environment) -> Vec<String> {
+    let brought = environment.directory.join(".gemini");
+    let real = |path: &Path| path.canonicalize().ok();
+    if real(&brought).is_none() || environment.gemini_home().and_then(|home| real(&home)) == real(&brought) {
+        return Vec::new();
+    }
+    let names = std::iter::once("settings.json".to_owned()).chain(rule_files(&brought));
+    names.chain(command_files(&brought)).map(|name| format!("{FOLDER}/{name}")).collect()
 }
 
 /// How what a workspace brings for Gemini CLI stands. A user who has told Gemini CLI to trust every folder is not asked again

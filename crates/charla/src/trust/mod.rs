@@ -5,6 +5,7 @@
 
 mod book;
 mod gemini;
+mod instructing;
 mod told;
 
 use std::io::{self, ErrorKind};
@@ -27,10 +28,13 @@ pub(crate) const COMMANDS: &str = "commands";
 const DEEPEST: usize = 4;
 const MOST_COMMANDS: usize = 200;
 
-/// What in a workspace's `.charla` and `.gemini` may act, read once: what is judged is what is used.
+/// What in a workspace's `.charla` and `.gemini` may act, and which skills and agents it brings, read once: what is judged is
+/// what is used.
 #[derive(Clone, Debug, Default)]
 pub struct WorkspaceContent {
+    workspace: PathBuf,
     folder: PathBuf,
+    /// By name: in `.charla`, or in the workspace where it begins with a dot.
     files: Vec<(String, Vec<u8>)>,
     left_out: Vec<LeftOut>,
 }
@@ -94,21 +98,46 @@ impl WorkspaceContent {
     /// need no trust: then there is nothing here.
     pub fn read(environment: &Environment) -> Result<Self, Failure> {
         let folder = environment.directory.join(".charla");
-        let mut content = Self { folder, ..Self::default() };
+        let mut content = Self { workspace: environment.directory.clone(), folder, ..Self::default() };
         if is_users_own(&content.folder, environment) {
             return Ok(content);
         }
         let names = std::iter::once("settings.json".to_owned()).chain(rule_files(&content.folder));
-        for name in
-            names.chain(command_files(&content.folder)).chain(gemini_files(&content.folder, environment))
-        {
-            let path = content.folder.join(&name);
-            match why_left_out(&path, &environment.directory, owners(environment)) {
+        let instructing = instructing::skill_files(&content.workspace).into_iter();
+        let instructing = instructing.chain(instructing::agent_files(&content.workspace));
+        let gemini = gemini::files(environment);
+        for name in names.chain(command_files(&content.folder)).chain(gemini).chain(instructing) {
+            let path = content.place(&name);
+            let large = || is_instructing(&name).then(|| instructing::too_large(&path)).flatten();
+            match why_left_out(&path, &environment.directory, owners(environment)).or_else(large) {
                 Some(reason) => content.left_out.push(LeftOut { path, reason }),
                 None => content.files.extend(read_file(&path)?.map(|bytes| (name, bytes))),
             }
         }
         Ok(content)
+    }
+
+    fn place(&self, name: &str) -> PathBuf {
+        match name.strip_prefix("../") {
+            Some(beside) => self.workspace.join(beside),
+            None if name.starts_with('.') => self.workspace.join(name),
+            None => self.folder.join(name),
+        }
+    }
+
+    /// The files of its skills, and what stands in them.
+    pub fn skills(&self) -> impl Iterator<Item = (PathBuf, &[u8])> {
+        self.named(instructing::is_skill)
+    }
+
+    /// The files of its agents, and what stands in them.
+    pub fn agents(&self) -> impl Iterator<Item = (PathBuf, &[u8])> {
+        self.named(instructing::is_agent)
+    }
+
+    fn named(&self, is_one: fn(&str) -> bool) -> impl Iterator<Item = (PathBuf, &[u8])> {
+        let files = self.files.iter().filter(move |(name, _)| is_one(name));
+        files.map(|(name, bytes)| (self.place(name), bytes.as_slice()))
     }
 
     /// True when there is nothing that could act.
@@ -135,7 +164,7 @@ impl WorkspaceContent {
         })
     }
 
-    /// The names of the files, from `.charla` on.
+    /// The names of the files: in `.charla`, or in the workspace where a name begins with a dot.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.files.iter().map(|(name, _)| name.as_str())
     }
@@ -214,6 +243,10 @@ pub(crate) fn why_left_out(path: &Path, workspace: &Path, owners: Owners) -> Opt
     Some(belongs_to_another(owner))
 }
 
+fn is_instructing(name: &str) -> bool {
+    instructing::is_skill(name) || instructing::is_agent(name)
+}
+
 fn is_users_own(folder: &Path, environment: &Environment) -> bool {
     let same = |a: Option<PathBuf>, b: &Path| {
         let a = a.and_then(|path| path.canonicalize().ok());
@@ -231,17 +264,6 @@ fn rule_files(folder: &Path) -> Vec<String> {
         names.filter(|name| name.ends_with(".toml")).map(|name| format!("policies/{name}")).collect();
     names.sort();
     names
-}
-
-/// What a workspace brings for Gemini CLI, unless it is the user's own.
-fn gemini_files(folder: &Path, environment: &Environment) -> Vec<String> {
-    let brought = folder.join(gemini::FOLDER);
-    let real = |path: &Path| path.canonicalize().ok();
-    if real(&brought).is_none() || environment.gemini_home().and_then(|home| real(&home)) == real(&brought) {
-        return Vec::new();
-    }
-    let names = std::iter::once("settings.json".to_owned()).chain(rule_files(&brought));
-    names.chain(command_files(&brought)).map(|name| format!("{}/{name}", gemini::FOLDER)).collect()
 }
 
 /// The files of commands by name, those in folders of folders, too. Links are not followed.

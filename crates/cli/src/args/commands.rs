@@ -456,6 +456,17 @@ pub enum PromptCommand {
     },
 }
 
+/// What can be done with hooks.
+#[derive(Clone, Copy, Debug, Subcommand)]
+pub enum HooksCommand {
+    /// Print each hook: when it runs, what it runs, where it is set, and whether it does.
+    List {
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+}
+
 /// What can be done with MCP servers.
 #[derive(Debug, Subcommand)]
 pub enum McpCommand {

@@ -1,6 +1,7 @@
 //! What was typed. What it means is decided in [`crate::intent`].
 
 mod commands;
+mod extending;
 mod gemini;
 
 use std::path::PathBuf;
@@ -10,10 +11,11 @@ use clap::{Args, Parser, Subcommand, ValueHint};
 
 pub use commands::{
     AnswerWord, ApprovalsCommand, AttachArgs, AuditCommand, AuthCommand, EngineCommand, ExportForm,
-    ImportArgs, McpAddArgs, McpCommand, ModelsCommand, MoveArgs, PolicyArgs, PolicyCommand, PromptCommand,
-    PruneArgs, RestoreArgs, RewindArgs, RoleWord, ServeArgs, SessionsArgs, SessionsCommand, SettingsCommand,
-    TrustArgs, UndoArgs, UsersCommand,
+    HooksCommand, ImportArgs, McpAddArgs, McpCommand, ModelsCommand, MoveArgs, PolicyArgs, PolicyCommand,
+    PromptCommand, PruneArgs, RestoreArgs, RewindArgs, RoleWord, ServeArgs, SessionsArgs, SessionsCommand,
+    SettingsCommand, TrustArgs, UndoArgs, UsersCommand,
 };
+pub use extending::{AgentsCommand, ExtensionsCommand, SkillsCommand};
 
 pub use gemini::GeminiArgs;
 
@@ -188,6 +190,14 @@ pub struct AskArgs {
     /// Tools that are not offered, such as web_fetch.
     #[arg(long, value_name = "TOOLS", value_delimiter = ',', help_heading = "Tools")]
     pub exclude_tools: Vec<String>,
+
+    /// The only extensions to use; `none` for none.
+    #[arg(short, long, value_name = "NAMES", value_delimiter = ',', help_heading = "Tools")]
+    pub extensions: Vec<String>,
+
+    /// List the extensions that are installed.
+    #[arg(long, help_heading = "Tools")]
+    pub list_extensions: bool,
 
     /// How the model calls tools: native, text (for models without function calls), none or auto.
     #[arg(long, value_name = "MODE", value_enum, hide_possible_values = true, help_heading = "Tools")]
@@ -372,6 +382,30 @@ pub enum Command {
         /// Which.
         #[command(subcommand)]
         command: McpCommand,
+    },
+    /// List skills: instructions that a model loads when a task needs them.
+    Skills {
+        /// Which.
+        #[command(subcommand)]
+        command: SkillsCommand,
+    },
+    /// List agents: sessions that work for another one.
+    Agents {
+        /// Which.
+        #[command(subcommand)]
+        command: AgentsCommand,
+    },
+    /// Install, list, update and remove extensions: folders with servers, commands, hooks, skills and agents.
+    Extensions {
+        /// Which.
+        #[command(subcommand)]
+        command: ExtensionsCommand,
+    },
+    /// List hooks: commands that run at points of a session.
+    Hooks {
+        /// Which.
+        #[command(subcommand)]
+        command: HooksCommand,
     },
     /// Show the settings, their files or their schema.
     Settings {

@@ -1,5 +1,8 @@
 //! `charla audit`: is the log of a server as it was written?
 
+use std::io::ErrorKind;
+use std::path::Path;
+
 use charla::{Charla, Failure};
 use charla_server::{BrokenChain, SharedDatabase, audit_log, connect, verify_audit, verify_database_audit};
 
@@ -14,8 +17,7 @@ pub fn run(command: AuditCommand, charla: &Charla, printer: &mut Printer) -> Res
         (None, Some(address)) => ("the database".to_owned(), in_database(address)),
         (file, _) => {
             let path = file.map_or_else(|| audit_log(charla.environment()), Ok)?;
-            let checked = verify_audit(&path)
-                .map_err(|error| Failure::input(format!("cannot read {}: {error}", path.display())));
+            let checked = verify_audit(&path).map_err(|error| unreadable(&path, &error));
             (path.display().to_string(), checked)
         }
     };
@@ -26,6 +28,16 @@ pub fn run(command: AuditCommand, charla: &Charla, printer: &mut Printer) -> Res
             place, broken.line, broken.why
         ))
         .with_hint("the lines before it are as they were written")),
+    }
+}
+
+fn unreadable(path: &Path, error: &std::io::Error) -> Failure {
+    match error.kind() {
+        ErrorKind::NotFound => Failure::input(format!("there is no audit log at {}", path.display()))
+            .with_hint(
+                "`charla serve` writes one there; one that is elsewhere is named: charla audit verify FILE",
+            ),
+        _ => Failure::input(format!("the audit log {} cannot be read: {error}", path.display())),
     }
 }
 

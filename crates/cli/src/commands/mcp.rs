@@ -17,8 +17,13 @@ pub fn run(command: McpCommand, charla: &Charla, printer: &mut Printer) -> Resul
     match command {
         McpCommand::Add(args) => {
             let scope = scope(args.project);
-            let path = add(environment, scope, &args.name.clone(), &server(args).entry()?)?;
-            printer.note(&format!("it is in {}", path.display()));
+            let name = args.name.clone();
+            let added = add(environment, scope, &name, &server(args).entry()?)?;
+            printer.note(&format!("{name} is in {}", added.path.display()));
+            if let Some(replaced) = added.replaced {
+                let replaced: Vec<&str> = replaced.split_whitespace().collect();
+                printer.note(&format!("it took the place of {}", replaced.join(" ")));
+            }
             if scope == Scope::Workspace {
                 printer.note("a workspace's servers start once it is trusted: `charla trust`");
             }

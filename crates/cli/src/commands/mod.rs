@@ -5,6 +5,7 @@ mod audit;
 mod auth;
 mod doctor;
 mod engine;
+mod hooks;
 mod import;
 mod manual;
 mod mcp;
@@ -32,7 +33,7 @@ use charla::trust::TrustDemand;
 use charla::{Charla, Failure, Notices};
 use clap::CommandFactory;
 
-use crate::args::{ApprovalsCommand, Command, ModelsCommand, Typed};
+use crate::args::{AgentsCommand, ApprovalsCommand, Command, ModelsCommand, SkillsCommand, Typed};
 use crate::input;
 use crate::runtime::runtime;
 use charla_terminal::printer::Printer;
@@ -49,6 +50,16 @@ pub fn run(command: Command, charla: &Charla, printer: &mut Printer) -> Result<(
         }
         Command::Auth { command } => auth::run(command, charla, printer),
         Command::Mcp { command } => mcp::run(command, charla, printer),
+        Command::Skills { command: SkillsCommand::List { json } } => {
+            let settings = settings_of(charla, Vec::new(), printer)?;
+            charla_terminal::skills::print(&charla.skills(&settings, printer)?, json, printer)
+        }
+        Command::Agents { command: AgentsCommand::List { json } } => {
+            let settings = settings_of(charla, Vec::new(), printer)?;
+            charla_terminal::skills::print_agents(&charla.agents(&settings, printer)?, json, printer)
+        }
+        Command::Extensions { command } => charla_terminal::extensions::run(command.into(), charla, printer),
+        Command::Hooks { command } => hooks::run(&command, charla, printer),
         Command::Settings { command } => settings::run(command, charla, printer),
         Command::Policy(args) => policy::run(&args, charla, printer),
         Command::Approvals { command: None, server } => approvals::list(server.as_deref(), charla, printer),

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use charla::session::{RuleCheck, RulePlaces};
 use charla::{Charla, Failure};
-use charla_core::policy::{PolicyError, Rule};
+use charla_core::policy::PolicyError;
 
 use crate::args::{PolicyArgs, PolicyCommand};
 use charla_terminal::judgement;
@@ -66,14 +66,7 @@ fn report(args: &PolicyArgs, places: &RulePlaces) -> Result<Report, PolicyError>
             let _ = writeln!(report.text, "{count} tests, {} failed", failures.len());
             report.failed = failures.len();
         }
-        PolicyCommand::List => rules.book.rules().iter().for_each(|rule| list_rule(rule, &mut report.text)),
+        PolicyCommand::List => report.text = judgement::listed(rules.book.rules()),
     }
     Ok(report)
-}
-
-fn list_rule(rule: &Rule, text: &mut String) {
-    let modes: Vec<String> = rule.modes().iter().map(ToString::to_string).collect();
-    let modes = if modes.is_empty() { String::new() } else { format!(" in {}", modes.join(", ")) };
-    let decision = rule.decision.to_string();
-    let _ = writeln!(text, "{decision:<5} {:>3}  {}{modes}  [{}]", rule.priority, rule.about(), rule.name());
 }

@@ -18,10 +18,13 @@ pub fn run(args: ServeArgs, charla: &Charla, printer: &mut Printer) -> Result<()
     runtime()?.block_on(async {
         let stop = cancel_on_signals();
         let server = Server::bind(charla, &options).await?;
-        printer.result(&format!("{}\n", server.one_time_link()))?;
+        printer.result(&format!("{}\n", server.one_time_link().await?))?;
         printer.flush()?;
         printer.note("open this link in a browser; it signs in once");
         printer.note(&format!("programs send the token in {}", server.token_file().display()));
+        for warning in server.warnings() {
+            printer.note(&format!("warning: {warning}"));
+        }
         server.run(stop).await;
         Ok(())
     })

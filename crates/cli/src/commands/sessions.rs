@@ -50,7 +50,11 @@ pub fn list(charla: &Charla, printer: &mut Printer) -> Result<(), Failure> {
     let (sessions, listed) = listed(charla, printer)?;
     for session in &listed {
         let here = if sessions.is_here(session) { "*" } else { " " };
-        let fork = if session.started.parent.is_some() { "(fork) " } else { "" };
+        let fork = match (&session.started.agent, &session.started.parent) {
+            (Some(agent), _) => format!("(agent {} of {}) ", agent.name, agent.session),
+            (None, Some(_)) => "(fork) ".to_owned(),
+            (None, None) => String::new(),
+        };
         printer.words(&format!(
             "{} {here} {:>8}  {}  {fork}{}\n",
             session.session,

@@ -60,21 +60,27 @@ pub fn run(
             Ok(())
         }
         UsersCommand::Role { name, role } => {
+            let told = format!("{name} is {} from now on", in_words(role));
             let change_role = move |book: &mut Book| {
                 book.account_mut(&name)?.role = role_of(role);
                 Ok(())
             };
-            kept.change(Box::new(change_role)).map(drop)
+            kept.change(Box::new(change_role))?;
+            printer.note(&told);
+            Ok(())
         }
         UsersCommand::Passwd { name } => {
             kept.read()?.account(&name).map_err(failure)?;
             let password = password(&name, printer)?;
+            let told = format!("{name} has another password, and is signed out everywhere");
             let change_password = move |book: &mut Book| {
                 book.account_mut(&name)?.password = Some(password.clone());
                 book.sign_out(&name);
                 Ok(())
             };
-            kept.change(Box::new(change_password)).map(drop)
+            kept.change(Box::new(change_password))?;
+            printer.note(&told);
+            Ok(())
         }
         add @ UsersCommand::Add { .. } => self::add(add, &kept, charla, printer),
     }
@@ -98,6 +104,7 @@ fn add(command: UsersCommand, kept: &Kept, charla: &Charla, printer: &mut Printe
     let home = environment.charla_home().unwrap_or_default();
     let folder = workspace(&environment.directory.join(folder), &home).map_err(failure)?;
     let account = Account {
+        id: String::new(),
         role: role_of(role),
         password: if no_password { None } else { Some(password(&name, printer)?) },
         identity,
@@ -106,7 +113,10 @@ fn add(command: UsersCommand, kept: &Kept, charla: &Charla, printer: &mut Printe
         budget: Budget { tokens: tokens_per_day, usd: usd_per_day },
         spent: Spending::default(),
     };
-    kept.change(Box::new(move |book| book.add(&name, account.clone()))).map(drop)
+    let told = format!("{name} can sign in and works in {}", account.workspace.display());
+    kept.change(Box::new(move |book| book.add(&name, account.clone())))?;
+    printer.note(&told);
+    Ok(())
 }
 
 fn password(name: &str, printer: &mut Printer) -> Result<Password, Failure> {
@@ -119,6 +129,14 @@ fn role_of(word: RoleWord) -> Role {
         RoleWord::Viewer => Role::Viewer,
         RoleWord::Member => Role::Member,
         RoleWord::Admin => Role::Admin,
+    }
+}
+
+fn in_words(word: RoleWord) -> &'static str {
+    match word {
+        RoleWord::Viewer => "a viewer",
+        RoleWord::Member => "a member",
+        RoleWord::Admin => "an admin",
     }
 }
 

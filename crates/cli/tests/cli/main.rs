@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot set itself up must fail")]
 
 mod agent;
+mod agents;
 mod answers;
 mod approving;
 mod bad_input;
@@ -11,6 +12,7 @@ mod commands;
 mod compressing;
 mod elsewhere;
 mod engine;
+mod extensions;
 mod faults;
 mod forged_cards;
 mod gemini;
@@ -34,6 +36,7 @@ mod searching;
 mod serving;
 mod sessions;
 mod signals;
+mod skills;
 mod switching;
 mod terminal;
 mod trust;

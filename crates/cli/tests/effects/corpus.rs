@@ -1,6 +1,6 @@
 //! The command lines, one a line, in classes.
 //!
-//! `== TITLE [FLAG, …]` begins a class, `#` a comment. `@FOLDER LINE` runs the line in that folder. Words in braces stand for
+//! `== TITLE [FLAG, …]` begins a class, `#` a comment. `@FOLDER LINE` runs the line in that folder, `%TOOL JSON` calls another tool. Words in braces stand for
 //! what differs from run to run, see [`Places::fill`].
 
 use crate::listeners::Listeners;
@@ -19,6 +19,12 @@ pub struct Line {
 }
 
 impl Line {
+    /// The tool and its arguments, where it is no command line.
+    pub fn tool_call(&self) -> Option<(&str, serde_json::Value)> {
+        let (tool, arguments) = self.text.strip_prefix('%')?.split_once(' ')?;
+        Some((tool, serde_json::from_str(arguments).unwrap()))
+    }
+
     /// Whether its class says this of its lines.
     pub fn is(&self, flag: &str) -> bool {
         self.flags.iter().any(|known| known == flag)

@@ -75,6 +75,9 @@ pub struct Session {
 /// Runs these lines, one after the other, in one session.
 pub fn run(lines: &[Line], world: &World, listeners: &Listeners, manner: &Manner) -> Session {
     let calls = lines.iter().fold(Reply::new(), |reply, line| {
+        if let Some((tool, arguments)) = line.tool_call() {
+            return reply.call(tool, arguments);
+        }
         let mut arguments = json!({"command": line.text});
         if let Some(folder) = &line.folder {
             arguments["dir_path"] = folder.as_str().into();

@@ -169,7 +169,7 @@ impl World {
     /// Everything but what Charla itself keeps.
     pub fn snapshot(&self) -> Snapshot {
         let own = self.home().join(".charla");
-        let kept = ["keys.json", "settings.json", "policies"].map(|name| own.join(name));
+        let kept = ["keys.json", "settings.json", "policies", "cache"].map(|name| own.join(name));
         let mut folders = vec![self.work(), self.outside(), self.home()];
         folders.extend(kept.clone());
         Snapshot::of(&folders, |path| {
@@ -341,6 +341,8 @@ impl World {
             self.write(&format!("work/vendor/{folder}/config"), config);
         }
         self.write("work/vendor/nested/a.txt", "a\n");
+        self.write("work/vendor/x/hooks/update", "#!/bin/sh\n");
+        self.write("home/.charla/cache/mcp/tools.json", &format!("[\"{CANARY}cache\"]\n"));
     }
 
     fn put_settings(&self) {
@@ -373,6 +375,12 @@ impl World {
 
     /// References that point at contents and trees, a second repository, and a way to the objects under another name.
     fn name_secrets(&self, git: impl Fn(&[&str])) {
+        for name in
+            ["unheard-of", "backup/patch", "lfs/objects/aa/bb", "logs/note", "worktrees/w/COMMIT_EDITMSG"]
+        {
+            self.write(&format!("work/.git/{name}"), &format!("{CANARY}kept-{name}\n"));
+        }
+        self.write("work/.svn/pristine/aa/aa.svn-base", &format!("{CANARY}pristine\n"));
         git(&["tag", "blobtag", "HEAD:.env"]);
         git(&["tag", "treetag", "HEAD:.kube"]);
         git(&["tag", "-am", "Marked", "markedblob", "HEAD:server.pem"]);
@@ -435,6 +443,14 @@ fn make_template() -> tempfile::TempDir {
     write("notes.txt", "first line\nsecond line has an error\nthird line\nfourth LINE\n");
     write("tests/area.rs", "#[test]\nfn it_is_six() {\n    assert_eq!(shapes::area(2.0, 3.0), 6.0);\n}\n");
     write("docs/guide.md", "# Guide\n\n- one\n- two\n- three\n");
+    write("pyproject.toml", "[project]\nname = \"shapes\"\nversion = \"0.2.0\"\n");
+    write(
+        "app/core.py",
+        "import os\n\n\ndef area(a, b):\n    return a * b * int(os.environ.get(\"SCALE\", 1))\n",
+    );
+    write("go.mod", "module example.com/shapes\n\ngo 1.22\n");
+    write("cmd/serve.go", "package main\n\nfunc main() {\n}\n");
+    write("web/index.ts", "import { area } from './area';\n\nexport const base = process.env.BASE;\n");
     write("package.json", "{\"name\": \"shapes\", \"scripts\": {\"test\": \"true\"}, \"list\": [3, 1, 2]}\n");
     git(&["add", "."]);
     git(&["commit", "-qm", "Add data and a test"]);

@@ -39,8 +39,7 @@ fn a_card_shows_everything_and_y_runs_it_once() {
     }
     terminal.press("y");
     // The same again asks again.
-    terminal
-        .wait_until("another card", |screen| screen.contains("Output: (empty)") && screen.contains(CHOICES));
+    terminal.wait_until("another card", |screen| screen.contains("(no output)") && screen.contains(CHOICES));
     terminal.press("y");
     terminal.wait_for("Done.");
     assert!(place.read("a").is_some());

@@ -63,7 +63,7 @@ fn leaving_stops_nothing_and_a_command_of_ones_own_runs_where_the_tools_do() {
     let mut terminal = attach(&laptop, &served, &session);
     terminal.wait_for("It goes on");
     terminal.say("!touch here");
-    terminal.wait_for("Output: (empty)");
+    terminal.wait_for("(no output)");
     terminal.say("/doctor");
     terminal.wait_for("and the session is at");
     terminal.press("\u{4}");
@@ -159,4 +159,24 @@ fn of_two_terminals_and_a_browser_one_answers_and_all_see_it() {
     assert_eq!((answers, runs), (1, 1));
     assert_eq!(place.read("a.txt").as_deref(), Some("Hello.\n"));
     assert_eq!(server.requests().len(), 2);
+}
+
+#[test]
+fn line_by_line_an_answer_is_seen_though_another_terminal_owns_the_session() {
+    let server = server(Script::new(["First answer.", "Second answer."]));
+    let place = Place::with_server(&server);
+    let mut owner = Terminal::start(&place, &["-m", "openai/gpt-test"]);
+    owner.wait_for("openai/gpt-test");
+    owner.say("one");
+    owner.wait_for("First answer.");
+    let served = Served::start(&place);
+    let listed = served.get("/sessions").json();
+    let session = listed["sessions"][0]["session"].as_str().expect(&listed.to_string()).to_owned();
+    let laptop = laptop(&served);
+    let address = format!("http://{}", served.address);
+    let mut terminal = Terminal::start(&laptop, &["attach", &address, &session, "--screen-reader"]);
+    terminal.wait_for("> ");
+    terminal.press("two\r");
+    owner.wait_for("Second answer.");
+    terminal.wait_for("Second answer.");
 }

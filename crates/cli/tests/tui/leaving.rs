@@ -12,7 +12,7 @@ fn ctrl_c_twice_leaves_with_130() {
     let mut terminal = Terminal::start(&place, &[]);
     terminal.wait_for("default");
     terminal.press("\u{3}");
-    terminal.wait_for("Ctrl-C again leaves");
+    terminal.wait_for("Press Ctrl+C again to exit");
     terminal.press("\u{3}");
     let end = terminal.finish();
     assert_eq!(end.code, Some(130));

@@ -5,6 +5,7 @@
 mod approving;
 mod attaching;
 mod commanding;
+mod expecting;
 mod first_run;
 mod journal;
 mod leaving;
@@ -17,6 +18,7 @@ mod place;
 #[path = "../cli/serving/client.rs"]
 #[expect(dead_code, reason = "shared with the tests of the server, which need more of it")]
 mod serving;
+mod stopping;
 mod talking;
 mod terminal;
 mod tmux;

@@ -104,3 +104,24 @@ fn a_conversation_under_tmux_survives_resizing() {
     let all = tmux.wait_for("ended 0");
     assert!(all.contains("charla --resume"), "{all}");
 }
+
+#[test]
+fn resizing_while_an_answer_streams_leaves_every_row_once() {
+    let words = "which is told in so many words that a narrow window has to break it";
+    let lines: String = (0..40).map(|n| format!("- point {n}: {words}\n")).collect();
+    let server = server(Script::new([Reply::new().chunk(30).text(lines).stall()]));
+    let place = Place::with_server(&server);
+    let tmux = Tmux::start(&place, &["-m", "openai/gpt-test"], 90, 30);
+    tmux.wait_for("openai/gpt-test");
+    tmux.press(&["list them", "Enter"]);
+    tmux.wait_for("point 39");
+    for (columns, rows) in [("45", "30"), ("90", "15"), ("60", "30"), ("40", "24"), ("90", "30")] {
+        tmux.run(&["resize-window", "-x", columns, "-y", rows]);
+        let rule = "─".repeat(columns.parse().unwrap());
+        tmux.wait_until("drawn anew", |all| all.lines().any(|line| line == rule));
+    }
+    tmux.press(&["Escape"]);
+    let all = tmux.wait_for("⊘ interrupted");
+    let counts: Vec<usize> = (0..40).map(|n| all.matches(&format!("point {n}:")).count()).collect();
+    assert!(counts.iter().all(|count| *count == 1), "{counts:?}\n{all}");
+}

@@ -41,18 +41,13 @@ const RULES: &[BuiltIn] = &[
             "read_background_output",
             "find_tools",
             "list_mcp_resources",
+            "activate_skill",
+            "invoke_agent",
         ],
         decision: Decision::Allow,
         ..ASK
     },
     BuiltIn { tools: &["ask_user"], priority: 999, ..ASK },
-    BuiltIn {
-        tools: &["enter_plan_mode", "exit_plan_mode"],
-        decision: Decision::Deny,
-        priority: 999,
-        modes: &[ApprovalMode::Yolo],
-        reason: Some("nothing has to be agreed to in this mode"),
-    },
     BuiltIn { decision: Decision::Allow, priority: 998, modes: &[ApprovalMode::Yolo], ..ASK },
     BuiltIn {
         tools: &["write_file", "replace"],
@@ -74,6 +69,13 @@ const RULES: &[BuiltIn] = &[
         ..ASK
     },
     BuiltIn { priority: 0, ..ASK },
+    BuiltIn {
+        tools: &["enter_plan_mode", "exit_plan_mode"],
+        decision: Decision::Deny,
+        priority: 999,
+        modes: &[ApprovalMode::Yolo],
+        reason: Some("nothing has to be agreed to in this mode"),
+    },
 ];
 
 /// The rules that hold when nobody says otherwise.

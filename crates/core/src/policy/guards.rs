@@ -118,7 +118,11 @@ fn discloses(words: &[Word], cwd: &Path, walled: bool) -> Option<String> {
     if shows_files && let Some(reason) = secret(&cwd.to_string_lossy()) {
         return Some(format!("{}: {reason}", cwd.display()));
     }
+    let harmless = walled.then(|| named_only(name, words)).unwrap_or_default();
     words.iter().enumerate().skip(1).find_map(|(index, word)| {
+        if word.kind == WordKind::Literal && harmless.iter().any(|known| std::ptr::eq(*known, word)) {
+            return None;
+        }
         let before = words.get(index - 1);
         let reason = match word.kind {
             WordKind::Literal if is_pattern(name, word, before) => {
@@ -134,6 +138,15 @@ fn discloses(words: &[Word], cwd: &Path, walled: bool) -> Option<String> {
         };
         reason.map(|reason| format!("{}: {reason}", word.text))
     })
+}
+
+/// Words that may look like a secret's name behind the wall: what is looked for in files, and paths of which git shows no content.
+fn named_only<'a>(name: &str, words: &'a [Word]) -> Vec<&'a Word> {
+    if name != "git" {
+        return commands::sought(words);
+    }
+    let says = |word: &&Word| ["--grep=", "--author="].iter().any(|option| word.text.starts_with(option));
+    commands::shown_by_attributes(words).iter().chain(words.iter().filter(says)).collect()
 }
 
 /// True for a word that the command itself reads as a pattern of file names: `git grep x -- '.e*'`, `rg -g '.e*'`.

@@ -58,6 +58,8 @@ pub struct Scope {
     pub home: Option<PathBuf>,
     /// Where plan mode may write its plans.
     pub plans: Option<PathBuf>,
+    /// Folders beyond the workspace that may be read without being asked about.
+    pub readable: Vec<PathBuf>,
     /// What the kernel enforces here.
     pub wall: Wall,
 }
@@ -146,6 +148,12 @@ impl RuleBook {
     pub fn with(mut self, rules: impl IntoIterator<Item = Rule>) -> RuleBook {
         self.rules.extend(rules);
         self.sort();
+        self
+    }
+
+    /// The same rules where these folders may be read, too, without being asked about.
+    pub fn reading(mut self, folders: Vec<PathBuf>) -> RuleBook {
+        self.scope.readable.extend(folders);
         self
     }
 

@@ -46,7 +46,7 @@ const ABOUT_PLACES: [&str; 8] = [
 pub(super) fn only_git_reads(plan: &Plan, scope: &Scope) -> bool {
     let known = |effect: &Effect| match effect {
         Effect::Exec { words, cwd, .. } if is_git(words) => {
-            commands::harm(words, cwd, scope, true) == Harm::None
+            !compares_any(words) && commands::harm(words, cwd, scope, true) == Harm::None
         }
         effect => !reads(effect, plan),
     };
@@ -55,8 +55,10 @@ pub(super) fn only_git_reads(plan: &Plan, scope: &Scope) -> bool {
 
 /// Why an effect is asked about beside git.
 pub(super) fn doubt(effect: &Effect, plan: &Plan) -> Option<String> {
-    let shows =
-        |effect: &Effect| matches!(effect, Effect::Exec { words, .. } if is_git(words) && !lists(words));
+    let shows = |effect: &Effect| match effect {
+        Effect::Exec { words, .. } => is_git(words) && !lists(words) && !compares_any(words),
+        _ => false,
+    };
     (plan.effects.iter().any(shows) && reads(effect, plan)).then(|| {
         "beside git it might read what git keeps, secrets too; run by itself it does not ask".to_owned()
     })
@@ -68,6 +70,11 @@ fn runs_git(effect: &Effect) -> bool {
 
 fn is_git(words: &[Word]) -> bool {
     commands::trusted_name(words) == Some("git")
+}
+
+/// True for git that reads files as others do, its own among them.
+fn compares_any(words: &[Word]) -> bool {
+    words.iter().any(commands::is_no_index)
 }
 
 /// True for git that needs no contents: it lists names, or tells settings.
@@ -88,7 +95,10 @@ fn reads(effect: &Effect, plan: &Plan) -> bool {
         Effect::Exec { carrier: true, words, .. } => commands::trusted_name(words).is_none(),
         Effect::Exec { words, fed, cwd, .. } => {
             let inside = cwd.iter().any(|part| part.eq_ignore_ascii_case(".git"));
-            !is_git(words) && shows_files(words, *fed, inside, plan)
+            match is_git(words) {
+                true => compares_any(words),
+                false => shows_files(words, *fed, inside, plan),
+            }
         }
         Effect::Unclear { .. } | Effect::Unconfined => true,
         Effect::Write { .. } | Effect::Env { .. } | Effect::Net { .. } | Effect::Mcp { .. } => false,

@@ -8,17 +8,19 @@ use globset::GlobSet;
 use super::Scope;
 
 impl Scope {
-    /// True for what lies in the workspace. What goes up again does not: where that leads, only the disk knows.
+    /// True for what lies in the workspace.
     pub(super) fn contains(&self, path: &Path) -> bool {
-        let goes_up = path.components().any(|part| part == Component::ParentDir);
-        !goes_up && self.roots.iter().any(|root| path.starts_with(root))
+        lies_in(&self.roots, path)
     }
 
     /// True for what may be read without being asked about.
     pub(super) fn readable(&self, path: &Path) -> bool {
         // Reading it never ends.
         let endless = path == Path::new("/dev/zero");
-        self.contains(path) || (is_free(path) && !endless) || harmless_system_file(path)
+        self.contains(path)
+            || lies_in(&self.readable, path)
+            || (is_free(path) && !endless)
+            || harmless_system_file(path)
     }
 
     /// True when a rule's globs name `path`: as it is, from a root, or from `~`.
@@ -43,6 +45,12 @@ impl Scope {
             absolute.iter().any(|pattern| components_meet(path, pattern))
         })
     }
+}
+
+/// What goes up again lies in no folder: where that leads, only the disk knows.
+fn lies_in(folders: &[PathBuf], path: &Path) -> bool {
+    let goes_up = path.components().any(|part| part == Component::ParentDir);
+    !goes_up && folders.iter().any(|folder| path.starts_with(folder))
 }
 
 /// Compares two patterns folder by folder, up to the end of the shorter one.

@@ -13,6 +13,7 @@ fn scope() -> Scope {
         roots: vec![PathBuf::from("/w")],
         home: Some(PathBuf::from("/home/u")),
         plans: Some(PathBuf::from("/w/.charla/plans")),
+        readable: vec![PathBuf::from("/home/u/.charla/skills/one")],
     }
 }
 

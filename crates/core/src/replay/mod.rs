@@ -68,7 +68,7 @@ pub async fn replay(records: &[Record]) -> Replayed {
     let mut doubtful = None;
     while let Some(first) = rest.first() {
         let mut length = 1;
-        if let Some(beside) = segment::with_asides(rest, &conversation) {
+        if let Some(beside) = segment::taken_as_it_is(rest, &conversation) {
             length = beside;
         } else if let Some(segment) = Segment::first(rest, &conversation).map(Arc::new) {
             replayed.turns += u64::from(matches!(first.fact, Fact::TurnStarted(_)));

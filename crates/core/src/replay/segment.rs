@@ -114,9 +114,11 @@ impl Segment {
     }
 }
 
-/// How many records there are until the end of a turn in which people made calls themselves, or running calls asked
-/// something. What ran beside a turn came at moments that its own records do not tell: such a turn is taken as it is.
-pub(super) fn with_asides(records: &[Record], before: &Conversation) -> Option<usize> {
+/// How many records there are until the end of a turn in which people made calls themselves, hooks acted or running
+/// calls asked something. What ran
+/// beside a turn came at moments that its own records do not tell, and what hooks changed they would have to change again:
+/// such a turn is taken as it is.
+pub(super) fn taken_as_it_is(records: &[Record], before: &Conversation) -> Option<usize> {
     let begins = matches!(records.first()?.fact, Fact::TurnStarted(_));
     if !begins && before.turn.is_none() {
         return None;
@@ -125,12 +127,15 @@ pub(super) fn with_asides(records: &[Record], before: &Conversation) -> Option<u
     let length = end.map_or(records.len(), |end| end + 1);
     let mut running = HashSet::new();
     let is_beside = |record: &Record| match &record.fact {
-        Fact::ClientCallStarted(_) | Fact::ClientCallEnded(_) | Fact::Sampled(_) => true,
+        Fact::ClientCallStarted(_) | Fact::ClientCallEnded(_) | Fact::HookActed(_) | Fact::Sampled(_) => true,
         Fact::CallStarted(started) => {
             running.insert(started.call.clone());
             false
         }
         Fact::CallAsked(asked) => running.contains(&asked.call),
+        Fact::ModelContent(said) => said.hook.is_some(),
+        Fact::CallEnded(ended) => ended.error == Some(ToolErrorKind::BlockedByHook),
+        Fact::TurnEnded(ended) => matches!(ended.end, TurnEnd::HookStopped | TurnEnd::HookBlocked),
         _ => false,
     };
     records.iter().take(length).any(is_beside).then_some(length)

@@ -221,7 +221,7 @@ fn output(view: &View, ended: &CallEnded) -> ToolOutput {
     let text = ended.response.to_text();
     let mut text = LoopGuard::without_note(&text);
     if let Some(open) = view.open_call(&ended.call).filter(|open| open.original.is_some())
-        && let Some(before) = text.strip_suffix(&about_change(&open.call.args))
+        && let Some(before) = text.strip_suffix(&about_change(open))
     {
         text = before.strip_suffix('\n').unwrap_or(before);
     }

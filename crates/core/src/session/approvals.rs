@@ -40,6 +40,11 @@ impl Approvals {
         }
     }
 
+    /// An error where these are no rules. A file of rules with one that is none would hold for no session.
+    pub(super) fn check_rules(&self, rules: &str) -> Result<(), String> {
+        self.policy.with_rules(rules).map(drop)
+    }
+
     /// What the rules say to a plan. A question to the person cannot be allowed away: somebody has to answer it.
     pub(super) fn judge(&self, plan: &Plan, mode: ApprovalMode) -> Verdict {
         match self.policy.judge(plan, mode) {

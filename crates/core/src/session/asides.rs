@@ -14,6 +14,7 @@ use super::NOBODY;
 use super::approvals::misfit;
 use super::calls::{answered, question, take_grant};
 use super::ending::Stop;
+use super::hooking::Hooking;
 use super::host::BoundModel;
 use super::requests::Answer;
 use super::turn::Session;
@@ -90,7 +91,7 @@ impl Asides {
                 Verdict::Deny { reason, .. } => AsideAnswer::Refused(Some(reason)),
                 verdict => {
                     let asked = question(session, &front.plan, call, verdict, 0);
-                    let approval = asked.approval.clone();
+                    let (approval, confirmation) = (asked.approval.clone(), asked.confirmation.clone());
                     let mut facts = vec![Fact::CallAsked(Box::new(asked))];
                     let somebody = session.inbox.somebody();
                     if !somebody {
@@ -99,6 +100,7 @@ impl Asides {
                     session.ledger.commit(facts).await?;
                     if somebody {
                         front.approval = Some(approval);
+                        Hooking(session).notify(&confirmation);
                         return Ok(());
                     }
                     AsideAnswer::Nobody

@@ -1,22 +1,26 @@
 //! The calls of one step: checked, judged, asked about, run and answered.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use charla_proto::{
     ApprovalAnswered, ApprovalMode, Args, CallAsked, CallEnded, CallStarted, CallStatus, Confinement, Fact,
-    FunctionCall, Grant, OpenApproval, OpenCall, Outcome, Part, Plan, Refusal, Reply, ToolError,
-    ToolErrorKind, ToolOutput, TurnEnd, TurnEvent, Verdict,
+    FunctionCall, Grant, HookEffect, HookEvent, OpenApproval, OpenCall, Outcome, Part, Plan, Refusal, Reply,
+    ToolError, ToolErrorKind, ToolOutput, TurnEnd, TurnEvent, Verdict,
 };
 use tokio::time::Instant;
 
 use super::approvals::{detail, misfit, on_same_ground};
 use super::asides::Asides;
+use super::call_hooks::{self, CallHooks, HookedCall};
 use super::ending::{Ending, Stop};
+use super::hooking::{HOOK, Hooking, ending};
 use super::inbox::Incoming;
 use super::requests::{Answer, Requests, Signal};
 use super::turn::Session;
 use super::{EARLIER_ANSWER, NOBODY, SESSION};
+use crate::hooks::{HookAnswer, Hooks};
 use crate::loop_guard::{Advice, LoopGuard};
 use crate::scheduler::{CallEvent, Reach, Scheduler, to_response};
 
@@ -30,6 +34,7 @@ pub(super) const INTERRUPTED: &str = "This call was running when the program end
 const NEVER_APPROVED: &str = "Not run: the turn was cancelled before anybody had approved it.";
 const NOT_BEGUN: &str = "Not run: it was approved, but the turn was cancelled before it began.";
 const CANCELLED: &str = "Cancelled by the user.";
+const STOPPED: &str = "Not run: a hook ended the turn.";
 const INSTEAD: &str = "Do without it, or say what you would do with it.";
 const OVER: &str = "the call is over";
 const ANOTHER_NOW: &str = "what it would do is no longer what was asked about";
@@ -46,6 +51,8 @@ pub(super) struct Calls<'a> {
     early: Vec<Answer>,
     /// What running calls want.
     asides: Asides,
+    /// Hooks that are asked about calls.
+    hooks: CallHooks,
     /// Why the turn ends once the calls are done.
     ending: Option<Ending>,
     /// When cancelled tools are ended by force.
@@ -83,6 +90,7 @@ impl<'a> Calls<'a> {
             confined: HashMap::new(),
             early: Vec::new(),
             asides: Asides::default(),
+            hooks: CallHooks::default(),
             ending: None,
             abort_at: None,
         }
@@ -112,6 +120,7 @@ impl<'a> Calls<'a> {
                     self.abort_at = None;
                     self.scheduler.abort();
                 }
+                hooked = self.hooks.next() => self.hooked(hooked).await?,
                 event = self.scheduler.next() => self.event(event).await?,
                 sample = self.asides.next_sample() => sample.record(self.session).await?,
             }
@@ -140,12 +149,100 @@ impl<'a> Calls<'a> {
                 self.asides.take(self.session, index, &call, wish).await
             }
             CallEvent::Prepared { index, problem: Some(problem) } => self.refuse(index, problem).await,
-            CallEvent::Prepared { index, problem: None } => self.judge(index).await,
-            CallEvent::Finished { index, output } => {
-                let status = status_of(&output);
-                self.end(index, status, output).await
-            }
+            CallEvent::Prepared { index, problem: None } => self.checked(index).await,
+            CallEvent::Finished { index, output } => self.finished(index, output).await,
         }
+    }
+
+    /// The hooks that want to be asked about a call, if there are any.
+    fn hooks_about(&self, event: HookEvent, index: usize) -> Option<Arc<dyn Hooks>> {
+        let name = &self.scheduler.calls()[index].call.name;
+        self.session.options.hooks.as_ref().filter(|hooks| hooks.wants(event, name)).cloned()
+    }
+
+    /// A call's arguments are good: hooks are asked about it, once, and then it is judged. What is denied anyway is not
+    /// theirs to see.
+    async fn checked(&mut self, index: usize) -> Result<(), Stop> {
+        let asked = self.open(index).is_none_or(|open| open.hooks.asked || open.approval.is_some());
+        let Some(hooks) = self.hooks_about(HookEvent::BeforeTool, index).filter(|_| !asked) else {
+            return self.judge(index).await;
+        };
+        let mode = self.session.mode();
+        let plan = self.scheduler.calls()[index].plan.as_ref();
+        let verdict = plan.map(|plan| self.session.approvals.judge(plan, mode));
+        if matches!(verdict, Some(Verdict::Deny { .. })) {
+            return self.judge(index).await;
+        }
+        let call = self.call(index);
+        self.hooks.before(&hooks, index, call);
+        Ok(())
+    }
+
+    /// A call has run: hooks are asked about what it gave, unless it was stopped.
+    async fn finished(&mut self, index: usize, output: ToolOutput) -> Result<(), Stop> {
+        let status = status_of(&output);
+        let hooks = self.hooks_about(HookEvent::AfterTool, index);
+        match hooks.filter(|_| status != CallStatus::Cancelled && self.ending.is_none()) {
+            Some(hooks) => {
+                let call = self.call(index);
+                self.hooks.after(&hooks, index, call, output);
+                Ok(())
+            }
+            None => self.end(index, status, output).await,
+        }
+    }
+
+    /// Hooks have answered about a call.
+    async fn hooked(&mut self, hooked: HookedCall) -> Result<(), Stop> {
+        let HookedCall { index, has_run, answer } = hooked;
+        Hooking(self.session).show(&answer.ran);
+        match has_run {
+            false => self.hooked_before(index, &answer).await?,
+            true => self.hooked_after(index, &answer).await?,
+        }
+        match ending(&answer).filter(|ending| ending.end == TurnEnd::HookStopped) {
+            Some(ending) => {
+                self.ending.get_or_insert(ending);
+                self.cancel(HOOK).await
+            }
+            None => Ok(()),
+        }
+    }
+
+    async fn hooked_before(&mut self, index: usize, answer: &HookAnswer) -> Result<(), Stop> {
+        if let Some(problem) = call_hooks::refusal(answer) {
+            return self.refuse(index, problem).await;
+        }
+        let effect = call_hooks::going_on(&self.call(index), answer);
+        let changed = matches!(effect, HookEffect::Call { args: Some(_), .. });
+        Hooking(self.session).acted(HookEvent::BeforeTool, answer.names(), effect).await?;
+        match self.open(index).filter(|_| changed).map(|open| open.call.clone()) {
+            Some(call) => self.change(index, call),
+            None => return self.judge(index).await,
+        }
+        Ok(())
+    }
+
+    async fn hooked_after(&mut self, index: usize, answer: &HookAnswer) -> Result<(), Stop> {
+        let output = self.hooks.output(index);
+        let call = self.call(index);
+        let tails = self.open(index).map_or(0, |open| open.hooks.tails);
+        if let Some(FunctionCall { id, name, args, .. }) = call_hooks::tail_call(&call, answer, tails) {
+            let effect = HookEffect::TailCall { call: id.unwrap_or_default(), name, args };
+            Hooking(self.session).acted(HookEvent::AfterTool, answer.names(), effect).await?;
+            if let Some(call) = self.open(index).map(|open| open.call.clone()) {
+                self.change(index, call);
+            }
+            return Ok(());
+        }
+        let output = call_hooks::result(output, answer);
+        self.end(index, status_of(&output), output).await
+    }
+
+    /// A call is another one from now on: it is looked at from the beginning.
+    fn change(&mut self, index: usize, call: FunctionCall) {
+        let toolbox = self.session.toolbox();
+        self.scheduler.change(index, call, &toolbox, &self.session.options.tool_context);
     }
 
     fn call(&self, index: usize) -> FunctionCall {
@@ -154,9 +251,16 @@ impl<'a> Calls<'a> {
 
     /// A call with the model's own arguments: those it would repeat, and those that are seen again after a restart.
     fn as_asked(&self, index: usize) -> FunctionCall {
-        let call = self.call(index);
+        let call = self.as_called(index);
         let original = self.open(index).and_then(|open| open.original.clone());
         FunctionCall { args: original.unwrap_or_else(|| call.args.clone()), ..call }
+    }
+
+    /// A call under the name the model called it by, which its response is known by.
+    fn as_called(&self, index: usize) -> FunctionCall {
+        let call = self.call(index);
+        let called = self.open(index).and_then(|open| open.hooks.called.clone());
+        FunctionCall { name: called.unwrap_or_else(|| call.name.clone()), ..call }
     }
 
     fn open(&self, index: usize) -> Option<&OpenCall> {
@@ -172,7 +276,7 @@ impl<'a> Calls<'a> {
             return self.refuse(index, ToolError::new(ToolErrorKind::Loop, message)).await;
         }
         let mode = self.session.mode();
-        let verdict = self.session.approvals.judge(&plan, mode);
+        let verdict = self.verdict(index, &plan);
         let runs = matches!(verdict, Verdict::Allow { .. });
         if (runs || mode == ApprovalMode::Plan) && self.session.toolbox().withholds(&call.name) {
             let name = &call.name;
@@ -183,6 +287,11 @@ impl<'a> Calls<'a> {
         if let Verdict::Deny { rule, reason } = verdict {
             let message = format!("Tool execution denied by policy: {reason} (rule: {rule})");
             return self.refuse(index, ToolError::new(ToolErrorKind::DeniedByRule, message)).await;
+        }
+        // It was allowed when it began, and has only gone on since.
+        if self.scheduler.calls()[index].again {
+            self.advance(index, CallStatus::Scheduled);
+            return Ok(());
         }
         match (self.known(index, &plan), verdict) {
             (Known::Waits, _) => {
@@ -224,12 +333,30 @@ impl<'a> Calls<'a> {
         ToolError::new(ToolErrorKind::NobodyToAsk, message)
     }
 
+    /// What the rules say to a call; where hooks want a person to be asked, no rule allows it.
+    fn verdict(&self, index: usize, plan: &Plan) -> Verdict {
+        let verdict = self.session.approvals.judge(plan, self.session.mode());
+        match verdict {
+            Verdict::Allow { confinement, .. } if self.hook_question(index).is_some() => {
+                Verdict::Ask { rule: HOOK.to_owned(), missing: Vec::new(), confinement }
+            }
+            verdict => verdict,
+        }
+    }
+
+    /// Why hooks want a person to be asked about a call.
+    fn hook_question(&self, index: usize) -> Option<String> {
+        self.open(index)?.hooks.question.clone()
+    }
+
     /// What an earlier question about this call has come to. An approval holds for what was shown.
     fn known(&self, index: usize, plan: &Plan) -> Known {
         let Some(open) = self.open(index) else { return Known::Nothing };
         let Some(OpenApproval { asked, answer }) = &open.approval else { return Known::Nothing };
         let (then, now) = (&asked.confirmation.detail, detail(plan, &open.call));
-        let is_the_same = match open.original.is_some() {
+        let by_person =
+            matches!(answer, Some((Outcome::Modify { .. } | Outcome::ModifyWithEditor { .. }, _)));
+        let is_the_same = match by_person {
             true => on_same_ground(then, &now),
             false => *then == now,
         };
@@ -260,8 +387,14 @@ impl<'a> Calls<'a> {
             facts.push(answered(approval, outcome, SESSION, None));
         }
         let call = self.scheduler.calls()[index].call.clone();
-        let asked = question(session, plan, &call, verdict, facts.len() as u64);
-        let approval = asked.approval.clone();
+        let mut asked = question(session, plan, &call, verdict, facts.len() as u64);
+        let turn = session.ledger.conversation.turn.as_ref();
+        if let Some(question) = turn.and_then(|turn| turn.calls.get(index)?.hooks.question.clone()) {
+            // What a rule would allow for good, the hook asks about all the same.
+            asked.confirmation.always = None;
+            asked.confirmation.reasons.insert(0, format!("{HOOK}: {question}"));
+        }
+        let (approval, confirmation) = (asked.approval.clone(), asked.confirmation.clone());
         facts.push(Fact::CallAsked(Box::new(asked)));
         let somebody = session.inbox.somebody();
         if !somebody {
@@ -273,6 +406,7 @@ impl<'a> Calls<'a> {
             let error = self.nobody_to_ask(plan);
             return self.refuse(index, error).await;
         }
+        Hooking(self.session).notify(&confirmation);
         Ok(())
     }
 
@@ -379,8 +513,7 @@ impl<'a> Calls<'a> {
             (Outcome::Cancel { reason }, _) => self.refused_by_person(index, reason, by).await?,
             (_, Some(args)) => {
                 let call = FunctionCall { args, ..self.call(index) };
-                let toolbox = self.session.toolbox();
-                self.scheduler.change(index, call, &toolbox, &self.session.options.tool_context);
+                self.change(index, call);
             }
             (outcome, None) => self.allow(index, outcome, asked.confirmation.reach()),
         }
@@ -419,8 +552,7 @@ impl<'a> Calls<'a> {
     /// the same.
     async fn answer_if_granted(&mut self, index: usize) -> Result<(), Stop> {
         let (Some(approval), Some(plan)) = (self.question(index), self.plan(index)) else { return Ok(()) };
-        let verdict = self.session.approvals.judge(&plan, self.session.mode());
-        if let Verdict::Allow { confinement, .. } = verdict {
+        if let Verdict::Allow { confinement, .. } = self.verdict(index, &plan) {
             self.confined.insert(index, confinement);
             let fact = answered(approval, Outcome::ProceedOnce, EARLIER_ANSWER, None);
             self.session.ledger.commit_one(fact).await?;
@@ -484,6 +616,9 @@ impl<'a> Calls<'a> {
     /// Stops the calls of this step: what has not begun is cancelled now, what runs is told to stop.
     async fn cancel(&mut self, by: &str) -> Result<(), Stop> {
         self.scheduler.cancel();
+        for (index, output) in self.hooks.give_up() {
+            self.end(index, status_of(&output), output).await?;
+        }
         self.ending.get_or_insert_with(|| Ending { by: Some(by.to_owned()), ..TurnEnd::Cancelled.into() });
         self.abort_at = Some(Instant::now() + GRACE);
         self.asides.stop();
@@ -501,6 +636,7 @@ impl<'a> Calls<'a> {
             }
             let approval = self.open(index).and_then(|open| open.approval.as_ref());
             let (kind, words) = match approval.and_then(|approval| approval.answer.clone()) {
+                None if by == HOOK => (ToolErrorKind::Cancelled, STOPPED.to_owned()),
                 None => (ToolErrorKind::Cancelled, CANCELLED.to_owned()),
                 Some((Outcome::Cancel { .. }, by)) if by == NOBODY => {
                     (ToolErrorKind::NotApproved, NEVER_APPROVED.to_owned())
@@ -547,8 +683,10 @@ impl<'a> Calls<'a> {
     /// Gives a call its one response.
     async fn end(&mut self, index: usize, status: CallStatus, mut output: ToolOutput) -> Result<(), Stop> {
         let call = self.call(index);
-        if status == CallStatus::Success && self.open(index).is_some_and(|open| open.original.is_some()) {
-            output.content.push(Part::text(about_change(&call.args)));
+        if status == CallStatus::Success
+            && let Some(open) = self.open(index).filter(|open| open.original.is_some())
+        {
+            output.content.push(Part::text(about_change(open)));
         }
         // What ends the turn is no sign of a loop.
         if self.ending.is_none() {
@@ -562,7 +700,9 @@ impl<'a> Calls<'a> {
             let outcome = Outcome::Cancel { reason: Some(OVER.to_owned()) };
             facts.push(answered(approval, outcome, SESSION, None));
         }
-        let fact = ended(self.session.ledger.conversation.past.count, &call, status, output);
+        let called = self.as_called(index);
+        let mut fact = ended(self.session.ledger.conversation.past.count, &called, status, output);
+        fact.tool = (called.name != call.name).then_some(call.name);
         facts.push(Fact::CallEnded(Box::new(fact)));
         self.session.ledger.commit(facts).await?;
         self.advance(index, status);
@@ -676,9 +816,16 @@ pub(super) fn answered(approval: String, outcome: Outcome, by: &str, args: Optio
 }
 
 /// The model must know that what ran is not what it had asked for.
-pub(crate) fn about_change(args: &Args) -> String {
-    let text = serde_json::to_string(args).unwrap_or_default();
+pub(crate) fn about_change(open: &OpenCall) -> String {
+    let text = serde_json::to_string(&open.call.args).unwrap_or_default();
     let cut = text.char_indices().nth(CHANGED).and_then(|(end, _)| text.get(..end));
     let (text, rest) = cut.map_or((text.as_str(), ""), |cut| (cut, " … (cut)"));
-    format!("[Note: the user changed this call before it ran. It ran with these arguments: {text}{rest}]")
+    if open.hooks.called.is_some() {
+        let name = &open.call.name;
+        return format!(
+            "[Note: after this call, a hook called {name}. This is its result; its arguments: {text}{rest}]"
+        );
+    }
+    let who = if open.hooks.changed { "a hook" } else { "the user" };
+    format!("[Note: {who} changed this call before it ran. It ran with these arguments: {text}{rest}]")
 }

@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::calls::{GRACE, INTERRUPTED, ended, status_of};
 use super::ending::Stop;
+use super::hooking::Hooking;
 use super::turn::Session;
 use crate::scheduler::died;
 
@@ -165,6 +166,7 @@ pub(super) async fn run_session(mut session: Session) {
     }
     // Where the journal is broken, what became of them cannot be told.
     let _ = ClientCalls(&mut session).stop_all().await;
+    Hooking(&mut session).session_end().await;
 }
 
 /// Looks up a tool and checks what it is called with.

@@ -4,11 +4,11 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use charla_proto::{
-    CallAsked, Fact, FinishReason, LlmError, LlmErrorKind, ModelContent, Record, SessionEvent, TurnEnd,
-    TurnEnded, TurnEvent, UsageMetadata,
+    CallAsked, Fact, FinishReason, HookActed, HookEffect, LlmError, LlmErrorKind, ModelContent, Record,
+    SessionEvent, TurnEnd, TurnEnded, TurnEvent, UsageMetadata,
 };
 
-use super::Subscription;
+use super::{HOOK, Subscription};
 
 /// Follows a session to the end of a turn.
 pub struct Follower {
@@ -100,6 +100,7 @@ impl Follower {
                     content: joined.content.text(),
                 });
             }
+            Fact::HookActed(acted) => self.hook_acted(acted),
             Fact::PromptWithdrawn(withdrawn) if self.prompt.as_ref() == Some(&withdrawn.prompt) => {
                 self.end(TurnEvent::UserCancelled);
             }
@@ -114,6 +115,15 @@ impl Follower {
             Fact::CallEnded(ended) => self.pending.push_back(TurnEvent::tool_result(ended)),
             Fact::TurnEnded(ended) => self.turn_ended(ended),
             _ => {}
+        }
+    }
+
+    /// What a hook says in the user's place is told as what somebody said.
+    fn hook_acted(&mut self, acted: &HookActed) {
+        if let HookEffect::Prompt { content } = &acted.effect {
+            self.step_ended();
+            let (by, content) = (format!("{HOOK} {}", acted.hook), content.text());
+            self.pending.push_back(TurnEvent::PromptJoined { prompt: String::new(), by, content });
         }
     }
 

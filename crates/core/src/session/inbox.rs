@@ -9,6 +9,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use super::Subscription;
 use super::client_calls::Finished;
 use super::host::BoundModel;
+use crate::hooks::EndReason;
 
 /// How many messages may wait; a sender waits when there are more.
 pub(super) const MESSAGES: usize = 64;
@@ -20,7 +21,7 @@ pub(super) enum Message {
     /// Somebody wants to see the session as it is, and what comes.
     View(oneshot::Sender<(SessionSnapshot, Subscription)>),
     /// The session is to end; what is given along goes with its task.
-    Close(oneshot::Sender<()>),
+    Close(oneshot::Sender<()>, EndReason),
     /// A call that somebody made themselves is over.
     Finished(Finished),
     /// A model somebody asked for is ready, or cannot be had.

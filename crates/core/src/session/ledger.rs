@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use charla_proto::{
-    Conversation, Fact, Journal, JournalError, JournalReader, LlmErrorKind, Record, RunningStep,
+    Conversation, Fact, HookEffect, Journal, JournalError, JournalReader, LlmErrorKind, Record, RunningStep,
     SessionEvent, TurnEnd, TurnEvent,
 };
 use tokio::sync::broadcast;
@@ -190,8 +190,10 @@ fn changes_what_is_sent(fact: &Fact) -> bool {
     match fact {
         Fact::Rewound(_) | Fact::Compressed(_) | Fact::Restored(_) | Fact::OutputsCut(_) => true,
         Fact::TurnEnded(ended) => {
-            ended.error == Some(LlmErrorKind::ContextOverflow) || ended.end == TurnEnd::Withdrawn
+            ended.error == Some(LlmErrorKind::ContextOverflow)
+                || matches!(ended.end, TurnEnd::Withdrawn | TurnEnd::HookBlocked)
         }
+        Fact::HookActed(acted) => acted.effect == HookEffect::Cleared,
         _ => false,
     }
 }

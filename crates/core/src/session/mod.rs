@@ -10,6 +10,7 @@
 mod approvals;
 mod asides;
 mod binding;
+mod call_hooks;
 mod call_ids;
 mod calls;
 mod client_calls;
@@ -17,6 +18,7 @@ mod compaction;
 mod ending;
 mod follow;
 pub mod fork;
+mod hooking;
 mod host;
 pub mod import;
 mod inbox;
@@ -40,7 +42,7 @@ use charla_proto::{
 use tokio::sync::{broadcast, mpsc, oneshot};
 
 use crate::compress::Compression;
-use crate::hooks::Hooks;
+use crate::hooks::{EndReason, Hooks, StartSource};
 use crate::loop_guard::LoopGuard;
 use approvals::Approvals;
 use binding::Binding;
@@ -48,6 +50,8 @@ pub use call_ids::CallIds;
 pub(crate) use calls::about_change;
 use client_calls::{RunningCalls, run_session};
 pub use follow::Follower;
+pub use hooking::HOOK;
+use hooking::HookState;
 pub use host::{
     BoundModel, Equipment, FixedHost, Host, Price, Prices, RevertProblem, RevertStep, Reverted, Situation,
     by_characters,
@@ -113,6 +117,8 @@ pub struct SessionOptions {
     pub call_ids: CallIds,
     /// What runs at points of the session, where anything does.
     pub hooks: Option<Arc<dyn Hooks>>,
+    /// Why a session without turns begins.
+    pub start: StartSource,
 }
 
 /// A running session. Cloning shares it; when the last handle is gone, the session ends after its turn.
@@ -137,6 +143,11 @@ impl SessionHandle {
         let handle =
             Self { messages, events: events.downgrade(), recent: recent.clone(), clients: setup.clients };
         let approvals = Approvals::new(setup.policy, &conversation.grants);
+        let source = match conversation.past.count {
+            0 => setup.options.start,
+            _ => StartSource::Resume,
+        };
+        let hooks = HookState::new(source);
         let publisher = Publisher { events, recent, running: RunningStep::default() };
         let session = Session {
             ledger: Ledger::new(setup.journal, conversation, publisher, setup.clock),
@@ -149,6 +160,7 @@ impl SessionHandle {
             client_calls: RunningCalls::default(),
             phase: Phase::Idle,
             next: Next::Wait,
+            hooks,
         };
         tokio::spawn(run_session(session));
         handle
@@ -212,8 +224,13 @@ impl SessionHandle {
     /// Ends the session after its turn, whoever else holds a handle, and waits until its journal is closed. What
     /// waits for a person then waits for another process.
     pub async fn close(&self) {
+        self.close_for(EndReason::Exit).await;
+    }
+
+    /// As [`Self::close`], with what its hooks are told.
+    pub async fn close_for(&self, reason: EndReason) {
         let (closer, closed) = oneshot::channel();
-        if self.messages.send(Message::Close(closer)).await.is_ok() {
+        if self.messages.send(Message::Close(closer, reason)).await.is_ok() {
             // The task never answers: it drops its end when it is over.
             let _ = closed.await;
         }

@@ -74,7 +74,7 @@ impl Relay {
                     }
                     // Models are bound, and calls come back, where the session runs.
                     Some(Message::Bound { .. } | Message::Finished(_)) => {}
-                    Some(Message::Close(_)) | None => return,
+                    Some(Message::Close(..)) | None => return,
                 },
                 event = self.incoming.next() => match event {
                     Some(event) => self.publish(event),

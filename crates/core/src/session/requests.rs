@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use charla_proto::{
-    CallAsked, CancelTarget, Command, Content, Delivery, Fact, ModeChanged, ModelChanged, Outcome,
-    PromptQueued, PromptWithdrawn, QueuedPrompt, Record, Refusal, Reply, Request, Role, Room, RulesSaved,
-    SessionSnapshot, TurnEvent,
+    CallAsked, CancelTarget, Command, CompressionTrigger, Content, Delivery, Fact, ModeChanged, ModelChanged,
+    Outcome, PromptQueued, PromptWithdrawn, QueuedPrompt, Record, Refusal, Reply, Request, Role, Room,
+    RulesSaved, SessionSnapshot, TurnEvent,
 };
 use tokio::sync::oneshot;
 
@@ -14,6 +14,7 @@ use super::calls::answered;
 use super::client_calls::ClientCalls;
 use super::compaction::Compaction;
 use super::ending::Stop;
+use super::hooking::Hooking;
 use super::host::BoundModel;
 use super::inbox::{Asked, Message};
 use super::prompts::Prompts;
@@ -46,10 +47,12 @@ impl Requests<'_> {
         match message {
             Message::Request(asked) => self.request(asked).await,
             Message::View(reply) => {
+                self.0.hooks.watched = true;
                 let _ = reply.send((self.snapshot(), self.0.ledger.subscribe()));
                 Ok(Signal::Nothing)
             }
-            Message::Close(closer) => {
+            Message::Close(closer, reason) => {
+                self.0.hooks.end = reason;
                 self.0.inbox.close(closer);
                 Ok(Signal::Nothing)
             }
@@ -225,7 +228,9 @@ impl Requests<'_> {
         let by = asked.request.by.clone();
         let reply = match &asked.request.command {
             Command::Compress => {
-                Compaction::new(self.0).compress().await?;
+                if Hooking(self.0).pre_compress(CompressionTrigger::Manual).await?.is_none() {
+                    Compaction::new(self.0).compress().await?;
+                }
                 Reply::Done
             }
             Command::Restore => {
@@ -243,6 +248,9 @@ impl Requests<'_> {
 
     /// Keeps rules for every session; what cannot be kept still holds for this one.
     pub(super) async fn save_rules(&mut self, rules: &str, by: &str) -> Result<Result<String, String>, Stop> {
+        if let Err(problem) = self.0.approvals.check_rules(rules) {
+            return Ok(Err(format!("these are no rules: {problem}")));
+        }
         let saved = self.0.binding.host.clone().save_rules(rules).await;
         match &saved {
             Ok(place) => {

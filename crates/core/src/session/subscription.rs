@@ -58,7 +58,7 @@ impl Recent {
         let kept = self.kept();
         let from = kept.records.partition_point(|(_, record)| record.seq <= seq);
         let records: Vec<_> = kept.records.range(from..).map(|(_, record)| record.clone()).collect();
-        let gap = records.first().is_some_and(|first| first.seq > seq + 1);
+        let gap = records.first().map_or(self.base > seq, |first| first.seq > seq + 1);
         (records, gap)
     }
 

@@ -37,6 +37,7 @@ fn first_record() -> Record {
         cwd: PathBuf::from("/w"),
         model: "fake/m".to_owned(),
         parent: None,
+        agent: None,
     };
     Record::new(1, 0, Fact::SessionStarted(Box::new(started)))
 }

@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use charla_proto::tool::Toolbox;
 use charla_proto::{
-    ApprovalMode, Fact, FinishReason, GenerateRequest, LlmError, LlmErrorKind, ModelContent, Phase, TurnEnd,
-    TurnEnded, TurnEvent,
+    ApprovalMode, CompressionTrigger, Fact, FinishReason, GenerateRequest, HookEvent, LlmError, LlmErrorKind,
+    ModelContent, Phase, TurnEnd, TurnEnded, TurnEvent,
 };
 
 use super::approvals::Approvals;
@@ -19,6 +19,7 @@ use super::calls::Calls;
 use super::client_calls::RunningCalls;
 use super::compaction::Compaction;
 use super::ending::{Ending, Stop};
+use super::hooking::{Checked, HookState, Hooking, Prepared};
 use super::inbox::{Inbox, Message};
 use super::ledger::Ledger;
 use super::offer::Offer;
@@ -45,6 +46,7 @@ pub(super) struct Session {
     pub(super) client_calls: RunningCalls,
     pub(super) phase: Phase,
     pub(super) next: Next,
+    pub(super) hooks: HookState,
 }
 
 /// What a session does when it has nothing to do.
@@ -89,6 +91,8 @@ impl Session {
     /// Waits until a turn is to be gone on with; false when nobody can ask for one any more.
     async fn next_turn(&mut self) -> Result<bool, Stop> {
         loop {
+            let turn_is_due = self.next != Next::Wait;
+            Hooking(self).session_start(turn_is_due).await?;
             let conversation = &self.ledger.conversation;
             self.phase = if conversation.turn.is_some() { Phase::Open } else { Phase::Idle };
             match self.next {
@@ -127,7 +131,11 @@ impl Session {
     }
 
     async fn turn(&mut self) -> Result<(), Stop> {
-        let ending = match self.said_before().await? {
+        let ending = match Hooking(self).before_agent().await? {
+            Some(ending) => Some(ending),
+            None => self.said_before().await?,
+        };
+        let ending = match ending {
             Some(ending) => ending,
             None => self.steps().await?,
         };
@@ -158,10 +166,16 @@ impl Session {
                     return Ok(ending);
                 }
             }
+            if let Some(ending) = Hooking(self).before_joining().await? {
+                return Ok(ending);
+            }
             Prompts(self).join().await?;
             let (limits, prices) = (&self.options.limits, &self.binding.model.prices);
             if let Some(ending) = limits.reached(&self.ledger.conversation, prices) {
                 return Ok(ending);
+            }
+            if let Some(by) = Hooking(self).pre_compress(CompressionTrigger::Auto).await? {
+                return Ok(self.cancelled(by));
             }
             if let Some(ending) = Compaction::new(self).make_room().await? {
                 return Ok(ending);
@@ -186,21 +200,38 @@ impl Session {
     async fn ask(&mut self) -> Result<Answered, Stop> {
         self.phase = Phase::Asking;
         let (request, turn) = (self.request(), self.ledger.conversation.past.count);
+        let request = match Hooking(self).before_model(request).await? {
+            Prepared::Send(request) => *request,
+            Prepared::Answer(said) => {
+                self.ledger.show(TurnEvent::content(said.content.text()));
+                return self.record(*said).await;
+            }
+            Prepared::End(ending) => return Ok(Answered::Ended(ending)),
+        };
+        // Hooks see an answer before anybody else does.
+        let checked = Hooking(self).wants(HookEvent::AfterModel).then(|| Arc::new(request.clone()));
         let mut exchange = Exchange::new(self.binding.model.generator.clone(), request);
         loop {
             tokio::select! {
                 biased;
                 message = self.inbox.recv() => match self.message(message).await? {
-                    Signal::Cancel { by } => return self.keep_partial(exchange.partial(turn), by).await,
+                    Signal::Cancel { by } => {
+                        let shown = exchange.partial(turn).filter(|_| checked.is_none());
+                        return self.keep_partial(shown, by).await;
+                    }
                     Signal::Answer(answer) => Requests(self).answer_outside_calls(answer).await?,
                     Signal::Nothing => {}
                 },
                 progress = exchange.next() => match progress {
+                    Progress::Event(TurnEvent::Content { .. } | TurnEvent::Thought { .. }) if checked.is_some() => {}
                     Progress::Event(event) => self.ledger.show(event),
-                    Progress::Complete => return self.record(exchange.said(turn)).await,
+                    Progress::Complete => return self.answered(exchange.said(turn), checked).await,
                     Progress::Failed(error) => match error.kind {
                         LlmErrorKind::ContextOverflow => return Ok(Answered::TooLong(error)),
-                        LlmErrorKind::Cancelled => return self.keep_partial(exchange.partial(turn), SESSION.to_owned()).await,
+                        LlmErrorKind::Cancelled => {
+                            let shown = exchange.partial(turn).filter(|_| checked.is_none());
+                            return self.keep_partial(shown, SESSION.to_owned()).await;
+                        }
                         _ => return Ok(Answered::Ended(error.into())),
                     },
                 },
@@ -223,6 +254,22 @@ impl Session {
     pub(super) fn request(&mut self) -> GenerateRequest {
         let (mode, somebody) = (self.mode(), self.inbox.somebody());
         self.binding.request(self.ledger.chat.curated(), mode, somebody)
+    }
+
+    /// The answer is whole: what hooks make of it is recorded.
+    async fn answered(
+        &mut self,
+        said: ModelContent,
+        request: Option<Arc<GenerateRequest>>,
+    ) -> Result<Answered, Stop> {
+        let Some(request) = request else { return self.record(said).await };
+        match Hooking(self).after_model(request, said).await? {
+            Checked::Said(said) => self.record(*said).await,
+            Checked::End(said, ending) => {
+                self.ledger.commit_one(Fact::ModelContent(said)).await?;
+                Ok(Answered::Ended(ending))
+            }
+        }
     }
 
     async fn record(&mut self, mut said: ModelContent) -> Result<Answered, Stop> {
@@ -262,7 +309,7 @@ impl Session {
             return Ok(Some(ending));
         }
         let Some(problem) = self.options.answer_check.as_ref().and_then(|check| check(text)) else {
-            return Ok(Some(Ending::of_words(&finish)));
+            return Hooking(self).after_agent(Ending::of_words(&finish), text).await;
         };
         if self.efforts.repairs == REPAIRS {
             let detail = Some(repair::detail(&problem));

@@ -46,6 +46,7 @@ fn records(facts: Vec<Fact>) -> Vec<Record> {
         cwd: "/w".into(),
         model: "m".into(),
         parent: None,
+        agent: None,
     }));
     let facts = std::iter::once(first).chain(facts);
     facts.zip(1..).map(|(fact, seq)| Record::new(seq, 0, fact)).collect()

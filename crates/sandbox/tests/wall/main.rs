@@ -8,3 +8,4 @@ mod bounds;
 mod effects;
 mod ground;
 mod places;
+mod repositories;

@@ -3,18 +3,17 @@
 mod proxy;
 mod secrets;
 
-use std::collections::HashMap;
 use std::io;
 use std::net::IpAddr;
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use charla::private_file;
 use http::{HeaderMap, StatusCode, header};
 use tokio::sync::Semaphore;
 
-use crate::accounts::{Book, OWNER, Password, Role, SignIn, now};
+use crate::accounts::{AccountError, Book, Link, OWNER, Password, Role, SignIn, now};
 use crate::people::{People, User};
 use crate::problem::Problem;
 pub use proxy::ForwardedUser;
@@ -22,6 +21,8 @@ pub(crate) use secrets::{Digest, Secret};
 
 /// How long a browser stays signed in.
 const LIFETIME: Duration = Duration::from_secs(30 * 24 * 3600);
+/// How long a link can be used.
+const LINK_LIFETIME: Duration = Duration::from_secs(24 * 3600);
 /// How many passwords are compared at once: each takes 19 MiB.
 const COMPARISONS: usize = 2;
 
@@ -30,8 +31,6 @@ pub(crate) struct Access {
     people: Arc<People>,
     /// Of the machine's own user.
     token: Digest,
-    /// By user: what opens one browser, and is gone once used.
-    links: Mutex<HashMap<String, Digest>>,
     cookie: Cookie,
     proxy: Option<ForwardedUser>,
     comparing: Semaphore,
@@ -83,18 +82,23 @@ impl Access {
     ) -> io::Result<Self> {
         let token = kept_token(&folder.join("token"))?.digest();
         let comparing = Semaphore::new(COMPARISONS);
-        Ok(Self { people, token, links: Mutex::default(), cookie, proxy, comparing })
+        Ok(Self { people, token, cookie, proxy, comparing })
     }
 
-    fn links(&self) -> MutexGuard<'_, HashMap<String, Digest>> {
-        self.links.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// A secret that signs one browser of this user in, once. An earlier one that was not used no longer counts.
-    pub(crate) fn new_link(&self, user: &str) -> Secret {
+    /// A secret that signs one browser of this user in, once, at whichever node. An earlier one of this node that was not used no
+    /// longer counts.
+    pub(crate) async fn new_link(&self, user: &str) -> Result<Secret, Problem> {
         let secret = Secret::new();
-        self.links().insert(user.to_owned(), secret.digest());
-        secret
+        let (hash, node, user) = (secret.digest().text(), self.people.node().to_owned(), user.to_owned());
+        let keep = move |book: &mut Book| {
+            book.links.retain(|_, link| link.until > now() && (&link.user, &link.node) != (&user, &node));
+            let link =
+                Link { user: user.clone(), node: node.clone(), until: now() + LINK_LIFETIME.as_secs() };
+            book.links.insert(hash.clone(), link);
+            Ok(())
+        };
+        self.people.change(keep).await?;
+        Ok(secret)
     }
 
     /// Who sends a request with these headers from this address. Who is not known may be since a moment ago, at another node.
@@ -163,16 +167,18 @@ impl Access {
     }
 
     /// Uses a one-time link up: who it was for.
-    pub(crate) fn use_link(&self, code: &str) -> Result<String, Problem> {
-        let mut links = self.links();
-        let found = links.iter().find(|(_, digest)| digest.is_of(code)).map(|(user, _)| user.clone());
-        match found {
-            Some(user) => {
-                links.remove(&user);
-                Ok(user)
-            }
-            None => Err(unauthorized("this link was used already, or is of an earlier start")),
-        }
+    pub(crate) async fn use_link(&self, code: &str) -> Result<String, Problem> {
+        let hash = Digest::of(code).text();
+        let gone = || unauthorized("this link was used already, or is of an earlier start");
+        let book = self.people.fresh_book().await?;
+        let link = book.links.get(&hash).filter(|link| link.until > now()).ok_or_else(gone)?;
+        // Of several who use it at once one takes it out.
+        let take = move |book: &mut Book| {
+            book.links.remove(&hash).map(drop).ok_or_else(|| AccountError::Unknown("link".to_owned()))
+        };
+        let taken = self.people.change(take).await;
+        taken.map_err(|problem| if problem.status == StatusCode::NOT_FOUND { gone() } else { problem })?;
+        Ok(link.user.clone())
     }
 
     /// Whether this is somebody's password. It takes as long for who has none.

@@ -6,6 +6,7 @@
 mod budget;
 mod database;
 mod file;
+mod overlap;
 mod passwords;
 
 use std::collections::BTreeMap;
@@ -50,6 +51,10 @@ pub enum Right {
 /// One account.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Account {
+    /// What is theirs is known by this, made when the account is: whoever is called the same later is somebody else. Empty in
+    /// accounts of earlier versions, where it is the name.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub id: String,
     /// How much they may do.
     pub role: Role,
     /// The hash of their password; without one they sign in by other means.
@@ -72,11 +77,17 @@ pub struct Account {
 }
 
 impl Account {
+    /// What is kept for the account of this name is known by this.
+    pub fn place<'a>(&'a self, name: &'a str) -> &'a str {
+        if self.id.is_empty() { name } else { &self.id }
+    }
+
     /// The account as those see it who look after it: without its password.
     pub fn shown(&self, name: &str) -> Value {
         let spent = self.spent.on(now());
         json!({
             "name": name,
+            "id": self.place(name),
             "role": self.role,
             "workspace": self.workspace,
             "identity": self.identity,
@@ -110,6 +121,17 @@ pub struct SignIn {
     pub until: u64,
 }
 
+/// What signs one browser in, once.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Link {
+    /// Whom.
+    pub user: String,
+    /// The node that made it; empty where there is one server.
+    pub node: String,
+    /// Until when, in seconds since 1970.
+    pub until: u64,
+}
+
 /// A session that others may use.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Share {
@@ -131,6 +153,8 @@ pub struct Book {
     pub tokens: BTreeMap<String, Token>,
     /// Signed-in browsers by their hash.
     pub sign_ins: BTreeMap<String, SignIn>,
+    /// One-time links by their hash.
+    pub links: BTreeMap<String, Link>,
     /// Shared sessions. A session is known by its owner and its id: who takes in a session of another's id shares their own.
     pub shares: Vec<Share>,
 }
@@ -200,7 +224,7 @@ impl Book {
         self.accounts.get_mut(name).ok_or_else(|| AccountError::Unknown(name.to_owned()))
     }
 
-    /// Adds an account.
+    /// Adds an account, as that of somebody new.
     pub fn add(&mut self, name: &str, account: Account) -> Result<(), AccountError> {
         let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"._-".contains(&byte);
         let is_name = name.bytes().next().is_some_and(|byte| byte.is_ascii_lowercase())
@@ -216,7 +240,9 @@ impl Book {
         if let Some(identity) = &account.identity {
             self.must_be_free(identity, name)?;
         }
-        self.accounts.insert(name.to_owned(), account);
+        // No name holds a `~`.
+        let id = format!("{name}~{}", charla::new_id());
+        self.accounts.insert(name.to_owned(), Account { id, ..account });
         Ok(())
     }
 
@@ -239,6 +265,7 @@ impl Book {
     pub fn remove(&mut self, name: &str) -> Result<(), AccountError> {
         self.accounts.remove(name).ok_or_else(|| AccountError::Unknown(name.to_owned()))?;
         self.tokens.retain(|_, token| token.user != name);
+        self.links.retain(|_, link| link.user != name);
         self.sign_out(name);
         self.shares.retain(|share| share.owner != name);
         for share in &mut self.shares {

@@ -2,6 +2,7 @@ use super::*;
 
 fn account(role: Role) -> Account {
     Account {
+        id: String::new(),
         role,
         password: None,
         identity: None,
@@ -115,4 +116,30 @@ fn who_has_a_session_of_the_same_id_shares_their_own_and_not_the_others() {
     assert_eq!((book.shared_with("mallory", "s1"), book.shares.len()), (None, 1));
     book.take_back("anna", "s1", Some("ben"));
     assert!(book.shares.is_empty());
+}
+
+#[test]
+fn workspaces_that_lie_in_one_another_are_told() {
+    let of = |folder: &str| Account { workspace: folder.into(), ..account(Role::Member) };
+    let mut book = Book::default();
+    book.add("anna", of("/srv/anna")).unwrap();
+    book.add("ben", of("/srv/ben")).unwrap();
+    book.add("carl", of("/srv/annabel")).unwrap();
+    assert_eq!(book.overlaps(), Vec::<String>::new());
+    book.add("dora", of("/srv/anna/inner")).unwrap();
+    let told = book.overlaps();
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(told[0].contains("anna and dora"), "{told:?}");
+}
+
+#[test]
+fn somebody_who_is_called_as_another_was_is_somebody_else() {
+    let mut book = Book::default();
+    book.add("anna", account(Role::Member)).unwrap();
+    let first = book.accounts["anna"].place("anna").to_owned();
+    book.remove("anna").unwrap();
+    book.add("anna", account(Role::Member)).unwrap();
+    assert_ne!(book.accounts["anna"].place("anna"), first);
+    let earlier = Account { id: String::new(), ..account(Role::Member) };
+    assert_eq!(earlier.place("anna"), "anna", "accounts of earlier versions stay where they are");
 }

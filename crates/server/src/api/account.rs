@@ -30,7 +30,7 @@ struct NewPassword {
 /// Signs a browser in.
 pub(crate) async fn sign_in(call: Call) -> Result<Response, Problem> {
     let name = match call.json()? {
-        SignIn::Link { code } => call.app.access.use_link(&code)?,
+        SignIn::Link { code } => call.app.access.use_link(&code).await?,
         SignIn::Password { name, password } => {
             must_not_guess(&call, &name)?;
             call.app.access.check_password(&name, password).await?;
@@ -90,7 +90,7 @@ pub(crate) async fn set_password(call: Call) -> Result<Answer, Problem> {
 
 /// A one-time link for another browser.
 pub(crate) async fn new_link(call: Call) -> Result<Answer, Problem> {
-    let secret = call.app.access.new_link(&call.user.name);
+    let secret = call.app.access.new_link(&call.user.name).await?;
     done(StatusCode::CREATED, &json!({ "path": crate::page::sign_in_path(secret.text()) }))
 }
 

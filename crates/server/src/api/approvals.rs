@@ -17,10 +17,21 @@ pub(crate) async fn list(call: Call) -> Result<Response, Problem> {
     call::json(StatusCode::OK, &json!({ "approvals": overview.approvals }))
 }
 
+/// Answers that are about this call as it is, and nothing else: what somebody may say who was let in to approve.
+fn answers_once(outcome: &Outcome) -> bool {
+    matches!(outcome, Outcome::ProceedOnce | Outcome::Cancel { .. } | Outcome::Answers { .. })
+}
+
 /// Answers a question.
 pub(crate) async fn answer(call: Call) -> Result<Answer, Problem> {
     let approval = call.part("approval").to_owned();
     let outcome: Outcome = call.json()?;
+    if call.owner.id != call.user.id && !answers_once(&outcome) {
+        return Err(Problem::forbidden(
+            "whoever shares it decides what runs in its place, and what holds from now on",
+        )
+        .with_hint("allow it once, deny it, or say why not"));
+    }
     let unknown = || Problem::not_found(format!("there is no question `{approval}`"));
     let (session, _) = approval.rsplit_once(':').ok_or_else(unknown)?;
     let session = session.to_owned();

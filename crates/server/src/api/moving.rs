@@ -18,8 +18,13 @@ pub(crate) async fn export(call: Call) -> Result<Response, Problem> {
 /// Keeps a session that comes from elsewhere.
 pub(crate) async fn import(call: Call) -> Result<Answer, Problem> {
     let bundle: SessionBundle = call.json()?;
-    let session = bundle.session()?.to_owned();
-    let arrival = call.user.hub.take_in(bundle).await?;
+    let named = bundle.session()?;
+    // An id belongs to whoever has it.
+    let taken = call.app.people.is_anothers(&call.user, named).await?;
+    let renamed = taken.then(charla::new_id);
+    let from = format!("{}, over HTTP", call.user.name);
+    let arrival = call.user.hub.take_in(&bundle, renamed.as_deref(), &from).await?;
+    let session = renamed.as_deref().unwrap_or(named);
     let status = match arrival {
         Arrival::Kept => StatusCode::CREATED,
         Arrival::Known => StatusCode::OK,

@@ -153,7 +153,10 @@ pub(crate) async fn follow(
         }
         None => None,
     };
-    let viewer = Viewer::new(call);
+    let viewer = Viewer::new(call).ok_or_else(|| {
+        let detail = "you have too many streams of events open";
+        Problem::new(StatusCode::TOO_MANY_REQUESTS, "too_many_streams", detail).with_hint("close a few first")
+    })?;
     Ok(Feed::new(viewer, session, overview, call.app.metrics.stream()).into_response().await)
 }
 

@@ -70,6 +70,7 @@ fn given(call: &Call, folder: &Path) -> Result<PathBuf, Problem> {
 pub(crate) async fn create(call: Call) -> Result<Answer, Problem> {
     let new: NewUser = call.json()?;
     let account = Account {
+        id: String::new(),
         role: new.role,
         password: hashed(new.password).await?,
         identity: new.identity,

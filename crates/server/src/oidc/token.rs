@@ -9,6 +9,8 @@ use serde::{Deserialize, Deserializer};
 
 /// How far clocks may differ.
 const SLACK: u64 = 60;
+/// What a subject begins with where it might be taken for an address.
+const SUBJECT: &str = "sub:";
 
 /// The provider's keys.
 #[derive(Debug, Deserialize)]
@@ -36,7 +38,7 @@ struct Header {
 }
 
 /// What a token says.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(super) struct Claims {
     iss: String,
     sub: String,
@@ -44,6 +46,11 @@ pub(super) struct Claims {
     aud: Vec<String>,
     azp: Option<String>,
     exp: u64,
+    /// Whole seconds, or not.
+    #[serde(default)]
+    nbf: f64,
+    #[serde(default)]
+    iat: f64,
     nonce: Option<String>,
     email: Option<String>,
     #[serde(default)]
@@ -74,14 +81,18 @@ impl Claims {
             && self.aud.iter().any(|audience| audience == client)
             && party
             && self.exp.saturating_add(SLACK) > now
+            && [self.nbf, self.iat].into_iter().all(|begins| begins <= now.saturating_add(SLACK) as f64)
             && !nonce.is_empty()
             && self.nonce.as_deref() == Some(nonce)
     }
 
-    /// What this person is known by: the subject, and an address that the provider has verified.
+    /// What this person is known by: the subject, and an address that the provider has verified. What looks like an address is
+    /// one: a subject that does is known by `sub:` before it, so that nobody becomes another by choosing a name.
     pub(super) fn identities(self) -> Vec<String> {
-        let email = self.email.filter(|_| self.email_verified);
-        std::iter::once(self.sub).chain(email).collect()
+        let is_address = |text: &str| text.contains('@') && !text.starts_with(SUBJECT);
+        let email = self.email.filter(|email| self.email_verified && is_address(email));
+        let plain = Some(self.sub.clone()).filter(|sub| !sub.contains('@') && !sub.starts_with(SUBJECT));
+        plain.into_iter().chain([format!("{SUBJECT}{}", self.sub)]).chain(email).collect()
     }
 }
 
@@ -157,7 +168,7 @@ mod tests {
     fn only_what_the_provider_signed_is_believed() {
         let (pair, keys) = pair();
         let good = signed(&pair, &json!({"alg": "ES256", "kid": "1"}), &claims());
-        assert_eq!(verified(&good, &keys).unwrap().identities(), ["s1", "a@x"]);
+        assert_eq!(verified(&good, &keys).unwrap().identities(), ["s1", "sub:s1", "a@x"]);
         let (stranger, _) = self::pair();
         assert_eq!(
             verified(&signed(&stranger, &json!({"alg": "ES256", "kid": "1"}), &claims()), &keys),
@@ -197,10 +208,27 @@ mod tests {
             ("azp", json!("other")),
             ("exp", json!(800)),
             ("nonce", json!("m")),
+            ("nbf", json!(961)),
+            ("iat", json!(4000)),
         ] {
             assert!(!fits(&read(&|it| it[name] = value.clone())), "{name}");
         }
         let unverified = read(&|it| it["email_verified"] = json!(false));
-        assert_eq!(unverified.identities(), ["s1"]);
+        assert_eq!(unverified.identities(), ["s1", "sub:s1"]);
+        assert!(fits(&read(&|it| it["iat"] = json!(899.5))));
+    }
+
+    #[test]
+    fn a_subject_is_never_taken_for_an_address_nor_an_address_for_a_subject() {
+        let of = |sub: &str, email: &str| {
+            let mut value = claims();
+            value["sub"] = sub.into();
+            value["email"] = email.into();
+            serde_json::from_value::<Claims>(value).unwrap().identities()
+        };
+        assert_eq!(of("ben@example.org", "mallory@x"), ["sub:ben@example.org", "mallory@x"]);
+        assert_eq!(of("s2", "sub:s1@x"), ["s2", "sub:s2"]);
+        assert_eq!(of("s2", "s1"), ["s2", "sub:s2"], "no address");
+        assert_eq!(of("sub:s1", "m@x"), ["sub:sub:s1", "m@x"]);
     }
 }

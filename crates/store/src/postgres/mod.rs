@@ -27,7 +27,7 @@ use std::time::Duration;
 
 use charla_proto::JournalError;
 use tokio::runtime::{Builder, Handle};
-use tokio::sync::{oneshot, watch};
+use tokio::sync::{broadcast, oneshot, watch};
 use tokio_postgres::{Config, Row};
 
 use connections::{Connections, Lane};
@@ -116,6 +116,20 @@ impl Database {
         values: Vec<Value>,
     ) -> Result<Vec<Row>, DatabaseError> {
         self.query_in(Lane::Writing, patience, statement, values).await
+    }
+
+    /// The longest text that a node can be told at once, in bytes.
+    pub const LONGEST_TOLD: usize = 7_900;
+
+    /// Tells another node something, which gets it soon, or never: for what may be lost.
+    pub async fn tell(&self, node: &str, said: String) -> Result<(), DatabaseError> {
+        let (shared, channel) = (self.shared.clone(), node::channel(node));
+        self.run(async move { shared.notify(&channel, &said).await }).await
+    }
+
+    /// What other nodes tell this one from now on.
+    pub fn told(&self) -> broadcast::Receiver<Arc<str>> {
+        self.shared.node.told()
     }
 
     /// Ends this node: its sessions can be owned by others at once.

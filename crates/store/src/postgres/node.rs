@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use charla_proto::Posted;
 use futures_util::{StreamExt, stream};
-use tokio::sync::{Notify, mpsc, watch};
+use tokio::sync::{Notify, broadcast, mpsc, watch};
 use tokio::time::{sleep, timeout};
 use tokio_postgres::{AsyncMessage, Client};
 
@@ -18,6 +18,8 @@ use super::schema::{self, STORE, Schema};
 const CHANGES: &str = "charla_changes";
 /// How often others are told at most that something was written: to tell holds up every commit of the database.
 const TELL: Duration = Duration::from_millis(50);
+/// How much of what others tell may wait; whoever is slower loses the oldest.
+const TOLD: usize = 1024;
 /// The pause before a lost connection is made again.
 const PAUSE: Duration = Duration::from_millis(250);
 /// How often what nobody needs any more is removed.
@@ -36,6 +38,8 @@ pub(super) struct Node {
     changes: watch::Sender<u64>,
     /// A command or a reply may have come.
     post: watch::Sender<u64>,
+    /// What other nodes tell this one, as it comes.
+    told: broadcast::Sender<Arc<str>>,
     /// Something was written here.
     written: Notify,
     /// The node has left: its lease is not renewed any more. Held while that is done.
@@ -52,6 +56,7 @@ impl Node {
             owning: tokio::sync::Mutex::default(),
             changes: watch::Sender::new(0),
             post: watch::Sender::new(0),
+            told: broadcast::Sender::new(TOLD),
             written: Notify::new(),
             left: tokio::sync::Mutex::new(false),
         }
@@ -68,6 +73,10 @@ impl Node {
 
     pub(super) fn changes(&self) -> watch::Receiver<u64> {
         self.changes.subscribe()
+    }
+
+    pub(super) fn told(&self) -> broadcast::Receiver<Arc<str>> {
+        self.told.subscribe()
     }
 
     pub(super) fn post(&self) -> watch::Receiver<u64> {
@@ -117,7 +126,9 @@ impl Node {
         match channel == CHANGES {
             true if said != self.id => self.changes.send_modify(count),
             true => {}
-            false => self.post.send_modify(count),
+            false if said.is_empty() => self.post.send_modify(count),
+            // Lost where nobody listens.
+            false => drop(self.told.send(said.into())),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The database as the store's port.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -75,8 +75,10 @@ const LIST: &str =
     "select id, (extract(epoch from modified) * 1000000)::int8, size, started, model, title, has_turns
     from charla.sessions where space = $1 and ($2 = '' or id = $2) order by modified desc, id desc";
 
-const OWNED: &str =
-    concat!("select id from charla.sessions s where s.space = $4 and s.id = any($5) and not ", free!());
+const OWNED: &str = concat!(
+    "select id, owner from charla.sessions s where s.space = $4 and s.id = any($5) and not ",
+    free!()
+);
 
 const ABANDONED: &str =
     concat!("select id from charla.sessions s where s.space = $2 and s.owner is not null and not ", alive!());
@@ -287,11 +289,13 @@ impl SessionStore for DatabaseStore {
         Box::pin(async move { !self.owned(&sessions).await.is_empty() })
     }
 
-    fn owned<'a>(&'a self, sessions: &'a [String]) -> BoxFuture<'a, HashSet<String>> {
+    fn owned<'a>(&'a self, sessions: &'a [String]) -> BoxFuture<'a, HashMap<String, String>> {
         let values = [self.free(), vec![Value::Texts(sessions.to_vec())]].concat();
-        let names = self.names(OWNED, values);
+        let rows = self.read(OWNED, values);
         // As far as can be told: with the database away, nobody can do anything with them.
-        Box::pin(names.map(|names| names.unwrap_or_default().into_iter().collect()))
+        Box::pin(
+            rows.map(|rows| rows.unwrap_or_default().iter().map(|row| (row.get(0), row.get(1))).collect()),
+        )
     }
 
     fn abandoned(&self) -> BoxFuture<'_, Result<Vec<String>, JournalError>> {

@@ -4,11 +4,14 @@
 //! need (the text of the attempt that counts, the statistics, the ending) and hands it to one of them.
 //! Whatever happens, a renderer is told of exactly one ending.
 
+mod ending;
 mod json;
 mod live;
+mod results;
 mod state;
 mod stream_json;
 mod text;
+mod waiting;
 
 use std::future::Future;
 use std::time::Instant;
@@ -21,15 +24,16 @@ use charla::{Failure, FailureKind, Notice, Notices, Progress};
 use charla_proto::text::one_line;
 use charla_proto::{
     CallStatus, CompressionTrigger, Confirmation, ConfirmationDetail, FinishReason, LlmErrorKind,
-    ModelSwitch, RetryNotice, ToolResult, TurnEnd, TurnEvent,
+    ModelSwitch, ToolResult, TurnEnd, TurnEvent,
 };
-use futures_util::future::poll_immediate;
 
+use self::ending::stopped;
 use self::state::RunState;
+use self::waiting::Waiting;
 use crate::answer::Answer;
 use crate::compression;
 use crate::exit::{ABANDONED, OK, code};
-use crate::patience::Patience;
+use crate::hooks::hook_message;
 use crate::printer::Printer;
 use crate::wording;
 
@@ -77,11 +81,11 @@ pub struct View {
     printer: Printer,
     /// A person is asked: what is refused then was refused by them.
     asks: bool,
+    /// What tools bring is told.
+    tells_results: bool,
     /// The built-in model's answer comes with advice how to get a better one.
     advises: bool,
-    /// When the next attempt begins, while a person at a terminal sees the wait passing.
-    next_attempt: Option<Instant>,
-    patience: Patience,
+    waiting: Waiting,
 }
 
 impl View {
@@ -98,9 +102,9 @@ impl View {
             renderer,
             printer,
             asks: false,
+            tells_results: false,
             advises: false,
-            next_attempt: None,
-            patience: Patience::new(Instant::now()),
+            waiting: Waiting::new(),
         }
     }
 
@@ -134,6 +138,11 @@ impl View {
         self.asks = true;
     }
 
+    /// What tools bring is told as well: whoever talks line by line sees it nowhere else.
+    pub fn with_results(&mut self) {
+        self.tells_results = true;
+    }
+
     /// The printer.
     pub fn printer(&self) -> &Printer {
         &self.printer
@@ -152,7 +161,9 @@ impl View {
 
     async fn follow(&mut self, model: &str, prompt: &str, turn: &mut impl Events) -> Result<(), Failure> {
         self.begin(model, prompt)?;
-        while let Some(event) = self.next(turn).await? {
+        loop {
+            let model = self.state.stats.current_model().unwrap_or(&self.state.model);
+            let Some(event) = self.waiting.next(turn, model, &mut self.printer).await? else { break };
             if let Some(ending) = self.event(event)? {
                 return ending;
             }
@@ -166,58 +177,13 @@ impl View {
     fn begin(&mut self, model: &str, prompt: &str) -> Result<(), Failure> {
         self.state.model = model.to_owned();
         self.state.stats.attempt(model, Instant::now());
-        self.patience = Patience::new(Instant::now());
+        self.waiting = Waiting::new();
         self.renderer.begin(&self.state, prompt, &mut self.printer)
-    }
-
-    /// The next event. What was printed is shown only when there is nothing to do but wait, so that a
-    /// fast stream costs few writes.
-    async fn next(&mut self, turn: &mut impl Events) -> Result<Option<TurnEvent>, Failure> {
-        let mut next = std::pin::pin!(turn.next());
-        if let Some(event) = poll_immediate(next.as_mut()).await {
-            return Ok(event);
-        }
-        self.printer.flush()?;
-        while let Some(when) = self.next_attempt {
-            let left = when.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                self.next_attempt = None;
-                self.printer.clear_fleeting();
-                continue;
-            }
-            let seconds = left.as_secs_f64().ceil();
-            self.printer.fleeting(&format!("trying again in {seconds} s"));
-            let tick = left.as_secs_f64() - (seconds - 1.0);
-            tokio::select! {
-                event = next.as_mut() => {
-                    self.next_attempt = None;
-                    self.printer.clear_fleeting();
-                    return Ok(event);
-                }
-                () = tokio::time::sleep(std::time::Duration::from_secs_f64(tick.max(0.01))) => {}
-            }
-        }
-        if !(self.printer.err_terminal && self.patience.is_for_model()) {
-            return Ok(next.await);
-        }
-        loop {
-            tokio::select! {
-                event = next.as_mut() => {
-                    self.printer.clear_fleeting();
-                    return Ok(event);
-                }
-                () = tokio::time::sleep(std::time::Duration::from_secs(1)) => {}
-            }
-            let model = self.state.stats.current_model().unwrap_or(&self.state.model);
-            if let Some(line) = self.patience.line(model, Instant::now()) {
-                self.printer.fleeting(&line);
-            }
-        }
     }
 
     /// Takes one event in; `Some` when it was the last.
     fn event(&mut self, event: TurnEvent) -> Result<Option<Result<(), Failure>>, Failure> {
-        self.patience.note(&event, Instant::now());
+        self.waiting.note(&event);
         let state = &mut self.state;
         match &event {
             TurnEvent::Content { content, delta: true, .. } => state.text.push_str(content),
@@ -248,7 +214,16 @@ impl View {
                 state.stats.called(&result.name, result.status == CallStatus::Success);
                 // The model is asked again once all calls are done; the time until then is not its own.
                 state.stats.restart(Instant::now());
-                self.tell_failed(result);
+                match self.tells_results && result.status == CallStatus::Success {
+                    true => results::tell(result, &mut self.printer),
+                    false => self.tell_failed(result),
+                }
+            }
+            TurnEvent::HookRan(ran) => {
+                if let Some(message) = &ran.system_message {
+                    self.renderer.make_way(&mut self.printer)?;
+                    self.printer.note(&hook_message(message));
+                }
             }
             TurnEvent::Notice { message } => {
                 self.renderer.make_way(&mut self.printer)?;
@@ -257,6 +232,13 @@ impl View {
             TurnEvent::PromptJoined { by, content, .. } if by != charla_core::session::SESSION => {
                 self.renderer.make_way(&mut self.printer)?;
                 self.printer.note(&format!("{by} says: {content}"));
+            }
+            // The user's own hooks did what they are for.
+            TurnEvent::Stopped { end: end @ (TurnEnd::HookStopped | TurnEnd::HookBlocked), detail } => {
+                state.stopped = Some(*end);
+                self.renderer.make_way(&mut self.printer)?;
+                self.printer.note(detail);
+                return Ok(Some(Ok(())));
             }
             TurnEvent::Stopped { end, detail } => {
                 state.stopped = Some(*end);
@@ -270,12 +252,11 @@ impl View {
                 let model = state.stats.current_model().unwrap_or_default().to_owned();
                 state.stats.attempt(&model, Instant::now() + notice.delay);
                 self.renderer.event(&event, &self.state, &mut self.printer)?;
-                self.announce_retry(notice);
+                self.waiting.announce(notice, &mut self.printer);
                 return Ok(None);
             }
             TurnEvent::ModelSwitched(ModelSwitch { from, to, reason }) => {
                 state.stats.attempt(to, Instant::now());
-                self.next_attempt = None;
                 self.renderer.make_way(&mut self.printer)?;
                 self.printer.note(&format!("{from} gave up ({reason}); {to} goes on"));
             }
@@ -323,19 +304,6 @@ impl View {
             // Behind a margin: no line of an output may pass for one of ours.
             let words = words.replace('\n', "\n  ");
             self.printer.note(&format!("Error executing tool {}: {words}", one_line(&result.name)));
-        }
-    }
-
-    /// A terminal gets the reason and, below it, the wait as it passes; anything else gets one line.
-    fn announce_retry(&mut self, notice: &RetryNotice) {
-        let (attempt, most) = (notice.attempt, notice.max_attempts);
-        let reason = format!("attempt {attempt} of {most} failed: {}", notice.error);
-        if self.printer.err_terminal && notice.delay.as_secs() >= 1 {
-            self.printer.note(&reason);
-            self.next_attempt = Some(Instant::now() + notice.delay);
-        } else {
-            let seconds = notice.delay.as_secs_f64();
-            self.printer.note(&format!("{reason}; trying again in {seconds:.1} s"));
         }
     }
 
@@ -419,42 +387,6 @@ impl Notices for View {
     fn progress_done(&mut self) {
         self.printer.progress_done();
     }
-}
-
-/// A turn that ended by itself.
-fn stopped(end: TurnEnd, detail: &str) -> Failure {
-    let (kind, hint) = match end {
-        TurnEnd::StepLimit => (FailureKind::Limit, "raise --max-turns, or give it less to do at once"),
-        TurnEnd::TokenLimit => (FailureKind::Limit, "raise --max-tokens or the setting `limits.maxTokens`"),
-        TurnEnd::CostLimit => (FailureKind::Limit, "raise --max-cost or the setting `limits.maxCost`"),
-        TurnEnd::Blocked => {
-            (FailureKind::Model(LlmErrorKind::Blocked), "rephrase the request, or use another model")
-        }
-        TurnEnd::SchemaMismatch => {
-            let hint = "try another model with -m, or a simpler schema";
-            (FailureKind::Model(LlmErrorKind::OutputSchema), hint)
-        }
-        _ => (FailureKind::Limit, "try again with other words, or use another model with -m"),
-    };
-    let message = match kind {
-        FailureKind::Limit => format!("the turn was ended: {detail}"),
-        _ => detail.to_owned(),
-    };
-    Failure::new(kind, message).with_hint(hint)
-}
-
-/// The error object of the JSON formats.
-fn error_json(failure: &Failure) -> serde_json::Value {
-    let mut error = serde_json::json!({
-        "type": failure.kind.name(),
-        "code": code(failure.kind),
-        "message": failure.message,
-    });
-    let hint = failure.hint.as_ref().and_then(wording::hint);
-    if let (Some(hint), Some(object)) = (hint, error.as_object_mut()) {
-        object.insert("hint".to_owned(), hint.into());
-    }
-    error
 }
 
 #[cfg(test)]

@@ -4,8 +4,9 @@ use charla::{Failure, FailureKind};
 use charla_proto::TurnEvent;
 use serde_json::{Value, json};
 
+use super::Renderer;
+use super::ending::error_json;
 use super::state::RunState;
-use super::{Renderer, error_json};
 use crate::printer::Printer;
 
 pub(super) struct StreamJson;

@@ -2,7 +2,7 @@ use std::io::Write;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use charla_proto::{LlmError, LlmErrorKind, UsageMetadata};
+use charla_proto::{LlmError, LlmErrorKind, RetryNotice, UsageMetadata};
 use insta::assert_snapshot;
 use serde_json::Value;
 

@@ -18,11 +18,10 @@ pub(super) fn ended(
     match ending.stopped {
         None => {
             let text = facts(output, group, ending);
-            let display = output.trim_end();
-            let display = if display.is_empty() { text.clone() } else { display.to_owned() };
+            let (code, signal) = (ending.code, ending.signal);
             Ok(ToolOutput {
                 content: vec![Part::text(text)],
-                display: Some(Display::text(display)),
+                display: Some(Display::Command { output: output.trim_end().to_owned(), code, signal }),
                 ..ToolOutput::default()
             })
         }
@@ -69,9 +68,9 @@ pub(super) fn with_unseen(output: ToolOutput, unseen: &[PathBuf]) -> ToolOutput 
 
 /// Tells what the command made and may not have, to the person too.
 pub(super) fn with_cleared(mut output: ToolOutput, told: &str) -> ToolOutput {
-    if let Some(Display::Text { text }) = &mut output.display {
-        text.push('\n');
-        text.push_str(told);
+    if let Some(Display::Command { output, .. }) = &mut output.display {
+        output.push('\n');
+        output.push_str(told);
     }
     with_words(output, &format!("\n{told}"))
 }

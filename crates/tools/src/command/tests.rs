@@ -316,7 +316,7 @@ async fn a_protected_place_that_a_command_made_unasked_is_moved_away_and_told() 
     let from = bench.cx.cwd.join("sub/.git");
     assert!(told.starts_with("Output: said\nThese came into being while the command ran."), "{told}");
     assert!(told.contains(&format!("- {} was moved to /", from.display())), "{told}");
-    let Some(Display::Text { text: shown }) = &output.display else { panic!("{output:?}") };
+    let Some(Display::Command { output: shown, .. }) = &output.display else { panic!("{output:?}") };
     assert!(shown.starts_with("said\nThese came into being"), "{shown}");
     let kept = moved_to(&told);
     assert_eq!(std::fs::read_to_string(kept.join("hooks/x")).unwrap(), "run\n");

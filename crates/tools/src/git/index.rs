@@ -14,6 +14,8 @@ const ID: usize = 20;
 const STAT: usize = 40;
 const ASSUME_UNCHANGED: u8 = 0x80;
 const EXTENDED: u8 = 0x40;
+/// The mode of an entry that names a commit.
+const SUBMODULE: u32 = 0o160_000;
 
 /// The files that git tracks.
 #[derive(Debug, Default)]
@@ -27,6 +29,8 @@ pub(crate) struct Index {
 pub(crate) struct Entry {
     /// From the top of the working tree.
     pub(crate) path: PathBuf,
+    /// It is a repository of its own, not a file.
+    is_submodule: bool,
     /// When it was last changed and how large it was, as git saw it last.
     seen: (u32, u32, u32),
     /// Where its flags stand.
@@ -70,6 +74,11 @@ impl Index {
     /// The files that look like secrets.
     pub(crate) fn secrets(&self) -> impl Iterator<Item = &Entry> {
         self.entries.iter().filter(|entry| looks_secret(&entry.path))
+    }
+
+    /// The folders of submodules.
+    pub(crate) fn submodules(&self) -> impl Iterator<Item = &Path> {
+        self.entries.iter().filter(|entry| entry.is_submodule).map(|entry| entry.path.as_path())
     }
 
     /// The tracked files that say how git treats others.
@@ -125,7 +134,8 @@ fn entry(bytes: &[u8], at: usize, version: u32, before: &[u8]) -> Option<(Entry,
         _ => at + (end - at + 8) / 8 * 8,
     };
     let seen = (number(bytes, at + 8)?, number(bytes, at + 12)?, number(bytes, at + 36)?);
-    Some((Entry { path: PathBuf::from(OsStr::from_bytes(&path)), seen, flags }, next))
+    let is_submodule = number(bytes, at + 24)? & SUBMODULE == SUBMODULE;
+    Some((Entry { path: PathBuf::from(OsStr::from_bytes(&path)), is_submodule, seen, flags }, next))
 }
 
 fn number(bytes: &[u8], at: usize) -> Option<u32> {

@@ -6,6 +6,7 @@
 //! questions that are answered without showing anything.
 
 mod attributes;
+mod branch;
 mod index;
 mod layout;
 mod objects;
@@ -15,6 +16,7 @@ mod usage;
 use std::path::{Path, PathBuf};
 
 pub(crate) use attributes::lifts_secrets;
+pub use branch::git_branch;
 pub(crate) use index::Index;
 pub(crate) use layout::{is_gits_folder, part_of_repository};
 pub(crate) use revisions::may_be_no_commit;

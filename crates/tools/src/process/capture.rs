@@ -20,7 +20,7 @@ use super::guard::Guard;
 use super::processes::Processes;
 
 /// How long output may trail behind the program's end when something else holds its pipes.
-const TRAIL: Duration = Duration::from_millis(100);
+pub(super) const TRAIL: Duration = Duration::from_millis(100);
 
 /// A program to ask.
 #[derive(Clone, Debug)]
@@ -68,8 +68,16 @@ pub(super) struct Start {
     pub(super) arguments: Vec<OsString>,
     pub(super) cwd: PathBuf,
     pub(super) confinement: Confinement,
-    /// The variables it gets beside those that anything gets; absent, those of its confinement.
-    pub(super) given: Option<Vec<(String, String)>>,
+    pub(super) variables: Variables,
+}
+
+/// The variables of a program.
+#[derive(Clone, Debug)]
+pub(super) enum Variables {
+    /// Those that anything gets, and these.
+    Bare(Vec<(String, String)>),
+    /// Those of its confinement, and these.
+    Confined(Vec<(String, String)>),
 }
 
 /// Kills the program and everything it started when it is dropped: a helper has no business in the background.
@@ -77,7 +85,7 @@ pub(super) struct Start {
 pub(super) struct Ended {
     guard: Arc<Guard>,
     family: Family,
-    waited_for: bool,
+    pub(super) waited_for: bool,
     arrivals: Option<Arrivals>,
 }
 
@@ -110,16 +118,19 @@ impl Drop for Ended {
 
 /// Starts a program with its pipes.
 pub(super) async fn spawn(processes: &Processes, start: &Start) -> io::Result<(Child, Ended)> {
-    let extra = Extra { lasting: start.given.is_some(), ..Extra::default() };
+    let extra = Extra { lasting: matches!(start.variables, Variables::Bare(_)), ..Extra::default() };
     let mut cell = processes.cell(start.confinement, &start.cwd, extra).await?;
     let mark = processes.mark();
     let mut command = Command::new(&start.program);
     command.args(&start.arguments).current_dir(&start.cwd).kill_on_drop(true);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let environment = &processes.settings().environment;
-    match &start.given {
-        Some(given) => environment.apply_bare(&mut command, &mark, given),
-        None => environment.apply(&mut command, &mark, start.confinement, &cell),
+    match &start.variables {
+        Variables::Bare(given) => environment.apply_bare(&mut command, &mark, given),
+        Variables::Confined(given) => {
+            environment.apply(&mut command, &mark, start.confinement, &cell);
+            command.envs(given.iter().map(|(name, value)| (name, value)));
+        }
     }
     let arrivals = cell.arrivals();
     cell.apply(command.as_std_mut());
@@ -139,7 +150,7 @@ pub(crate) async fn capture(processes: &Processes, ask: Capture) -> Result<Captu
         arguments: ask.arguments.clone(),
         cwd: ask.cwd.clone(),
         confinement: ask.confinement,
-        given: None,
+        variables: Variables::Confined(Vec::new()),
     };
     let (child, mut ended) = spawn(processes, &start).await.map_err(CaptureError::Start)?;
     let captured =

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use charla_proto::Confinement;
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
 
-use super::capture::{Ended, Start, spawn};
+use super::capture::{Ended, Start, Variables, spawn};
 use super::processes::Processes;
 
 /// A program to speak to.
@@ -53,7 +53,7 @@ impl Processes {
             arguments: command.arguments,
             cwd: command.cwd,
             confinement: command.confinement,
-            given: Some(command.variables),
+            variables: Variables::Bare(command.variables),
         };
         let (mut child, ended) = spawn(self, &start).await?;
         let (Some(stdin), Some(stdout), Some(stderr)) =

@@ -19,6 +19,7 @@ mod pump;
 mod runner;
 mod spill;
 mod transcript;
+mod user_program;
 mod withheld;
 
 pub use companion::{Companion, CompanionCommand, CompanionLife};
@@ -28,6 +29,7 @@ pub(crate) use job::{Ending, Foreground, Job, Launch, StopReason};
 pub use processes::{ProcessSettings, Processes};
 pub use spill::SpillFolder;
 pub use transcript::OUTPUT_LIMIT;
+pub use user_program::{ProgramEnd, ProgramOutput, UserProgram};
 pub use withheld::{Reach, Withheld};
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use charla_proto::{Effect, Word};
 use super::ShellContext;
 use super::declarations::DECLARATIONS;
 use super::expand::{expand, value};
+use super::loops::{Binding, Loop, are_settled, bindings, bound};
 use super::syntax::{Assignment, Atom, Link, Node, RawWord, Redirect, RedirectKind, Script, Simple};
 use super::variables::{SECRET_VARIABLE, names_secret};
 use super::words::ARITHMETIC;
@@ -17,6 +18,15 @@ use super::wrappers::{Inner, look_through};
 const MAX_FOLDERS: usize = 8;
 
 pub(super) fn walk(script: &Script, context: &ShellContext) -> Vec<Effect> {
+    let (effects, looped) = walk_with(script, context, true);
+    match are_settled(&looped, &effects) {
+        true => effects,
+        false => walk_with(script, context, false).0,
+    }
+}
+
+/// The effects, and the variables of loops whose values are known; with `follow` they are put in their place.
+fn walk_with(script: &Script, context: &ShellContext, follow: bool) -> (Vec<Effect>, Vec<String>) {
     let mut walk = Walk {
         home: context.home.as_ref().map(|home| home.to_string_lossy().into_owned()),
         folders: vec![context.cwd.clone()],
@@ -25,10 +35,13 @@ pub(super) fn walk(script: &Script, context: &ShellContext) -> Vec<Effect> {
         fed: false,
         computed: Vec::new(),
         texts: Vec::new(),
+        follow,
+        loops: Vec::new(),
+        looped: Vec::new(),
     };
     walk.script(script);
     walk.sums();
-    walk.effects
+    (walk.effects, walk.looped)
 }
 
 pub(super) struct Walk {
@@ -43,6 +56,12 @@ pub(super) struct Walk {
     computed: Vec<String>,
     /// Variables that may hold something else than a number.
     texts: Vec<String>,
+    /// Variables of loops are followed.
+    follow: bool,
+    /// The loops around the next command whose values are known.
+    loops: Vec<Loop>,
+    /// The variables of all such loops so far.
+    looped: Vec<String>,
 }
 
 impl Walk {
@@ -104,6 +123,9 @@ impl Walk {
                     let values: Vec<&str> = words.iter().map(|word| word.source.as_str()).collect();
                     self.env(name, Word::unknown(values.join(" ")));
                 }
+                let around = self.loops.len();
+                let known = variable.as_deref().and_then(|name| self.known_loop(name, words));
+                self.loops.extend(known);
                 let mut reached = self.folders.clone();
                 let before = reached.len();
                 let fed = self.fed;
@@ -114,6 +136,7 @@ impl Walk {
                     self.reach(&mut reached);
                 }
                 self.fed = fed;
+                self.loops.truncate(around);
                 if *repeats && reached.len() > before {
                     self.unclear("cd", "it changes the folder inside a loop");
                 }
@@ -124,6 +147,14 @@ impl Walk {
                 self.node(body);
             }
         }
+    }
+
+    fn known_loop(&mut self, name: &str, words: &[RawWord]) -> Option<Loop> {
+        let home = self.home.as_deref();
+        let values = words.iter().flat_map(|word| expand(word, home)).collect();
+        let known = Loop::new(name, values).filter(|_| self.follow)?;
+        self.looped.push(name.to_owned());
+        Some(known)
     }
 
     fn simple(&mut self, simple: &Simple) {
@@ -152,18 +183,22 @@ impl Walk {
             return;
         }
         let declares = simple.words.first().is_some_and(is_declaration);
-        let resolved = |word: &RawWord| match declares && assigns(word) {
-            true => vec![value(word, home.as_deref())],
-            false => expand(word, home.as_deref()),
+        let resolved = |word: &RawWord, bindings: &[Binding<'_>]| match bound(word, bindings) {
+            Some(word) => vec![word],
+            None if declares && assigns(word) => vec![value(word, home.as_deref())],
+            None => expand(word, home.as_deref()),
         };
-        let words: Vec<Word> = simple.words.iter().flat_map(resolved).collect();
-        if words.is_empty() {
-            if !simple.words.is_empty() {
+        let all: Vec<Vec<Word>> = bindings(&self.loops, simple)
+            .iter()
+            .map(|bindings| simple.words.iter().flat_map(|word| resolved(word, bindings)).collect())
+            .collect();
+        for words in all {
+            if !words.is_empty() {
+                self.command(words, &simple.source);
+            } else if !simple.words.is_empty() {
                 self.unclear(&simple.source, "it may expand to any command");
             }
-            return;
         }
-        self.command(words, &simple.source);
     }
 
     fn substitutions(&mut self, word: &RawWord) {
@@ -229,7 +264,13 @@ impl Walk {
     }
 
     pub(super) fn nested(&mut self, script: &Script, same_shell: bool) {
-        if same_shell { self.script(script) } else { self.apart(script) }
+        if same_shell {
+            return self.script(script);
+        }
+        // Another shell does not have the variables of this one.
+        let loops = std::mem::take(&mut self.loops);
+        self.apart(script);
+        self.loops = loops;
     }
 
     fn change_folder(&mut self, words: &[Word], source: &str) {

@@ -18,6 +18,7 @@ mod effects;
 mod expand;
 mod grammar;
 mod heredoc;
+mod loops;
 mod reader;
 mod scripts;
 mod simple;

@@ -14,8 +14,8 @@ fn book(root: &str) -> RuleBook {
     let scope = Scope {
         roots: vec![PathBuf::from(root)],
         home: Some(PathBuf::from("/home/user")),
-        plans: None,
         wall: Wall::WHOLE,
+        ..Scope::default()
     };
     RuleBook::new(scope, &[]).unwrap()
 }

@@ -27,8 +27,8 @@ fn scope() -> Scope {
     Scope {
         roots: vec![PathBuf::from(PROJECT)],
         home: Some(PathBuf::from("/home/user")),
-        plans: None,
         wall: Wall::WHOLE,
+        ..Scope::default()
     }
 }
 

@@ -76,7 +76,8 @@ impl Clone {
     }
 
     fn verdict(&self, line: &str, mode: ApprovalMode) -> Verdict {
-        let scope = Scope { roots: vec![self.root.clone()], home: None, plans: None, wall: Wall::WHOLE };
+        let scope =
+            Scope { roots: vec![self.root.clone()], home: None, wall: Wall::WHOLE, ..Scope::default() };
         let place = ShellContext { cwd: self.root.clone(), home: None };
         let plan = shell::plan_on_disk(line, &place, std::slice::from_ref(&self.root));
         RuleBook::new(scope, &[]).unwrap().explain(&plan, mode).verdict

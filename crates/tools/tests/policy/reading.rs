@@ -137,3 +137,39 @@ fn links_and_nested_repositories_are_found_on_the_disk() {
     assert_eq!(on_disk("cd src && git status"), []);
     assert!(matches!(on_disk("cd nested && git status").as_slice(), [Effect::Unclear { .. }]));
 }
+
+#[test]
+fn a_loop_over_words_that_are_written_out_is_followed() {
+    let listed = ["set b=main next", "run [git|log|main]", "run [git|log|next]"];
+    for line in [
+        "for b in main next; do git log $b; done",
+        "for b in main next; do git log \"$b\"; done",
+        "for b in main next; do git log ${b}; done",
+    ] {
+        assert_eq!(read(line), listed, "{line}");
+    }
+    assert_eq!(read("for f in src/*.rs; do a \"$f\"; done"), ["set f=src/*.rs", "run [a|*src/*.rs*]"]);
+    let nested = "for a in 1 2; do for b in x y; do c $a $b; done; done";
+    let all = ["run [c|1|x]", "run [c|1|y]", "run [c|2|x]", "run [c|2|y]"];
+    assert_eq!(read(nested)[2..], all);
+}
+
+#[test]
+fn a_loops_variable_that_something_else_may_set_is_not_known() {
+    for line in [
+        "for b in main; do b=x; a $b; done",
+        "for b in main; do read b; a $b; done",
+        "for b in main; do a $b; done; b=x",
+        "for b in main; do printf -v b x; a $b; done",
+        "for b in main; do unset b; a $b; done",
+        "for b in main; do : ${b:=x}; a $b; done",
+        "for b in main; do sh -c 'a $b'; done",
+        "for b in main $x; do a $b; done",
+        "for b in 'two words'; do a $b; done",
+        "for b in main; do for b in $x; do a $b; done; done",
+    ] {
+        assert!(read(line).contains(&"run [a|?$b?]".to_owned()), "{line}: {:?}", read(line));
+    }
+    // What is more than the variable is not put together.
+    assert!(read("for b in HEAD; do a $b:x; done").contains(&"run [a|?$b:x?]".to_owned()));
+}

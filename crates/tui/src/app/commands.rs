@@ -6,20 +6,22 @@ use std::time::Instant;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use charla::custom_command::Piece;
+use charla::settings;
 use charla::{Begin, Charla, Failure, OpenRequest};
+use charla_core::hooks::{EndReason, StartSource};
 use charla_proto::{ApprovalMode, Command, RevertSelection};
 
 use super::Reason;
+use super::first_run::Set;
 use super::news::{Asked, News};
 use super::state::{App, Standing};
-use crate::commands::{self, Errand, Found, Slash};
+use crate::commands::{self, Errand, Found, Slash, marked};
 use crate::picker::{Item, Picked, Picker};
 use crate::text::{Line, Role};
 use crate::theme::{Background, ThemeError, Themes};
 
 /// What there is to know of a theme in a list.
 fn about_theme(name: &str, worn: &str, background: Background) -> String {
-    let is_worn = if name == worn { "worn now; " } else { "" };
     let suits = match (name.ends_with("-dark"), name.ends_with("-light"), name == "terminal", background) {
         (true, ..) => "for dark backgrounds",
         (_, true, ..) => "for light backgrounds",
@@ -28,7 +30,7 @@ fn about_theme(name: &str, worn: &str, background: Background) -> String {
         (.., Background::Light) => "as your terminal is: light",
         (.., Background::Unknown) => "for any background",
     };
-    format!("{is_worn}{suits}")
+    marked(name == worn, suits.to_owned())
 }
 
 /// Something chosen from a list.
@@ -151,12 +153,14 @@ impl App {
         match known {
             Some((mode, _)) => self.choose(Choice::Mode(*mode), now),
             None => {
+                let held = self.status.mode;
                 let item = |(mode, detail): &(ApprovalMode, &str)| Item {
                     label: mode.to_string(),
-                    detail: (*detail).to_owned(),
+                    detail: marked(*mode == held, (*detail).to_owned()),
                     choice: Choice::Mode(*mode),
                 };
-                self.picker = Some(Picker::new("approval mode", MODES.iter().map(item).collect()));
+                let picker = Picker::new("approval mode", MODES.iter().map(item).collect());
+                self.picker = Some(picker.standing_at(|choice| *choice == Choice::Mode(held)));
             }
         }
     }
@@ -165,14 +169,15 @@ impl App {
         if !name.is_empty() {
             return self.choose(Choice::Theme(name.to_owned()), now);
         }
-        let (now, background) = &self.base.theme;
+        let (worn, background) = self.base.theme.clone();
         let item = |name: String| Item {
-            detail: about_theme(&name, now, *background),
+            detail: about_theme(&name, &worn, background),
             label: name.clone(),
             choice: Choice::Theme(name),
         };
         let names = themes(&self.base.charla).names();
-        self.picker = Some(Picker::new("theme", names.into_iter().map(item).collect()));
+        let picker = Picker::new("theme", names.into_iter().map(item).collect());
+        self.picker = Some(picker.standing_at(|choice| *choice == Choice::Theme(worn.clone())));
     }
 
     fn copy(&mut self) {
@@ -232,7 +237,7 @@ impl App {
             Picked::More => {}
             Picked::Left => {
                 self.picker = None;
-                self.end_set_up();
+                self.end_set_up(Set::Done);
             }
             Picked::Chosen(choice) => {
                 self.picker = None;
@@ -262,11 +267,19 @@ impl App {
             Choice::RewindTo(to, files) => self.ask(Command::Rewind { to, files }, "rewind"),
             Choice::Resume(session) => self.go_to(Begin::Resume(session)),
             Choice::Theme(name) => match self.dress(&name) {
-                Ok(()) => {
-                    self.transcript.tell(Role::Dim, &format!("theme {name}; `terminal.theme` keeps it"));
-                }
+                Ok(()) => self.keep_theme(&name),
                 Err(error) => self.transcript.tell(Role::Warning, &error.to_string()),
             },
+        }
+    }
+
+    /// Keeps the theme in the user's settings.
+    fn keep_theme(&mut self, name: &str) {
+        match settings::keep(self.base.charla.environment(), &["terminal", "theme"], &name.into()) {
+            Ok(file) => {
+                self.transcript.tell(Role::Dim, &format!("theme {name}, kept in {}", file.display()));
+            }
+            Err(failure) => self.failed(&failure),
         }
     }
 
@@ -288,12 +301,17 @@ impl App {
 
     /// Goes on in another session; the one before is closed first.
     fn go_to(&mut self, begin: Begin) {
-        let request = OpenRequest { begin, options: self.base.options.clone(), ..OpenRequest::default() };
+        let (start, reason) = match begin {
+            Begin::New => (StartSource::Clear, EndReason::Clear),
+            _ => (StartSource::Resume, EndReason::Exit),
+        };
+        let options = self.base.options.clone();
+        let request = OpenRequest { begin, options, start, ..OpenRequest::default() };
         let busy = self.activity.is_busy() && self.questions.is_empty();
         match std::mem::replace(&mut self.standing, Standing::Opening) {
             Standing::Attached(link) => {
                 let empty_of = self.empty_session(&link);
-                link.close(busy, empty_of);
+                link.close(busy, empty_of, reason);
                 self.standing = Standing::Changing(Box::new(request));
             }
             other => self.standing = other,

@@ -3,14 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use charla_proto::{ApprovalMode, Args, Command, ConfirmationDetail, Outcome};
+use charla_proto::{ApprovalMode, Args, Command, ConfirmationDetail, Outcome, own_parts};
 use charla_terminal::editor::Editor;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::Reason;
 use super::news::Asked;
 use super::state::{App, TWICE, Wish};
-use crate::card::Deed;
+use crate::card::{Deed, RestOfWord};
 use crate::composer::{Action, Message, dropped_paths};
 use crate::text::Role;
 
@@ -51,12 +51,17 @@ impl EditTask {
 impl App {
     /// A key was pressed.
     pub(super) fn key(&mut self, key: KeyEvent, now: Instant) -> Wish {
+        if self.person.rest.takes(key, now) {
+            return Wish::Nothing;
+        }
+        let preselects = self.preselects();
         if let Some(card) = self.questions.front() {
-            match card.key(key, now) {
+            match card.key(key, preselects, now) {
                 Deed::NotMine => {}
                 Deed::Taken => return Wish::Nothing,
                 Deed::Answer(outcome) => {
                     let approval = card.asked().approval.clone();
+                    self.person.rest = RestOfWord::behind(key, now);
                     if let Some(link) = self.link() {
                         link.answer(&approval, outcome);
                     }
@@ -70,6 +75,11 @@ impl App {
         }
         let action = self.composer.key(key);
         self.act(action, key, now)
+    }
+
+    /// Enter says yes to a question: nothing is written that it would send instead.
+    pub(super) fn preselects(&self) -> bool {
+        self.composer.is_empty()
     }
 
     /// Text was pasted.
@@ -166,6 +176,15 @@ impl App {
         }
     }
 
+    /// A prompt that waited is taken back: its words stand in the composer again.
+    pub(super) fn bring_back(&mut self, prompt: &str) {
+        let queued = self.status.queue.iter().find(|queued| queued.id == prompt);
+        let words = queued.and_then(|queued| own_parts(&queued.content).first()?.as_text());
+        if let Some(words) = words.map(str::to_owned) {
+            self.composer.bring_back(&words);
+        }
+    }
+
     /// Ctrl-C: stops what runs; twice, leaves.
     pub(super) fn interrupt(&mut self, now: Instant) {
         let is_second = self.person.interrupted.is_some_and(|when| now < when + TWICE);
@@ -175,7 +194,7 @@ impl App {
         }
         self.cancel();
         self.person.interrupted = Some(now);
-        self.hint = Some("Ctrl-C again leaves".to_owned());
+        self.hint = Some("Press Ctrl+C again to exit".to_owned());
     }
 
     pub(super) fn forget_interrupt(&mut self, now: Instant) {

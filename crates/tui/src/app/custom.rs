@@ -3,10 +3,12 @@
 use std::time::Instant;
 
 use charla::custom_command::Piece;
-use charla::session::OwnCommands;
+use charla::session::run_own;
 use charla_core::CancellationToken;
-use charla_proto::Part;
+use charla_core::session::SessionHandle;
+use charla_proto::{CallEnded, Display, Refusal};
 
+use super::ME;
 use super::commands::Choice;
 use super::news::News;
 use super::state::App;
@@ -32,11 +34,11 @@ impl App {
             self.compose(pieces, now);
             return true;
         }
-        self.transcript.tell(Role::Plain, "it would run, with your own rights:");
+        self.transcript.tell(Role::Plain, "it would run, as if you had typed it:");
         lines.iter().for_each(|line| self.transcript.tell(Role::Code, &format!("  {line}")));
         let item = |label: &str, choice| Item { label: label.to_owned(), detail: String::new(), choice };
-        let items = vec![item("no", Choice::Nothing), item("run and send", Choice::Compose(pieces))];
-        self.picker = Some(Picker::new(&format!("run this for /{name}?"), items));
+        let items = vec![item("no", Choice::Nothing), item("yes, run and send", Choice::Compose(pieces))];
+        self.picker = Some(Picker::new(&format!("run this for /{name}?"), items).with_keys(&['n', 'y']));
         true
     }
 
@@ -45,36 +47,35 @@ impl App {
         let Some(link) = self.link() else {
             return self.transcript.tell(Role::Warning, "the session is not open yet");
         };
-        let own = link.own_commands();
-        if own.is_none() && pieces.iter().any(|piece| matches!(piece, Piece::Shell(_))) {
-            return self.not_here("commands of your own run");
-        }
+        let session = link.handle().clone();
         let cancel = CancellationToken::new();
         self.person.composing = Some(cancel.clone());
         self.activity.progress(Some("composing".to_owned()), now);
         let tell = self.base.tell.clone();
         tokio::spawn(async move {
-            let message = tokio::select! {
-                () = cancel.cancelled() => None,
-                message = filled(&pieces, own.as_ref(), &cancel) => Some(message),
-            };
+            let message = filled(&pieces, &session, &cancel).await;
             let _ = tell.send(News::Composed(message));
         });
     }
 
     /// The prompt is ready, or was given up.
-    pub(super) fn composed(&mut self, message: Option<Message>, now: Instant) {
+    pub(super) fn composed(&mut self, message: Result<Message, Refusal>, now: Instant) {
         self.person.composing = None;
         self.activity.progress(None, now);
         match (message, self.link()) {
-            (Some(message), Some(link)) => link.say(message),
-            _ => self.transcript.tell(Role::Warning, "stopped"),
+            (Ok(message), Some(link)) => link.say(message),
+            (Ok(_), None) => {}
+            (Err(why), _) => self.transcript.tell(Role::Warning, &format!("the prompt is not said: {why}")),
         }
     }
 }
 
-/// The prompt with its places filled. Files come along by name.
-async fn filled(pieces: &[Piece], own: Option<&OwnCommands>, cancel: &CancellationToken) -> Message {
+/// The prompt with its places filled, or why it cannot be. Files come along by name.
+async fn filled(
+    pieces: &[Piece],
+    session: &SessionHandle,
+    cancel: &CancellationToken,
+) -> Result<Message, Refusal> {
     let (mut text, mut typed) = (String::new(), String::new());
     for piece in pieces {
         match piece {
@@ -83,14 +84,16 @@ async fn filled(pieces: &[Piece], own: Option<&OwnCommands>, cancel: &Cancellati
                 text.push_str(path);
                 typed.push_str(&format!("@\"{path}\" "));
             }
-            Piece::Shell(line) => {
-                let Some(own) = own else { continue };
-                let cancelled = Box::pin(cancel.clone().cancelled_owned());
-                let output = own.run(line, Box::new(|_| {}), cancelled).await;
-                let words: String = output.content.iter().filter_map(Part::as_text).collect();
-                text.push_str(&output.error.map_or(words, |error| error.message));
-            }
+            Piece::Shell(line) => text.push_str(&printed(&*run_own(session, line, ME, cancel).await?)),
+        }
+        if cancel.is_cancelled() {
+            return Err(Refusal::Nothing { why: "it was stopped".to_owned() });
         }
     }
-    Message { text, typed, files: Vec::new(), when: When::Now }
+    Ok(Message { text, typed, files: Vec::new(), when: When::Now })
+}
+
+/// What a command printed, or why it did not run.
+fn printed(ended: &CallEnded) -> String {
+    ended.display.as_ref().map_or_else(|| ended.response.to_text(), Display::to_text)
 }

@@ -12,6 +12,9 @@ use crate::writer::Writer;
 /// Not more than sixty frames a second.
 const FRAME: Duration = Duration::from_micros(16_667);
 
+/// How long a size must hold before it is drawn for: a window that is dragged has many.
+const STEADY: Duration = Duration::from_millis(60);
+
 /// The terminal, drawn on.
 pub struct Display {
     terminal: Terminal,
@@ -19,6 +22,8 @@ pub struct Display {
     painter: Painter,
     last: Option<Instant>,
     is_dirty: bool,
+    /// When the terminal's new size has held for long enough.
+    settles: Option<Instant>,
 }
 
 impl Display {
@@ -26,7 +31,7 @@ impl Display {
     pub fn new(painter: Painter, narrowing: Narrowing) -> std::io::Result<Self> {
         let terminal = Terminal::enter()?;
         let screen = Screen::new(current_size(), narrowing);
-        Ok(Self { terminal, screen, painter, last: None, is_dirty: true })
+        Ok(Self { terminal, screen, painter, last: None, is_dirty: true, settles: None })
     }
 
     /// How large it is.
@@ -48,7 +53,8 @@ impl Display {
     /// When the next frame is due; never while nothing changes, and not before the last one is written.
     pub fn due(&self, now: Instant) -> Option<Instant> {
         let is_due = self.is_dirty && !self.terminal.writer().is_busy();
-        is_due.then(|| self.last.map_or(now, |last| last + FRAME))
+        let next = self.last.map_or(now, |last| last + FRAME);
+        is_due.then(|| self.settles.map_or(next, |settles| settles.max(next)))
     }
 
     /// What tells when the last frame is written, while another one waits for it.
@@ -67,11 +73,20 @@ impl Display {
         self.send(&bytes);
     }
 
-    /// The terminal has another size.
-    pub fn resize(&mut self) {
-        let bytes = self.screen.resize(current_size());
-        self.send(&bytes);
+    /// The terminal has another size: nothing is drawn until it has held for a moment.
+    pub fn resized(&mut self, now: Instant) {
+        self.settles = Some(now + STEADY);
         self.is_dirty = true;
+    }
+
+    /// Takes the new size, if there is one.
+    pub fn resize(&mut self) -> bool {
+        let is_new = self.settles.take().is_some();
+        if is_new {
+            let bytes = self.screen.resize(current_size());
+            self.send(&bytes);
+        }
+        is_new
     }
 
     /// Clears the screen; what scrolled away stays where it is.

@@ -14,6 +14,15 @@ use crate::commands::model_items;
 use crate::picker::{Item, Picker};
 use crate::text::{Line, Role};
 
+/// What came of the set-up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Set {
+    /// Everything was chosen, or declined.
+    Done,
+    /// Something went wrong.
+    Failed,
+}
+
 impl App {
     /// Looks what there is to choose from; [`News::Surveyed`] tells.
     pub(super) fn set_up(&mut self, first: FirstRun, request: OpenRequest) {
@@ -33,7 +42,7 @@ impl App {
             Ok(rows) => rows,
             Err(failure) => {
                 self.failed(&failure);
-                return self.end_set_up();
+                return self.end_set_up(Set::Failed);
             }
         };
         let is_built_in = |row: &&Row| row.entry.name == engine::PROVIDER;
@@ -72,7 +81,11 @@ impl App {
                     let words = format!("{model} answers; kept in {}", file.display());
                     self.transcript.tell(Role::Dim, &words);
                 }
-                Err(failure) => self.failed(&failure),
+                // It comes again, until what is wrong is put right.
+                Err(failure) => {
+                    self.failed(&failure);
+                    return self.end_set_up(Set::Failed);
+                }
             }
         }
         self.ask_trust();
@@ -87,10 +100,10 @@ impl App {
             None => Ok(None),
         });
         match told {
-            Ok(None) => self.end_set_up(),
+            Ok(None) => self.end_set_up(Set::Done),
             Err(failure) => {
                 self.failed(&failure);
-                self.end_set_up();
+                self.end_set_up(Set::Failed);
             }
             Ok(Some(lines)) => {
                 lines.iter().for_each(|line| self.transcript.tell(Role::Plain, line));
@@ -103,7 +116,7 @@ impl App {
                     item("no", "it decides nothing; `charla trust` shows it again", false),
                     item("yes", "as long as its content stays what it is", true),
                 ];
-                self.picker = Some(Picker::new("trust this folder?", items));
+                self.picker = Some(Picker::new("trust this folder?", items).with_keys(&['n', 'y']));
             }
         }
     }
@@ -118,14 +131,17 @@ impl App {
             });
             match trusted {
                 Ok(()) => self.transcript.tell(Role::Dim, "trusted, with what it holds now"),
-                Err(failure) => self.failed(&failure),
+                Err(failure) => {
+                    self.failed(&failure);
+                    return self.end_set_up(Set::Failed);
+                }
             }
         }
-        self.end_set_up();
+        self.end_set_up(Set::Done);
     }
 
-    /// All is chosen or skipped: the session is opened by what was.
-    pub(super) fn end_set_up(&mut self) {
+    /// All is chosen or skipped: the session is opened by what was. What failed is offered again next time.
+    pub(super) fn end_set_up(&mut self, set: Set) {
         let (first, request) = match std::mem::replace(&mut self.standing, Standing::Opening) {
             Standing::SettingUp(set_up) => *set_up,
             standing => {
@@ -133,7 +149,9 @@ impl App {
                 return;
             }
         };
-        first.done();
+        if set == Set::Done {
+            first.done();
+        }
         match first.settings() {
             Ok(effective) => self.base.settings = effective.settings,
             Err(failure) => self.failed(&failure),

@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use charla::{Begin, Failure, OpenRequest};
+use charla_core::hooks::EndReason;
 use charla_proto::{Command, Refusal, Reply};
 use charla_terminal::wording;
 
@@ -35,6 +36,7 @@ impl App {
                 Standing::Leaving(reason) => self.standing = Standing::Over(reason),
                 Standing::Changing(request) => {
                     sources.follow(None);
+                    self.transcript.break_off(now);
                     self.questions.clear();
                     self.open(*request);
                 }
@@ -90,16 +92,20 @@ impl App {
     }
 
     fn opened(&mut self, opened: Opened, sources: &mut Sources, now: Instant) {
-        let Opened { session, snapshot, events } = opened;
+        let Opened { session, snapshot, events, records } = opened;
         self.activity.progress(None, now);
         if matches!(self.standing, Standing::Leaving(_)) {
             let link = Link::new(session, &self.base.charla, self.base.tell.clone());
             self.person.has_spoken = !snapshot.contents.is_empty();
             let empty_of = self.empty_session(&link);
-            link.close(false, empty_of);
+            link.close(false, empty_of, EndReason::Exit);
             return;
         }
-        self.transcript.begin(&snapshot, now);
+        if snapshot.contents.is_empty() {
+            self.transcript.tell(Role::Dim, "/help lists commands and keys");
+            self.transcript.part();
+        }
+        self.transcript.begin(&snapshot, &records, now);
         self.status.begin(&snapshot);
         self.status.window = snapshot.room.window.or_else(|| window(&self.base.settings, &self.status.model));
         self.activity.begin(&snapshot, now);

@@ -4,17 +4,20 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use charla::mcp::Servers;
-use charla::session::{OwnCommands, PromptDraft, attach_resources};
+use charla::session::{PromptDraft, attach_resources, own_command};
 use charla::settings::Settings;
 use charla::{Charla, Failure, OpenRequest, OpenedSession, SessionSource};
+use charla_core::hooks::EndReason;
 use charla_core::session::{Attached, SessionHandle};
-use charla_proto::{CancelTarget, Command, Content, Delivery, Outcome, Refusal, Reply};
+use charla_proto::{
+    CancelTarget, Command, Content, Delivery, Outcome, Record, Refusal, Reply, SessionEvent, SessionSnapshot,
+};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::ME;
 use super::news::{Asked, News, Opened, Teller};
 use crate::composer::{Message, When};
-use crate::transcript::COMMAND_TOOL;
+use crate::transcript::first_recalled;
 
 /// How long a turn may take to stop when the application leaves.
 const GRACE: Duration = Duration::from_secs(3);
@@ -39,13 +42,35 @@ pub fn open(
         let teller = Box::new(Teller(tell.clone()));
         let opened = match source.open(&settings, request, teller).await {
             Ok(session) => match session.handle.snapshot().await {
-                Some((snapshot, events)) => Ok(Box::new(Opened { session, snapshot, events })),
+                Some((snapshot, events)) => {
+                    let records = recalled(&session.handle, &snapshot).await;
+                    Ok(Box::new(Opened { session, snapshot, events, records }))
+                }
                 None => Err(Failure::system("the session ended as soon as it was opened")),
             },
             Err(failure) => Err(failure),
         };
         let _ = tell.send(News::Opened(opened));
     });
+}
+
+/// The records of the turns that are shown again. What does not come soon is done without.
+async fn recalled(session: &SessionHandle, snapshot: &SessionSnapshot) -> Vec<Arc<Record>> {
+    let mut records = Vec::new();
+    let Some(first) = first_recalled(snapshot) else { return records };
+    let reading = async {
+        let Some(mut events) = session.subscribe_from(first.saturating_sub(1)).await else { return };
+        while let Some(event) = events.recv().await {
+            let SessionEvent::Record(record) = event else { continue };
+            let is_last = record.seq >= snapshot.seq;
+            records.push(record);
+            if is_last {
+                return;
+            }
+        }
+    };
+    let _ = tokio::time::timeout(GRACE, reading).await;
+    records
 }
 
 impl Link {
@@ -83,16 +108,9 @@ impl Link {
         let _ = self.prompts.send(message);
     }
 
-    /// Runs the command lines within a prompt that a user wrote, where the session's tools work on this machine.
-    pub fn own_commands(&self) -> Option<OwnCommands> {
-        self.session.own_commands()
-    }
-
     /// Runs a command line of the person's own, as a call that they make.
     pub fn run(&self, command: &str) {
-        let args = [("command".to_owned(), command.into())].into_iter().collect();
-        let command = Command::RunTool { name: COMMAND_TOOL.to_owned(), args };
-        self.ask(command, Asked::Other("not run".to_owned()));
+        self.ask(own_command(command), Asked::Other("not run".to_owned()));
     }
 
     /// Stops a call that the person made.
@@ -107,9 +125,9 @@ impl Link {
         self.ask(Command::Answer { approval: approval.clone(), outcome }, Asked::Answer(approval));
     }
 
-    /// Stops the turn.
+    /// Stops the turn, and takes back what the person said and still waits.
     pub fn cancel(&self) {
-        self.ask(Command::Cancel { target: CancelTarget::Turn }, Asked::Other("stopping".to_owned()));
+        self.ask(Command::Cancel { target: CancelTarget::Mine }, Asked::Other("stopping".to_owned()));
     }
 
     /// Asks something of the session; [`News::Replied`] tells what came of it.
@@ -123,13 +141,13 @@ impl Link {
 
     /// Closes the session; [`News::Closed`] tells when that is done. With `stops` a turn that runs here is stopped first; a
     /// question that waits stays for whoever goes on. A session in which nothing was said is not kept: `empty_of` is whose it was.
-    pub fn close(self, stops: bool, empty_of: Option<Charla>) {
+    pub fn close(self, stops: bool, empty_of: Option<Charla>, reason: EndReason) {
         let (tell, id) = (self.tell.clone(), self.session.id.clone());
         tokio::spawn(async move {
             if stops && self.session.runs_here() {
                 self.session.handle.send(Command::Cancel { target: CancelTarget::Turn }, ME).await;
             }
-            let _ = tokio::time::timeout(GRACE, self.session.close()).await;
+            let _ = tokio::time::timeout(GRACE, self.session.close_for(reason)).await;
             if let Some(Ok(sessions)) = empty_of.map(|charla| charla.sessions()) {
                 // One that cannot be removed is passed over by whoever looks for the latest.
                 let _ = sessions.delete(&id).await;

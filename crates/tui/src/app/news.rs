@@ -1,9 +1,11 @@
 //! What work beside the screen tells the application.
 
+use std::sync::Arc;
+
 use charla::models::survey::Row;
 use charla::{Failure, Notice, Notices, OpenedSession, Progress};
 use charla_core::session::Subscription;
-use charla_proto::{Reply, SessionSnapshot};
+use charla_proto::{Record, Refusal, Reply, SessionSnapshot};
 use tokio::sync::mpsc::UnboundedSender;
 
 use crate::commands::Found;
@@ -30,8 +32,8 @@ pub enum News {
     FilesFound,
     /// What a command found out.
     Found(Result<Found, Failure>),
-    /// A prompt with its places filled; nothing where that was stopped.
-    Composed(Option<Message>),
+    /// A prompt with its places filled, or why it has none.
+    Composed(Result<Message, Refusal>),
     /// The session is closed.
     Closed,
 }
@@ -44,6 +46,8 @@ pub struct Opened {
     pub snapshot: SessionSnapshot,
     /// Everything since.
     pub events: Subscription,
+    /// The records of the turns that are shown again.
+    pub records: Vec<Arc<Record>>,
 }
 
 /// What was asked of a session, for its reply to be understood.

@@ -9,6 +9,7 @@ use charla::session::{PromptHistory, git_branch};
 use charla::settings::Settings;
 use charla::{Charla, Failure, FirstRun, OpenRequest, RunOptions, SessionSource, Wall};
 use charla_core::CancellationToken;
+use charla_core::hooks::EndReason;
 use charla_proto::{Fact, SessionEvent};
 use tokio::sync::mpsc::UnboundedSender;
 
@@ -21,6 +22,7 @@ use super::setup::{completions, confinement, first_message, keys, theme};
 use super::signals::{Signal, stop_process};
 use super::sources::{Happening, Sources};
 use super::{Choice, Ending, Launch, Reason};
+use crate::card::RestOfWord;
 use crate::commands::window;
 use crate::composer::{Composer, History, Message};
 use crate::picker::Picker;
@@ -101,6 +103,8 @@ pub(super) struct Base {
 /// What is known of the person at the terminal, and of the session they leave.
 #[derive(Default)]
 pub(super) struct Person {
+    /// What may still be typed of a word whose first letter was an answer.
+    pub(super) rest: RestOfWord,
     /// When Ctrl-C was pressed last.
     pub(super) interrupted: Option<Instant>,
     /// Whether the window is in front, where the terminal tells.
@@ -134,7 +138,8 @@ impl App {
             None => confinement(&Wall::look()).to_owned(),
         };
         let history = PromptHistory::of(charla.environment());
-        let custom = custom_commands(charla.environment(), &mut Teller(tell.clone()));
+        let custom =
+            custom_commands(charla.environment(), &settings.brought.extensions, &mut Teller(tell.clone()));
         let (custom, problem) = match custom {
             Ok(custom) => (custom, None),
             Err(failure) => (Vec::new(), Some(failure)),
@@ -164,6 +169,7 @@ impl App {
             },
             person: Person::default(),
         };
+        app.composer.set_placeholder("  Type your message or @path/to/file");
         app.look_around();
         problem.iter().for_each(|failure| app.failed(failure));
         app.transcript.shows_thoughts = app.base.settings.output.thoughts.unwrap_or(false);
@@ -222,8 +228,13 @@ impl App {
     }
 
     fn draw(&mut self, now: Instant) {
+        if self.display.resize() {
+            self.transcript.resize(self.display.size().columns, now);
+        }
         let size = self.display.size();
-        let room = self.live(size.columns, size.rows, now).room;
+        // What lives takes a third of the screen: when the terminal becomes half as wide or as tall, none of its rows leaves
+        // the screen before it is finished.
+        let room = self.live(size.columns, size.rows, now).room.min(size.rows / 3);
         let finished = self.transcript.finished(room, now);
         let live = self.live(size.columns, size.rows, now);
         self.display.draw(&finished, &live.lines, live.cursor, now);
@@ -239,7 +250,7 @@ impl App {
         match happening {
             Happening::Key(key) => return self.key(key, now),
             Happening::Paste(text) => self.paste(&text, now),
-            Happening::Resized => self.resize(now),
+            Happening::Resized => self.display.resized(now),
             Happening::Focus(is_looking) => self.person.is_looking = Some(is_looking),
             Happening::Background(background) => self.dress_for(background),
             Happening::Session(event) => self.session_event(&event, now),
@@ -255,15 +266,15 @@ impl App {
         Wish::Nothing
     }
 
-    fn resize(&mut self, now: Instant) {
-        self.display.resize();
-        self.transcript.resize(self.display.size().columns, now);
-    }
-
     fn session_event(&mut self, event: &SessionEvent, now: Instant) {
         self.activity.take(event, now);
         self.transcript.take(event, now);
         if let SessionEvent::Record(record) = event {
+            if let Fact::PromptWithdrawn(withdrawn) = &record.fact
+                && withdrawn.by == self.base.me
+            {
+                self.bring_back(&withdrawn.prompt);
+            }
             self.status.take(record);
             match &record.fact {
                 Fact::CallAsked(asked) => {
@@ -321,7 +332,7 @@ impl App {
         match std::mem::replace(&mut self.standing, Standing::Opening) {
             Standing::Attached(link) => {
                 let empty_of = self.empty_session(&link);
-                link.close(self.activity.is_busy() && self.questions.is_empty(), empty_of);
+                link.close(self.activity.is_busy() && self.questions.is_empty(), empty_of, EndReason::Exit);
                 self.activity.stopping();
                 self.standing = Standing::Leaving(reason);
             }
@@ -359,6 +370,7 @@ impl App {
     pub fn end(mut self) -> Ending {
         let now = Instant::now();
         if self.display.is_ours() {
+            self.transcript.break_off(now);
             let finished = self.transcript.finished(0, now);
             self.display.draw(&finished, &[], crate::screen::Place::default(), now);
         }

@@ -46,9 +46,9 @@ impl App {
     }
 
     fn card(&mut self, columns: usize, rows: usize, now: Instant) -> (Vec<Line>, Place) {
-        let more = self.questions.more();
+        let about = (self.questions.more(), self.preselects());
         match self.questions.front() {
-            Some(card) => card.view(columns, rows, more, now),
+            Some(card) => card.view(columns, rows, about, now),
             None => (Vec::new(), Place::default()),
         }
     }
@@ -72,9 +72,16 @@ impl App {
         lines.push(rule);
         lines.push(match &self.hint {
             Some(hint) => Line::of(Role::Warning, hint).truncate(columns),
-            None => self.status.line(columns),
+            None => self.standing_below(columns),
         });
         (lines, cursor)
+    }
+
+    /// The status line; with vi's keys, what letters mean first.
+    fn standing_below(&self, columns: usize) -> Line {
+        let mode = self.composer.mode_name().map(|mode| format!(" {mode}")).unwrap_or_default();
+        let rest = self.status.line(columns.saturating_sub(mode.len()));
+        Line::of(Role::Warning, &mode).then(rest)
     }
 
     /// The composer, or the choice that is to be made.

@@ -17,8 +17,8 @@ pub enum Word {
     Reason,
 }
 
-/// What a key says to this question; nothing where it offers no such answer.
-pub fn word(key: KeyEvent, confirmation: &Confirmation) -> Option<Word> {
+/// What a key says to this question; nothing where it offers no such answer. `preselects` where Enter says yes.
+pub fn word(key: KeyEvent, confirmation: &Confirmation, preselects: bool) -> Option<Word> {
     let control = key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT);
     let always = confirmation.always.is_some();
     let is_server = matches!(confirmation.detail, ConfirmationDetail::Mcp { .. });
@@ -27,11 +27,13 @@ pub fn word(key: KeyEvent, confirmation: &Confirmation) -> Option<Word> {
         KeyCode::Char('c') if control => Outcome::Cancel { reason: None },
         _ if control => return None,
         KeyCode::Char('y') => Outcome::ProceedOnce,
+        KeyCode::Enter if preselects => Outcome::ProceedOnce,
         KeyCode::Char('a') if always => Outcome::ProceedAlways,
         KeyCode::Char('s') if always => Outcome::ProceedAlwaysAndSave,
         KeyCode::Char('t') => Outcome::ProceedAlwaysTool,
         KeyCode::Char('m') if is_server => Outcome::ProceedAlwaysServer,
-        KeyCode::Char('n') => Outcome::Cancel { reason: None },
+        // The fourth of four answers is no to whoever is used to Gemini CLI.
+        KeyCode::Char('n' | '4') => Outcome::Cancel { reason: None },
         KeyCode::Char('e') => return Some(Word::Edit),
         KeyCode::Char('r') => return Some(Word::Reason),
         _ => return None,
@@ -39,8 +41,8 @@ pub fn word(key: KeyEvent, confirmation: &Confirmation) -> Option<Word> {
     Some(Word::Answer(outcome))
 }
 
-/// The rows that say what can be answered.
-pub fn choices(confirmation: &Confirmation, columns: usize) -> Vec<Line> {
+/// The rows that say what can be answered. `preselects` where Enter says yes.
+pub fn choices(confirmation: &Confirmation, preselects: bool, columns: usize) -> Vec<Line> {
     let tool = format!("always {}", one_line(&confirmation.tool));
     let mut choices = vec![("y", "once")];
     if confirmation.always.is_some() {
@@ -53,17 +55,19 @@ pub fn choices(confirmation: &Confirmation, columns: usize) -> Vec<Line> {
         choices.push(("m", &server));
     }
     choices.extend([("e", "edit"), ("n", "no"), ("r", "no, with a reason")]);
-    in_rows(&choices, columns)
+    in_rows(&choices, preselects, columns)
 }
 
-/// Choices side by side; none is broken.
-fn in_rows(choices: &[(&str, &str)], columns: usize) -> Vec<Line> {
-    let mut rows = vec![Line::new()];
-    for (key, words) in choices {
+/// Choices side by side; none is broken. The first is marked where it is preselected.
+fn in_rows(choices: &[(&str, &str)], preselects: bool, columns: usize) -> Vec<Line> {
+    let mut rows = vec![Line::of(Role::Warning, "Allow? ")];
+    for (index, (key, words)) in choices.iter().enumerate() {
         let mut choice = Line::of(Role::Accent, key);
-        choice.push(Role::Plain, &format!(" {words}"));
+        let role = if preselects && index == 0 { Role::Selected } else { Role::Plain };
+        choice.push(Role::Plain, " ");
+        choice.push(role, words);
         match rows.last_mut() {
-            Some(row) if row.is_empty() => row.extend(choice),
+            Some(row) if index == 0 => row.extend(choice),
             Some(row) if row.width() + 3 + choice.width() <= columns => {
                 row.push(Role::Border, " · ");
                 row.extend(choice);
@@ -80,6 +84,11 @@ pub fn scrolls(key: KeyEvent) -> bool {
         key.code,
         KeyCode::Up | KeyCode::Down | KeyCode::PageUp | KeyCode::PageDown | KeyCode::Home | KeyCode::End
     )
+}
+
+/// True for those of them that move it by pages, also where the others choose.
+pub fn turns_pages(key: KeyEvent) -> bool {
+    matches!(key.code, KeyCode::PageUp | KeyCode::PageDown)
 }
 
 /// The rows above those shown after such a key, where `shown` of all rows fit.

@@ -4,21 +4,24 @@
 //! takes keys only once it has stood on the screen and nothing was typed for a moment: whatever somebody was typing when
 //! it came up is no answer.
 
+mod choosing;
 mod keys;
 mod paint;
+mod rest;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use charla::Card as CardText;
-use charla::question::{answer, prompt};
 use charla_proto::{CallAsked, ConfirmationDetail, Outcome, Question};
 use crossterm::event::KeyEvent;
 
 use crate::entry::{Entry, Typed};
 use crate::screen::Place;
 use crate::text::{Line, Role};
+use choosing::{Choosing, Chosen};
 use keys::Word;
+pub use rest::RestOfWord;
 
 /// How long nothing must be typed before a card takes keys.
 pub const QUIET: Duration = Duration::from_millis(300);
@@ -45,8 +48,10 @@ pub struct Card {
     scroll: Option<usize>,
     /// How many rows were shown last, of how many.
     shown: (usize, usize),
-    /// What is being typed: a reason, or an answer to the model.
+    /// What is being typed: a reason.
     entry: Option<Entry>,
+    /// The answer to the question of the model that is shown.
+    choosing: Choosing,
     /// Answers to the model's questions so far.
     answers: Vec<String>,
     /// What is wrong with the last try.
@@ -56,14 +61,14 @@ pub struct Card {
 impl Card {
     /// A card for a question.
     pub fn new(asked: Arc<CallAsked>) -> Self {
-        let is_question = matches!(asked.confirmation.detail, ConfirmationDetail::AskUser { .. });
         let is_edit = matches!(asked.confirmation.detail, ConfirmationDetail::Edit { .. });
         Self {
             asked,
             armed: None,
             scroll: is_edit.then_some(0),
             shown: (0, 0),
-            entry: is_question.then(Entry::default),
+            entry: None,
+            choosing: Choosing::default(),
             answers: Vec::new(),
             problem: None,
         }
@@ -99,11 +104,14 @@ impl Card {
         self.armed = None;
     }
 
-    /// Takes a key.
-    pub fn key(&mut self, key: KeyEvent, now: Instant) -> Deed {
+    /// Takes a key. `preselects` where Enter allows it once: nothing else waits to be sent.
+    pub fn key(&mut self, key: KeyEvent, preselects: bool, now: Instant) -> Deed {
         if !self.is_armed(now) {
             self.armed = self.armed.map(|_| now + QUIET);
             return Deed::NotMine;
+        }
+        if self.question().is_some() && !keys::turns_pages(key) {
+            return self.asked_by_the_model(key);
         }
         if keys::scrolls(key) {
             self.scroll = keys::scrolled(key, self.scroll, self.shown);
@@ -111,24 +119,25 @@ impl Card {
         }
         match self.entry {
             Some(_) => self.typed(key),
-            None => self.chosen(key),
+            None => self.chosen(key, preselects),
         }
     }
 
     /// Takes pasted text where words are typed.
     pub fn paste(&mut self, text: &str, now: Instant) -> bool {
+        let is_question = self.question().is_some();
         match &mut self.entry {
-            Some(entry) if self.armed.is_some_and(|armed| armed <= now) => {
-                entry.paste(text);
-                true
-            }
-            _ => false,
+            _ if self.armed.is_none_or(|armed| armed > now) => return false,
+            _ if is_question => self.choosing.paste(text),
+            Some(entry) => entry.paste(text),
+            None => return false,
         }
+        true
     }
 
-    fn chosen(&mut self, key: KeyEvent) -> Deed {
+    fn chosen(&mut self, key: KeyEvent, preselects: bool) -> Deed {
         self.problem = None;
-        match keys::word(key, &self.asked.confirmation) {
+        match keys::word(key, &self.asked.confirmation, preselects) {
             Some(Word::Answer(outcome)) => Deed::Answer(outcome),
             Some(Word::Edit) => Deed::Edit,
             Some(Word::Reason) => {
@@ -142,32 +151,47 @@ impl Card {
 
     fn typed(&mut self, key: KeyEvent) -> Deed {
         let Some(entry) = &mut self.entry else { return Deed::Taken };
-        match (entry.key(key), &self.asked.confirmation.detail) {
-            (Typed::Done, ConfirmationDetail::AskUser { questions }) => {
-                let question = questions.get(self.answers.len());
-                let text = question.map(|question| answer(question, entry.text()));
-                self.answers.extend(text);
-                *entry = Entry::default();
-                if self.answers.len() >= questions.len() {
-                    return Deed::Answer(Outcome::Answers { answers: std::mem::take(&mut self.answers) });
-                }
-            }
-            (Typed::Done, _) => {
+        match entry.key(key) {
+            Typed::Done => {
                 let reason = entry.text().trim();
                 let reason = (!reason.is_empty()).then(|| reason.to_owned());
                 return Deed::Answer(Outcome::Cancel { reason });
             }
-            (Typed::Left, ConfirmationDetail::AskUser { .. }) => {
-                return Deed::Answer(Outcome::Cancel { reason: None });
-            }
-            (Typed::Left, _) => self.entry = None,
-            (Typed::More | Typed::Other, _) => {}
+            Typed::Left => self.entry = None,
+            Typed::More | Typed::Other => {}
         }
         Deed::Taken
     }
 
-    /// The card in at most so many rows, and where its cursor is. `more` questions wait behind it.
-    pub fn view(&mut self, columns: usize, rows: usize, more: usize, now: Instant) -> (Vec<Line>, Place) {
+    fn asked_by_the_model(&mut self, key: KeyEvent) -> Deed {
+        let ConfirmationDetail::AskUser { questions } = &self.asked.confirmation.detail else {
+            return Deed::Taken;
+        };
+        let Some(question) = questions.get(self.answers.len()) else { return Deed::Taken };
+        match self.choosing.key(key, question) {
+            Chosen::More => self.scroll = None,
+            Chosen::Left => return Deed::Answer(Outcome::Cancel { reason: None }),
+            Chosen::Answer(answer) => {
+                self.answers.push(answer);
+                self.choosing = Choosing::default();
+                self.scroll = None;
+                if self.answers.len() >= questions.len() {
+                    return Deed::Answer(Outcome::Answers { answers: std::mem::take(&mut self.answers) });
+                }
+            }
+        }
+        Deed::Taken
+    }
+
+    /// The card in at most so many rows, and where its cursor is. `more` questions wait behind it; `preselects` where Enter
+    /// allows it once.
+    pub fn view(
+        &mut self,
+        columns: usize,
+        rows: usize,
+        (more, preselects): (usize, bool),
+        now: Instant,
+    ) -> (Vec<Line>, Place) {
         let mut foot = self
             .problem
             .iter()
@@ -182,26 +206,24 @@ impl Card {
             foot.push(Line::of(Role::Dim, &words));
         }
         let mut column = 0;
-        if self.is_armed(now) {
-            match &self.entry {
-                Some(entry) => {
-                    let (line, at) = entry.view(&self.label(), columns);
-                    foot.push(line);
-                    column = at;
-                }
-                None => foot.extend(keys::choices(&self.asked.confirmation, columns)),
+        match (&self.entry, self.question()) {
+            _ if !self.is_armed(now) => foot.push(Line::of(Role::Dim, "…")),
+            (_, Some(question)) => {
+                let (lines, at) = self.choosing.foot(question, columns);
+                foot.extend(lines);
+                column = at;
             }
-        } else {
-            foot.push(Line::of(Role::Dim, "…"));
+            (Some(entry), None) => {
+                let (line, at) = entry.view("reason> ", columns);
+                foot.push(line);
+                column = at;
+            }
+            (None, None) => foot.extend(keys::choices(&self.asked.confirmation, preselects, columns)),
         }
         let mut lines = self.body(columns, rows.saturating_sub(foot.len() + 1));
         lines.extend(foot);
         let row = lines.len().saturating_sub(1);
         (lines, Place { row, column })
-    }
-
-    fn label(&self) -> String {
-        self.question().map_or_else(|| "reason> ".to_owned(), |question| format!("{}> ", prompt(question)))
     }
 
     fn question(&self) -> Option<&Question> {
@@ -213,11 +235,18 @@ impl Card {
 
     /// What would happen, or what is asked: as much of it as fits.
     fn body(&mut self, columns: usize, rows: usize) -> Vec<Line> {
-        let text = match self.question() {
-            Some(question) => CardText::question(question, columns).text,
-            None => CardText::whole(&self.asked.confirmation, columns).text,
+        let detail = &self.asked.confirmation.detail;
+        let (mut lines, stands) = match self.question() {
+            Some(question) => {
+                let words = Question { options: Vec::new(), ..question.clone() };
+                let mut lines = paint::lines(&CardText::question(&words, columns).text, detail);
+                let (options, at) = self.choosing.lines(question, columns);
+                let stands = lines.len() + at;
+                lines.extend(options);
+                (lines, Some(stands))
+            }
+            None => (paint::lines(&CardText::whole(&self.asked.confirmation, columns).text, detail), None),
         };
-        let mut lines = paint::lines(&text, &self.asked.confirmation.detail);
         let total = lines.len();
         let rows = rows.max(3);
         if total <= rows {
@@ -226,11 +255,20 @@ impl Card {
         }
         // One row tells what is out of sight.
         let rows = rows - 1;
-        let from = self.scroll.unwrap_or(usize::MAX).min(total - rows);
-        self.scroll = Some(from);
+        // What is stood on is in sight.
+        let usual = stands.map_or(usize::MAX, |stands| (stands + 2).saturating_sub(rows));
+        let from = self.scroll.unwrap_or(usual).min(total - rows);
+        if stands.is_none() {
+            self.scroll = Some(from);
+        }
         self.shown = (rows, total);
         let mut shown: Vec<Line> = lines.drain(from..from + rows).collect();
-        let words = format!("rows {}–{} of {total} · ↑ ↓ PgUp PgDn", from + 1, from + rows);
+        let words = format!(
+            "rows {}–{} of {total} · {} PgUp PgDn",
+            from + 1,
+            from + rows,
+            if stands.is_none() { "↑ ↓" } else { "" }
+        );
         shown.push(Line::of(Role::Warning, &words));
         shown
     }

@@ -1,4 +1,4 @@
-use charla_proto::{Confirmation, Question};
+use charla_proto::{Confirmation, Question, QuestionOption};
 use crossterm::event::{KeyCode, KeyModifiers};
 
 use super::*;
@@ -26,7 +26,7 @@ fn asked(detail: ConfirmationDetail) -> Arc<CallAsked> {
 }
 
 fn press(card: &mut Card, code: KeyCode, now: Instant) -> Deed {
-    card.key(KeyEvent::new(code, KeyModifiers::NONE), now)
+    card.key(KeyEvent::new(code, KeyModifiers::NONE), false, now)
 }
 
 fn ready(asked: Arc<CallAsked>) -> (Card, Instant) {
@@ -78,7 +78,7 @@ fn a_long_command_is_scrolled_and_its_end_is_seen_first() {
     let command = (0..60).map(|n| format!("echo {n}")).collect::<Vec<_>>().join("\n");
     let (mut card, now) = ready(exec(&command));
     let text = |card: &mut Card| {
-        let (lines, _) = card.view(60, 14, 0, now);
+        let (lines, _) = card.view(60, 14, (0, false), now);
         assert!(lines.len() <= 14, "{}", lines.len());
         lines.iter().map(Line::text).collect::<Vec<_>>().join("\n")
     };
@@ -103,8 +103,54 @@ fn the_model_s_questions_are_asked_one_after_another() {
         press(&mut card, KeyCode::Char(c), now);
     }
     assert_eq!(press(&mut card, KeyCode::Enter, now), Deed::Taken);
-    let (lines, _) = card.view(60, 20, 0, now);
+    let (lines, _) = card.view(60, 20, (0, false), now);
     assert!(lines.iter().any(|line| line.text().contains("Why?")));
     let answers = vec!["red".to_owned(), String::new()];
     assert_eq!(press(&mut card, KeyCode::Enter, now), Deed::Answer(Outcome::Answers { answers }));
+}
+
+#[test]
+fn enter_allows_once_only_where_nothing_else_waits_to_be_sent() {
+    let enter = KeyEvent::new(KeyCode::Enter, KeyModifiers::NONE);
+    let (mut card, now) = ready(exec("make"));
+    assert_eq!(card.key(enter, false, now), Deed::Taken);
+    assert_eq!(card.key(enter, true, now), Deed::Answer(Outcome::ProceedOnce));
+    // One that was pressed as the card came up says nothing.
+    let mut fresh = Card::new(exec("make"));
+    assert_eq!(fresh.key(enter, true, now), Deed::NotMine);
+    fresh.drawn(now);
+    assert_eq!(fresh.key(enter, true, now + QUIET / 2), Deed::NotMine);
+}
+
+fn choice(multi_select: bool) -> (Card, Instant) {
+    let option =
+        |label: &str| QuestionOption { label: label.to_owned(), description: format!("very {label}") };
+    let options = ["red", "green", "blue"].map(option).to_vec();
+    let question = Question { question: "Which?".to_owned(), options, multi_select, ..Question::default() };
+    ready(asked(ConfirmationDetail::AskUser { questions: vec![question] }))
+}
+
+fn answers(words: &[&str]) -> Deed {
+    Deed::Answer(Outcome::Answers { answers: words.iter().map(|word| (*word).to_owned()).collect() })
+}
+
+#[test]
+fn answers_to_the_model_are_chosen_from_a_list_or_typed() {
+    let (mut card, now) = choice(false);
+    press(&mut card, KeyCode::Down, now);
+    let (lines, _) = card.view(60, 20, (0, false), now);
+    let shown: Vec<String> = lines.iter().map(Line::text).collect();
+    assert!(shown.iter().any(|row| row.contains("▸  2 │ green  very green")), "{shown:#?}");
+    assert_eq!(press(&mut card, KeyCode::Enter, now), answers(&["green"]));
+    let (mut card, now) = choice(false);
+    press(&mut card, KeyCode::Char('3'), now);
+    assert_eq!(press(&mut card, KeyCode::Enter, now), answers(&["blue"]));
+    let (mut card, now) = choice(false);
+    "mauve".chars().for_each(|c| drop(press(&mut card, KeyCode::Char(c), now)));
+    assert_eq!(press(&mut card, KeyCode::Enter, now), answers(&["mauve"]));
+    let (mut card, now) = choice(true);
+    for code in [KeyCode::Char(' '), KeyCode::Down, KeyCode::Down, KeyCode::Char(' ')] {
+        press(&mut card, code, now);
+    }
+    assert_eq!(press(&mut card, KeyCode::Enter, now), answers(&["red, blue"]));
 }

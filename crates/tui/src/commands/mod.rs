@@ -6,7 +6,7 @@ mod work;
 
 pub use linear::{Linear, linear};
 pub use report::Tally;
-pub use work::{Errand, Found, model_items, window};
+pub use work::{Errand, Found, marked, model_items, window};
 
 use charla::custom_command::CustomCommand;
 use charla_proto::text::nearest;

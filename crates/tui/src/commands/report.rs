@@ -39,7 +39,8 @@ impl Tally {
             line.push(
                 Role::Plain,
                 &format!(
-                    "  {answers} answers · {} in ({} cached) · {} out · {cost}",
+                    "  {answers} {} · {} in ({} cached) · {} out · {cost}",
+                    if *answers == 1 { "answer" } else { "answers" },
                     wording::tokens(usage.prompt_token_count.unwrap_or(0)),
                     wording::tokens(cached),
                     wording::tokens(usage.output()),

@@ -2,9 +2,8 @@
 
 use charla::models::survey::{Row, survey};
 use charla::models::{Directory, Prices};
-use charla::session::{ExportForm, RuleCheck, RulePlaces, describe_workspace};
+use charla::session::{ExportForm, RuleCheck, RulePlaces, instruction_files};
 use charla::settings::{self, Settings};
-use charla::trust::WorkspaceContent;
 use charla::{Charla, Failure, Notice, Wall};
 use charla_core::session::SessionHandle;
 use charla_proto::text::one_line;
@@ -39,15 +38,35 @@ type Finding = Result<Found, Failure>;
 impl Errand {
     /// The models that are ready, to choose from.
     pub async fn models(self) -> Finding {
+        let current = self.current_model().await;
         let rows = survey(&self.settings, self.charla.environment()).await;
-        let items: Vec<Item<Choice>> = model_items(&rows)
+        let mut ready = model_items(&rows);
+        // One that is in no list answers all the same.
+        if !current.is_empty() && ready.iter().all(|(model, _)| *model != current) {
+            ready.insert(0, (current.clone(), String::new()));
+        }
+        let items: Vec<Item<Choice>> = ready
             .into_iter()
-            .map(|(label, detail)| Item { choice: Choice::Model(label.clone()), label, detail })
+            .map(|(label, detail)| Item {
+                choice: Choice::Model(label.clone()),
+                detail: marked(label == current, detail),
+                label,
+            })
             .collect();
         if items.is_empty() {
             return Err(Failure::config("no provider is ready").with_hint("`charla models` says why"));
         }
-        Ok(Found::Choice(Picker::new("model", items)))
+        let picker = Picker::new("model", items);
+        Ok(Found::Choice(picker.standing_at(|choice| *choice == Choice::Model(current.clone()))))
+    }
+
+    /// The model that answers; empty before there is a session.
+    async fn current_model(&self) -> String {
+        let snapshot = match &self.session {
+            Some((handle, _)) => handle.snapshot().await,
+            None => None,
+        };
+        snapshot.map(|(snapshot, _)| snapshot.choices.model).unwrap_or_default()
     }
 
     /// The tools the model has.
@@ -79,12 +98,7 @@ impl Errand {
         let places = RulePlaces::of(self.charla.environment());
         let rules = RuleCheck::new(&places, &[], &[]).map_err(|error| Failure::config(error.to_string()))?;
         let text = match command.is_empty() {
-            true => rules
-                .book
-                .rules()
-                .iter()
-                .map(|rule| format!("{} {}\n", rule.decision, rule.about()))
-                .collect(),
+            true => judgement::listed(rules.book.rules()),
             false => judgement::told(&rules.explain(&command, mode)),
         };
         Ok(Found::Lines(plain(&text)))
@@ -101,12 +115,18 @@ impl Errand {
         Ok(Found::Lines(if lines.is_empty() { plain("no question waits") } else { lines }))
     }
 
-    /// What the workspace brings: instruction files, settings, rules.
+    /// The instruction files that are read.
     pub async fn memory(self) -> Finding {
-        let environment = self.charla.environment();
-        let content = WorkspaceContent::read(environment)?;
-        let standing = content.known(environment)?;
-        Ok(Found::Lines(plain(&describe_workspace(&content, standing, environment)?.join("\n"))))
+        let (files, notices) = instruction_files(self.charla.environment());
+        let mut lines = match files.as_slice() {
+            [] => plain("no instruction files are read here; AGENTS.md, CHARLA.md or GEMINI.md would be"),
+            _ => plain("the model is told what these files say:"),
+        };
+        lines.extend(
+            files.iter().map(|file| Line::plain(&format!("  {}", one_line(&file.display().to_string())))),
+        );
+        lines.extend(notices.iter().map(|notice| Line::of(Role::Warning, notice)));
+        Ok(Found::Lines(lines))
     }
 
     /// The messages of the conversation, to go back to.
@@ -138,20 +158,20 @@ impl Errand {
         let mut listed: Vec<SessionSummary> = sessions.list().await?.sessions;
         listed.retain(|session| session.has_turns);
         listed.sort_by_key(|session| !sessions.is_here(session));
+        let current = self.session.map(|(_, id)| id).unwrap_or_default();
+        let about = |session: &SessionSummary| {
+            let ago = wording::ago(session.modified.elapsed().unwrap_or_default());
+            let folder = match sessions.is_here(session) {
+                true => String::new(),
+                false => format!(" · {}", session.started.cwd.display()),
+            };
+            marked(session.session == current, format!("{ago} · {}{folder}", session.model))
+        };
         let items: Vec<Item<Choice>> = listed
             .iter()
             .map(|session| Item {
                 label: one_line(&session.title).chars().take(60).collect(),
-                detail: format!(
-                    "{} · {}{}",
-                    wording::ago(session.modified.elapsed().unwrap_or_default()),
-                    session.model,
-                    if sessions.is_here(session) {
-                        String::new()
-                    } else {
-                        format!(" · {}", session.started.cwd.display())
-                    },
-                ),
+                detail: about(session),
                 choice: Choice::Resume(session.session.clone()),
             })
             .collect();
@@ -187,7 +207,10 @@ impl Errand {
         };
         let environment = self.charla.environment();
         let path = environment.expand(&name, &environment.directory);
-        let form = ExportForm::of_file(&path).unwrap_or_default();
+        let form = ExportForm::of_file(&path).ok_or_else(|| {
+            let words = format!("{} names no form: .md, .json or .html does", one_line(&name));
+            Failure::input(words)
+        })?;
         let text = sessions.export(&id, form, &Prices::new(&self.settings)).await?;
         let written = tokio::task::spawn_blocking({
             let path = path.clone();
@@ -246,6 +269,15 @@ pub fn model_items(rows: &[Row]) -> Vec<(String, String)> {
         }
     }
     items
+}
+
+/// What there is to know of something in a list; what holds now is marked.
+pub fn marked(is_current: bool, detail: String) -> String {
+    match (is_current, detail.is_empty()) {
+        (false, _) => detail,
+        (true, true) => "✓ now".to_owned(),
+        (true, false) => format!("✓ now · {detail}"),
+    }
 }
 
 fn plain(text: &str) -> Vec<Line> {

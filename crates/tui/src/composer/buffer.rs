@@ -44,6 +44,13 @@ impl Buffer {
         self.cursor = if self.is_boundary(to) { to } else { self.next(to) };
     }
 
+    /// Puts the cursor from behind the last character of a line onto it.
+    pub fn stand_on_letter(&mut self) {
+        if self.cursor == self.line_end(self.cursor) && self.cursor > self.line_start(self.cursor) {
+            self.cursor = self.previous(self.cursor);
+        }
+    }
+
     pub fn insert(&mut self, text: &str) {
         self.text.insert_str(self.cursor, text);
         self.go(self.cursor + text.len());

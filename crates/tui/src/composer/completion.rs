@@ -60,6 +60,8 @@ struct Offer {
     word: Range<usize>,
     candidates: Vec<Candidate>,
     chosen: usize,
+    /// The person went through them.
+    is_chosen_by_hand: bool,
 }
 
 /// The completions of one composer.
@@ -115,9 +117,11 @@ impl Completion {
             return;
         }
         let kept = earlier
-            .and_then(|offer| offer.candidates.into_iter().nth(offer.chosen).filter(|_| offer.chosen > 0));
+            .filter(|offer| offer.is_chosen_by_hand)
+            .and_then(|offer| offer.candidates.into_iter().nth(offer.chosen));
         let chosen = kept.and_then(|kept| candidates.iter().position(|candidate| *candidate == kept));
-        self.offer = Some(Offer { word, candidates, chosen: chosen.unwrap_or_default() });
+        let is_chosen_by_hand = chosen.is_some();
+        self.offer = Some(Offer { word, candidates, chosen: chosen.unwrap_or_default(), is_chosen_by_hand });
     }
 
     /// The files that suit what stands behind the `@`. A new `@` looks at the folder again.
@@ -144,17 +148,26 @@ impl Completion {
         self.files.as_ref().is_some_and(FileIndex::is_complete)
     }
 
+    /// True when the word that was typed is one of those offered, and the person chose no other: nothing is left to complete.
+    pub fn is_typed(&self, buffer: &Buffer) -> bool {
+        self.offer.as_ref().is_some_and(|offer| {
+            let typed = buffer.slice(offer.word.clone());
+            !offer.is_chosen_by_hand && offer.candidates.iter().any(|candidate| candidate.text == typed)
+        })
+    }
+
     /// Chooses the next one, or the one before; behind the last comes the first.
     pub fn choose(&mut self, forward: bool) {
         if let Some(offer) = &mut self.offer {
             let number = offer.candidates.len();
+            offer.is_chosen_by_hand = true;
             offer.chosen = (offer.chosen + if forward { 1 } else { number - 1 }) % number;
         }
     }
 
     /// The chosen one and the word it takes the place of; then nothing is offered until more is typed.
     pub fn take(&mut self) -> Option<(Range<usize>, Candidate)> {
-        let Offer { word, mut candidates, chosen } = self.offer.take()?;
+        let Offer { word, mut candidates, chosen, .. } = self.offer.take()?;
         self.closed = Some(word.start);
         (chosen < candidates.len()).then(|| (word, candidates.swap_remove(chosen)))
     }

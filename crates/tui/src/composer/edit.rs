@@ -35,6 +35,10 @@ pub enum Edit {
     Undo,
     /// Does it again.
     Redo,
+    /// What follows is one change, for taking it back; or no longer.
+    Group(bool),
+    /// Does the last change once more, so many times.
+    Repeat(usize),
     /// Begins to search the history.
     Search,
     /// What does not change the text.
@@ -45,4 +49,19 @@ pub enum Edit {
     Tab,
     /// Nothing: the key is part of something longer.
     Wait,
+}
+
+impl Edit {
+    /// True for what puts other text, or takes some out.
+    pub fn changes(&self) -> bool {
+        matches!(
+            self,
+            Edit::Type(_)
+                | Edit::Remove(_)
+                | Edit::Kill(..)
+                | Edit::Take(..)
+                | Edit::Replace(..)
+                | Edit::Put(_)
+        )
+    }
 }

@@ -96,6 +96,10 @@ impl Editing {
                 self.yank(cut);
             }
             Edit::Put(side) => self.put(side),
+            Edit::Group(begins) => {
+                self.undo.group(begins);
+                return false;
+            }
             Edit::Undo => self.restore(Undo::undo),
             Edit::Redo => self.restore(Undo::redo),
             _ => return false,

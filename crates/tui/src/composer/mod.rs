@@ -41,6 +41,9 @@ use crate::text::{Line, Role};
 #[cfg(test)]
 mod tests;
 
+/// The word for vi's keys where letters are commands.
+const NORMAL: &str = "NORMAL";
+
 /// Stands before the text.
 const MARK: &str = "› ";
 const INDENT: &str = "  ";
@@ -151,6 +154,7 @@ impl Composer {
             Keys::Emacs => Keymap::Emacs(Emacs::default()),
             Keys::Vi => Keymap::Vi(Vi::default()),
         };
+        self.editing.apply(Edit::Group(keys == Keys::Vi));
     }
 
     /// What an empty composer says.
@@ -162,7 +166,7 @@ impl Composer {
     pub fn mode_name(&self) -> Option<&'static str> {
         match &self.keymap {
             Keymap::Emacs(_) => None,
-            Keymap::Vi(vi) if vi.mode() == Mode::Normal => Some("NORMAL"),
+            Keymap::Vi(vi) if vi.mode() == Mode::Normal => Some(NORMAL),
             Keymap::Vi(_) => Some("INSERT"),
         }
     }
@@ -202,6 +206,15 @@ impl Composer {
         Action::Redraw
     }
 
+    /// A message comes back that was not sent after all: it stands behind what is written.
+    pub fn bring_back(&mut self, text: &str) {
+        self.editing.apply(Edit::Go(self.editing.buffer.text().len()));
+        if !self.is_empty() {
+            self.editing.paste("\n");
+        }
+        self.paste(text);
+    }
+
     /// Adds a file that goes with the message.
     pub fn attach(&mut self, path: PathBuf) {
         if let Some(chip) = self.editing.chips.add_file(path) {
@@ -230,13 +243,35 @@ impl Composer {
         {
             return action;
         }
+        self.typed(key)
+    }
+
+    /// What the key does by the keymap.
+    fn typed(&mut self, key: KeyEvent) -> Action {
         let edits = match &mut self.keymap {
             Keymap::Emacs(emacs) => emacs.key(key, &self.editing.buffer).map(|edit| vec![edit]),
             Keymap::Vi(vi) => vi.key(key, &self.editing.buffer),
         };
-        match edits {
+        let action = match edits {
             None => Action::Unused,
             Some(edits) => edits.into_iter().map(|edit| self.edit(edit)).last().unwrap_or(Action::Unused),
+        };
+        if self.mode_name() == Some(NORMAL) {
+            self.editing.buffer.stand_on_letter();
+        }
+        action
+    }
+
+    /// Does vi's last change once more. What it inserted is inserted only where the command does begin to.
+    fn repeat(&mut self, times: usize) {
+        let Keymap::Vi(vi) = &self.keymap else { return };
+        let change = vi.last_change().clone();
+        for _ in 0..times {
+            change.command.iter().for_each(|key| drop(self.typed(*key)));
+            if self.mode_name() == Some(NORMAL) {
+                continue;
+            }
+            change.inserted.iter().for_each(|key| drop(self.typed(*key)));
         }
     }
 
@@ -248,6 +283,7 @@ impl Composer {
             Edit::Down => return self.vertical(true),
             Edit::Send(when) => return self.send(when),
             Edit::Tab => return self.tab(),
+            Edit::Repeat(times) => self.repeat(times),
             Edit::Search => self.search = Some(Search::default()),
             edit => {
                 if self.editing.apply(edit) {
@@ -285,6 +321,7 @@ impl Composer {
         self.editing.start_anew();
         if let Keymap::Vi(vi) = &mut self.keymap {
             vi.reset();
+            self.editing.apply(Edit::Group(true));
         }
         self.after_edit();
         Action::Send(Box::new(Message { text, typed, files, when }))
@@ -336,7 +373,7 @@ impl Composer {
                 self.complete();
             }
             (KeyCode::Enter, _) if key.modifiers.is_empty() => {
-                if self.complete() {
+                if self.completion.is_typed(&self.editing.buffer) || self.complete() {
                     return Some(self.send(When::Now));
                 }
             }

@@ -20,18 +20,28 @@ pub struct Undo {
     past: Vec<Buffer>,
     future: Vec<Buffer>,
     last: Option<Kind>,
+    /// What changes from now on is one change; whether its beginning is remembered.
+    group: Option<bool>,
 }
 
 impl Undo {
     /// Remembers a text that is about to change. Letters typed in a row are one change.
     pub fn remember(&mut self, buffer: &Buffer, kind: Kind) {
-        let joins = kind == Kind::Typing && self.last == Some(Kind::Typing);
+        let joins = match &mut self.group {
+            Some(is_remembered) => std::mem::replace(is_remembered, true),
+            None => kind == Kind::Typing && self.last == Some(Kind::Typing),
+        };
         self.last = Some(kind);
         self.future.clear();
         if !joins {
             self.past.push(buffer.clone());
             self.forget_oldest();
         }
+    }
+
+    /// Begins what is one change however much of it there is, or ends it.
+    pub fn group(&mut self, begins: bool) {
+        self.group = begins.then_some(false);
     }
 
     /// The next letter begins a change of its own.

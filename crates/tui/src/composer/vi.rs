@@ -51,9 +51,25 @@ pub struct Vi {
     mode: Mode,
     emacs: Emacs,
     count: usize,
+    /// The operator, and how many times it was said.
     operator: Option<Operator>,
+    times: usize,
     pending: Option<Pending>,
     last_find: Option<(Find, char)>,
+    /// The command under way; none while letters are typed that no command began.
+    change: Option<Change>,
+    last_change: Change,
+}
+
+/// The keys of a change, for doing it again.
+#[derive(Clone, Debug, Default)]
+pub struct Change {
+    /// The command.
+    pub command: Vec<KeyEvent>,
+    /// What was inserted by it, with the key that ended it.
+    pub inserted: Vec<KeyEvent>,
+    /// Something was changed.
+    is_one: bool,
 }
 
 impl Vi {
@@ -63,11 +79,46 @@ impl Vi {
 
     /// Letters are typed again, as after sending.
     pub fn reset(&mut self) {
-        *self = Self { last_find: self.last_find, ..Self::default() };
+        let last_change = std::mem::take(&mut self.last_change);
+        *self = Self { last_find: self.last_find, last_change, ..Self::default() };
+    }
+
+    /// The last change.
+    pub fn last_change(&self) -> &Change {
+        &self.last_change
     }
 
     /// What a key does; nothing for one that is not of these.
     pub fn key(&mut self, key: KeyEvent, buffer: &Buffer) -> Option<Vec<Edit>> {
+        let before = self.mode;
+        if before == Mode::Normal && !self.is_waiting() {
+            self.change = Some(Change::default());
+        }
+        let mut edits = self.meant(key, buffer)?;
+        self.remember(key, before, &edits);
+        match (before, self.mode) {
+            (Mode::Normal, Mode::Insert) => edits.insert(0, Edit::Group(true)),
+            (Mode::Insert, Mode::Normal) => edits.insert(0, Edit::Group(false)),
+            _ => {}
+        }
+        Some(edits)
+    }
+
+    /// Keeps the key of a command. Text that is inserted belongs to the command that began it.
+    fn remember(&mut self, key: KeyEvent, before: Mode, edits: &[Edit]) {
+        let is_over = self.mode == Mode::Normal && !self.is_waiting();
+        let Some(change) = &mut self.change else { return };
+        match before {
+            Mode::Normal => change.command.push(key),
+            Mode::Insert => change.inserted.push(key),
+        }
+        change.is_one |= edits.iter().any(Edit::changes);
+        if is_over && let Some(change) = self.change.take_if(|change| change.is_one) {
+            self.last_change = change;
+        }
+    }
+
+    fn meant(&mut self, key: KeyEvent, buffer: &Buffer) -> Option<Vec<Edit>> {
         let plain = !key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT);
         match (self.mode, key.code) {
             (Mode::Insert, KeyCode::Esc) => {
@@ -94,7 +145,17 @@ impl Vi {
     }
 
     fn forget(&mut self) {
-        (self.count, self.operator, self.pending) = (0, None, None);
+        (self.count, self.times, self.operator, self.pending) = (0, 0, None, None);
+    }
+
+    /// How many times: what was said before the operator and behind it.
+    fn number(&self) -> usize {
+        self.count.max(1).saturating_mul(self.times.max(1)).min(LARGEST)
+    }
+
+    /// The number that was said; nothing where none was.
+    fn said(&self) -> Option<usize> {
+        (self.count > 0 || self.times > 0).then(|| self.number())
     }
 
     /// A letter in normal mode.
@@ -119,6 +180,7 @@ impl Vi {
                 None => self.nothing(),
             },
             'd' | 'c' | 'y' => self.operate(c, buffer),
+            'G' => self.motion(Motion::ToLine { last: true, number: self.said() }, buffer),
             c => match Motion::of(c) {
                 Some(motion) => self.motion(motion, buffer),
                 None if self.operator.is_some() => self.nothing(),
@@ -146,7 +208,9 @@ impl Vi {
     /// The letter that a command waited for.
     fn complete(&mut self, pending: Pending, c: char, buffer: &Buffer) -> Vec<Edit> {
         match pending {
-            Pending::Go if c == 'g' => self.motion(Motion::Start, buffer),
+            Pending::Go if c == 'g' => {
+                self.motion(Motion::ToLine { last: false, number: self.said() }, buffer)
+            }
             Pending::Go => self.nothing(),
             Pending::Find(find) => {
                 self.last_find = Some((find, c));
@@ -171,7 +235,7 @@ impl Vi {
     /// Goes somewhere, or does something with what lies between.
     fn motion(&mut self, motion: Motion, buffer: &Buffer) -> Vec<Edit> {
         let at = buffer.cursor();
-        let count = self.count.max(1);
+        let count = self.number();
         let vertical = match motion {
             Motion::Down => Some(Edit::Down),
             Motion::Up => Some(Edit::Up),
@@ -190,10 +254,16 @@ impl Vi {
                 self.forget();
                 vec![Edit::Go(motion.target(buffer, at, count))]
             }
+            (Some(_), None) if matches!(motion, Motion::ToLine { .. }) => {
+                let (there, end) = (motion.target(buffer, at, 1), buffer.text().len());
+                let (first, last) = (at.min(there), at.max(there));
+                let lines = buffer.line_start(first)..(buffer.line_end(last) + 1).min(end);
+                self.over(lines, true, buffer)
+            }
             (Some(operator), None) => {
                 // `cw` leaves the blanks behind the word, as vi does.
                 let motion = match (operator, motion) {
-                    (Operator::Change, Motion::WordStart { big }) => Motion::WordEnd { big },
+                    (Operator::Change, Motion::WordStart { big }) => Motion::WordRest { big },
                     (_, motion) => motion,
                 };
                 let range = motion.covers(buffer, at, count);
@@ -211,11 +281,11 @@ impl Vi {
         };
         match self.operator {
             None => {
-                self.operator = Some(operator);
+                (self.operator, self.times) = (Some(operator), std::mem::take(&mut self.count));
                 vec![Edit::Wait]
             }
             Some(first) if first == operator => {
-                let lines = lines(buffer, self.count.max(1) - 1, false);
+                let lines = lines(buffer, self.number() - 1, false);
                 self.over(lines, true, buffer)
             }
             Some(_) => self.nothing(),
@@ -250,6 +320,10 @@ impl Vi {
         let count = self.count.max(1);
         let forward = (0..count).fold(at, |at, _| buffer.next(at)).min(end);
         let back = (0..count).fold(at, |at, _| buffer.previous(at)).max(start);
+        let cut = |range: Range<usize>| {
+            let cut = Cut { text: buffer.slice(range.clone()).to_owned(), is_lines: false };
+            Edit::Take(range, cut)
+        };
         self.forget();
         let insert = |vi: &mut Self, edits: Vec<Edit>| {
             vi.mode = Mode::Insert;
@@ -262,12 +336,13 @@ impl Vi {
             'A' => insert(self, vec![Edit::Go(end)]),
             'o' => insert(self, vec![Edit::Go(end), Edit::Type("\n".to_owned())]),
             'O' => insert(self, vec![Edit::Go(start), Edit::Type("\n".to_owned()), Edit::Go(start)]),
-            's' => insert(self, vec![Edit::Kill(at..forward, Side::After)]),
-            'S' => insert(self, vec![Edit::Kill(start..end, Side::After)]),
-            'C' => insert(self, vec![Edit::Kill(at..end, Side::After)]),
-            'D' => vec![Edit::Kill(at..end, Side::After)],
-            'x' => vec![Edit::Kill(at..forward, Side::After)],
-            'X' => vec![Edit::Kill(back..at, Side::Before)],
+            's' => insert(self, vec![cut(at..forward)]),
+            'S' => insert(self, vec![cut(start..end)]),
+            'C' => insert(self, vec![cut(at..end)]),
+            'D' => vec![cut(at..end)],
+            'x' => vec![cut(at..forward)],
+            'X' => vec![cut(back..at)],
+            '.' => vec![Edit::Repeat(count)],
             'Y' => vec![Edit::Copy(Cut { text: format!("{}\n", buffer.slice(start..end)), is_lines: true })],
             'p' => vec![Edit::Put(Side::After); count],
             'P' => vec![Edit::Put(Side::Before); count],

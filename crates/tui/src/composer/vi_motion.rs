@@ -32,11 +32,18 @@ pub enum Motion {
     WordEnd {
         big: bool,
     },
+    /// What `cw` covers: to the end of the word, and of one letter too.
+    WordRest {
+        big: bool,
+    },
     LineStart,
     FirstLetter,
     LineEnd,
-    Start,
-    End,
+    /// `gg` and `G`: the line of this number, else the first or the last.
+    ToLine {
+        last: bool,
+        number: Option<usize>,
+    },
     Find(Find, char),
 }
 
@@ -73,7 +80,6 @@ impl Motion {
             '0' => Self::LineStart,
             '^' | '_' => Self::FirstLetter,
             '$' => Self::LineEnd,
-            'G' => Self::End,
             _ => return None,
         })
     }
@@ -95,8 +101,11 @@ impl Motion {
             Self::LineStart => start,
             Self::FirstLetter => buffer.forward(start, |c| c == '\n' || !c.is_whitespace()),
             Self::LineEnd => end,
-            Self::Start => 0,
-            Self::End => buffer.text().len(),
+            Self::WordRest { big } => word_rest(buffer, at, big),
+            Self::ToLine { last, number } => {
+                let line = line_of(buffer, last, number);
+                buffer.forward(line, |c| c == '\n' || !c.is_whitespace())
+            }
             Self::Find(find, wanted) => found(buffer, at, find, wanted).unwrap_or(at),
         }
     }
@@ -108,6 +117,10 @@ impl Motion {
                 Some(to) if find.forward => buffer.next(to),
                 to => to.unwrap_or(at),
             },
+            Self::WordRest { big } => {
+                let end = class_at(buffer, at, big).map_or(at, |first| run_end(buffer, at, first, big));
+                self.target(buffer, end, count - 1)
+            }
             Self::WordEnd { .. } => buffer.next(self.target(buffer, at, count)),
             _ => self.target(buffer, at, count),
         };
@@ -117,6 +130,28 @@ impl Motion {
         }
         at.min(to)..at.max(to)
     }
+}
+
+/// Where a line begins: that of this number, from 1, else the first or the last.
+fn line_of(buffer: &Buffer, last: bool, number: Option<usize>) -> usize {
+    let text = buffer.text();
+    let begins = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1));
+    match number {
+        Some(number) => begins.take(number.max(1)).last().unwrap_or(0),
+        None if last => begins.last().unwrap_or(0),
+        None => 0,
+    }
+}
+
+/// Where what is of this class ends, in the line.
+fn run_end(buffer: &Buffer, from: usize, kind: Class, big: bool) -> usize {
+    buffer.forward(from, |c| c == '\n' || class(c, big) != kind)
+}
+
+/// Behind the next word, and behind the blanks before it.
+fn word_rest(buffer: &Buffer, at: usize, big: bool) -> usize {
+    let start = buffer.forward(at, |c| class(c, big) != Class::Blank);
+    class_at(buffer, start, big).map_or(start, |kind| run_end(buffer, start, kind, big))
 }
 
 fn class_at(buffer: &Buffer, at: usize, big: bool) -> Option<Class> {

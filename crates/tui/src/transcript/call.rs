@@ -2,8 +2,10 @@
 
 use std::time::{Duration, Instant};
 
+use charla::session::COMMAND_TOOL;
 use charla_proto::text::one_line;
 use charla_proto::{Args, CallEnded, CallStatus, Display, FunctionCall, Todo, TodoStatus, ToolErrorKind};
+use charla_terminal::excerpt::{Excerpt, last_state};
 use charla_terminal::wording;
 use serde_json::Value;
 
@@ -15,18 +17,14 @@ use crate::text::{Emphasis, Line, Role};
 const LIVE_ROWS: usize = 5;
 /// How much of a running tool's output is kept.
 const TAIL: usize = 4 * 1024;
-/// Rows of a finished tool's output: its beginning and its end.
-const FIRST: usize = 3;
-const LAST: usize = 5;
 /// Rows of a change.
 const DIFF_ROWS: usize = 60;
 /// No row is looked at further than this, however long it is.
 const LONGEST: usize = 2000;
+/// What a call is about has so many columns at least.
+const LEAST: usize = 8;
 /// How long something may take before its time is shown.
 const SHORT: Duration = Duration::from_secs(1);
-
-/// The tool that a person's own command lines are run by.
-pub const COMMAND_TOOL: &str = "run_shell_command";
 
 /// The arguments that say best what a call is about, in the order they are looked for.
 const TELLING: [&str; 10] = [
@@ -124,37 +122,57 @@ impl CallCell {
     pub fn end(&mut self, ended: &CallEnded, now: Instant) {
         self.status = ended.status;
         self.took = self.began.map(|began| now.saturating_duration_since(began));
-        self.tail = String::new();
+        // What was shown of a call that was stopped is all there is.
+        if ended.status != CallStatus::Cancelled {
+            self.tail = String::new();
+        }
         self.ended = Some(Box::new(ended.clone()));
     }
 
     /// It as it stands, for a terminal of this width.
     pub fn lines(&self, columns: usize, now: Instant) -> Vec<Line> {
-        let mut lines = vec![self.head(now).truncate(columns)];
+        let mut lines = vec![self.head(columns, now).truncate(columns)];
         lines.extend(match &self.ended {
-            Some(ended) => result(ended, columns),
-            None => tail(&self.tail, columns),
+            Some(ended) if self.tail.is_empty() => result(ended, columns),
+            _ => tail(&self.tail, columns),
         });
         lines
     }
 
-    fn head(&self, now: Instant) -> Line {
-        let (mark, role) = match self.status {
+    /// What it is and how it stands; what it is about gives way to that.
+    fn head(&self, columns: usize, now: Instant) -> Line {
+        let failed = self.ended.as_ref().and_then(|ended| ended.display.as_ref()?.failed_with());
+        let (mark, role) = self.mark(failed.is_some(), now);
+        let mut line = Line::of(role, mark);
+        line.push(Role::Plain, " ");
+        line.extend(Line::plain(&self.name).with_emphasis(Emphasis::BOLD));
+        let end = self.standing(failed, now);
+        let about = about(&self.args);
+        if !about.is_empty() {
+            line.push(Role::Plain, "  ");
+            let room = columns.saturating_sub(line.width() + end.width());
+            line.extend(Line::of(Role::Code, &about).truncate(room.max(LEAST)));
+        }
+        line.then(end)
+    }
+
+    fn mark(&self, has_failed: bool, now: Instant) -> (&'static str, Role) {
+        match self.status {
             CallStatus::Validating => ("·", Role::Dim),
             CallStatus::AwaitingApproval => ("?", Role::Warning),
             CallStatus::Scheduled => ("…", Role::Dim),
             CallStatus::Executing => (spinner(self.began, now), Role::Accent),
-            CallStatus::Success => ("✓", Role::Success),
-            CallStatus::Error => ("✗", Role::Failure),
+            CallStatus::Success if !has_failed => ("✓", Role::Success),
+            CallStatus::Success | CallStatus::Error => ("✗", Role::Failure),
             CallStatus::Cancelled => ("⊘", Role::Warning),
-        };
-        let mut line = Line::of(role, mark);
-        line.push(Role::Plain, " ");
-        line.extend(Line::plain(&self.name).with_emphasis(Emphasis::BOLD));
-        let about = about(&self.args);
-        if !about.is_empty() {
-            line.push(Role::Plain, "  ");
-            line.push(Role::Code, &about);
+        }
+    }
+
+    /// How it stands, and the time it takes.
+    fn standing(&self, failed: Option<String>, now: Instant) -> Line {
+        let mut line = Line::new();
+        if let Some(failed) = failed {
+            line.push(Role::Failure, &format!("  {failed}"));
         }
         let state = wording::state(self.status);
         let time = self.took.or_else(|| Some(now.saturating_duration_since(self.began?)));
@@ -174,10 +192,20 @@ fn about(args: &Args) -> String {
         None if args.is_empty() => String::new(),
         None => match args.values().next() {
             Some(Value::String(only)) if args.len() == 1 => only.clone(),
+            Some(Value::Array(items)) if args.len() == 1 => listed(items),
             _ => serde_json::to_string(args).unwrap_or_default(),
         },
     };
     one_line(&clipped(text.trim()))
+}
+
+/// A list in words: what is asked, the steps, the names.
+fn listed(items: &[Value]) -> String {
+    let words = |item: &Value| {
+        let telling = ["question", "description"].iter().find_map(|name| item.get(name)?.as_str());
+        telling.or_else(|| item.as_str()).map(str::to_owned).unwrap_or_else(|| item.to_string())
+    };
+    items.iter().map(words).collect::<Vec<_>>().join(" · ")
 }
 
 fn clipped(text: &str) -> String {
@@ -189,11 +217,6 @@ fn tail(text: &str, columns: usize) -> Vec<Line> {
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
     let last = lines.get(lines.len().saturating_sub(LIVE_ROWS)..).unwrap_or_default();
     last.iter().map(|line| behind_margin(Line::of(Role::Dim, &clipped(last_state(line))), columns)).collect()
-}
-
-/// What a line of a progress bar shows in the end.
-fn last_state(line: &str) -> &str {
-    line.trim_end_matches('\r').rsplit('\r').next().unwrap_or_default()
 }
 
 fn behind_margin(line: Line, columns: usize) -> Line {
@@ -209,6 +232,10 @@ fn result(ended: &CallEnded, columns: usize) -> Vec<Line> {
             items.iter().map(|item| behind_margin(todo(item), columns)).collect()
         }
         _ if is_said_elsewhere(ended) => Vec::new(),
+        Some(Display::Command { output, .. }) if !failed => match output.is_empty() {
+            true => vec![behind_margin(Line::of(Role::Dim, "(no output)"), columns)],
+            false => preview(output, Role::Dim, ended, columns),
+        },
         Some(display) if !failed => preview(&display.to_text(), Role::Dim, ended, columns),
         _ => {
             let role = if ended.status == CallStatus::Error { Role::Failure } else { Role::Dim };
@@ -245,16 +272,14 @@ fn todo(item: &Todo) -> Line {
 
 /// The beginning and the end of an output.
 fn preview(text: &str, role: Role, ended: &CallEnded, columns: usize) -> Vec<Line> {
-    let lines: Vec<&str> = text.lines().map(last_state).filter(|line| !line.trim().is_empty()).collect();
-    let hidden = lines.len().saturating_sub(FIRST + LAST);
+    let Excerpt { first, hidden, last } = Excerpt::of(text);
     let show = |line: &&str| behind_margin(Line::of(role, &clipped(line)), columns);
-    if hidden == 0 {
-        return lines.iter().map(show).collect();
+    let mut rows: Vec<Line> = first.iter().map(show).collect();
+    if hidden > 0 {
+        let whole = ended.whole_output.as_ref().map(|path| format!(", all of it in {}", path.display()));
+        let cut = format!("… {hidden} more lines{}", whole.unwrap_or_default());
+        rows.push(behind_margin(Line::of(Role::Dim, &cut), columns));
     }
-    let whole = ended.whole_output.as_ref().map(|path| format!(", all of it in {}", path.display()));
-    let cut = format!("… {hidden} more lines{}", whole.unwrap_or_default());
-    let mut rows: Vec<Line> = lines.iter().take(FIRST).map(show).collect();
-    rows.push(behind_margin(Line::of(Role::Dim, &cut), columns));
-    rows.extend(lines.iter().skip(FIRST + hidden).map(show));
+    rows.extend(last.iter().map(show));
     rows
 }

@@ -6,6 +6,9 @@ use charla_terminal::wording;
 
 use crate::text::{Line, Role};
 
+/// What stands below what was cut off.
+pub const INTERRUPTED: &str = "⊘ interrupted: it stopped here";
+
 /// The rows that say it.
 pub fn lines(ended: &TurnEnded, failure: Option<&LlmError>, columns: usize) -> Vec<Line> {
     let detail = ended.detail.as_deref().unwrap_or_default();
@@ -14,7 +17,7 @@ pub fn lines(ended: &TurnEnded, failure: Option<&LlmError>, columns: usize) -> V
         TurnEnd::Truncated => {
             (Role::Warning, "the answer was cut at the output limit (`model.maxOutputTokens`)".to_owned())
         }
-        TurnEnd::Cancelled => (Role::Warning, "stopped".to_owned()),
+        TurnEnd::Cancelled => (Role::Warning, INTERRUPTED.to_owned()),
         TurnEnd::Withdrawn => {
             (Role::Warning, "stopped before an answer: the prompt is taken back".to_owned())
         }
@@ -24,6 +27,7 @@ pub fn lines(ended: &TurnEnded, failure: Option<&LlmError>, columns: usize) -> V
         TurnEnd::CostLimit => (Role::Warning, with("the turn reached its limit of cost", detail)),
         TurnEnd::Loop => (Role::Warning, with("the model went in circles", detail)),
         TurnEnd::Blocked => (Role::Warning, with("the provider's filter stopped the answer", detail)),
+        TurnEnd::HookStopped | TurnEnd::HookBlocked => (Role::Warning, detail.to_owned()),
         _ => (Role::Warning, with("the turn ended early", detail)),
     };
     Line::of(role, &words).wrap(columns)

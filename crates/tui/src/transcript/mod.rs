@@ -5,8 +5,10 @@
 mod answer;
 mod call;
 mod ending;
+mod recall;
 mod said;
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use charla::engine;
@@ -20,8 +22,9 @@ use charla_terminal::wording;
 use crate::markdown::Layout;
 use crate::text::{Line, Role};
 use answer::Answer;
-pub use call::COMMAND_TOOL;
 use call::CallCell;
+use recall::Recall;
+pub use recall::first as first_recalled;
 
 /// The states of the spinner, ten a second.
 const SPINNER: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
@@ -41,6 +44,8 @@ fn layout(columns: usize) -> Layout {
 pub struct Transcript {
     columns: usize,
     finished: Vec<Line>,
+    /// The last row that was handed out is empty.
+    is_parted: bool,
     answer: Answer,
     calls: Vec<CallCell>,
     /// Calls that people made themselves and that run.
@@ -63,6 +68,7 @@ impl Transcript {
         Self {
             columns,
             finished: Vec::new(),
+            is_parted: true,
             answer: Answer::new(columns),
             calls: Vec::new(),
             client_calls: Vec::new(),
@@ -75,8 +81,9 @@ impl Transcript {
     }
 
     /// Begins with a session as it is: the last turns of what was said, and what is under way.
-    pub fn begin(&mut self, snapshot: &SessionSnapshot, now: Instant) {
-        self.finished.extend(said::recall(&snapshot.contents, self.columns));
+    /// `records` are those of the turns that are shown again.
+    pub fn begin(&mut self, snapshot: &SessionSnapshot, records: &[Arc<Record>], now: Instant) {
+        self.finished.extend(Recall::new(snapshot, records).lines(&self.me, self.columns));
         self.answer = Answer::new(self.columns);
         self.calls.clear();
         self.client_calls.clear();
@@ -126,6 +133,13 @@ impl Transcript {
         self.finished.extend(lines.collect::<Vec<_>>());
     }
 
+    /// An empty row below what is finished, unless there is one.
+    pub fn part(&mut self) {
+        if !self.finished.last().map_or(self.is_parted, Line::is_empty) {
+            self.finished.push(Line::new());
+        }
+    }
+
     /// The rows that are finished since this was asked last. `room` is how many live rows there is room for: what is
     /// over, and never changes, counts as finished.
     pub fn finished(&mut self, room: usize, now: Instant) -> Vec<Line> {
@@ -134,6 +148,7 @@ impl Transcript {
             let spilled = self.answer.spill(over, self.shows_thoughts, now);
             self.finished.extend(spilled);
         }
+        self.is_parted = self.finished.last().map_or(self.is_parted, Line::is_empty);
         std::mem::take(&mut self.finished)
     }
 
@@ -172,7 +187,7 @@ impl Transcript {
         let mut cell = self.client_calls.remove(at);
         cell.end(ended, now);
         self.finished.extend(cell.lines(self.columns, now));
-        self.finished.push(Line::new());
+        self.part();
     }
 
     /// True while a call runs.
@@ -227,9 +242,20 @@ impl Transcript {
                 self.calls.clear();
                 let failure = self.failure.take();
                 self.finished.extend(ending::lines(ended, failure.as_ref(), self.columns));
-                self.finished.push(Line::new());
+                self.part();
             }
             fact => self.finished.extend(said::about(fact, &self.me, self.columns)),
+        }
+    }
+
+    /// Nobody waits for the end of what is under way: what was shown of it stays, and is marked.
+    pub fn break_off(&mut self, now: Instant) {
+        let is_cut_off = !self.answer.is_empty() || self.has_running();
+        self.end_step(None, now);
+        let calls = self.calls.drain(..).flat_map(|call| call.lines(self.columns, now)).collect::<Vec<_>>();
+        self.finished.extend(calls);
+        if is_cut_off {
+            self.tell(Role::Warning, ending::INTERRUPTED);
         }
     }
 
@@ -261,7 +287,7 @@ impl Transcript {
     fn prompted(&mut self, content: &Content, by: &str) {
         let speaker = (by != self.me).then_some(by);
         self.finished.extend(said::prompt(content, speaker, self.columns));
-        self.finished.push(Line::new());
+        self.part();
     }
 
     fn model_content(&mut self, said: &ModelContent, now: Instant) {
@@ -285,7 +311,7 @@ impl Transcript {
         {
             let advises = !std::mem::replace(&mut self.advised, true);
             self.tell(Role::Dim, &wording::small_answer(advises));
-            self.finished.push(Line::new());
+            self.part();
         }
     }
 
@@ -297,7 +323,7 @@ impl Transcript {
         let lines = self.answer.end(words, self.shows_thoughts, now);
         if !lines.is_empty() {
             self.finished.extend(lines);
-            self.finished.push(Line::new());
+            self.part();
         }
     }
 
@@ -315,7 +341,7 @@ impl Transcript {
             self.finished.extend(call.lines(self.columns, now));
         }
         if over > 0 && self.calls.is_empty() {
-            self.finished.push(Line::new());
+            self.part();
         }
     }
 
@@ -330,8 +356,6 @@ fn is_note(content: &Content) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use charla_proto::{Origin, WireKind};
 
     use super::*;

@@ -2,17 +2,13 @@
 
 use charla_proto::text::one_line;
 use charla_proto::{
-    Citation, CompressionTrigger, Content, Fact, ModelSwitch, PartKind, Role as Speaker, Said, TurnEvent,
-    own_parts,
+    Citation, CompressionTrigger, Content, Fact, ModelSwitch, PartKind, TurnEvent, own_parts,
 };
 use charla_terminal::compression;
+use charla_terminal::hooks::hook_message;
 
-use super::layout;
-use crate::markdown::Stream;
 use crate::text::{Emphasis, Line, Role};
 
-/// How many turns of an earlier conversation are shown.
-const RECALLED: usize = 3;
 /// Rows of a prompt that is shown again.
 const PROMPT_ROWS: usize = 30;
 
@@ -47,8 +43,8 @@ fn words(content: &Content) -> String {
         match &part.kind {
             PartKind::Text(text) if index == 0 => words.push(text.trim_end().to_owned()),
             PartKind::Text(text) => {
-                let name = text.lines().next().unwrap_or_default();
-                words.push(format!("[attached: {}]", one_line(name)));
+                let name = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("a text");
+                words.push(format!("[attached: {}]", one_line(name.trim_matches(['-', ' ', ':']))));
             }
             PartKind::InlineData(blob) => words.push(format!("[{}]", one_line(&blob.mime_type))),
             PartKind::FileData(data) => words.push(format!("[{}]", one_line(&data.file_uri))),
@@ -56,40 +52,6 @@ fn words(content: &Content) -> String {
         }
     }
     words.join("\n")
-}
-
-/// The end of an earlier conversation.
-pub fn recall(contents: &[Said], columns: usize) -> Vec<Line> {
-    let is_prompt = |said: &&Said| said.content.role == Speaker::User && !said.content.text().is_empty();
-    let prompts: Vec<u64> = contents.iter().filter(is_prompt).map(|said| said.seq).collect();
-    let Some(from) = prompts.get(prompts.len().saturating_sub(RECALLED)) else { return Vec::new() };
-    let mut lines = Vec::new();
-    let earlier = prompts.len().saturating_sub(RECALLED);
-    if earlier > 0 {
-        lines.push(Line::of(Role::Dim, &format!("… {earlier} earlier prompts; /export shows all")));
-        lines.push(Line::new());
-    }
-    for said in contents.iter().filter(|said| said.seq >= *from) {
-        let content = &said.content;
-        match content.role {
-            Speaker::User if content.text().is_empty() => continue,
-            Speaker::User => lines.extend(prompt(content, None, columns)),
-            _ => lines.extend(answer(content, columns)),
-        }
-        lines.push(Line::new());
-    }
-    lines
-}
-
-fn answer(content: &Content, columns: usize) -> Vec<Line> {
-    let mut stream = Stream::new(layout(columns));
-    stream.push(&content.text());
-    let mut lines = stream.finished();
-    lines.extend(stream.end());
-    for call in content.function_calls() {
-        lines.push(Line::of(Role::Dim, &format!("· {}", one_line(&call.name))).truncate(columns));
-    }
-    lines
 }
 
 /// The sources a model names.
@@ -146,6 +108,10 @@ pub fn in_passing(event: &TurnEvent, columns: usize) -> Vec<Line> {
         TurnEvent::ModelSwitched(ModelSwitch { from, to, reason }) => {
             (Role::Warning, format!("{from} gave up ({reason}); {to} goes on"))
         }
+        TurnEvent::HookRan(ran) => match &ran.system_message {
+            Some(message) => (Role::Dim, hook_message(message)),
+            None => return Vec::new(),
+        },
         TurnEvent::Notice { message } => (Role::Warning, format!("warning: {message}")),
         TurnEvent::ChatCompressed(report) => match report.trigger {
             CompressionTrigger::Auto => (Role::Dim, compression::in_passing(report)),

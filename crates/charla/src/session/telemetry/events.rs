@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use charla_proto::{Args, CallEnded, CallStatus, Fact, PartKind, Record};
+use charla_proto::{Args, CallEnded, CallStatus, Fact, HookRan, PartKind, Record};
 use serde_json::{Value, json};
 
 use super::outfile::Outfile;
@@ -70,6 +70,26 @@ impl Watcher {
             }
             _ => {}
         }
+    }
+
+    /// A hook ran.
+    pub(super) fn hooked(&self, ran: &HookRan) {
+        let words = |text: &str| json!(if self.prompts { text } else { "" });
+        self.file.event(
+            "hook_call",
+            json!({
+                "hook_event_name": ran.hook_event_name,
+                "hook_name": ran.hook_name,
+                "hook_type": "command",
+                "hook_input": words(&ran.hook_input),
+                "hook_output": words(&ran.hook_output),
+                "exit_code": ran.exit_code,
+                "stdout": words(&ran.stdout),
+                "stderr": words(&ran.stderr),
+                "duration_ms": ran.duration_ms,
+                "success": ran.success,
+            }),
+        );
     }
 
     fn prompted(&self, text: &str) {

@@ -9,7 +9,7 @@ mod outfile;
 use std::sync::Arc;
 
 use charla_core::session::Subscription;
-use charla_proto::SessionEvent;
+use charla_proto::{SessionEvent, TurnEvent};
 use charla_providers::layers::{LogCall, LogEntry, LogSink};
 use serde_json::{Value, json};
 
@@ -55,6 +55,7 @@ impl Telemetry {
         while let Some(event) = events.recv().await {
             match event {
                 SessionEvent::Record(record) => watcher.record(&record),
+                SessionEvent::Turn(TurnEvent::HookRan(ran)) => watcher.hooked(&ran),
                 SessionEvent::Turn(_) | SessionEvent::Missed | SessionEvent::Broken(_) => {}
             }
         }

@@ -50,6 +50,13 @@ fn what_can_be_taken_is_taken_and_the_rest_is_no_mistake() {
             r#"{"mcpServers": {"a": {"command": "x", "args": ["y"], "description": "z", "oauth": {}}}, "debugMode": 1,}"#,
             json!({"mcpServers": {"a": {"command": "x", "args": ["y"]}}}),
         ),
+        (
+            r#"{"hooks": {"disabled": ["x"], "BeforeTool": [{"matcher": "a", "when": 1, "hooks": [
+                {"type": "command", "command": "true", "env": {}}, {"type": "plugin", "command": "x"}]}]},
+                "hooksConfig": {"enabled": true, "disabled": ["n"], "notifications": true}}"#,
+            json!({"hooks": {"BeforeTool": [{"matcher": "a", "hooks": [{"type": "command", "command": "true"}]}]},
+                   "hooksConfig": {"enabled": true, "disabled": ["n"]}}),
+        ),
         ("[]", json!({})),
     ];
     for (text, expected) in rows {

@@ -98,7 +98,7 @@ fn twenty_planted_facts_are_all_in_the_next_request() {
     for wire in WIRES {
         let server = server(script());
         let place = planted(&server, wire, 1_000_000);
-        assert_eq!(go_on(&place, "/compress").out.matches("Compressed the conversation").count(), 1);
+        assert_eq!(go_on(&place, "/compress").out.matches("Chat history compressed").count(), 1);
         go_on(&place, "and now?");
         check(&server, wire, "asked for");
         // The older ones are in the snapshot, not only in what was kept.

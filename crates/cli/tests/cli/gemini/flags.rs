@@ -131,8 +131,14 @@ fn a_session_is_gone_on_with() {
     assert!(asked.last().unwrap()["request_text"].as_str().unwrap().contains("remember 42"));
     let listed = stage.place.run(&["--list-sessions"]);
     assert!(listed.code == Some(0) && listed.out.contains("remember 42"), "{}{}", listed.out, listed.err);
-    let deleted = stage.place.run(&["--delete-session", "1"]);
+    let id = listed.out.split(' ').next().unwrap();
+    let deleted = stage.place.run(&["--delete-session", id]);
     assert_eq!(deleted.code, Some(0), "{}", deleted.err);
+    assert_eq!(
+        stage.run(&[say("x")], &["--resume", "2", "-p", "x"]).code,
+        Some(42),
+        "there is no second one"
+    );
 }
 
 #[test]

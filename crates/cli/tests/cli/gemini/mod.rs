@@ -24,6 +24,7 @@ impl Stage {
     /// With these settings beside the usual ones, in both files.
     pub fn new(more: &Value) -> Self {
         let place = Place::new();
+        std::fs::remove_dir(place.work().join(".charla")).unwrap();
         let home = place.path().join("gemini-home");
         let mut settings = json!({
             "general": {"enableAutoUpdate": false},

@@ -56,7 +56,7 @@ fn lines_of_json_have_the_types_that_readers_know() {
 
 /// The last text with braces on standard error.
 fn error_document(err: &str) -> Value {
-    serde_json::from_str(&err[err.find("{\n").unwrap()..=err.rfind('}').unwrap()]).unwrap()
+    serde_json::from_str(err.get(err.find("{\n").unwrap()..=err.rfind('}').unwrap()).unwrap()).unwrap()
 }
 
 #[test]

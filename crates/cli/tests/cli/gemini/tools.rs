@@ -128,7 +128,7 @@ fn calls_of_one_answer_run_together_and_answer_in_order() {
 #[test]
 fn the_eleventh_request_to_a_host_in_a_minute_is_refused() {
     let stage = Stage::plain();
-    let fetch = part("web_fetch", json!({"prompt": "what is at http://127.0.0.1:9/page ?"}));
+    let fetch = part("web_fetch", json!({"prompt": "what is at http://nowhere.invalid/page ?"}));
     let answers = [streamed(&vec![fetch; 11]), say("Done.")];
     let run = stage.run(&answers, &["--approval-mode=yolo", "-p", "x"]);
     assert_eq!((run.code, run.out.as_str()), (Some(0), "Done.\n"), "{}", run.err);

@@ -10,6 +10,7 @@ mod matrix;
 mod moving;
 mod nodes;
 mod oidc;
+mod ownership;
 mod questions;
 mod schema;
 mod sessions;

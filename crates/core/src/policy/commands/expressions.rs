@@ -6,6 +6,24 @@ use super::options::{Doubt, readable, sort};
 use super::table::Options;
 use super::{Call, Checked};
 
+pub(super) const SED: Options = Options::Only {
+    letters: "nErsuz",
+    long: &["--quiet", "--silent", "--regexp-extended", "--separate", "--null-data", "--expression="],
+};
+
+pub(super) const JQ: Options = Options::Only {
+    letters: "rcsneSMCaj",
+    long: &[
+        "--raw-output",
+        "--compact-output",
+        "--slurp",
+        "--null-input",
+        "--exit-status",
+        "--sort-keys",
+        "--tab",
+    ],
+};
+
 /// True for `sed -i`.
 pub(super) fn edits_in_place(words: &[Word]) -> bool {
     words.iter().any(|word| word.text.starts_with("--in-place") || is_short_in_place(&word.text))
@@ -23,7 +41,7 @@ pub(super) fn sed_in_place(call: Call<'_>, file: impl Fn(&Word) -> Checked) -> C
     if marks.is_empty() || edits_in_place(&words) {
         return Err("where it keeps the old content is not known".into());
     }
-    let (files, _) = sed_files(&words)?;
+    let files = sed_files(&words, Doubt::Option)?;
     if files.is_empty() {
         return Err("it names no file".into());
     }
@@ -32,17 +50,14 @@ pub(super) fn sed_in_place(call: Call<'_>, file: impl Fn(&Word) -> Checked) -> C
 
 /// `sed` without `-i`, with a script that neither writes nor runs anything.
 pub(super) fn sed(call: Call<'_>) -> Checked {
-    let (files, _) = sed_files(call.words)?;
+    // A file that is named like an option writes nothing and runs nothing that the kernel would not hold.
+    let files = sed_files(call.words, Doubt::behind(call))?;
     files.iter().try_for_each(|word| readable(call, word))
 }
 
-/// The files of a `sed` whose scripts neither write nor run anything, and how many scripts there are.
-fn sed_files(words: &[Word]) -> Result<(Vec<Word>, usize), String> {
-    let options = Options::Only {
-        letters: "nErsuz",
-        long: &["--quiet", "--silent", "--regexp-extended", "--separate", "--null-data", "--expression="],
-    };
-    let sorted = sort(words, options, "e", Doubt::Option)?;
+/// The files of a `sed` whose scripts neither write nor run anything.
+fn sed_files(words: &[Word], doubt: Doubt) -> Result<Vec<Word>, String> {
+    let sorted = sort(words, SED, "e", doubt)?;
     let mut operands = sorted.operands.as_slice();
     let mut scripts: Vec<Option<&str>> = sorted.values_of(&["-e", "--expression"]).collect();
     if scripts.is_empty() {
@@ -56,77 +71,108 @@ fn sed_files(words: &[Word]) -> Result<(Vec<Word>, usize), String> {
             return Err("its script may write or run something".into());
         }
     }
-    Ok((operands.iter().map(|word| (*word).clone()).collect(), scripts.len()))
+    Ok(operands.iter().map(|word| (*word).clone()).collect())
 }
 
-/// True for scripts made of addresses and commands that only touch what is printed.
+/// True for scripts made of addresses and commands that only touch what is printed. Whether a mark inside brackets ends the
+/// expression is read differently by different versions of sed: both readings must be fine, or one of them no script at all.
 fn sed_script(script: &str) -> bool {
+    let plainly = read_sed(script, Brackets::Skipped);
+    plainly.is_ok() && read_sed(script, Brackets::Ignored) != Err(Unfit::Doubtful)
+}
+
+/// What is made of a bracket in an expression of sed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Brackets {
+    /// A mark in it is one of its characters.
+    Skipped,
+    /// It is a character like others.
+    Ignored,
+}
+
+/// Why a script of sed does not pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Unfit {
+    /// It may write or run something.
+    Doubtful,
+    /// Sed does not run it.
+    Broken,
+}
+
+fn read_sed(script: &str, brackets: Brackets) -> Result<(), Unfit> {
     let mut rest = script.chars().peekable();
     loop {
         while rest.next_if(|c| " \t;\n{}!".contains(*c)).is_some() {}
-        let Some(next) = rest.next() else { return true };
+        let Some(next) = rest.next() else { return Ok(()) };
         match next {
             '0'..='9' | '$' | ',' | '+' | '~' => {}
             '/' => {
-                if !skip_to('/', &mut rest) {
-                    return false;
-                }
+                skip_expression('/', &mut rest, brackets)?;
                 while rest.next_if(|c| *c == 'I').is_some() {}
             }
             'p' | 'd' | 'q' | '=' | 'n' | 'N' | 'D' | 'P' | 'h' | 'H' | 'g' | 'G' | 'x' | 'l' => {
                 let end = |c: &char| " \t;\n}".contains(*c) || c.is_ascii_digit();
                 if rest.peek().is_some_and(|c| !end(c)) {
-                    return false;
+                    return Err(Unfit::Doubtful);
                 }
             }
             's' | 'y' => {
-                let Some(mark) = rest.next().filter(|mark| "/|#,:@!%_".contains(*mark)) else { return false };
-                if !(skip_to(mark, &mut rest) && skip_to(mark, &mut rest)) {
-                    return false;
-                }
-                while rest.next_if(|c| "gpiI".contains(*c) || c.is_ascii_digit()).is_some() {}
-                if rest.peek().is_some_and(|c| !" \t;\n}".contains(*c)) {
-                    return false;
-                }
+                let mark = rest.next().filter(|mark| "/|#,:@!%_;~=-".contains(*mark));
+                let mark = mark.ok_or(Unfit::Doubtful)?;
+                skip_expression(mark, &mut rest, if next == 's' { brackets } else { Brackets::Ignored })?;
+                skip_expression(mark, &mut rest, Brackets::Ignored)?;
+                flags(&mut rest)?;
             }
-            _ => return false,
+            _ => return Err(Unfit::Doubtful),
         }
+    }
+}
+
+/// Steps past the flags of `s`.
+fn flags(rest: &mut Script<'_>) -> Result<(), Unfit> {
+    while rest.next_if(|c| "gpiI".contains(*c) || c.is_ascii_digit()).is_some() {}
+    match rest.peek() {
+        None => Ok(()),
+        Some(end) if " \t;\n}".contains(*end) => Ok(()),
+        // Of the letters, these write a file, run a program, or are not looked at.
+        Some(flag) if "wemM#\r".contains(*flag) => Err(Unfit::Doubtful),
+        Some(_) => Err(Unfit::Broken),
     }
 }
 
 type Script<'a> = std::iter::Peekable<std::str::Chars<'a>>;
 
-/// Steps past the next `mark` that is not escaped. Whether a mark inside brackets ends the expression is read
-/// differently by different versions of sed: then nobody can tell, and it does not pass.
-fn skip_to(mark: char, rest: &mut Script<'_>) -> bool {
+/// Steps past the next `mark` that is not escaped.
+fn skip_expression(mark: char, rest: &mut Script<'_>, brackets: Brackets) -> Result<(), Unfit> {
     while let Some(next) = rest.next() {
         match next {
-            next if next == mark => return true,
-            '[' if !skip_bracket(mark, rest) => return false,
+            next if next == mark => return Ok(()),
+            '[' if brackets == Brackets::Skipped && !skip_bracket(rest) => return Err(Unfit::Doubtful),
             // `\c` makes something else of the character behind it.
-            '\\' if rest.next().is_none_or(|escaped| matches!(escaped, '\n' | 'c')) => return false,
-            '\n' => return false,
+            '\\' if rest.next().is_none_or(|escaped| matches!(escaped, '\n' | 'c')) => {
+                return Err(Unfit::Doubtful);
+            }
+            '\n' => return Err(Unfit::Doubtful),
             _ => {}
         }
     }
-    false
+    Err(Unfit::Broken)
 }
 
 /// Steps past a bracket expression: `[]abc]`, `[^]a]`, `[[:alpha:]_]`, `[[.x.]]`.
-fn skip_bracket(mark: char, rest: &mut Script<'_>) -> bool {
+fn skip_bracket(rest: &mut Script<'_>) -> bool {
     rest.next_if_eq(&'^');
     let mut first = true;
     while let Some(next) = rest.next() {
         match next {
-            next if next == mark => return false,
             ']' if !first => return true,
-            '\\' | '\n' => return false,
+            '\n' => return false,
             '[' if matches!(rest.peek(), Some(':' | '.' | '=')) => {
                 let Some(kind) = rest.next() else { return false };
                 loop {
                     match rest.next() {
                         Some(end) if end == kind && rest.next_if_eq(&']').is_some() => break,
-                        Some(inside) if inside != mark && !"\\\n".contains(inside) => {}
+                        Some(inside) if inside != '\n' => {}
                         _ => return false,
                     }
                 }
@@ -162,33 +208,14 @@ pub(super) fn awk(call: Call<'_>) -> Checked {
 
 /// `jq` with a filter that does not look at the environment or at other files.
 pub(super) fn jq(call: Call<'_>) -> Checked {
-    let options = Options::Only {
-        letters: "rcsneSMCaj",
-        long: &[
-            "--raw-output",
-            "--compact-output",
-            "--slurp",
-            "--null-input",
-            "--exit-status",
-            "--sort-keys",
-            "--tab",
-        ],
-    };
-    let sorted = sort(call.words, options, "", Doubt::behind(call))?;
+    let sorted = sort(call.words, JQ, "", Doubt::behind(call))?;
     let (filter, files) = sorted.operands.split_first().ok_or("it has no filter")?;
     let filter = filter.known().ok_or("its filter is only known to the shell")?;
-    let reaching = [
-        "env",
-        "ENV",
-        "import",
-        "include",
-        "input_filename",
-        "debug",
-        "$__prog",
-        "modulemeta",
-        "get_search_list",
-    ];
-    if let Some(found) = reaching.iter().find(|found| filter.contains(**found)) {
+    // Secrets were taken out of the variables of what runs unasked.
+    let variables: &[&str] = if call.walled { &[] } else { &["env", "ENV"] };
+    let reaching =
+        ["import", "include", "input_filename", "debug", "$__prog", "modulemeta", "get_search_list"];
+    if let Some(found) = variables.iter().chain(&reaching).find(|found| filter.contains(**found)) {
         return Err(format!("its filter uses {found}"));
     }
     files.iter().try_for_each(|word| readable(call, word))
@@ -279,6 +306,12 @@ mod tests {
             "s/[]a]/b/",
             "/[[:alpha:]_]/p",
             "s/a/[b]/",
+            "s;a;b;g",
+            "s/[^/]*/x/",
+            "s/[^/]*$//",
+            "s/[^\\/]*/x/",
+            "s/\\(.*\\)/[\\1]/",
+            "s|[^|]*|x|2",
         ] {
             assert!(sed_script(script), "{script}");
         }
@@ -303,6 +336,12 @@ mod tests {
             "s/[a\\]/e",
             "s/[/]/w x/",
             "s/a\\c/b/e/",
+            "s/[^/]*/w x/",
+            "s/[/]*/]/e",
+            "s/[^/]/e;1e ls",
+            "s/[/]/;1e x/",
+            "s;[;];w x;",
+            "y/[/]/w x/",
         ] {
             assert!(!sed_script(script), "{script}");
         }

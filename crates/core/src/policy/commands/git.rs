@@ -146,7 +146,7 @@ const fn row(
     Subcommand { name, letters, valued, long, operands }
 }
 
-const SUBCOMMANDS: [Subcommand; 28] = [
+const SUBCOMMANDS: [Subcommand; 29] = [
     row(
         "show-ref",
         "sq",
@@ -271,6 +271,7 @@ const SUBCOMMANDS: [Subcommand; 28] = [
         Free::Any,
     ),
     row("merge-base", "a", "", &["--all", "--is-ancestor", "--fork-point", "--octopus"], Free::Any),
+    row("cherry", "v", "", &["--verbose", "--abbrev"], Free::Any),
     row("name-rev", "", "", &["--name-only", "--tags", "--always"], Free::Any),
     row(
         "for-each-ref",
@@ -386,10 +387,46 @@ pub(super) fn check(call: Call<'_>) -> Checked {
         return Err(format!("git {name} may change the repository or run programs"));
     };
     let options = Options::Only { letters: subcommand.letters, long: subcommand.long };
-    let sorted = sort(rest, options, subcommand.valued, Doubt::Option)?;
+    let plain: Vec<Word> = rest.iter().filter(|word| !(call.walled && is_no_index(word))).cloned().collect();
+    let sorted = sort(&plain, options, subcommand.valued, Doubt::Option)?;
     operands(subcommand, &sorted)?;
     revisions(subcommand, &sorted)?;
     paths(call, &sorted)
+}
+
+/// `git diff --no-index` compares any two files: with it, git is a reader like others, for which the kernel hides what it keeps.
+pub(in crate::policy) fn is_no_index(word: &Word) -> bool {
+    word.known() == Some("--no-index")
+}
+
+/// Commands that show nothing of a path they are given but its name, or by git's attributes, which keep secrets back.
+const BY_ATTRIBUTES: [&str; 12] = [
+    "log",
+    "diff",
+    "show",
+    "status",
+    "ls-files",
+    "ls-tree",
+    "rev-list",
+    "shortlog",
+    "whatchanged",
+    "diff-tree",
+    "diff-index",
+    "diff-files",
+];
+
+/// The words of such a command that are paths, plainly; none of any other.
+pub(in crate::policy) fn shown_by_attributes(words: &[Word]) -> &[Word] {
+    // These tell nothing but names.
+    if matches!(words.get(1).and_then(Word::known), Some("check-ignore" | "ls-files")) {
+        return words;
+    }
+    let known = words.get(1).and_then(Word::known).is_some_and(|name| BY_ATTRIBUTES.contains(&name));
+    let paths = words.iter().position(|word| word.known() == Some("--")).filter(|_| known);
+    match paths.and_then(|at| words.get(at + 1..)) {
+        Some(paths) if !words.iter().any(is_no_index) => paths,
+        _ => &[],
+    }
 }
 
 /// The folder that git works in after every `-C`, and the words behind what stands before the subcommand.

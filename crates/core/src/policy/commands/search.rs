@@ -74,6 +74,26 @@ pub(super) fn grep(call: Call<'_>) -> Checked {
     files.iter().try_for_each(|word| readable(call, word))
 }
 
+/// The words of a command that say what is looked for, or what is done, and name no file.
+pub(in crate::policy) fn sought(words: &[Word]) -> Vec<&Word> {
+    let Some((name, rest)) = super::base_name(words).zip(words.get(1..)) else { return Vec::new() };
+    let read = |options: Options, valued: &str, given: &[&str]| {
+        let Ok(sorted) = sort(rest, options, valued, Doubt::Operand) else { return Vec::new() };
+        match given.iter().any(|option| sorted.has(option)) {
+            true => Vec::new(),
+            false => sorted.operands.first().copied().into_iter().collect(),
+        }
+    };
+    match name {
+        "grep" | "egrep" | "fgrep" => read(GREP, "emABC", &["-e", "--regexp"]),
+        "rg" => read(RIPGREP, "eABCmgtTrjEMd", &["-e", "--regexp", "--files", "--type-list"]),
+        "jq" => read(super::expressions::JQ, "", &[]),
+        "sed" => read(super::expressions::SED, "e", &["-e", "--expression"]),
+        "awk" => read(Options::Only { letters: "", long: &[] }, "Fv", &[]),
+        _ => Vec::new(),
+    }
+}
+
 /// A pattern that starts with a wildcard cannot be an option that does harm here: `grep` has none.
 fn plain_pattern(word: &Word) -> Word {
     let pattern = word.kind == WordKind::Glob && word.text.starts_with(['*', '?', '[']);

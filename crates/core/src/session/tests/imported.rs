@@ -62,6 +62,7 @@ fn said(calls: &[(&'static str, u32)]) -> Fact {
         .enumerate()
         .map(|(n, (tool, arg))| Part::function_call(FunctionCall::new(call_id(n as u32), *tool, args(*arg))));
     Fact::ModelContent(Box::new(ModelContent {
+        hook: None,
         turn: 1,
         content: Arc::new(Content::new(Role::Model, parts.collect())),
         finish: Some(FinishReason::Stop),
@@ -108,6 +109,7 @@ fn any_fact() -> impl Strategy<Value = Fact> {
     };
     let ended = move |call| {
         Fact::CallEnded(Box::new(CallEnded {
+            tool: None,
             turn: 1,
             call: call_id(call),
             status: CallStatus::Success,

@@ -342,3 +342,21 @@ async fn a_journal_with_the_ids_of_servers_goes_on_at_any_record() {
         assert_eq!(conversation.unanswered().count(), 0, "after record {length}");
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn what_an_earlier_process_recorded_is_read_though_nothing_new_has_come() {
+    let mut run = Run::new(vec![Answer::Text("said before")], true);
+    run.prompt("go").await;
+    run.end().await;
+    let again = Run::resume(run.world.clone(), true);
+    let last = again.session.snapshot().await.unwrap().0.seq;
+    let mut events = again.session.subscribe_from(1).await.unwrap();
+    let mut seqs = Vec::new();
+    while seqs.last() != Some(&last) {
+        let event = tokio::time::timeout(Duration::from_secs(60), events.recv()).await;
+        if let Some(SessionEvent::Record(record)) = event.expect("the records come") {
+            seqs.push(record.seq);
+        }
+    }
+    assert_eq!(seqs, (2..=last).collect::<Vec<_>>());
+}

@@ -29,12 +29,14 @@ fn resource(model: &str) -> String {
     format!("models/{model}")
 }
 
-/// Model names come from people; a `?` or a blank in one must not end the path.
-fn escaped(path: &str) -> String {
-    let mut out = String::with_capacity(path.len());
-    for byte in path.bytes() {
+/// A resource as part of a path. Model names come from people, sessions and settings: a `?` or a blank in one must not end the path, and
+/// `../` must not lead to another.
+fn escaped(resource: &str) -> String {
+    let (kind, name) = resource.split_once('/').unwrap_or(("models", resource));
+    let mut out = format!("{kind}/");
+    for byte in name.bytes() {
         match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' | b'@' => {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'@' => {
                 out.push(char::from(byte));
             }
             _ => out.push_str(&format!("%{byte:02X}")),

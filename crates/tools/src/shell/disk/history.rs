@@ -30,11 +30,21 @@ const NO_COMMIT: &str =
 const LIFTED: &str = "the attributes of this repository may have git show the content of secret files";
 const UNREAD: &str = "the index of this repository is not understood, so it may show secret files";
 
-/// Why a git command may show or betray what a secret file holds. `cwd` is a real path.
+/// Commands of git that look into submodules for changes.
+const COMPARING: [&str; 4] = ["status", "diff", "diff-files", "diff-index"];
+const SUBMODULE: &str = "a submodule tracks a secret file that was changed, and git could not look into it without being allowed to";
+
+/// Why a git command may show or betray what a secret file holds, or would go wrong for its sake. `cwd` is a real path.
 pub(super) fn doubt(words: &[Word], cwd: &Path) -> Option<String> {
     let (subcommand, rest) = words.split_first()?;
-    let subcommand = subcommand.known().filter(|name| SHOWING.contains(name))?;
+    let subcommand = subcommand.known()?;
     let repository = Repository::of(cwd)?;
+    if COMPARING.contains(&subcommand) && looks_into_submodule(&repository) {
+        return Some(SUBMODULE.to_owned());
+    }
+    if !SHOWING.contains(&subcommand) {
+        return None;
+    }
     let words = rest.iter().filter_map(Word::known).take_while(|word| *word != "--");
     let mut operands = words.filter(|word| !word.starts_with('-'));
     if operands.any(|word| may_be_no_commit(&repository, word)) {
@@ -45,6 +55,20 @@ pub(super) fn doubt(words: &[Word], cwd: &Path) -> Option<String> {
         return Some(LIFTED.to_owned());
     }
     searched(subcommand, rest, cwd, &repository, &index)
+}
+
+/// True when git, in a submodule, would have to read a secret to tell whether it was changed. Of the repository itself it gets an
+/// index that says so; of a submodule it takes its own.
+fn looks_into_submodule(repository: &Repository) -> bool {
+    let Some(index) = repository.index() else { return false };
+    index.submodules().any(|folder| {
+        let inner =
+            Repository::of(&repository.work.join(folder)).filter(|inner| inner.work != repository.work);
+        inner.is_some_and(|inner| match inner.index() {
+            Some(index) => index.secrets().any(|entry| entry.may_be_changed(&inner.work)),
+            None => true,
+        })
+    })
 }
 
 /// A search tells whether a file holds something, however little of it is shown.

@@ -135,6 +135,8 @@ fn paths_take_resource_names_and_escape_the_rest() {
     assert_eq!(path("models/x", Mode::Unary), "/models/x:generateContent");
     assert_eq!(path("tunedModels/x", Mode::Unary), "/tunedModels/x:generateContent");
     assert_eq!(path("a b?c#d", Mode::Unary), "/models/a%20b%3Fc%23d:generateContent");
+    assert_eq!(path("../../v1/x", Mode::Unary), "/models/..%2F..%2Fv1%2Fx:generateContent");
+    assert_eq!(path("models/../x\n", Mode::Unary), "/models/..%2Fx%0A:generateContent");
 }
 
 #[test]

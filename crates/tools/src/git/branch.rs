@@ -1,8 +1,10 @@
 //! The branch that a workspace is on.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use charla_proto::text::printable;
+
+use super::{Repository, read};
 
 /// Nobody reads a longer name.
 const LONGEST: usize = 40;
@@ -10,23 +12,14 @@ const LONGEST: usize = 40;
 /// The branch of the repository that holds a folder, or the beginning of the commit it is at; nothing outside of one. Blocks on
 /// the disk, and starts no program.
 pub fn git_branch(folder: &Path) -> Option<String> {
-    let git = folder.ancestors().map(|folder| folder.join(".git")).find(|git| git.exists())?;
-    let head = std::fs::read_to_string(real(&git)?.join("HEAD")).ok()?;
+    let repository = Repository::of(&folder.canonicalize().ok()?)?;
+    let head = read(&repository.folder.join("HEAD"))?;
     let head = head.trim();
     let name = match head.strip_prefix("ref: ") {
         Some(reference) => reference.strip_prefix("refs/heads/").unwrap_or(reference).to_owned(),
         None => head.chars().take(8).collect(),
     };
     Some(printable(Path::new(&name)).chars().take(LONGEST).collect())
-}
-
-/// The folder of the repository's data: of a worktree it is named in a file.
-fn real(git: &Path) -> Option<PathBuf> {
-    if git.is_dir() {
-        return Some(git.to_owned());
-    }
-    let named = std::fs::read_to_string(git).ok()?;
-    Some(git.parent()?.join(named.trim().strip_prefix("gitdir: ")?))
 }
 
 #[cfg(test)]

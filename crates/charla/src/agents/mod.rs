@@ -1,0 +1,264 @@
+//! Agents: Markdown files that say how a session works for another one: its prompt, its tools, its model, its limits.
+//!
+//! They lie where skills do: in Charla's home, where other agents keep theirs, in a workspace once it is trusted, in
+//! extensions. Of agents with the same name the first counts: workspace, user, extension.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use charla_proto::text::one_line;
+
+use crate::environment::Environment;
+use crate::failure::Failure;
+use crate::front_matter::FrontMatter;
+use crate::hint::Hint;
+use crate::notices::{Notice, Notices};
+use crate::skills::{SkillOwner, is_name};
+use crate::trust::{LeftOut, WorkspaceContent};
+
+/// Folders of a user's home in which other programs keep agents.
+const OF_OTHERS: [&str; 1] = [".claude"];
+/// A larger file is no agent.
+const MOST_BYTES: u64 = 1024 * 1024;
+/// So many agents one folder may have.
+const MOST: usize = 200;
+/// So often an agent asks its model, and so long it works, where its file does not say.
+const STEPS: u32 = 50;
+const TIMEOUT: Duration = Duration::from_secs(30 * 60);
+/// Names that files written for another program have for models of that program.
+const MODELS_OF_OTHERS: [&str; 4] = ["inherit", "sonnet", "opus", "haiku"];
+
+/// Names that files written for another program have for tools that are here, too.
+const OTHER_NAMES: &[(&str, &str)] = &[
+    ("Bash", "run_shell_command"),
+    ("Edit", "replace"),
+    ("Glob", "glob"),
+    ("Grep", "grep_search"),
+    ("LS", "list_directory"),
+    ("MultiEdit", "replace"),
+    ("Read", "read_file"),
+    ("Skill", "activate_skill"),
+    ("TodoWrite", "write_todos"),
+    ("WebFetch", "web_fetch"),
+    ("WebSearch", "google_web_search"),
+    ("Write", "write_file"),
+];
+
+/// An agent that can be called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Agent {
+    /// What it is called by.
+    pub name: String,
+    /// What it is for, in one line.
+    pub description: String,
+    /// Whose it is.
+    pub owner: SkillOwner,
+    /// The only tools it has, as far as its caller has them; all of those when left out.
+    pub tools: Option<Vec<String>>,
+    /// The model that answers; its caller's when left out.
+    pub model: Option<String>,
+    /// How often the model is asked at most.
+    pub steps: u32,
+    /// How long it may work.
+    pub timeout: Duration,
+    /// What stands in place of the built-in rules.
+    pub prompt: String,
+}
+
+/// The agents that can be called in a workspace, by name.
+#[derive(Clone, Debug, Default)]
+pub struct Agents {
+    agents: Vec<Agent>,
+    left_out: Vec<LeftOut>,
+}
+
+impl Agents {
+    /// Looks for agents. `trusted` says that the workspace's count; `extensions` are folders of agents with the names of the
+    /// extensions they come with.
+    pub fn find(
+        environment: &Environment,
+        trusted: bool,
+        extensions: &[(String, PathBuf)],
+        notices: &mut dyn Notices,
+    ) -> Result<Self, Failure> {
+        let mut found = Self::default();
+        let content = WorkspaceContent::read(environment)?;
+        let number = content.agents().count();
+        if number > 0 && !trusted {
+            let text = format!("{number} agents of this workspace are left out: it is not trusted");
+            notices.note(&Notice::with_hint(text, Hint::TrustWorkspace));
+        } else {
+            for (file, bytes) in content.agents() {
+                found.take(&file, Agent::of(bytes, SkillOwner::Workspace));
+            }
+        }
+        for folder in environment.folders_of_user("agents", &OF_OTHERS) {
+            found.of_folder(&folder, &SkillOwner::User);
+        }
+        for (name, folder) in extensions {
+            found.of_folder(folder, &SkillOwner::Extension(name.clone()));
+        }
+        found.agents.sort_by(|one, other| one.name.cmp(&other.name));
+        Ok(found)
+    }
+
+    /// Those in one folder of agents.
+    pub(crate) fn in_folder(folder: &Path, owner: &SkillOwner) -> Self {
+        let mut found = Self::default();
+        found.of_folder(folder, owner);
+        found
+    }
+
+    /// True when there are none.
+    pub fn is_empty(&self) -> bool {
+        self.agents.is_empty()
+    }
+
+    /// The agents, by name.
+    pub fn iter(&self) -> impl Iterator<Item = &Agent> {
+        self.agents.iter()
+    }
+
+    /// What looks like an agent and is none, with the reason.
+    pub fn left_out(&self) -> &[LeftOut] {
+        &self.left_out
+    }
+
+    /// The agent of this name.
+    pub fn get(&self, name: &str) -> Option<&Agent> {
+        self.agents.iter().find(|agent| agent.name == name)
+    }
+
+    fn of_folder(&mut self, folder: &Path, owner: &SkillOwner) {
+        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        let mut files: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+        files.retain(|file| file.extension().is_some_and(|ending| ending == "md") && file.is_file());
+        files.sort();
+        files.truncate(MOST);
+        for file in files {
+            let agent = read(&file, folder, owner).and_then(|bytes| Agent::of(&bytes, owner.clone()));
+            self.take(&file, agent);
+        }
+    }
+
+    fn take(&mut self, file: &Path, agent: Result<Agent, String>) {
+        let reason = match agent {
+            Ok(agent) if self.get(&agent.name).is_none() => return self.agents.push(agent),
+            Ok(agent) => format!("another agent has the same name, {}", agent.name),
+            Err(reason) => reason,
+        };
+        self.left_out.push(LeftOut { path: file.to_owned(), reason });
+    }
+}
+
+/// The bytes of an agent's file. What an extension brings lies in its own folder.
+fn read(file: &Path, folder: &Path, owner: &SkillOwner) -> Result<Vec<u8>, String> {
+    let failed = |error: std::io::Error| error.to_string();
+    let real = file.canonicalize().map_err(failed)?;
+    if *owner != SkillOwner::User && !real.starts_with(folder.canonicalize().map_err(failed)?) {
+        return Err("it is a link out of its folder".to_owned());
+    }
+    match std::fs::metadata(&real).map_err(failed)?.len() {
+        bytes if bytes > MOST_BYTES => {
+            Err(format!("it has {bytes} bytes, and more than {MOST_BYTES} are not read"))
+        }
+        _ => std::fs::read(&real).map_err(failed),
+    }
+}
+
+impl Agent {
+    /// An agent by its file's content, or why it is none.
+    fn of(bytes: &[u8], owner: SkillOwner) -> Result<Self, String> {
+        let text = std::str::from_utf8(bytes).map_err(|_| "it is no text")?;
+        let (fields, body) =
+            FrontMatter::split(text).ok_or("it has no front matter between two lines `---`")?;
+        let name = fields.text("name").ok_or("its front matter has no `name`")?;
+        if !is_name(name) {
+            return Err(format!("`{}` is no name: 64 letters, digits, `-` and `_` at most", one_line(name)));
+        }
+        let description = fields.text("description").ok_or("its front matter has no `description`")?;
+        let prompt = body.trim();
+        if prompt.is_empty() {
+            return Err(
+                "it says nothing: what stands below the front matter is the agent's prompt".to_owned()
+            );
+        }
+        let tools = fields.list("tools").map(|tools| tools.iter().map(|tool| own_name(tool)).collect());
+        let model = fields.text("model").filter(|model| !MODELS_OF_OTHERS.contains(model));
+        let steps = fields.number(&["max_turns", "maxTurns", "limits.max_turns"]);
+        let steps = steps.and_then(|steps| u32::try_from(steps).ok()).filter(|steps| *steps > 0);
+        let minutes =
+            fields.number(&["timeout_mins", "limits.timeout_mins"]).map(|minutes| minutes.saturating_mul(60));
+        let seconds = fields.number(&["timeout", "limits.timeout"]).or(minutes);
+        Ok(Self {
+            name: name.to_owned(),
+            description: one_line(description),
+            owner,
+            tools: tools.filter(|tools: &Vec<String>| !tools.iter().any(|tool| tool == "*")),
+            model: model.map(str::to_owned),
+            steps: steps.unwrap_or(STEPS),
+            timeout: seconds.map_or(TIMEOUT, Duration::from_secs),
+            prompt: prompt.to_owned(),
+        })
+    }
+
+    /// True for a tool that it has, where its caller has it.
+    pub(crate) fn has(&self, tool: &str) -> bool {
+        let fits = |named: &String| match named.strip_suffix('*') {
+            Some(start) => tool.starts_with(start),
+            None => tool == named,
+        };
+        self.tools.as_ref().is_none_or(|tools| tools.iter().any(fits))
+    }
+}
+
+/// A tool's name here. `Bash(git *)` names the tool; which calls of it run is for the rules.
+fn own_name(tool: &str) -> String {
+    let name = tool.split('(').next().unwrap_or(tool).trim();
+    let ours = OTHER_NAMES.iter().find(|(other, _)| *other == name).map(|(_, ours)| *ours);
+    ours.unwrap_or(name).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn agent(text: &str) -> Result<Agent, String> {
+        Agent::of(text.as_bytes(), SkillOwner::User)
+    }
+
+    #[test]
+    fn files_of_several_programs_are_understood() {
+        let ours = agent(
+            "---\nname: tester\ndescription: Runs tests\ntools: [read_file, mcp_*]\nmodel: openai/gpt-x\nmax_turns: 7\n\
+             timeout: 90\n---\nRun them.\n",
+        )
+        .unwrap();
+        assert_eq!((ours.steps, ours.timeout), (7, Duration::from_secs(90)));
+        assert_eq!((ours.model.as_deref(), ours.prompt.as_str()), (Some("openai/gpt-x"), "Run them."));
+        assert!(ours.has("read_file") && ours.has("mcp_s_echo") && !ours.has("write_file"));
+        let theirs =
+            agent("---\nname: reviewer\ndescription: Reviews\ntools: Read, Bash(git *)\nmodel: sonnet\n---\nLook.\n")
+                .unwrap();
+        assert_eq!(theirs.model, None);
+        assert!(theirs.has("read_file") && theirs.has("run_shell_command") && !theirs.has("replace"));
+        let all = agent("---\nname: a\ndescription: b\ntools: ['*']\ntimeout_mins: 2\n---\nx").unwrap();
+        assert!(all.has("anything"));
+        assert_eq!((all.steps, all.timeout), (STEPS, Duration::from_secs(120)));
+    }
+
+    #[test]
+    fn what_is_no_agent_is_refused_with_a_reason() {
+        for (text, why) in [
+            ("x", "no front matter"),
+            ("---\ndescription: b\n---\nx", "no `name`"),
+            ("---\nname: ../x\ndescription: b\n---\nx", "is no name"),
+            ("---\nname: a\n---\nx", "no `description`"),
+            ("---\nname: a\ndescription: b\n---\n \n", "says nothing"),
+        ] {
+            let told = agent(text).unwrap_err();
+            assert!(told.contains(why), "{text}: {told}");
+        }
+        assert!(Agent::of(b"\xff\xfe", SkillOwner::User).is_err());
+    }
+}

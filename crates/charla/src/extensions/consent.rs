@@ -1,0 +1,117 @@
+//! What a person reads before an extension is installed: everything of it that would run or be read.
+
+use std::path::Path;
+
+use charla_proto::text::{one_line, shell_quote, visible};
+use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
+
+use super::manifest::Manifest;
+use crate::agents::Agents;
+use crate::skills::{SkillOwner, Skills};
+use crate::trust::command_files;
+
+/// What an extension would run or have read, in lines.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Consent {
+    lines: Vec<String>,
+    /// Of the bytes that are read as instructions: their names alone do not say what is agreed to.
+    read: String,
+}
+
+impl Consent {
+    /// What this one, in this folder, would run or have read.
+    pub fn of(manifest: &Manifest, folder: &Path) -> Self {
+        let mut lines = Vec::new();
+        let mut list = |title: &str, items: Vec<String>| {
+            if !items.is_empty() {
+                lines.push(title.to_owned());
+                lines.extend(items.into_iter().map(|item| format!(" * {}", one_line(&visible(&item)))));
+            }
+        };
+        list(
+            "It runs these MCP servers:",
+            manifest.servers.iter().map(|(name, value)| server(name, value)).collect(),
+        );
+        list("It runs these hooks:", hooks(&manifest.hooks));
+        let context = manifest.context_files(folder);
+        let names = context.iter().filter_map(|file| file.strip_prefix(folder).ok());
+        list(
+            "It adds these instructions to every prompt:",
+            names.map(|name| name.display().to_string()).collect(),
+        );
+        let owner = SkillOwner::Extension(manifest.name.clone());
+        let skills = Skills::in_folder(&folder.join("skills"), &owner);
+        list(
+            "It brings these skills, which a model may load:",
+            skills.iter().map(|skill| format!("{}: {}", skill.name, skill.description)).collect(),
+        );
+        let agents = Agents::in_folder(&folder.join("agents"), &owner);
+        list(
+            "It brings these agents, which a model may call:",
+            agents.iter().map(|agent| format!("{}: {}", agent.name, agent.description)).collect(),
+        );
+        list("It brings these commands:", command_files(folder));
+        list("It takes these tools away:", manifest.excluded.clone());
+        let mut digest = Sha256::new();
+        for file in context {
+            digest.update(std::fs::read(file).unwrap_or_default());
+        }
+        Self { lines, read: format!("{:x}", digest.finalize()) }
+    }
+
+    /// The lines, for a person.
+    pub fn lines(&self) -> &[String] {
+        &self.lines
+    }
+
+    /// The same for what says the same.
+    pub(super) fn hash(&self) -> String {
+        let mut digest = Sha256::new();
+        for line in self.lines.iter().chain([&self.read]) {
+            digest.update((line.len() as u64).to_le_bytes());
+            digest.update(line);
+        }
+        format!("{:x}", digest.finalize())
+    }
+}
+
+/// A server with its whole command line or address, and what it is given of the environment.
+fn server(name: &str, settings: &Value) -> String {
+    let text = |key: &str| settings.get(key).and_then(Value::as_str);
+    let mut line = match text("httpUrl").or_else(|| text("url")) {
+        Some(address) => format!("{name} (remote): {address}"),
+        None => {
+            let arguments = settings.get("args").and_then(Value::as_array).into_iter().flatten();
+            let words: Vec<String> = arguments.map(|word| shell_quote(&as_text(word))).collect();
+            let command = text("command").unwrap_or_default();
+            format!("{name} (local): {}", [vec![command.to_owned()], words].concat().join(" "))
+        }
+    };
+    for key in ["env", "headers", "cwd"] {
+        if let Some(value) = settings.get(key) {
+            line.push_str(&format!("; {key} {value}"));
+        }
+    }
+    line
+}
+
+/// Each hook with its whole command.
+fn hooks(events: &Map<String, Value>) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (event, groups) in events {
+        for group in groups.as_array().into_iter().flatten() {
+            let matcher = group.get("matcher").and_then(Value::as_str);
+            let matcher = matcher.map(|matcher| format!(" ({matcher})")).unwrap_or_default();
+            for hook in group.get("hooks").and_then(Value::as_array).into_iter().flatten() {
+                let command = hook.get("command").map_or_else(|| hook.to_string(), as_text);
+                lines.push(format!("{event}{matcher}: {command}"));
+            }
+        }
+    }
+    lines
+}
+
+fn as_text(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}

@@ -1,0 +1,102 @@
+//! Installs and updates extensions. What is shown, agreed to and installed is one copy, which nobody else can change.
+
+use std::path::Path;
+
+use tempfile::TempDir;
+
+use super::book::{Entry, Origin, Source};
+use super::consent::Consent;
+use super::manifest::Manifest;
+use super::{Extension, Extensions, copying, fetching};
+use crate::failure::Failure;
+use crate::private_file;
+
+/// An extension that may be installed: a copy of it, and what it brings.
+pub struct Candidate {
+    /// What it says of itself.
+    pub manifest: Manifest,
+    /// Where it came from.
+    pub source: Source,
+    /// What a person is to agree to.
+    pub consent: Consent,
+    /// Files that are not part of the copy: links, and what is no file.
+    pub left_out: Vec<String>,
+    copy: TempDir,
+}
+
+impl Extensions<'_> {
+    /// Copies the extension in a folder, or in a repository, to be looked at. Nothing is installed yet.
+    pub fn candidate(&self, source: &str) -> Result<Candidate, Failure> {
+        let folder = self.environment.expand(source, &self.environment.directory);
+        let source = match folder.canonicalize() {
+            Ok(real) if real.is_dir() => {
+                Source { origin: Origin::Local, place: real.to_string_lossy().into_owned() }
+            }
+            _ if fetching::is_address(source) => Source { origin: Origin::Git, place: source.to_owned() },
+            _ => {
+                return Err(Failure::input(format!("{} is no folder", folder.display()))
+                    .with_hint("name a folder, or the address of a git repository"));
+            }
+        };
+        self.copied(source)
+    }
+
+    /// The newest of an installed one, from where it came.
+    pub fn newest(&self, extension: &Extension) -> Result<Candidate, Failure> {
+        let candidate = self.copied(extension.source.clone())?;
+        let (new, name) = (&candidate.manifest.name, &extension.manifest.name);
+        match new == name {
+            true => Ok(candidate),
+            false => Err(Failure::input(format!("{} is {new} by now, no longer {name}", extension.source))),
+        }
+    }
+
+    fn copied(&self, source: Source) -> Result<Candidate, Failure> {
+        let failed = |error: std::io::Error| {
+            Failure::system(format!("cannot write in {}: {error}", self.folder.display()))
+        };
+        private_file::make_folder(&self.folder).map_err(failed)?;
+        let copy = tempfile::Builder::new().prefix(".new-").tempdir_in(&self.folder).map_err(failed)?;
+        let left_out = match source.origin {
+            Origin::Local => copying::copy(Path::new(&source.place), copy.path())?,
+            Origin::Git => {
+                let fetched =
+                    tempfile::Builder::new().prefix(".git-").tempdir_in(&self.folder).map_err(failed)?;
+                let folder = fetched.path().join("repository");
+                fetching::fetch(&source.place, &folder, self.environment)?;
+                copying::copy(&folder, copy.path())?
+            }
+        };
+        let manifest = Manifest::read(copy.path())
+            .map_err(|why| Failure::input(format!("{source} is no extension: {why}")))?;
+        let consent = Consent::of(&manifest, copy.path());
+        Ok(Candidate { manifest, source, consent, left_out, copy })
+    }
+
+    /// Installs one that its user has agreed to, in place of an earlier one of that name.
+    pub fn install(&self, candidate: Candidate) -> Result<Manifest, Failure> {
+        let Candidate { manifest, source, consent, copy, .. } = candidate;
+        let failed = |error: std::io::Error| {
+            Failure::system(format!("cannot write in {}: {error}", self.folder.display()))
+        };
+        let mut entries = self.book().read()?;
+        let enabled = entries.get(&manifest.name).is_none_or(|entry| entry.enabled);
+        let folder = self.folder.join(&manifest.name);
+        // Aside first, so that there is one of them at any time, if perhaps not the newest.
+        let aside = tempfile::Builder::new().prefix(".old-").tempdir_in(&self.folder).map_err(failed)?;
+        if folder.exists() {
+            std::fs::rename(&folder, aside.path().join("old")).map_err(failed)?;
+        }
+        std::fs::rename(copy.keep(), &folder).map_err(failed)?;
+        entries.insert(manifest.name.clone(), Entry { source, enabled, agreed: consent.hash() });
+        self.book().write(&entries)?;
+        Ok(manifest)
+    }
+}
+
+impl Extension {
+    /// True when a candidate brings something else than was agreed to.
+    pub fn agrees_to_other_than(&self, candidate: &Candidate) -> bool {
+        self.agreed != candidate.consent.hash()
+    }
+}

@@ -1,0 +1,52 @@
+use serde_json::json;
+
+use super::*;
+
+fn folder(manifest: &Value) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("gemini-extension.json"), manifest.to_string()).unwrap();
+    folder
+}
+
+#[test]
+fn variables_stand_for_places_and_trust_is_not_its_own_to_give() {
+    let folder = folder(&json!({
+        "name": "x", "version": "1",
+        "mcpServers": {"s": {"command": "${extensionPath}${/}run", "args": ["${workspacePath}"], "trust": true}},
+    }));
+    let manifest = Manifest::read(folder.path()).unwrap().in_place(Path::new("/e"), Path::new("/w"));
+    assert_eq!(manifest.servers["s"], json!({"command": "/e/run", "args": ["/w"]}));
+}
+
+#[test]
+fn our_own_name_of_the_file_goes_before() {
+    let folder = folder(&json!({"name": "x", "version": "1"}));
+    std::fs::write(folder.path().join("charla-extension.json"), r#"{"name": "y", "version": "2"}"#).unwrap();
+    assert_eq!(Manifest::read(folder.path()).unwrap().name, "y");
+}
+
+#[test]
+fn consent_is_another_when_anything_that_runs_or_is_read_is() {
+    let base = json!({"name": "x", "version": "1", "mcpServers": {"s": {"command": "a"}}});
+    let first = folder(&base);
+    let hash = |folder: &Path| Consent::of(&Manifest::read(folder).unwrap(), folder).hash();
+    let agreed = hash(first.path());
+    assert_eq!(
+        agreed,
+        hash(folder(&json!({"name": "x", "version": "2", "mcpServers": {"s": {"command": "a"}}})).path())
+    );
+    for change in [
+        json!({"s": {"command": "b"}}),
+        json!({"s": {"command": "a", "args": ["x"]}}),
+        json!({"s": {"command": "a", "env": {"A": "1"}}}),
+        json!({"s": {"command": "a"}, "t": {"url": "http://x"}}),
+    ] {
+        let other = folder(&json!({"name": "x", "version": "1", "mcpServers": change}));
+        assert_ne!(agreed, hash(other.path()), "{change}");
+    }
+    std::fs::write(first.path().join("GEMINI.md"), "one").unwrap();
+    let with_words = hash(first.path());
+    assert_ne!(agreed, with_words);
+    std::fs::write(first.path().join("GEMINI.md"), "two").unwrap();
+    assert_ne!(with_words, hash(first.path()));
+}

@@ -1,0 +1,230 @@
+//! What hooks there are: from definitions to those that run for an occasion.
+
+use std::time::Duration;
+
+use charla_proto::HookEvent;
+use charla_proto::text::one_line;
+use regex::Regex;
+
+use crate::notices::{Notice, Notices};
+use crate::settings::{HookCommand, HookGroup, HookGroups, HooksConfig, Settings};
+
+/// How long a hook may take where nothing is set.
+const TIMEOUT: Duration = Duration::from_secs(60);
+
+/// A hook that is configured.
+#[derive(Clone, Debug)]
+pub struct Hook {
+    /// When it runs.
+    pub event: HookEvent,
+    /// For which occasions, as it was written; absent for all.
+    pub matcher: Option<String>,
+    /// What it is called: its name, or else its command line.
+    pub name: String,
+    /// Its command line.
+    pub command: String,
+    /// Where it is set.
+    pub source: String,
+    /// It does not run: its name is on the list of those that do not, or none run.
+    pub disabled: bool,
+    pub(super) timeout: Duration,
+    pub(super) sequential: bool,
+    pattern: Pattern,
+}
+
+/// Which occasions a hook is for.
+#[derive(Clone, Debug)]
+enum Pattern {
+    All,
+    Exactly(String),
+    Tools(Regex),
+}
+
+impl Pattern {
+    /// An expression that is none stands for itself.
+    fn of(event: HookEvent, matcher: Option<&str>) -> Self {
+        let Some(matcher) = matcher.filter(|matcher| !matcher.is_empty() && *matcher != "*") else {
+            return Pattern::All;
+        };
+        let is_about_tools = matches!(event, HookEvent::BeforeTool | HookEvent::AfterTool);
+        match is_about_tools.then(|| Regex::new(matcher)) {
+            Some(Ok(regex)) => Pattern::Tools(regex),
+            _ => Pattern::Exactly(matcher.to_owned()),
+        }
+    }
+
+    fn fits(&self, subject: &str) -> bool {
+        match self {
+            Pattern::All => true,
+            Pattern::Exactly(wanted) => wanted == subject,
+            Pattern::Tools(regex) => regex.is_match(subject),
+        }
+    }
+}
+
+/// All hooks of a session.
+#[derive(Clone, Debug, Default)]
+pub struct HookSet {
+    hooks: Vec<Hook>,
+}
+
+impl HookSet {
+    /// The hooks of the settings. What is wrong with one is told, and the others go on.
+    pub fn of(settings: &Settings, notices: &mut dyn Notices) -> Self {
+        let mut set = Self::default();
+        set.add(&settings.hooks, "settings", &settings.hooks_config, notices);
+        set
+    }
+
+    /// Adds hooks of another source, such as an extension. They must be trusted already.
+    pub fn add(
+        &mut self,
+        groups: &HookGroups,
+        source: &str,
+        config: &HooksConfig,
+        notices: &mut dyn Notices,
+    ) {
+        for (name, groups) in groups {
+            let Some(event) = HookEvent::named(name) else {
+                let text = format!("hooks of `{}` never run: there is no such event", one_line(name));
+                notices.warning(&Notice::from(text));
+                continue;
+            };
+            for group in groups {
+                let hooks = group.hooks.iter().filter_map(|hook| self.hook(event, group, hook, source));
+                let hooks: Vec<Hook> = hooks.map(|hook| hook.under(config)).collect();
+                self.hooks.extend(hooks);
+            }
+        }
+    }
+
+    fn hook(&self, event: HookEvent, group: &HookGroup, hook: &HookCommand, source: &str) -> Option<Hook> {
+        let command = hook.command.trim();
+        (!command.is_empty()).then(|| Hook {
+            event,
+            matcher: group.matcher.clone(),
+            name: hook.name.clone().unwrap_or_else(|| command.to_owned()),
+            command: command.to_owned(),
+            source: group.source.clone().unwrap_or_else(|| source.to_owned()),
+            disabled: false,
+            timeout: hook.timeout.map_or(TIMEOUT, Duration::from_millis),
+            sequential: group.sequential == Some(true),
+            pattern: Pattern::of(event, group.matcher.as_deref()),
+        })
+    }
+
+    /// All of them, those that do not run included.
+    pub fn all(&self) -> &[Hook] {
+        &self.hooks
+    }
+
+    /// True when none of them runs.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.hooks.iter().all(|hook| hook.disabled)
+    }
+
+    /// True when one of them runs for this occasion.
+    pub(super) fn wants(&self, event: HookEvent, subject: &str) -> bool {
+        self.hooks.iter().any(|hook| hook.runs_for(event, subject))
+    }
+
+    /// Those that run for this occasion: each once, however often it is set.
+    pub(super) fn of_occasion(&self, event: HookEvent, subject: &str) -> Vec<Hook> {
+        let mut found: Vec<Hook> = Vec::new();
+        for hook in self.hooks.iter().filter(|hook| hook.runs_for(event, subject)) {
+            if !found.iter().any(|known| (&known.name, &known.command) == (&hook.name, &hook.command)) {
+                found.push(hook.clone());
+            }
+        }
+        found
+    }
+}
+
+impl Hook {
+    /// The same as far as it runs under these settings.
+    fn under(self, config: &HooksConfig) -> Self {
+        let is_named = |name: &String| *name == self.name || *name == self.command;
+        let disabled = config.enabled == Some(false) || config.disabled.iter().any(is_named);
+        Self { disabled, ..self }
+    }
+
+    fn runs_for(&self, event: HookEvent, subject: &str) -> bool {
+        !self.disabled && self.event == event && self.pattern.fits(subject)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::notices::Progress;
+
+    struct Heard(Vec<String>);
+
+    impl Notices for Heard {
+        fn note(&mut self, notice: &Notice) {
+            self.0.push(notice.text.clone());
+        }
+
+        fn warning(&mut self, notice: &Notice) {
+            self.0.push(notice.text.clone());
+        }
+
+        fn progress(&mut self, _: Progress<'_>) {}
+
+        fn progress_done(&mut self) {}
+    }
+
+    fn set(settings: &str) -> (HookSet, Vec<String>) {
+        let mut heard = Heard(Vec::new());
+        let settings: Settings = serde_json::from_str(settings).unwrap();
+        (HookSet::of(&settings, &mut heard), heard.0)
+    }
+
+    #[test]
+    fn a_matcher_is_an_expression_for_tools_and_a_word_elsewhere() {
+        let rows = [
+            ("BeforeTool", r#""write_.*|edit""#, "write_file", true),
+            ("BeforeTool", r#""write_.*|edit""#, "read_file", false),
+            ("BeforeTool", r#""""#, "read_file", true),
+            ("AfterTool", r#""*""#, "read_file", true),
+            ("AfterTool", "null", "read_file", true),
+            ("AfterTool", r#""(""#, "(", true),
+            ("AfterTool", r#""(""#, "read_file", false),
+            ("SessionStart", r#""startup""#, "startup", true),
+            ("SessionStart", r#""start.*""#, "startup", false),
+            ("PreCompress", r#""manual""#, "auto", false),
+        ];
+        for (event, matcher, subject, fits) in rows {
+            let text = format!(
+                r#"{{"hooks": {{"{event}": [{{"matcher": {matcher}, "hooks": [{{"command": "x"}}]}}]}}}}"#
+            );
+            let (set, _) = set(&text);
+            let event = HookEvent::named(event).unwrap();
+            assert_eq!(set.wants(event, subject), fits, "{event} {matcher} {subject}");
+            assert!(!set.wants(HookEvent::AfterAgent, subject));
+        }
+    }
+
+    #[test]
+    fn the_same_hook_of_two_places_runs_once_and_a_disabled_one_not_at_all() {
+        let (set, heard) = set(r#"{"hooksConfig": {"disabled": ["off", "echo off"]}, "hooks": {
+            "BeforeTool": [{"hooks": [{"command": "a"}, {"command": "b", "name": "off"}]},
+                           {"matcher": "x", "hooks": [{"command": " a "}, {"command": "echo off"}, {"command": ""}]}],
+            "Before\nTool": [{"hooks": [{"command": "a"}]}]}}"#);
+        let names = |subject| {
+            let hooks = set.of_occasion(HookEvent::BeforeTool, subject);
+            hooks.into_iter().map(|hook| hook.command).collect::<Vec<_>>()
+        };
+        assert_eq!((names("x"), names("y")), (vec!["a".to_owned()], vec!["a".to_owned()]));
+        assert_eq!(set.all().len(), 4);
+        assert_eq!(heard, [r"hooks of `Before\nTool` never run: there is no such event"]);
+    }
+
+    #[test]
+    fn switched_off_none_runs() {
+        let (set, _) = set(
+            r#"{"hooksConfig": {"enabled": false}, "hooks": {"BeforeTool": [{"hooks": [{"command": "a"}]}]}}"#,
+        );
+        assert!(set.is_idle() && !set.wants(HookEvent::BeforeTool, "x"));
+    }
+}

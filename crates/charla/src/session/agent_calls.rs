@@ -1,0 +1,373 @@
+//! `invoke_agent`: a session that works for a call of another one.
+//!
+//! The session that is called has a journal of its own and the id that its caller's call makes, so that a call whose process
+//! died finds it again: it goes on where it was, and what it did is done once. It has at most the tools, the rules, the mode
+//! and the people of its caller, and calls no agents itself.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use charla_core::session::{Follower, SessionHandle};
+use charla_proto::text::{nearest, one_line};
+use charla_proto::tool::Tool;
+use charla_proto::{
+    AgentLink, ApprovalMode, Args, BoxFuture, CancelTarget, Command, Content, Display, FunctionDeclaration,
+    Invocation, Lane, Part, Plan, Preview, Role, RunContext, ToolContext, ToolError, ToolErrorKind,
+    ToolOutput, TurnEvent,
+};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+use tokio::sync::Semaphore;
+
+use super::servers::SessionServers;
+use crate::agents::{Agent, Agents};
+use crate::failure::Failure;
+
+/// Its name.
+pub(super) const INVOKE_AGENT: &str = "invoke_agent";
+/// So many agents of a session work at once; further ones wait.
+const AT_ONCE: u32 = 4;
+/// So much of an agent's answer its caller is told.
+const MOST_CHARS: usize = 60_000;
+/// How long the end of a session waits for agents that were told to stop.
+const PATIENCE: Duration = Duration::from_secs(3);
+/// So long may the agents be that the tool's description tells of.
+const MOST_TOLD: usize = 6_000;
+
+const INTERRUPTED: &str = "This agent was about to begin when the program ended. It has done nothing.";
+
+/// A session that is to work for a call.
+pub(super) struct ChildRequest {
+    pub agent: Arc<Agent>,
+    pub link: AgentLink,
+    /// The id that the session has, or gets.
+    pub id: String,
+    /// An earlier process began it.
+    pub again: bool,
+    /// What it has of its caller.
+    pub situation: Caller,
+}
+
+/// How a caller stands when it calls.
+#[derive(Clone)]
+pub(super) struct Caller {
+    pub model: String,
+    pub mode: ApprovalMode,
+    pub servers: SessionServers,
+}
+
+/// A session that works for a call.
+pub(super) trait Child: Send + Sync {
+    fn handle(&self) -> &SessionHandle;
+    /// An earlier process left a turn of it.
+    fn is_open(&self) -> bool;
+    fn close(&self) -> BoxFuture<'_, ()>;
+}
+
+/// Opens sessions that work for calls.
+pub(super) type OpenChild =
+    Arc<dyn Fn(ChildRequest) -> BoxFuture<'static, Result<Box<dyn Child>, Failure>> + Send + Sync>;
+
+/// The agents that a session can call, and those that work for it.
+pub(super) struct AgentCalls {
+    agents: Agents,
+    /// The session that calls.
+    session: String,
+    open: OpenChild,
+    at_once: Arc<Semaphore>,
+}
+
+impl AgentCalls {
+    pub(super) fn new(agents: Agents, session: &str, open: OpenChild) -> Self {
+        let at_once = Arc::new(Semaphore::new(AT_ONCE as usize));
+        Self { agents, session: session.to_owned(), open, at_once }
+    }
+
+    /// Waits until no agent works any more: they were told to stop.
+    pub(super) async fn settled(&self) {
+        // One that does not stop goes on with its caller, if that ever does.
+        let _ = tokio::time::timeout(PATIENCE, self.at_once.acquire_many(AT_ONCE)).await;
+    }
+
+    /// The id of the session that works for a call: always the same one.
+    fn child_id(&self, call: &str) -> String {
+        let digest =
+            Sha256::new().chain_update(&self.session).chain_update(":").chain_update(call).finalize();
+        let bytes: [u8; 16] = std::array::from_fn(|index| digest[index]);
+        uuid::Builder::from_random_bytes(bytes).into_uuid().to_string()
+    }
+}
+
+/// Calls an agent.
+pub(super) struct InvokeAgent {
+    calls: Arc<AgentCalls>,
+    caller: Caller,
+    declaration: Arc<FunctionDeclaration>,
+}
+
+impl InvokeAgent {
+    /// On behalf of this caller.
+    pub(super) fn new(calls: Arc<AgentCalls>, caller: Caller) -> Self {
+        let declaration = FunctionDeclaration {
+            name: INVOKE_AGENT.to_owned(),
+            description: about(&calls.agents),
+            parameters_json_schema: json!({
+                "type": "object",
+                "properties": {
+                    "agent_name": {"type": "string", "description": "The agent's name."},
+                    "prompt": {
+                        "type": "string",
+                        "description": "The whole task: the agent knows nothing of this conversation.",
+                    },
+                },
+                "required": ["agent_name", "prompt"],
+            }),
+            ..FunctionDeclaration::default()
+        };
+        Self { calls, caller, declaration: Arc::new(declaration) }
+    }
+
+    fn call(&self, args: &Args) -> Result<(Arc<Agent>, String), ToolError> {
+        let wrong = |message: String| ToolError::new(ToolErrorKind::InvalidArgs, message);
+        let text = |key: &str| {
+            let text = args.get(key).and_then(Value::as_str).filter(|text| !text.trim().is_empty());
+            text.ok_or_else(|| wrong(format!("`{key}` is missing or no text.")))
+        };
+        let (name, prompt) = (text("agent_name")?, text("prompt")?);
+        let agents = &self.calls.agents;
+        let agent = agents.get(name).ok_or_else(|| {
+            let meant = nearest(name, agents.iter().map(|agent| agent.name.as_str()));
+            let meant = meant.map(|meant| format!(" Did you mean `{meant}`?")).unwrap_or_default();
+            wrong(format!("There is no agent `{}`.{meant}", one_line(name)))
+        })?;
+        Ok((Arc::new(agent.clone()), prompt.to_owned()))
+    }
+}
+
+/// What a model is told of the tool, with the agents that there are.
+fn about(agents: &Agents) -> String {
+    let mut about = "Lets an agent work on a task of its own and gives back its answer. Several calls in one step work at \
+        the same time. Agents:"
+        .to_owned();
+    for agent in agents.iter() {
+        let line = format!("\n- {}: {}", agent.name, agent.description);
+        if about.len() + line.len() > MOST_TOLD {
+            about.push_str("\n- (and more)");
+            break;
+        }
+        about.push_str(&line);
+    }
+    about
+}
+
+impl Tool for InvokeAgent {
+    fn declaration(&self) -> &Arc<FunctionDeclaration> {
+        &self.declaration
+    }
+
+    fn goes_on(&self) -> bool {
+        true
+    }
+
+    fn prepare<'a>(
+        &'a self,
+        args: Args,
+        _: &'a ToolContext,
+    ) -> BoxFuture<'a, Result<Box<dyn Invocation>, ToolError>> {
+        let prepared = self.call(&args).map(|(agent, prompt)| {
+            let plan = Plan {
+                tool: INVOKE_AGENT.to_owned(),
+                args: Args::new(),
+                title: format!("Let the agent {} work", agent.name),
+                effects: Vec::new(),
+                preview: Preview::Text { text: prompt.clone() },
+                lane: Lane::Shared,
+            };
+            let (calls, caller) = (self.calls.clone(), self.caller.clone());
+            let begun = (String::new(), false);
+            Box::new(AgentCall { plan, calls, caller, agent, prompt, begun }) as Box<dyn Invocation>
+        });
+        Box::pin(std::future::ready(prepared))
+    }
+}
+
+struct AgentCall {
+    plan: Plan,
+    calls: Arc<AgentCalls>,
+    caller: Caller,
+    agent: Arc<Agent>,
+    prompt: String,
+    /// The call's id, and whether an earlier process began it.
+    begun: (String, bool),
+}
+
+impl Invocation for AgentCall {
+    fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    fn begins(&mut self, call: &str, again: bool) {
+        self.begun = (call.to_owned(), again);
+    }
+
+    fn run(self: Box<Self>, cx: RunContext) -> BoxFuture<'static, ToolOutput> {
+        Box::pin(async move {
+            // On its own: a call that is ended by force leaves no session behind that still works.
+            let work = tokio::spawn(self.work(cx));
+            work.await.unwrap_or_else(|error| failed(ToolErrorKind::Internal, error.to_string()))
+        })
+    }
+}
+
+impl AgentCall {
+    async fn work(self: Box<Self>, mut cx: RunContext) -> ToolOutput {
+        let at_once = self.calls.at_once.clone();
+        let slot = tokio::select! {
+            biased;
+            () = &mut cx.cancelled => return failed(ToolErrorKind::Cancelled, "Cancelled by the user."),
+            slot = at_once.acquire_owned() => slot,
+        };
+        let (call, again) = self.begun.clone();
+        let link = AgentLink { name: self.agent.name.clone(), session: self.calls.session.clone(), call };
+        let id = self.calls.child_id(&link.call);
+        let request =
+            ChildRequest { agent: self.agent.clone(), link, id, again, situation: self.caller.clone() };
+        let output = match (self.calls.open)(request).await {
+            Ok(child) => {
+                let output =
+                    Work { child: &*child, agent: &self.agent }.to_the_end(&self.prompt, again, cx).await;
+                child.close().await;
+                output
+            }
+            // What was to be begun again had not begun.
+            Err(_) if again => failed(ToolErrorKind::Interrupted, INTERRUPTED),
+            Err(failure) => {
+                failed(ToolErrorKind::Other, format!("The agent {} cannot work: {failure}", self.agent.name))
+            }
+        };
+        drop(slot);
+        output
+    }
+}
+
+/// An agent at work.
+struct Work<'a> {
+    child: &'a dyn Child,
+    agent: &'a Agent,
+}
+
+/// Why an agent is told to stop.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stopped {
+    ByUser,
+    Late,
+}
+
+impl Work<'_> {
+    /// Has the task done, or gone on with, and says what came of it.
+    async fn to_the_end(&self, prompt: &str, again: bool, mut cx: RunContext) -> ToolOutput {
+        let mut events = Follower::new(self.child.handle().subscribe());
+        if again && let Some(answer) = self.answered_before().await {
+            return self.told(answer);
+        }
+        if let Err(why) = self.begin(prompt).await {
+            return failed(ToolErrorKind::Other, why);
+        }
+        let late = tokio::time::sleep(self.agent.timeout);
+        tokio::pin!(late);
+        let (mut answer, mut stopped) = (String::new(), None);
+        loop {
+            let event = tokio::select! {
+                biased;
+                () = &mut cx.cancelled, if stopped.is_none() => {
+                    stopped = Some(Stopped::ByUser);
+                    self.stop().await;
+                    continue;
+                }
+                () = &mut late, if stopped.is_none() => {
+                    stopped = Some(Stopped::Late);
+                    self.stop().await;
+                    continue;
+                }
+                event = events.next() => event,
+            };
+            match event {
+                Some(TurnEvent::Content { content, delta: true, .. }) => answer.push_str(&content),
+                Some(TurnEvent::Content { content, .. }) => answer = content,
+                Some(TurnEvent::StepEnded { .. } | TurnEvent::Retry(_)) => answer.clear(),
+                Some(TurnEvent::ToolCallRequest { name, .. }) => {
+                    (cx.live)(&format!("{}: {name}\n", self.agent.name))
+                }
+                Some(TurnEvent::Finished { .. }) => return self.told(answer),
+                Some(TurnEvent::UserCancelled) | None => return self.ended(stopped),
+                Some(TurnEvent::Stopped { detail, .. }) => return self.unfinished(&detail, &answer),
+                Some(
+                    TurnEvent::Error { error }
+                    | TurnEvent::InvalidStream { error }
+                    | TurnEvent::ContextOverflow { error },
+                ) => return self.unfinished(&error.to_string(), &answer),
+                Some(_) => {}
+            }
+        }
+    }
+
+    /// Says the task, unless an earlier process has: then what it left is gone on with.
+    async fn begin(&self, prompt: &str) -> Result<(), String> {
+        let handle = self.child.handle();
+        if self.child.is_open() {
+            handle.send(Command::Continue, INVOKE_AGENT).await;
+            return Ok(());
+        }
+        let said = handle.prompt(Content::user(prompt), INVOKE_AGENT).await;
+        said.map(drop).map_err(|refusal| refusal.to_string())
+    }
+
+    /// The answer of an agent whose caller died before it heard it.
+    async fn answered_before(&self) -> Option<String> {
+        let (snapshot, _) = self.child.handle().snapshot().await?;
+        if self.child.is_open() {
+            return None;
+        }
+        let last = snapshot.contents.iter().rev().find(|said| said.content.role == Role::Model)?;
+        Some(last.content.text())
+    }
+
+    async fn stop(&self) {
+        self.child.handle().send(Command::Cancel { target: CancelTarget::Turn }, INVOKE_AGENT).await;
+    }
+
+    fn told(&self, answer: String) -> ToolOutput {
+        let name = &self.agent.name;
+        let mut words: String = answer.trim().chars().take(MOST_CHARS).collect();
+        if words.len() < answer.trim().len() {
+            words.push_str("\n[cut here]");
+        }
+        let display = Some(Display::text(format!("{name}: {words}")));
+        ToolOutput { content: vec![Part::text(words)], display, ..ToolOutput::default() }
+    }
+
+    fn ended(&self, stopped: Option<Stopped>) -> ToolOutput {
+        let name = &self.agent.name;
+        match stopped {
+            Some(Stopped::ByUser) => failed(ToolErrorKind::Cancelled, "Cancelled by the user."),
+            Some(Stopped::Late) => {
+                let seconds = self.agent.timeout.as_secs();
+                failed(
+                    ToolErrorKind::TimedOut,
+                    format!("The agent {name} was stopped after {seconds} seconds."),
+                )
+            }
+            None => failed(ToolErrorKind::RefusedByPerson, format!("The user stopped the agent {name}.")),
+        }
+    }
+
+    fn unfinished(&self, why: &str, said: &str) -> ToolOutput {
+        let last: String = said.chars().take(MOST_CHARS).collect();
+        let last = if last.trim().is_empty() { String::new() } else { format!(" Its last words: {last}") };
+        failed(ToolErrorKind::Other, format!("The agent {} did not finish: {why}.{last}", self.agent.name))
+    }
+}
+
+fn failed(kind: ToolErrorKind, message: impl Into<String>) -> ToolOutput {
+    ToolOutput::failed(ToolError::new(kind, message))
+}

@@ -1,0 +1,329 @@
+//! Agents in whole runs: called, held to what their caller may, asked about where their caller is, killed with it.
+
+use std::time::{Duration, Instant};
+
+use charla_testkit::{Otherwise, Reply, Rule, Script, Server, When};
+use serde_json::{Value, json};
+
+use crate::elsewhere::{answer, place, question};
+use crate::place::{PATIENCE, Place, Run, server};
+use crate::terminal::Terminal;
+
+const ASKS: &str = "n REASON no, go on? ";
+const MODEL: [&str; 4] = ["-m", "openai/gpt-test", "-p", "go"];
+
+/// Puts an agent into the user's home.
+fn agent(place: &Place, name: &str, fields: &str) {
+    let text =
+        format!("---\nname: {name}\ndescription: The agent {name}\n{fields}---\nYou are {name}, alone.\n");
+    std::fs::create_dir_all(place.home().join("agents")).unwrap();
+    std::fs::write(place.home().join(format!("agents/{name}.md")), text).unwrap();
+}
+
+fn invoke(names: &[&str]) -> Reply {
+    names.iter().fold(Reply::new(), |reply, name| {
+        reply.call("invoke_agent", json!({"agent_name": name, "prompt": format!("task for {name}")}))
+    })
+}
+
+fn shell(command: &str) -> Reply {
+    Reply::new().call("run_shell_command", json!({"command": command}))
+}
+
+/// A rule for an agent's requests: what it says to its task, or to a result with these words.
+fn says(agent: &str, result: Option<&str>, reply: impl Into<Reply>) -> Rule {
+    let text = Some(format!("task for {agent}"));
+    let tool_result = result.map(str::to_owned);
+    let answers_tools = Some(result.is_some());
+    Rule {
+        when: When { text, tool_result, answers_tools, ..When::default() },
+        reply: reply.into(),
+        times: None,
+    }
+}
+
+/// A server whose caller says `replies`, and whose agents say what the rules say.
+fn scripted(replies: Vec<Reply>, rules: Vec<Rule>) -> Server {
+    server(Script { replies, rules, otherwise: Otherwise::default(), ..Script::default() })
+}
+
+fn ran(place: &Place) -> Vec<String> {
+    place.read("ran").unwrap_or_default().lines().map(str::to_owned).collect()
+}
+
+fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let deadline = Instant::now() + PATIENCE;
+    while !is_so() {
+        assert!(Instant::now() < deadline, "{what}: not after a long time");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn ok(run: &Run, out: &str) {
+    assert_eq!((run.code, run.out.as_str()), (Some(0), out), "{}", run.err);
+}
+
+/// The requests that say this in their last user text.
+fn requests_with(server: &Server, words: &str) -> Vec<Value> {
+    let all = server.requests().into_iter().map(|request| request.body);
+    all.filter(|body| body["messages"].to_string().contains(words)).collect()
+}
+
+/// The journals: of the caller, and of those that worked for it, as records.
+fn journals(place: &Place) -> (Vec<Value>, Vec<Vec<Value>>) {
+    let read =
+        |text: &str| text.lines().map(|line| serde_json::from_str(line).unwrap()).collect::<Vec<Value>>();
+    let all: Vec<Vec<Value>> = place.journals().iter().map(|(_, text)| read(text)).collect();
+    let (mut callers, children): (Vec<_>, Vec<_>) =
+        all.into_iter().partition(|records| records[0]["agent"].is_null());
+    assert_eq!(callers.len(), 1);
+    (callers.pop().unwrap(), children)
+}
+
+/// How often something happened to calls of the caller.
+fn count(records: &[Value], kind: &str) -> usize {
+    records.iter().filter(|record| record["kind"] == kind).count()
+}
+
+#[test]
+fn an_agent_works_in_a_session_of_its_own_that_is_linked_to_the_call() {
+    let server = scripted(
+        vec![invoke(&["tester"]), "All tested.".into()],
+        vec![
+            says("tester", None, Reply::new().call("read_file", json!({"file_path": "note"}))),
+            says("tester", Some("the note"), "It says: fine."),
+        ],
+    );
+    let place = place(&server).file("note", "the note");
+    agent(&place, "tester", "tools: [read_file, no_such_tool]\nmodel: openai/gpt-other\n");
+    ok(&place.run(&MODEL), "All tested.\n");
+    let child = &requests_with(&server, "task for tester")[0];
+    assert_eq!(child["model"], "gpt-other");
+    let system = child["messages"][0]["content"].to_string();
+    assert!(system.contains("You are tester, alone.") && !system.contains("You are Charla"), "{system}");
+    let tools: Vec<&Value> =
+        child["tools"].as_array().unwrap().iter().map(|tool| &tool["function"]["name"]).collect();
+    assert_eq!(tools, ["read_file"], "at most its caller's, and of these its own");
+    let last = server.requests().pop().unwrap().body.to_string();
+    assert!(last.contains("It says: fine."), "{last}");
+
+    let (caller, children) = journals(&place);
+    let call = caller.iter().find(|record| record["kind"] == "call_started").unwrap();
+    let link = &children[0][0]["agent"];
+    assert_eq!((&link["name"], &link["session"]), (&json!("tester"), &caller[0]["session"]));
+    assert_eq!(link["call"], call["call"]);
+    let listed = place.run(&["sessions", "list"]).out;
+    assert!(listed.contains("(agent tester of "), "{listed}");
+    // It is nobody's latest.
+    ok(
+        &place.run(&["--resume", "latest", "-m", "openai/gpt-test", "-p", "task for tester"]),
+        "It says: fine.\n",
+    );
+    assert_eq!(journals(&place).1.len(), 1);
+}
+
+#[test]
+fn an_agent_has_no_more_than_its_caller_and_calls_no_agents() {
+    let server = scripted(
+        vec![invoke(&["a"]), "Done.".into()],
+        vec![
+            says("a", None, invoke(&["a"])),
+            says("a", Some("not found"), shell("touch made")),
+            says("a", Some("not"), "I could not."),
+        ],
+    );
+    let place = place(&server);
+    agent(&place, "a", "tools: ['*']\n");
+    ok(&place.run(&[&MODEL[..], &["--exclude-tools", "run_shell_command"]].concat()), "Done.\n");
+    let child = &requests_with(&server, "task for a")[0];
+    let tools = child["tools"].to_string();
+    assert!(!tools.contains("invoke_agent") && !tools.contains("run_shell_command"), "{tools}");
+    assert!(!place.work().join("made").exists());
+    assert!(server.requests().pop().unwrap().body.to_string().contains("I could not."));
+    // Its caller's mode holds: nobody is there to be asked.
+    let server = scripted(
+        vec![invoke(&["a"]), "Done.".into()],
+        vec![says("a", None, shell("touch made")), says("a", Some("nobody is there"), "Refused.")],
+    );
+    let place = place.with_addresses(&server);
+    ok(&place.run(&MODEL), "Done.\n");
+    assert!(!place.work().join("made").exists());
+}
+
+#[test]
+fn several_work_at_once_and_each_call_gets_its_answer() {
+    let names = ["a1", "a2", "a3", "a4", "a5", "a6"];
+    // Each of the first four waits until all of them have begun.
+    let meet = |name: &str| {
+        shell(&format!(
+            "touch begun-{name}; n=0; until [ $(ls begun-* | wc -l) -ge 4 ]; do sleep 0.05; done; echo met"
+        ))
+    };
+    let rules = names.iter().flat_map(|name| {
+        [says(name, None, meet(name)), says(name, Some("met"), format!("{name} is back").as_str())]
+    });
+    let server = scripted(vec![invoke(&names), "Together.".into()], rules.collect());
+    let place = place(&server);
+    names.iter().for_each(|name| agent(&place, name, ""));
+    ok(&place.run(&[&MODEL[..], &["--approval-mode", "yolo"]].concat()), "Together.\n");
+    let last = server.requests().pop().unwrap().body;
+    let results: Vec<String> = last["messages"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|message| message["role"] == "tool")
+        .map(|message| message["content"].to_string())
+        .collect();
+    let expected: Vec<String> = names.iter().map(|name| format!("\"{name} is back\"")).collect();
+    assert_eq!(results, expected);
+}
+
+#[test]
+fn limits_hold_and_their_callers_are_told() {
+    let server = scripted(
+        vec![invoke(&["few", "late", "gone"]), "I see.".into()],
+        vec![
+            says("few", None, shell("echo one")),
+            says("few", Some("one"), shell("echo one two")),
+            says("late", None, shell("sleep 600")),
+        ],
+    );
+    let place = place(&server);
+    agent(&place, "few", "max_turns: 1\n");
+    agent(&place, "late", "timeout: 1\n");
+    ok(&place.run(&[&MODEL[..], &["--approval-mode", "yolo"]].concat()), "I see.\n");
+    let last = server.requests().pop().unwrap().body.to_string();
+    for told in [
+        "did not finish: the limit of 1 steps is reached",
+        "was stopped after 1 seconds",
+        "There is no agent `gone`",
+    ] {
+        assert!(last.contains(told), "{told}: {last}");
+    }
+}
+
+#[test]
+fn a_workspaces_agents_are_nothing_until_it_is_trusted() {
+    let server = scripted(
+        vec![invoke(&["evil"]), "No.".into(), invoke(&["evil"]), "Yes.".into()],
+        vec![says("evil", None, "Evil done.")],
+    );
+    let place = place(&server);
+    std::fs::create_dir_all(place.work().join(".claude/agents")).unwrap();
+    std::fs::write(
+        place.work().join(".claude/agents/evil.md"),
+        "---\nname: evil\ndescription: Does evil\n---\nBe evil.",
+    )
+    .unwrap();
+    let run = place.run(&MODEL);
+    assert!(run.err.contains("1 agents of this workspace are left out"), "{}", run.err);
+    assert!(!server.requests()[0].body.to_string().contains("Does evil"));
+    assert!(requests_with(&server, "task for evil").is_empty());
+    place.run(&["trust", "--yes"]);
+    ok(&place.run(&MODEL), "Yes.\n");
+    assert_eq!(requests_with(&server, "task for evil").len(), 1);
+}
+
+/// A caller whose agent runs one command and then says that it is done.
+fn with_command(command: &str, result: &str) -> (Server, Place) {
+    let rules =
+        vec![says("worker", None, shell(command)), says("worker", Some(result), "The worker is done.")];
+    let server = scripted(vec![invoke(&["worker"]), "All done.".into()], rules);
+    let place = place(&server);
+    agent(&place, "worker", "");
+    (server, place)
+}
+
+/// The call has one response, and the agent's session is one.
+fn answered_once(place: &Place) {
+    let (caller, children) = journals(place);
+    assert_eq!((count(&caller, "call_ended"), children.len()), (1, 1), "{caller:#?}");
+    assert_eq!(count(&children[0], "turn_started"), 1, "{children:#?}");
+}
+
+#[test]
+fn killed_with_a_command_of_its_agent_running_it_goes_on_and_nothing_runs_twice() {
+    let (server, place) = with_command("echo once >> ran; sleep 600", "was running when the program ended");
+    let mut child = place.spawn(&[&MODEL[..], &["--approval-mode", "yolo"]].concat());
+    wait_until("the agent's command runs", || ran(&place) == ["once"]);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    ok(&place.run(&["--resume", "--approval-mode", "yolo"]), "All done.\n");
+    assert_eq!(ran(&place), ["once"]);
+    assert!(server.requests().pop().unwrap().body.to_string().contains("The worker is done."));
+    answered_once(&place);
+}
+
+#[test]
+fn a_question_of_an_agent_is_asked_where_its_caller_is() {
+    let (_server, place) = with_command("echo once >> ran; echo it-ran", "it-ran");
+    let mut terminal = Terminal::start(&place, &MODEL);
+    terminal.wait_for("echo once");
+    terminal.wait_for(ASKS);
+    question(&place);
+    terminal.type_in("y\n");
+    let (code, shown) = terminal.finish();
+    assert_eq!((code, ran(&place)), (Some(0), vec!["once".to_owned()]), "{shown}");
+    answered_once(&place);
+}
+
+#[test]
+fn a_question_of_an_agent_is_answered_by_another_process() {
+    let (_server, place) = with_command("echo once >> ran; echo it-ran", "it-ran");
+    let mut terminal = Terminal::start(&place, &MODEL);
+    terminal.wait_for(ASKS);
+    assert_eq!(answer(&place, &question(&place), &["yes"]).code, Some(0));
+    let (code, shown) = terminal.finish();
+    assert_eq!((code, ran(&place)), (Some(0), vec!["once".to_owned()]), "{shown}");
+    answered_once(&place);
+}
+
+#[test]
+fn killed_with_a_question_of_its_agent_open_the_question_is_asked_again() {
+    let (server, place) = with_command("echo once >> ran; echo it-ran", "it-ran");
+    for round in 0..2 {
+        let arguments: &[&str] = if round == 0 { &MODEL } else { &["--resume"] };
+        let mut terminal = Terminal::start(&place, arguments);
+        terminal.wait_for("echo once");
+        terminal.wait_for(ASKS);
+        question(&place);
+        terminal.kill();
+    }
+    assert!(ran(&place).is_empty());
+    let mut terminal = Terminal::start(&place, &["--resume"]);
+    terminal.wait_for(ASKS);
+    terminal.type_in("y\n");
+    let (code, shown) = terminal.finish();
+    assert_eq!((code, ran(&place)), (Some(0), vec!["once".to_owned()]), "{shown}");
+    assert!(server.requests().pop().unwrap().body.to_string().contains("The worker is done."));
+    answered_once(&place);
+    assert_eq!(place.run(&["approvals"]).out, "");
+}
+
+#[test]
+fn an_answer_that_came_after_the_kill_is_not_lost() {
+    let (_server, place) = with_command("echo once >> ran; echo it-ran", "it-ran");
+    let mut terminal = Terminal::start(&place, &MODEL);
+    terminal.wait_for(ASKS);
+    terminal.kill();
+    assert_eq!(answer(&place, &question(&place), &["yes"]).code, Some(0));
+    assert!(ran(&place).is_empty());
+    ok(&place.run(&["--resume"]), "All done.\n");
+    assert_eq!(ran(&place), ["once"]);
+    answered_once(&place);
+}
+
+#[test]
+fn cancelling_a_caller_cancels_its_agent() {
+    let (_server, place) = with_command("echo once >> ran; sleep 600", "x");
+    let mut child = place.spawn(&[&MODEL[..], &["--approval-mode", "yolo"]].concat());
+    wait_until("the agent's command runs", || ran(&place) == ["once"]);
+    let pid = child.id().to_string();
+    assert!(std::process::Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let (caller, children) = journals(&place);
+    let ended = |records: &[Value]| {
+        records.iter().find(|record| record["kind"] == "turn_ended").map(|record| record["end"].clone())
+    };
+    assert_eq!((ended(&caller), ended(&children[0])), (Some(json!("cancelled")), Some(json!("cancelled"))));
+}

@@ -1,0 +1,215 @@
+//! What people expect who come from other terminals, and scripts that drive Gemini CLI.
+
+use charla_testkit::{Reply, Script};
+use serde_json::json;
+
+use crate::journal::records;
+use crate::place::{Place, server};
+use crate::terminal::Terminal;
+
+const MODEL: [&str; 2] = ["-m", "openai/gpt-test"];
+/// The last row of a card that takes keys.
+const CHOICES: &str = "r no, with a reason";
+
+fn start(place: &Place) -> Terminal {
+    let mut terminal = Terminal::sized(place, &MODEL, 100, 40);
+    terminal.wait_for("openai/gpt-test");
+    terminal
+}
+
+fn shell(command: &str) -> Reply {
+    Reply::new().call("run_shell_command", json!({ "command": command }))
+}
+
+#[test]
+fn a_resumed_conversation_shows_calls_as_they_were() {
+    let call = shell("echo printed-by-it; exit 4");
+    let server = server(Script::new([call, "Done.".into()]));
+    let place = Place::with_server(&server);
+    let mut terminal = Terminal::sized(&place, &[&MODEL[..], &["--approval-mode", "yolo"]].concat(), 100, 40);
+    terminal.wait_for("openai/gpt-test");
+    terminal.say("!echo by-hand");
+    terminal.wait_for("│ by-hand");
+    terminal.say("run it");
+    terminal.wait_for("Done.");
+    let shown = |terminal: &mut Terminal| -> Vec<String> {
+        let rows = terminal.rows();
+        rows.into_iter().filter(|row| row.contains("echo") || row.contains('│')).collect()
+    };
+    let before = shown(&mut terminal);
+    terminal.press("\u{4}");
+    terminal.finish();
+    let mut terminal = Terminal::sized(&place, &["--resume"], 100, 40);
+    terminal.wait_for("Done.");
+    let after = shown(&mut terminal);
+    assert!(
+        after.iter().any(|row| row.starts_with("✗ run_shell_command") && row.ends_with("exit 4")),
+        "{after:#?}"
+    );
+    assert!(after.iter().any(|row| row.contains("│ printed-by-it")), "{after:#?}");
+    assert!(before.ends_with(&after), "{before:#?} {after:#?}");
+}
+
+#[test]
+fn enter_runs_a_command_and_sends_a_file_that_are_typed_in_full() {
+    let server = server(Script::new(["Read."]));
+    let place = Place::with_server(&server).file("notes.txt", "the number is 4711\n");
+    let mut terminal = start(&place);
+    terminal.press("/model");
+    terminal.wait_for("▸ /model");
+    terminal.press("\r");
+    terminal.wait_for("typing narrows");
+    terminal.wait_for("✓ now");
+    terminal.press("\u{1b}");
+    terminal.wait_without("typing narrows");
+    terminal.press("see @notes.txt");
+    terminal.wait_for("▸ @notes.txt");
+    terminal.press("\r");
+    terminal.wait_for("Read.");
+    assert!(server.requests().last().unwrap().body.to_string().contains("4711"));
+    // What is not typed in full is completed first.
+    terminal.press("/sta");
+    terminal.wait_for("▸ /stats");
+    terminal.press("\r");
+    terminal.wait_for("system prompt");
+}
+
+#[test]
+fn a_question_of_the_model_is_a_list() {
+    let question = json!({"question": "Which colour?", "header": "Colour", "type": "choice", "options": [
+        {"label": "red", "description": "warm"}, {"label": "blue", "description": "cold"}]});
+    let call = Reply::new().call("ask_user", json!({ "questions": [question] }));
+    let server = server(Script::new([call, "Chosen.".into()]));
+    let place = Place::with_server(&server);
+    let mut terminal = start(&place);
+    terminal.say("paint");
+    terminal.wait_for("▸  1 │ red  warm");
+    terminal.wait_for("↑ ↓ Enter, or type");
+    terminal.wait_for("ask_user  Which colour?");
+    assert!(!terminal.screen().contains('{'), "{}", terminal.screen());
+    terminal.press("\u{1b}[B");
+    terminal.wait_for("▸  2 │ blue  cold");
+    terminal.press("\r");
+    terminal.wait_for("Chosen.");
+    assert!(server.requests().last().unwrap().body.to_string().contains("blue"));
+}
+
+#[test]
+fn commands_within_a_command_of_ones_own_are_answered_by_a_key_recorded_and_judged() {
+    let server = server(Script::new(["One.", "Two."]));
+    let place = Place::with_server(&server);
+    std::fs::create_dir_all(place.home().join("commands")).unwrap();
+    let prompt = "prompt = \"It says !{echo $((40 + 2))} and !{touch denied}\"\n";
+    std::fs::write(place.home().join("commands/told.toml"), prompt).unwrap();
+    std::fs::create_dir_all(place.home().join("policies")).unwrap();
+    let rule = "[[rule]]\ncommandPrefix = \"touch\"\ndecision = \"deny\"\n";
+    std::fs::write(place.home().join("policies/mine.toml"), rule).unwrap();
+    let mut terminal = start(&place);
+    terminal.press("/told\r");
+    terminal.wait_for("run this for /told?");
+    terminal.press("n");
+    terminal.wait_without("run this for /told?");
+    terminal.press("/told\r");
+    terminal.wait_for("run this for /told?");
+    terminal.press("y");
+    terminal.wait_for("the prompt is not said");
+    assert!(server.requests().is_empty() && place.read("denied").is_none());
+    let prompt = "prompt = \"It says !{echo $((40 + 2))}.\"\n";
+    std::fs::write(place.home().join("commands/told.toml"), prompt).unwrap();
+    terminal.press("\u{4}");
+    terminal.finish();
+    let mut terminal = start(&place);
+    terminal.press("/told\r");
+    terminal.wait_for("run this for /told?");
+    terminal.press("y");
+    terminal.wait_for("One.");
+    assert!(server.requests().last().unwrap().body.to_string().contains("It says 42."));
+    assert!(records(&place).iter().any(|record| record["kind"] == "client_call_ended"));
+}
+
+#[test]
+fn the_words_that_scripts_wait_for_are_there() {
+    let write = Reply::new().call("write_file", json!({"file_path": "a.txt", "content": "new\n"}));
+    let server = server(Script::new([write, shell("touch b"), "Done.".into()]));
+    let place = Place::with_server(&server);
+    let mut terminal = start(&place);
+    terminal.wait_for("  Type your message or @path/to/file");
+    terminal.wait_for("/help");
+    terminal.press("wrong");
+    terminal.wait_for("› wrong");
+    terminal.press("\u{15}");
+    terminal.wait_for("  Type your message or @path/to/file");
+    terminal.press("/compress\r");
+    terminal.wait_for("Nothing to compress.");
+    terminal.say("write");
+    terminal.wait_for("Allow?");
+    terminal.wait_for(CHOICES);
+    terminal.press("4");
+    terminal.wait_for("Cancelled");
+    assert_eq!(place.read("a.txt"), None);
+    terminal.wait_without("Esc stops");
+    terminal.say("touch");
+    terminal.wait_for(CHOICES);
+    terminal.press("\r");
+    terminal.wait_for("Done.");
+    assert!(place.read("b").is_some());
+    terminal.press("\u{3}");
+    terminal.wait_for("Press Ctrl+C again to exit");
+    terminal.press("\u{3}");
+    let end = terminal.finish();
+    assert_eq!(end.code, Some(130));
+    assert!(end.rows.join("\n").contains("Agent powering down. Goodbye!"), "{:?}", end.rows);
+}
+
+#[test]
+fn every_beginning_of_what_is_typed_is_written_in_one_piece() {
+    let server = server(Script::echo());
+    let place = Place::with_server(&server);
+    let mut terminal = start(&place);
+    let words = "say hello to everybody in the harbour, please";
+    for end in 1..=words.len() {
+        terminal.press(&words[end - 1..end]);
+        terminal.wait_for(&format!("› {}", words[..end].trim_end()));
+    }
+    let mut plain = String::new();
+    let mut rest = std::str::from_utf8(&terminal.bytes).unwrap();
+    while let Some((before, behind)) = rest.split_once('\u{1b}') {
+        plain.push_str(before);
+        rest = behind.split_once(|c: char| c.is_ascii_alphabetic()).map_or("", |(_, behind)| behind);
+    }
+    plain.push_str(rest);
+    for end in 1..=words.len() {
+        assert!(plain.contains(&words[..end]), "{:?} is not in {plain:?}", &words[..end]);
+    }
+}
+
+#[test]
+fn a_yes_in_full_letters_is_one_answer_and_no_message() {
+    let server = server(Script::new([shell("touch a"), "Done.".into()]));
+    let place = Place::with_server(&server);
+    let mut terminal = start(&place);
+    terminal.say("go");
+    terminal.wait_for(CHOICES);
+    terminal.press("yes\r");
+    terminal.wait_for("Done.");
+    terminal.wait_for("  Type your message");
+    assert!(place.read("a").is_some());
+    assert_eq!(server.requests().len(), 2);
+}
+
+#[test]
+fn lists_are_told_as_they_are() {
+    let server = server(Script::echo());
+    let place = Place::with_server(&server).file("AGENTS.md", "Be brief.\n");
+    let mut terminal = start(&place);
+    for (line, answer) in [
+        ("/policy", " in plan"),
+        ("/memory", "the model is told what these files say:"),
+        ("/export talk.xyz", "talk.xyz names no form"),
+        ("/theme terminal", "theme terminal, kept in"),
+    ] {
+        terminal.press(&format!("{line}\r"));
+        terminal.wait_for(answer);
+    }
+    assert!(std::fs::read_to_string(place.home().join("settings.json")).unwrap().contains("\"terminal\""));
+}

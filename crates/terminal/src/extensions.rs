@@ -1,0 +1,185 @@
+//! Extensions: what they bring, the question whether to go on, and what came of it. Scripts know some of the words.
+
+use charla::extensions::{Candidate, Consent, Extension, Extensions, Origin};
+use charla::{Charla, Failure, Notices};
+use charla_proto::text::one_line;
+use serde_json::{Value, json};
+
+use crate::printer::Printer;
+
+/// What is to be done with extensions.
+#[derive(Debug)]
+pub enum ExtensionWork {
+    /// Install one from a folder or a repository.
+    Install {
+        /// The folder or the repository's address.
+        source: String,
+        /// Whoever asks has agreed already.
+        agreed: bool,
+    },
+    /// List them.
+    List {
+        /// For programs.
+        json: bool,
+    },
+    /// Use one, or no longer.
+    Enable {
+        /// Its name.
+        name: String,
+        /// Use it.
+        enabled: bool,
+    },
+    /// Fetch the newest of one, or of all.
+    Update {
+        /// Its name.
+        name: Option<String>,
+        /// Whoever asks has agreed already.
+        agreed: bool,
+    },
+    /// Remove one.
+    Uninstall {
+        /// Its name.
+        name: String,
+    },
+}
+
+/// Does it.
+pub fn run(work: ExtensionWork, charla: &Charla, printer: &mut Printer) -> Result<(), Failure> {
+    let extensions = Extensions::of(charla.environment()).ok_or_else(|| {
+        Failure::config("there is no home directory to keep extensions in").with_hint("set CHARLA_HOME")
+    })?;
+    match work {
+        ExtensionWork::Install { source, agreed } => install(&extensions, &source, agreed, printer),
+        ExtensionWork::List { json } => list(&extensions, json, printer),
+        ExtensionWork::Enable { name, enabled } => {
+            extensions.enable(&name, enabled)?;
+            let done = if enabled { "enabled" } else { "disabled" };
+            printer.words(&format!("Extension \"{name}\" successfully {done}.\n"))
+        }
+        ExtensionWork::Update { name: Some(name), agreed } => {
+            update(&extensions, &extensions.get(&name)?, agreed, printer)
+        }
+        ExtensionWork::Update { name: None, agreed } => {
+            let (installed, broken) = extensions.list()?;
+            broken.iter().for_each(|notice| Notices::warning(printer, notice));
+            installed.iter().try_for_each(|extension| update(&extensions, extension, agreed, printer))
+        }
+        ExtensionWork::Uninstall { name } => {
+            extensions.uninstall(&name)?;
+            printer.words(&format!("Extension \"{name}\" successfully uninstalled.\n"))
+        }
+    }
+}
+
+fn install(
+    extensions: &Extensions<'_>,
+    source: &str,
+    agreed: bool,
+    printer: &mut Printer,
+) -> Result<(), Failure> {
+    let candidate = extensions.candidate(source)?;
+    let name = &candidate.manifest.name;
+    if extensions.list()?.0.iter().any(|installed| installed.manifest.name == *name) {
+        return Err(Failure::input(format!("the extension {name} is installed already"))
+            .with_hint(format!("`charla extensions update {name}` fetches its newest version")));
+    }
+    printer.words(&format!(
+        "Installing extension \"{name}\" ({}) from {}.\n",
+        candidate.manifest.version,
+        one_line(&candidate.source.to_string())
+    ))?;
+    agree(&candidate, agreed, "Installation aborted.", printer)?;
+    let manifest = extensions.install(candidate)?;
+    printer.words(&format!("Extension \"{}\" installed successfully and enabled.\n", manifest.name))
+}
+
+fn update(
+    extensions: &Extensions<'_>,
+    extension: &Extension,
+    agreed: bool,
+    printer: &mut Printer,
+) -> Result<(), Failure> {
+    let candidate = extensions.newest(extension)?;
+    let (name, before) = (&extension.manifest.name, &extension.manifest.version);
+    let other = extension.agrees_to_other_than(&candidate);
+    if !other && candidate.manifest.version == *before {
+        return printer.words(&format!("Extension \"{name}\" is already up to date.\n"));
+    }
+    if other {
+        printer.words(&format!("Extension \"{name}\" brings something else than before.\n"))?;
+        agree(&candidate, agreed, "Update aborted.", printer)?;
+    }
+    let manifest = extensions.install(candidate)?;
+    printer.words(&format!("Extension \"{name}\" successfully updated: {before} → {}.\n", manifest.version))
+}
+
+/// Shows what an extension brings and asks; only a yes counts.
+fn agree(candidate: &Candidate, agreed: bool, otherwise: &str, printer: &mut Printer) -> Result<(), Failure> {
+    for line in shown(&candidate.consent, &candidate.left_out) {
+        printer.words(&format!("{line}\n"))?;
+    }
+    printer.flush()?;
+    if agreed {
+        return Ok(());
+    }
+    printer.aside("Do you want to continue? [y/N]: ");
+    let mut answer = String::new();
+    std::io::stdin()
+        .read_line(&mut answer)
+        .map_err(|error| Failure::input(format!("cannot read the answer: {error}")))?;
+    match answer.trim().to_lowercase().as_str() {
+        "y" | "yes" => Ok(()),
+        _ => Err(Failure::input(otherwise).with_hint("`--consent` agrees without being asked")),
+    }
+}
+
+fn shown(consent: &Consent, left_out: &[String]) -> Vec<String> {
+    let mut lines = vec![
+        "An extension is somebody else's work: what it runs has your rights, what it says your models read."
+            .to_owned(),
+    ];
+    match consent.lines() {
+        [] => lines.push("It runs nothing and adds no instructions.".to_owned()),
+        all => lines.extend(all.iter().cloned()),
+    }
+    lines.extend(
+        left_out.iter().map(|path| format!("Not copied, for it is a link or no file: {}", one_line(path))),
+    );
+    lines
+}
+
+fn list(extensions: &Extensions<'_>, as_json: bool, printer: &mut Printer) -> Result<(), Failure> {
+    let (installed, broken) = extensions.list()?;
+    broken.iter().for_each(|notice| Notices::warning(printer, notice));
+    if as_json {
+        let all: Value = installed.iter().map(row).collect();
+        return printer.result(&format!("{all:#}\n"));
+    }
+    for extension in &installed {
+        printer.words(&in_words(extension))?;
+    }
+    if installed.is_empty() {
+        printer.note("No extensions installed.");
+    }
+    Ok(())
+}
+
+/// An extension in a line, and what it brings in further ones.
+pub fn in_words(extension: &Extension) -> String {
+    let state = if extension.enabled { "enabled" } else { "disabled" };
+    let (name, version) = (&extension.manifest.name, &extension.manifest.version);
+    let from = one_line(&extension.source.to_string());
+    format!("{name} (v{version}) - {state}, from {from}\n")
+}
+
+fn row(extension: &Extension) -> Value {
+    json!({
+        "name": extension.manifest.name,
+        "version": extension.manifest.version,
+        "description": extension.manifest.description,
+        "enabled": extension.enabled,
+        "source": extension.source.place,
+        "type": match extension.source.origin { Origin::Local => "local", Origin::Git => "git" },
+        "path": extension.folder.to_string_lossy(),
+    })
+}

@@ -1,0 +1,32 @@
+//! Hooks in words.
+
+use charla::hooks::{Hook, HookStanding};
+use charla_proto::text::one_line;
+
+/// A line for each hook.
+pub fn in_words(hooks: &[(Hook, HookStanding)]) -> Vec<String> {
+    if hooks.is_empty() {
+        return vec!["no hooks are configured (see `hooks` in docs/hooks.md)".to_owned()];
+    }
+    let line = |(hook, standing): &(Hook, HookStanding)| {
+        let about = match standing {
+            HookStanding::Runs => String::new(),
+            HookStanding::Disabled => " (disabled)".to_owned(),
+            HookStanding::Untrusted => " (not run: the workspace is not trusted)".to_owned(),
+        };
+        let matcher = hook.matcher.as_deref().filter(|matcher| !matcher.is_empty());
+        let matcher = matcher.map(|matcher| format!(" [{}]", one_line(matcher))).unwrap_or_default();
+        let command = match hook.name == hook.command {
+            true => one_line(&hook.command),
+            false => format!("{}: {}", one_line(&hook.name), one_line(&hook.command)),
+        };
+        format!("{}{matcher} {command}  {}{about}", hook.event, one_line(&hook.source))
+    };
+    hooks.iter().map(line).collect()
+}
+
+/// What a hook has for the person.
+pub fn hook_message(message: &str) -> String {
+    // Behind a margin: no line of an output may pass for one of ours.
+    format!("Hook system message: {}", message.replace('\n', "\n  "))
+}

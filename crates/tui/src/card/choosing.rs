@@ -1,0 +1,126 @@
+//! The answers to a question of the model: a list to go through, and a line for words of one's own.
+
+use std::collections::BTreeSet;
+
+use charla::question::{answer, prompt};
+use charla_proto::text::visible;
+use charla_proto::{Question, QuestionKind};
+use crossterm::event::{KeyCode, KeyEvent};
+
+use crate::entry::{Entry, Typed};
+use crate::text::{Line, Role};
+
+/// What a key came to.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Chosen {
+    /// Nothing yet.
+    More,
+    /// This is the answer.
+    Answer(String),
+    /// There will be none.
+    Left,
+}
+
+/// An answer that is being given.
+#[derive(Clone, Debug, Default)]
+pub struct Choosing {
+    /// The row that is stood on.
+    at: usize,
+    /// Rows that are marked, where several may be.
+    marked: BTreeSet<usize>,
+    entry: Entry,
+}
+
+/// What can be chosen, and what there is to know of it.
+fn options(question: &Question) -> Vec<(&str, &str)> {
+    match question.kind {
+        QuestionKind::Yesno => vec![("yes", ""), ("no", "")],
+        QuestionKind::Text => Vec::new(),
+        QuestionKind::Choice => question
+            .options
+            .iter()
+            .map(|option| (option.label.as_str(), option.description.as_str()))
+            .collect(),
+    }
+}
+
+impl Choosing {
+    /// Takes a key.
+    pub fn key(&mut self, key: KeyEvent, question: &Question) -> Chosen {
+        let options = options(question);
+        let is_empty = self.entry.text().is_empty();
+        match key.code {
+            KeyCode::Up => self.at = self.at.saturating_sub(1),
+            KeyCode::Down => self.at = (self.at + 1).min(options.len().saturating_sub(1)),
+            KeyCode::Char(' ') if is_empty && question.multi_select && !options.is_empty() => {
+                if !self.marked.remove(&self.at) {
+                    self.marked.insert(self.at);
+                }
+            }
+            KeyCode::Char(c @ ('y' | 'n')) if is_empty && question.kind == QuestionKind::Yesno => {
+                return Chosen::Answer(answer(question, &c.to_string()));
+            }
+            _ => match self.entry.key(key) {
+                Typed::Done => return Chosen::Answer(self.answer(question, &options)),
+                Typed::Left => return Chosen::Left,
+                Typed::More | Typed::Other => {}
+            },
+        }
+        Chosen::More
+    }
+
+    /// Words of one's own go before what is marked, and that before where one stands.
+    fn answer(&self, question: &Question, options: &[(&str, &str)]) -> String {
+        let words = self.entry.text();
+        let label = |at: usize| options.get(at).map(|(label, _)| *label);
+        match self.marked.is_empty() {
+            _ if !words.trim().is_empty() => answer(question, words),
+            false => self.marked.iter().filter_map(|at| label(*at)).collect::<Vec<_>>().join(", "),
+            true => label(self.at).unwrap_or_default().to_owned(),
+        }
+    }
+
+    /// Takes pasted text.
+    pub fn paste(&mut self, text: &str) {
+        self.entry.paste(text);
+    }
+
+    /// The rows of the list, and which of them is stood on. What the model wrote stands behind a margin.
+    pub fn lines(&self, question: &Question, columns: usize) -> (Vec<Line>, usize) {
+        let mut lines = Vec::new();
+        let mut stands = 0;
+        for (at, (label, about)) in options(question).into_iter().enumerate() {
+            let is_here = at == self.at && self.entry.text().is_empty();
+            let mark = match (question.multi_select, self.marked.contains(&at)) {
+                (true, true) => "☑ ",
+                (true, false) => "☐ ",
+                (false, _) => "",
+            };
+            let mut first = Line::of(Role::Accent, if is_here { "▸ " } else { "  " });
+            first.push(Role::Dim, &format!("{:>2} {mark}", at + 1));
+            first.push(Role::Border, "│ ");
+            let mut others = Line::plain(&" ".repeat(first.width().saturating_sub(2)));
+            others.push(Role::Border, "┆ ");
+            let mut text = Line::of(if is_here { Role::Selected } else { Role::Plain }, &visible(label));
+            if !about.is_empty() {
+                text.push(Role::Dim, &format!("  {}", visible(about).replace('\n', " ")));
+            }
+            if is_here {
+                stands = lines.len();
+            }
+            lines.extend(text.wrap_behind(columns, &first, &others));
+        }
+        (lines, stands)
+    }
+
+    /// The line of one's own words, with the column of its cursor, and what keys there are.
+    pub fn foot(&self, question: &Question, columns: usize) -> (Vec<Line>, usize) {
+        let (line, column) = self.entry.view(&format!("{}> ", prompt(question)), columns);
+        let keys = match (options(question).is_empty(), question.multi_select) {
+            (true, _) => return (vec![line], column),
+            (false, true) => "↑ ↓ Space marks, Enter answers, Esc says nothing",
+            (false, false) => "↑ ↓ Enter, or type; Esc says nothing",
+        };
+        (vec![Line::of(Role::Dim, keys).truncate(columns), line], column)
+    }
+}
