@@ -4,6 +4,22 @@ use std::collections::HashMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+/// How the network is reached: what programs need that fetch something.
+pub const NETWORK_VARIABLES: [&str; 12] = [
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "ALL_PROXY",
+    "NO_PROXY",
+    "http_proxy",
+    "https_proxy",
+    "all_proxy",
+    "no_proxy",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "REQUESTS_CA_BUNDLE",
+    "NODE_EXTRA_CA_CERTS",
+];
+
 /// The surroundings of a user, handed in by whoever embeds the library: nothing else is read of the process, so
 /// that several users can live in one.
 #[derive(Clone, Debug, Default)]

@@ -43,7 +43,7 @@ pub use card::Card;
 pub use clock::{new_id, timestamp};
 pub use dotenv::with_dotenv;
 pub use embed::FunctionTool;
-pub use environment::{Environment, Guest};
+pub use environment::{Environment, Guest, NETWORK_VARIABLES};
 pub use failure::{Failure, FailureKind};
 pub use first_run::FirstRun;
 pub use helper::{HelperVariables, editor_variables};

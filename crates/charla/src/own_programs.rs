@@ -5,7 +5,7 @@ use std::io::Read;
 use std::sync::mpsc;
 use std::time::Duration;
 
-use crate::environment::Environment;
+use crate::environment::{Environment, NETWORK_VARIABLES};
 
 /// All of a helper's variables.
 pub type HelperVariables = Vec<(OsString, OsString)>;
@@ -28,21 +28,6 @@ pub(crate) const BASICS: [&str; 11] = [
     "XDG_CACHE_HOME",
 ];
 
-/// What a program needs that fetches packages.
-const NETWORK: [&str; 11] = [
-    "HTTP_PROXY",
-    "HTTPS_PROXY",
-    "ALL_PROXY",
-    "NO_PROXY",
-    "http_proxy",
-    "https_proxy",
-    "all_proxy",
-    "no_proxy",
-    "SSL_CERT_FILE",
-    "SSL_CERT_DIR",
-    "REQUESTS_CA_BUNDLE",
-];
-
 /// Lists of folders that programs and libraries are loaded from.
 pub(crate) const FOLDERS: [&str; 3] = ["PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH"];
 
@@ -50,7 +35,7 @@ pub(crate) const FOLDERS: [&str; 3] = ["PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_
 pub(crate) fn installer(environment: &Environment) -> HelperVariables {
     let wanted = |name: &str| {
         BASICS.contains(&name)
-            || NETWORK.contains(&name)
+            || NETWORK_VARIABLES.contains(&name)
             || name == "XDG_CONFIG_HOME"
             || name.starts_with("PIP_")
     };
@@ -61,7 +46,7 @@ pub(crate) fn installer(environment: &Environment) -> HelperVariables {
 pub(crate) fn git(environment: &Environment) -> HelperVariables {
     let wanted = |name: &str| {
         BASICS.contains(&name)
-            || NETWORK.contains(&name)
+            || NETWORK_VARIABLES.contains(&name)
             || ["XDG_CONFIG_HOME", "SSH_AUTH_SOCK"].contains(&name)
     };
     of(environment, |name, _| wanted(name))

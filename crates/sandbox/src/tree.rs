@@ -104,10 +104,9 @@ fn look_at(places: &Places, memory: &Memory, limit: usize) -> Result<Found, Sand
             if listing.is_repository {
                 kept::bare(&folder, &mut found.kept);
             }
-            let cover = match listing.has_head {
-                true => found.protect_git(&folder, places, cover),
-                false => cover,
-            };
+            if listing.has_head && cover == Cover::Nothing {
+                found.protect_git(&folder, places);
+            }
             for entry in &listing.entries {
                 if let Some(cover) = found.take(places, entry, cover)
                     && entry.kind == Kind::Folder
@@ -157,20 +156,17 @@ impl Found {
     }
 
     /// Nobody writes in a folder that git takes for its own, or would if there were more in it: its settings and hooks run
-    /// programs. Of a workspace that is one, only those are not written. Says what covers the folder.
-    fn protect_git(&mut self, folder: &Path, places: &Places, cover: Cover) -> Cover {
-        if cover != Cover::Nothing {
-            return cover;
-        }
+    /// programs. Of a workspace that is one, only those are not written. What is in it is looked at all the same: a child may have
+    /// made all of it.
+    fn protect_git(&mut self, folder: &Path, places: &Places) {
         if places.roots.iter().all(|root| !root.starts_with(folder)) {
             self.protected.insert(folder.to_owned());
-            return Cover::Protected;
+            return;
         }
         for path in GITS_OWN.iter().map(|name| folder.join(name)).filter(|path| path.exists()) {
-            self.guard(path.clone(), cover);
+            self.guard(path.clone(), Cover::Nothing);
             self.protected.insert(path);
         }
-        cover
     }
 
     /// A link holds nothing: what it leads to in the workspace does. A link to a root protects nothing, or no more

@@ -3,36 +3,32 @@
 //! Reading a session never opens it: what is shown comes of its records. A request goes to whoever has the session
 //! open, here or elsewhere; where nobody has, the session is opened here.
 
+mod opening;
+mod running;
+
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
 
 use charla::models::Prices;
 use charla::session::{Arrival, SessionBundle, SessionError, Sessions};
-use charla::settings::Override;
 use charla::trust::TrustDemand;
-use charla::{Begin, Charla, Notice, OpenRequest, OpenedSession, RunOptions};
-use charla_core::session::Clients;
+use charla::{Charla, Notice, OpenRequest};
 use charla_proto::{
     CancelTarget, Command, Phase, PostError, Refusal, Reply, Request, SessionEvent, SessionSnapshot,
     SessionSummary,
 };
 use http::StatusCode;
 use serde::Serialize;
-use serde_json::{Value, json};
 use tokio::sync::{OnceCell, watch};
 
 use crate::meter::{BUDGET, Meter};
 use crate::problem::Problem;
+pub(crate) use opening::NewSession;
+pub(crate) use running::{Running, Watcher};
 
 /// How often a session may be opened or closed by others while we look for who has it.
 const TRIES: usize = 3;
-/// How long a session stays open here when nobody looks at it and nothing runs.
-const IDLE: Duration = Duration::from_secs(10 * 60);
-/// How the user allows more, for the model to pass on.
-const HOW_TO_ALLOW: &str = "by answering the question when it is asked, or with another mode for the session";
 
 /// Who has a session open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -46,15 +42,6 @@ pub(crate) enum State {
     Stored,
 }
 
-/// What a new session is to be.
-#[derive(Debug, Default)]
-pub(crate) struct NewSession {
-    pub(crate) workspace: Option<PathBuf>,
-    pub(crate) model: Option<String>,
-    pub(crate) mode: Option<Value>,
-    pub(crate) begin: Begin,
-}
-
 /// The sessions of one user.
 pub(crate) struct Hub {
     charla: Charla,
@@ -65,55 +52,6 @@ pub(crate) struct Hub {
 }
 
 type Slot = OnceCell<Arc<Running>>;
-
-/// A session that runs here.
-pub(crate) struct Running {
-    pub(crate) session: OpenedSession,
-    /// What was said while it was opened.
-    pub(crate) notices: Vec<String>,
-    watchers: AtomicUsize,
-    used: Mutex<Instant>,
-}
-
-/// Somebody looks at a session. Dropped, they no longer do.
-pub(crate) struct Watcher(Arc<Running>);
-
-impl Drop for Watcher {
-    fn drop(&mut self) {
-        self.0.touch();
-        self.0.watchers.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
-impl Running {
-    fn new(session: OpenedSession, notices: &[Notice]) -> Self {
-        let notices = notices.iter().map(|notice| notice.text.clone()).filter(|text| !text.is_empty());
-        Self {
-            session,
-            notices: notices.collect(),
-            watchers: AtomicUsize::new(0),
-            used: Mutex::new(Instant::now()),
-        }
-    }
-
-    fn touch(&self) {
-        *self.used.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
-    }
-
-    pub(crate) fn watch(self: &Arc<Self>) -> Watcher {
-        self.watchers.fetch_add(1, Ordering::Relaxed);
-        Watcher(self.clone())
-    }
-
-    async fn is_idle(&self) -> bool {
-        let used = *self.used.lock().unwrap_or_else(PoisonError::into_inner);
-        if self.watchers.load(Ordering::Relaxed) > 0 || used.elapsed() < IDLE {
-            return false;
-        }
-        let phase = self.session.handle.snapshot().await.map(|(snapshot, _)| snapshot.phase);
-        matches!(phase, None | Some(Phase::Idle | Phase::Open))
-    }
-}
 
 impl Hub {
     pub(crate) fn new(charla: Charla, meter: Meter) -> Self {
@@ -210,38 +148,16 @@ impl Hub {
     /// Begins a session, new or forked.
     pub(crate) async fn create(self: &Arc<Self>, new: NewSession) -> Result<Arc<Running>, Problem> {
         let id = charla::new_id();
-        let mut overrides = Vec::new();
-        if let Some(model) = &new.model {
-            overrides.push(Override { key: &["model", "name"], value: json!(model), source: "the request" });
-        }
-        if let Some(mode) = new.mode {
-            overrides.push(mode_override(mode, "the request"));
-        }
-        let request = OpenRequest {
-            workspace: new.workspace,
-            overrides,
-            other_model: new.model.is_some(),
-            begin: new.begin,
-            new_id: Some(id.clone()),
-            ..attended()
-        };
-        self.open(&id, request).await
+        self.open(&id, new.request(&id)).await
     }
 
     /// Goes on with a session of the store, in the folder it began in. A turn that was left goes on in the mode it had.
     pub(crate) async fn resume(self: &Arc<Self>, id: &str) -> Result<Arc<Running>, Problem> {
         let summary = self.summary(id).await?;
         let left = self.charla.sessions()?.folded(id).await?;
-        let mode = left.turn.map(|_| mode_override(json!(left.mode), "the turn that goes on"));
         // A session from elsewhere may have begun in a folder that is not here.
-        let folder = summary.started.cwd;
-        let request = OpenRequest {
-            workspace: self.workspace(&folder).ok(),
-            overrides: mode.into_iter().collect(),
-            begin: Begin::Resume(id.to_owned()),
-            ..attended()
-        };
-        self.open(id, request).await
+        let workspace = self.workspace(&summary.started.cwd).ok();
+        self.open(id, opening::resuming(id, workspace, left.turn.map(|_| left.mode))).await
     }
 
     /// Opens a session once, however many ask for it at the same time.
@@ -449,19 +365,4 @@ impl Hub {
 fn no_folder(folder: &Path) -> Problem {
     Problem::not_found(format!("{} is no folder here", folder.display()))
         .with_hint("give the whole path of a folder that exists, and that is yours")
-}
-
-fn mode_override(mode: Value, source: &'static str) -> Override {
-    Override { key: &["tools", "approvalMode"], value: mode, source }
-}
-
-/// A session whose questions wait although nobody may be looking.
-fn attended() -> OpenRequest {
-    let how_to_allow = Some(HOW_TO_ALLOW.to_owned());
-    OpenRequest {
-        must_be_kept: true,
-        clients: Clients::expected(),
-        options: RunOptions { how_to_allow, ..RunOptions::default() },
-        ..OpenRequest::default()
-    }
 }

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use charla::{Charla, Environment, Guest};
+use charla::{Charla, Environment, Guest, NETWORK_VARIABLES};
 use charla_store::Database;
 use http::StatusCode;
 
@@ -16,29 +16,10 @@ use crate::metrics::Metrics;
 use crate::overview::Lookout;
 use crate::problem::Problem;
 
-/// What a user's tools and clients see of the server's own variables: no keys, no homes, no addresses of others.
-const VARIABLES: [&str; 20] = [
-    "CHARLA_OFFLINE",
-    "PATH",
-    "LANG",
-    "LANGUAGE",
-    "LC_ALL",
-    "LC_CTYPE",
-    "LC_MESSAGES",
-    "TZ",
-    "TMPDIR",
-    "HTTP_PROXY",
-    "HTTPS_PROXY",
-    "ALL_PROXY",
-    "NO_PROXY",
-    "http_proxy",
-    "https_proxy",
-    "all_proxy",
-    "no_proxy",
-    "SSL_CERT_FILE",
-    "SSL_CERT_DIR",
-    "NODE_EXTRA_CA_CERTS",
-];
+/// What a user's tools and clients see of the server's own variables beside how the network is reached: no keys, no homes, no addresses of
+/// others.
+const VARIABLES: [&str; 9] =
+    ["CHARLA_OFFLINE", "PATH", "LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "LC_MESSAGES", "TZ", "TMPDIR"];
 
 /// Somebody with sessions of their own.
 pub(crate) struct User {
@@ -209,7 +190,8 @@ impl People {
 /// The surroundings of a user with an account: their own folder, the workspace they were given, and nothing of the machine's
 /// own user but where programs are and how the network is reached.
 fn surroundings(owner: &Environment, server: &Path, own: &Path, given: &Given) -> Environment {
-    let passed = owner.all().filter(|(name, _)| VARIABLES.iter().any(|known| name == known));
+    let passed =
+        owner.all().filter(|(name, _)| VARIABLES.iter().chain(&NETWORK_VARIABLES).any(|known| name == known));
     let home = own.join("home");
     let cache = owner.cache().unwrap_or_else(|| own.join("cache"));
     let set = [("CHARLA_HOME", own), ("CHARLA_CACHE", cache.as_path()), ("HOME", home.as_path())];

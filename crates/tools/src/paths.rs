@@ -70,6 +70,12 @@ impl ResolvedPath {
         Self { path: path.to_owned(), real: path.to_owned(), inside: true }
     }
 
+    /// True for a file of the workspace that may be told of before anybody was asked.
+    pub(crate) fn is_open(&self, cx: &ToolContext) -> bool {
+        let secret = looks_secret(&self.real) || looks_secret(&self.path);
+        self.inside && !secret && part_of_repository(&self.real, &cx.roots).is_none()
+    }
+
     /// What reading it does, for a plan.
     pub(crate) fn reading(&self, cx: &ToolContext) -> Vec<Effect> {
         let read = Effect::Read { path: self.real.clone() };

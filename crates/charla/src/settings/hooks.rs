@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::{Map, Value};
+
+use super::names;
 
 /// Hooks by event.
 pub type HookGroups = BTreeMap<String, Vec<HookGroup>>;
@@ -29,6 +31,7 @@ pub struct HookGroup {
 #[serde(default, rename_all = "camelCase", deny_unknown_fields)]
 pub struct HookCommand {
     /// What kind it is: `command` is the only one.
+    #[schemars(schema_with = "names::hook_kind")]
     pub r#type: HookKind,
     /// The command line, for bash.
     pub command: String,
@@ -42,7 +45,7 @@ pub struct HookCommand {
 }
 
 /// What kind of hook it is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum HookKind {
     /// A command line.

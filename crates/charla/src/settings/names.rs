@@ -61,3 +61,7 @@ pub(super) fn keys(_: &mut SchemaGenerator) -> Schema {
 pub(super) fn mcp_form(_: &mut SchemaGenerator) -> Schema {
     one_of(&["stdio", "http", "sse"])
 }
+
+pub(super) fn hook_kind(_: &mut SchemaGenerator) -> Schema {
+    one_of(&["command"])
+}

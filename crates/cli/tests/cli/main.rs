@@ -16,6 +16,7 @@ mod extensions;
 mod faults;
 mod forged_cards;
 mod gemini;
+mod hooks;
 mod hostile_repository;
 mod importing;
 mod killed_turns;

@@ -146,7 +146,8 @@ fn named_only<'a>(name: &str, words: &'a [Word]) -> Vec<&'a Word> {
         return commands::sought(words);
     }
     let says = |word: &&Word| ["--grep=", "--author="].iter().any(|option| word.text.starts_with(option));
-    commands::shown_by_attributes(words).iter().chain(words.iter().filter(says)).collect()
+    let named = commands::shown_by_attributes(words).iter().chain(commands::sought_by_grep(words));
+    named.chain(words.iter().filter(says)).collect()
 }
 
 /// True for a word that the command itself reads as a pattern of file names: `git grep x -- '.e*'`, `rg -g '.e*'`.

@@ -30,13 +30,16 @@ pub(super) struct HookState {
     pub(super) watched: bool,
     /// Why it will have ended.
     pub(super) end: EndReason,
+    /// What the model is told of a session's beginning, and by which hooks, once no call waits for its response.
+    context: Option<(String, HookEffect)>,
     /// Notifications that are under way. Nobody waits for them.
     notifying: JoinSet<()>,
 }
 
 impl HookState {
     pub(super) fn new(start: StartSource) -> Self {
-        Self { start: Some(start), watched: false, end: EndReason::default(), notifying: JoinSet::new() }
+        let (end, notifying) = (EndReason::default(), JoinSet::new());
+        Self { start: Some(start), watched: false, end, context: None, notifying }
     }
 }
 
@@ -115,20 +118,35 @@ impl Hooking<'_> {
         Ok(self.0.ledger.commit_one(Fact::HookActed(Box::new(acted))).await?)
     }
 
-    /// The session begins: once, when somebody looks at it or a turn is due, so that what hooks say is heard.
-    pub(super) async fn session_start(&mut self, turn_is_due: bool) -> Result<(), Stop> {
+    /// The session begins: once, when somebody looks at it or a turn is due, so that what hooks say is heard. Who
+    /// cancelled meanwhile, if somebody did.
+    pub(super) async fn session_start(&mut self, turn_is_due: bool) -> Result<Option<String>, Stop> {
         let state = &mut self.0.hooks;
         if !(state.watched || turn_is_due) {
-            return Ok(());
+            return Ok(None);
         }
-        let Some(source) = state.start.take() else { return Ok(()) };
-        let Some(hooks) = self.wanting(HookEvent::SessionStart, source.name()) else { return Ok(()) };
-        let heard = self.run(&hooks, HookPoint::SessionStart(source)).await?;
-        let Heard::Answer(answer) = heard else { return Ok(()) };
-        match context(&answer) {
-            Some(effect) => self.acted(HookEvent::SessionStart, answer.names(), effect).await,
-            None => Ok(()),
+        let Some(source) = state.start.take() else { return Ok(None) };
+        let Some(hooks) = self.wanting(HookEvent::SessionStart, source.name()) else { return Ok(None) };
+        let answer = match self.run(&hooks, HookPoint::SessionStart(source)).await? {
+            Heard::Cancelled { by } => return Ok(Some(by)),
+            Heard::Answer(answer) => answer,
+        };
+        self.0.hooks.context = context(&answer).map(|effect| (answer.names(), effect));
+        self.tell_context().await?;
+        Ok(None)
+    }
+
+    /// Tells the model what hooks said of the session's beginning. Calls and their responses stand together, and a last word
+    /// that lacks only the end of its turn stays the last: it waits for those.
+    async fn tell_context(&mut self) -> Result<(), Stop> {
+        let conversation = &self.0.ledger.conversation;
+        if conversation.unanswered().next().is_none()
+            && conversation.last_word().is_none()
+            && let Some((names, effect)) = self.0.hooks.context.take()
+        {
+            self.acted(HookEvent::SessionStart, names, effect).await?;
         }
+        Ok(())
     }
 
     /// The session ends, if its hooks know that it had begun.
@@ -144,6 +162,7 @@ impl Hooking<'_> {
 
     /// The prompt of the turn is about to be worked on: asked about once, by whichever process.
     pub(super) async fn before_agent(&mut self) -> Result<Option<Ending>, Stop> {
+        self.tell_context().await?;
         let Some(hooks) = self.wanting(HookEvent::BeforeAgent, "") else { return Ok(None) };
         let conversation = &self.0.ledger.conversation;
         let Some(turn) = conversation.turn.as_ref().filter(|turn| !turn.hooks.prompted && turn.steps == 0)
@@ -167,6 +186,7 @@ impl Hooking<'_> {
 
     /// Prompts that join the turn are prompts, too: one that hooks do not let through is taken back.
     pub(super) async fn before_joining(&mut self) -> Result<Option<Ending>, Stop> {
+        self.tell_context().await?;
         let Some(hooks) = self.wanting(HookEvent::BeforeAgent, "") else { return Ok(None) };
         let mut passed: Vec<String> = Vec::new();
         loop {
@@ -298,12 +318,12 @@ impl Hooking<'_> {
             // What nobody has seen is not kept; what it cost is.
             Heard::Cancelled { by } => {
                 let ending = Ending { by: Some(by), ..TurnEnd::Cancelled.into() };
-                return Ok(Checked::End(Box::new(without_words(said, None)), ending));
+                return Ok(Checked::End(Box::new(without_words(said, HOOK.to_owned())), ending));
             }
             Heard::Answer(answer) => answer,
         };
         if let Some(ending) = ending(&answer) {
-            return Ok(Checked::End(Box::new(without_words(said, Some(answer.names()))), ending));
+            return Ok(Checked::End(Box::new(without_words(said, answer.names())), ending));
         }
         if let Some((content, _)) = &answer.changes.answer {
             said.content = Arc::new(with_words_of(&said.content, content));
@@ -384,9 +404,9 @@ fn offer(request: &mut GenerateRequest, config: &FunctionCallingConfig) {
 }
 
 /// The answer with nothing said and nothing called, for what it cost.
-fn without_words(said: ModelContent, hook: Option<String>) -> ModelContent {
+fn without_words(said: ModelContent, hook: String) -> ModelContent {
     let content = Arc::new(Content { parts: Vec::new(), ..(*said.content).clone() });
-    ModelContent { content, hook, ..said }
+    ModelContent { content, hook: Some(hook), ..said }
 }
 
 /// The model's calls with a hook's words.

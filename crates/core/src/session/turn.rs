@@ -92,7 +92,9 @@ impl Session {
     async fn next_turn(&mut self) -> Result<bool, Stop> {
         loop {
             let turn_is_due = self.next != Next::Wait;
-            Hooking(self).session_start(turn_is_due).await?;
+            if let Some(by) = Hooking(self).session_start(turn_is_due).await? {
+                self.cancel_open(&by).await?;
+            }
             let conversation = &self.ledger.conversation;
             self.phase = if conversation.turn.is_some() { Phase::Open } else { Phase::Idle };
             match self.next {
@@ -121,13 +123,22 @@ impl Session {
             let message = self.inbox.recv().await;
             match self.message(message).await? {
                 Signal::Answer(answer) => Requests(self).answer_outside_calls(answer).await?,
-                Signal::Cancel { by } if self.ledger.conversation.turn.is_some() => {
-                    let ending = Calls::new(self).cancel_all(&by).await?;
-                    self.end_turn(ending).await?;
-                }
-                Signal::Cancel { .. } | Signal::Nothing => {}
+                Signal::Cancel { by } => self.cancel_open(&by).await?,
+                Signal::Nothing => {}
             }
         }
+    }
+
+    /// Ends a turn that is open and not gone on with yet, if there is one.
+    async fn cancel_open(&mut self, by: &str) -> Result<(), Stop> {
+        if self.ledger.conversation.turn.is_none() {
+            return Ok(());
+        }
+        if self.next == Next::Turn {
+            self.next = Next::GoOn;
+        }
+        let ending = Calls::new(self).cancel_all(by).await?;
+        self.end_turn(ending).await
     }
 
     async fn turn(&mut self) -> Result<(), Stop> {

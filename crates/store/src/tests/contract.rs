@@ -294,7 +294,7 @@ async fn a_command_that_nobody_answers_may_have_been_heard(store: &Kept) {
 }
 
 /// A call that put `after` in the place of `before`.
-fn changed(store: &Kept, before: &[u8], after: &[u8], whole_output: Option<PathBuf>) -> Record {
+pub(super) fn changed(store: &Kept, before: &[u8], after: &[u8], whole_output: Option<PathBuf>) -> Record {
     let snapshots = store.snapshots();
     let change = FileChange {
         path: "/w/f".into(),

@@ -1,33 +1,9 @@
 //! Sessions are removed with what only they refer to.
 
-use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
-use charla_proto::{CallEnded, CallStatus, FileChange, FunctionResponse};
-
+use super::contract::changed;
 use super::*;
-
-/// A call of this session that put `after` in the place of `before`.
-fn changed(store: &Store, before: &[u8], after: &[u8], whole_output: Option<PathBuf>) -> Record {
-    let snapshots = SessionStore::snapshots(store);
-    let change = FileChange {
-        path: "/w/f".into(),
-        before: Some(snapshots.keep(before).unwrap()),
-        after: Some(snapshots.keep(after).unwrap()),
-    };
-    let ended = CallEnded {
-        turn: 1,
-        call: "c".to_owned(),
-        status: CallStatus::Success,
-        response: FunctionResponse::output("c", "write_file", "\"before\":\"said, not meant\""),
-        tool: None,
-        display: None,
-        error: None,
-        whole_output,
-        changes: vec![change],
-    };
-    Record::new(2, 0, Fact::CallEnded(Box::new(ended)))
-}
 
 fn session(store: &Store, id: &str, record: Record) {
     write(&mut store.create(id).unwrap(), &[first(id), record]).unwrap();

@@ -98,7 +98,12 @@ impl Replacement {
         refuse_omission(&args.new_string, &args.old_string)?;
         let mut replacement = Self { target, args, changes: Vec::new() };
         let target = &replacement.target;
-        let edited = replacement.edit(target.then.as_ref())?;
+        let edited = match replacement.edit(target.then.as_ref()) {
+            Ok(edited) => edited,
+            Err(error) if target.path.is_open(cx) => return Err(error),
+            // Why it does not fit tells what the file holds.
+            Err(_) => return Ok((target.plan_unseen(Replace::NAME, "Edit", cx), replacement)),
+        };
         let bytes = encode(&edited.text, encoding(target.then.as_ref()), &target.path.path)?;
         let changes = target.change_to(&bytes);
         let plan = target.plan(Replace::NAME, "Edit", &edited.text, cx);

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use charla_proto::{
-    Args, BoxFuture, Display, Effect, FileChange, Invocation, Part, Plan, RunContext, ToolContext, ToolError,
-    ToolOutput, content_hash,
+    Args, BoxFuture, Display, Effect, FileChange, Invocation, Part, Plan, Preview, RunContext, ToolContext,
+    ToolError, ToolOutput, content_hash,
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -31,15 +31,20 @@ impl Target {
 
     /// What a person is asked: to create the file, or to `verb` it.
     pub(super) fn plan(&self, tool: &str, verb: &str, after: &str, cx: &ToolContext) -> Plan {
-        let verb = if self.then.is_some() { verb } else { "Create" };
         let before = self.then.as_ref().map(|then| then.decoded.text.as_str());
+        self.plan_with(tool, verb, preview(&self.path, before, after), cx)
+    }
+
+    /// The same where the change cannot be shown before somebody agreed that the file is looked at.
+    pub(super) fn plan_unseen(&self, tool: &str, verb: &str, cx: &ToolContext) -> Plan {
+        self.plan_with(tool, verb, Preview::None, cx)
+    }
+
+    fn plan_with(&self, tool: &str, verb: &str, preview: Preview, cx: &ToolContext) -> Plan {
+        let verb = if self.then.is_some() { verb } else { "Create" };
         let write = Effect::Write { path: self.path.real.clone() };
-        write_plan(
-            tool,
-            format!("{verb} {}", self.path.title(cx)),
-            std::iter::once(write).chain(part_of_repository(&self.path.real, &cx.roots)).collect(),
-            preview(&self.path, before, after),
-        )
+        let effects = std::iter::once(write).chain(part_of_repository(&self.path.real, &cx.roots));
+        write_plan(tool, format!("{verb} {}", self.path.title(cx)), effects.collect(), preview)
     }
 
     /// What writing `bytes` would change.

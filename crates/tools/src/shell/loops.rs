@@ -1,9 +1,8 @@
 //! Loops over words that are written out: `for b in main next; do git log "$b"; done`.
 //!
-//! Their variable is the one kind whose values are known before the line runs, as long as nothing else sets it. A pattern stands
-//! for the names that it matches.
+//! Their variable is the one kind whose values are known before the line runs, as long as nothing else sets it.
 
-use charla_proto::{Effect, Word, WordKind};
+use charla_proto::{Effect, Word};
 
 use super::syntax::{RawWord, Simple};
 
@@ -23,12 +22,9 @@ impl Loop {
     /// Absent where a value is only known to the shell.
     pub(super) fn new(name: &str, values: Vec<Word>) -> Option<Self> {
         // In a word that is not quoted, a value is split and matched again.
-        let plain = |word: &Word| {
-            let known = matches!(word.kind, WordKind::Literal | WordKind::Glob);
-            let whole = |c: char| c.is_ascii_alphanumeric() || "_-./~^@:=%+,".contains(c);
-            let wild = |c: char| word.kind == WordKind::Glob && "*?[]".contains(c);
-            known && !word.text.is_empty() && word.text.chars().all(|c| whole(c) || wild(c))
-        };
+        let whole = |c: char| c.is_ascii_alphanumeric() || "_-./~^@:=%+,".contains(c);
+        let plain =
+            |word: &Word| word.known().is_some_and(|text| !text.is_empty() && text.chars().all(whole));
         let listed = (1..=MOST).contains(&values.len()) && values.iter().all(plain);
         listed.then(|| Self { name: name.to_owned(), values })
     }

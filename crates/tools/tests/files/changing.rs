@@ -172,6 +172,18 @@ async fn replace_is_literal_and_creates_nothing_unasked() {
 }
 
 #[tokio::test]
+async fn whether_a_text_is_in_a_secret_file_is_not_told_before_somebody_agreed() {
+    let bench = Bench::new();
+    bench.write(".env", "TOKEN=secret\nTOKEN=secret\n");
+    for guess in ["TOKEN=secret", "TOKEN=secre", "nothing like it"] {
+        let args = json!({"file_path": ".env", "old_string": guess, "new_string": "x"});
+        let call = bench.prepare("replace", args).await.unwrap();
+        assert_eq!(call.plan().preview, Preview::None, "{guess}");
+        assert!(run(call).await.error.is_some(), "{guess}");
+    }
+}
+
+#[tokio::test]
 async fn an_inexact_match_is_shown_to_the_model() {
     let bench = Bench::new();
     bench.write("a", "\tif x {\n\t\ty();\n\t}\n");

@@ -148,7 +148,7 @@ fn a_loop_over_words_that_are_written_out_is_followed() {
     ] {
         assert_eq!(read(line), listed, "{line}");
     }
-    assert_eq!(read("for f in src/*.rs; do a \"$f\"; done"), ["set f=src/*.rs", "run [a|*src/*.rs*]"]);
+    assert_eq!(read("for f in src/*.rs; do a \"$f\"; done"), ["set f=src/*.rs", "run [a|1\"$f\"1]"]);
     let nested = "for a in 1 2; do for b in x y; do c $a $b; done; done";
     let all = ["run [c|1|x]", "run [c|1|y]", "run [c|2|x]", "run [c|2|y]"];
     assert_eq!(read(nested)[2..], all);

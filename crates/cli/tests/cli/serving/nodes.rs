@@ -326,3 +326,45 @@ fn a_backup_is_restored_and_its_sessions_go_on() {
     assert_eq!(ended(&node.events(&session, 0).until("turn_ended")), "finished");
     assert_eq!(nodes.place.read("a.txt").as_deref(), Some("Hello.\n"));
 }
+
+#[test]
+fn text_streams_to_clients_of_other_nodes_while_it_comes() {
+    let nodes = Nodes::start([Reply::new().text("Half of ").text("what is said").stall()]);
+    let [a, b, _] = &nodes.nodes[..] else { panic!() };
+    let session = nodes.begin_allowed(0, "tell me");
+    let mut events = b.events(&session, 0);
+    let mut words = String::new();
+    // Nothing of it is in a record yet.
+    while !words.contains("what is said") {
+        let event = events.until_named("turn");
+        if event.data["type"] == "message" {
+            words.push_str(event.data["content"].as_str().unwrap());
+        }
+    }
+    assert!(words.contains("Half of what is said"), "{words}");
+    assert_eq!(nodes.count_now(&session, "model_content"), 0);
+    let entry = b.get(&format!("/sessions/{session}")).json();
+    assert_eq!((&entry["state"], entry["node"].as_str().map(str::len)), (&json!("in_use"), Some(32)));
+    assert_eq!(a.get(&format!("/sessions/{session}")).json()["node"], Value::Null);
+}
+
+#[test]
+fn who_signs_in_at_one_node_is_signed_in_at_all() {
+    let nodes = Nodes::start(["unused".into()]);
+    let [a, b, c] = &nodes.nodes[..] else { panic!() };
+    // The link that one node printed, used at another.
+    let sign_in = |node: &Served| {
+        let origin = format!("http://{}", node.address);
+        let body = json!({"code": a.code}).to_string();
+        node.request("POST", "/api/v1/sign-in", &[("origin", &origin)], body.as_bytes())
+    };
+    let signed = sign_in(b);
+    assert_eq!(signed.status, 200, "{}", signed.text());
+    assert_eq!([sign_in(a).status, sign_in(c).status], [401, 401], "it signs in once");
+    let cookie = signed.header("set-cookie").split(';').next().unwrap();
+    // Each port has a cookie of its own name; behind one address there is one.
+    let (_, secret) = cookie.split_once('=').unwrap();
+    let (_, port) = c.address.rsplit_once(':').unwrap();
+    let cookie = format!("charla-{port}={secret}");
+    assert_eq!(c.request("GET", "/api/v1/me", &[("cookie", &cookie)], b"").status, 200);
+}

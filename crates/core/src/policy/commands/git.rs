@@ -429,6 +429,15 @@ pub(in crate::policy) fn shown_by_attributes(words: &[Word]) -> &[Word] {
     }
 }
 
+/// The word of `git grep` that says what is looked for.
+pub(in crate::policy) fn sought_by_grep(words: &[Word]) -> Option<&Word> {
+    let row = words.get(1).and_then(Word::known).filter(|name| *name == "grep")?;
+    let row = SUBCOMMANDS.iter().find(|subcommand| subcommand.name == row)?;
+    let options = Options::Only { letters: row.letters, long: row.long };
+    let sorted = sort(words.get(2..)?, options, row.valued, Doubt::Operand).ok()?;
+    if sorted.has("-e") { None } else { sorted.operands.first().copied() }
+}
+
 /// The folder that git works in after every `-C`, and the words behind what stands before the subcommand.
 fn working_folder(call: Call<'_>) -> Result<(PathBuf, &[Word]), String> {
     let mut folder = call.cwd.to_owned();

@@ -18,7 +18,7 @@ use charla_proto::{Word, WordKind};
 
 use super::Scope;
 use super::paths::is_free;
-pub(super) use git::{is_no_index, shown_by_attributes};
+pub(super) use git::{is_no_index, shown_by_attributes, sought_by_grep};
 pub(super) use interpreters::{hides_script, reads_input, runs_file};
 pub(super) use search::sought;
 pub(super) use table::Operands;

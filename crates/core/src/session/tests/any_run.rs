@@ -1,9 +1,10 @@
 //! Whatever models, tools, people and crashes do.
 
-use charla_proto::{Delivery, OpenCall};
+use charla_proto::{Delivery, FunctionCallingConfig, FunctionCallingMode, HookEffect, OpenCall};
 use proptest::sample::Index;
 
 use super::*;
+use crate::hooks::{HookAnswer, HookChanges, HookDecision};
 
 #[derive(Clone, Debug)]
 enum Step {
@@ -215,8 +216,45 @@ async fn check_live(run: &Run) {
     }
 }
 
-async fn play(server: Server, steps: Vec<Step>) {
-    let mut run = Run::new(server.replies, true);
+/// Answers that hooks may give anywhere, sensible there or not.
+fn any_hook() -> impl Strategy<Value = HookAnswer> {
+    let args = Map::from_iter([("n".to_owned(), json!(2))]);
+    let answer = || Some((Content::model("a hook's"), FinishReason::Stop));
+    let tools = |mode, names: &[&str]| {
+        let allowed_function_names = names.iter().map(|name| (*name).to_owned()).collect();
+        Some(FunctionCallingConfig { mode, allowed_function_names })
+    };
+    let changes = prop::sample::select(vec![
+        HookChanges { args: Some(args.clone()), ..HookChanges::default() },
+        HookChanges { tail_call: Some(("read".to_owned(), args.clone())), ..HookChanges::default() },
+        HookChanges { tail_call: Some(("write".to_owned(), args)), ..HookChanges::default() },
+        HookChanges { tail_call: Some(("nobody".to_owned(), Map::new())), ..HookChanges::default() },
+        HookChanges { messages: Some(vec![Content::user("other words")]), ..HookChanges::default() },
+        HookChanges { answer: answer(), ..HookChanges::default() },
+        HookChanges { clear_context: true, ..HookChanges::default() },
+        HookChanges { tools: tools(FunctionCallingMode::None, &[]), ..HookChanges::default() },
+        HookChanges { tools: tools(FunctionCallingMode::Any, &["read"]), ..HookChanges::default() },
+    ]);
+    let changes = prop_oneof![3 => Just(HookChanges::default()), 2 => changes];
+    use HookDecision::{Ask, Deny, Pass};
+    let decision = prop::sample::select(vec![Pass, Pass, Pass, Ask, Deny]);
+    let stop = prop::option::weighted(0.05, Just("enough".to_owned()));
+    let context = prop::option::weighted(0.2, Just("by the way".to_owned()));
+    (changes, decision, stop, context).prop_map(|(changes, decision, stop, context)| HookAnswer {
+        changes,
+        decision,
+        stop,
+        context,
+        ..HookAnswer::default()
+    })
+}
+
+async fn play(server: Server, hooks: Option<Vec<HookAnswer>>, steps: Vec<Step>) {
+    let world = Arc::new(World::default());
+    world.journal.lock().unwrap().push(first_record());
+    *world.replies.lock().unwrap() = server.replies;
+    *world.hooks.lock().unwrap() = hooks;
+    let mut run = Run::resume(world, true);
     *run.world.ids.lock().unwrap() = server.ids;
     *run.world.summariser.lock().unwrap() = Some(Arc::new(server.summariser));
     for step in steps {
@@ -228,6 +266,7 @@ async fn play(server: Server, steps: Vec<Step>) {
     run.send(Command::Cancel { target: CancelTarget::Mine }).await;
     settle().await;
     run.world.replies.lock().unwrap().clear();
+    run.world.hooks.lock().unwrap().iter_mut().for_each(Vec::clear);
     let before = run.world.requests.lock().unwrap().len();
     run.prompt("one more").await;
     settle().await;
@@ -258,6 +297,12 @@ fn check_journal(journal: &[Record]) {
             Fact::CallStarted(call) => {
                 assert!(started.insert(call.call.clone()), "no call starts twice");
                 check_allowed(&conversation, call);
+            }
+            // Another call stands in its place.
+            Fact::HookActed(acted) => {
+                if let HookEffect::TailCall { call, .. } = &acted.effect {
+                    assert!(started.remove(call), "what did not run has no tail call");
+                }
             }
             Fact::CallEnded(call) => assert!(ended.insert(call.call.clone()), "no call ends twice"),
             Fact::ApprovalAnswered(answer) => {
@@ -294,6 +339,18 @@ proptest! {
         steps in prop::collection::vec(any_step(), 1..16),
     ) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
-        runtime.block_on(play(Server { replies, ids, summariser }, steps));
+        runtime.block_on(play(Server { replies, ids, summariser }, None, steps));
+    }
+
+    #[test]
+    fn whatever_hooks_answer_the_conversation_stays_whole(
+        replies in prop::collection::vec(any_reply(), 0..12),
+        ids in any_ids(),
+        summariser in any_summariser(),
+        hooks in prop::collection::vec(any_hook(), 0..40),
+        steps in prop::collection::vec(any_step(), 1..16),
+    ) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
+        runtime.block_on(play(Server { replies, ids, summariser }, Some(hooks), steps));
     }
 }

@@ -10,6 +10,8 @@ use charla_proto::{FileChange, RevertedFile};
 use futures_util::{StreamExt as _, stream};
 
 use super::*;
+use crate::hooks::{HookAnswer, HookPoint, Hooks};
+use charla_proto::{HookEvent, HookRan};
 
 /// What the model does when asked.
 #[derive(Clone, Debug)]
@@ -75,6 +77,38 @@ pub(crate) struct World {
     pub(super) judged: Mutex<usize>,
     /// Rules the session had kept.
     pub(super) saved: Mutex<Vec<String>>,
+    /// What hooks answer, one after the other, and then nothing; without, there are none.
+    pub(super) hooks: Mutex<Option<Vec<HookAnswer>>>,
+}
+
+/// Hooks that want every point.
+struct FakeHooks(Arc<World>);
+
+impl Hooks for FakeHooks {
+    fn wants(&self, _: HookEvent, _: &str) -> bool {
+        true
+    }
+
+    fn run(&self, point: HookPoint) -> BoxFuture<'static, HookAnswer> {
+        let mut answers = self.0.hooks.lock().unwrap();
+        let mut answer = answers.as_mut().and_then(Vec::pop).unwrap_or_default();
+        answer.ran.push(HookRan {
+            hook_event_name: point.event(),
+            hook_name: "fake".to_owned(),
+            hook_input: String::new(),
+            hook_output: String::new(),
+            exit_code: Some(0),
+            stdout: String::new(),
+            stderr: String::new(),
+            duration_ms: 0,
+            success: true,
+            system_message: None,
+        });
+        Box::pin(async move {
+            tokio::task::yield_now().await;
+            answer
+        })
+    }
 }
 
 pub(super) type Summariser =
@@ -462,6 +496,7 @@ pub(super) fn setup(world: &Arc<World>) -> SessionSetup {
         options: SessionOptions {
             limits: Limits { steps: Some(20), ..Limits::default() },
             isolation: Some(Arc::new(|_, _| "none".to_owned())),
+            hooks: world.hooks.lock().unwrap().is_some().then(|| Arc::new(FakeHooks(world.clone())) as _),
             ..SessionOptions::default()
         },
         clock: || 0,
