@@ -55,7 +55,7 @@ impl Card {
     /// A question of the model's own. `answers` is what can be said.
     pub fn question(question: &Question, columns: usize) -> Self {
         let mut card = Self::new(columns, true);
-        card.text.push_str("── the model asks\n");
+        card.text.push_str("── a question to you\n");
         card.rows("", &question.header, WORDS);
         card.rows("", &question.question, COMMAND);
         for (option, number) in question.options.iter().zip(1..) {
@@ -325,7 +325,7 @@ mod tests {
             ..Question::default()
         };
         assert_snapshot!(Card::question(&question, 80).text, @r"
-        ── the model asks
+        ── a question to you
                    │ Colour
                    │ Which?
                    │ ── may ls run?

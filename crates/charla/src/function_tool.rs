@@ -3,10 +3,10 @@
 use std::future::Future;
 use std::sync::Arc;
 
-use charla_proto::tool::{Args, Invocation, Tool};
+use charla_proto::tool::{Args, Tool};
 use charla_proto::{
-    BoxFuture, FunctionDeclaration, Lane, Part, Plan, Preview, RunContext, ToolContext, ToolError,
-    ToolErrorKind, ToolOutput,
+    BoxFuture, FunctionDeclaration, Invocation, Lane, Part, Plan, Preview, RunContext, ToolContext,
+    ToolError, ToolErrorKind, ToolOutput,
 };
 use serde_json::Value;
 

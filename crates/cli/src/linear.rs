@@ -157,8 +157,9 @@ impl Talk {
         } else {
             let draft = PromptDraft { words: line.to_owned(), ..PromptDraft::default() };
             match draft.content(self.charla.environment(), printer) {
-                Ok(content) => {
+                Ok(mut content) => {
                     let words = content.text();
+                    self.session.attach_resources(line, &mut content, printer).await;
                     self.turn(Command::prompt(content), &words, printer).await;
                 }
                 Err(failure) => printer.failure(&failure),

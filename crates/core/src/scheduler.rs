@@ -4,7 +4,7 @@
 //! Its owner, the session, asks it what happened ([`Scheduler::next`]), records that, and tells it what to
 //! do next. So a fact is always durable before the scheduler acts on it.
 
-mod passed;
+mod wish;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -20,11 +20,11 @@ use tokio::sync::mpsc;
 use tokio::task::{self, JoinSet};
 use tokio_util::sync::CancellationToken;
 
-pub use passed::Passed;
-use passed::WayUp;
+use wish::WayToSession;
+pub use wish::{Passed, Wish};
 
-/// How many questions of other sessions may wait; who has more waits.
-const PASSED_QUEUE: usize = 16;
+/// How many wishes of running calls may wait; who has more waits.
+const WISHES: usize = 16;
 /// How many pieces of live output may wait to be shown; more are dropped.
 const LIVE_QUEUE: usize = 256;
 
@@ -51,12 +51,12 @@ pub enum CallEvent {
         /// The new piece of its output.
         text: String,
     },
-    /// It passes on something of another session that works for it.
-    Passed {
+    /// It wants something of the session while it runs.
+    Aside {
         /// The call, by its place in the step.
         index: usize,
-        /// What it passes on.
-        passed: Passed,
+        /// What it wants.
+        wish: Wish,
     },
 }
 
@@ -102,8 +102,8 @@ pub struct Scheduler {
     tasks: HashMap<task::Id, usize>,
     live: mpsc::Receiver<(usize, String)>,
     live_sender: mpsc::Sender<(usize, String)>,
-    passed: mpsc::Receiver<(usize, Passed)>,
-    passed_sender: mpsc::Sender<(usize, Passed)>,
+    wishes: mpsc::Receiver<(usize, Wish)>,
+    wish_sender: mpsc::Sender<(usize, Wish)>,
     cancel: CancellationToken,
 }
 
@@ -111,7 +111,7 @@ impl Scheduler {
     /// Begins to check these calls. Those that ended or began before are only counted.
     pub fn new(calls: Vec<OpenCall>, toolbox: &Arc<dyn Toolbox>, cx: &Arc<ToolContext>) -> Self {
         let (live_sender, live) = mpsc::channel(LIVE_QUEUE);
-        let (passed_sender, passed) = mpsc::channel(PASSED_QUEUE);
+        let (wish_sender, wishes) = mpsc::channel(WISHES);
         let mut scheduler = Self {
             calls: Vec::with_capacity(calls.len()),
             preparing: FuturesUnordered::new(),
@@ -119,8 +119,8 @@ impl Scheduler {
             tasks: HashMap::new(),
             live,
             live_sender,
-            passed,
-            passed_sender,
+            wishes,
+            wish_sender,
             cancel: CancellationToken::new(),
         };
         for OpenCall { call, status, approval, .. } in calls {
@@ -175,7 +175,7 @@ impl Scheduler {
             // What a call showed comes before its end.
             biased;
             Some((index, text)) = self.live.recv() => CallEvent::Live { index, text },
-            Some((index, passed)) = self.passed.recv() => CallEvent::Passed { index, passed },
+            Some((index, wish)) = self.wishes.recv() => CallEvent::Aside { index, wish },
             Some((index, prepared)) = self.preparing.next(), if !self.preparing.is_empty() => {
                 let problem = match prepared {
                     Ok(invocation) => {
@@ -271,9 +271,10 @@ impl Scheduler {
     pub fn run(&mut self, index: usize, reach: Reach, files: FileJudge) {
         let ScheduledCall { call, again, invocation, answered, .. } = &mut self.calls[index];
         let Some(mut invocation) = invocation.take() else { return };
-        let asked = Arc::new(WayUp { index, passed: self.passed_sender.downgrade() });
+        let way = Arc::new(WayToSession { index, wishes: self.wish_sender.downgrade() });
         let call = call.id.clone().unwrap_or_default();
-        invocation.begins(Begun { call, again: *again, answered: answered.take(), asked });
+        invocation.begins(Begun { call, again: *again, answered: answered.take(), asked: way.clone() });
+        invocation.attended(way);
         let live = self.live_sender.clone();
         let cancel = self.cancel.clone();
         let cx = RunContext {

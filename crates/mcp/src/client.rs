@@ -1,6 +1,6 @@
 //! A connection to a server: requests and their answers, in any order.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -11,14 +11,12 @@ use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+use crate::attendance::{Attendance, ServerRequests, Wish};
 use crate::message::{self, Incoming, RequestId, RpcError};
 use crate::transport::Transport;
 
 /// So many requests may wait to be sent.
 const WAITING: usize = 64;
-
-/// Takes what a server tells of a call's progress.
-pub(crate) type Live = Box<dyn Fn(&str) + Send + Sync>;
 
 /// Why a request has no result.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -57,7 +55,7 @@ enum Command {
     Request {
         id: RequestId,
         message: Value,
-        live: Option<Live>,
+        attendance: Attendance,
         answer: oneshot::Sender<Result<Value, RpcError>>,
     },
     Notify(Value),
@@ -67,15 +65,22 @@ enum Command {
 
 struct Pending {
     answer: oneshot::Sender<Result<Value, RpcError>>,
-    live: Option<Live>,
+    attendance: Attendance,
 }
 
 impl Client {
-    /// Speaks through this transport. `roots` is what a server is told that asks where we work.
-    pub(crate) fn new(transport: Transport, roots: Value) -> Self {
+    /// Speaks through this transport with the server of this name. `roots` is what it is told when it asks where we work.
+    pub(crate) fn new(transport: Transport, server: &str, roots: Value) -> Self {
         let (commands, waiting) = mpsc::channel(WAITING);
         let (end, changed) = (Arc::<End>::default(), Arc::<Notify>::default());
-        let driver = Driver { transport, roots, pending: HashMap::new(), changed: changed.clone() };
+        let driver = Driver {
+            transport,
+            server: server.to_owned(),
+            roots,
+            pending: BTreeMap::new(),
+            requests: ServerRequests::default(),
+            changed: changed.clone(),
+        };
         let ending = end.clone();
         let mut task = JoinSet::new();
         task.spawn(async move {
@@ -91,16 +96,17 @@ impl Client {
         &self,
         method: &str,
         mut params: Value,
-        live: Option<Live>,
+        attendance: Attendance,
     ) -> Result<Value, RequestError> {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
-        if live.is_some()
+        if attendance.live.is_some()
             && let Some(params) = params.as_object_mut()
         {
             params.insert("_meta".to_owned(), json!({"progressToken": id}));
         }
         let (answer, answered) = oneshot::channel();
-        let command = Command::Request { id, message: message::request(id, method, &params), live, answer };
+        let command =
+            Command::Request { id, message: message::request(id, method, &params), attendance, answer };
         self.commands.send(command).await.map_err(|_| self.gone())?;
         let mut waiting = Waiting { commands: &self.commands, id, answered: false };
         let answer = answered.await;
@@ -108,16 +114,27 @@ impl Client {
         Ok(answer.map_err(|_| self.gone())??)
     }
 
-    /// Asks for something that has to come within this time.
+    /// Asks for something that has to come within this time. While the server waits for a person or the model, its time
+    /// begins anew.
     pub(crate) async fn request_within(
         &self,
         limit: Duration,
         method: &str,
         params: Value,
-        live: Option<Live>,
+        attendance: Attendance,
     ) -> Result<Value, RequestError> {
-        let asked = tokio::time::timeout(limit, self.request(method, params, live));
-        asked.await.unwrap_or(Err(RequestError::Late(limit)))
+        let asking = attendance.asking.clone();
+        let mut request = std::pin::pin!(self.request(method, params, attendance));
+        loop {
+            tokio::select! {
+                answer = &mut request => return answer,
+                () = tokio::time::sleep(limit) => {
+                    if asking.load(Ordering::Acquire) == 0 {
+                        return Err(RequestError::Late(limit));
+                    }
+                }
+            }
+        }
     }
 
     /// Tells the server something.
@@ -170,8 +187,10 @@ impl Drop for Waiting<'_> {
 /// The task that owns a connection.
 struct Driver {
     transport: Transport,
+    server: String,
     roots: Value,
-    pending: HashMap<RequestId, Pending>,
+    pending: BTreeMap<RequestId, Pending>,
+    requests: ServerRequests,
     changed: Arc<Notify>,
 }
 
@@ -189,6 +208,7 @@ impl Driver {
                     Some(Err(why)) => Err(why),
                     None => Err("it ended".to_owned()),
                 },
+                answer = self.requests.next() => self.send(answer),
             };
             if let Err(why) = done {
                 break why;
@@ -208,8 +228,8 @@ impl Driver {
 
     fn command(&mut self, command: Command) -> Result<(), String> {
         match command {
-            Command::Request { id, message, live, answer } => {
-                self.pending.insert(id, Pending { answer, live });
+            Command::Request { id, message, attendance, answer } => {
+                self.pending.insert(id, Pending { answer, attendance });
                 self.send(message)
             }
             Command::Notify(message) => self.send(message),
@@ -232,14 +252,11 @@ impl Driver {
                 }
                 Ok(())
             }
-            Some(Incoming::Request { id, method }) => self.send(match method.as_str() {
-                "ping" => message::answer(&id, &json!({})),
-                "roots/list" => message::answer(&id, &json!({"roots": self.roots})),
-                _ => message::unknown_method(&id, &method),
-            }),
+            Some(Incoming::Request { id, method, params }) => self.request(&id, &method, params),
             Some(Incoming::Notification { method, params }) => {
                 match method.as_str() {
                     "notifications/progress" => self.progress(&params),
+                    "notifications/cancelled" => self.requests.cancel(&params),
                     method if method.ends_with("/list_changed") => self.changed.notify_one(),
                     _ => {}
                 }
@@ -249,10 +266,27 @@ impl Driver {
         }
     }
 
+    /// The server wants something. What it wants of people or the model belongs to a call of ours that it has not answered:
+    /// the latest one.
+    fn request(&mut self, id: &Value, method: &str, params: Value) -> Result<(), String> {
+        let attended = || self.pending.values().rev().find_map(|pending| pending.attendance.way());
+        let wish = match method {
+            "ping" => return self.send(message::answer(id, &json!({}))),
+            "roots/list" => return self.send(message::answer(id, &json!({"roots": self.roots}))),
+            "elicitation/create" => Wish::Elicitation(params),
+            "sampling/createMessage" => Wish::Sampling(params),
+            _ => return self.send(message::unknown_method(id, method)),
+        };
+        match self.requests.begin(id, &self.server, wish, attended()) {
+            Some(answer) => self.send(answer),
+            None => Ok(()),
+        }
+    }
+
     fn progress(&self, params: &Value) {
         let pending =
             params.get("progressToken").and_then(Value::as_u64).and_then(|id| self.pending.get(&id));
-        let Some(live) = pending.and_then(|pending| pending.live.as_ref()) else { return };
+        let Some(live) = pending.and_then(|pending| pending.attendance.live.as_ref()) else { return };
         let number = |key: &str| params.get(key).and_then(Value::as_f64);
         let mut line = match (number("progress"), number("total")) {
             (Some(done), Some(total)) => format!("{done} of {total}"),

@@ -7,11 +7,12 @@ use std::time::Duration;
 use charla_proto::text::one_line;
 use charla_proto::tool::Tool;
 use charla_proto::{
-    Args, BoxFuture, Display, FunctionDeclaration, Invocation, Lane, Part, ToolContext, ToolError, ToolOutput,
+    Args, BoxFuture, Display, FunctionDeclaration, Invocation, Lane, Part, Prepared, ToolContext, ToolError,
+    ToolOutput,
 };
 use serde_json::json;
 
-use crate::call::{Prepared, plan, unless_cancelled};
+use crate::call::{plan, unless_cancelled};
 use crate::result::marked;
 use crate::server::State;
 use crate::servers::Servers;

@@ -7,10 +7,13 @@
 //! The protocol is spoken here directly: the part of it that a client needs is small, and the official SDK would make
 //! the program over a megabyte larger.
 
+mod attendance;
 mod call;
 mod client;
 mod config;
+mod elicitation;
 mod find;
+mod form;
 mod listing;
 mod message;
 mod naming;
@@ -18,6 +21,7 @@ mod ports;
 mod prompts;
 mod resources;
 mod result;
+mod sampling;
 mod server;
 mod servers;
 mod tool;

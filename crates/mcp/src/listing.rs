@@ -7,6 +7,7 @@ use charla_proto::FunctionDeclaration;
 use charla_proto::text::{one_line, readable, visible};
 use serde_json::{Value, json};
 
+use crate::attendance::Attendance;
 use crate::client::{Client, RequestError};
 use crate::config::ServerConfig;
 use crate::naming::tool_name;
@@ -134,7 +135,7 @@ pub(crate) async fn pages(client: &Client, method: &str, key: &str) -> Result<Ve
     let mut entries = Vec::new();
     let mut params = json!({});
     for _ in 0..MOST_PAGES {
-        let mut page = client.request_within(PAGE_LIMIT, method, params, None).await?;
+        let mut page = client.request_within(PAGE_LIMIT, method, params, Attendance::default()).await?;
         match page.get_mut(key).map(Value::take) {
             Some(Value::Array(more)) => entries.extend(more),
             _ => return Err(RequestError::Nonsense(format!("`{method}` gave no `{key}`"))),

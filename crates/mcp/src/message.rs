@@ -24,6 +24,8 @@ pub(crate) enum Incoming {
         id: Value,
         /// What it wants.
         method: String,
+        /// What it says about it.
+        params: Value,
     },
     /// It tells something.
     Notification {
@@ -51,7 +53,7 @@ pub(crate) fn read(mut message: Value) -> Option<Incoming> {
     if let Some(Value::String(method)) = object.shift_remove("method") {
         let params = object.shift_remove("params").unwrap_or_default();
         return Some(match id {
-            Some(id) => Incoming::Request { id, method },
+            Some(id) => Incoming::Request { id, method, params },
             None => Incoming::Notification { method, params },
         });
     }
@@ -82,6 +84,11 @@ pub(crate) fn answer(id: &Value, result: &Value) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "result": result})
 }
 
+/// What we answer a server whose request comes to nothing.
+pub(crate) fn refused(id: &Value, error: &RpcError) -> Value {
+    json!({"jsonrpc": "2.0", "id": id, "error": {"code": error.code, "message": error.message}})
+}
+
 /// What we answer a server that asks for what we do not do.
 pub(crate) fn unknown_method(id: &Value, method: &str) -> Value {
     let message = format!("this client does not take `{method}`");
@@ -98,7 +105,7 @@ mod tests {
         assert_eq!(read(json!({"id": 7, "result": {"a": 1}})), answered(Ok(json!({"a": 1}))));
         let error = RpcError { code: -1, message: "no".to_owned() };
         assert_eq!(read(json!({"id": 7, "error": {"code": -1, "message": "no"}})), answered(Err(error)));
-        let asked = Incoming::Request { id: json!("x"), method: "ping".to_owned() };
+        let asked = Incoming::Request { id: json!("x"), method: "ping".to_owned(), params: Value::Null };
         assert_eq!(read(json!({"id": "x", "method": "ping"})), Some(asked));
         let told = Incoming::Notification { method: "m".to_owned(), params: json!([1]) };
         assert_eq!(read(json!({"method": "m", "params": [1], "id": null})), Some(told));

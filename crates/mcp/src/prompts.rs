@@ -3,6 +3,7 @@
 use charla_proto::text::readable;
 use serde_json::{Map, Value, json};
 
+use crate::attendance::Attendance;
 use crate::listing::ListedPrompt;
 use crate::servers::Servers;
 
@@ -45,7 +46,10 @@ impl Servers {
         let arguments: Map<String, Value> =
             arguments.iter().map(|(name, value)| (name.clone(), Value::from(value.as_str()))).collect();
         let params = json!({"name": prompt, "arguments": arguments});
-        let answer = link.request("prompts/get", params, None).await.map_err(|error| error.to_string())?;
+        let answer = link
+            .request("prompts/get", params, Attendance::default())
+            .await
+            .map_err(|error| error.to_string())?;
         let messages = answer.get("messages").and_then(Value::as_array).into_iter().flatten();
         let text = |message: &Value| {
             let content = message.get("content")?;

@@ -5,12 +5,13 @@ use std::sync::Arc;
 use charla_proto::text::one_line;
 use charla_proto::tool::Tool;
 use charla_proto::{
-    Args, BoxFuture, Display, Effect, FunctionDeclaration, Invocation, Lane, Part, ToolContext, ToolError,
-    ToolErrorKind, ToolOutput,
+    Args, BoxFuture, Display, Effect, FunctionDeclaration, Invocation, Lane, Part, Prepared, ToolContext,
+    ToolError, ToolErrorKind, ToolOutput,
 };
 use serde_json::{Value, json};
 
-use crate::call::{Prepared, plan, unless_cancelled};
+use crate::attendance::Attendance;
+use crate::call::{plan, unless_cancelled};
 use crate::listing::pages;
 use crate::result::{marked, resource_output};
 use crate::server::Link;
@@ -154,7 +155,7 @@ impl Tool for ReadResource {
 }
 
 async fn read(link: Arc<Link>, uri: String) -> ToolOutput {
-    match link.request(READING, json!({"uri": uri}), None).await {
+    match link.request(READING, json!({"uri": uri}), Attendance::default()).await {
         Ok(answer) => resource_output(&link.config.name, &answer),
         Err(error) => ToolOutput::failed(failure(&link.config.name, &error)),
     }

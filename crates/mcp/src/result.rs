@@ -43,6 +43,16 @@ pub(crate) fn marked(server: &str, text: &str) -> String {
     format!("<untrusted_content mcp_server=\"{server}\">\n{text}\n</untrusted_content>")
 }
 
+/// An image or a sound of a server, if it is one.
+pub(crate) fn image_part(kind: &str, data: &str) -> Option<Part> {
+    let is_kind = |c: char| c.is_ascii_alphanumeric() || "/+-.".contains(c);
+    let is_known =
+        ["image/", "audio/"].iter().any(|start| kind.starts_with(start)) && kind.chars().all(is_kind);
+    let is_encoded = data.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte));
+    let is_it = is_known && is_encoded && !data.is_empty() && data.len() <= MOST_DATA;
+    is_it.then(|| Part::inline_data(kind, data))
+}
+
 #[derive(Default)]
 struct Gathered {
     texts: Vec<String>,
@@ -76,17 +86,14 @@ impl Gathered {
     }
 
     fn data(&mut self, kind: &str, data: &str) {
-        let is_kind = |c: char| c.is_ascii_alphanumeric() || "/+-.".contains(c);
-        let is_known =
-            ["image/", "audio/"].iter().any(|start| kind.starts_with(start)) && kind.chars().all(is_kind);
-        let is_encoded = data.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte));
-        if !is_known || !is_encoded || data.is_empty() || self.bytes + data.len() > MOST_DATA {
+        let part = image_part(kind, data).filter(|_| self.bytes + data.len() <= MOST_DATA);
+        let Some(part) = part else {
             let size = data.len() / 4 * 3;
             let kind: String = kind.chars().take(80).collect();
             return self.texts.push(format!("[{size} bytes of the kind `{kind}` are left out]"));
-        }
+        };
         self.bytes += data.len();
-        self.data.push(Part::inline_data(kind, data));
+        self.data.push(part);
     }
 
     fn is_empty(&self) -> bool {

@@ -10,7 +10,8 @@ use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::client::{Client, Live, RequestError};
+use crate::attendance::Attendance;
+use crate::client::{Client, RequestError};
 use crate::config::{Endpoint, HttpForm, Reach, ServerConfig};
 use crate::listing::{Listing, Offers};
 use crate::ports::{Http, Launch};
@@ -44,6 +45,8 @@ pub struct Surroundings {
     pub http: Arc<dyn Http>,
     /// The folders that servers may ask about.
     pub roots: Vec<std::path::PathBuf>,
+    /// Servers may ask for words of people and answers of the model.
+    pub attended: bool,
     /// Remembers the tools that a server told of.
     pub remember: Remember,
 }
@@ -158,11 +161,11 @@ impl Link {
         &self,
         method: &str,
         params: Value,
-        live: Option<Live>,
+        attendance: Attendance,
     ) -> Result<Value, RequestError> {
         let client =
             self.ready().await.map_err(|why| RequestError::Gone(format!("it cannot be started: {why}")))?;
-        client.request_within(self.config.timeout, method, params, live).await
+        client.request_within(self.config.timeout, method, params, attendance).await
     }
 }
 
@@ -234,13 +237,16 @@ impl Keeper {
 
     /// Says who we are and hears what the server can do.
     async fn greet(&self, transport: Transport) -> Result<(Arc<Client>, Value), String> {
-        let client = Arc::new(Client::new(transport, roots(&self.surroundings.roots)));
+        let client = Arc::new(Client::new(transport, &self.config.name, roots(&self.surroundings.roots)));
         let params = json!({
             "protocolVersion": PROTOCOL,
-            "capabilities": {"roots": {}},
+            "capabilities": capabilities(self.surroundings.attended),
             "clientInfo": {"name": "charla", "version": env!("CARGO_PKG_VERSION")},
         });
-        let answer = client.request("initialize", params, None).await.map_err(|error| error.to_string())?;
+        let answer = client
+            .request("initialize", params, Attendance::default())
+            .await
+            .map_err(|error| error.to_string())?;
         if !answer.is_object() {
             return Err("its answer to `initialize` is no object".to_owned());
         }
@@ -295,6 +301,14 @@ impl Drop for Keeper {
 fn told(why: &str) -> String {
     let cut: String = why.chars().take(LONGEST_REASON).collect();
     one_line(&cut)
+}
+
+/// What servers may ask of us. Nobody is there to be asked where no session is.
+fn capabilities(attended: bool) -> Value {
+    match attended {
+        true => json!({"roots": {}, "sampling": {}, "elicitation": {"form": {}, "url": {}}}),
+        false => json!({"roots": {}}),
+    }
 }
 
 /// The folders as servers want them.

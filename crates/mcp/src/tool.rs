@@ -5,12 +5,13 @@ use std::sync::Arc;
 use charla_proto::text::one_line;
 use charla_proto::tool::Tool;
 use charla_proto::{
-    Args, BoxFuture, Effect, FunctionDeclaration, Invocation, Lane, ToolContext, ToolError, ToolErrorKind,
-    ToolOutput,
+    Args, Aside, BoxFuture, Effect, FunctionDeclaration, Invocation, Lane, Plan, RunContext, ToolContext,
+    ToolError, ToolErrorKind, ToolOutput,
 };
 use serde_json::{Value, json};
 
-use crate::call::{Prepared, plan, unless_cancelled};
+use crate::attendance::Attendance;
+use crate::call::{plan, unless_cancelled};
 use crate::client::RequestError;
 use crate::listing::ListedTool;
 use crate::result;
@@ -30,11 +31,36 @@ impl ServerTool {
         // Beside others at most: no approval depends on it.
         let lane = if self.tool.says_it_reads { Lane::Shared } else { Lane::Exclusive };
         let plan = plan(&self.tool.declaration.name, title, effects, lane);
-        let link = self.link.clone();
-        Prepared::boxed(plan, move |cx| async move {
+        Box::new(ServerCall { plan, link: self.link.clone(), tool, args, aside: None })
+    }
+}
+
+/// A checked call of a server's tool.
+struct ServerCall {
+    plan: Plan,
+    link: Arc<Link>,
+    tool: String,
+    args: Args,
+    /// The way to the session, for what the server asks meanwhile.
+    aside: Option<Arc<dyn Aside>>,
+}
+
+impl Invocation for ServerCall {
+    fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    fn attended(&mut self, aside: Arc<dyn Aside>) {
+        self.aside = Some(aside);
+    }
+
+    fn run(self: Box<Self>, cx: RunContext) -> BoxFuture<'static, ToolOutput> {
+        let Self { link, tool, args, aside, .. } = *self;
+        Box::pin(async move {
             let params = json!({"name": tool, "arguments": args});
+            let attendance = Attendance { live: Some(cx.live), aside, ..Attendance::default() };
             let call = async {
-                match link.request("tools/call", params, Some(cx.live)).await {
+                match link.request("tools/call", params, attendance).await {
                     Ok(answer) => result::output(&link.config.name, &answer),
                     Err(error) => ToolOutput::failed(failure(&link.config.name, &error)),
                 }

@@ -211,6 +211,7 @@ impl Conversation {
                     call.status = CallStatus::Executing;
                 }
             }
+            Fact::Sampled(sampled) => self.spend(sampled.usage.as_ref(), sampled.content.origin.as_ref()),
             Fact::CallEnded(ended) => self.call_ended(seq, ended),
             Fact::ClientCallStarted(started) => self.untold.call_started(seq, started),
             Fact::ClientCallEnded(ended) => self.untold.call_ended(ended),

@@ -8,6 +8,7 @@
 //! ([`ContentGenerator`] and its siblings) through which the other crates meet.
 
 mod approval;
+mod aside;
 mod assemble;
 mod command;
 mod confinement;
@@ -22,6 +23,7 @@ mod files;
 mod fold;
 mod hint;
 mod hook;
+mod invocation;
 pub mod json;
 mod note;
 mod output;
@@ -40,6 +42,7 @@ mod view;
 pub use approval::{
     ApprovalMode, CallStatus, Confirmation, ConfirmationDetail, Missing, Outcome, Policy, Verdict,
 };
+pub use aside::{Aside, AsideAnswer, SampleAnswer, SampleRequest};
 pub use assemble::Assembler;
 pub use command::{CancelTarget, Command, Delivery, FileConflict, Refusal, Reply, Request, RevertSelection};
 pub use confinement::Confinement;
@@ -64,6 +67,7 @@ pub use fold::{
 };
 pub use hint::{Hint, WindowPart};
 pub use hook::{CallHooks, HookEffect, HookEvent, HookRan, TurnHooks};
+pub use invocation::{Invocation, Prepared};
 pub use note::{NOTE, own_parts, own_text};
 pub use output::{Display, FileLines, Todo, TodoStatus, ToolError, ToolErrorKind, ToolOutput};
 pub use parts::{part_to_string, thought_subject};
@@ -73,7 +77,7 @@ pub use record::{
     AgentLink, ApprovalAnswered, CallAsked, CallEnded, CallStarted, ChangesReverted, ClientCallStarted,
     Compressed, CompressionFailed, Fact, FileChange, HookActed, Imported, JOURNAL_VERSION, ModeChanged,
     ModelChanged, ModelContent, OutputsCut, PromptJoined, PromptQueued, PromptWithdrawn, Record, Restored,
-    RevertedFile, Rewound, RulesSaved, SessionStarted, Spent, TurnEnded, TurnResumed, TurnStarted,
+    RevertedFile, Rewound, RulesSaved, Sampled, SessionStarted, Spent, TurnEnded, TurnResumed, TurnStarted,
 };
 pub use request::{
     EmbedRequest, FunctionCallingConfig, FunctionCallingMode, FunctionDeclaration, GenerateRequest,
@@ -92,7 +96,7 @@ pub use store::{
     RecordStream, SessionList, SessionStore, SessionSummary, Skipped, SnapshotError, Snapshots, content_hash,
 };
 pub use tool::{
-    Args, Effect, Invocation, Lane, Plan, Preview, Question, QuestionKind, QuestionOption, RunContext,
-    ToolContext, Word, WordKind,
+    Args, Effect, Lane, Plan, Preview, Question, QuestionKind, QuestionOption, RunContext, ToolContext, Word,
+    WordKind,
 };
 pub use view::{Choices, Phase, Room, RunningStep, Said, SessionSnapshot};

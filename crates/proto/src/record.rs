@@ -55,12 +55,14 @@ facts! {
     "turn_started" => TurnStarted(TurnStarted),
     /// The model said something.
     "model_content" => ModelContent(Box<ModelContent>),
-    /// A call waits for a person.
+    /// A call waits for a person: to be let run, or with a question of its own while it runs.
     "call_asked" => CallAsked(Box<CallAsked>),
     /// A person, or a rule in a person's place, answered.
     "approval_answered" => ApprovalAnswered(Box<ApprovalAnswered>),
     /// A call is about to run. Written before it runs, so that after a crash it is known to have begun.
     "call_started" => CallStarted(CallStarted),
+    /// The model answered a running call's own request.
+    "sampled" => Sampled(Box<Sampled>),
     /// A call has its one response.
     "call_ended" => CallEnded(Box<CallEnded>),
     /// A person or a program calls a tool themselves. Written before it runs.
@@ -431,6 +433,20 @@ pub struct ModelChanged {
     /// Who wanted it; absent when nobody in particular did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
+}
+
+/// See [`Fact::Sampled`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Sampled {
+    /// The turn.
+    pub turn: u64,
+    /// The call.
+    pub call: String,
+    /// The answer, as the call got it.
+    pub content: Arc<Content>,
+    /// What it cost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<UsageMetadata>,
 }
 
 /// See [`Fact::RulesSaved`].

@@ -6,9 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{
-    Begun, BoxFuture, Confinement, FileChange, FileJudge, FunctionDeclaration, ToolError, ToolOutput,
-};
+use crate::{BoxFuture, Confinement, FileJudge, FunctionDeclaration, Invocation, ToolError};
 
 /// A tool's arguments, as the model gave them.
 pub type Args = Map<String, Value>;
@@ -51,33 +49,6 @@ pub trait Toolbox: Send + Sync {
     fn withholds(&self, _name: &str) -> bool {
         false
     }
-}
-
-/// One checked call, ready to run.
-pub trait Invocation: Send + Sync {
-    /// What would happen.
-    fn plan(&self) -> &Plan;
-
-    /// Takes what the person said to the questions of [`Preview::Questions`]. Called before [`Self::run`],
-    /// and only for such a plan: answers never come through the arguments, where a model could make them up.
-    fn answered(&mut self, _answers: Vec<String>) {}
-
-    /// The arguments with which the same call would give its file exactly this content; `None` for calls that
-    /// write no file. A person who edits what a call would write approves a call with these.
-    fn args_for_content(&self, _content: &str) -> Option<Args> {
-        None
-    }
-
-    /// The file changes it is about to make, as far as they are known. They are recorded before it runs.
-    fn changes(&self) -> Vec<FileChange> {
-        Vec::new()
-    }
-
-    /// Takes what a call needs that has another session work for it. Called before [`Self::run`].
-    fn begins(&mut self, _begun: Begun) {}
-
-    /// Does it. Always comes back with an output, cancelled or not.
-    fn run(self: Box<Self>, cx: RunContext) -> BoxFuture<'static, ToolOutput>;
 }
 
 /// Where a tool works.

@@ -225,7 +225,9 @@ impl Hub {
             let reply = match self.running(id) {
                 Some(running) => {
                     running.touch();
-                    running.session.handle.request(request.clone()).await
+                    let Request { by, command } = request.clone();
+                    let command = running.session.with_resources(command).await;
+                    running.session.handle.request(Request { by, command }).await
                 }
                 None => match self.post(id, &request).await? {
                     Some(reply) => reply,

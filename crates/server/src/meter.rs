@@ -107,6 +107,7 @@ fn cost(record: &Record, prices: &Prices, model: &mut String) -> Option<Cost> {
         Fact::CallEnded(ended) if !ended.spent.is_empty() => {
             return Some(of_agents(&ended.spent, prices, model));
         }
+        Fact::Sampled(sampled) => sampled.usage.as_ref()?,
         _ => return None,
     };
     Some(Cost {

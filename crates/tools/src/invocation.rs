@@ -1,46 +1,15 @@
-//! A checked call as most tools here make it, and running blocking work under a limit.
+//! Plans as most tools here make them, and running blocking work under a limit.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use charla_proto::{
-    Args, BoxFuture, Display, Effect, Invocation, Lane, Part, Plan, Preview, RunContext, ToolError,
-    ToolErrorKind, ToolOutput,
+    Args, BoxFuture, Display, Effect, Lane, Part, Plan, Preview, ToolError, ToolErrorKind, ToolOutput,
 };
 
 /// How long after its limit a task that does not look at its [`StopSignal`] is waited for.
 const GRACE: Duration = Duration::from_secs(2);
-
-type Work = Box<dyn FnOnce(RunContext) -> BoxFuture<'static, ToolOutput> + Send + Sync>;
-
-/// A checked call: its plan and the work it stands for.
-pub(crate) struct Prepared {
-    plan: Plan,
-    work: Work,
-}
-
-impl Prepared {
-    pub(crate) fn boxed<F>(
-        plan: Plan,
-        work: impl FnOnce(RunContext) -> F + Send + Sync + 'static,
-    ) -> Box<dyn Invocation>
-    where
-        F: Future<Output = ToolOutput> + Send + 'static,
-    {
-        Box::new(Self { plan, work: Box::new(|cx| Box::pin(work(cx))) })
-    }
-}
-
-impl Invocation for Prepared {
-    fn plan(&self) -> &Plan {
-        &self.plan
-    }
-
-    fn run(self: Box<Self>, cx: RunContext) -> BoxFuture<'static, ToolOutput> {
-        (self.work)(cx)
-    }
-}
 
 /// The plan of a call that only reads.
 pub(crate) fn read_plan(tool: &str, title: String, effects: Vec<Effect>) -> Plan {

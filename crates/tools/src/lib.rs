@@ -21,6 +21,7 @@ mod todos;
 pub mod truncate;
 mod typed;
 pub mod web_fetch;
+pub mod web_search;
 
 pub use attachment::attach;
 pub use files::{ListDirectory, ReadFile, ReadManyFiles, Replace, SaveMemory, Workbench, WriteFile};

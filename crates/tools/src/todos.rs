@@ -1,10 +1,12 @@
 //! `write_todos`.
 
-use charla_proto::{Display, Part, Todo, TodoStatus, ToolContext, ToolError, ToolErrorKind, ToolOutput};
+use charla_proto::{
+    Display, Part, Prepared, Todo, TodoStatus, ToolContext, ToolError, ToolErrorKind, ToolOutput,
+};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 
-use crate::invocation::{Prepared, read_plan};
+use crate::invocation::read_plan;
 use crate::typed::{PreparedCall, TypedTool};
 
 /// Keeps a list of what is to be done. The list lives in the conversation; nothing else is touched.

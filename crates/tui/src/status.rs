@@ -64,6 +64,11 @@ impl Status {
                     self.last = Some(usage.clone());
                 }
             }
+            Fact::Sampled(sampled) => {
+                if let Some(usage) = &sampled.usage {
+                    self.pay(&self.model.clone(), usage);
+                }
+            }
             Fact::Compressed(compressed) => {
                 if let Some(usage) = &compressed.usage {
                     self.pay(&self.model.clone(), usage);

@@ -69,9 +69,16 @@ impl ServerPlans {
             launch: Arc::new(launch::Launcher::new(processes.clone())),
             http: Arc::new(http::Connections::new(settings, environment)),
             roots: roots.to_vec(),
+            attended: false,
             remember,
         };
         (!planned.is_empty()).then_some(Self { planned, surroundings })
+    }
+
+    /// The same for a session: there they may ask people and the model.
+    pub(crate) fn attended(mut self) -> Self {
+        self.surroundings.attended = true;
+        self
     }
 
     /// Begins to start them. Must be called in a tokio runtime.

@@ -122,7 +122,9 @@ impl SessionBuilder<'_> {
             _ if self.options.no_tools => SessionServers::default(),
             ServersOf::Nobody => SessionServers::default(),
             ServersOf::Caller(servers) => servers.clone(),
-            ServersOf::Own => SessionServers::new(self.server_plans(&places, notices)),
+            ServersOf::Own => {
+                SessionServers::new(self.server_plans(&places, notices).map(ServerPlans::attended))
+            }
         };
         let host = Arc::new(SessionHost {
             settings: self.settings.clone(),

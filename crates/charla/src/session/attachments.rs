@@ -115,12 +115,13 @@ fn resource(word: &str) -> Option<(&str, &str)> {
 
 /// Puts the resources of MCP servers that a person names in these words (`@server:uri`) behind the content. One that cannot be
 /// had is told; of a server that is not there, the words stay words.
-pub(super) async fn attach_resources(
-    servers: &Servers,
+pub async fn attach_resources(
+    servers: Option<&Servers>,
     words: &str,
     content: &mut Content,
     notices: &mut dyn Notices,
 ) {
+    let Some(servers) = servers else { return };
     for name in named(words) {
         let Some((server, uri)) = resource(&name) else { continue };
         match servers.resource(server, uri).await {

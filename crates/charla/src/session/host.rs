@@ -221,6 +221,9 @@ impl Host for SessionHost {
         if !self.options.no_tools && !style.chat_only {
             let processes = &self.places.processes;
             registry = self.toolset().registry(processes, &found.discovered, style.size, situation.somebody);
+            if let Some(search) = self.toolset().web_search(processes, &situation.model) {
+                registry.add(search);
+            }
         }
         if let Some(agents) = self.places.agents.as_ref().filter(|_| !style.chat_only) {
             let (model, mode, servers) = (situation.model.clone(), situation.mode, self.servers.clone());

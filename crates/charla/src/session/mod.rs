@@ -39,7 +39,7 @@ mod toolset;
 pub(crate) mod undo;
 mod workspace;
 
-pub use attachments::PromptDraft;
+pub use attachments::{PromptDraft, attach_resources};
 pub use charla_tools::git_branch;
 pub use elsewhere::{AnsweredApproval, RewoundSession};
 pub use error::SessionError;

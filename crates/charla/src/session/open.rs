@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
 
 use charla_core::CancellationToken;
 use charla_core::hooks::{EndReason, StartSource};
@@ -9,7 +10,9 @@ use charla_core::prompt::OwnPrompt;
 use charla_core::session::{Attached, Clients, SessionHandle};
 use charla_mcp::Servers;
 use charla_proto::tool::Tool;
-use charla_proto::{BoxFuture, CancelTarget, Command, Content, Owned, Refusal, Reply, SessionStore, Spent};
+use charla_proto::{
+    BoxFuture, CancelTarget, Command, Content, Owned, Part, Refusal, Reply, SessionStore, Spent,
+};
 use charla_providers::layers::LogSink;
 use charla_tools::process::Processes;
 use tokio::task::JoinHandle;
@@ -112,6 +115,9 @@ pub trait SessionSource: Send + Sync {
     }
 }
 
+/// How long the resources that a prompt names may take.
+const RESOURCES: Duration = Duration::from_secs(30);
+
 impl OpenedSession {
     /// A session that runs elsewhere, behind a handle of it. Closed, it goes on there.
     pub fn elsewhere(handle: SessionHandle, id: String, model: String, is_open: bool) -> Self {
@@ -145,9 +151,21 @@ impl OpenedSession {
 
     /// Puts the resources of MCP servers that are named in these words (`@server:uri`) behind the content.
     pub async fn attach_resources(&self, words: &str, content: &mut Content, notices: &mut dyn Notices) {
-        if let Some(servers) = self.servers() {
-            attach_resources(servers, words, content, notices).await;
+        attach_resources(self.servers(), words, content, notices).await;
+    }
+
+    /// The command, a prompt with the resources of MCP servers that it names (`@server:uri`): for programs, which hear no
+    /// notices. What cannot be had is told in the prompt.
+    pub async fn with_resources(&self, command: Command) -> Command {
+        let Command::Prompt { mut content, delivery } = command else { return command };
+        let words = content.text();
+        let mut unread: Vec<Notice> = Vec::new();
+        let attached = self.attach_resources(&words, &mut content, &mut unread);
+        if tokio::time::timeout(RESOURCES, attached).await.is_err() {
+            unread.push("resources that are named take too long to read".into());
         }
+        content.parts.extend(unread.into_iter().map(|notice| Part::text(format!("[{}]", notice.text))));
+        Command::Prompt { content, delivery }
     }
 
     /// Its MCP servers, for who shows how they are, fills in a prompt of theirs or reads a resource; none where the session

@@ -214,6 +214,7 @@ impl SessionStory {
                 self.say(Said::Summary { text: words(&compressed.summary) });
                 self.pay(compressed.usage.as_ref(), prices);
             }
+            Fact::Sampled(sampled) => self.pay(sampled.usage.as_ref(), prices),
             Fact::TurnEnded(ended) => {
                 if let Some(turn) = self.turns.last_mut() {
                     turn.end = Some(ended.end);

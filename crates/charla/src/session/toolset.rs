@@ -8,6 +8,7 @@ use charla_tools::ask_user::AskUser;
 use charla_tools::command::{ListBackgroundProcesses, ReadBackgroundOutput, RunShellCommand};
 use charla_tools::process::Processes;
 use charla_tools::web_fetch::WebFetch;
+use charla_tools::web_search::{SearchBy, WebSearch};
 use charla_tools::{Registry, Selection, Source};
 
 use super::agent_calls::INVOKE_AGENT;
@@ -23,6 +24,8 @@ use crate::notices::Notices;
 use crate::settings::Settings;
 use crate::skills::{ActivateSkill, Skills};
 
+/// Providers that search the web themselves, on a wire that says so.
+const SEARCHING: [&str; 2] = ["gemini", "vertex"];
 /// How long the command that announces tools may take: nothing else happens until it is done.
 const DISCOVERY: Duration = Duration::from_secs(30);
 
@@ -142,7 +145,21 @@ impl Toolset<'_> {
         settings.tools.core = None;
         settings.tools.exclude.clear();
         let all = Toolset { settings: &settings, ..*self };
-        all.registry(processes, discovered, PromptSize::Full, true)
+        let mut registry = all.registry(processes, discovered, PromptSize::Full, true);
+        registry.add(WebSearch::new(SearchBy::Model));
+        registry
+    }
+
+    /// A search of the web, where the user has a command for it or the model's provider searches.
+    pub fn web_search(&self, processes: &Processes, model: &str) -> Option<WebSearch> {
+        let command = &self.settings.tools.search_command;
+        let provider = model.split('/').next().unwrap_or_default();
+        let by = match command.is_empty() {
+            false => SearchBy::Command { processes: processes.clone(), command: command.clone() },
+            true if SEARCHING.contains(&provider) => SearchBy::Model,
+            true => return None,
+        };
+        Some(WebSearch::new(by))
     }
 
     fn web_fetch(&self) -> WebFetch {

@@ -125,6 +125,8 @@ pub struct ToolSettings {
     pub discovery_command: Option<String>,
     /// The command that runs an announced tool: it is given the tool's name, and the arguments as JSON on its input.
     pub call_command: Option<String>,
+    /// The program, with its arguments, that `google_web_search` runs, such as `["ddgr", "--json"]`: the question comes as its last argument.
+    pub search_command: Vec<String>,
     /// How much is allowed without asking: `default`, `auto_edit`, `plan` or `yolo`. Also `--approval-mode`.
     #[schemars(schema_with = "names::approval_mode")]
     pub approval_mode: Option<ApprovalMode>,

@@ -89,6 +89,7 @@ const RIGHTS: &[(&str, WorkspaceRight)] = &[
     ("tools.allowed", Trusted),
     ("tools.discoveryCommand", Trusted),
     ("tools.callCommand", Trusted),
+    ("tools.searchCommand", Trusted),
     ("tools.approvalMode", Trusted),
     ("tools.planDirectory", Trusted),
     ("tools.passVariables", Never),

@@ -494,6 +494,12 @@ pub enum McpCommand {
         #[arg(long)]
         json: bool,
     },
+    /// Be an MCP server: another program prompts sessions through standard input and output.
+    Serve {
+        /// The model that answers: provider/model.
+        #[arg(short, long)]
+        model: Option<String>,
+    },
     /// Log in to a server at an address, in the browser.
     Login {
         /// Its name.
@@ -504,6 +510,23 @@ pub enum McpCommand {
         /// Its name.
         name: String,
     },
+}
+
+/// Arguments of `charla import`.
+#[derive(Debug, Args)]
+pub struct ImportArgs {
+    /// Only from this program; from all when left out.
+    #[arg(long, value_name = "PROGRAM", value_parser = ["gemini", "claude", "codex", "qwen", "opencode"])]
+    pub from: Vec<String>,
+    /// Take keys, too, and secrets that servers are given.
+    #[arg(long)]
+    pub keys: bool,
+    /// Take old conversations of Gemini CLI in this folder, too, to go on with.
+    #[arg(long)]
+    pub sessions: bool,
+    /// Say what would be taken, and write nothing.
+    #[arg(long)]
+    pub dry_run: bool,
 }
 
 /// Arguments of `charla mcp add`.

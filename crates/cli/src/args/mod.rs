@@ -11,9 +11,9 @@ use clap::{Args, Parser, Subcommand, ValueHint};
 
 pub use commands::{
     AnswerWord, ApprovalsCommand, AttachArgs, AuditCommand, AuthCommand, EngineCommand, ExportForm,
-    HooksCommand, McpAddArgs, McpCommand, ModelsCommand, MoveArgs, PolicyArgs, PolicyCommand, PromptCommand,
-    PruneArgs, RestoreArgs, RewindArgs, RoleWord, ServeArgs, SessionsArgs, SessionsCommand, SettingsCommand,
-    TrustArgs, UndoArgs, UsersCommand,
+    HooksCommand, ImportArgs, McpAddArgs, McpCommand, ModelsCommand, MoveArgs, PolicyArgs, PolicyCommand,
+    PromptCommand, PruneArgs, RestoreArgs, RewindArgs, RoleWord, ServeArgs, SessionsArgs, SessionsCommand,
+    SettingsCommand, TrustArgs, UndoArgs, UsersCommand,
 };
 pub use extending::{AgentsCommand, ExtensionsCommand, SkillsCommand};
 
@@ -450,6 +450,8 @@ pub enum Work {
     Rewind(RewindArgs),
     /// Bring back the whole conversation of a session that was compressed.
     Restore(RestoreArgs),
+    /// Take over what other agents left on this machine: MCP servers, instructions, commands, keys.
+    Import(ImportArgs),
     /// Show what this workspace's own settings would do, and trust them.
     Trust(TrustArgs),
     /// Serve this user's sessions to browsers and programs.

@@ -1,11 +1,11 @@
 //! `charla mcp`: the MCP servers of the settings.
 
 use charla::mcp::{Health, NewServer, Scope, ServerLogin, State, add, log_out, remove};
-use charla::settings::Settings;
+use charla::settings::{Override, Settings};
 use charla::{Charla, Failure};
 use charla_terminal::printer::Printer;
 use charla_terminal::servers::{as_json, in_words};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::args::{McpAddArgs, McpCommand};
 use crate::commands::settings_of;
@@ -46,6 +46,17 @@ pub fn run(command: McpCommand, charla: &Charla, printer: &mut Printer) -> Resul
                 Some(name) => Err(Failure::input(format!("there is no MCP server `{name}` in the settings"))),
                 None => list(settings, json, true, charla, printer),
             }
+        }
+        McpCommand::Serve { model } => {
+            let model = model.map(|model| Override {
+                key: &["model", "name"],
+                value: json!(model),
+                source: "--model",
+            });
+            let (input, output) = (std::io::BufReader::new(std::io::stdin()), std::io::stdout());
+            let served = charla::mcp_server::serve(charla, model.into_iter().collect(), input, output);
+            runtime()?.block_on(served);
+            Ok(())
         }
         McpCommand::Login { name } => {
             let settings = settings_of(charla, Vec::new(), printer)?;

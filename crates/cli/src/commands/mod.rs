@@ -6,6 +6,7 @@ mod auth;
 mod doctor;
 mod engine;
 mod hooks;
+mod import;
 mod manual;
 mod mcp;
 mod models;
@@ -79,6 +80,7 @@ pub fn run(work: Work, charla: &Charla, printer: &mut Printer) -> Result<(), Fai
         Work::Users { command, database } => users::run(command, database, charla, printer),
         Work::Serve(args) => serve::run(args, charla, printer),
         Work::Doctor { json } => doctor::run(json, printer),
+        Work::Import(args) => import::run(args, charla, printer),
         Work::Trust(args) => trust::run(&args, charla, printer),
         Work::Replay { session, json } => replay::run(&session, json, charla, printer),
         Work::Completions { shell } => {

@@ -1,7 +1,9 @@
 //! MCP servers in whole runs: started, asked about, kept out, gone with their session.
 
+mod asking;
 mod login;
 mod real;
+mod serving;
 
 use std::path::Path;
 use std::process::Command;

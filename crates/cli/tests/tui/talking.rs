@@ -123,3 +123,19 @@ fn an_earlier_conversation_is_there_again() {
     terminal.press("\u{4}");
     assert_eq!(terminal.finish().code, Some(0));
 }
+
+#[test]
+fn a_resource_that_a_prompt_names_comes_along() {
+    let server = server(Script::new(["A note."]));
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../mcp/tests/servers/server.py");
+    let entry = serde_json::json!({"mcpServers": {"s": {"command": "python3", "args": [script, "plain"]}}});
+    let place = Place::with_server(&server).settings(&entry.to_string());
+    let mut terminal = Terminal::start(&place, &[]);
+    terminal.wait_for("›");
+    terminal.say("what is in @s:note:one ?");
+    terminal.wait_for("A note.");
+    terminal.press("\u{4}");
+    assert_eq!(terminal.finish().code, Some(0));
+    let told = server.requests()[0].body.to_string();
+    assert!(told.contains("[resource note:one]") && told.contains("untrusted_content"), "{told}");
+}

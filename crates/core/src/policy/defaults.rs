@@ -55,7 +55,12 @@ const RULES: &[BuiltIn] = &[
         modes: &[ApprovalMode::AutoEdit],
         ..ASK
     },
-    BuiltIn { tools: &["web_fetch", "exit_plan_mode"], priority: 60, modes: &[ApprovalMode::Plan], ..ASK },
+    BuiltIn {
+        tools: &["web_fetch", "google_web_search", "exit_plan_mode"],
+        priority: 60,
+        modes: &[ApprovalMode::Plan],
+        ..ASK
+    },
     BuiltIn {
         decision: Decision::Deny,
         priority: 50,

@@ -118,7 +118,7 @@ fn discloses(words: &[Word], cwd: &Path, walled: bool) -> Option<String> {
     if shows_files && let Some(reason) = secret(&cwd.to_string_lossy()) {
         return Some(format!("{}: {reason}", cwd.display()));
     }
-    let harmless = walled.then(|| named_only(name, words)).unwrap_or_default();
+    let harmless = if walled { named_only(name, words) } else { Vec::new() };
     words.iter().enumerate().skip(1).find_map(|(index, word)| {
         if word.kind == WordKind::Literal && harmless.iter().any(|known| std::ptr::eq(*known, word)) {
             return None;

@@ -114,9 +114,9 @@ impl Segment {
     }
 }
 
-/// How many records there are until the end of a turn in which people made calls themselves, another session worked for a
-/// call, or hooks acted. What ran beside a turn came at moments that its own records do not tell, and what hooks changed they
-/// would have to change again: such a turn is taken as it is.
+/// How many records there are until the end of a turn in which people made calls themselves, running calls asked something,
+/// another session worked for one, or hooks acted. What ran beside a turn came at moments that its own records do not tell, and
+/// what hooks changed they would have to change again: such a turn is taken as it is.
 pub(super) fn taken_as_it_is(records: &[Record], before: &Conversation) -> Option<usize> {
     let begins = matches!(records.first()?.fact, Fact::TurnStarted(_));
     if !begins && before.turn.is_none() {
@@ -126,8 +126,8 @@ pub(super) fn taken_as_it_is(records: &[Record], before: &Conversation) -> Optio
     let length = end.map_or(records.len(), |end| end + 1);
     let mut begun = HashSet::new();
     let is_beside = |record: &Record| match &record.fact {
-        Fact::ClientCallStarted(_) | Fact::ClientCallEnded(_) | Fact::HookActed(_) => true,
-        Fact::CallAsked(asked) => asked.stands_for.is_some(),
+        Fact::ClientCallStarted(_) | Fact::ClientCallEnded(_) | Fact::HookActed(_) | Fact::Sampled(_) => true,
+        Fact::CallAsked(asked) => asked.stands_for.is_some() || begun.contains(&asked.call),
         // It went on in another process.
         Fact::CallStarted(started) => !begun.insert(started.call.clone()),
         Fact::ModelContent(said) => said.hook.is_some(),

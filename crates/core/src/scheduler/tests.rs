@@ -136,7 +136,7 @@ async fn run_all(scheduler: &mut Scheduler) -> (Vec<usize>, Vec<usize>) {
                 scheduler.advance(index, CallStatus::Success).unwrap();
                 ended.push(index);
             }
-            CallEvent::Live { .. } | CallEvent::Passed { .. } => {}
+            CallEvent::Live { .. } | CallEvent::Aside { .. } => {}
         }
         for index in scheduler.ready() {
             scheduler.advance(index, CallStatus::Executing).unwrap();
@@ -189,7 +189,7 @@ async fn a_slow_call_holds_neither_the_output_nor_the_end_of_others() {
     while !scheduler.is_done() {
         match scheduler.next().await {
             CallEvent::Prepared { index, .. } => scheduler.advance(index, CallStatus::Scheduled).unwrap(),
-            CallEvent::Passed { .. } => {}
+            CallEvent::Aside { .. } => {}
             CallEvent::Live { index, text } => seen.push(format!("{index} says {text}")),
             CallEvent::Finished { index, .. } => {
                 scheduler.advance(index, CallStatus::Success).unwrap();

@@ -68,12 +68,13 @@ impl Approvals {
         self.policy.only_git_reads(plan)
     }
 
+    /// True for a call of a tool of a server that was allowed for good; what else a server wants is asked about.
     fn is_of_allowed_server(&self, plan: &Plan) -> bool {
         let allowed = |effect: &Effect| match effect {
             Effect::Mcp { server, .. } => self.servers.contains(server),
             _ => false,
         };
-        !is_question(plan) && !plan.effects.is_empty() && plan.effects.iter().all(allowed)
+        plan.preview == Preview::None && !plan.effects.is_empty() && plan.effects.iter().all(allowed)
     }
 
     /// What a person is shown about a call.
@@ -158,7 +159,9 @@ pub(super) fn detail(plan: &Plan, call: &FunctionCall) -> ConfirmationDetail {
         _ => None,
     });
     match (&plan.preview, mcp) {
-        (_, Some((server, tool))) => ConfirmationDetail::Mcp { server, tool, args: call.args.clone() },
+        (Preview::None, Some((server, tool))) => {
+            ConfirmationDetail::Mcp { server, tool, args: call.args.clone() }
+        }
         (Preview::Command { command, cwd }, _) => {
             ConfirmationDetail::Exec { command: command.clone(), cwd: cwd.clone() }
         }
@@ -196,4 +199,39 @@ fn hosts(plan: &Plan) -> Vec<String> {
         _ => None,
     });
     hosts.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use charla_proto::{Args, Lane};
+
+    use super::*;
+
+    struct AlwaysAsks;
+
+    impl Policy for AlwaysAsks {
+        fn judge(&self, _: &Plan, _: ApprovalMode) -> Verdict {
+            let missing = vec![Missing { what: String::new(), reason: String::new(), always: None }];
+            Verdict::Ask { rule: String::new(), missing, confinement: Confinement::Reading }
+        }
+    }
+
+    #[test]
+    fn always_for_a_server_is_about_calls_of_its_tools_and_nothing_else_it_wants() {
+        let grant = Grant::Server { server: "s".to_owned() };
+        let approvals = Approvals::new(Arc::new(AlwaysAsks), &[grant]);
+        let plan = |preview: Preview| Plan {
+            tool: "s__t".to_owned(),
+            args: Args::new(),
+            title: String::new(),
+            effects: vec![Effect::Mcp { server: "s".to_owned(), tool: "t".to_owned() }],
+            preview,
+            lane: Lane::Exclusive,
+        };
+        let allowed =
+            |plan: &Plan| matches!(approvals.judge(plan, ApprovalMode::Default), Verdict::Allow { .. });
+        assert!(allowed(&plan(Preview::None)));
+        assert!(!allowed(&plan(Preview::Text { text: "ask the model".to_owned() })));
+        assert!(!allowed(&plan(Preview::Questions { questions: Vec::new() })));
+    }
 }

@@ -12,6 +12,7 @@ use charla_proto::{
 use tokio::time::Instant;
 
 use super::approvals::{detail, misfit, on_same_ground};
+use super::asides::Asides;
 use super::call_hooks::{self, CallHooks, HookedCall};
 use super::ending::{Ending, Stop};
 use super::hooking::{HOOK, Hooking, ending};
@@ -22,7 +23,7 @@ use super::turn::Session;
 use super::{EARLIER_ANSWER, NOBODY, SESSION};
 use crate::hooks::{HookAnswer, Hooks};
 use crate::loop_guard::{Advice, LoopGuard};
-use crate::scheduler::{CallEvent, Reach, Scheduler, to_response};
+use crate::scheduler::{CallEvent, Reach, Scheduler, Wish, to_response};
 
 /// How long a cancelled tool may take to stop before it is ended.
 pub(super) const GRACE: Duration = Duration::from_millis(400);
@@ -51,6 +52,8 @@ pub(super) struct Calls<'a> {
     early: Vec<Answer>,
     /// Questions of other sessions that work for running calls.
     passed: PassedOn,
+    /// What running calls want.
+    asides: Asides,
     /// Hooks that are asked about calls.
     hooks: CallHooks,
     /// Why the turn ends once the calls are done.
@@ -91,6 +94,7 @@ impl<'a> Calls<'a> {
             confined: HashMap::new(),
             early: Vec::new(),
             passed,
+            asides: Asides::default(),
             hooks: CallHooks::default(),
             ending: None,
             abort_at: None,
@@ -112,6 +116,9 @@ impl<'a> Calls<'a> {
             {
                 return Err(Stop::Abandoned);
             }
+            if self.session.inbox.is_closed() {
+                self.asides.close(self.session, NOBODY).await?;
+            }
             let abort_at = self.abort_at;
             tokio::select! {
                 biased;
@@ -122,13 +129,14 @@ impl<'a> Calls<'a> {
                 }
                 hooked = self.hooks.next() => self.hooked(hooked).await?,
                 event = self.scheduler.next() => self.event(event).await?,
+                sample = self.asides.next_sample() => sample.record(self.session).await?,
             }
         }
     }
 
     async fn incoming(&mut self, incoming: Incoming) -> Result<(), Stop> {
         let Incoming::Message(message) = incoming else { return self.refuse_when_alone().await };
-        match self.session.message(message).await? {
+        match self.session.message(message.map(|message| *message)).await? {
             Signal::Cancel { by } => self.cancel(&by).await,
             Signal::Answer(answer) => self.answer(answer).await,
             Signal::Nothing => Ok(()),
@@ -143,9 +151,13 @@ impl<'a> Calls<'a> {
                 self.session.ledger.show(event);
                 Ok(())
             }
-            CallEvent::Passed { index, passed } => {
+            CallEvent::Aside { index, wish: Wish::Pass(passed) } => {
                 let call = self.call(index).id.unwrap_or_default();
                 self.passed.take(self.session, index, &call, passed).await
+            }
+            CallEvent::Aside { index, wish } => {
+                let call = self.call(index);
+                self.asides.take(self.session, index, &call, wish).await
             }
             CallEvent::Prepared { index, problem: Some(problem) } => self.refuse(index, problem).await,
             CallEvent::Prepared { index, problem: None } => self.checked(index).await,
@@ -380,32 +392,20 @@ impl<'a> Calls<'a> {
         outdated: Option<String>,
     ) -> Result<(), Stop> {
         let session = &mut *self.session;
-        let conversation = &session.ledger.conversation;
         let mut facts = Vec::new();
         if let Some(approval) = outdated {
             let outcome = Outcome::Cancel { reason: Some(ANOTHER_NOW.to_owned()) };
             facts.push(answered(approval, outcome, SESSION, None));
         }
-        let id = conversation.started.as_ref().map(|started| started.session.as_str()).unwrap_or_default();
-        let approval = format!("{id}:{}", conversation.seq.saturating_add(1 + facts.len() as u64));
         let call = self.scheduler.calls()[index].call.clone();
-        let isolation = session.options.isolation.as_ref();
-        let mut confirmation =
-            session.approvals.confirmation(plan, &call, verdict, isolation, session.mode());
-        let turn = conversation.turn.as_ref();
-        let question = turn.and_then(|turn| turn.calls.get(index)?.hooks.question.clone());
-        if let Some(question) = question {
+        let mut asked = question(session, plan, &call, verdict, facts.len() as u64);
+        let turn = session.ledger.conversation.turn.as_ref();
+        if let Some(question) = turn.and_then(|turn| turn.calls.get(index)?.hooks.question.clone()) {
             // What a rule would allow for good, the hook asks about all the same.
-            confirmation.always = None;
-            confirmation.reasons.insert(0, format!("{HOOK}: {question}"));
+            asked.confirmation.always = None;
+            asked.confirmation.reasons.insert(0, format!("{HOOK}: {question}"));
         }
-        let asked = CallAsked {
-            turn: conversation.past.count,
-            call: call.id.clone().unwrap_or_default(),
-            stands_for: None,
-            approval: approval.clone(),
-            confirmation: confirmation.clone(),
-        };
+        let (approval, confirmation) = (asked.approval.clone(), asked.confirmation.clone());
         facts.push(Fact::CallAsked(Box::new(asked)));
         let somebody = session.inbox.somebody();
         if !somebody {
@@ -426,6 +426,7 @@ impl<'a> Calls<'a> {
         if self.session.inbox.somebody() {
             return Ok(());
         }
+        self.asides.close(self.session, NOBODY).await?;
         for index in self.waiting() {
             let (Some(approval), Some(plan)) = (self.question(index), self.plan(index)) else { continue };
             let fact = answered(approval, Outcome::Cancel { reason: None }, NOBODY, None);
@@ -460,9 +461,13 @@ impl<'a> Calls<'a> {
             Err(refusal) => return refused(answer.reply, refusal),
         };
         if let Some(index) = self.passed.whose(&answer.approval) {
-            let (by, is_plain_no) =
-                (answer.by.clone(), matches!(answer.outcome, Outcome::Cancel { reason: None }));
+            let (by, is_plain_no) = (answer.by.clone(), is_plain_no(&answer));
             self.passed.answer(self.session, index, &asked, answer).await?;
+            return if is_plain_no { self.cancel(&by).await } else { Ok(()) };
+        }
+        if let Some(index) = self.asides.whose(&answer.approval) {
+            let (call, by, is_plain_no) = (self.call(index), answer.by.clone(), is_plain_no(&answer));
+            self.asides.answer(self.session, index, &call, &asked, answer).await?;
             return if is_plain_no { self.cancel(&by).await } else { Ok(()) };
         }
         let is_it = |index: &usize| self.question(*index).as_ref() == Some(&answer.approval);
@@ -518,13 +523,7 @@ impl<'a> Calls<'a> {
         asked: &CallAsked,
         by: &str,
     ) -> Result<(), Stop> {
-        let grant = Grant::of(&outcome, asked);
-        if let Some(grant) = &grant {
-            self.session.approvals.take(grant);
-        }
-        if let (Outcome::ProceedAlwaysAndSave, Some(rules)) = (&outcome, &asked.confirmation.always) {
-            let _ = Requests(self.session).save_rules(rules, by).await?;
-        }
+        let is_granted = take_grant(self.session, &outcome, asked, by).await?;
         match (outcome, args) {
             (Outcome::Cancel { reason }, _) => self.refused_by_person(index, reason, by).await?,
             (_, Some(args)) => {
@@ -533,7 +532,7 @@ impl<'a> Calls<'a> {
             }
             (outcome, None) => self.allow(index, outcome, asked.confirmation.reach()),
         }
-        if grant.is_some() {
+        if is_granted {
             for index in self.waiting() {
                 self.answer_if_granted(index).await?;
             }
@@ -637,6 +636,8 @@ impl<'a> Calls<'a> {
         }
         self.ending.get_or_insert_with(|| Ending { by: Some(by.to_owned()), ..TurnEnd::Cancelled.into() });
         self.abort_at = Some(Instant::now() + GRACE);
+        self.asides.stop();
+        self.asides.close(self.session, by).await?;
         for index in 0..self.scheduler.calls().len() {
             let status = self.scheduler.calls()[index].status;
             if status.is_final() || status == CallStatus::Executing {
@@ -706,12 +707,15 @@ impl<'a> Calls<'a> {
         if self.ending.is_none() {
             self.count(index, &mut output);
         }
+        let mut facts = Vec::new();
         self.passed.forget(index);
-        let passed = self.open(index).and_then(|open| open.approval.as_ref());
-        let passed = passed.filter(|open| open.answer.is_none() && open.asked.stands_for.is_some());
-        let over = Outcome::Cancel { reason: Some(CALL_OVER.to_owned()) };
-        let close = |open: &OpenApproval| answered(open.asked.approval.clone(), over, SESSION, None);
-        let mut facts: Vec<Fact> = passed.map(close).into_iter().collect();
+        self.asides.forget(index);
+        if self.scheduler.calls()[index].status == CallStatus::Executing
+            && let Some(approval) = self.question(index)
+        {
+            let outcome = Outcome::Cancel { reason: Some(CALL_OVER.to_owned()) };
+            facts.push(answered(approval, outcome, SESSION, None));
+        }
         let called = self.as_called(index);
         let mut fact = ended(self.session.ledger.conversation.past.count, &called, status, output);
         fact.tool = (called.name != call.name).then_some(call.name);
@@ -786,6 +790,48 @@ fn refusal(reason: Option<&str>) -> String {
         Some(reason) => format!("The user did not allow this call: {reason}"),
         None => "The user did not allow this call.".to_owned(),
     }
+}
+
+/// The question about a plan, `after` so many facts that are committed before it.
+pub(super) fn question(
+    session: &Session,
+    plan: &Plan,
+    call: &FunctionCall,
+    verdict: Verdict,
+    after: u64,
+) -> CallAsked {
+    let conversation = &session.ledger.conversation;
+    let id = conversation.started.as_ref().map(|started| started.session.as_str()).unwrap_or_default();
+    let isolation = session.options.isolation.as_ref();
+    CallAsked {
+        turn: conversation.past.count,
+        call: call.id.clone().unwrap_or_default(),
+        stands_for: None,
+        approval: format!("{id}:{}", conversation.seq.saturating_add(1 + after)),
+        confirmation: session.approvals.confirmation(plan, call, verdict, isolation, session.mode()),
+    }
+}
+
+/// A no without a reason ends the turn.
+fn is_plain_no(answer: &Answer) -> bool {
+    matches!(answer.outcome, Outcome::Cancel { reason: None })
+}
+
+/// Takes what an answer allows beyond its call, and keeps it where it says so; true where it allows anything.
+pub(super) async fn take_grant(
+    session: &mut Session,
+    outcome: &Outcome,
+    asked: &CallAsked,
+    by: &str,
+) -> Result<bool, Stop> {
+    let grant = Grant::of(outcome, asked);
+    if let Some(grant) = &grant {
+        session.approvals.take(grant);
+    }
+    if let (Outcome::ProceedAlwaysAndSave, Some(rules)) = (outcome, &asked.confirmation.always) {
+        let _ = Requests(session).save_rules(rules, by).await?;
+    }
+    Ok(grant.is_some())
 }
 
 pub(super) fn answered(approval: String, outcome: Outcome, by: &str, args: Option<Args>) -> Fact {

@@ -121,6 +121,7 @@ impl Follower {
                 answer: answered.outcome.clone(),
                 by: answered.by.clone(),
             }),
+            Fact::Sampled(sampled) => self.sampled(sampled.usage.as_ref()),
             Fact::CallEnded(ended) => self.pending.push_back(TurnEvent::tool_result(ended)),
             Fact::TurnEnded(ended) => self.turn_ended(ended),
             _ => {}
@@ -164,6 +165,13 @@ impl Follower {
             call: call.id.clone().unwrap_or_default(),
             parameters: call.args.clone(),
         }));
+    }
+
+    /// What running calls asked of the model counts with the answer that follows them.
+    fn sampled(&mut self, usage: Option<&UsageMetadata>) {
+        if let Some(usage) = usage {
+            self.step.usage.get_or_insert_with(UsageMetadata::default).add(usage);
+        }
     }
 
     /// Tells, once, that the last answer was not the last word.

@@ -30,7 +30,7 @@ pub(super) enum Message {
 
 /// What a session may hear of while it waits for people.
 pub(super) enum Incoming {
-    Message(Option<Message>),
+    Message(Option<Box<Message>>),
     Clients,
 }
 
@@ -124,9 +124,9 @@ impl Inbox {
             biased;
             message = self.messages.recv(), if !self.closed => {
                 self.closed = message.is_none();
-                Incoming::Message(message)
+                Incoming::Message(message.map(Box::new))
             }
-            finished = next_of(&mut self.finishing) => Incoming::Message(Some(Message::Finished(finished))),
+            finished = next_of(&mut self.finishing) => Incoming::Message(Some(Box::new(Message::Finished(finished)))),
             Ok(()) = self.seen.changed() => Incoming::Clients,
         }
     }

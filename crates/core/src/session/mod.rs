@@ -8,6 +8,7 @@
 //! what people ask, `reverting` goes back; each borrows the session while it works.
 
 mod approvals;
+mod asides;
 mod binding;
 mod call_hooks;
 mod call_ids;

@@ -99,7 +99,7 @@ impl Offer<'_> {
                 return Ok(Answered::No);
             }
             let Incoming::Message(message) = self.0.inbox.recv_or_clients().await else { continue };
-            match self.0.message(message).await? {
+            match self.0.message(message.map(|message| *message)).await? {
                 Signal::Cancel { by } => return Ok(Answered::Cancelled { by }),
                 Signal::Answer(answer) => Requests(self.0).answer_outside_calls(answer).await?,
                 Signal::Nothing => {}

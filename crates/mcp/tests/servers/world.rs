@@ -103,6 +103,7 @@ impl World {
             launch: Arc::new(Plainly),
             http: Arc::new(NoHttp),
             roots: vec![self.folder.path().to_owned()],
+            attended: true,
             remember: Arc::new(move |config, tools| {
                 remembered.lock().unwrap().push((config.name.clone(), tools.to_vec()));
             }),

@@ -67,7 +67,7 @@ async fn begin(call: &Call, new: NewSession, prompt: Option<Content>) -> Result<
     let running = call.user.hub.create(new).await?;
     let session = &running.session;
     let prompted = match prompt {
-        Some(prompt) => Some(session.send(prompt, &call.user.name).await),
+        Some(prompt) => Some(session.send(session.with_resources(prompt).await, &call.user.name).await),
         None => None,
     };
     let created = json!({

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use charla_proto::{Part, RunContext, ToolContext, ToolError, ToolErrorKind, ToolOutput};
+use charla_proto::{Part, Prepared, RunContext, ToolContext, ToolError, ToolErrorKind, ToolOutput};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio::time::sleep;
 
 use super::{LONGEST_DELAY_MS, report};
 use crate::args::invalid;
-use crate::invocation::{Prepared, read_plan};
+use crate::invocation::read_plan;
 use crate::process::{Job, Processes};
 use crate::typed::{PreparedCall, TypedTool};
 

@@ -3,13 +3,13 @@
 use std::ffi::OsStr;
 
 use charla_proto::text::printable;
-use charla_proto::{Effect, FileJudge, ToolContext, ToolError, ToolErrorKind, ToolOutput};
+use charla_proto::{Effect, FileJudge, Prepared, ToolContext, ToolError, ToolErrorKind, ToolOutput};
 use rustix::fs::FileType;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::read_file::LIMIT;
-use crate::invocation::{Prepared, StopSignal, check, read_plan, read_within, text_output};
+use crate::invocation::{StopSignal, check, read_plan, read_within, text_output};
 use crate::paths::folder::Folder;
 use crate::paths::{FileKind, ResolvedPath, io_failure, kind_of, special};
 use crate::search::{Filter, LeftOut, patterns, walk};

@@ -4,12 +4,12 @@ use std::path::Path;
 use std::time::Duration;
 
 use base64::Engine;
-use charla_proto::{Display, FileLines, Part, ToolContext, ToolError, ToolErrorKind, ToolOutput};
+use charla_proto::{Display, FileLines, Part, Prepared, ToolContext, ToolError, ToolErrorKind, ToolOutput};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::media;
-use crate::invocation::{Prepared, check, read_plan, read_within};
+use crate::invocation::{check, read_plan, read_within};
 use crate::paths::ResolvedPath;
 use crate::text::{self, Encoding};
 use crate::truncate;

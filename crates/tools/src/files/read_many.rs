@@ -6,14 +6,15 @@ use std::path::{Path, PathBuf};
 
 use charla_proto::text::printable;
 use charla_proto::{
-    Display, Effect, FileJudge, Part, Plan, ToolContext, ToolError, ToolErrorKind, ToolOutput, Withheld,
+    Display, Effect, FileJudge, Part, Plan, Prepared, ToolContext, ToolError, ToolErrorKind, ToolOutput,
+    Withheld,
 };
 use globset::GlobSet;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::read_file::{LIMIT, LineRange, read};
-use crate::invocation::{Prepared, StopSignal, check, read_plan, read_within};
+use crate::invocation::{StopSignal, check, read_plan, read_within};
 use crate::paths::{FileKind, ResolvedPath, look};
 use crate::search::{Filter, LeftOut, patterns, walk};
 use crate::typed::{PreparedCall, TypedTool};

@@ -8,13 +8,13 @@ use std::sync::Arc;
 
 use charla_proto::tool::Tool;
 use charla_proto::{
-    Args, BoxFuture, Confinement, Effect, FunctionDeclaration, Invocation, Preview, ToolContext, ToolError,
-    ToolErrorKind, ToolOutput, Word,
+    Args, BoxFuture, Confinement, Effect, FunctionDeclaration, Invocation, Prepared, Preview, ToolContext,
+    ToolError, ToolErrorKind, ToolOutput, Word,
 };
 use serde_json::{Map, Value};
 
 use crate::args::Schema;
-use crate::invocation::{Prepared, text_output, write_plan};
+use crate::invocation::{text_output, write_plan};
 use crate::truncate;
 
 /// What names of discovered tools begin with, so that none can take a built-in tool's place.

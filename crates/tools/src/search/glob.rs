@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use charla_proto::text::printable;
-use charla_proto::{Effect, FileJudge, ToolContext, ToolError, ToolErrorKind, ToolOutput};
+use charla_proto::{Effect, FileJudge, Prepared, ToolContext, ToolError, ToolErrorKind, ToolOutput};
 use globset::GlobSet;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{Filter, LIMIT, LeftOut, patterns, place, shown, walk};
 use crate::files::expect_folder;
-use crate::invocation::{Prepared, StopSignal, read_plan, read_within, text_output};
+use crate::invocation::{StopSignal, read_plan, read_within, text_output};
 use crate::paths::{FileKind, ResolvedPath, kind_of, look, modified};
 use crate::typed::{PreparedCall, TypedTool};
 

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-use charla_proto::{FileJudge, ToolContext, ToolError, ToolErrorKind, ToolOutput};
+use charla_proto::{FileJudge, Prepared, ToolContext, ToolError, ToolErrorKind, ToolOutput};
 use globset::GlobSet;
 use grep_matcher::{LineTerminator, Matcher};
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
@@ -15,7 +15,7 @@ use serde::Deserialize;
 
 use super::report::{FileMatches, Line, Report};
 use super::{Filter, LIMIT, LONGEST_PATTERN, name_patterns, place, shown, walk};
-use crate::invocation::{Prepared, StopSignal, read_plan, read_within};
+use crate::invocation::{StopSignal, read_plan, read_within};
 use crate::paths::folder::open_regular;
 use crate::paths::{FileKind, ResolvedPath, missing, special};
 use crate::typed::{PreparedCall, TypedTool};

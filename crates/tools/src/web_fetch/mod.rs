@@ -15,7 +15,8 @@ mod references;
 use std::sync::{Arc, OnceLock};
 
 use charla_proto::{
-    Display, Effect, Part, Plan, Preview, RunContext, ToolContext, ToolError, ToolErrorKind, ToolOutput,
+    Display, Effect, Part, Plan, Prepared, Preview, RunContext, ToolContext, ToolError, ToolErrorKind,
+    ToolOutput,
 };
 use futures_util::StreamExt;
 use futures_util::stream;
@@ -25,7 +26,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::args::invalid;
-use crate::invocation::{Prepared, read_plan};
+use crate::invocation::read_plan;
 use crate::typed::{PreparedCall, TypedTool};
 use address::{Gate, PublicResolver};
 use rate::Rates;

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use charla::session::{PromptDraft, own_command};
+use charla::mcp::Servers;
+use charla::session::{PromptDraft, attach_resources, own_command};
 use charla::settings::Settings;
 use charla::{Charla, Failure, OpenRequest, OpenedSession, SessionSource};
 use charla_core::hooks::EndReason;
@@ -77,7 +78,8 @@ impl Link {
     pub fn new(session: OpenedSession, charla: &Charla, tell: UnboundedSender<News>) -> Self {
         let (prompts, waiting) = unbounded_channel();
         let client = session.attach();
-        tokio::spawn(speak(session.handle.clone(), charla.clone(), waiting, tell.clone()));
+        let servers = session.servers().cloned();
+        tokio::spawn(speak(session.handle.clone(), charla.clone(), servers, waiting, tell.clone()));
         Self { session, _client: client, prompts, tell }
     }
 
@@ -155,10 +157,11 @@ impl Link {
     }
 }
 
-/// Says one prompt after another, with the files they name.
+/// Says one prompt after another, with the files and resources they name.
 async fn speak(
     handle: SessionHandle,
     charla: Charla,
+    servers: Option<Servers>,
     mut waiting: UnboundedReceiver<Message>,
     tell: UnboundedSender<News>,
 ) {
@@ -167,7 +170,7 @@ async fn speak(
             When::Now => Delivery::Join,
             When::Later => Delivery::AfterTurn,
         };
-        let reply = match content(message, &charla, tell.clone()).await {
+        let reply = match content(message, &charla, servers.as_ref(), tell.clone()).await {
             Ok(content) => handle.send(Command::Prompt { content, delivery }, ME).await,
             Err(failure) => Reply::Refused(Refusal::Failed { message: failure.to_string() }),
         };
@@ -175,13 +178,22 @@ async fn speak(
     }
 }
 
-async fn content(message: Message, charla: &Charla, tell: UnboundedSender<News>) -> Result<Content, Failure> {
+async fn content(
+    message: Message,
+    charla: &Charla,
+    servers: Option<&Servers>,
+    tell: UnboundedSender<News>,
+) -> Result<Content, Failure> {
     let Message { text, typed, files, .. } = message;
     if files.is_empty() && !typed.contains('@') {
         return Ok(Content::user(text));
     }
     let environment = charla.environment().clone();
-    let draft = PromptDraft { words: text, typed: Some(typed), files, ..PromptDraft::default() };
-    let read = tokio::task::spawn_blocking(move || draft.content(&environment, &mut Teller(tell)));
-    read.await.unwrap_or_else(|_| Err(Failure::system("the files of the prompt could not be read")))
+    let draft = PromptDraft { words: text, typed: Some(typed.clone()), files, ..PromptDraft::default() };
+    let mut teller = Teller(tell.clone());
+    let read = tokio::task::spawn_blocking(move || draft.content(&environment, &mut teller));
+    let unread = |_| Err(Failure::system("the files of the prompt could not be read"));
+    let mut content = read.await.unwrap_or_else(unread)?;
+    attach_resources(servers, &typed, &mut content, &mut Teller(tell)).await;
+    Ok(content)
 }

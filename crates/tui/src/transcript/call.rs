@@ -96,7 +96,8 @@ impl CallCell {
 
     /// The question has its answer, and with it other arguments perhaps.
     pub fn answered(&mut self, args: Option<&Args>) {
-        self.status = CallStatus::Scheduled;
+        // What a running call asked does not stop it.
+        self.status = if self.began.is_some() { CallStatus::Executing } else { CallStatus::Scheduled };
         if let Some(args) = args {
             self.args = args.clone();
         }

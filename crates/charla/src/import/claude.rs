@@ -1,0 +1,35 @@
+//! What Claude Code leaves: `~/.claude.json` and `~/.claude`.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::{Finding, command, file, server};
+
+pub(super) fn find(home: &Path, keys: bool) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    if let Some(own) = file::json(&home.join(".claude.json"), &mut findings) {
+        server::servers(own.get("mcpServers"), keys, &mut findings);
+        let projects = own.get("projects").and_then(Value::as_object);
+        for (folder, project) in projects.into_iter().flatten() {
+            let servers = project.get("mcpServers").and_then(Value::as_object);
+            for name in servers.into_iter().flatten().map(|(name, _)| name) {
+                let what = format!("MCP server {name}");
+                let why = format!("it is for {folder} alone: add it there with `charla mcp add --project`");
+                findings.push(Finding::Left { what, why });
+            }
+        }
+        if let Some(key) = own.get("primaryApiKey").and_then(Value::as_str) {
+            findings.push(Finding::Key { provider: "anthropic".to_owned(), key: key.to_owned() });
+        }
+    }
+    let folder = home.join(".claude");
+    if folder.join("CLAUDE.md").is_file() {
+        findings.push(Finding::Instructions { reference: "~/.claude/CLAUDE.md".to_owned() });
+    }
+    if let Some(settings) = file::json(&folder.join("settings.json"), &mut findings) {
+        findings.extend(settings.as_object().into_iter().flatten().map(|(key, _)| Finding::setting(key)));
+    }
+    command::markdown(&folder.join("commands"), &mut findings);
+    findings
+}

@@ -1,0 +1,68 @@
+//! Commands as other programs write them: Markdown with a head, made our TOML.
+
+use std::path::Path;
+
+use super::{Finding, file};
+
+/// The commands in a folder of Markdown files.
+pub(super) fn markdown(folder: &Path, findings: &mut Vec<Finding>) {
+    for path in file::files(folder, "md") {
+        let Some(text) = file::text(&folder.join(&path), findings) else { continue };
+        let name = path.with_extension("").to_string_lossy().into_owned();
+        match converted(&text) {
+            Ok(text) => findings.push(Finding::Command { name, text }),
+            Err(why) => findings.push(Finding::Left { what: format!("command {name}"), why: why.to_owned() }),
+        }
+    }
+}
+
+/// The commands in a folder of TOML files, which are as ours.
+pub(super) fn toml(folder: &Path, findings: &mut Vec<Finding>) {
+    for path in file::files(folder, "toml") {
+        let Some(text) = file::text(&folder.join(&path), findings) else { continue };
+        let name = path.with_extension("").to_string_lossy().into_owned();
+        findings.push(Finding::Command { name, text });
+    }
+}
+
+fn converted(text: &str) -> Result<String, &'static str> {
+    let (head, body) = split(text);
+    let description = head.lines().find_map(|line| line.strip_prefix("description:"));
+    let description = description.map(|words| words.trim().trim_matches(['"', '\''])).unwrap_or_default();
+    let body = body.trim();
+    if body.is_empty() {
+        return Err("it says nothing");
+    }
+    if (1..=9).any(|number| body.contains(&format!("${number}"))) {
+        return Err("it takes numbered arguments, which commands do not have here");
+    }
+    let prompt = shell_places(&body.replace("$ARGUMENTS", "{{args}}"));
+    let mut command = toml::Table::new();
+    if !description.is_empty() {
+        command.insert("description".to_owned(), description.into());
+    }
+    command.insert("prompt".to_owned(), prompt.into());
+    toml::to_string(&command).map_err(|_| "it cannot be written as a command")
+}
+
+/// What stands between two lines of dashes, and the rest.
+fn split(text: &str) -> (&str, &str) {
+    let text = text.trim_start_matches('\u{feff}');
+    let inside = text.strip_prefix("---\n").or_else(|| text.strip_prefix("---\r\n"));
+    inside
+        .and_then(|inside| inside.split_once("\n---"))
+        .map_or(("", text), |(head, rest)| (head, rest.split_once('\n').map_or("", |(_, body)| body)))
+}
+
+/// Commands between `` !` `` and `` ` `` in our form.
+fn shell_places(body: &str) -> String {
+    let mut pieces = body.split("!`");
+    let mut made = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        match piece.split_once('`') {
+            Some((command, rest)) => made.push_str(&format!("!{{{command}}}{rest}")),
+            None => made.push_str(&format!("!`{piece}")),
+        }
+    }
+    made
+}

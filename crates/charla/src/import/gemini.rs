@@ -1,0 +1,44 @@
+//! What Gemini CLI and its descendants leave in a folder of the home.
+
+use std::path::Path;
+
+use super::{Finding, command, file, server};
+
+/// What Gemini CLI left: Charla reads it where it is, but for the instructions.
+pub(super) fn find(home: &Path) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for name in ["settings.json", "commands", "policies", ".env"] {
+        if home.join(".gemini").join(name).exists() {
+            let why = "Charla reads it where it is".to_owned();
+            findings.push(Finding::Left { what: format!("~/.gemini/{name}"), why });
+        }
+    }
+    instructions(home, "GEMINI.md", ".gemini", &mut findings);
+    findings
+}
+
+/// What Qwen Code left.
+pub(super) fn find_qwen(home: &Path, keys: bool) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let folder = home.join(".qwen");
+    if let Some(settings) = file::json(&folder.join("settings.json"), &mut findings) {
+        server::servers(settings.get("mcpServers"), keys, &mut findings);
+        let others = settings.as_object().into_iter().flatten().map(|(key, _)| key);
+        findings.extend(others.filter(|key| *key != "mcpServers").map(|key| Finding::setting(key)));
+    }
+    instructions(home, "QWEN.md", ".qwen", &mut findings);
+    command::toml(&folder.join("commands"), &mut findings);
+    command::markdown(&folder.join("commands"), &mut findings);
+    if let Some(text) = file::text(&folder.join(".env"), &mut findings)
+        && let Some(key) = file::variable(&text, "DASHSCOPE_API_KEY")
+    {
+        findings.push(Finding::Key { provider: "qwen".to_owned(), key });
+    }
+    findings
+}
+
+fn instructions(home: &Path, name: &str, folder: &str, findings: &mut Vec<Finding>) {
+    if home.join(folder).join(name).is_file() {
+        findings.push(Finding::Instructions { reference: format!("~/{folder}/{name}") });
+    }
+}

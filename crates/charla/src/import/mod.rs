@@ -1,0 +1,136 @@
+//! Moving in: what other agents left on this machine, taken over as far as it means something here.
+//!
+//! First everything is found, then what is not there yet is taken. Nothing of ours is ever replaced, so a second run takes
+//! nothing. Secrets are taken only on demand and never told.
+
+mod claude;
+mod codex;
+mod command;
+mod file;
+mod gemini;
+mod opencode;
+mod server;
+mod sessions;
+mod take;
+
+use serde_json::Value;
+
+use crate::Charla;
+use crate::failure::Failure;
+use take::Taker;
+
+/// A program to move in from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Program {
+    /// Gemini CLI.
+    Gemini,
+    /// Claude Code.
+    Claude,
+    /// Codex.
+    Codex,
+    /// Qwen Code.
+    Qwen,
+    /// OpenCode.
+    Opencode,
+}
+
+impl Program {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::Gemini, Self::Claude, Self::Codex, Self::Qwen, Self::Opencode];
+
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Program::Gemini => "gemini",
+            Program::Claude => "claude",
+            Program::Codex => "codex",
+            Program::Qwen => "qwen",
+            Program::Opencode => "opencode",
+        }
+    }
+}
+
+/// What is wanted of an import.
+#[derive(Clone, Debug)]
+pub struct ImportRequest {
+    /// From which programs.
+    pub from: Vec<Program>,
+    /// Keys, too.
+    pub keys: bool,
+    /// Old conversations of Gemini CLI in this folder, too.
+    pub sessions: bool,
+    /// Nothing is written.
+    pub dry_run: bool,
+}
+
+/// What came of an import.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ImportReport {
+    /// What was taken, or would be.
+    pub taken: Vec<Entry>,
+    /// What was left, and why.
+    pub left: Vec<Entry>,
+}
+
+/// Something that was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Of which program.
+    pub program: &'static str,
+    /// What it is.
+    pub what: String,
+    /// Where it went, or why it was left.
+    pub about: String,
+}
+
+/// Something to take, as a reader of a program's files finds it.
+enum Finding {
+    /// An MCP server, in our form.
+    Server { name: String, entry: Value },
+    /// A file of instructions, by how an instruction file names it.
+    Instructions { reference: String },
+    /// A command, as our TOML.
+    Command { name: String, text: String },
+    /// The key of a provider.
+    Key { provider: String, key: String },
+    /// Something that is not taken, and why.
+    Left { what: String, why: String },
+}
+
+impl Finding {
+    /// A setting that is not taken.
+    fn setting(key: &str) -> Self {
+        let why = "it has no counterpart that means the same here".to_owned();
+        Finding::Left { what: format!("setting {key}"), why }
+    }
+}
+
+/// Finds what the programs left, and takes what is not there yet.
+pub async fn import(request: &ImportRequest, charla: &Charla) -> Result<ImportReport, Failure> {
+    let environment = charla.environment();
+    let home = environment.home.clone();
+    let home = home.ok_or_else(|| Failure::config("there is no home directory to look into"))?;
+    let mut taker = Taker::new(request, environment)?;
+    for program in &request.from {
+        let findings = match program {
+            Program::Gemini => gemini::find(&home),
+            Program::Qwen => gemini::find_qwen(&home, request.keys),
+            Program::Claude => claude::find(&home, request.keys),
+            Program::Codex => codex::find(&home, request.keys),
+            Program::Opencode => opencode::find(&home, environment, request.keys),
+        };
+        for finding in findings {
+            taker.take(program.name(), finding)?;
+        }
+    }
+    if request.sessions && request.from.contains(&Program::Gemini) {
+        let mut findings = Vec::new();
+        for conversation in sessions::find(&home, &environment.directory, &mut findings) {
+            taker.conversation(charla, conversation).await?;
+        }
+        for finding in findings {
+            taker.take(Program::Gemini.name(), finding)?;
+        }
+    }
+    Ok(taker.report)
+}

@@ -1,0 +1,168 @@
+//! Taking what was found, where nothing of ours is in its place.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use secrecy::SecretString;
+use serde_json::Value;
+
+use super::sessions::Conversation;
+use super::{Entry, Finding, ImportReport, ImportRequest, Program};
+use crate::Charla;
+use crate::credentials::{KeyRing, Keys};
+use crate::custom_command::CustomCommand;
+use crate::environment::Environment;
+use crate::failure::Failure;
+use crate::mcp::{Scope, add};
+use crate::private_file;
+use crate::session::Arrival;
+use crate::settings;
+use crate::trust::COMMANDS;
+
+const THERE: &str = "you have it already";
+
+/// Takes findings one by one.
+pub(super) struct Taker<'a> {
+    request: &'a ImportRequest,
+    environment: &'a Environment,
+    folder: PathBuf,
+    /// The servers that are there, or were taken.
+    servers: BTreeSet<String>,
+    ring: KeyRing,
+    pub(super) report: ImportReport,
+}
+
+impl<'a> Taker<'a> {
+    pub(super) fn new(request: &'a ImportRequest, environment: &'a Environment) -> Result<Self, Failure> {
+        let nowhere = || Failure::config("there is no home directory to keep anything in");
+        let folder = environment.charla_home().ok_or_else(nowhere)?;
+        let ring = Keys::new(environment).ring().ok_or_else(nowhere)?;
+        let settings = settings::load(environment, Vec::new())?.settings;
+        let servers = settings.mcp_servers.into_keys().collect();
+        Ok(Self { request, environment, folder, servers, ring, report: ImportReport::default() })
+    }
+
+    /// Takes a finding, or says why not. An error only where ours cannot be read or written.
+    pub(super) fn take(&mut self, program: &'static str, finding: Finding) -> Result<(), Failure> {
+        let (what, done) = match finding {
+            Finding::Left { what, why } => (what, Err(why)),
+            Finding::Server { name, entry } => (format!("MCP server {name}"), self.server(&name, &entry)),
+            Finding::Instructions { reference } => {
+                (format!("instructions in {reference}"), self.instructions(&reference)?)
+            }
+            Finding::Command { name, text } => (format!("command {name}"), self.command(&name, &text)?),
+            Finding::Key { provider, key } => (format!("key for {provider}"), self.key(&provider, key)?),
+        };
+        let entry = |about| Entry { program, what: charla_proto::text::one_line(&what), about };
+        match done {
+            Ok(place) => self.report.taken.push(entry(place)),
+            Err(why) => self.report.left.push(entry(charla_proto::text::one_line(&why))),
+        }
+        Ok(())
+    }
+
+    /// Takes a conversation in, where it is not there already.
+    pub(super) async fn conversation(&mut self, charla: &Charla, found: Conversation) -> Result<(), Failure> {
+        let Conversation { what, bundle } = found;
+        let program = Program::Gemini.name();
+        let id = bundle.session()?.to_owned();
+        let sessions = charla.sessions()?;
+        let arrival = match self.request.dry_run {
+            true if sessions.summary(&id).await.is_ok() => Err(THERE.to_owned()),
+            true => Ok(()),
+            false => match sessions.take_in(&bundle, None, "Gemini CLI").await {
+                Ok(Arrival::Kept) => Ok(()),
+                Ok(Arrival::Known) => Err(THERE.to_owned()),
+                Err(error) => Err(error.to_string()),
+            },
+        };
+        match arrival {
+            Ok(()) => {
+                let about = format!("charla --resume {id}");
+                self.report.taken.push(Entry { program, what, about });
+            }
+            Err(about) => self.report.left.push(Entry { program, what, about }),
+        }
+        Ok(())
+    }
+
+    fn server(&mut self, name: &str, entry: &Value) -> Result<String, String> {
+        if self.servers.contains(name) {
+            return Err("you have a server of this name already".to_owned());
+        }
+        let place = match self.request.dry_run {
+            true => self.environment.user_settings(),
+            false => {
+                let added = add(self.environment, Scope::User, name, entry);
+                Some(added.map_err(|failure| failure.message)?.path)
+            }
+        };
+        self.servers.insert(name.to_owned());
+        Ok(shown(place.as_deref().unwrap_or(Path::new(""))))
+    }
+
+    /// An instruction file of ours brings theirs in, so that there stays one text to change.
+    fn instructions(&self, reference: &str) -> Result<Result<String, String>, Failure> {
+        let path = self.folder.join("CHARLA.md");
+        let text = read(&path)?;
+        let line = format!("@{reference}");
+        if text.lines().any(|known| known.trim() == line) {
+            return Ok(Err(THERE.to_owned()));
+        }
+        let gap = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
+        self.write(&path, &format!("{text}{gap}{line}\n"))?;
+        Ok(Ok(shown(&path)))
+    }
+
+    fn command(&self, name: &str, text: &str) -> Result<Result<String, String>, Failure> {
+        let inner = PathBuf::from(format!("{name}.toml"));
+        let Some(known) = CustomCommand::name_of(&inner) else {
+            return Ok(Err("its name is none that a command can have here".to_owned()));
+        };
+        if let Err(error) = CustomCommand::parse(&known, text) {
+            return Ok(Err(error.to_string()));
+        }
+        let path = self.folder.join(COMMANDS).join(inner);
+        if path.exists() {
+            let is_same = read(&path)? == text;
+            let why = if is_same { THERE } else { "you have another command of this name" };
+            return Ok(Err(why.to_owned()));
+        }
+        self.write(&path, text)?;
+        Ok(Ok(shown(&path)))
+    }
+
+    fn key(&self, provider: &str, key: String) -> Result<Result<String, String>, Failure> {
+        if !self.request.keys {
+            return Ok(Err("keys are taken with --keys".to_owned()));
+        }
+        if self.ring.providers()?.iter().any(|known| known == provider) {
+            return Ok(Err("you have a key for it already".to_owned()));
+        }
+        if !self.request.dry_run {
+            self.ring.set(provider, &SecretString::from(key))?;
+        }
+        Ok(Ok(shown(&self.ring.path)))
+    }
+
+    fn write(&self, path: &Path, text: &str) -> Result<(), Failure> {
+        if self.request.dry_run {
+            return Ok(());
+        }
+        private_file::write(path, text)
+            .map_err(|error| Failure::system(format!("cannot write {}: {error}", path.display())))
+    }
+}
+
+/// A text of ours; empty where there is none.
+fn read(path: &Path) -> Result<String, Failure> {
+    match std::fs::read_to_string(path) {
+        Ok(text) => Ok(text),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(String::new()),
+        Err(error) => Err(Failure::config(format!("cannot read {}: {error}", path.display()))),
+    }
+}
+
+fn shown(path: &Path) -> String {
+    path.display().to_string()
+}

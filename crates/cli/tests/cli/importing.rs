@@ -1,0 +1,206 @@
+//! `charla import`: what other agents left is taken once, told, and never at the cost of what is there.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::json;
+
+use charla_testkit::{Reply, Script};
+
+use crate::place::{Place, server};
+
+const SECRET: &str = "sk-do-not-tell-0123456789";
+
+fn write(home: &Path, name: &str, text: &str) {
+    let path = home.join(name);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+}
+
+/// A home in which five agents have lived.
+fn lived_in() -> Place {
+    let place = Place::new();
+    let home = place.home();
+    let github =
+        json!({"command": "npx", "args": ["-y", "gh"], "env": {"GITHUB_TOKEN": SECRET, "MODE": "x"}});
+    let claude = json!({
+        "mcpServers": {
+            "github": github,
+            "docs": {"type": "http", "url": "https://docs.example.com/mcp", "headers": {"Authorization": SECRET}},
+            "broken": 7,
+            "nothing": {},
+        },
+        "projects": {"/p": {"mcpServers": {"local": {"command": "x"}}}},
+        "primaryApiKey": SECRET,
+    });
+    write(&home, ".claude.json", &claude.to_string());
+    write(&home, ".claude/CLAUDE.md", "Be brief.");
+    write(&home, ".claude/settings.json", "{\"model\": \"opus\"}");
+    let review = "---\ndescription: \"Review it\"\n---\nReview $ARGUMENTS with !`git diff` at hand.\n";
+    write(&home, ".claude/commands/git/review.md", review);
+    write(&home, ".claude/commands/numbered.md", "Say $1.");
+    let codex = "model = \"gpt-5\"\n[mcp_servers.time]\ncommand = \"uvx\"\nargs = [\"mcp-server-time\"]\ntool_timeout_sec = 2.5\n";
+    write(&home, ".codex/config.toml", codex);
+    write(&home, ".codex/AGENTS.md", "Tests first.");
+    write(&home, ".codex/auth.json", &json!({"OPENAI_API_KEY": SECRET}).to_string());
+    let qwen = "// a comment\n{\"mcpServers\": {\"off\": {\"command\": \"x\", \"disabled\": true}, \"github\": {\"command\": \"y\"}}}";
+    write(&home, ".qwen/settings.json", qwen);
+    write(&home, ".qwen/commands/hello.toml", "prompt = \"Say hello\"\n");
+    let opencode = json!({"mcp": {"far": {"type": "remote", "url": "https://far.example.com"}, "near": {"type": "local", "command": ["near", "-x"]}}});
+    write(&home, ".config/opencode/opencode.json", &opencode.to_string());
+    write(&home, ".gemini/settings.json", "{}");
+    place
+}
+
+fn settings(place: &Place) -> String {
+    fs::read_to_string(place.home().join(".charla/settings.json")).unwrap_or_default()
+}
+
+#[test]
+fn what_others_left_is_taken_once_and_everything_is_told() {
+    let place = lived_in();
+    let would = place.run(&["import", "--dry-run"]);
+    assert_eq!((would.code, settings(&place)), (Some(0), String::new()), "{}", would.err);
+    assert!(would.out.contains("would take  claude: MCP server github"), "{}", would.out);
+    let run = place.run(&["import"]);
+    assert_eq!(run.code, Some(0), "{}", run.err);
+    assert_eq!(run.out.replace("took  ", "would take  "), would.out);
+    for taken in [
+        "took  claude: MCP server github",
+        "took  claude: instructions in ~/.claude/CLAUDE.md",
+        "took  claude: command git/review",
+        "took  codex: MCP server time",
+        "took  codex: instructions in ~/.codex/AGENTS.md",
+        "took  qwen: command hello",
+        "took  opencode: MCP server near",
+        "left  claude: MCP server broken (it is no object)",
+        "left  claude: MCP server local (it is for /p alone",
+        "left  claude: command numbered (it takes numbered arguments",
+        "left  claude: the value of GITHUB_TOKEN for the MCP server github (it looks like a secret",
+        "left  claude: key for anthropic (keys are taken with --keys)",
+        "left  codex: setting model",
+        "left  qwen: MCP server off (it is switched off)",
+        "left  qwen: MCP server github (you have a server of this name already)",
+        "left  gemini: ~/.gemini/settings.json (Charla reads it where it is)",
+    ] {
+        assert!(run.out.contains(taken), "{taken} is missing in\n{}", run.out);
+    }
+    let settings = settings(&place);
+    for part in ["\"github\"", "\"$GITHUB_TOKEN\"", "\"MODE\"", "\"httpUrl\"", "2500", "\"near\""] {
+        assert!(settings.contains(part), "{part}: {settings}");
+    }
+    let all = format!("{}{}{}{settings}", would.out, run.out, run.err);
+    assert!(!all.contains(SECRET), "{all}");
+    let command = fs::read_to_string(place.home().join(".charla/commands/git/review.toml")).unwrap();
+    assert!(command.contains("{{args}}") && command.contains("!{git diff}"), "{command}");
+    let told = place.run(&["prompt", "show"]).out;
+    assert!(told.contains("Be brief.") && told.contains("Tests first."), "{told}");
+
+    let again = place.run(&["import"]);
+    assert!(!again.out.contains("took") && again.err.contains("nothing was taken"), "{}", again.out);
+}
+
+#[test]
+fn keys_come_on_demand_and_are_told_to_nobody() {
+    let place = lived_in();
+    let run = place.run(&["import", "--keys"]);
+    assert!(run.out.contains("took  codex: key for openai"), "{}", run.out);
+    assert!(!format!("{}{}", run.out, run.err).contains(SECRET), "{}", run.out);
+    let keys = fs::read_to_string(place.home().join(".charla/keys.json")).unwrap();
+    assert!(keys.contains("openai") && keys.contains("anthropic") && keys.contains(SECRET));
+    assert!(settings(&place).contains(SECRET));
+    let again = place.run(&["import", "--keys"]);
+    assert!(!again.out.contains("took"), "{}", again.out);
+}
+
+#[test]
+fn what_is_there_stays_as_it_is() {
+    let place = lived_in();
+    let home = place.home();
+    let mine = "{\n  // mine\n  \"mcpServers\": {\"github\": {\"command\": \"mine\"}}\n}\n";
+    write(&home, ".charla/settings.json", mine);
+    write(&home, ".charla/CHARLA.md", "My own.");
+    write(&home, ".charla/commands/hello.toml", "prompt = \"Mine\"\n");
+    let run = place.run(&["import", "--from", "claude", "--from", "qwen"]);
+    assert_eq!(run.code, Some(0), "{}", run.err);
+    assert!(!run.out.contains("codex:"), "{}", run.out);
+    let settings = settings(&place);
+    assert!(settings.contains("// mine") && settings.contains("\"command\": \"mine\""), "{settings}");
+    let memory = fs::read_to_string(home.join(".charla/CHARLA.md")).unwrap();
+    assert_eq!(memory, "My own.\n@~/.claude/CLAUDE.md\n");
+    assert_eq!(fs::read_to_string(home.join(".charla/commands/hello.toml")).unwrap(), "prompt = \"Mine\"\n");
+    assert!(run.out.contains("you have another command of this name"), "{}", run.out);
+}
+
+#[test]
+fn files_of_odd_shapes_are_told_of_and_hurt_nobody() {
+    let shapes = [
+        "",
+        "{",
+        "[]",
+        "7",
+        "null",
+        "{\"mcpServers\": []}",
+        "{\"mcpServers\": {\"a\": {\"command\": {}}}}",
+        "\u{0}",
+    ];
+    let names = [
+        ".claude.json",
+        ".claude/settings.json",
+        ".codex/config.toml",
+        ".codex/auth.json",
+        ".qwen/settings.json",
+        ".qwen/commands/x.toml",
+        ".claude/commands/x.md",
+        ".config/opencode/opencode.json",
+        ".local/share/opencode/auth.json",
+    ];
+    for shape in shapes {
+        let place = Place::new();
+        names.iter().for_each(|name| write(&place.home(), name, shape));
+        fs::write(place.home().join(".qwen/.env"), [0xff, 0xfe]).unwrap();
+        fs::create_dir_all(place.home().join(".codex/prompts/x.md")).unwrap();
+        let run = place.run(&["import", "--keys"]);
+        assert_eq!(run.code, Some(0), "{shape:?}: {}", run.err);
+        assert!(!run.err.contains("panicked"), "{shape:?}: {}", run.err);
+    }
+}
+
+#[test]
+fn an_old_conversation_of_gemini_cli_is_gone_on_with() {
+    let model = server(Script::always(Reply::new().text("Understood.")));
+    let place = Place::with_server(&model);
+    let called = json!({
+        "id": "x", "name": "read_file", "args": {"file_path": "a.txt"}, "status": "success",
+        "result": [{"functionResponse": {"id": "x", "name": "read_file", "response": {"output": "forty-two"}}}],
+    });
+    let id = "0b5bca2e-6f0c-4c2e-9d1a-4f4cf4b4a111";
+    let conversation = json!({
+        "sessionId": id, "projectHash": "h", "startTime": "2026-01-01T00:00:00Z", "lastUpdated": "2026-01-01T00:00:00Z",
+        "messages": [
+            {"id": "1", "type": "info", "content": "Welcome"},
+            {"id": "2", "type": "user", "content": [{"text": "What is in a.txt?"}]},
+            {"id": "3", "type": "gemini", "content": "", "toolCalls": [called], "model": "gemini-test"},
+            {"id": "4", "type": "gemini", "content": "It says forty-two.", "model": "gemini-test"},
+        ],
+    });
+    write(&place.home(), ".gemini/tmp/slug/.project_root", &place.work().to_string_lossy());
+    write(&place.home(), ".gemini/tmp/slug/chats/session-1.json", &conversation.to_string());
+    write(&place.home(), ".gemini/tmp/slug/chats/session-2.json", "{\"messages\": [7]}");
+    let run = place.run(&["import", "--from", "gemini", "--sessions"]);
+    assert!(
+        run.out.contains(&format!("took  gemini: conversation session-1 → charla --resume {id}")),
+        "{}{}",
+        run.out,
+        run.err
+    );
+    assert!(run.out.contains("left  gemini: conversation session-2"), "{}", run.out);
+    let again = place.run(&["import", "--from", "gemini", "--sessions"]);
+    assert!(!again.out.contains("took"), "{}", again.out);
+    let run = place.run(&["--resume", id, "-m", "openai/gpt-test", "-p", "And then?"]);
+    assert_eq!((run.code, run.out.as_str()), (Some(0), "Understood.\n"), "{}", run.err);
+    let told = model.requests()[0].body.to_string();
+    for said in ["What is in a.txt?", "forty-two", "read_file", "And then?"] {
+        assert!(told.contains(said), "{said}: {told}");
+    }
+}
