@@ -289,7 +289,6 @@ impl Feed {
 }
 
 /// What is heard of a session.
-#[expect(clippy::large_enum_variant, reason = "there is one at a time, and it is not kept")]
 enum Said {
     Event(SessionEvent),
     /// The node that runs it shows something.

@@ -194,15 +194,15 @@ impl<'a> Call<'a> {
                 TurnEvent::Content { content, delta: true, .. } => answer.push_str(&content),
                 TurnEvent::Content { content, .. } => answer = content,
                 TurnEvent::StepEnded { .. } | TurnEvent::Retry(_) => answer.clear(),
-                TurnEvent::ToolCallConfirmation { approval, confirmation, .. } => {
-                    if self.work.connection.asks() {
-                        let (work, session, by) = (self.work.clone(), session.clone(), self.by.clone());
-                        questions.put(approval.clone(), async move {
-                            let outcome = ask(&work.connection, &confirmation).await;
-                            // Somebody else may have been quicker: then theirs counts.
-                            let _ = session.handle.answer(&approval, outcome, &by).await;
-                        });
-                    }
+                TurnEvent::ToolCallConfirmation { approval, confirmation, .. }
+                    if self.work.connection.asks() =>
+                {
+                    let (work, session, by) = (self.work.clone(), session.clone(), self.by.clone());
+                    questions.put(approval.clone(), async move {
+                        let outcome = ask(&work.connection, &confirmation).await;
+                        // Somebody else may have been quicker: then theirs counts.
+                        let _ = session.handle.answer(&approval, outcome, &by).await;
+                    });
                 }
                 TurnEvent::ToolCallAnswered { approval, .. } => questions.close(&approval),
                 TurnEvent::Finished { .. } => return Ok(answer),

@@ -31,8 +31,8 @@ fn names(skills: &Skills) -> Vec<&str> {
 
 #[test]
 fn skills_are_found_where_the_field_keeps_them_and_the_workspace_comes_first() {
-    let all = [
-        ("home/.charla/skills", "a", &skill("a", "user a")[..]),
+    let all: [(&str, &str, &str); 8] = [
+        ("home/.charla/skills", "a", &skill("a", "user a")),
         ("home/.agents/skills", "b", &skill("b", "user b")),
         ("home/.gemini/skills", "c", &skill("c", "user c")),
         ("home/.claude/skills", "d", &skill("d", "user d")),

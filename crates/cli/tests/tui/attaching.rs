@@ -171,7 +171,7 @@ fn line_by_line_an_answer_is_seen_though_another_terminal_owns_the_session() {
     owner.wait_for("First answer.");
     let served = Served::start(&place);
     let listed = served.get("/sessions").json();
-    let session = listed["sessions"][0]["session"].as_str().expect(&listed.to_string()).to_owned();
+    let session = listed["sessions"][0]["session"].as_str().unwrap().to_owned();
     let laptop = laptop(&served);
     let address = format!("http://{}", served.address);
     let mut terminal = Terminal::start(&laptop, &["attach", &address, &session, "--screen-reader"]);

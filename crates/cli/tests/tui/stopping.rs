@@ -78,8 +78,8 @@ fn what_was_said_and_printed_stays_marked_whether_stopped_or_left() {
     let end = terminal.finish();
     let shown = end.rows.join("\n");
     assert_eq!((end.code, end.is_restored), (Some(0), true));
-    let said = shown.find("Said so far").expect(&shown);
-    assert!(shown[said..].contains(INTERRUPTED), "{shown}");
+    let (_, since) = shown.split_once("Said so far").unwrap();
+    assert!(since.contains(INTERRUPTED), "{shown}");
     assert_eq!(shown.matches("half-printed").count(), 2, "{shown}");
 }
 

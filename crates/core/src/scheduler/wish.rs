@@ -30,7 +30,7 @@ pub enum Passed {
     /// A question.
     Question {
         /// What is asked, and its id there.
-        question: PassedQuestion,
+        question: Box<PassedQuestion>,
         /// Where the answer goes, and whose it is.
         reply: oneshot::Sender<(Outcome, String)>,
     },
@@ -86,7 +86,7 @@ impl Aside for WayToSession {
 impl PassingOn for WayToSession {
     fn pass_on(&self, question: PassedQuestion) -> BoxFuture<'static, Option<(Outcome, String)>> {
         let (reply, replied) = oneshot::channel();
-        let sent = self.send(Wish::Pass(Passed::Question { question, reply }));
+        let sent = self.send(Wish::Pass(Passed::Question { question: Box::new(question), reply }));
         Box::pin(async move {
             sent.await;
             replied.await.ok()

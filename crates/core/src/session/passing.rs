@@ -28,7 +28,7 @@ pub(super) struct PassedOn {
 }
 
 struct Waiting {
-    question: PassedQuestion,
+    question: Box<PassedQuestion>,
     reply: oneshot::Sender<(Outcome, String)>,
     /// The question's id here, once it is asked.
     approval: Option<String>,

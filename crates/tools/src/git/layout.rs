@@ -43,7 +43,8 @@ mod tests {
         for file in ["bare/HEAD", "tree/HEAD", "tree/commondir"] {
             std::fs::write(root.join(file), "x").unwrap();
         }
-        let is_part = |name: &str| part_of_repository(&root.join(name), &[root.clone()]).is_some();
+        let is_part =
+            |name: &str| part_of_repository(&root.join(name), std::slice::from_ref(&root)).is_some();
         for name in ["bare/config", "bare/hooks/post-receive", "bare/new/deep", "tree/config.worktree"] {
             assert!(is_part(name), "{name}");
         }

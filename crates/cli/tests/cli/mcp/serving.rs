@@ -21,7 +21,7 @@ fn shell(command: &str) -> Reply {
 
 /// What the official SDK saw.
 fn sdk(place: &Place, scenario: &str) -> Value {
-    let python = std::env::var_os("CHARLA_TEST_PYTHON").expect("CHARLA_TEST_PYTHON is set by ./test");
+    let python = std::env::var("CHARLA_TEST_PYTHON").unwrap_or_else(|_| "python3".into());
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli/mcp/client.py");
     let served = place.process(&["mcp", "serve"]);
     let mut client = std::process::Command::new(python);
