@@ -17,7 +17,7 @@ use charla_terminal::printer::Printer;
 
 use crate::input;
 use crate::intent::Ask;
-use crate::signals::cancel_on_signals;
+use charla_terminal::signals::cancel_on_signals;
 
 /// Who speaks at a terminal or in a script.
 const USER: &str = "user";

@@ -11,8 +11,8 @@ use charla_tui::Launch;
 
 use crate::args::AttachArgs;
 use crate::commands::server::connect;
-use crate::linear::{self, Scene};
 use crate::talk::{self, is_plain, look, on_screen};
+use charla_tui::linear::{self, Scene};
 
 /// Talks until the person leaves, and returns the exit code. The session goes on at the server.
 pub async fn run(args: AttachArgs, charla: &Charla, no_color: bool, mut printer: Printer) -> i32 {

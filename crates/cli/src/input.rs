@@ -6,7 +6,7 @@ use std::time::Duration;
 use charla::Failure;
 use tokio::sync::oneshot;
 
-use crate::signals::cancel_on_signals;
+use charla_terminal::signals::cancel_on_signals;
 
 /// How long standard input may be silent before we say that we wait for it.
 const PATIENCE: Duration = Duration::from_secs(3);

@@ -11,9 +11,7 @@ mod attach;
 mod commands;
 mod input;
 mod intent;
-mod linear;
 mod runtime;
-mod signals;
 mod surroundings;
 mod talk;
 
@@ -50,7 +48,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> i32 {
                 let no_color = no_colour(diagnostics.no_color);
                 let code = match talk::wanted(&ask, &charla) {
                     Some(talk::Form::Screen) => runtime.block_on(talk::run(*ask, &charla, no_color, printer)),
-                    Some(talk::Form::Lines) => runtime.block_on(linear::run(*ask, &charla, printer)),
+                    Some(talk::Form::Lines) => runtime.block_on(talk::line_by_line(*ask, &charla, printer)),
                     None => runtime.block_on(ask::run(*ask, &charla, printer)),
                 };
                 // A name lookup or a read that hangs must not keep the process alive.

@@ -8,6 +8,7 @@ use charla::{Begin, Charla, Failure, FirstRun, OpenRequest};
 use charla_terminal::exit::{CANCELLED, OK, code};
 use charla_terminal::printer::Printer;
 use charla_tui::app::{Ending, Launch, Look, ME, Reason};
+use charla_tui::linear::{self, Scene};
 use charla_tui::screen::Narrowing;
 use charla_tui::theme::Depth;
 
@@ -139,4 +140,24 @@ fn farewell(ending: &Ending, again: &str, printer: &mut Printer) -> i32 {
             code(failure.kind)
         }
     }
+}
+
+/// Talks line by line until the person leaves, and returns the exit code.
+pub async fn line_by_line(ask: Ask, charla: &Charla, mut printer: Printer) -> i32 {
+    let (settings, request) = match begun(&ask, charla, &mut printer) {
+        Ok(begun) => begun,
+        Err(failure) => {
+            printer.failure(&failure);
+            return code(failure.kind);
+        }
+    };
+    let scene = Scene {
+        charla: charla.clone(),
+        source: Arc::new(charla.clone()),
+        me: ME.to_owned(),
+        settings,
+        request,
+        opening: ask.opening,
+    };
+    linear::talk(scene, "charla --resume", printer).await
 }

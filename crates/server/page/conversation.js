@@ -29,7 +29,7 @@ export class Conversation {
     this.log.replaceChildren();
     this.calls = new Map();
     this.cards = new Map();
-    this.running = new Set();
+    this.begun = new Set();
     this.queued = new Map();
     this.items = [];
     this.busy = false;
@@ -182,12 +182,12 @@ export class Conversation {
     known.node.replaceWith(element("p", { class: "answered" }, `${inWords(record.outcome)} · ${record.by === this.acts.me() ? "you" : record.by}`));
     this.cards.delete(record.approval);
     const call = this.calls.get(known.asked.call);
-    call?.status(this.running.has(known.asked.call) ? "executing" : "scheduled");
+    call?.status(this.begun.has(known.asked.call) ? "executing" : "scheduled");
     if (record.args) call?.changed(record.args);
   }
 
   call_started(record) {
-    this.running.add(record.call);
+    this.begun.add(record.call);
     this.calls.get(record.call)?.status("executing");
   }
 

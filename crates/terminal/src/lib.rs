@@ -22,6 +22,7 @@ pub mod patience;
 pub mod printer;
 pub mod servers;
 pub mod sessions;
+pub mod signals;
 pub mod skills;
 pub mod undo;
 pub mod wording;

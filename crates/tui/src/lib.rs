@@ -13,6 +13,7 @@ pub mod composer;
 pub mod diff;
 mod entry;
 pub mod highlight;
+pub mod linear;
 pub mod markdown;
 mod picker;
 pub mod screen;

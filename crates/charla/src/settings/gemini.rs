@@ -223,8 +223,8 @@ fn hooks(value: &Value) -> Option<Value> {
         Some(kept)
     };
     let events = value.as_object()?.iter().filter_map(|(event, groups)| {
-        let groups = groups.as_array()?.iter().filter_map(group).collect();
-        Some((event.clone(), Value::Array(groups)))
+        let groups: Vec<Value> = groups.as_array()?.iter().filter_map(group).collect();
+        (!groups.is_empty()).then(|| (event.clone(), Value::Array(groups)))
     });
     Some(Value::Object(events.collect()))
 }

@@ -9,17 +9,17 @@ use crate::notices::Notice;
 
 /// Keys that start programs, or read or write files, as the program itself; `*` is any name.
 const OURS: &[&str] = &[
-    "providers.*.apiKey.command",
-    "providers.*.apiKey.file",
-    "providers.*.apiKey.env",
+    "providers.*.apiKey",
     "providers.*.auth",
     "network.caFile",
     "network.proxy",
     "logging.file",
+    "telemetry.outfile",
     "prompt.replace",
     "prompt.append",
     "tools.discoveryCommand",
     "tools.callCommand",
+    "tools.searchCommand",
     "tools.passVariables",
     "mcpServers.*.command",
     "mcpServers.*.args",

@@ -7,8 +7,8 @@ use charla_server::{ForwardedUser, OidcOptions, ServeOptions, Server, SharedData
 
 use crate::args::ServeArgs;
 use crate::runtime::runtime;
-use crate::signals::cancel_on_signals;
 use charla_terminal::printer::Printer;
+use charla_terminal::signals::cancel_on_signals;
 
 /// Serves until the process is asked to end.
 pub fn run(args: ServeArgs, charla: &Charla, printer: &mut Printer) -> Result<(), Failure> {

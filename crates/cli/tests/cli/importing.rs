@@ -1,7 +1,7 @@
 //! `charla import`: what other agents left is taken once, told, and never at the cost of what is there.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
@@ -10,6 +10,11 @@ use charla_testkit::{Reply, Script};
 use crate::place::{Place, server};
 
 const SECRET: &str = "sk-do-not-tell-0123456789";
+
+/// Where the person lives; ours is a folder in it.
+fn home_of(place: &Place) -> PathBuf {
+    place.home().parent().unwrap().to_owned()
+}
 
 fn write(home: &Path, name: &str, text: &str) {
     let path = home.join(name);
@@ -20,7 +25,7 @@ fn write(home: &Path, name: &str, text: &str) {
 /// A home in which five agents have lived.
 fn lived_in() -> Place {
     let place = Place::new();
-    let home = place.home();
+    let home = home_of(&place);
     let github =
         json!({"command": "npx", "args": ["-y", "gh"], "env": {"GITHUB_TOKEN": SECRET, "MODE": "x"}});
     let claude = json!({
@@ -53,7 +58,7 @@ fn lived_in() -> Place {
 }
 
 fn settings(place: &Place) -> String {
-    fs::read_to_string(place.home().join(".charla/settings.json")).unwrap_or_default()
+    fs::read_to_string(home_of(place).join(".charla/settings.json")).unwrap_or_default()
 }
 
 #[test]
@@ -91,7 +96,7 @@ fn what_others_left_is_taken_once_and_everything_is_told() {
     }
     let all = format!("{}{}{}{settings}", would.out, run.out, run.err);
     assert!(!all.contains(SECRET), "{all}");
-    let command = fs::read_to_string(place.home().join(".charla/commands/git/review.toml")).unwrap();
+    let command = fs::read_to_string(home_of(&place).join(".charla/commands/git/review.toml")).unwrap();
     assert!(command.contains("{{args}}") && command.contains("!{git diff}"), "{command}");
     let told = place.run(&["prompt", "show"]).out;
     assert!(told.contains("Be brief.") && told.contains("Tests first."), "{told}");
@@ -106,7 +111,7 @@ fn keys_come_on_demand_and_are_told_to_nobody() {
     let run = place.run(&["import", "--keys"]);
     assert!(run.out.contains("took  codex: key for openai"), "{}", run.out);
     assert!(!format!("{}{}", run.out, run.err).contains(SECRET), "{}", run.out);
-    let keys = fs::read_to_string(place.home().join(".charla/keys.json")).unwrap();
+    let keys = fs::read_to_string(home_of(&place).join(".charla/keys.json")).unwrap();
     assert!(keys.contains("openai") && keys.contains("anthropic") && keys.contains(SECRET));
     assert!(settings(&place).contains(SECRET));
     let again = place.run(&["import", "--keys"]);
@@ -116,7 +121,7 @@ fn keys_come_on_demand_and_are_told_to_nobody() {
 #[test]
 fn what_is_there_stays_as_it_is() {
     let place = lived_in();
-    let home = place.home();
+    let home = home_of(&place);
     let mine = "{\n  // mine\n  \"mcpServers\": {\"github\": {\"command\": \"mine\"}}\n}\n";
     write(&home, ".charla/settings.json", mine);
     write(&home, ".charla/CHARLA.md", "My own.");
@@ -157,9 +162,9 @@ fn files_of_odd_shapes_are_told_of_and_hurt_nobody() {
     ];
     for shape in shapes {
         let place = Place::new();
-        names.iter().for_each(|name| write(&place.home(), name, shape));
-        fs::write(place.home().join(".qwen/.env"), [0xff, 0xfe]).unwrap();
-        fs::create_dir_all(place.home().join(".codex/prompts/x.md")).unwrap();
+        names.iter().for_each(|name| write(&home_of(&place), name, shape));
+        fs::write(home_of(&place).join(".qwen/.env"), [0xff, 0xfe]).unwrap();
+        fs::create_dir_all(home_of(&place).join(".codex/prompts/x.md")).unwrap();
         let run = place.run(&["import", "--keys"]);
         assert_eq!(run.code, Some(0), "{shape:?}: {}", run.err);
         assert!(!run.err.contains("panicked"), "{shape:?}: {}", run.err);
@@ -184,9 +189,9 @@ fn an_old_conversation_of_gemini_cli_is_gone_on_with() {
             {"id": "4", "type": "gemini", "content": "It says forty-two.", "model": "gemini-test"},
         ],
     });
-    write(&place.home(), ".gemini/tmp/slug/.project_root", &place.work().to_string_lossy());
-    write(&place.home(), ".gemini/tmp/slug/chats/session-1.json", &conversation.to_string());
-    write(&place.home(), ".gemini/tmp/slug/chats/session-2.json", "{\"messages\": [7]}");
+    write(&home_of(&place), ".gemini/tmp/slug/.project_root", &place.work().to_string_lossy());
+    write(&home_of(&place), ".gemini/tmp/slug/chats/session-1.json", &conversation.to_string());
+    write(&home_of(&place), ".gemini/tmp/slug/chats/session-2.json", "{\"messages\": [7]}");
     let run = place.run(&["import", "--from", "gemini", "--sessions"]);
     assert!(
         run.out.contains(&format!("took  gemini: conversation session-1 → charla --resume {id}")),

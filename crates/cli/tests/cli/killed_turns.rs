@@ -280,12 +280,17 @@ fn is_alive(pid: &str) -> bool {
     state.is_ok_and(|state| !state.rsplit(')').next().unwrap().trim().starts_with('Z'))
 }
 
-/// Asks something of the process that has the session.
+/// Asks something of the process that has the session, as somebody who may read our files.
 fn post(place: &Place, request: &Value) -> String {
+    let key = std::fs::read_to_string(place.home().join("sessions/mail.key")).unwrap();
+    post_line(place, &format!("{key}{request}"))
+}
+
+fn post_line(place: &Place, line: &str) -> String {
     let sockets = std::fs::read_dir(place.home().join("sessions/run")).unwrap();
     let socket = sockets.map(|entry| entry.unwrap().path()).next().unwrap();
     let mut stream = UnixStream::connect(socket).unwrap();
-    stream.write_all(format!("{request}\n").as_bytes()).unwrap();
+    stream.write_all(format!("{line}\n").as_bytes()).unwrap();
     let mut reply = String::new();
     BufReader::new(stream).read_line(&mut reply).unwrap();
     reply
@@ -311,11 +316,11 @@ fn nobody_answers_in_the_name_of_the_session_or_of_nobody() {
         let reply = post(&place, &yes);
         assert!(reply.contains("is nobody who could ask"), "{by}: {reply}");
     }
-    let reply = post(
-        &place,
-        &json!({"by": "a test", "command": "answer", "approval": "", "outcome": "proceed_once"}),
-    );
-    assert!(reply.contains("refused"), "{reply}");
+    let of_none = json!({"by": "a test", "command": "answer", "approval": "", "outcome": "proceed_once"});
+    assert!(post(&place, &of_none).contains("refused"));
+    // Who cannot read our files is not heard, whatever they say.
+    let yes = json!({"by": "me", "command": "answer", "approval": approval, "outcome": "proceed_once"});
+    assert_eq!(post_line(&place, &yes.to_string()), "");
     assert_eq!((question(&place), ran(&place).len()), (approval, 0));
     terminal.type_in("n\n");
     terminal.finish();

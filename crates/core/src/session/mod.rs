@@ -22,6 +22,7 @@ mod hooking;
 mod host;
 pub mod import;
 mod inbox;
+mod last_word;
 mod ledger;
 mod limits;
 mod offer;

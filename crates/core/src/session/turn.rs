@@ -2,7 +2,7 @@
 //!
 //! Read it from the top: a session waits for a prompt ([`Session::run`]), a turn is steps until there is an
 //! ending ([`Session::steps`]), a step is one exchange with the model ([`Session::ask`]) and the calls that come
-//! of it ([`Calls`]). Whatever the session waits for, it hears its inbox meanwhile; what it decides runs to
+//! of it ([`Calls`]); how it ends is decided in `last_word`. Whatever the session waits for, it hears its inbox meanwhile; what it decides runs to
 //! completion, so that a cancelled future never leaves half a commit.
 
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 use charla_proto::tool::Toolbox;
 use charla_proto::{
     ApprovalMode, CompressionTrigger, Fact, FinishReason, GenerateRequest, HookEvent, LlmError, LlmErrorKind,
-    ModelContent, Phase, TurnEnd, TurnEnded, TurnEvent,
+    ModelContent, Phase, TurnEvent,
 };
 
 use super::approvals::Approvals;
@@ -25,14 +25,9 @@ use super::ledger::Ledger;
 use super::offer::Offer;
 use super::prompts::Prompts;
 use super::requests::{Requests, Signal};
-use super::{SESSION, SessionOptions, repair};
+use super::{SESSION, SessionOptions};
 use crate::exchange::{Exchange, Progress};
 use crate::loop_guard::LoopGuard;
-
-/// How often in a row a provider may pause one answer.
-const PAUSES: u32 = 8;
-/// How often the model may mend an answer that does not fit its schema.
-const REPAIRS: u32 = 2;
 
 /// One conversation, and the task that owns it.
 pub(super) struct Session {
@@ -67,8 +62,8 @@ pub(super) struct Efforts {
     pub(super) summaries: u32,
     /// How often the provider refused the conversation as too long.
     pub(super) refusals: u32,
-    repairs: u32,
-    pauses: u32,
+    pub(super) repairs: u32,
+    pub(super) pauses: u32,
 }
 
 /// What came of asking the model.
@@ -151,21 +146,6 @@ impl Session {
             None => self.steps().await?,
         };
         self.end_turn(ending).await
-    }
-
-    /// The ending of a turn whose process died after the model's last word, before the end was recorded.
-    async fn said_before(&mut self) -> Result<Option<Ending>, Stop> {
-        let conversation = &self.ledger.conversation;
-        let Some(text) = conversation.last_word().map(|said| said.text()) else { return Ok(None) };
-        let Some(finish) = conversation.turn.as_ref().and_then(|turn| turn.finish.clone()) else {
-            return Ok((!conversation.is_joined()).then(|| self.cancelled(SESSION.to_owned())));
-        };
-        let ending = self.last_word(finish, &text).await?;
-        if ending.is_some() {
-            // Nobody has seen it in this process.
-            self.ledger.show(TurnEvent::whole_content(text));
-        }
-        Ok(ending)
     }
 
     /// Asks the model, runs the calls it makes, and asks again, until there is an ending.
@@ -298,54 +278,6 @@ impl Session {
             self.ledger.commit_one(Fact::ModelContent(Box::new(said))).await?;
         }
         Ok(Answered::Ended(self.cancelled(by)))
-    }
-
-    /// The ending of a turn that somebody cancels now.
-    pub(super) fn cancelled(&self, by: String) -> Ending {
-        let answered = self.ledger.conversation.turn.as_ref().is_some_and(|turn| turn.steps > 0);
-        let end = if answered { TurnEnd::Cancelled } else { TurnEnd::Withdrawn };
-        Ending { by: Some(by), ..end.into() }
-    }
-
-    /// The model has said something and calls nothing: the turn ends, unless more is to be said.
-    async fn last_word(&mut self, finish: FinishReason, text: &str) -> Result<Option<Ending>, Stop> {
-        if self.ledger.conversation.is_joined() {
-            return Ok(None);
-        }
-        if finish == FinishReason::Pause && self.efforts.pauses < PAUSES {
-            self.efforts.pauses += 1;
-            return Ok(None);
-        }
-        if let Some(ending) = Ending::of_answer(&finish, text) {
-            return Ok(Some(ending));
-        }
-        let Some(problem) = self.options.answer_check.as_ref().and_then(|check| check(text)) else {
-            return Hooking(self).after_agent(Ending::of_words(&finish), text).await;
-        };
-        if self.efforts.repairs == REPAIRS {
-            let detail = Some(repair::detail(&problem));
-            return Ok(Some(Ending { detail, ..TurnEnd::SchemaMismatch.into() }));
-        }
-        self.efforts.repairs += 1;
-        let words = repair::words_for_model(&problem);
-        let fact = Fact::PromptJoined(Prompts(self).said_by_session(&words));
-        self.ledger.commit_one(fact).await?;
-        Ok(None)
-    }
-
-    pub(super) async fn end_turn(&mut self, ending: Ending) -> Result<(), Stop> {
-        let Ending { end, detail, error, by } = ending;
-        let ended = TurnEnded {
-            turn: self.ledger.conversation.past.count,
-            end,
-            detail: detail.or_else(|| error.as_ref().map(LlmError::to_string)),
-            error: error.as_ref().map(|error| error.kind),
-            by,
-        };
-        if let Some(error) = error {
-            self.ledger.show(TurnEvent::failure(error));
-        }
-        Ok(self.ledger.commit_one(Fact::TurnEnded(Box::new(ended))).await?)
     }
 
     pub(super) async fn message(&mut self, message: Option<Message>) -> Result<Signal, Stop> {

@@ -15,12 +15,10 @@ use charla_terminal::exit::{CANCELLED, OK, code};
 use charla_terminal::headless::View;
 use charla_terminal::lines::Lines;
 use charla_terminal::printer::Printer;
-use charla_tui::app::ME;
-use charla_tui::commands::{Errand, Linear, linear};
+use charla_terminal::signals::Interrupts;
 
-use crate::intent::Ask;
-use crate::signals::Interrupts;
-use crate::talk::begun;
+use crate::app::ME;
+use crate::commands::{Errand, Linear, linear};
 
 /// What the first Ctrl-C says.
 const AGAIN: &str = "Press Ctrl+C again to exit";
@@ -39,26 +37,6 @@ pub struct Scene {
     pub request: OpenRequest,
     /// What is said first.
     pub opening: Option<String>,
-}
-
-/// Talks until the person leaves, and returns the exit code.
-pub async fn run(ask: Ask, charla: &Charla, mut printer: Printer) -> i32 {
-    let (settings, request) = match begun(&ask, charla, &mut printer) {
-        Ok(begun) => begun,
-        Err(failure) => {
-            printer.failure(&failure);
-            return code(failure.kind);
-        }
-    };
-    let scene = Scene {
-        charla: charla.clone(),
-        source: Arc::new(charla.clone()),
-        me: ME.to_owned(),
-        settings,
-        request,
-        opening: ask.opening,
-    };
-    talk(scene, "charla --resume", printer).await
 }
 
 /// Talks line by line. `again` opens a session again, with its id behind it.

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crate::exit::CANCELLED;
 use charla_core::CancellationToken;
-use charla_terminal::exit::CANCELLED;
 use tokio::sync::Notify;
 
 /// How long a second Ctrl-C counts as such.
