@@ -49,6 +49,9 @@ impl Schema {
 
     fn read(root: Value, unusable: &mut Vec<String>) -> Self {
         let mut patterns = HashMap::new();
+        if !(root.is_object() || root.is_boolean()) {
+            unusable.push(format!("a schema is an object, not {root}"));
+        }
         places::each(&root, &mut |schema| {
             places::patterns(schema, &mut |pattern| match regex::RegexBuilder::new(pattern)
                 .size_limit(MOST_PATTERN)

@@ -60,7 +60,12 @@ pub(crate) fn unusable(root: &Value, schema: &Value) -> Option<String> {
         return Some("`$dynamicRef` is not followed; use `$ref`".to_owned());
     }
     for (key, right, form) in [
-        ("properties", Value::is_object as fn(&Value) -> bool, "an object"),
+        (
+            "type",
+            (|value: &Value| value.is_string() || value.is_array()) as fn(&Value) -> bool,
+            "a type, or a list of types",
+        ),
+        ("properties", Value::is_object, "an object"),
         ("patternProperties", Value::is_object, "an object"),
         ("required", |value: &Value| value.is_array() || value.is_boolean(), "a list of names"),
         ("enum", Value::is_array, "a list of values"),

@@ -85,6 +85,8 @@ fn references_lead_to_places_in_the_schema_and_nowhere_else() {
 fn parts_that_cannot_be_used_are_told_or_left_out() {
     for schema in [
         json!({"type": "text"}),
+        json!({"type": 5}),
+        json!("object"),
         json!({"properties": {"a": {"pattern": "("}}}),
         json!({"required": "a"}),
         json!({"anyOf": {}}),

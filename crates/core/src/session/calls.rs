@@ -290,9 +290,7 @@ impl<'a> Calls<'a> {
         let verdict = self.verdict(index, &plan);
         let runs = matches!(verdict, Verdict::Allow { .. });
         if (runs || mode == ApprovalMode::Plan) && self.session.toolbox().withholds(&call.name) {
-            let name = &call.name;
-            let message =
-                format!("Tool \"{name}\" not found: {name} is not available in {mode} mode. {INSTEAD}");
+            let message = format!("Not run: {} is not available in {mode} mode. {INSTEAD}", call.name);
             return self.refuse(index, ToolError::new(ToolErrorKind::NotOffered, message)).await;
         }
         if let Verdict::Deny { rule, reason } = verdict {
@@ -316,7 +314,7 @@ impl<'a> Calls<'a> {
             }
             (Known::Refused { reason, by }, _) => self.refused_by_person(index, reason, &by).await,
             (Known::Unasked, _) => {
-                let error = self.nobody_to_ask(&plan);
+                let error = nobody_to_ask(&plan);
                 self.refuse(index, error).await
             }
             (Known::Nothing, Verdict::Allow { rule, confinement }) => {
@@ -328,20 +326,6 @@ impl<'a> Calls<'a> {
             (Known::Nothing, verdict) => self.ask(index, &plan, verdict, None).await,
             (Known::Outdated { open }, verdict) => self.ask(index, &plan, verdict, open).await,
         }
-    }
-
-    /// A tool that was not offered because nobody could approve it is none to the model.
-    fn nobody_to_ask(&mut self, plan: &Plan) -> ToolError {
-        let name = &plan.tool;
-        let what = match self.session.toolbox().withholds(name) {
-            true => format!("Tool \"{name}\" not found"),
-            false => "Tool execution denied by policy".to_owned(),
-        };
-        let message = format!(
-            "{what}: it needs approval ({}) and nobody is there to give it. Do without it, or say what should be allowed.",
-            plan.title
-        );
-        ToolError::new(ToolErrorKind::NobodyToAsk, message)
     }
 
     /// What the rules say to a call; where hooks want a person to be asked, no rule allows it.
@@ -414,7 +398,7 @@ impl<'a> Calls<'a> {
         session.ledger.commit(facts).await?;
         self.advance(index, CallStatus::AwaitingApproval);
         if !somebody {
-            let error = self.nobody_to_ask(plan);
+            let error = nobody_to_ask(plan);
             return self.refuse(index, error).await;
         }
         Hooking(self.session).notify(&confirmation);
@@ -431,7 +415,7 @@ impl<'a> Calls<'a> {
             let (Some(approval), Some(plan)) = (self.question(index), self.plan(index)) else { continue };
             let fact = answered(approval, Outcome::Cancel { reason: None }, NOBODY, None);
             self.session.ledger.commit_one(fact).await?;
-            let error = self.nobody_to_ask(&plan);
+            let error = nobody_to_ask(&plan);
             self.refuse(index, error).await?;
         }
         Ok(())
@@ -810,6 +794,14 @@ pub(super) fn question(
         approval: format!("{id}:{}", conversation.seq.saturating_add(1 + after)),
         confirmation: session.approvals.confirmation(plan, call, verdict, isolation, session.mode()),
     }
+}
+
+fn nobody_to_ask(plan: &Plan) -> ToolError {
+    let message = format!(
+        "Not run: it needs approval ({}) and nobody is there to give it. Do without it, or say what should be allowed.",
+        plan.title
+    );
+    ToolError::new(ToolErrorKind::NobodyToAsk, message)
 }
 
 /// A no without a reason ends the turn.

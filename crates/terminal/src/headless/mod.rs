@@ -24,7 +24,7 @@ use charla::{Failure, FailureKind, Notice, Notices, Progress};
 use charla_proto::text::one_line;
 use charla_proto::{
     CallStatus, CompressionTrigger, Confirmation, ConfirmationDetail, FinishReason, LlmErrorKind,
-    ModelSwitch, ToolResult, TurnEnd, TurnEvent,
+    ModelSwitch, ToolErrorKind, ToolResult, TurnEnd, TurnEvent,
 };
 
 use self::ending::stopped;
@@ -300,7 +300,8 @@ impl View {
     fn tell_failed(&mut self, result: &ToolResult) {
         let refused = self.asks && result.status == CallStatus::Cancelled;
         if result.status != CallStatus::Success && !refused {
-            let words: String = result.output.chars().take(400).collect();
+            let words = format!("{}{}", familiar(result), result.output);
+            let words: String = words.chars().take(400).collect();
             // Behind a margin: no line of an output may pass for one of ours.
             let words = words.replace('\n', "\n  ");
             self.printer.note(&format!("Error executing tool {}: {words}", one_line(&result.name)));
@@ -386,6 +387,18 @@ impl Notices for View {
 
     fn progress_done(&mut self) {
         self.printer.progress_done();
+    }
+}
+
+/// What scripts that were written for Gemini CLI look for where a call was not run, before our own words.
+fn familiar(result: &ToolResult) -> String {
+    let is_shell = result.name == "run_shell_command";
+    match result.error.as_ref().map(|error| error.kind) {
+        Some(ToolErrorKind::NobodyToAsk) if is_shell => "Tool execution denied by policy: ".to_owned(),
+        Some(ToolErrorKind::NobodyToAsk | ToolErrorKind::NotOffered) => {
+            format!("Tool \"{}\" not found: ", one_line(&result.name))
+        }
+        _ => String::new(),
     }
 }
 
