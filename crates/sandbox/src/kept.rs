@@ -13,6 +13,8 @@ use charla_proto::{carries_credential, is_open_in_git};
 const SETTINGS: [&str; 2] = ["config", "config.worktree"];
 /// Folders in git's own that hold more of its folders.
 const NESTING: [&str; 2] = ["worktrees", "modules"];
+/// Folders in git's own that hold contents.
+const STORES: [&str; 5] = ["objects", "lfs", "logs", "modules", "worktrees"];
 /// Where others keep contents, in their folders.
 const OTHERS: [(&str, &str); 3] = [(".hg", "store"), (".svn", "pristine"), (".jj", "repo/store")];
 /// How deep the repositories of submodules are looked for, and how often one names another's objects.
@@ -35,6 +37,12 @@ pub(crate) fn bare(folder: &Path, kept: &mut BTreeSet<PathBuf>) {
         true => repository(folder, kept),
         false => close(&folder.join("objects"), kept),
     }
+}
+
+/// The same in a workspace that is laid out as git's: there, people keep files of their own beside its.
+pub(crate) fn bare_workspace(folder: &Path, kept: &mut BTreeSet<PathBuf>) {
+    STORES.iter().for_each(|store| close(&folder.join(store), kept));
+    borrowed(&folder.join("objects"), DEPTH, kept);
 }
 
 /// Notes what only git reads in its folder, those of submodules and other working trees included.

@@ -101,8 +101,10 @@ fn look_at(places: &Places, memory: &Memory, limit: usize) -> Result<Found, Sand
             };
             let too_large = || SandboxError::TooLarge { root: root.clone(), limit };
             left = left.checked_sub(listing.count).ok_or_else(too_large)?;
-            if listing.is_repository {
-                kept::bare(&folder, &mut found.kept);
+            match listing.is_repository {
+                true if folder == *root => kept::bare_workspace(&folder, &mut found.kept),
+                true => kept::bare(&folder, &mut found.kept),
+                false => {}
             }
             if listing.has_head && cover == Cover::Nothing {
                 found.protect_git(&folder, places);

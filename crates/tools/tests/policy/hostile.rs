@@ -215,7 +215,7 @@ fn sed_scripts_that_write_or_run_are_found_behind_brackets_and_options() {
             "sed -f x f",
             "sed --file=x f",
             "sed -s -i p ../f",
-            "sed 's/[/]/x/' f",
+            "sed 's/[/]/x/w out' f",
             "sed 's/[[:alpha:]/]/g;s/e #/x/' f",
         ]
         .map(str::to_owned),
