@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use charla_proto::UsageMetadata;
+use charla_proto::{Spent, UsageMetadata};
 use serde_json::{Value, json};
 
 use crate::models::Prices;
@@ -62,6 +62,14 @@ impl Stats {
             && let Some(usage) = usage
         {
             model.usage.add(usage);
+        }
+    }
+
+    /// Other sessions worked for a call, and spent this.
+    pub fn spent(&mut self, spent: &[Spent]) {
+        for spent in spent {
+            let model = spent.model(self.current_model().unwrap_or_default());
+            self.models.entry(model).or_default().usage.add(&spent.usage);
         }
     }
 

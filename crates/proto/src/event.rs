@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Args, CallEnded, CallStatus, Citation, Confirmation, Display, FinishReason, GenerateResponse, HookRan,
-    LlmError, LlmErrorKind, Outcome, Record, ToolErrorKind, UsageMetadata,
+    LlmError, LlmErrorKind, Outcome, Record, Spent, ToolErrorKind, UsageMetadata,
 };
 
 /// One item of a model's stream.
@@ -235,6 +235,9 @@ pub struct ToolResult {
     /// Where the whole output is, when it was cut.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub whole_output: Option<PathBuf>,
+    /// What other sessions spent that worked for it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub spent: Vec<Spent>,
 }
 
 /// Why a call has no result.
@@ -279,6 +282,7 @@ impl TurnEvent {
             error,
             display: ended.display.clone(),
             whole_output: ended.whole_output.clone(),
+            spent: ended.spent.clone(),
         })
     }
 }

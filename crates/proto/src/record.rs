@@ -307,6 +307,14 @@ pub struct Spent {
     pub usage: UsageMetadata,
 }
 
+impl Spent {
+    /// Who was asked, as `provider/model`; `model` where that is not known.
+    pub fn model(&self, model: &str) -> String {
+        let named = self.origin.as_ref().map(|origin| format!("{}/{}", origin.provider, origin.model));
+        named.unwrap_or_else(|| model.to_owned())
+    }
+}
+
 /// A file a call changed: what was there before and after, by content hash. The texts are kept by the
 /// store beside the journal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

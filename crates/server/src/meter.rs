@@ -84,10 +84,9 @@ impl Meter {
 /// What others spent who worked for a call, as one cost.
 fn of_agents(spent: &[Spent], prices: &Prices, model: &str) -> Cost {
     let mut cost = Cost { model: model.to_owned(), input: 0, output: 0, usd: 0.0 };
-    for Spent { origin, usage } in spent {
-        if let Some(origin) = origin {
-            cost.model = format!("{}/{}", origin.provider, origin.model);
-        }
+    for spent in spent {
+        let usage = &spent.usage;
+        cost.model = spent.model(&cost.model);
         cost.input = cost.input.saturating_add(usage.prompt_token_count.unwrap_or(0));
         cost.output = cost.output.saturating_add(usage.output());
         cost.usd += prices.of(&cost.model, usage).unwrap_or(0.0);

@@ -199,6 +199,9 @@ impl SessionStory {
             }
             Fact::ClientCallStarted(started) => open.begin(&started.call),
             Fact::CallEnded(ended) | Fact::ClientCallEnded(ended) => {
+                for spent in &ended.spent {
+                    self.pay_for(&spent.model(&self.model), &spent.usage, prices);
+                }
                 let said = Said::Tool {
                     name: ended.response.name.clone(),
                     arguments: open.end(&ended.call),
@@ -233,10 +236,15 @@ impl SessionStory {
     }
 
     fn pay(&mut self, usage: Option<&UsageMetadata>, prices: &Prices) {
-        let Some(usage) = usage else { return };
-        self.spent.add(&self.model, usage, prices);
+        if let Some(usage) = usage {
+            self.pay_for(&self.model.clone(), usage, prices);
+        }
+    }
+
+    fn pay_for(&mut self, model: &str, usage: &UsageMetadata, prices: &Prices) {
+        self.spent.add(model, usage, prices);
         if let Some(turn) = self.turns.last_mut() {
-            turn.spent.add(&self.model, usage, prices);
+            turn.spent.add(model, usage, prices);
         }
     }
 

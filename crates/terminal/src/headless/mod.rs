@@ -212,6 +212,7 @@ impl View {
             }
             TurnEvent::ToolCallResponse(result) => {
                 state.stats.called(&result.name, result.status == CallStatus::Success);
+                state.stats.spent(&result.spent);
                 // The model is asked again once all calls are done; the time until then is not its own.
                 state.stats.restart(Instant::now());
                 match self.tells_results && result.status == CallStatus::Success {

@@ -55,6 +55,9 @@ impl Renderer for StreamJson {
         {
             fields.insert("response".to_owned(), state.text.clone().into());
         }
+        if let (Some(end), Some(fields)) = (state.stopped, fields.as_object_mut()) {
+            fields.insert("stopped".to_owned(), json!(end));
+        }
         line(printer, "result", fields)
     }
 
