@@ -195,6 +195,8 @@ impl Conversation {
     pub fn apply(&mut self, record: &Record) {
         let seq = record.seq;
         match &record.fact {
+            // A session begins once: whose questions these are is not said again.
+            Fact::SessionStarted(_) if self.started.is_some() => {}
             Fact::SessionStarted(started) => {
                 self.model.clone_from(&started.model);
                 self.started = Some((**started).clone());

@@ -15,6 +15,8 @@ use crate::clock::now;
 
 /// The largest number that a record of a session that comes in may have: there must be room for what follows.
 const LAST: u64 = u64::MAX >> 16;
+/// How many numbers may be missing between two of its records. Readers take a far greater step for damage.
+const MOST_MISSING: u64 = 10_000;
 
 /// A session with everything it needs elsewhere. Large outputs of tools stay where they are: they are named by their
 /// place on that machine.
@@ -51,11 +53,19 @@ impl SessionBundle {
             return Err(SessionError::NewerVersion { session, version });
         }
         let unsound = |why| Err(SessionError::Unsound { session: session.clone(), why });
-        if !is_plain_id(&session) {
+        if !is_plain_id(&session) || is_word_for_another(&session) {
             return unsound("its id is none");
         }
-        if !self.records.windows(2).all(|pair| pair[0].seq < pair[1].seq) {
-            return unsound("its records are not in order");
+        let begins = |record: &Record| matches!(record.fact, Fact::SessionStarted(_));
+        if self.records.iter().filter(|record| begins(record)).count() > 1 {
+            return unsound("it begins more than once");
+        }
+        let mut last = 0;
+        for record in &self.records {
+            if !(1..=MOST_MISSING).contains(&record.seq.saturating_sub(last)) {
+                return unsound("its records are not in order");
+            }
+            last = record.seq;
         }
         if self.last() > LAST {
             return unsound("its records have numbers that are too large");
@@ -90,8 +100,12 @@ impl Sessions {
         from: &str,
     ) -> Result<Arrival, SessionError> {
         let id = renamed.unwrap_or(bundle.session()?);
-        match self.begin(id, &import(&bundle.records, renamed, from, now())).await {
-            Ok(_) => Ok(Arrival::Kept),
+        let records = import(&bundle.records, renamed, from, now());
+        match self.begin(id, &records).await {
+            Ok(opened) => {
+                drop(opened);
+                self.reads_as(id, &records).await.map(|()| Arrival::Kept)
+            }
             Err(SessionError::Journal(JournalError::Exists(_))) => {
                 let kept = self.records(id).await?;
                 match kept == bundle.records || is_import_of(&kept, &bundle.records) {
@@ -102,4 +116,18 @@ impl Sessions {
             Err(error) => Err(error),
         }
     }
+
+    /// A journal that is read otherwise than it was written would not end with the record that allows nothing: it does not stay.
+    async fn reads_as(&self, id: &str, written: &[Record]) -> Result<(), SessionError> {
+        if self.records(id).await? == written {
+            return Ok(());
+        }
+        self.removed(&[id.to_owned()]).await?;
+        Err(SessionError::Unsound { session: id.to_owned(), why: "it is not read as it was written" })
+    }
+}
+
+/// True for what people say to mean another session: the latest one, or one by its place in a list.
+fn is_word_for_another(id: &str) -> bool {
+    id == "latest" || id.bytes().all(|byte| byte.is_ascii_digit())
 }

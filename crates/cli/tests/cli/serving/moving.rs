@@ -130,7 +130,18 @@ fn what_is_no_session_is_not_kept() {
     newer[0]["version"] = json!(99);
     let mut endless = records.clone();
     endless.last_mut().unwrap()["seq"] = json!(u64::MAX);
+    // A reader would pass over everything from such a number on, and not see that it came from elsewhere.
+    let mut leaping = hostile("leaping", office.path());
+    leaping["records"][6]["seq"] = json!(5_000_000);
+    // Questions would be asked in another session's name.
+    let mut twice = hostile("twice", office.path());
+    twice["records"][1] = twice["records"][0].clone();
+    twice["records"][1]["seq"] = json!(2);
     for bundle in [
+        leaping,
+        twice,
+        hostile("latest", office.path()),
+        hostile("12", office.path()),
         json!({}),
         json!({"records": []}),
         json!({"records": records[1..]}),
