@@ -73,6 +73,15 @@ pub(crate) fn before_exec(
     hook: impl Fn() -> io::Result<()> + Send + Sync + 'static,
 ) {
     use std::os::unix::process::CommandExt;
+    let parent = rustix::process::getpid();
+    let hook = move || {
+        let done = hook();
+        // Who has ended waits for nothing: a failure would be told to nobody, and noisily.
+        if rustix::process::getppid() != Some(parent) {
+            sys::leave();
+        }
+        done
+    };
     // SAFETY: every hook of this crate makes system calls only, with memory that was made before the fork, and
     // the errors it gives back are numbers of the system's, which need no memory.
     unsafe { command.pre_exec(hook) };
