@@ -1,7 +1,7 @@
 //! Settings: from files, environment and flags to one checked value.
 //!
 //! Order of precedence: override of the run, environment, workspace file, user file, built in. Beside each file, below it,
-//! stands what is set there for Gemini CLI ([`gemini`]). Files are JSON with
+//! stands what is set there for Gemini CLI. Files are JSON with
 //! comments; a key nobody knows is a mistake, except keys that begin with `$`, which are for editors and
 //! people (`$schema`, `$comment`). A workspace that is not trusted ([`crate::trust`]) may only set what
 //! cannot send data elsewhere or run anything.
