@@ -245,7 +245,8 @@ fn a_folder_that_is_the_workspace_or_holds_it_opens_nothing() {
         fs::write(ground.path("ws/.git/objects/aa/blob"), "CANARY").unwrap();
         ground.sandbox = Sandbox::new(Places { readable: vec![ground.path(name)], ..ground.places() });
         for confinement in [Reading, Editing] {
-            for file in ["ws/.env", "ws/src/.env", "ws/secrets/deep/a", "ws/.git/objects/aa/blob", "outside"] {
+            for file in ["ws/.env", "ws/src/.env", "ws/secrets/deep/a", "ws/.git/objects/aa/blob", "outside"]
+            {
                 let output = ground.shell(confinement, &format!("cat $G/{file}"));
                 assert!(!said(&output).contains("CANARY"), "{name} {confinement:?} {file}");
             }
