@@ -7,28 +7,41 @@ use std::path::Path;
 
 use charla_providers::catalog;
 
+use crate::bounded;
 use crate::environment::Environment;
-use crate::trust::{WorkspaceContent, gemini_standing};
+use crate::trust::{WorkspaceContent, gemini_standing, owners, why_left_out};
+
+/// What the files are called, from their folder on; the first that can be read counts.
+const NAMES: [&str; 2] = [".gemini/.env", ".env"];
 
 /// The surroundings with the variables of `.env` files. What is set already stays.
 pub fn with_dotenv(environment: Environment) -> Environment {
     if environment.guest.is_some() {
         return environment;
     }
-    let mut keys = in_folder(&environment.directory).map(|text| variables(&text)).unwrap_or_default();
+    let mut keys = of_workspace(&environment).map(|text| variables(&text)).unwrap_or_default();
     keys.retain(|(name, _)| is_key(name));
-    if !keys.is_empty() && !is_trusted(&environment) {
-        keys.clear();
-    }
     let home = environment.gemini_home();
-    let own = home.as_deref().and_then(Path::parent).and_then(in_folder);
+    let own = home.as_deref().and_then(Path::parent).and_then(|folder| in_folder(folder, |_| true));
     let own = own.map(|text| variables(&text)).unwrap_or_default();
     environment.with_missing(keys).with_missing(own)
 }
 
-/// What the file says that belongs to this folder.
-fn in_folder(folder: &Path) -> Option<String> {
-    [".gemini/.env", ".env"].iter().find_map(|name| std::fs::read_to_string(folder.join(name)).ok())
+/// What the workspace's file says. It is not opened before its user trusts it, and not where it is a link out of there.
+fn of_workspace(environment: &Environment) -> Option<String> {
+    let folder = &environment.directory;
+    let is_there = NAMES.iter().any(|name| folder.join(name).is_file());
+    if !is_there || !is_trusted(environment) {
+        return None;
+    }
+    let owners = owners(environment);
+    in_folder(folder, |file| why_left_out(file, folder, owners).is_none())
+}
+
+/// What the first file says that belongs to this folder and counts.
+fn in_folder(folder: &Path, counts: impl Fn(&Path) -> bool) -> Option<String> {
+    let mut files = NAMES.iter().map(|name| folder.join(name)).filter(|file| counts(file));
+    files.find_map(|file| bounded::text(&file).ok())
 }
 
 /// True where the user trusts what the workspace brings, or is at home in it.
@@ -106,5 +119,30 @@ mod tests {
         )
         .unwrap();
         assert_eq!(surroundings(), [some("mine"), address, some("theirs"), some("set")]);
+    }
+
+    #[test]
+    fn a_file_that_never_ends_holds_nothing_up_and_a_link_out_of_the_workspace_says_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let (home, work) = (folder.path().join("home"), folder.path().join("work"));
+        std::fs::create_dir_all(home.join(".gemini")).unwrap();
+        std::fs::create_dir_all(work.join(".gemini")).unwrap();
+        let trusting = r#"{"security": {"folderTrust": {"enabled": false}}}"#;
+        std::fs::write(home.join(".gemini/settings.json"), trusting).unwrap();
+        std::fs::write(folder.path().join("elsewhere"), "GEMINI_API_KEY=linked\n").unwrap();
+        let key = || {
+            let mut environment = Environment::default();
+            (environment.home, environment.directory) = (Some(home.clone()), work.clone());
+            with_dotenv(environment).variable("GEMINI_API_KEY").map(str::to_owned)
+        };
+        let pipe = work.join(".gemini/.env");
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        for target in ["/dev/zero", "../elsewhere"] {
+            std::os::unix::fs::symlink(target, work.join(".env")).unwrap();
+            assert_eq!(key(), None, "{target}");
+            std::fs::remove_file(work.join(".env")).unwrap();
+        }
+        std::fs::write(work.join(".env"), "GEMINI_API_KEY=plain\n").unwrap();
+        assert_eq!(key().as_deref(), Some("plain"));
     }
 }

@@ -93,17 +93,26 @@ fn is_below(line: &str) -> bool {
 
 fn field(line: &str) -> Option<(&str, &str)> {
     let (key, value) = line.trim_start().split_once(':')?;
+    let key = bare(key.trim_end());
     let is_key = !key.is_empty() && !key.starts_with(['#', '-']) && !key.contains(char::is_whitespace);
-    let is_value = value.is_empty() || value.starts_with([' ', '\t']);
+    let is_value = value.is_empty() || value.starts_with([' ', '\t', '[', '{', '"', '\'']);
     (is_key && is_value).then(|| (key, value.trim()))
+}
+
+/// A key without its quotes.
+fn bare(key: &str) -> &str {
+    let between = |quote: char| key.strip_prefix(quote)?.strip_suffix(quote);
+    between('"').or_else(|| between('\'')).unwrap_or(key)
 }
 
 /// What stands below a field without a value of its own: a list, or fields.
 fn below_field(key: &str, block: &[&str], fields: &mut BTreeMap<String, Field>) {
     let items = block.iter().filter_map(|line| line.trim_start().strip_prefix('-'));
     let items: Vec<String> = items.map(|item| unquoted(item.trim())).collect();
-    if !items.is_empty() {
-        fields.insert(key.to_owned(), Field::List(items));
+    let has_items = !items.is_empty();
+    // Nothing below it is a list of nothing: a field that is there is not left out.
+    fields.insert(key.to_owned(), Field::List(items));
+    if has_items {
         return;
     }
     let depth = block.iter().find(|line| !line.is_empty()).map_or(0, |line| indent(line));
@@ -116,15 +125,16 @@ fn below_field(key: &str, block: &[&str], fields: &mut BTreeMap<String, Field>) 
 
 /// A value on its field's line, and further lines of it.
 fn inline(value: &str, more: &[&str]) -> Field {
-    if let Some(inner) = value.strip_prefix('[').and_then(|value| value.strip_suffix(']')) {
-        return Field::List(parts(inner));
+    let lines = more.iter().map(|line| line.trim()).filter(|line| !line.is_empty());
+    let joined = |first: String| lines.fold(first, |text, line| format!("{text} {line}"));
+    if !value.starts_with('[') {
+        return Field::Text(joined(unquoted(value)));
     }
-    let mut text = unquoted(value);
-    for line in more.iter().map(|line| line.trim()).filter(|line| !line.is_empty()) {
-        text.push(' ');
-        text.push_str(line);
+    let text = joined(value.to_owned());
+    match text.strip_prefix('[').and_then(|text| text.strip_suffix(']')) {
+        Some(inner) => Field::List(parts(inner)),
+        None => Field::Text(text),
     }
-    Field::Text(text)
 }
 
 /// A text in a block, line by line (`|`) or as one paragraph (`>`).

@@ -6,6 +6,7 @@
 //! its users. Nothing is global: several users, workspaces and sessions live in one process.
 
 pub mod agents;
+mod bounded;
 mod card;
 mod clock;
 pub mod credentials;

@@ -79,8 +79,8 @@ pub(crate) struct Recall<'a> {
 impl Memory {
     /// Begins a look. Another one waits for it, and is the quicker then.
     pub(crate) fn recall<'a>(&'a self, places: &'a Places) -> Recall<'a> {
-        let believed =
-            places.roots.iter().filter(|root| is_local(root)).filter_map(|root| root.metadata().ok());
+        let folders = places.roots.iter().chain(&places.readable);
+        let believed = folders.filter(|root| is_local(root)).filter_map(|root| root.metadata().ok());
         Recall {
             places,
             before: self.folders.lock().unwrap_or_else(PoisonError::into_inner),

@@ -32,7 +32,7 @@ pub struct Places {
     pub temporary: PathBuf,
     /// The folders of `PATH`.
     pub programs: Vec<PathBuf>,
-    /// More that reading children may read, secret or not.
+    /// Folders beside the workspace that every child may read, but for the secrets in them.
     pub readable: Vec<PathBuf>,
     /// Where version control keeps what belongs to the workspace, if that is outside of it: every child may read it, and
     /// those that a person agreed to may write it.
@@ -236,6 +236,7 @@ pub const HOME_SECRETS: &[&str] = &[
     ".cargo/credentials.toml",
     ".charla",
     ".claude",
+    ".claude.json",
     ".codex",
     ".config/Bitwarden",
     ".config/BraveSoftware",
@@ -247,9 +248,11 @@ pub const HOME_SECRETS: &[&str] = &[
     ".config/google-chrome",
     ".config/hub",
     ".config/op",
+    ".config/opencode",
     ".config/rclone",
     ".config/sops",
     ".docker",
+    ".env",
     ".gem/credentials",
     ".gemini",
     ".git-credentials",
@@ -257,6 +260,7 @@ pub const HOME_SECRETS: &[&str] = &[
     ".gradle/gradle.properties",
     ".kube",
     ".local/share/keyrings",
+    ".local/share/opencode",
     ".m2/settings.xml",
     ".m2/settings-security.xml",
     ".minikube",
@@ -268,6 +272,7 @@ pub const HOME_SECRETS: &[&str] = &[
     ".password-store",
     ".pgpass",
     ".pypirc",
+    ".qwen",
     ".s3cfg",
     ".ssh",
     ".terraform.d",
@@ -316,6 +321,23 @@ impl Places {
         all.extend(self.secrets.iter().cloned());
         all.extend(SYSTEM_SECRETS.iter().map(PathBuf::from));
         all
+    }
+
+    /// What is readable beside the workspace, links resolved. A folder that is or holds a part of the workspace is not among
+    /// it, nor is one that lies in it: there, the workspace's own bounds hold. But what is secret in a home stays closed
+    /// in a workspace that holds it, and is opened for the folder that lies in it.
+    pub(crate) fn beside(&self) -> Vec<PathBuf> {
+        let secrets = self.all_secrets();
+        let is_open_in = |root: &PathBuf, folder: &Path| {
+            let closes = |secret: &PathBuf| folder.starts_with(secret) && secret.starts_with(root);
+            folder.starts_with(root) && !secrets.iter().any(closes)
+        };
+        let mut folders: Vec<PathBuf> =
+            self.readable.iter().filter_map(|folder| folder.canonicalize().ok()).collect();
+        folders.retain(|folder| {
+            !self.roots.iter().any(|root| root.starts_with(folder) || is_open_in(root, folder))
+        });
+        folders
     }
 
     /// The folders of `PATH` from which programs are run: none in the workspace, and none that holds the home.

@@ -34,6 +34,8 @@ pub struct Sandbox {
     rulesets: [Mutex<Option<Made>>; 2],
     /// The workspace as it was looked through last.
     memory: Arc<Memory>,
+    /// The same of what is readable beside it.
+    beside: Memory,
 }
 
 /// A confinement that is ready for one child.
@@ -89,6 +91,7 @@ impl Sandbox {
             bounds: None,
             rulesets: Default::default(),
             memory: Arc::default(),
+            beside: Memory::default(),
         }
     }
 
@@ -231,9 +234,7 @@ impl Sandbox {
         for root in tree::outermost(&self.places.roots) {
             grants.write_real(root, &hidden);
         }
-        for path in &self.places.readable {
-            grants.read(path, &BTreeSet::new());
-        }
+        self.read_beside(&mut grants);
         grants.write(&private.temporary(), &BTreeSet::new());
         let system = self.system.get_or_init(|| System::of(&self.places));
         let (ruleset, program) = match bounds.network {
@@ -251,9 +252,7 @@ impl Sandbox {
     /// What every child may touch that nobody was asked about, but for the workspace.
     fn unasked(&self, hidden: &BTreeSet<PathBuf>) -> Result<Grants, SandboxError> {
         let mut grants = Grants::unasked();
-        for path in &self.places.readable {
-            grants.read(path, &BTreeSet::new());
-        }
+        self.read_beside(&mut grants);
         for path in &self.places.history {
             grants.read(path, hidden);
         }
@@ -261,6 +260,18 @@ impl Sandbox {
         grants.write(&private.temporary(), &BTreeSet::new());
         grants.read(&private.attributes(), &BTreeSet::new());
         Ok(grants)
+    }
+
+    /// What is readable beside the workspace, but for the secrets and stores in it.
+    fn read_beside(&self, grants: &mut Grants) {
+        let folders = self.places.beside();
+        let mut hidden = tree::look_beside(&self.places, &folders, &self.beside);
+        hidden.extend(self.places.all_secrets());
+        for folder in &folders {
+            // What is closed above it is not closed for it.
+            let within = hidden.iter().filter(|path| path.starts_with(folder)).cloned().collect();
+            grants.read(folder, &within);
+        }
     }
 
     fn cell(

@@ -9,7 +9,7 @@ use charla_proto::GITS_OWN;
 
 use crate::error::SandboxError;
 use crate::kept;
-use crate::memory::{Entry, Kind, Memory};
+use crate::memory::{Entry, Kind, Memory, Recall};
 use crate::places::{Places, Treatment};
 
 /// How many entries of the workspace are looked at.
@@ -87,30 +87,61 @@ pub(crate) fn look_again(
     Ok(look_at(places, memory, LIMIT_AGAIN)?.guarded)
 }
 
+/// What nobody reads, and what only version control does, in folders beside the workspace. Of one with too many entries that is
+/// the whole of it.
+pub(crate) fn look_beside(places: &Places, folders: &[PathBuf], memory: &Memory) -> BTreeSet<PathBuf> {
+    let mut found = Found::default();
+    let mut walk = Walk { places, recall: memory.recall(places), left: LIMIT, limit: LIMIT };
+    for folder in folders {
+        if walk.through(folder, &mut found).is_err() {
+            found.hidden.insert(folder.clone());
+        }
+    }
+    found.hidden.append(&mut found.kept);
+    found.hidden
+}
+
 fn look_at(places: &Places, memory: &Memory, limit: usize) -> Result<Found, SandboxError> {
     let mut found = Found::default();
-    let mut recall = memory.recall(places);
-    let mut left = limit;
+    let mut walk = Walk { places, recall: memory.recall(places), left: limit, limit };
     for root in outermost(&places.roots) {
-        let mut folders = vec![(root.clone(), Cover::Nothing)];
+        walk.through(root, &mut found)?;
+    }
+    for folder in &places.history {
+        kept::repository(folder, &mut found.kept);
+    }
+    Ok(found)
+}
+
+/// A walk through folders that looks at so many entries and no more.
+struct Walk<'a> {
+    places: &'a Places,
+    recall: Recall<'a>,
+    left: usize,
+    limit: usize,
+}
+
+impl Walk<'_> {
+    fn through(&mut self, root: &Path, found: &mut Found) -> Result<(), SandboxError> {
+        let mut folders = vec![(root.to_owned(), Cover::Nothing)];
         while let Some((folder, cover)) = folders.pop() {
-            let Some(listing) = recall.listing(&folder, left) else {
+            let Some(listing) = self.recall.listing(&folder, self.left) else {
                 // What we cannot list, the child cannot either; but it may have closed what it filled.
                 found.guard(folder, cover);
                 continue;
             };
-            let too_large = || SandboxError::TooLarge { root: root.clone(), limit };
-            left = left.checked_sub(listing.count).ok_or_else(too_large)?;
+            let too_large = || SandboxError::TooLarge { root: root.to_owned(), limit: self.limit };
+            self.left = self.left.checked_sub(listing.count).ok_or_else(too_large)?;
             match listing.is_repository {
                 true if folder == *root => kept::bare_workspace(&folder, &mut found.kept),
                 true => kept::bare(&folder, &mut found.kept),
                 false => {}
             }
             if listing.has_head && cover == Cover::Nothing {
-                found.protect_git(&folder, places);
+                found.protect_git(&folder, self.places);
             }
             for entry in &listing.entries {
-                if let Some(cover) = found.take(places, entry, cover)
+                if let Some(cover) = found.take(self.places, entry, cover)
                     && entry.kind == Kind::Folder
                     && !(entry.treatment == Treatment::Plain && is_filled_by_others(&entry.path))
                 {
@@ -118,11 +149,8 @@ fn look_at(places: &Places, memory: &Memory, limit: usize) -> Result<Found, Sand
                 }
             }
         }
+        Ok(())
     }
-    for folder in &places.history {
-        kept::repository(folder, &mut found.kept);
-    }
-    Ok(found)
 }
 
 impl Found {

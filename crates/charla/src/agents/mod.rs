@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use charla_proto::text::one_line;
 
+use crate::bounded;
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::front_matter::FrontMatter;
@@ -18,8 +19,6 @@ use crate::trust::{LeftOut, WorkspaceContent};
 
 /// Folders of a user's home in which other programs keep agents.
 const OF_OTHERS: [&str; 1] = [".claude"];
-/// A larger file is no agent.
-const MOST_BYTES: u64 = 1024 * 1024;
 /// So many agents one folder may have.
 const MOST: usize = 200;
 /// So often an agent asks its model, and so long it works, where its file does not say.
@@ -158,12 +157,7 @@ fn read(file: &Path, folder: &Path, owner: &SkillOwner) -> Result<Vec<u8>, Strin
     if *owner != SkillOwner::User && !real.starts_with(folder.canonicalize().map_err(failed)?) {
         return Err("it is a link out of its folder".to_owned());
     }
-    match std::fs::metadata(&real).map_err(failed)?.len() {
-        bytes if bytes > MOST_BYTES => {
-            Err(format!("it has {bytes} bytes, and more than {MOST_BYTES} are not read"))
-        }
-        _ => std::fs::read(&real).map_err(failed),
-    }
+    bounded::read(&real).map_err(failed)
 }
 
 impl Agent {
@@ -184,6 +178,7 @@ impl Agent {
             );
         }
         let tools = fields.list("tools").map(|tools| tools.iter().map(|tool| own_name(tool)).collect());
+        let tools: Option<Vec<String>> = tools.transpose()?;
         let model = fields.text("model").filter(|model| !MODELS_OF_OTHERS.contains(model));
         let steps = fields.number(&["max_turns", "maxTurns", "limits.max_turns"]);
         let steps = steps.and_then(|steps| u32::try_from(steps).ok()).filter(|steps| *steps > 0);
@@ -194,7 +189,7 @@ impl Agent {
             name: name.to_owned(),
             description: one_line(description),
             owner,
-            tools: tools.filter(|tools: &Vec<String>| !tools.iter().any(|tool| tool == "*")),
+            tools: tools.filter(|tools| !tools.iter().any(|tool| tool == "*")),
             model: model.map(str::to_owned),
             steps: steps.unwrap_or(STEPS),
             timeout: seconds.map_or(TIMEOUT, Duration::from_secs),
@@ -212,11 +207,19 @@ impl Agent {
     }
 }
 
-/// A tool's name here. `Bash(git *)` names the tool; which calls of it run is for the rules.
-fn own_name(tool: &str) -> String {
-    let name = tool.split('(').next().unwrap_or(tool).trim();
+/// A tool's name here. An agent has a tool or has it not: `Bash(git log:*)`, which means some calls of one, is none.
+fn own_name(tool: &str) -> Result<String, String> {
+    let whole = ["()", "(*)", "(:*)"].iter().find_map(|whole| tool.strip_suffix(whole));
+    let name = whole.unwrap_or(tool).trim();
+    if name.contains(['(', ')']) {
+        return Err(format!(
+            "its tool `{}` means some calls of a tool, which cannot be held to here: name the whole tool, and say in \
+             your rules which calls run",
+            one_line(tool)
+        ));
+    }
     let ours = OTHER_NAMES.iter().find(|(other, _)| *other == name).map(|(_, ours)| *ours);
-    ours.unwrap_or(name).to_owned()
+    Ok(ours.unwrap_or(name).to_owned())
 }
 
 #[cfg(test)]
@@ -237,14 +240,37 @@ mod tests {
         assert_eq!((ours.steps, ours.timeout), (7, Duration::from_secs(90)));
         assert_eq!((ours.model.as_deref(), ours.prompt.as_str()), (Some("openai/gpt-x"), "Run them."));
         assert!(ours.has("read_file") && ours.has("mcp_s_echo") && !ours.has("write_file"));
-        let theirs =
-            agent("---\nname: reviewer\ndescription: Reviews\ntools: Read, Bash(git *)\nmodel: sonnet\n---\nLook.\n")
-                .unwrap();
+        let theirs = agent(
+            "---\nname: reviewer\ndescription: Reviews\ntools: Read, Bash(*)\nmodel: sonnet\n---\nLook.\n",
+        )
+        .unwrap();
         assert_eq!(theirs.model, None);
         assert!(theirs.has("read_file") && theirs.has("run_shell_command") && !theirs.has("replace"));
         let all = agent("---\nname: a\ndescription: b\ntools: ['*']\ntimeout_mins: 2\n---\nx").unwrap();
         assert!(all.has("anything"));
         assert_eq!((all.steps, all.timeout), (STEPS, Duration::from_secs(120)));
+    }
+
+    #[test]
+    fn an_agent_never_has_more_tools_than_its_file_says() {
+        let with = |tools: &str| agent(&format!("---\nname: a\n{tools}\ndescription: b\n---\nx"));
+        for tools in [
+            "tools: [read_file]",
+            "tools : [read_file]",
+            "tools:[read_file]",
+            "\"tools\": [read_file]",
+            "'tools' : read_file",
+            "tools: [glob,\n  read_file]",
+        ] {
+            let agent = with(tools).unwrap();
+            assert!(agent.has("read_file") && !agent.has("run_shell_command"), "{tools}: {:?}", agent.tools);
+        }
+        for tools in
+            ["tools:", "tools: []", "tools: \"\"", "tools: {a: b}", "tools: null", "tools:\n  bash: false"]
+        {
+            let agent = with(tools).unwrap();
+            assert!(!agent.has("read_file") && !agent.has("run_shell_command"), "{tools}: {:?}", agent.tools);
+        }
     }
 
     #[test]
@@ -255,6 +281,11 @@ mod tests {
             ("---\nname: ../x\ndescription: b\n---\nx", "is no name"),
             ("---\nname: a\n---\nx", "no `description`"),
             ("---\nname: a\ndescription: b\n---\n \n", "says nothing"),
+            ("---\nname: a\ndescription: b\ntools: Read, Bash(git log:*)\n---\nx", "some calls of a tool"),
+            (
+                "---\nname: a\ndescription: b\ntools:\n- Bash(git add:*, git log)\n---\nx",
+                "some calls of a tool",
+            ),
         ] {
             let told = agent(text).unwrap_err();
             assert!(told.contains(why), "{text}: {told}");

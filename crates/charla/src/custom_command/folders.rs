@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use charla_proto::text::printable;
 
 use super::CustomCommand;
+use crate::bounded;
 use crate::environment::Environment;
 use crate::extensions::Brings;
 use crate::failure::Failure;
@@ -49,7 +50,7 @@ pub fn custom_commands(
 /// The files of a user or an extension, by their paths in the folder of commands.
 fn own_files(home: &Path) -> Vec<(PathBuf, Option<String>)> {
     let read = |name: String| {
-        let text = std::fs::read_to_string(home.join(&name)).ok();
+        let text = bounded::text(&home.join(&name)).ok();
         let path = Path::new(&name).strip_prefix(COMMANDS).map(Path::to_owned);
         Some((path.ok()?, text))
     };

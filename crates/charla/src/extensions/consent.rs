@@ -8,6 +8,7 @@ use sha2::{Digest, Sha256};
 
 use super::manifest::Manifest;
 use crate::agents::Agents;
+use crate::bounded;
 use crate::skills::{SkillOwner, Skills};
 use crate::trust::command_files;
 
@@ -55,7 +56,7 @@ impl Consent {
         list("It takes these tools away:", manifest.excluded.clone());
         let mut digest = Sha256::new();
         for file in context {
-            digest.update(std::fs::read(file).unwrap_or_default());
+            digest.update(bounded::read(&file).unwrap_or_default());
         }
         Self { lines, read: format!("{:x}", digest.finalize()) }
     }

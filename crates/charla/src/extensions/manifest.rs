@@ -6,6 +6,8 @@ use std::path::{Component, MAIN_SEPARATOR_STR, Path, PathBuf};
 use charla_proto::text::one_line;
 use serde_json::{Map, Value};
 
+use super::NONE;
+use crate::bounded;
 use crate::skills::is_name;
 
 /// What the file is called; the first that is there counts.
@@ -53,6 +55,9 @@ impl Manifest {
         if !is_name(&name) {
             return Err(format!("`{name}` is no name: 64 letters, digits, `-` and `_` at most"));
         }
+        if name.eq_ignore_ascii_case(NONE) {
+            return Err(format!("`{name}` is no name for an extension: it stands for none of them"));
+        }
         Ok(Self {
             name,
             version: text("version")?.filter(|version| !version.is_empty()).ok_or("it has no `version`")?,
@@ -97,7 +102,7 @@ fn read_object(file: &Path, folder: &Path) -> Result<Map<String, Value>, String>
         return Err(failed("it is a link out of the folder".to_owned()));
     }
     let mut text = String::new();
-    let read = std::fs::File::open(file).and_then(|file| file.take(MOST_BYTES + 1).read_to_string(&mut text));
+    let read = bounded::open(file).and_then(|file| file.take(MOST_BYTES + 1).read_to_string(&mut text));
     read.map_err(|error| failed(error.to_string()))?;
     if text.len() as u64 > MOST_BYTES {
         return Err(failed(format!("it has more than {MOST_BYTES} bytes")));

@@ -50,3 +50,12 @@ fn consent_is_another_when_anything_that_runs_or_is_read_is() {
     std::fs::write(first.path().join("GEMINI.md"), "two").unwrap();
     assert_ne!(with_words, hash(first.path()));
 }
+
+#[test]
+fn what_stands_for_no_extension_is_the_name_of_none() {
+    for name in ["none", "None"] {
+        let folder = folder(&json!({"name": name, "version": "1"}));
+        let refused = Manifest::read(folder.path()).unwrap_err();
+        assert!(refused.contains("stands for none of them"), "{refused}");
+    }
+}

@@ -37,13 +37,21 @@ pub(super) fn sandbox(
         programs: environment.variable("PATH").unwrap_or_default().split(':').map(PathBuf::from).collect(),
         readable,
         history: roots.iter().flat_map(|root| history_of(&real(root), environment)).collect(),
-        secrets: [environment.charla_home(), environment.cache()].iter().flatten().map(real).collect(),
+        secrets: secrets(environment).iter().map(real).collect(),
         treatment: Arc::new(move |path: &Path| treatment(path, &files, &rules)),
     });
     match &environment.guest {
         Some(guest) => sandbox.within(Bounds { network: guest.network }),
         None => sandbox,
     }
+}
+
+/// What is secret where the surroundings say that it lies: our own folders, and those with keys of other agents.
+fn secrets(environment: &Environment) -> Vec<PathBuf> {
+    let named = ["XDG_CONFIG_HOME", "XDG_DATA_HOME"].map(|name| environment.variable(name));
+    let of_others = named.into_iter().flatten().map(|folder| Path::new(folder).join("opencode"));
+    let own = [environment.charla_home(), environment.cache()];
+    own.into_iter().flatten().chain(of_others).collect()
 }
 
 /// A guest's workspace is all there is, whatever it is a part of.

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use charla_tools::memory::{self, Memory, MemoryPlaces};
 
+use crate::bounded;
 use crate::environment::Environment;
 use crate::extensions::Brings;
 use crate::hint::Hint;
@@ -71,7 +72,7 @@ pub(super) fn read(environment: &Environment, extensions: &[Brings], notices: &m
 /// The instructions of an extension, with its name before them.
 fn of_extension(extension: &Brings) -> impl Iterator<Item = String> {
     extension.context.iter().filter_map(|file| {
-        let text = std::fs::read_to_string(file).ok()?;
+        let text = bounded::text(file).ok()?;
         let text: String = text.trim().chars().take(MOST_OF_EXTENSION).collect();
         (!text.is_empty()).then(|| format!("## From the extension {}\n\n{text}", extension.name))
     })

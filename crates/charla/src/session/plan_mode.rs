@@ -12,6 +12,7 @@ use charla_proto::{ApprovalMode, Args, Command};
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
 
+use crate::bounded;
 use crate::function_tool::FunctionTool;
 
 /// What they are called.
@@ -91,7 +92,7 @@ fn written_plan(args: &Args, plans: &Path) -> Result<PathBuf, String> {
     let (real, folder) = (path.canonicalize(), plans.canonicalize());
     let is_plan =
         matches!((&real, &folder), (Ok(real), Ok(folder)) if real.starts_with(folder) && real.is_file());
-    match is_plan && std::fs::read_to_string(&path).is_ok_and(|text| !text.trim().is_empty()) {
+    match is_plan && bounded::text(&path).is_ok_and(|text| !text.trim().is_empty()) {
         true => Ok(path),
         false => Err(format!("there is no plan {name} in {}: write it first", plans.display())),
     }

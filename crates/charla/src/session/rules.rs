@@ -10,6 +10,7 @@ use charla_tools::owner::Owners;
 use charla_tools::shell::{self, ShellContext};
 
 use super::confinement::wall;
+use crate::bounded;
 use crate::environment::Environment;
 use crate::settings::Settings;
 use crate::trust;
@@ -171,7 +172,7 @@ fn folder_of(path: &Path, tier: Tier, counts: impl Fn(&Path) -> bool) -> Result<
 
 fn file(path: &Path, tier: Tier) -> Result<RuleFile, PolicyError> {
     let name = path.display().to_string();
-    match std::fs::read_to_string(path) {
+    match bounded::text(path) {
         Ok(text) => Ok(RuleFile { tier, name, text }),
         Err(error) => Err(PolicyError { file: name, message: error.to_string() }),
     }

@@ -40,6 +40,7 @@ pub use model::{
 pub use schema::{all_keys, settings_schema};
 pub use shown::ShownSetting;
 
+use crate::bounded;
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::notices::Notice;
@@ -126,7 +127,7 @@ pub fn load_trusting(
 fn put_users_gemini(layers: &mut Layers, environment: &Environment, notices: &mut Vec<Notice>) {
     let Some(home) = environment.gemini_home().filter(|_| environment.guest.is_none()) else { return };
     let path = home.join("settings.json");
-    let Ok(bytes) = std::fs::read(&path) else { return };
+    let Ok(bytes) = bounded::read(&path) else { return };
     if let Some(document) = gemini::document(&GeminiFile { path, bytes: &bytes }, environment, notices) {
         layers.put_document(document);
     }

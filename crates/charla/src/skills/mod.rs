@@ -10,7 +10,7 @@ mod tool;
 
 use std::path::{Path, PathBuf};
 
-use charla_proto::text::{nearest, one_line};
+use charla_proto::text::{nearest, one_line, printable};
 
 use crate::environment::Environment;
 use crate::failure::Failure;
@@ -197,7 +197,15 @@ impl Skill {
             return Err(format!("`{name}` is no name: {LONGEST_NAME} letters, digits, `-` and `_` at most"));
         }
         let description = fields.text("description").ok_or("its front matter has no `description`")?;
-        let folder = folder.canonicalize().map_err(|error| error.to_string())?;
+        let real = |path: &Path| path.canonicalize().map_err(|error| error.to_string());
+        let holds = folder.parent().map(real).transpose()?;
+        let folder = real(folder)?;
+        if holds.is_some_and(|skills| skills.starts_with(&folder)) {
+            return Err(format!(
+                "its folder is a link to {}, which holds all skills here",
+                printable(&folder)
+            ));
+        }
         Ok(Self { name, description: one_line(description), owner, folder, agreed: None })
     }
 }

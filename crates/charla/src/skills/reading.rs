@@ -1,6 +1,5 @@
 //! Reads the files of a skill: nothing that lies outside its folder, and never more than is of use.
 
-use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -8,6 +7,7 @@ use charla_proto::text::{printable, readable};
 use sha2::{Digest, Sha256};
 
 use super::{FILE, Skill};
+use crate::bounded;
 use crate::front_matter::FrontMatter;
 
 /// So much of a skill's words a model is given.
@@ -32,7 +32,7 @@ pub(super) fn within_its_folder(file: &Path) -> Result<PathBuf, String> {
 /// The beginning of a file.
 pub(super) fn beginning(file: &Path, most: u64) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
-    let read = File::open(file).and_then(|file| file.take(most).read_to_end(&mut bytes));
+    let read = bounded::open(file).and_then(|file| file.take(most).read_to_end(&mut bytes));
     read.map(|_| bytes).map_err(|error| error.to_string())
 }
 

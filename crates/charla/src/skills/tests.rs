@@ -130,3 +130,18 @@ fn the_list_is_bounded_stable_and_says_what_it_leaves_out() {
     assert_eq!(about_skills(&Skills::default(), false), "");
     assert_eq!(found.like("s499"), ["s499"]);
 }
+
+#[test]
+fn a_skill_whose_folder_holds_the_folder_of_skills_is_left_out() {
+    let (folder, environment) = place(&[("home/.charla/skills", "a", &skill("a", "x"))]);
+    fs::create_dir_all(folder.path().join("work/.agents/skills")).unwrap();
+    fs::write(folder.path().join("work").join(FILE), skill("w", "the workspace")).unwrap();
+    fs::write(folder.path().join("home").join(FILE), skill("h", "the home")).unwrap();
+    std::os::unix::fs::symlink("../..", folder.path().join("work/.agents/skills/w")).unwrap();
+    std::os::unix::fs::symlink("../..", folder.path().join("home/.charla/skills/h")).unwrap();
+    let found = find(&environment, true);
+    assert_eq!(names(&found), ["a"]);
+    let reasons: Vec<&str> = found.left_out().iter().map(|left_out| left_out.reason.as_str()).collect();
+    assert_eq!(reasons.len(), 2, "{reasons:?}");
+    assert!(reasons.iter().all(|reason| reason.contains("holds all skills here")), "{reasons:?}");
+}

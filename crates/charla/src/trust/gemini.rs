@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use super::{COMMANDS, Standing, WorkspaceContent, command_files, rule_files};
+use crate::bounded;
 use crate::environment::Environment;
 
 /// The folder, from `.charla` on.
@@ -71,7 +72,7 @@ fn trusts_every_folder(environment: &Environment) -> bool {
         enabled: Option<bool>,
     }
     let Some(path) = environment.gemini_home().map(|home| home.join("settings.json")) else { return false };
-    let text = std::fs::read_to_string(path).unwrap_or_default();
+    let text = bounded::text(&path).unwrap_or_default();
     // What cannot be read trusts nobody.
     let whole: Whole =
         jsonc_parser::parse_to_serde_value(&text, &jsonc_parser::ParseOptions::default()).unwrap_or_default();

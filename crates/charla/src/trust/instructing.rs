@@ -8,8 +8,6 @@ const SKILLS: [&str; 4] = [".charla/skills", ".agents/skills", ".gemini/skills",
 const AGENTS: [&str; 3] = [".charla/agents", ".gemini/agents", ".claude/agents"];
 /// So many of each a folder may have.
 const MOST: usize = 500;
-/// A larger file is no instruction.
-const MOST_BYTES: u64 = 1024 * 1024;
 
 /// The files of skills, by their paths in the workspace.
 pub(super) fn skill_files(workspace: &Path) -> Vec<String> {
@@ -27,12 +25,6 @@ pub(super) fn is_skill(name: &str) -> bool {
 
 pub(super) fn is_agent(name: &str) -> bool {
     AGENTS.iter().any(|folder| name.starts_with(folder))
-}
-
-/// Why a file is not read, for its size.
-pub(super) fn too_large(path: &Path) -> Option<String> {
-    let bytes = std::fs::metadata(path).ok()?.len();
-    (bytes > MOST_BYTES).then(|| format!("it has {bytes} bytes, and more than {MOST_BYTES} are not read"))
 }
 
 fn files(workspace: &Path, folders: &[&str], file: impl Fn(&str) -> Option<String>) -> Vec<String> {

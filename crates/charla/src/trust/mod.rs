@@ -17,6 +17,7 @@ pub(crate) use gemini::{GeminiFile, gemini_standing};
 use sha2::{Digest, Sha256};
 pub(crate) use told::is_new;
 
+use crate::bounded;
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::hint::Hint;
@@ -99,7 +100,7 @@ impl WorkspaceContent {
     pub fn read(environment: &Environment) -> Result<Self, Failure> {
         let folder = environment.directory.join(".charla");
         let mut content = Self { workspace: environment.directory.clone(), folder, ..Self::default() };
-        if is_users_own(&content.folder, environment) {
+        if is_same(environment.charla_home(), &content.folder) {
             return Ok(content);
         }
         let names = std::iter::once("settings.json".to_owned()).chain(rule_files(&content.folder));
@@ -108,8 +109,10 @@ impl WorkspaceContent {
         let gemini = gemini::files(environment);
         for name in names.chain(command_files(&content.folder)).chain(gemini).chain(instructing) {
             let path = content.place(&name);
-            let large = || is_instructing(&name).then(|| instructing::too_large(&path)).flatten();
-            match why_left_out(&path, &environment.directory, owners(environment)).or_else(large) {
+            if is_same(environment.user_settings(), &path) {
+                continue;
+            }
+            match why_left_out(&path, &environment.directory, owners(environment)) {
                 Some(reason) => content.left_out.push(LeftOut { path, reason }),
                 None => content.files.extend(read_file(&path)?.map(|bytes| (name, bytes))),
             }
@@ -231,29 +234,26 @@ pub(crate) fn owners(environment: &Environment) -> Owners {
     Owners { behind: environment.variable("SUDO_UID").and_then(|number| number.parse().ok()) }
 }
 
-/// Why a file of a workspace says nothing: it belongs to another user, or lies elsewhere and is only linked to. What is not
-/// there is left out by nobody.
+/// Why a file of a workspace says nothing: it belongs to another user, lies elsewhere and is only linked to, or is very large.
+/// What is not there is left out by nobody.
 pub(crate) fn why_left_out(path: &Path, workspace: &Path, owners: Owners) -> Option<String> {
     let real = path.canonicalize().ok()?;
     let workspace = workspace.canonicalize().ok()?;
     if !real.starts_with(&workspace) {
         return Some(format!("it is a link out of the workspace, to {}", real.display()));
     }
-    let owner = owners.stranger(&std::fs::metadata(&real).ok()?)?;
-    Some(belongs_to_another(owner))
+    let facts = std::fs::metadata(&real).ok()?;
+    if facts.len() > bounded::MOST_BYTES && facts.is_file() {
+        let (bytes, most) = (facts.len(), bounded::MOST_BYTES);
+        return Some(format!("it has {bytes} bytes, and more than {most} are not read"));
+    }
+    owners.stranger(&facts).map(belongs_to_another)
 }
 
-fn is_instructing(name: &str) -> bool {
-    instructing::is_skill(name) || instructing::is_agent(name)
-}
-
-fn is_users_own(folder: &Path, environment: &Environment) -> bool {
-    let same = |a: Option<PathBuf>, b: &Path| {
-        let a = a.and_then(|path| path.canonicalize().ok());
-        a.is_some() && a == b.canonicalize().ok()
-    };
-    same(environment.charla_home(), folder)
-        || same(environment.user_settings(), &folder.join("settings.json"))
+/// True for the user's own file or folder, whatever link leads there.
+fn is_same(own: Option<PathBuf>, path: &Path) -> bool {
+    let own = own.and_then(|own| own.canonicalize().ok());
+    own.is_some() && own == path.canonicalize().ok()
 }
 
 /// Rule files by name. A folder that cannot be read is told by who reads the rules.
@@ -288,12 +288,7 @@ pub(crate) fn command_files(folder: &Path) -> Vec<String> {
 
 fn read_file(path: &Path) -> Result<Option<Vec<u8>>, Failure> {
     let absent = |error: &io::Error| matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory);
-    // A pipe in the place of a file would hold every run up.
-    let read = std::fs::metadata(path).and_then(|data| match data.is_file() {
-        true => std::fs::read(path),
-        false => Err(io::Error::other("it is no regular file")),
-    });
-    match read {
+    match bounded::read(path) {
         Ok(bytes) => Ok(Some(bytes)),
         Err(error) if absent(&error) => Ok(None),
         Err(error) => Err(Failure::config(format!("cannot read {}: {error}", path.display()))),

@@ -108,3 +108,31 @@ fn the_book_is_private_and_a_broken_one_trusts_nobody() {
     let failure = content(&environment).known(&environment).unwrap_err();
     assert_eq!(failure.kind, FailureKind::Config);
 }
+
+#[test]
+fn a_link_to_the_users_own_settings_frees_that_file_alone() {
+    let (folder, environment) = place(&[("policies/a.toml", "")]);
+    fs::create_dir_all(folder.path().join("home/.charla")).unwrap();
+    fs::write(folder.path().join("home/.charla/settings.json"), "{}").unwrap();
+    let link = folder.path().join("work/.charla/settings.json");
+    std::os::unix::fs::symlink("../../home/.charla/settings.json", link).unwrap();
+    let content = content(&environment);
+    assert_eq!(content.names().collect::<Vec<_>>(), ["policies/a.toml"]);
+    assert_eq!(content.left_out(), []);
+    let demand = TrustDemand { required: true, ..TrustDemand::default() };
+    assert!(content.standing(&environment, &demand).is_err(), "the rules are not the user's");
+}
+
+#[test]
+fn what_is_very_large_is_left_out() {
+    let (folder, environment) = place(&[("settings.json", "{}"), ("policies/a.toml", "")]);
+    for name in ["settings.json", "policies/a.toml"] {
+        let file =
+            fs::OpenOptions::new().write(true).open(folder.path().join("work/.charla").join(name)).unwrap();
+        file.set_len(crate::bounded::MOST_BYTES + 1).unwrap();
+    }
+    let content = content(&environment);
+    assert!(content.is_empty());
+    assert!(content.left_out().iter().all(|file| file.reason.contains("are not read")), "{content:?}");
+    assert_eq!(content.left_out().len(), 2);
+}

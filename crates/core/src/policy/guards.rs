@@ -33,7 +33,7 @@ pub(super) fn guard(effect: &Effect, rule: &Rule, scope: &Scope, view: View) -> 
                 .map(str::to_owned)
                 .or_else(|| (!scope.readable(path)).then(|| "it lies outside the workspace".to_owned()))
         }
-        Effect::Write { path } if scope.plans.as_ref().is_some_and(|plans| path.starts_with(plans)) => None,
+        Effect::Write { path } if scope.is_plan(path) => None,
         Effect::Write { path } => {
             let text = path.to_string_lossy();
             secret(&text)

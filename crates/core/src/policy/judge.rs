@@ -233,10 +233,8 @@ impl<'a> Case<'a> {
         let scope = &self.book.scope;
         let edits = self.mode == ApprovalMode::AutoEdit;
         if decision == Decision::Deny {
-            return match (self.effect?, &scope.plans) {
-                (Effect::Write { path }, Some(plans))
-                    if self.plan.tool != SHELL && path.starts_with(plans) =>
-                {
+            return match self.effect? {
+                Effect::Write { path } if self.plan.tool != SHELL && scope.is_plan(path) => {
                     editing("writing plans in plan mode")
                 }
                 _ => None,

@@ -2,10 +2,11 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use charla_proto::{PatternDots, pattern_may_match_secret, word_names_secret};
+use charla_proto::{PatternDots, looks_secret, pattern_may_match_secret, word_names_secret};
 use globset::GlobSet;
 
 use super::Scope;
+use super::protected::protected;
 
 impl Scope {
     /// True for what lies in the workspace.
@@ -21,6 +22,14 @@ impl Scope {
             || lies_in(&self.readable, path)
             || (is_free(path) && !endless)
             || harmless_system_file(path)
+    }
+
+    /// True for what may be written as a plan: a text in the folder of plans that neither runs nor instructs anybody later.
+    pub(super) fn is_plan(&self, path: &Path) -> bool {
+        let plans = self.plans.as_ref().filter(|plans| lies_in(std::slice::from_ref(plans), path));
+        let below = plans.and_then(|plans| path.strip_prefix(plans).ok());
+        let is_text = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("md"));
+        is_text && below.is_some_and(|below| protected(below).is_none() && !looks_secret(below))
     }
 
     /// True when a rule's globs name `path`: as it is, from a root, or from `~`.

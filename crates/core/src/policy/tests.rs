@@ -431,6 +431,28 @@ fn plan_mode_keeps_its_word_unless_a_rule_names_it() {
 }
 
 #[test]
+fn a_plan_is_a_text_that_neither_runs_nor_instructs() {
+    use Decision::{Allow, Ask, Deny};
+    for name in ["a.md", "deep/b.MD"] {
+        let call = write(&format!("/w/.charla/plans/{name}"));
+        assert_eq!(decisions(&book(&[]), &call), [Allow, Ask, Allow, Allow], "{name}");
+    }
+    for name in [
+        "",
+        "p.sh",
+        "pre-commit",
+        ".md",
+        "AGENTS.md",
+        "deep/claude.md",
+        ".git/a.md",
+        ".agents/skills/x/SKILL.md",
+    ] {
+        let call = write(&format!("/w/.charla/plans/{name}"));
+        assert_eq!(decisions(&book(&[]), &call), [Deny, Ask, Ask, Allow], "{name}");
+    }
+}
+
+#[test]
 fn auto_edit_asks_about_what_runs_or_instructs_later() {
     let book = book(&[]);
     for path in [

@@ -34,6 +34,7 @@ pub(super) const FILES: &[&str] = &[
     "rclone.conf",
     ".bundle/config",
     ".charla/keys*",
+    ".claude.json",
     ".composer/auth.json",
     ".config/hub",
     ".docker/config.json",

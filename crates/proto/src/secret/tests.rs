@@ -52,6 +52,10 @@ const SECRET: &[&str] = &[
     "/h/.mozilla/firefox/x/key4.db",
     "id_rsa",
     "id_rsa_work",
+    "/h/.claude.json",
+    "/h/.codex/auth.json",
+    "/h/.local/share/opencode/auth.json",
+    "/h/.qwen/.env",
     "./.env/.",
 ];
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use charla_sandbox::Confinement::{Asked, Editing, Reading};
-use charla_sandbox::{Extra, Places, Sandbox, Wall, isolation};
+use charla_sandbox::{Bounds, Confinement, Extra, Places, Sandbox, Wall, isolation};
 
 use crate::ground::{Ground, said};
 
@@ -193,4 +193,105 @@ fn what_a_protected_link_leads_to_is_not_written() {
     ground.shell(Editing, "echo bad > docs/agents.md; echo more > docs/other.md");
     assert_eq!(ground.read("ws/docs/agents.md"), "be good");
     assert_eq!(ground.read("ws/docs/other.md"), "more\n");
+}
+
+/// What lies in a folder that is readable beside the workspace, by name: its text and whether a child reads it.
+const BESIDE: [(&str, &str, bool); 6] = [
+    ("SKILL.md", "Do it.", true),
+    ("deep/script", "done", true),
+    (".env", "CANARY", false),
+    ("deep/.env", "CANARY", false),
+    (".git/objects/aa/blob", "CANARY", false),
+    (".git/HEAD", "ref", true),
+];
+
+#[test]
+fn a_folder_beside_the_workspace_is_read_without_its_secrets_and_what_git_keeps() {
+    for (name, bounds) in [("home/skill", None), ("home/.charla/skills/s", Some(Bounds::default()))] {
+        let mut ground = Ground::new();
+        for (file, text, _) in BESIDE {
+            let file = ground.path(name).join(file);
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            fs::write(file, text).unwrap();
+        }
+        fs::write(ground.path("home/.charla_beside"), "CANARY").unwrap();
+        let sandbox = Sandbox::new(Places { readable: vec![ground.path(name)], ..ground.places() });
+        let confinements: &[Confinement] = match bounds {
+            Some(_) => &[Reading, Editing, Asked],
+            None => &[Reading, Editing],
+        };
+        ground.sandbox = match bounds {
+            Some(bounds) => sandbox.within(bounds),
+            None => sandbox,
+        };
+        for &confinement in confinements {
+            for (file, text, is_read) in BESIDE {
+                let output = ground.shell(confinement, &format!("cat $G/{name}/{file}"));
+                assert_eq!(output.status.success(), is_read, "{confinement:?} {file}: {}", said(&output));
+                assert_eq!(said(&output).contains(text), is_read, "{confinement:?} {file}");
+            }
+            assert!(!ground.shell(confinement, "cat $G/home/.charla_beside").status.success());
+            assert!(!ground.shell(confinement, &format!("touch $G/{name}/new")).status.success());
+        }
+    }
+}
+
+#[test]
+fn a_folder_that_is_the_workspace_or_holds_it_opens_nothing() {
+    for name in ["ws", "ws/src", "", "home/link"] {
+        let mut ground = Ground::new();
+        std::os::unix::fs::symlink(ground.path("ws"), ground.path("home/link")).unwrap();
+        fs::create_dir_all(ground.path("ws/.git/objects/aa")).unwrap();
+        fs::write(ground.path("ws/.git/objects/aa/blob"), "CANARY").unwrap();
+        ground.sandbox = Sandbox::new(Places { readable: vec![ground.path(name)], ..ground.places() });
+        for confinement in [Reading, Editing] {
+            for file in ["ws/.env", "ws/src/.env", "ws/secrets/deep/a", "ws/.git/objects/aa/blob", "outside"]
+            {
+                let output = ground.shell(confinement, &format!("cat $G/{file}"));
+                assert!(!said(&output).contains("CANARY"), "{name} {confinement:?} {file}");
+            }
+        }
+        let plain = ground.shell(Reading, "cat plain src/main.rs");
+        assert!(plain.status.success(), "{name}: {}", said(&plain));
+    }
+}
+
+#[test]
+fn in_a_home_that_is_the_workspace_the_folder_alone_is_open_of_what_is_secret() {
+    let mut ground = Ground::new();
+    for (file, text) in [("skills/s/a", "plain"), ("skills/s/.env", "CANARY"), ("keys.json", "CANARY")] {
+        let file = ground.path("home/.charla").join(file);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(file, text).unwrap();
+    }
+    let (roots, readable) = (vec![ground.path("home")], vec![ground.path("home/.charla/skills/s")]);
+    ground.sandbox = Sandbox::new(Places { roots, readable, ..ground.places() });
+    assert!(ground.shell(Reading, "cat $HOME/.charla/skills/s/a").status.success());
+    let closed = ground.shell(Reading, "cat $HOME/.charla/skills/s/.env $HOME/.charla/keys.json");
+    assert!(!said(&closed).contains("CANARY"), "{}", said(&closed));
+}
+
+/// What `charla import --keys` reads, among it.
+#[test]
+fn where_other_agents_keep_keys_no_confined_child_reads() {
+    let ground = Ground::new();
+    for file in [
+        ".claude.json",
+        ".claude/settings.json",
+        ".codex/auth.json",
+        ".config/opencode/opencode.json",
+        ".env",
+        ".gemini/.env",
+        ".local/share/opencode/auth.json",
+        ".qwen/.env",
+        ".qwen/settings.json",
+    ] {
+        let path = ground.path("home").join(file);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, "CANARY").unwrap();
+        for confinement in [Reading, Editing, Asked] {
+            let output = ground.shell(confinement, &format!("cat $HOME/{file}"));
+            assert!(!said(&output).contains("CANARY"), "{confinement:?} {file}");
+        }
+    }
 }

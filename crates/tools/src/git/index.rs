@@ -42,7 +42,7 @@ impl Index {
     pub(super) fn read(path: &Path) -> Option<Self> {
         match path.metadata() {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Some(Self::default()),
-            Ok(found) if found.len() <= MOST_BYTES => {}
+            Ok(found) if found.is_file() && found.len() <= MOST_BYTES => {}
             _ => return None,
         }
         Self::parse(std::fs::read(path).ok()?)
@@ -163,6 +163,12 @@ mod tests {
     fn git(folder: &Path, words: &[&str]) {
         let done = Command::new("git").args(words).current_dir(folder).output().unwrap();
         assert!(done.status.success(), "{words:?}: {}", String::from_utf8_lossy(&done.stderr));
+    }
+
+    #[test]
+    fn an_index_that_never_ends_is_not_read() {
+        assert!(Index::read(Path::new("/dev/zero")).is_none());
+        assert!(Index::read(Path::new("/nowhere/index")).is_some());
     }
 
     #[test]

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::conversation::Turn;
 use super::place::Place;
+use crate::bounded;
 
 /// Entries that are looked at to find a file by its name.
 const MOST_ENTRIES: usize = 20_000;
@@ -137,7 +138,7 @@ fn end_line(call: &mut FunctionCall) {
 /// A line that is to be changed and stands in several places, or in longer ones, is told by the line before it.
 fn one_place(call: &mut FunctionCall, turn: &Turn, folder: &Path) {
     let (old, new) = (argument(call, "old_string").to_owned(), argument(call, "new_string").to_owned());
-    let Ok(text) = std::fs::read_to_string(folder.join(argument(call, "file_path"))) else { return };
+    let Ok(text) = bounded::text(&folder.join(argument(call, "file_path"))) else { return };
     if text.matches(&old).count() < 2 {
         return;
     }
@@ -210,7 +211,7 @@ fn begins_word(text: &str, at: usize) -> bool {
 fn keep_content(call: &mut FunctionCall, said: &str, folder: &Path) {
     let adds =
         said.split(|c: char| !c.is_alphabetic()).any(|word| ADDING.contains(&word.to_lowercase().as_str()));
-    let Ok(old) = std::fs::read_to_string(folder.join(argument(call, "file_path"))) else { return };
+    let Ok(old) = bounded::text(&folder.join(argument(call, "file_path"))) else { return };
     let new = argument(call, "content");
     if !adds || old.trim().is_empty() || new.contains(old.trim()) {
         return;
