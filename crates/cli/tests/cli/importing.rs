@@ -71,7 +71,7 @@ fn what_others_left_is_taken_once_and_everything_is_told() {
     assert_eq!(run.code, Some(0), "{}", run.err);
     assert_eq!(run.out.replace("took  ", "would take  "), would.out);
     for taken in [
-        "took  claude: MCP server github",
+        "took  claude: MCP server github → ~/.charla/settings.json",
         "took  claude: instructions in ~/.claude/CLAUDE.md",
         "took  claude: command git/review",
         "took  codex: MCP server time",
