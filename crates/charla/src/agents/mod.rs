@@ -130,12 +130,7 @@ impl Agents {
     }
 
     fn of_folder(&mut self, folder: &Path, owner: &SkillOwner) {
-        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-        let mut files: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
-        files.retain(|file| file.extension().is_some_and(|ending| ending == "md") && file.is_file());
-        files.sort();
-        files.truncate(MOST);
-        for file in files {
+        for file in files_in(folder) {
             let agent = read(&file, folder, owner).and_then(|bytes| Agent::of(&bytes, owner.clone()));
             self.take(&file, agent);
         }
@@ -149,6 +144,16 @@ impl Agents {
         };
         self.left_out.push(LeftOut { path: file.to_owned(), reason });
     }
+}
+
+/// The files in a folder of agents.
+pub(crate) fn files_in(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut files: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    files.retain(|file| file.extension().is_some_and(|ending| ending == "md") && file.is_file());
+    files.sort();
+    files.truncate(MOST);
+    files
 }
 
 /// The bytes of an agent's file. What an extension brings lies in its own folder.

@@ -22,7 +22,7 @@ pub(crate) use listing::about_skills;
 pub(crate) use tool::ActivateSkill;
 
 /// What a skill's file is called.
-const FILE: &str = "SKILL.md";
+pub(crate) const FILE: &str = "SKILL.md";
 /// Folders of a user's home in which other programs keep skills.
 const OF_OTHERS: [&str; 2] = [".agents", ".claude"];
 /// So much of a file is read to know what a skill is about.
