@@ -11,10 +11,9 @@ use charla_proto::text::one_line;
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::front_matter::FrontMatter;
-use crate::hint::Hint;
-use crate::notices::{Notice, Notices};
+use crate::notices::Notices;
 use crate::skills::{SkillOwner, is_name};
-use crate::trust::{LeftOut, WorkspaceContent};
+use crate::trust::{LeftOut, WorkspaceContent, not_trusted};
 
 /// Folders of a user's home in which other programs keep agents.
 const OF_OTHERS: [&str; 1] = [".claude"];
@@ -85,8 +84,7 @@ impl Agents {
         let content = WorkspaceContent::read(environment)?;
         let number = content.agents().count();
         if number > 0 && !trusted {
-            let text = format!("{number} agents of this workspace are left out: it is not trusted");
-            notices.note(&Notice::with_hint(text, Hint::TrustWorkspace));
+            notices.note(&not_trusted(number, "agent"));
         } else {
             for (file, bytes) in content.agents() {
                 found.take(&file, Agent::of(bytes, SkillOwner::Workspace));

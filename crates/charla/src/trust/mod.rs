@@ -243,6 +243,13 @@ pub(crate) fn why_left_out(path: &Path, workspace: &Path, owners: Owners) -> Opt
     Some(belongs_to_another(owner))
 }
 
+/// That so many things of a workspace are left out because nobody trusts it.
+pub(crate) fn not_trusted(number: usize, what: &str) -> Notice {
+    let (ending, verb) = if number == 1 { ("", "is") } else { ("s", "are") };
+    let text = format!("{number} {what}{ending} of this workspace {verb} left out: it is not trusted");
+    Notice::with_hint(text, Hint::TrustWorkspace)
+}
+
 fn is_instructing(name: &str) -> bool {
     instructing::is_skill(name) || instructing::is_agent(name)
 }
