@@ -12,10 +12,9 @@ use crate::bounded;
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::front_matter::FrontMatter;
-use crate::hint::Hint;
-use crate::notices::{Notice, Notices};
+use crate::notices::Notices;
 use crate::skills::{SkillOwner, is_name};
-use crate::trust::{LeftOut, WorkspaceContent};
+use crate::trust::{LeftOut, WorkspaceContent, not_trusted};
 
 /// Folders of a user's home in which other programs keep agents.
 const OF_OTHERS: [&str; 1] = [".claude"];
@@ -84,8 +83,7 @@ impl Agents {
         let content = WorkspaceContent::read(environment)?;
         let number = content.agents().count();
         if number > 0 && !trusted {
-            let text = format!("{number} agents of this workspace are left out: it is not trusted");
-            notices.note(&Notice::with_hint(text, Hint::TrustWorkspace));
+            notices.note(&not_trusted(number, "agent"));
         } else {
             for (file, bytes) in content.agents() {
                 found.take(&file, Agent::of(bytes, SkillOwner::Workspace));
@@ -129,12 +127,7 @@ impl Agents {
     }
 
     fn of_folder(&mut self, folder: &Path, owner: &SkillOwner) {
-        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-        let mut files: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
-        files.retain(|file| file.extension().is_some_and(|ending| ending == "md") && file.is_file());
-        files.sort();
-        files.truncate(MOST);
-        for file in files {
+        for file in files_in(folder) {
             let agent = read(&file, folder, owner).and_then(|bytes| Agent::of(&bytes, owner.clone()));
             self.take(&file, agent);
         }
@@ -148,6 +141,16 @@ impl Agents {
         };
         self.left_out.push(LeftOut { path: file.to_owned(), reason });
     }
+}
+
+/// The files in a folder of agents.
+pub(crate) fn files_in(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut files: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    files.retain(|file| file.extension().is_some_and(|ending| ending == "md") && file.is_file());
+    files.sort();
+    files.truncate(MOST);
+    files
 }
 
 /// The bytes of an agent's file. What an extension brings lies in its own folder.

@@ -1,22 +1,22 @@
 //! What a person reads before an extension is installed: everything of it that would run or be read.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use charla_proto::text::{one_line, shell_quote, visible};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
 use super::manifest::Manifest;
-use crate::agents::Agents;
+use crate::agents::{self, Agent, Agents};
 use crate::bounded;
-use crate::skills::{SkillOwner, Skills};
+use crate::skills::{self, SkillOwner, Skills};
 use crate::trust::command_files;
 
 /// What an extension would run or have read, in lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Consent {
     lines: Vec<String>,
-    /// Of the bytes that are read as instructions: their names alone do not say what is agreed to.
+    /// Of the bytes that a model reads, now or once asked for: their names alone do not say what is agreed to.
     read: String,
 }
 
@@ -47,18 +47,16 @@ impl Consent {
             "It brings these skills, which a model may load:",
             skills.iter().map(|skill| format!("{}: {}", skill.name, skill.description)).collect(),
         );
-        let agents = Agents::in_folder(&folder.join("agents"), &owner);
-        list(
-            "It brings these agents, which a model may call:",
-            agents.iter().map(|agent| format!("{}: {}", agent.name, agent.description)).collect(),
-        );
-        list("It brings these commands:", command_files(folder));
+        let of_agents = folder.join("agents");
+        let agents = Agents::in_folder(&of_agents, &owner);
+        list("It brings these agents, which a model may call:", agents.iter().map(agent).collect());
+        let commands = command_files(folder);
+        list("It brings these commands:", commands.clone());
         list("It takes these tools away:", manifest.excluded.clone());
-        let mut digest = Sha256::new();
-        for file in context {
-            digest.update(bounded::read(&file).unwrap_or_default());
-        }
-        Self { lines, read: format!("{:x}", digest.finalize()) }
+        let words = skills.iter().map(|skill| skill.folder.join(skills::FILE));
+        let commands = commands.iter().map(|name| folder.join(name));
+        let read = context.into_iter().chain(words).chain(agents::files_in(&of_agents)).chain(commands);
+        Self { lines, read: digest_of(read) }
     }
 
     /// The lines, for a person.
@@ -69,12 +67,35 @@ impl Consent {
     /// The same for what says the same.
     pub(super) fn hash(&self) -> String {
         let mut digest = Sha256::new();
-        for line in self.lines.iter().chain([&self.read]) {
-            digest.update((line.len() as u64).to_le_bytes());
-            digest.update(line);
-        }
+        self.lines.iter().chain([&self.read]).for_each(|line| add(&mut digest, line.as_bytes()));
         format!("{:x}", digest.finalize())
     }
+}
+
+/// The same for files of the same bytes in the same order.
+fn digest_of(files: impl Iterator<Item = PathBuf>) -> String {
+    let mut digest = Sha256::new();
+    files.for_each(|file| add(&mut digest, &bounded::read(&file).unwrap_or_default()));
+    format!("{:x}", digest.finalize())
+}
+
+/// With its length before it, so that no two texts run into one another.
+fn add(digest: &mut Sha256, bytes: &[u8]) {
+    digest.update((bytes.len() as u64).to_le_bytes());
+    digest.update(bytes);
+}
+
+/// An agent with the model that it sends the conversation's data to, and the tools that it wants.
+fn agent(agent: &Agent) -> String {
+    let mut line = format!("{}: {}", agent.name, agent.description);
+    if let Some(model) = &agent.model {
+        line.push_str(&format!("; model {model}"));
+    }
+    match &agent.tools {
+        Some(tools) => line.push_str(&format!("; tools {}", tools.join(", "))),
+        None => line.push_str("; all tools"),
+    }
+    line
 }
 
 /// A server with its whole command line or address, and what it is given of the environment.

@@ -59,3 +59,40 @@ fn what_stands_for_no_extension_is_the_name_of_none() {
         assert!(refused.contains("stands for none of them"), "{refused}");
     }
 }
+
+#[test]
+fn consent_is_another_when_a_text_is_that_a_model_reads_later() {
+    let folder = folder(&json!({"name": "x", "version": "1"}));
+    let hash = || Consent::of(&Manifest::read(folder.path()).unwrap(), folder.path()).hash();
+    for (name, text) in [
+        ("skills/s/SKILL.md", "---\nname: s\ndescription: d\n---\nfirst"),
+        ("agents/a.md", "---\nname: a\ndescription: d\n---\nfirst"),
+        ("commands/c.toml", "prompt = \"first\""),
+    ] {
+        let file = folder.path().join(name);
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(&file, text).unwrap();
+        let agreed = hash();
+        std::fs::write(&file, text.replace("first", "second")).unwrap();
+        assert_ne!(agreed, hash(), "{name}");
+        std::fs::write(&file, text).unwrap();
+        assert_eq!(agreed, hash(), "{name}");
+    }
+}
+
+#[test]
+fn consent_shows_which_model_and_tools_an_agent_wants() {
+    let folder = folder(&json!({"name": "x", "version": "1"}));
+    let agents = folder.path().join("agents");
+    std::fs::create_dir_all(&agents).unwrap();
+    let front = "name: a\ndescription: d\nmodel: openai/gpt-x\ntools: [read_file, write_file]";
+    std::fs::write(agents.join("a.md"), format!("---\n{front}\n---\nx")).unwrap();
+    std::fs::write(agents.join("b.md"), "---\nname: b\ndescription: d\n---\nx").unwrap();
+    let consent = Consent::of(&Manifest::read(folder.path()).unwrap(), folder.path());
+    let lines = consent.lines();
+    assert!(
+        lines.contains(&" * a: d; model openai/gpt-x; tools read_file, write_file".to_owned()),
+        "{lines:?}"
+    );
+    assert!(lines.contains(&" * b: d; all tools".to_owned()), "{lines:?}");
+}

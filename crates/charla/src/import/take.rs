@@ -13,7 +13,7 @@ use crate::credentials::{KeyRing, Keys};
 use crate::custom_command::CustomCommand;
 use crate::environment::Environment;
 use crate::failure::Failure;
-use crate::mcp::{Scope, add};
+use crate::mcp::{self, Scope};
 use crate::private_file;
 use crate::session::Arrival;
 use crate::settings;
@@ -91,14 +91,12 @@ impl<'a> Taker<'a> {
             return Err("you have a server of this name already".to_owned());
         }
         let place = match self.request.dry_run {
-            true => self.environment.user_settings(),
-            false => {
-                let added = add(self.environment, Scope::User, name, entry);
-                Some(added.map_err(|failure| failure.message)?.path)
-            }
+            true => mcp::check(self.environment, name, entry).map(|_| self.folder.join("settings.json")),
+            false => mcp::add(self.environment, Scope::User, name, entry).map(|added| added.path),
         };
+        let place = place.map_err(|failure| failure.message)?;
         self.servers.insert(name.to_owned());
-        Ok(shown(place.as_deref().unwrap_or(Path::new(""))))
+        Ok(self.shown(&place))
     }
 
     /// An instruction file of ours brings theirs in, so that there stays one text to change.
@@ -111,7 +109,7 @@ impl<'a> Taker<'a> {
         }
         let gap = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
         self.write(&path, &format!("{text}{gap}{line}\n"))?;
-        Ok(Ok(shown(&path)))
+        Ok(Ok(self.shown(&path)))
     }
 
     fn command(&self, name: &str, text: &str) -> Result<Result<String, String>, Failure> {
@@ -129,7 +127,7 @@ impl<'a> Taker<'a> {
             return Ok(Err(why.to_owned()));
         }
         self.write(&path, text)?;
-        Ok(Ok(shown(&path)))
+        Ok(Ok(self.shown(&path)))
     }
 
     fn key(&self, provider: &str, key: String) -> Result<Result<String, String>, Failure> {
@@ -142,7 +140,13 @@ impl<'a> Taker<'a> {
         if !self.request.dry_run {
             self.ring.set(provider, &SecretString::from(key))?;
         }
-        Ok(Ok(shown(&self.ring.path)))
+        Ok(Ok(self.shown(&self.ring.path)))
+    }
+
+    /// A path as a person writes it: from `~` on where it lies in their home.
+    fn shown(&self, path: &Path) -> String {
+        let inner = self.environment.home.as_ref().and_then(|home| path.strip_prefix(home).ok());
+        inner.map_or_else(|| path.display().to_string(), |inner| format!("~/{}", inner.display()))
     }
 
     fn write(&self, path: &Path, text: &str) -> Result<(), Failure> {
@@ -161,8 +165,4 @@ fn read(path: &Path) -> Result<String, Failure> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(String::new()),
         Err(error) => Err(Failure::config(format!("cannot read {}: {error}", path.display()))),
     }
-}
-
-fn shown(path: &Path) -> String {
-    path.display().to_string()
 }

@@ -1,5 +1,6 @@
 //! A server of the settings, with the user's variables in their places.
 
+use std::fmt;
 use std::time::Duration;
 
 use charla_mcp::{Endpoint, HttpForm, Reach, ServerCommand, ServerConfig};
@@ -11,12 +12,42 @@ use crate::settings::{McpForm, McpServerSettings};
 /// How long a call may take where nothing else is set.
 const TIMEOUT: Duration = Duration::from_secs(600);
 
+/// Why an entry names no server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Flaw {
+    /// This variable of the user's is not set; the entry is good once it is.
+    Unset(String),
+    /// What is written is wrong.
+    Wrong(String),
+}
+
+impl From<String> for Flaw {
+    fn from(why: String) -> Self {
+        Flaw::Wrong(why)
+    }
+}
+
+impl From<&str> for Flaw {
+    fn from(why: &str) -> Self {
+        Flaw::Wrong(why.to_owned())
+    }
+}
+
+impl fmt::Display for Flaw {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Flaw::Unset(name) => write!(formatter, "the variable `{name}` is not set"),
+            Flaw::Wrong(why) => formatter.write_str(why),
+        }
+    }
+}
+
 /// The server that this entry names; why it names none.
 pub(super) fn config(
     name: &str,
     server: &McpServerSettings,
     environment: &Environment,
-) -> Result<ServerConfig, String> {
+) -> Result<ServerConfig, Flaw> {
     Ok(ServerConfig {
         name: name.to_owned(),
         reach: reach(server, environment)?,
@@ -26,25 +57,25 @@ pub(super) fn config(
     })
 }
 
-fn reach(server: &McpServerSettings, environment: &Environment) -> Result<Reach, String> {
+fn reach(server: &McpServerSettings, environment: &Environment) -> Result<Reach, Flaw> {
     let url = match (&server.command, &server.url, &server.http_url) {
         (Some(program), None, None) => return Ok(Reach::Process(command(program, server, environment)?)),
         (None, Some(url), None) | (None, None, Some(url)) => url,
-        (None, None, None) => return Err("it has neither a `command` nor a `url`".to_owned()),
-        _ => return Err("it has more than one of `command`, `url` and `httpUrl`".to_owned()),
+        (None, None, None) => return Err("it has neither a `command` nor a `url`".into()),
+        _ => return Err("it has more than one of `command`, `url` and `httpUrl`".into()),
     };
     let form = match (server.r#type, &server.http_url) {
-        (Some(McpForm::Stdio), _) => return Err("`stdio` wants a `command`".to_owned()),
+        (Some(McpForm::Stdio), _) => return Err("`stdio` wants a `command`".into()),
         (Some(McpForm::Sse), _) => HttpForm::Events,
         (Some(McpForm::Http), _) | (None, Some(_)) => HttpForm::Streamable,
         (None, None) => HttpForm::Either,
     };
     let url = filled(url, environment)?;
     if !url.starts_with("http://") && !url.starts_with("https://") {
-        return Err(format!("`{}` is no address of HTTP", one_line(&url)));
+        return Err(format!("`{}` is no address of HTTP", one_line(&url)).into());
     }
     let header =
-        |(name, value): (&String, &String)| Ok::<_, String>((name.clone(), value_of(value, environment)?));
+        |(name, value): (&String, &String)| Ok::<_, Flaw>((name.clone(), value_of(value, environment)?));
     let headers = server.headers.iter().map(header).collect::<Result<_, _>>()?;
     Ok(Reach::Http(Endpoint { url, headers, form }))
 }
@@ -53,7 +84,7 @@ fn command(
     program: &str,
     server: &McpServerSettings,
     environment: &Environment,
-) -> Result<ServerCommand, String> {
+) -> Result<ServerCommand, Flaw> {
     let here = &environment.directory;
     let folder = server.cwd.as_ref().map_or_else(|| here.clone(), |folder| environment.expand(folder, here));
     let program = filled(program, environment)?;
@@ -63,7 +94,7 @@ fn command(
         false => program,
     };
     let variable =
-        |(name, value): (&String, &String)| Ok::<_, String>((name.clone(), value_of(value, environment)?));
+        |(name, value): (&String, &String)| Ok::<_, Flaw>((name.clone(), value_of(value, environment)?));
     Ok(ServerCommand {
         program,
         arguments: server.args.iter().map(|word| filled(word, environment)).collect::<Result<_, _>>()?,
@@ -74,7 +105,7 @@ fn command(
 }
 
 /// A value of a variable or a header: `$NAME` as a whole is one of the user's, too.
-fn value_of(text: &str, environment: &Environment) -> Result<String, String> {
+fn value_of(text: &str, environment: &Environment) -> Result<String, Flaw> {
     let is_name =
         |name: &&str| !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
     match text.strip_prefix('$').filter(is_name) {
@@ -84,7 +115,7 @@ fn value_of(text: &str, environment: &Environment) -> Result<String, String> {
 }
 
 /// The text with `${NAME}` and `${NAME:-otherwise}` put in.
-fn filled(text: &str, environment: &Environment) -> Result<String, String> {
+fn filled(text: &str, environment: &Environment) -> Result<String, Flaw> {
     let mut filled = String::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("${") {
@@ -101,16 +132,16 @@ fn filled(text: &str, environment: &Environment) -> Result<String, String> {
     Ok(filled)
 }
 
-fn variable(name: &str, otherwise: Option<&str>, environment: &Environment) -> Result<String, String> {
+fn variable(name: &str, otherwise: Option<&str>, environment: &Environment) -> Result<String, Flaw> {
     let value = environment.variable(name).or(otherwise);
-    value.map(str::to_owned).ok_or_else(|| format!("the variable `{}` is not set", one_line(name)))
+    value.map(str::to_owned).ok_or_else(|| Flaw::Unset(one_line(name)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn of(json: &str) -> Result<ServerConfig, String> {
+    fn of(json: &str) -> Result<ServerConfig, Flaw> {
         let mut environment = Environment::of([("TOKEN", "t-1"), ("HOST", "example.org")]);
         environment.directory = "/w".into();
         environment.home = Some("/h".into());
@@ -157,7 +188,7 @@ mod tests {
             (r#"{"command": "a", "args": ["${X"]}"#, "not closed"),
         ];
         for (json, said) in cases {
-            let why = of(json).unwrap_err();
+            let why = of(json).unwrap_err().to_string();
             assert!(why.contains(said), "{json}: {why}");
         }
     }

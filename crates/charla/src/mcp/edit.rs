@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use super::config::config;
+use super::config::{Flaw, config};
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::settings::{McpServerSettings, SettingsFile};
@@ -36,22 +36,37 @@ pub struct Added {
     pub path: PathBuf,
     /// The entry of the same name that it took the place of, as it was written, if that said something else.
     pub replaced: Option<String>,
+    /// A variable of the user's that it wants and that is not set: it is left out until that is.
+    pub unset: Option<String>,
 }
 
-/// Puts a server into the settings, in the place of one of the same name.
-pub fn add(environment: &Environment, scope: Scope, name: &str, server: &Value) -> Result<Added, Failure> {
+/// Whether an entry names a server, and the variable that it lacks to be started, if it does.
+pub(crate) fn check(
+    environment: &Environment,
+    name: &str,
+    server: &Value,
+) -> Result<Option<String>, Failure> {
     let refused = |why: String| Failure::input(format!("`{name}` cannot be added: {why}"));
     let typed: McpServerSettings =
         serde_json::from_value(server.clone()).map_err(|error| refused(error.to_string()))?;
     if name.trim().is_empty() || name.starts_with('$') {
         return Err(refused("it is no name".to_owned()));
     }
-    config(name, &typed, environment).map_err(refused)?;
+    match config(name, &typed, environment) {
+        Ok(_) => Ok(None),
+        Err(Flaw::Unset(variable)) => Ok(Some(variable)),
+        Err(Flaw::Wrong(why)) => Err(refused(why)),
+    }
+}
+
+/// Puts a server into the settings, in the place of one of the same name.
+pub fn add(environment: &Environment, scope: Scope, name: &str, server: &Value) -> Result<Added, Failure> {
+    let unset = check(environment, name, server)?;
     let file = scope.file(environment)?;
     let is_same = |entry: &String| serde_json::from_str::<Value>(entry).is_ok_and(|entry| entry == *server);
     let replaced = file.get(&[KEY, name]).filter(|entry| !is_same(entry));
     file.set(&[KEY, name], server)?;
-    Ok(Added { path: file.write()?, replaced })
+    Ok(Added { path: file.write()?, replaced, unset })
 }
 
 /// Takes a server out of the settings. Returns the file, if it was there.
@@ -79,7 +94,7 @@ mod tests {
         std::fs::write(&path, text).unwrap();
         let server = json!({"command": "python3", "args": ["-m", "x"], "trust": true});
         let added = add(&environment, Scope::User, "time", &server).unwrap();
-        assert_eq!(added, Added { path: path.clone(), replaced: None });
+        assert_eq!(added, Added { path: path.clone(), replaced: None, unset: None });
         let again = json!({"url": "http://localhost:1/mcp"});
         add(&environment, Scope::User, "web", &again).unwrap();
         assert_eq!(add(&environment, Scope::User, "time", &server).unwrap().replaced, None);
@@ -94,6 +109,16 @@ mod tests {
         assert_eq!(remove(&environment, Scope::User, "time").unwrap(), None);
         let loaded = settings::load(&environment, Vec::new()).unwrap().settings;
         assert_eq!(loaded.mcp_servers.keys().collect::<Vec<_>>(), ["web"]);
+    }
+
+    #[test]
+    fn a_variable_that_is_not_set_yet_is_told_and_the_server_added() {
+        let folder = tempfile::tempdir().unwrap();
+        let environment = Environment::of([("CHARLA_HOME", folder.path())]);
+        let server = json!({"command": "a", "env": {"TOKEN": "$TOKEN"}});
+        let added = add(&environment, Scope::User, "a", &server).unwrap();
+        assert_eq!(added.unset.as_deref(), Some("TOKEN"));
+        assert!(std::fs::read_to_string(added.path).unwrap().contains("\"$TOKEN\""));
     }
 
     #[test]

@@ -14,6 +14,7 @@ use std::sync::Arc;
 use charla_mcp::{Planned, Surroundings};
 use charla_tools::process::Processes;
 
+pub(crate) use edit::check;
 pub use edit::{Added, Scope, add, remove};
 pub use login::{ServerLogin, log_out};
 pub use new_server::NewServer;

@@ -47,7 +47,7 @@ impl PromptHistory {
     pub fn add(&self, prompt: &str) -> std::io::Result<()> {
         let Some(path) = self.path.as_ref().filter(|_| prompt.len() <= LONGEST) else { return Ok(()) };
         if let Some(folder) = path.parent() {
-            std::fs::create_dir_all(folder)?;
+            crate::private_file::make_folder(folder)?;
         }
         let mut options = std::fs::OpenOptions::new();
         options.create(true).append(true);
@@ -72,6 +72,11 @@ mod tests {
         here.add("three").unwrap();
         here.add(&"x".repeat(LONGEST + 1)).unwrap();
         let path = here.path.clone().unwrap();
+        #[cfg(unix)]
+        {
+            let folder = path.parent().unwrap().metadata().unwrap();
+            assert_eq!(std::os::unix::fs::PermissionsExt::mode(&folder.permissions()) & 0o777, 0o700);
+        }
         let mut file = std::fs::OpenOptions::new().append(true).open(path).unwrap();
         file.write_all(b"damaged\n").unwrap();
         assert_eq!(here.read(), ["one\ntwo", "three"]);

@@ -15,14 +15,13 @@ use charla_proto::text::{nearest, one_line, printable};
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::front_matter::FrontMatter;
-use crate::hint::Hint;
-use crate::notices::{Notice, Notices};
-use crate::trust::{LeftOut, WorkspaceContent};
+use crate::notices::Notices;
+use crate::trust::{LeftOut, WorkspaceContent, not_trusted};
 pub(crate) use listing::about_skills;
 pub(crate) use tool::ActivateSkill;
 
 /// What a skill's file is called.
-const FILE: &str = "SKILL.md";
+pub(crate) const FILE: &str = "SKILL.md";
 /// Folders of a user's home in which other programs keep skills.
 const OF_OTHERS: [&str; 2] = [".agents", ".claude"];
 /// So much of a file is read to know what a skill is about.
@@ -143,8 +142,7 @@ impl Skills {
     fn of_workspace(&mut self, content: &WorkspaceContent, trusted: bool, notices: &mut dyn Notices) {
         let number = content.skills().count();
         if number > 0 && !trusted {
-            let text = format!("{number} skills of this workspace are left out: it is not trusted");
-            notices.note(&Notice::with_hint(text, Hint::TrustWorkspace));
+            notices.note(&not_trusted(number, "skill"));
             return;
         }
         for (file, bytes) in content.skills() {

@@ -1,6 +1,7 @@
 use std::fs;
 
 use super::*;
+use crate::notices::Notice;
 
 /// A user's surroundings with skills: folder of skills, name of the skill's folder, text of its file.
 fn place(skills: &[(&str, &str, &str)]) -> (tempfile::TempDir, Environment) {

@@ -250,6 +250,13 @@ pub(crate) fn why_left_out(path: &Path, workspace: &Path, owners: Owners) -> Opt
     owners.stranger(&facts).map(belongs_to_another)
 }
 
+/// That so many things of a workspace are left out because nobody trusts it.
+pub(crate) fn not_trusted(number: usize, what: &str) -> Notice {
+    let (ending, verb) = if number == 1 { ("", "is") } else { ("s", "are") };
+    let text = format!("{number} {what}{ending} of this workspace {verb} left out: it is not trusted");
+    Notice::with_hint(text, Hint::TrustWorkspace)
+}
+
 /// True for the user's own file or folder, whatever link leads there.
 fn is_same(own: Option<PathBuf>, path: &Path) -> bool {
     let own = own.and_then(|own| own.canonicalize().ok());

@@ -20,6 +20,11 @@ pub fn run(command: McpCommand, charla: &Charla, printer: &mut Printer) -> Resul
             let name = args.name.clone();
             let added = add(environment, scope, &name, &server(args).entry()?)?;
             printer.note(&format!("{name} is in {}", added.path.display()));
+            if let Some(variable) = added.unset {
+                printer.warning(&format!(
+                    "the variable `{variable}` is not set: {name} is left out until it is"
+                ));
+            }
             if let Some(replaced) = added.replaced {
                 let replaced: Vec<&str> = replaced.split_whitespace().collect();
                 printer.note(&format!("it took the place of {}", replaced.join(" ")));

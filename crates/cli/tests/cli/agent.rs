@@ -343,6 +343,12 @@ fn a_discovered_tool_is_called_and_a_failing_discovery_is_a_notice() {
     let (run, _, _) =
         once("Hello.".into(), &[], |place| place.workspace_settings(&settings("touch discovered")));
     assert!(run.err.contains("`tools.discoveryCommand` is ignored"), "{}", run.err);
+    let (run, _, _) = once("Hello.".into(), &[], |place| {
+        let place = place.workspace_settings(&settings("false"));
+        place.run(&["trust", "--yes"]);
+        place
+    });
+    assert!(run.err.contains("warning: the tool discovery command failed"), "{}", run.err);
 }
 
 #[test]

@@ -216,7 +216,7 @@ fn a_workspaces_agents_are_nothing_until_it_is_trusted() {
     )
     .unwrap();
     let run = place.run(&MODEL);
-    assert!(run.err.contains("1 agents of this workspace are left out"), "{}", run.err);
+    assert!(run.err.contains("1 agent of this workspace is left out"), "{}", run.err);
     assert!(!server.requests()[0].body.to_string().contains("Does evil"));
     assert!(requests_with(&server, "Be evil.").is_empty());
     place.run(&["trust", "--yes"]);

@@ -71,7 +71,7 @@ fn what_others_left_is_taken_once_and_everything_is_told() {
     assert_eq!(run.code, Some(0), "{}", run.err);
     assert_eq!(run.out.replace("took  ", "would take  "), would.out);
     for taken in [
-        "took  claude: MCP server github",
+        "took  claude: MCP server github → ~/.charla/settings.json",
         "took  claude: instructions in ~/.claude/CLAUDE.md",
         "took  claude: command git/review",
         "took  codex: MCP server time",
@@ -98,7 +98,8 @@ fn what_others_left_is_taken_once_and_everything_is_told() {
     assert!(!all.contains(SECRET), "{all}");
     let command = fs::read_to_string(home_of(&place).join(".charla/commands/git/review.toml")).unwrap();
     assert!(command.contains("{{args}}") && command.contains("!{git diff}"), "{command}");
-    let told = place.run(&["prompt", "show"]).out;
+    let place = place.variable("OPENAI_API_KEY", "key-openai-1");
+    let told = place.run(&["prompt", "show", "-m", "openai/gpt-test"]).out;
     assert!(told.contains("Be brief.") && told.contains("Tests first."), "{told}");
 
     let again = place.run(&["import"]);

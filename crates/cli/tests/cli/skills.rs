@@ -67,7 +67,7 @@ fn a_workspaces_skills_say_nothing_until_it_is_trusted() {
     skill(&place, "work/.agents/skills", "evil", "Does evil");
     let run = ask(&place, &[]);
     assert_eq!(run.code, Some(0));
-    assert!(run.err.contains("1 skills of this workspace are left out"), "{}", run.err);
+    assert!(run.err.contains("1 skill of this workspace is left out"), "{}", run.err);
     let told = |index: usize| server.requests()[index].body.to_string();
     assert!(!told(0).contains("Does evil") && !told(0).contains("activate_skill"), "{}", told(0));
     assert!(told(1).contains("not found") && !told(1).contains("evil-words"), "{}", told(1));

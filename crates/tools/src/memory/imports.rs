@@ -54,20 +54,22 @@ impl<'a> Importer<'a> {
         for piece in pieces(line) {
             match piece {
                 Piece::Text(text) => expanded.push_str(text),
-                Piece::Import(path) => match self.import(path, file) {
-                    Ok(text) => expanded.push_str(&text),
-                    Err(reason) => {
-                        expanded.push_str(&format!("@{path} <!-- not imported: {reason} -->"));
-                        self.memory
-                            .notices
-                            .push(format!("{}: @{path} not imported: {reason}", file.display()));
+                Piece::Import(path) => {
+                    match self.import(path, line.trim().strip_prefix('@') == Some(path), file) {
+                        Ok(text) => expanded.push_str(&text),
+                        Err(reason) => {
+                            expanded.push_str(&format!("@{path} <!-- not imported: {reason} -->"));
+                            self.memory
+                                .notices
+                                .push(format!("{}: @{path} not imported: {reason}", file.display()));
+                        }
                     }
-                },
+                }
             }
         }
     }
 
-    fn import(&mut self, path: &str, file: &Path) -> Result<String, String> {
+    fn import(&mut self, path: &str, alone: bool, file: &Path) -> Result<String, String> {
         let folder = file.parent().unwrap_or(Path::new("/"));
         let target = match (path.strip_prefix("~/"), &self.places.home) {
             (Some(rest), Some(home)) => home.join(rest),
@@ -83,7 +85,7 @@ impl<'a> Importer<'a> {
         if self.memory.files.len() >= MOST_FILES {
             return Err(format!("at most {MOST_FILES} files are read"));
         }
-        let text = self.source.read(&real)?;
+        let text = self.source.read(&real, alone)?;
         self.room = self.room.checked_sub(text.len()).ok_or("too much is imported already")?;
         self.memory.files.push(real.clone());
         let text = self.expand(&text, &real);

@@ -78,7 +78,7 @@ fn load_within(places: &MemoryPlaces, limit: usize) -> Memory {
             continue;
         }
         let source = if is_project { places.project() } else { places.user(&real) };
-        let text = match source.read(&real) {
+        let text = match source.read(&real, false) {
             Ok(text) => text,
             Err(reason) => {
                 memory.notices.push(format!("{} is left out: {reason}", path.display()));
@@ -129,17 +129,20 @@ impl MemoryPlaces {
         let own = self.user_folder.as_ref().and_then(|folder| folder.canonicalize().ok());
         Source {
             roots: self.root().canonicalize().into_iter().collect(),
+            home: None,
             except: own.map(|folder| (folder, "it is in your own folder, which is not for projects")),
             name: "the project",
             owners: self.owners,
         }
     }
 
-    /// What the user's own file may bring in: what lies in their folder, or beside the file if that is a link.
+    /// What the user's own file may bring in: what lies in their folder, or beside the file if that is a link; on a line of
+    /// its own anything in their home.
     fn user(&self, real: &Path) -> Source {
         let folder = self.user_folder.as_ref().and_then(|folder| folder.canonicalize().ok());
         Source {
             roots: folder.into_iter().chain(real.parent().map(Path::to_owned)).collect(),
+            home: self.home.as_ref().and_then(|home| home.canonicalize().ok()),
             except: None,
             name: "your own folder",
             owners: self.owners,

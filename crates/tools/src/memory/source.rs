@@ -17,6 +17,9 @@ const FILE_BYTES: u64 = 1024 * 1024;
 pub(super) struct Source {
     /// Real paths.
     pub(super) roots: Vec<PathBuf>,
+    /// A folder whose files are brought in by an import that stands alone on its line: a person wrote that one. A fact
+    /// that a model has kept is part of a list.
+    pub(super) home: Option<PathBuf>,
     /// What is not for these files although it lies there, and why.
     pub(super) except: Option<(PathBuf, &'static str)>,
     /// What the roots are called.
@@ -25,15 +28,18 @@ pub(super) struct Source {
 }
 
 impl Source {
-    /// The text of a file, by its real path; else why it is left out.
-    pub(super) fn read(&self, real: &Path) -> Result<String, String> {
+    /// The text of a file, by its real path; else why it is left out. `alone`: nothing else stands on the line that names it.
+    pub(super) fn read(&self, real: &Path, alone: bool) -> Result<String, String> {
         if let Some((folder, why)) = &self.except
             && real.starts_with(folder)
         {
             return Err((*why).to_owned());
         }
-        if !self.roots.iter().any(|root| real.starts_with(root)) {
-            return Err(format!("{} is outside {}", real.display(), self.name));
+        let in_home = self.home.as_ref().is_some_and(|home| real.starts_with(home));
+        let in_roots = self.roots.iter().any(|root| real.starts_with(root));
+        if !in_roots && !(in_home && alone) {
+            let remedy = if in_home { "; name it on a line of its own" } else { "" };
+            return Err(format!("{} is outside {}{remedy}", real.display(), self.name));
         }
         if looks_secret(real) {
             return Err("it looks like a secret".to_owned());

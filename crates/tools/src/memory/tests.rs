@@ -187,6 +187,26 @@ fn a_memory_file_that_is_a_link_out_of_the_project_is_left_out() {
 }
 
 #[test]
+fn the_users_own_file_brings_in_files_of_their_home_by_lines_of_their_own() {
+    let bench = bench(&[
+        (
+            "user/CHARLA.md",
+            "@~/other/AGENTS.md\n@~/.ssh/id_rsa\n@/etc/hostname\n## Remembered\n- @~/private.md\n",
+        ),
+        ("other/AGENTS.md", "Tests first.\n@./beside.md\n"),
+        ("other/beside.md", "BESIDE"),
+        ("private.md", "PRIVATE"),
+        (".ssh/id_rsa", "PRIVATE"),
+    ]);
+    let memory = bench.load();
+    assert!(memory.text.contains("Tests first.") && memory.text.contains("BESIDE"), "{:?}", memory.notices);
+    assert!(!memory.text.contains("PRIVATE"), "{}", memory.text);
+    assert_eq!(told(&memory, "it looks like a secret"), 1, "{:?}", memory.notices);
+    assert_eq!(told(&memory, "is outside your own folder; name it on a line of its own"), 1);
+    assert_eq!(told(&memory, "is outside your own folder"), 2, "{:?}", memory.notices);
+}
+
+#[test]
 fn secrets_are_not_brought_in_by_anybody() {
     let bench = bench(&[
         ("project/AGENTS.md", "@./.env @./server.pem @./.ssh/id_rsa @./harmless.md"),
