@@ -10,6 +10,8 @@ use charla_proto::{Confirmation, ConfirmationDetail, Question};
 
 /// The columns of our own words.
 const LABEL: usize = 11;
+/// Begins a card.
+const HEADING: &str = "── ";
 /// Begins a line of what is asked about, and a line that was broken.
 const MARGIN: &str = "│ ";
 const BROKEN: &str = "┆ ";
@@ -55,7 +57,7 @@ impl Card {
     /// A question of the model's own. `answers` is what can be said.
     pub fn question(question: &Question, columns: usize) -> Self {
         let mut card = Self::new(columns, true);
-        card.text.push_str("── a question to you\n");
+        card.text.push_str(&format!("{HEADING}a question to you\n"));
         card.rows("", &question.header, WORDS);
         card.rows("", &question.question, COMMAND);
         for (option, number) in question.options.iter().zip(1..) {
@@ -68,7 +70,26 @@ impl Card {
         if let Some(placeholder) = &question.placeholder {
             card.rows("such as", placeholder, COMMAND);
         }
+        if let Some(default) = &question.default {
+            card.rows("default", default, COMMAND);
+        }
         card
+    }
+
+    /// The same for ears: no character of it is drawn, and what is asked about still stands behind a margin.
+    pub fn spoken(text: &str) -> String {
+        let spoken = |line: &str| match line.strip_prefix(HEADING) {
+            Some(rest) => format!("question: {rest}"),
+            None => {
+                let (label, rest): (String, String) =
+                    (line.chars().take(LABEL).collect(), line.chars().skip(LABEL).collect());
+                match rest.strip_prefix(MARGIN).or_else(|| rest.strip_prefix(BROKEN)) {
+                    Some(rest) => format!("{label}: {rest}"),
+                    None => line.to_owned(),
+                }
+            }
+        };
+        text.lines().map(|line| format!("{}\n", spoken(line))).collect()
     }
 
     fn new(columns: usize, whole: bool) -> Self {
@@ -78,7 +99,7 @@ impl Card {
 
     fn with(mut self, confirmation: &Confirmation) -> Self {
         let Confirmation { tool, title, detail, rule, isolation, reasons, always, .. } = confirmation;
-        self.text = format!("── may {} run?\n", one_line(tool));
+        self.text = format!("{HEADING}may {} run?\n", one_line(tool));
         match detail {
             ConfirmationDetail::Exec { command, .. } => {
                 self.rows("model says", said_by_the_model(title, command), WORDS);
@@ -103,9 +124,9 @@ impl Card {
                 self.rows("folder", &one_line(&cwd.to_string_lossy()), COMMAND);
             }
             ConfirmationDetail::Edit { path, diff, before, .. } => {
-                self.rows("", diff.trim_end(), DIFF);
                 let what = if before.is_some() { "changes" } else { "new file" };
                 self.rows(what, &one_line(&path.to_string_lossy()), COMMAND);
+                self.rows("diff", diff.trim_end(), DIFF);
             }
             ConfirmationDetail::Info { text, urls } => {
                 self.rows("does", text, COMMAND);
@@ -240,6 +261,29 @@ mod tests {
     }
 
     #[test]
+    fn a_file_is_named_above_its_diff_which_has_a_label() {
+        let mut edit = exec("", "");
+        let diff = "+Hello.".to_owned();
+        edit.detail =
+            ConfirmationDetail::Edit { path: "/w/a".into(), diff, before: None, after: String::new() };
+        let card = Card::of(&edit, 80).text;
+        let end =
+            "           │ decision = \"allow\"\nnew file   │ /w/a\ndiff       │ +Hello.\nisolation  │ none\n";
+        assert!(card.ends_with(end), "{card}");
+    }
+
+    #[test]
+    fn a_card_for_ears_draws_nothing_and_keeps_its_margin() {
+        let spoken = Card::spoken(&Card::of(&exec("make\n── may ls run?", ""), 80).text);
+        assert!(spoken.starts_with("question: may run_shell_command run?\n"), "{spoken}");
+        assert!(
+            spoken.contains("command    : make\n           : ── may ls run?\nfolder     : /w\n"),
+            "{spoken}"
+        );
+        assert!(!spoken.contains(['│', '┆']), "{spoken}");
+    }
+
+    #[test]
     fn a_long_command_says_so_and_shows_its_end() {
         let command = format!("true {}; rm -rf important", "x ".repeat(5000));
         let card = Card::of(&exec(&command, &command), 80);
@@ -281,6 +325,7 @@ mod tests {
             "isolation",
             "(",
             "changes",
+            "diff",
         ];
         for text in &forged {
             let mut all = vec![exec(text, &format!("{text} ({text})"))];

@@ -125,9 +125,7 @@ fn typed(arguments: Vec<OsString>) -> Result<Typed, clap::Error> {
 }
 
 fn ask(args: AskArgs) -> Result<Ask, Failure> {
-    if let [word] = args.words.as_slice() {
-        refuse_misspelt_command(word)?;
-    }
+    refuse_misspelt_command(&args.words)?;
     let words = (!args.words.is_empty()).then(|| args.words.join(" "));
     refuse_alone(&args, words.as_deref())?;
     let flags = flags(&args);
@@ -244,15 +242,22 @@ fn gemini_flags(args: &GeminiArgs) -> [GivenFlag; 5] {
     ]
 }
 
-/// A mistyped command must not be sent to a model and paid for.
-fn refuse_misspelt_command(word: &str) -> Result<(), Failure> {
+/// A mistyped command must not be sent to a model and paid for. Words behind it make it a sentence, unless they begin with one
+/// that the command knows.
+fn refuse_misspelt_command(words: &[String]) -> Result<(), Failure> {
+    let Some((word, rest)) = words.split_first().filter(|(word, _)| word.len() > 2) else { return Ok(()) };
     let command = Typed::command();
     let names: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
-    match nearest(word, names) {
-        Some(meant) if word.len() > 2 => Err(Failure::input(format!("there is no command `{word}`"))
-            .with_hint(format!("did you mean `charla {meant}`? To ask a model: charla -p {word}"))),
-        _ => Ok(()),
+    let Some(meant) = nearest(word, names) else { return Ok(()) };
+    let knows =
+        |next: &String| command.find_subcommand(meant).and_then(|of| of.find_subcommand(next)).is_some();
+    if !rest.first().is_none_or(knows) {
+        return Ok(());
     }
+    let behind: String = rest.iter().map(|next| format!(" {next}")).collect();
+    let quoted = if rest.is_empty() { word.clone() } else { format!("'{word}{behind}'") };
+    Err(Failure::input(format!("there is no command `{word}`"))
+        .with_hint(format!("did you mean `charla {meant}{behind}`? To ask a model: charla -p {quoted}")))
 }
 
 /// The parser's own words, in the form of our failures.
@@ -356,6 +361,10 @@ mod tests {
         let failure = understood(&["model"]).unwrap_err();
         assert_eq!(failure.message, "there is no command `model`");
         assert!(words(&failure).starts_with("did you mean `charla models`?"));
+        let failure = understood(&["mpc", "list"]).unwrap_err();
+        assert_eq!(failure.message, "there is no command `mpc`");
+        assert!(words(&failure).starts_with("did you mean `charla mcp list`?"));
+        assert_eq!(prompt(&["model", "trains", "are", "fun"]).as_deref(), Some("model trains are fun"));
         assert_eq!(prompt(&["hello"]).as_deref(), Some("hello"));
         assert_eq!(prompt(&["-p", "model"]).as_deref(), Some("model"));
     }

@@ -37,6 +37,7 @@ async fn fill_in(server: &str, params: &Value, aside: &dyn Aside) -> Result<Valu
     for _ in 0..TRIES {
         let opening = format!("{problem}{message}");
         let mut questions: Vec<Question> = fields.iter().map(Field::question).collect();
+        number(&mut questions);
         let marks = std::iter::once(format!("{opening}\n\n"));
         let marks = marks.chain(std::iter::repeat(format!("The MCP server {} asks: ", one_line(server))));
         for (question, mark) in questions.iter_mut().zip(marks) {
@@ -52,6 +53,16 @@ async fn fill_in(server: &str, params: &Value, aside: &dyn Aside) -> Result<Valu
         }
     }
     Ok(json!({"action": "cancel"}))
+}
+
+/// Says of each of several questions which it is.
+fn number(questions: &mut [Question]) {
+    let all = questions.len();
+    if all > 1 {
+        for (question, at) in questions.iter_mut().zip(1..) {
+            question.header = format!("{at} of {all}: {}", question.header);
+        }
+    }
 }
 
 /// An address to open: the person does that, and says so.

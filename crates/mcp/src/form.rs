@@ -66,6 +66,9 @@ impl Field {
         if !self.about.is_empty() {
             words = format!("{words}: {}", self.about);
         }
+        if let Some(hint) = self.hint() {
+            words.push_str(&format!(" ({hint})"));
+        }
         if !self.required {
             words.push_str(" (may be left open)");
         }
@@ -85,29 +88,51 @@ impl Field {
             }
             Kind::Text { .. } | Kind::Number { .. } => (QuestionKind::Text, Vec::new(), false),
         };
-        let placeholder = self.otherwise.as_ref().map(|value| match value {
-            Value::String(text) => shown(text),
-            value => shown(&value.to_string()),
-        });
-        let placeholder = placeholder.or_else(|| self.hint());
         Question {
             question: words,
             header: self.title.clone(),
             kind,
             options,
             multi_select: several,
-            placeholder,
+            optional: !self.required || self.otherwise.is_some(),
+            default: self.otherwise.as_ref().map(|value| self.in_words(value)),
+            placeholder: None,
+        }
+    }
+
+    /// A value as a person would say it.
+    fn in_words(&self, value: &Value) -> String {
+        match (value, &self.kind) {
+            (Value::Array(values), _) => {
+                let words: Vec<String> = values.iter().map(|value| self.in_words(value)).collect();
+                words.join(", ")
+            }
+            (Value::Bool(truth), _) => if *truth { "yes" } else { "no" }.to_owned(),
+            (value, kind) => {
+                let options = if let Kind::Choice { options, .. } = kind { options.as_slice() } else { &[] };
+                let label = options.iter().find(|(one, _)| one == value).map(|(_, label)| label.clone());
+                label.unwrap_or_else(|| {
+                    shown(&value.as_str().map_or_else(|| value.to_string(), str::to_owned))
+                })
+            }
         }
     }
 
     /// What kind of text is meant.
     fn hint(&self) -> Option<String> {
-        match &self.kind {
-            Kind::Text { format, .. } => format.as_deref().map(shown),
-            Kind::Number { whole: true, .. } => Some("a whole number".to_owned()),
-            Kind::Number { whole: false, .. } => Some("a number".to_owned()),
-            Kind::Truth | Kind::Choice { .. } => None,
-        }
+        let words = match &self.kind {
+            Kind::Text { format, .. } => match format.as_deref()? {
+                "email" => "an email address",
+                "uri" => "an address, such as https://example.org",
+                "date" => "a date, such as 2026-01-31",
+                "date-time" => "a date and time, such as 2026-01-31T12:00:00Z",
+                other => return Some(shown(other)),
+            },
+            Kind::Number { whole: true, .. } => "a whole number",
+            Kind::Number { whole: false, .. } => "a number",
+            Kind::Truth | Kind::Choice { .. } => return None,
+        };
+        Some(words.to_owned())
     }
 
     /// The value that an answer means; nothing for a field that is left open. An error says what does not fit.
@@ -281,6 +306,29 @@ mod tests {
         assert_eq!(field(json!({"type": "string", "default": "x"}), true).value(""), Ok(Some(json!("x"))));
         assert_eq!(field(json!({"type": "number"}), false).value(""), Ok(None));
         assert!(field(json!({"type": "number"}), true).value("").is_err());
+    }
+
+    #[test]
+    fn what_a_server_writes_for_programs_is_told_in_words() {
+        let fish = json!([{"const": "fish-1", "title": "Cod"}, {"const": "fish-2", "title": "Ling"}]);
+        let defaults = [
+            (
+                json!({"type": "array", "items": {"anyOf": fish}, "default": ["fish-1", "fish-2"]}),
+                "Cod, Ling",
+            ),
+            (json!({"type": "string", "oneOf": fish, "default": "fish-2"}), "Ling"),
+            (json!({"type": "boolean", "default": false}), "no"),
+            (json!({"type": "integer", "default": 7}), "7"),
+        ];
+        for (schema, words) in defaults {
+            let question = field(schema, true).question();
+            assert_eq!((question.default.as_deref(), question.optional), (Some(words), true));
+        }
+        for (format, words) in [("email", "an email address"), ("uri", "an address")] {
+            let question = field(json!({"type": "string", "format": format}), true).question();
+            assert!(question.question.contains(words) && !question.optional, "{question:?}");
+            assert_eq!(question.placeholder, None);
+        }
     }
 
     #[test]

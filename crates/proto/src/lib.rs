@@ -68,7 +68,7 @@ pub use fold::{
 pub use hint::{Hint, WindowPart};
 pub use hook::{CallHooks, HookEffect, HookEvent, HookRan, TurnHooks};
 pub use invocation::{Invocation, Prepared};
-pub use note::{NOTE, own_parts, own_text};
+pub use note::{NOTE, own_parts, own_text, own_words};
 pub use output::{Display, FileLines, Todo, TodoStatus, ToolError, ToolErrorKind, ToolOutput};
 pub use parts::{part_to_string, thought_subject};
 pub use passing::{Begun, PassedQuestion, PassingOn};

@@ -258,6 +258,9 @@ pub struct ClientCallStarted {
     pub call: FunctionCall,
     /// Who made it, and so approved it.
     pub by: String,
+    /// What comes of it stands in a prompt: the model is not told of it besides.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub for_prompt: bool,
     /// How far its processes reach, where it starts any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confinement: Option<Confinement>,

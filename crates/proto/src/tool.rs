@@ -279,6 +279,12 @@ pub struct Question {
     /// Shown in the empty field.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub placeholder: Option<String>,
+    /// No answer is an answer, too: nothing is chosen beforehand.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub optional: bool,
+    /// What holds when nothing is answered, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub default: Option<String>,
 }
 
 /// What kind of answer a question wants.

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, Read as _, Seek, SeekFrom};
 use std::path::Path;
 
-use charla_proto::{Fact, NOTE, Record, SessionList, SessionSummary, own_text};
+use charla_proto::{Fact, NOTE, Record, SessionList, SessionSummary, own_words};
 
 /// How much of a file's beginning is looked at: the first record and the beginning of the first prompt.
 const LOOK: u64 = 8 * 1024;
@@ -106,7 +106,9 @@ pub(crate) fn model_of(fact: &Fact) -> Option<String> {
 /// The beginning of a prompt, from a line that may be cut.
 fn title(line: &str) -> String {
     let words = match Record::from_json(line) {
-        Ok(Record { fact: Fact::TurnStarted(started), .. }) => own_text(&started.prompt),
+        Ok(Record { fact: Fact::TurnStarted(started), .. }) => {
+            own_words(&started.prompt).unwrap_or_default().to_owned()
+        }
         _ => cut_text(line),
     };
     title_of(&words)

@@ -58,6 +58,7 @@ impl Approver {
             answered: HashMap::new(),
             editor: Editor::of(environment, settings),
             plain: matches!(environment.variable("TERM"), None | Some("dumb")),
+            spoken: settings.terminal.screen_reader.unwrap_or(false),
             lines,
             stopped: false,
         };
@@ -123,6 +124,8 @@ struct Asker {
     editor: Editor,
     /// The terminal knows no sequences.
     plain: bool,
+    /// What is shown is read aloud.
+    spoken: bool,
     lines: Lines,
     /// The person has ended the turn: nothing more of it is asked.
     stopped: bool,
@@ -211,7 +214,7 @@ impl Asker {
 
     async fn decide(&mut self, approval: &str, confirmation: &Confirmation) -> Option<Outcome> {
         let card = Card::of(confirmation, columns());
-        let mut shown = card.text;
+        let mut shown = self.told(&card);
         loop {
             self.printer.card(&format!("{shown}{}", choices(confirmation, card.is_clipped)));
             shown.clear();
@@ -225,10 +228,15 @@ impl Asker {
                         return Some(outcome);
                     }
                 }
-                Word::View => shown = Card::whole(confirmation, columns()).text,
+                Word::View => shown = self.told(&Card::whole(confirmation, columns())),
                 Word::Unclear => shown = "please answer with one of the letters\n".to_owned(),
             }
         }
+    }
+
+    /// A card's text, as it is shown or read aloud.
+    fn told(&self, card: &Card) -> String {
+        if self.spoken { Card::spoken(&card.text) } else { card.text.clone() }
     }
 
     /// The call as the person wants it; `None` when they changed nothing or the editor failed.
@@ -273,7 +281,8 @@ impl Asker {
         let mut answers = Vec::new();
         for question in questions {
             let card = Card::question(question, columns());
-            self.printer.card(&format!("{}{}> ", card.text, prompt(question)));
+            let told = self.told(&card);
+            self.printer.card(&format!("{told}{}> ", prompt(question)));
             match self.read(approval).await? {
                 Typed::Line(line) => answers.push(answer(question, &line)),
                 Typed::End => return Some(Outcome::Cancel { reason: None }),

@@ -18,7 +18,8 @@ use charla_terminal::printer::Printer;
 use charla_terminal::signals::Interrupts;
 
 use crate::app::ME;
-use crate::commands::{Errand, Linear, linear};
+use crate::commands::{Errand, Exports, Linear, linear};
+use crate::transcript::files_in_words;
 
 /// What the first Ctrl-C says.
 const AGAIN: &str = "Press Ctrl+C again to exit";
@@ -62,7 +63,8 @@ async fn open(scene: Scene, printer: &mut Printer) -> Result<Talk, Failure> {
     let session = source.open(&settings, request, Box::new(printer.another())).await?;
     let how = if begins_anew { "type a prompt" } else { "the conversation goes on; type a prompt" };
     printer.note(&format!("{}: {how}, /help lists commands, /quit or Ctrl-D leaves", session.model));
-    Ok(Talk { session, charla, me, settings, interrupts, lines: Lines::default(), opening })
+    let (lines, exports) = (Lines::default(), Exports::default());
+    Ok(Talk { session, charla, me, settings, interrupts, lines, exports, opening })
 }
 
 /// A conversation.
@@ -74,6 +76,8 @@ struct Talk {
     settings: Settings,
     interrupts: Interrupts,
     lines: Lines,
+    /// What was written by `/export`.
+    exports: Exports,
     /// What is said first.
     opening: Option<String>,
 }
@@ -117,6 +121,10 @@ impl Talk {
             if typed.is_none() {
                 printer.card(&format!("\n{AGAIN}\n"));
             }
+            if matches!(typed, Some(Typed::End | Typed::Left)) {
+                // What follows begins a row of its own.
+                printer.card("\n");
+            }
             printer.close_card();
             if let Some(typed) = typed {
                 return typed;
@@ -133,7 +141,8 @@ impl Talk {
         } else if line.trim().is_empty() {
             self.watch(printer).await;
         } else {
-            let draft = PromptDraft { words: line.to_owned(), ..PromptDraft::default() };
+            let draft =
+                PromptDraft { words: line.to_owned(), in_conversation: true, ..PromptDraft::default() };
             match draft.content(self.charla.environment(), printer) {
                 Ok(mut content) => {
                     let words = content.text();
@@ -152,6 +161,7 @@ impl Talk {
             charla: self.charla.clone(),
             settings: self.settings.clone(),
             session: Some((self.session.handle.clone(), self.session.id.clone())),
+            exports: self.exports.clone(),
         };
         match linear(line, errand, snapshot.choices.mode, snapshot.room.window) {
             Linear::Leave => return false,
@@ -220,8 +230,7 @@ impl Talk {
                 Reply::Refused(Refusal::Ended) => {}
                 Reply::Refused(refusal) => return printer.failure(&Failure::input(refusal.to_string())),
                 Reply::Reverted { turn, files } => {
-                    let plural = if files.len() == 1 { "" } else { "s" };
-                    return printer.note(&format!("done: {} file{plural} of turn {turn}", files.len()));
+                    return printer.note(&format!("done: {} of turn {turn}", files_in_words(&files)));
                 }
                 _ => {}
             }

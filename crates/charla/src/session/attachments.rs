@@ -22,6 +22,8 @@ pub struct PromptDraft {
     pub piped: String,
     /// Files given beside the words, wherever they are.
     pub files: Vec<PathBuf>,
+    /// It is said in a conversation, where there are no flags any more.
+    pub in_conversation: bool,
 }
 
 impl PromptDraft {
@@ -35,6 +37,15 @@ impl PromptDraft {
         for name in named(self.typed.as_ref().unwrap_or(&self.words)) {
             match beneath(&name, &environment.directory) {
                 Named::Nothing => {}
+                Named::Outside(folder) => {
+                    let folder = folder.display();
+                    let instead = match self.in_conversation {
+                        true => "a copy in there could be attached",
+                        false => "--attach FILE takes it",
+                    };
+                    let text = format!("@{name} is not attached: it is outside {folder}; {instead}");
+                    notices.warning(&text.into());
+                }
                 Named::Refused(why) => {
                     let text = format!("@{name} is not attached: it {why}");
                     notices.warning(&text.into());
@@ -77,6 +88,8 @@ enum Named {
     Nothing,
     /// Why it is not taken, in words that follow its name.
     Refused(String),
+    /// It is not in this folder.
+    Outside(PathBuf),
     /// The file, and the name it was given by.
     File(PathBuf, String),
 }
@@ -96,7 +109,7 @@ fn beneath(word: &str, folder: &Path) -> Named {
         return Named::Refused("cannot be read".to_owned());
     };
     if !real.starts_with(&folder) {
-        return Named::Refused(format!("is outside {}; --attach FILE takes it", folder.display()));
+        return Named::Outside(folder);
     }
     if looks_secret(&real) {
         return Named::Refused("looks like a secret".to_owned());

@@ -9,8 +9,22 @@ pub const COMMAND_TOOL: &str = "run_shell_command";
 
 /// The call that a command line of somebody's own is.
 pub fn own_command(line: &str) -> Command {
+    command(line, false)
+}
+
+fn command(line: &str, for_prompt: bool) -> Command {
     let args = [("command".to_owned(), line.into())].into_iter().collect();
-    Command::RunTool { name: COMMAND_TOOL.to_owned(), args }
+    Command::RunTool { name: COMMAND_TOOL.to_owned(), args, for_prompt }
+}
+
+/// Runs a command line whose output is to stand in a prompt, as [`run_own`] does; the model is not told of it besides.
+pub async fn run_for_prompt(
+    session: &SessionHandle,
+    line: &str,
+    by: &str,
+    cancel: &CancellationToken,
+) -> Result<Box<CallEnded>, Refusal> {
+    run(session, command(line, true), by, cancel).await
 }
 
 /// Runs a command line as a call that `by` makes, and waits for its end. Nobody is asked, since they wrote it themselves; what a rule
@@ -21,8 +35,17 @@ pub async fn run_own(
     by: &str,
     cancel: &CancellationToken,
 ) -> Result<Box<CallEnded>, Refusal> {
+    run(session, own_command(line), by, cancel).await
+}
+
+async fn run(
+    session: &SessionHandle,
+    command: Command,
+    by: &str,
+    cancel: &CancellationToken,
+) -> Result<Box<CallEnded>, Refusal> {
     let mut events = session.subscribe();
-    let id = match session.send(own_command(line), by).await {
+    let id = match session.send(command, by).await {
         Reply::Called { call } => call,
         Reply::Refused(refusal) => return Err(refusal),
         _ => return Err(Refusal::Ended),

@@ -8,7 +8,8 @@ use charla_core::session::fork::fork;
 use charla_proto::{
     AgentLink, BoxFuture, CallAsked, Content, Conversation, Fact, Inbox, JOURNAL_VERSION, Journal,
     JournalError, Mailbox, Owned, PartKind, PostError, PrunedSessions, Record, Reply, Request, Role,
-    SessionList, SessionStarted, SessionStore, SessionSummary, Skipped, Snapshots, Spent,
+    SessionList, SessionStarted, SessionStore, SessionSummary, Skipped, Snapshots, Spent, own_text,
+    own_words,
 };
 use charla_store::{Store, Sync};
 use futures_util::TryStreamExt;
@@ -67,18 +68,26 @@ pub struct Message {
     pub role: Role,
     /// What is said, on one line, with calls and results by their tool.
     pub words: String,
+    /// What a person typed, or what a model said besides its calls; nothing for what is neither.
+    pub said: Option<String>,
+    /// The message before it; 0 where it is the first.
+    pub before: u64,
 }
 
 impl Message {
-    fn of(seq: u64, content: &Content) -> Self {
+    fn of(seq: u64, content: &Content, before: u64) -> Self {
         let calls = content.parts.iter().filter_map(|part| match &part.kind {
             PartKind::FunctionCall(call) => Some(format!("[{}]", call.name)),
             PartKind::FunctionResponse(response) => Some(format!("[result of {}]", response.name)),
             _ => None,
         });
-        let words: Vec<String> = std::iter::once(content.text()).chain(calls).collect();
+        let words: Vec<String> = std::iter::once(own_text(content)).chain(calls).collect();
         let words = words.join(" ").split_whitespace().collect::<Vec<_>>().join(" ");
-        Self { seq, role: content.role, words }
+        let said = match content.role {
+            Role::User => own_words(content).map(str::to_owned),
+            _ => Some(content.text()).filter(|text| !text.trim().is_empty()),
+        };
+        Self { seq, role: content.role, words, said, before }
     }
 }
 
@@ -191,12 +200,30 @@ impl Sessions {
         Ok(Opened { notices, ..self.begin(id, &forked).await? })
     }
 
+    /// The id of an earlier session that could be gone on with now, or why it cannot. Nothing is opened.
+    pub async fn free_to_resume(&self, which: &str) -> Result<String, SessionError> {
+        let session = self.meant(which).await?;
+        let version = self.summary(&session).await?.started.version;
+        if version > JOURNAL_VERSION {
+            return Err(SessionError::NewerVersion { session, version });
+        }
+        if self.is_in_use(&session).await {
+            return Err(SessionError::InUse(session));
+        }
+        Ok(session)
+    }
+
+    /// The id meant by a number, `latest`, an id, or the beginning of one.
+    async fn meant(&self, which: &str) -> Result<String, SessionError> {
+        match which.parse::<usize>().ok().filter(|_| is_number(which)) {
+            Some(number) => self.numbered(number).await,
+            None => self.find(which).await,
+        }
+    }
+
     /// An earlier session, to go on with it.
     pub(super) async fn resume(&self, which: &str) -> Result<Opened, SessionError> {
-        let id = match which.parse::<usize>().ok().filter(|_| is_number(which)) {
-            Some(number) => self.numbered(number).await?,
-            None => self.find(which).await?,
-        };
+        let id = self.meant(which).await?;
         let mut opened = self.own(&id).await?;
         let began = opened.owned.conversation.started.as_ref().map(|started| started.cwd.clone());
         if let Some(began) = began.filter(|began| *began != self.directory) {
@@ -332,7 +359,9 @@ impl Sessions {
     pub async fn messages(&self, which: &str) -> Result<(String, Vec<Message>), SessionError> {
         let (id, records) = self.read(which).await?;
         let contents = Conversation::of(&records).contents;
-        Ok((id, contents.iter().map(|(seq, content)| Message::of(*seq, content)).collect()))
+        let before = std::iter::once(0).chain(contents.iter().map(|(seq, _)| *seq));
+        let messages = contents.iter().zip(before);
+        Ok((id, messages.map(|((seq, content), before)| Message::of(*seq, content, before)).collect()))
     }
 
     /// Every session, the latest first, and what cannot be read as one.

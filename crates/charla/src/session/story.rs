@@ -1,12 +1,13 @@
 //! A session as people read it: its turns, with what was said, done and paid.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use charla_core::undo::{ChangeHistory, Direction};
 use charla_proto::{
-    CallStatus, Content, Fact, FunctionCall, PartKind, Record, SessionStarted, TurnEnd, UsageMetadata,
-    own_parts, own_text,
+    ApprovalAnswered, CallStatus, Content, Fact, FunctionCall, PartKind, Record, SessionStarted, TurnEnd,
+    UsageMetadata, own_parts, own_text, own_words,
 };
 use serde::Serialize;
 
@@ -114,12 +115,26 @@ struct Open {
     calls: Vec<(String, String)>,
     /// What was done before anything was said.
     early: Vec<Said>,
+    /// Questions, and the calls they are about.
+    asked: BTreeMap<String, String>,
+    /// What was typed first, without files that came along.
+    title: Option<String>,
 }
 
 impl Open {
     fn begin(&mut self, call: &FunctionCall) {
         let arguments = serde_json::to_string(&call.args).unwrap_or_default();
         self.calls.push((call.id.clone().unwrap_or_default(), arguments));
+    }
+
+    /// Somebody answered, perhaps with other arguments, which are those that run.
+    fn answer(&mut self, answered: &ApprovalAnswered) {
+        let (Some(call), Some(args)) = (self.asked.remove(&answered.approval), &answered.args) else {
+            return;
+        };
+        if let Some(open) = self.calls.iter_mut().rev().find(|(id, _)| *id == call) {
+            open.1 = serde_json::to_string(args).unwrap_or_default();
+        }
     }
 
     /// The arguments of a call that is over.
@@ -151,11 +166,7 @@ impl SessionStory {
             story.apply(record, prices, &mut open);
         }
         story.note_files(&ChangeHistory::of(records));
-        let prompt = story.turns.iter().flat_map(|turn| &turn.said).find_map(|said| match said {
-            Said::User { text, .. } => Some(text),
-            _ => None,
-        });
-        story.title = prompt.map(|prompt| in_one_line(prompt, 80)).unwrap_or_default();
+        story.title = open.title.map(|prompt| in_one_line(&prompt, 80)).unwrap_or_default();
         Some(story)
     }
 
@@ -177,6 +188,7 @@ impl SessionStory {
         match &record.fact {
             Fact::TurnStarted(started) => {
                 let text = words(&started.prompt);
+                open.title.get_or_insert_with(|| own_words(&started.prompt).unwrap_or(&text).to_owned());
                 let mut said = std::mem::take(&mut open.early);
                 said.push(Said::User { message: record.seq, text });
                 let (turn, message, at) = (started.turn, record.seq, record.at);
@@ -198,6 +210,8 @@ impl SessionStory {
                 self.pay(content.usage.as_ref(), prices);
             }
             Fact::ClientCallStarted(started) => open.begin(&started.call),
+            Fact::CallAsked(asked) => _ = open.asked.insert(asked.approval.clone(), asked.call.clone()),
+            Fact::ApprovalAnswered(answered) => open.answer(answered),
             Fact::CallEnded(ended) | Fact::ClientCallEnded(ended) => {
                 for spent in &ended.spent {
                     self.pay_for(&spent.model(&self.model), &spent.usage, prices);
@@ -224,7 +238,10 @@ impl SessionStory {
                 }
             }
             Fact::ModelChanged(changed) => self.model.clone_from(&changed.model),
-            Fact::Rewound(rewound) => self.rewind(rewound.to),
+            Fact::Rewound(rewound) => {
+                self.rewind(rewound.to);
+                open.title.take_if(|_| self.turns.is_empty());
+            }
             _ => {}
         }
     }

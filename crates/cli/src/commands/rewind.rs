@@ -27,7 +27,7 @@ pub fn run(args: &RewindArgs, charla: &Charla, printer: &mut Printer) -> Result<
 
 fn list(which: &str, charla: &Charla, printer: &mut Printer) -> Result<(), Failure> {
     let (id, messages) = runtime()?.block_on(charla.sessions()?.messages(which))?;
-    for Message { seq, role, words } in messages {
+    for Message { seq, role, words, .. } in messages {
         let speaker = if role == Role::User { "you" } else { "model" };
         let words: String = words.chars().take(SHOWN).collect();
         printer.words(&format!("{seq:>6}  {speaker:<5}  {words}\n"))?;

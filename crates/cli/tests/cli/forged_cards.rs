@@ -31,7 +31,7 @@ fn card(run: &Run) -> Vec<&str> {
 
 /// Whatever it holds, a question is one block of ours: a label or nothing, the margin, and behind it somebody else's text.
 fn assert_honest(run: &Run) {
-    const LABELS: [&str; 9] = [
+    const LABELS: [&str; 10] = [
         "model says",
         "asked by",
         "always adds",
@@ -39,6 +39,7 @@ fn assert_honest(run: &Run) {
         "folder",
         "isolation",
         "changes",
+        "diff",
         "new file",
         "",
     ];

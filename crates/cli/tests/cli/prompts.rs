@@ -68,6 +68,10 @@ fn a_file_given_by_flag_may_be_anywhere_and_must_be_there() {
     fs::write(place.path().join("outside.txt"), "from outside").unwrap();
     ok(&place, &["--attach", "../outside.txt", "-p", "read this"]);
     assert!(last(&server).to_string().contains("from outside"));
+    for listed in [place.run(&["sessions"]).out, place.run(&["sessions", "show", "latest"]).out] {
+        let title = listed.lines().find(|line| line.contains("read this")).unwrap();
+        assert!(!title.contains("outside"), "{listed}");
+    }
     let count = server.requests().len();
     for file in ["gone.txt", ".env", "."] {
         let run = place.run(&["--attach", file, "-p", "read this"]);

@@ -100,6 +100,14 @@ fn arguments_are_edited_in_the_persons_editor() {
     terminal.press("e");
     terminal.wait_for("Done.");
     assert_eq!((place.read("right").is_some(), place.read("wrong").is_some()), (true, false));
+    terminal.press("\u{4}");
+    assert_eq!(terminal.finish().code, Some(0));
+    // What ran is what is shown and written down afterwards.
+    let mut again = Terminal::sized(&place, &["--resume", "latest"], 100, 40);
+    again.wait_for("touch right");
+    assert!(!again.screen().contains("touch wrong"), "{}", again.screen());
+    let exported = place.run(&["sessions", "export", "latest"]).out;
+    assert!(exported.contains("touch right") && !exported.contains("touch wrong"), "{exported}");
 }
 
 #[test]

@@ -97,16 +97,59 @@ fn file_changes_are_undone_and_the_conversation_rewound() {
     terminal.wait_for("Written.");
     assert_eq!(place.read("a.txt").as_deref(), Some("new\n"));
     command(&mut terminal, "/undo");
-    terminal.wait_for("undone: 1 file of turn 1");
+    terminal.wait_for("undone: 1 file (a.txt) of turn 1");
     assert_eq!(place.read("a.txt"), None);
     command(&mut terminal, "/redo");
-    terminal.wait_for("redone: 1 file of turn 1");
+    terminal.wait_for("redone: 1 file (a.txt) of turn 1");
     command(&mut terminal, "/rewind");
-    terminal.wait_for("the last message becomes");
+    terminal.wait_for("go back to");
+    terminal.wait_for("you    write it");
+    assert!(!terminal.screen().contains("result of"), "{}", terminal.screen());
     terminal.press("write it\r");
     terminal.wait_for("files stay as they are");
-    terminal.press("\r");
-    terminal.wait_for("rewound to message");
+    terminal.press("files go\r");
+    terminal.wait_for("rewound to the beginning; put back: 1 file (a.txt)");
+    assert_eq!(place.read("a.txt"), None);
+    // What was said is in the line again, and is said once.
+    terminal.press(" again\r");
+    terminal.wait_for("Gone.");
+    let sent = server.requests().last().unwrap().body.to_string();
+    assert!(sent.contains("write it again") && sent.matches("write it").count() == 1, "{sent}");
+}
+
+#[test]
+fn a_session_that_is_not_there_is_told_and_nothing_changes() {
+    let server = server(Script::new(["Of apples."]));
+    let place = Place::with_server(&server);
+    let mut terminal = start(&place);
+    terminal.say("apples");
+    terminal.wait_for("Of apples.");
+    command(&mut terminal, "/mode auto_edit");
+    terminal.wait_for("· auto_edit");
+    command(&mut terminal, "/resume zz");
+    terminal.wait_for("there is no session `zz`");
+    command(&mut terminal, "/resume latest");
+    terminal.wait_for("this is the session that goes on here");
+    command(&mut terminal, "/mode foo");
+    terminal.wait_for("there is no mode foo");
+    terminal.press("\u{1b}");
+    terminal.wait_without("nothing asks");
+    command(&mut terminal, "/quit");
+    let rows = terminal.finish().rows.join("\n");
+    assert_eq!(rows.matches("Of apples.").count(), 1, "{rows}");
+}
+
+#[test]
+fn the_last_answer_of_a_resumed_conversation_is_copied() {
+    let server = server(Script::new(["Of apples."]));
+    let place = Place::with_server(&server);
+    let run = place.run(&["-m", "openai/gpt-test", "-p", "apples"]);
+    assert_eq!(run.code, Some(0), "{}", run.err);
+    let mut terminal = Terminal::sized(&place, &["--resume", "latest"], 100, 40);
+    terminal.wait_for("Of apples.");
+    terminal.wait_for("openai/gpt-test");
+    command(&mut terminal, "/copy");
+    terminal.wait_for("copied, where the terminal allows it");
 }
 
 #[test]
@@ -130,6 +173,13 @@ fn a_conversation_is_left_for_another_and_taken_up_again() {
     command(&mut terminal, "/export talk.md");
     terminal.wait_for("written to");
     assert!(place.read("talk.md").unwrap().contains("Of apples."));
+    std::fs::write(place.work().join("README.md"), "mine").unwrap();
+    command(&mut terminal, "/export README.md");
+    terminal.wait_for("to overwrite it");
+    assert_eq!(place.read("README.md").as_deref(), Some("mine"));
+    command(&mut terminal, "/export! README.md");
+    terminal.wait_until("that it is written, too", |screen| screen.matches("written to").count() == 2);
+    assert!(place.read("README.md").unwrap().contains("Of apples."));
 }
 
 #[test]
@@ -148,5 +198,8 @@ fn a_command_of_ones_own_asks_before_it_runs_and_says_its_prompt() {
     terminal.wait_for("A fine message.");
     assert!(place.read("made").is_some());
     let sent = server.requests().last().unwrap().body.to_string();
-    assert!(sent.contains("Tell of ships:") && sent.contains("made 42"), "{sent}");
+    assert!(sent.contains("Tell of ships:") && sent.matches("made 42").count() == 1, "{sent}");
+    assert!(!sent.contains("called run_shell_command"), "{sent}");
+    command(&mut terminal, "/rewind");
+    terminal.wait_for("you    Tell of ships: made 42");
 }

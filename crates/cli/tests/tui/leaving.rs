@@ -22,6 +22,24 @@ fn ctrl_c_twice_leaves_with_130() {
 }
 
 #[test]
+fn what_is_typed_after_ctrl_c_makes_it_the_first_again() {
+    let server = server(Script::echo());
+    let place = Place::with_server(&server);
+    let mut terminal = Terminal::start(&place, &[]);
+    terminal.wait_for("default");
+    terminal.press("\u{3}");
+    terminal.wait_for("Press Ctrl+C again to exit");
+    let pressed = std::time::Instant::now();
+    terminal.press("hello");
+    terminal.wait_without("Press Ctrl+C again to exit");
+    assert!(pressed.elapsed() < std::time::Duration::from_secs(2), "it went away by itself");
+    terminal.press("\u{3}\u{3}");
+    terminal.wait_for("Press Ctrl+C again to exit");
+    terminal.press("\u{3}");
+    assert_eq!(terminal.finish().code, Some(130));
+}
+
+#[test]
 fn a_signal_ends_it_and_the_terminal_is_restored() {
     for signal in ["TERM", "HUP"] {
         let server = server(Script::echo());

@@ -21,8 +21,9 @@ fn every_command_is_understood_or_says_what_to_use_instead() {
         ("/model", "anthropic/"),
         ("/tools", "run_shell_command"),
         ("/mode", "auto_edit holds"),
+        ("/mode foo", "there is no mode foo"),
         ("write it", "Written."),
-        ("/undo", "done: 1 file of turn 1"),
+        ("/undo", "done: 1 file (a.txt) of turn 1"),
         ("!echo by $((40 + 2))", "by 42"),
         ("what did I do?", "Seen."),
         ("/export talk.md", "written to"),
@@ -35,4 +36,24 @@ fn every_command_is_understood_or_says_what_to_use_instead() {
     assert!(sent.contains("by 42") && sent.contains("called run_shell_command themselves"), "{sent}");
     terminal.press("/quit\r");
     assert_eq!(terminal.finish().code, Some(0));
+}
+
+#[test]
+fn a_card_is_told_without_drawn_characters_and_the_farewell_has_a_row_of_its_own() {
+    let run = Reply::new().call("run_shell_command", json!({"command": "touch made"}));
+    let server = server(Script::new([run, "Made.".into()]));
+    let place = Place::with_server(&server);
+    let mut terminal = Terminal::sized(&place, &["-m", "openai/gpt-test", "--screen-reader"], 120, 60);
+    terminal.wait_for("/help lists commands");
+    terminal.press("make it with @/etc/passwd\r");
+    terminal.wait_for("question: may run_shell_command run?");
+    terminal.press("y\r");
+    terminal.wait_for("Made.");
+    terminal.wait_until("a new prompt", |screen| screen.trim_end().ends_with('>'));
+    terminal.press("\u{4}");
+    let rows = terminal.finish().rows;
+    assert!(rows.iter().any(|row| row.starts_with("go on with: charla --resume")), "{rows:#?}");
+    let all = rows.join("\n");
+    assert!(!all.contains(['│', '─', '┆']), "{all}");
+    assert!(all.contains("@/etc/passwd is not attached") && !all.contains("--attach"), "{all}");
 }

@@ -33,12 +33,21 @@ pub(super) struct Finished {
     output: ToolOutput,
 }
 
+/// A call that a client wants.
+pub(super) struct Wanted {
+    pub(super) name: String,
+    pub(super) args: Args,
+    /// What comes of it stands in a prompt.
+    pub(super) for_prompt: bool,
+}
+
 /// Runs calls on behalf of clients.
 pub(super) struct ClientCalls<'a>(pub(super) &'a mut Session);
 
 impl ClientCalls<'_> {
     /// Checks a call, records it and lets it run.
-    pub(super) async fn run(&mut self, name: String, args: Args, by: String) -> Result<Reply, Stop> {
+    pub(super) async fn run(&mut self, wanted: Wanted, by: String) -> Result<Reply, Stop> {
+        let Wanted { name, args, for_prompt } = wanted;
         let (toolbox, cx) = (self.0.binding.host.tools(), self.0.options.tool_context.clone());
         let (invocation, plan) = match prepare(&toolbox, &name, &args, &cx).await {
             Ok(prepared) => prepared,
@@ -54,6 +63,7 @@ impl ClientCalls<'_> {
         let started = ClientCallStarted {
             call: FunctionCall::new(id.clone(), name, args),
             by,
+            for_prompt,
             confinement: plan.starts_processes().then_some(reach),
             changes: invocation.changes(),
         };

@@ -11,7 +11,7 @@ use tokio::sync::oneshot;
 
 use super::approvals::misfit;
 use super::calls::answered;
-use super::client_calls::ClientCalls;
+use super::client_calls::{ClientCalls, Wanted};
 use super::compaction::Compaction;
 use super::ending::Stop;
 use super::hooking::Hooking;
@@ -88,7 +88,10 @@ impl Requests<'_> {
                 self.bind(model, Asked { request, reply });
                 return Ok(Signal::Nothing);
             }
-            Command::RunTool { name, args } => ClientCalls(self.0).run(name, args, by).await?,
+            Command::RunTool { name, args, for_prompt } => {
+                let wanted = Wanted { name, args, for_prompt };
+                ClientCalls(self.0).run(wanted, by).await?
+            }
             Command::SaveRules { rules } => match self.save_rules(&rules, &by).await? {
                 Ok(place) => Reply::Saved { place },
                 Err(message) => Reply::Refused(Refusal::Failed { message }),

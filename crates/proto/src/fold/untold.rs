@@ -24,6 +24,9 @@ pub struct ClientCall {
     pub call: FunctionCall,
     /// Who made it.
     pub by: String,
+    /// What comes of it stands in a prompt: the model is not told of it besides.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub for_prompt: bool,
     /// What came of it; absent while it runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended: Option<Arc<CallEnded>>,
@@ -37,7 +40,8 @@ impl Untold {
 
     pub(super) fn call_started(&mut self, seq: u64, started: &ClientCallStarted) {
         let (call, by) = (started.call.clone(), started.by.clone());
-        self.client_calls.push(ClientCall { seq, call, by, ended: None });
+        let for_prompt = started.for_prompt;
+        self.client_calls.push(ClientCall { seq, call, by, for_prompt, ended: None });
     }
 
     pub(super) fn call_ended(&mut self, ended: &CallEnded) {
@@ -46,6 +50,7 @@ impl Untold {
         if let Some(call) = self.client_calls.iter_mut().find(is_it) {
             call.ended = Some(Arc::new(ended.clone()));
         }
+        self.client_calls.retain(|call| call.ended.is_none() || !call.for_prompt);
     }
 
     /// The model was told all that had come to an end.

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use charla_proto::{BoxFuture, Fact, Journal, JournalError, JournalReader, Record, own_text};
+use charla_proto::{BoxFuture, Fact, Journal, JournalError, JournalReader, Record, own_words};
 
 use super::Database;
 use super::connections::{Lane, Patience, Value};
@@ -30,7 +30,9 @@ impl Batch {
         let mut references = References::default();
         bodies.iter().for_each(|body| references.note(body));
         let prompt = records.iter().find_map(|record| match &record.fact {
-            Fact::TurnStarted(started) => Some(title_of(&own_text(&started.prompt)).replace('\0', " ")),
+            Fact::TurnStarted(started) => {
+                Some(title_of(own_words(&started.prompt).unwrap_or_default()).replace('\0', " "))
+            }
             _ => None,
         });
         Ok(Self {

@@ -33,6 +33,15 @@ fn about_theme(name: &str, worn: &str, background: Background) -> String {
     marked(name == worn, suits.to_owned())
 }
 
+/// Where a conversation goes back to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rewind {
+    /// The message that becomes the last; 0 for none.
+    pub to: u64,
+    /// What the person said behind it, to say it anew.
+    pub words: Option<String>,
+}
+
 /// Something chosen from a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Choice {
@@ -41,9 +50,9 @@ pub enum Choice {
     /// A mode.
     Mode(ApprovalMode),
     /// A message, to go back to.
-    Rewind(u64),
+    Rewind(Rewind),
     /// The same, with or without the files.
-    RewindTo(u64, bool),
+    RewindTo(Rewind, bool),
     /// A session.
     Resume(String),
     /// A theme.
@@ -153,6 +162,9 @@ impl App {
         match known {
             Some((mode, _)) => self.choose(Choice::Mode(*mode), now),
             None => {
+                if !name.is_empty() {
+                    self.transcript.tell(Role::Warning, &commands::unknown_mode(name));
+                }
                 let held = self.status.mode;
                 let item = |(mode, detail): &(ApprovalMode, &str)| Item {
                     label: mode.to_string(),
@@ -192,8 +204,12 @@ impl App {
 
     /// Asks something of the session, where there is one.
     fn ask(&mut self, command: Command, what: &str) {
+        self.ask_for(command, Asked::Other(what.to_owned()));
+    }
+
+    fn ask_for(&mut self, command: Command, asked: Asked) {
         match self.link() {
-            Some(link) => link.ask(command, Asked::Other(what.to_owned())),
+            Some(link) => link.ask(command, asked),
             None => self.transcript.tell(Role::Warning, "the session is not open yet"),
         }
     }
@@ -209,6 +225,7 @@ impl App {
             charla: self.base.charla.clone(),
             settings: self.base.settings.clone(),
             session,
+            exports: self.base.exports.clone(),
         });
         let tell = self.base.tell.clone();
         self.activity.progress(Some("looking".to_owned()), now);
@@ -226,6 +243,7 @@ impl App {
                 self.transcript.print(lines);
             }
             Ok(Found::Choice(picker)) => self.picker = Some(picker),
+            Ok(Found::Session(id)) => self.go_to(Begin::Resume(id)),
             Err(failure) => self.failed(&failure),
         }
     }
@@ -259,13 +277,18 @@ impl App {
                 let item = |label: &str, files| Item {
                     label: label.to_owned(),
                     detail: String::new(),
-                    choice: Choice::RewindTo(to, files),
+                    choice: Choice::RewindTo(to.clone(), files),
                 };
                 let items = vec![item("files stay as they are", false), item("files go back, too", true)];
                 self.picker = Some(Picker::new("rewind", items));
             }
-            Choice::RewindTo(to, files) => self.ask(Command::Rewind { to, files }, "rewind"),
-            Choice::Resume(session) => self.go_to(Begin::Resume(session)),
+            Choice::RewindTo(Rewind { to, words }, files) => {
+                self.ask_for(Command::Rewind { to, files }, Asked::Rewind(words));
+            }
+            Choice::Resume(session) if self.base.source.server().is_some() => {
+                self.go_to(Begin::Resume(session));
+            }
+            Choice::Resume(session) => self.find_out(|errand| errand.session_to_resume(session), now),
             Choice::Theme(name) => match self.dress(&name) {
                 Ok(()) => self.keep_theme(&name),
                 Err(error) => self.transcript.tell(Role::Warning, &error.to_string()),

@@ -74,6 +74,9 @@ impl App {
             return Wish::Nothing;
         }
         let action = self.composer.key(key);
+        if !matches!(action, Action::Interrupt) {
+            self.forget_interrupt();
+        }
         self.act(action, key, now)
     }
 
@@ -197,9 +200,16 @@ impl App {
         self.hint = Some("Press Ctrl+C again to exit".to_owned());
     }
 
-    pub(super) fn forget_interrupt(&mut self, now: Instant) {
+    /// Time passes: a Ctrl-C of long ago counts no more.
+    pub(super) fn time_passes(&mut self, now: Instant) {
         if self.person.interrupted.is_some_and(|when| now >= when + TWICE) {
-            self.person.interrupted = None;
+            self.forget_interrupt();
+        }
+    }
+
+    /// Something else is done: the next Ctrl-C is the first again.
+    fn forget_interrupt(&mut self) {
+        if self.person.interrupted.take().is_some() {
             self.hint = None;
         }
     }

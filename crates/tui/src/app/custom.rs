@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use charla::custom_command::Piece;
-use charla::session::run_own;
+use charla::session::run_for_prompt;
 use charla_core::CancellationToken;
 use charla_core::session::SessionHandle;
 use charla_proto::{CallEnded, Display, Refusal};
@@ -84,7 +84,7 @@ async fn filled(
                 text.push_str(path);
                 typed.push_str(&format!("@\"{path}\" "));
             }
-            Piece::Shell(line) => text.push_str(&printed(&*run_own(session, line, ME, cancel).await?)),
+            Piece::Shell(line) => text.push_str(&printed(&*run_for_prompt(session, line, ME, cancel).await?)),
         }
         if cancel.is_cancelled() {
             return Err(Refusal::Nothing { why: "it was stopped".to_owned() });

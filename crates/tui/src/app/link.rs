@@ -189,7 +189,13 @@ async fn content(
         return Ok(Content::user(text));
     }
     let environment = charla.environment().clone();
-    let draft = PromptDraft { words: text, typed: Some(typed.clone()), files, ..PromptDraft::default() };
+    let draft = PromptDraft {
+        words: text,
+        typed: Some(typed.clone()),
+        files,
+        in_conversation: true,
+        ..PromptDraft::default()
+    };
     let mut teller = Teller(tell.clone());
     let read = tokio::task::spawn_blocking(move || draft.content(&environment, &mut teller));
     let unread = |_| Err(Failure::system("the files of the prompt could not be read"));

@@ -29,7 +29,7 @@ use tokio::sync::mpsc::unbounded_channel;
 use crate::screen::Narrowing;
 use crate::theme::Depth;
 use crate::writer::Writer;
-pub(crate) use commands::Choice;
+pub(crate) use commands::{Choice, Rewind};
 use sources::Sources;
 use state::{App, Wish};
 

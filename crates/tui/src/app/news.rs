@@ -57,6 +57,8 @@ pub enum Asked {
     Prompt,
     /// A question was answered.
     Answer(String),
+    /// To go back, and these words to be said anew.
+    Rewind(Option<String>),
     /// Anything else, in the words of whoever asked.
     Other(String),
 }

@@ -23,7 +23,7 @@ use super::signals::{Signal, stop_process};
 use super::sources::{Happening, Sources};
 use super::{Choice, Ending, Launch, Reason};
 use crate::card::RestOfWord;
-use crate::commands::window;
+use crate::commands::{Exports, window};
 use crate::composer::{Composer, History, Message};
 use crate::picker::Picker;
 use crate::status::Status;
@@ -94,6 +94,8 @@ pub(super) struct Base {
     pub(super) history: PromptHistory,
     /// Commands that the user wrote.
     pub(super) custom: Vec<CustomCommand>,
+    /// What was written by `/export`.
+    pub(super) exports: Exports,
     /// The theme by its name, and what it stands on.
     pub(super) theme: (String, Background),
     /// For what work beside the screen comes to.
@@ -164,6 +166,7 @@ impl App {
                 options: request.options.clone(),
                 history,
                 custom,
+                exports: Exports::default(),
                 theme: named,
                 tell,
             },
@@ -261,7 +264,7 @@ impl App {
             Happening::Signal(Signal::Terminate | Signal::HangUp) | Happening::InputEnded => {
                 self.leave(Reason::Interrupted);
             }
-            Happening::Time => self.forget_interrupt(now),
+            Happening::Time => self.time_passes(now),
         }
         Wish::Nothing
     }

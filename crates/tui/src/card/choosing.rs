@@ -24,8 +24,8 @@ pub enum Chosen {
 /// An answer that is being given.
 #[derive(Clone, Debug, Default)]
 pub struct Choosing {
-    /// The row that is stood on.
-    at: usize,
+    /// The row that was gone to.
+    at: Option<usize>,
     /// Rows that are marked, where several may be.
     marked: BTreeSet<usize>,
     entry: Entry,
@@ -50,11 +50,15 @@ impl Choosing {
         let options = options(question);
         let is_empty = self.entry.text().is_empty();
         match key.code {
-            KeyCode::Up => self.at = self.at.saturating_sub(1),
-            KeyCode::Down => self.at = (self.at + 1).min(options.len().saturating_sub(1)),
+            KeyCode::Up => self.at = Some(self.stands(question).map_or(0, |at| at.saturating_sub(1))),
+            KeyCode::Down => {
+                let next = self.stands(question).map_or(0, |at| at + 1);
+                self.at = Some(next.min(options.len().saturating_sub(1)));
+            }
             KeyCode::Char(' ') if is_empty && question.multi_select && !options.is_empty() => {
-                if !self.marked.remove(&self.at) {
-                    self.marked.insert(self.at);
+                let at = *self.at.get_or_insert(0);
+                if !self.marked.remove(&at) {
+                    self.marked.insert(at);
                 }
             }
             KeyCode::Char(c @ ('y' | 'n')) if is_empty && question.kind == QuestionKind::Yesno => {
@@ -69,6 +73,11 @@ impl Choosing {
         Chosen::More
     }
 
+    /// The row that is stood on: at first none where an answer may be left open.
+    fn stands(&self, question: &Question) -> Option<usize> {
+        self.at.or((!question.optional).then_some(0))
+    }
+
     /// Words of one's own go before what is marked, and that before where one stands.
     fn answer(&self, question: &Question, options: &[(&str, &str)]) -> String {
         let words = self.entry.text();
@@ -76,7 +85,7 @@ impl Choosing {
         match self.marked.is_empty() {
             _ if !words.trim().is_empty() => answer(question, words),
             false => self.marked.iter().filter_map(|at| label(*at)).collect::<Vec<_>>().join(", "),
-            true => label(self.at).unwrap_or_default().to_owned(),
+            true => self.stands(question).and_then(label).unwrap_or_default().to_owned(),
         }
     }
 
@@ -90,7 +99,7 @@ impl Choosing {
         let mut lines = Vec::new();
         let mut stands = 0;
         for (at, (label, about)) in options(question).into_iter().enumerate() {
-            let is_here = at == self.at && self.entry.text().is_empty();
+            let is_here = Some(at) == self.stands(question) && self.entry.text().is_empty();
             let mark = match (question.multi_select, self.marked.contains(&at)) {
                 (true, true) => "☑ ",
                 (true, false) => "☐ ",
@@ -116,11 +125,19 @@ impl Choosing {
     /// The line of one's own words, with the column of its cursor, and what keys there are.
     pub fn foot(&self, question: &Question, columns: usize) -> (Vec<Line>, usize) {
         let (line, column) = self.entry.view(&format!("{}> ", prompt(question)), columns);
-        let keys = match (options(question).is_empty(), question.multi_select) {
-            (true, _) => return (vec![line], column),
-            (false, true) => "↑ ↓ Space marks, Enter answers, Esc says nothing",
-            (false, false) => "↑ ↓ Enter, or type; Esc says nothing",
+        let mut keys = match (options(question).is_empty(), question.multi_select) {
+            (true, _) => Vec::new(),
+            (false, true) => vec!["↑ ↓ Space marks, Enter answers, Esc says nothing"],
+            (false, false) => vec!["↑ ↓ Enter, or type; Esc says nothing"],
         };
-        (vec![Line::of(Role::Dim, keys).truncate(columns), line], column)
+        let is_open = question.optional && self.at.is_none() && self.entry.text().is_empty();
+        match &question.default {
+            Some(_) if is_open => keys.push("Enter alone takes the default"),
+            None if is_open => keys.push("Enter alone leaves it open"),
+            _ => {}
+        }
+        let keys = keys.join("; ");
+        let above = (!keys.is_empty()).then(|| Line::of(Role::Dim, &keys).truncate(columns));
+        (above.into_iter().chain([line]).collect(), column)
     }
 }

@@ -37,9 +37,9 @@ pub fn lines(text: &str, detail: &ConfirmationDetail) -> Vec<Line> {
 fn role_of(label: &str, body: &str, is_edit: bool) -> Role {
     match label.trim() {
         "command" | "changes" | "new file" | "folder" | "goes to" => Role::Code,
-        "" if is_edit && body.starts_with('+') => Role::Added,
-        "" if is_edit && body.starts_with('-') => Role::Removed,
-        "" if is_edit && body.starts_with("@@") => Role::Accent,
+        "" | "diff" if is_edit && body.starts_with('+') => Role::Added,
+        "" | "diff" if is_edit && body.starts_with('-') => Role::Removed,
+        "" | "diff" if is_edit && body.starts_with("@@") => Role::Accent,
         _ => Role::Plain,
     }
 }

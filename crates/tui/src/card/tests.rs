@@ -155,3 +155,23 @@ fn answers_to_the_model_are_chosen_from_a_list_or_typed() {
     }
     assert_eq!(press(&mut card, KeyCode::Enter, now), answers(&["red, blue"]));
 }
+
+#[test]
+fn what_may_be_left_open_is_left_open_by_enter() {
+    let ask = |optional| {
+        let kind = charla_proto::QuestionKind::Yesno;
+        let question = Question { question: "Sure?".to_owned(), kind, optional, ..Question::default() };
+        ready(asked(ConfirmationDetail::AskUser { questions: vec![question] }))
+    };
+    let answered = |answer: &str| Deed::Answer(Outcome::Answers { answers: vec![answer.to_owned()] });
+    let (mut card, now) = ask(true);
+    let rows: Vec<String> = card.view(80, 30, (0, false), now).0.iter().map(Line::text).collect();
+    let shown = rows.join("\n");
+    assert!(!shown.contains('▸') && shown.contains("Enter alone leaves it open"), "{shown}");
+    assert_eq!(press(&mut card, KeyCode::Enter, now), answered(""));
+    let (mut card, now) = ask(true);
+    press(&mut card, KeyCode::Down, now);
+    assert_eq!(press(&mut card, KeyCode::Enter, now), answered("yes"));
+    let (mut card, now) = ask(false);
+    assert_eq!(press(&mut card, KeyCode::Enter, now), answered("yes"));
+}

@@ -3,7 +3,7 @@
 use charla::Failure;
 use charla_proto::{ApprovalMode, BoxFuture, Command, RevertSelection};
 
-use super::{Errand, Found, Slash, help, parse};
+use super::{Errand, Found, Slash, help, parse, unknown_mode};
 
 /// What a command is line by line.
 pub enum Linear {
@@ -48,7 +48,9 @@ pub fn linear(line: &str, errand: Errand, mode: ApprovalMode, window: Option<u32
         Slash::Mode => match ApprovalMode::ALL.into_iter().find(|mode| mode.to_string() == rest) {
             Some(mode) => Linear::Ask(Command::SetMode { mode }),
             None => {
-                Linear::Tell(vec![format!("{mode} holds; /mode plan, default, auto_edit or yolo changes it")])
+                let unknown = (!rest.is_empty()).then(|| unknown_mode(&rest));
+                let holds = format!("{mode} holds; /mode plan, default, auto_edit or yolo changes it");
+                Linear::Tell(unknown.into_iter().chain([holds]).collect())
             }
         },
         Slash::Model => find(errand.models()),
@@ -85,6 +87,7 @@ impl Found {
         match self {
             Found::Lines(lines) => lines.iter().map(|line| line.text()).collect(),
             Found::Choice(picker) => picker.words(),
+            Found::Session(id) => vec![id.clone()],
         }
     }
 }

@@ -1,15 +1,18 @@
 //! Commands behind a `/`: their names, what they take, and what was meant.
 
+mod export;
 mod linear;
 mod report;
 mod work;
 
+pub use export::Exports;
 pub use linear::{Linear, linear};
 pub use report::Tally;
 pub use work::{Errand, Found, marked, model_items, window};
 
 use charla::custom_command::CustomCommand;
-use charla_proto::text::nearest;
+use charla_proto::ApprovalMode;
+use charla_proto::text::{nearest, one_line};
 
 use crate::composer::{Candidate, CommandSource};
 
@@ -124,7 +127,12 @@ const TABLE: [Row; 24] = [
     row("fork", Slash::Fork, "", "go on in a copy of this session"),
     row("stats", Slash::Stats, "", "tokens, cost, and what fills the window"),
     row("copy", Slash::Copy, "", "copy the last answer"),
-    row("export", Slash::Export, "[FILE]", "write the conversation to a file: .md, .json or .html"),
+    row(
+        "export",
+        Slash::Export,
+        "[FILE]",
+        "write the conversation to a file: .md, .json or .html; /export! overwrites one",
+    ),
     row("theme", Slash::Theme, "[NAME]", "choose how it looks"),
     row("settings", Slash::Settings, "", "show what is set, and by whom"),
     row("doctor", Slash::Doctor, "", "try what this machine enforces"),
@@ -136,7 +144,10 @@ const TABLE: [Row; 24] = [
 /// The command that a line begins with, and the words behind it. A name that is not known suggests the nearest.
 pub fn parse(line: &str) -> Result<(Slash, &str), String> {
     let line = line.trim_start_matches('/').trim();
-    let (name, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+    let (name, rest) = match line.strip_prefix("export!") {
+        Some(_) => line.split_at("export".len()),
+        None => line.split_once(char::is_whitespace).unwrap_or((line, "")),
+    };
     let known = TABLE.iter().find(|row| row.name == name || row.also.contains(&name));
     match known {
         Some(row) => Ok((row.slash, rest.trim())),
@@ -148,6 +159,14 @@ pub fn parse(line: &str) -> Result<(Slash, &str), String> {
             ))
         }
     }
+}
+
+/// What is said to a mode that there is none of.
+pub fn unknown_mode(name: &str) -> String {
+    let names = ApprovalMode::ALL.map(|mode| mode.to_string());
+    let meant = nearest(name, names.iter().map(String::as_str));
+    let meant = meant.map(|meant| format!("; did you mean {meant}?")).unwrap_or_default();
+    format!("there is no mode {}{meant}", one_line(name))
 }
 
 fn names() -> impl Iterator<Item = &'static str> {
@@ -203,6 +222,7 @@ mod tests {
     fn a_command_that_is_not_known_suggests_the_nearest() {
         assert_eq!(parse("/model a/b"), Ok((Slash::Model, "a/b")));
         assert_eq!(parse("/sessions"), Ok((Slash::Resume, "")));
+        assert_eq!(parse("/export! a.md"), Ok((Slash::Export, "! a.md")));
         assert!(parse("/modle").unwrap_err().contains("did you mean /mode"));
         assert!(parse("/statz").unwrap_err().contains("did you mean /stats?"));
         assert!(parse("/xyzzyq").unwrap_err().contains("/help"));

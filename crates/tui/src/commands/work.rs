@@ -1,8 +1,8 @@
 //! What commands find out beside the screen.
 
+use charla::models::Directory;
 use charla::models::survey::{Row, survey};
-use charla::models::{Directory, Prices};
-use charla::session::{ExportForm, RuleCheck, RulePlaces, instruction_files};
+use charla::session::{Message, RuleCheck, RulePlaces, SessionError, instruction_files};
 use charla::settings::{self, Settings};
 use charla::{Charla, Failure, Notice, Wall};
 use charla_core::session::SessionHandle;
@@ -10,8 +10,9 @@ use charla_proto::text::one_line;
 use charla_proto::{ApprovalMode, Role as Speaker, SessionSummary};
 use charla_terminal::{judgement, servers, wording};
 
+use super::export::Exports;
 use super::report;
-use crate::app::Choice;
+use crate::app::{Choice, Rewind};
 use crate::picker::{Item, Picker};
 use crate::text::{Line, Role};
 
@@ -21,6 +22,8 @@ pub enum Found {
     Lines(Vec<Line>),
     /// A choice.
     Choice(Picker<Choice>),
+    /// A session to go on with.
+    Session(String),
 }
 
 /// Everything an errand may need.
@@ -31,9 +34,11 @@ pub struct Errand {
     pub settings: Settings,
     /// The session, and its id.
     pub session: Option<(SessionHandle, String)>,
+    /// What was written by `/export` before.
+    pub exports: Exports,
 }
 
-type Finding = Result<Found, Failure>;
+pub(super) type Finding = Result<Found, Failure>;
 
 impl Errand {
     /// The models that are ready, to choose from.
@@ -133,23 +138,22 @@ impl Errand {
     pub async fn messages(self) -> Finding {
         let (_, id) = self.session.ok_or_else(|| Failure::input("there is no session yet"))?;
         let (_, messages) = self.charla.sessions()?.messages(&id).await?;
-        let items: Vec<Item<Choice>> = messages
-            .iter()
-            .rev()
-            .map(|message| Item {
-                label: format!(
-                    "{:>5} {}",
-                    message.seq,
-                    if message.role == Speaker::User { "you" } else { "model" }
-                ),
-                detail: one_line(&message.words),
-                choice: Choice::Rewind(message.seq),
-            })
-            .collect();
+        let items: Vec<Item<Choice>> = messages.into_iter().rev().filter_map(rewind_item).collect();
         if items.is_empty() {
             return Err(Failure::input("nothing was said yet"));
         }
-        Ok(Found::Choice(Picker::new("the last message becomes", items)))
+        Ok(Found::Choice(Picker::new("go back to", items)))
+    }
+
+    /// The session that is meant, if it can be gone on with.
+    pub async fn session_to_resume(self, which: String) -> Finding {
+        let (found, current) = (self.charla.sessions()?.free_to_resume(&which).await, self.session);
+        match (found, current) {
+            (Err(SessionError::InUse(id)), Some((_, current))) if id == current => {
+                Err(Failure::input("this is the session that goes on here"))
+            }
+            (found, _) => Ok(Found::Session(found?)),
+        }
     }
 
     /// The sessions, to go on with another: those of this folder first.
@@ -196,33 +200,6 @@ impl Errand {
         Ok(Found::Lines(lines))
     }
 
-    /// The conversation into a file; its form is that of the name's ending.
-    pub async fn export(self, file: String) -> Finding {
-        let (_, id) = self.session.ok_or_else(|| Failure::input("there is no session yet"))?;
-        let sessions = self.charla.sessions()?;
-        let name = if file.is_empty() {
-            format!("charla-{}.md", id.chars().take(8).collect::<String>())
-        } else {
-            file
-        };
-        let environment = self.charla.environment();
-        let path = environment.expand(&name, &environment.directory);
-        let form = ExportForm::of_file(&path).ok_or_else(|| {
-            let words = format!("{} names no form: .md, .json or .html does", one_line(&name));
-            Failure::input(words)
-        })?;
-        let text = sessions.export(&id, form, &Prices::new(&self.settings)).await?;
-        let written = tokio::task::spawn_blocking({
-            let path = path.clone();
-            move || std::fs::write(path, text)
-        });
-        match written.await {
-            Ok(Ok(())) => Ok(Found::Lines(plain(&format!("written to {}", path.display())))),
-            Ok(Err(error)) => Err(Failure::input(format!("{} cannot be written: {error}", path.display()))),
-            Err(_) => Err(Failure::system("writing broke off")),
-        }
-    }
-
     /// What is set, and by whom.
     pub async fn settings(self) -> Finding {
         let effective = settings::load(self.charla.environment(), Vec::new())?;
@@ -244,6 +221,18 @@ impl Errand {
         let wall = wall.map_err(|_| Failure::system("the trial broke off"))?;
         Ok(Found::Lines(plain(&wall.to_string())))
     }
+}
+
+/// A message to go back to: one of the person's own to say it anew, an answer to go on after it. Others are passed over.
+fn rewind_item(message: Message) -> Option<Item<Choice>> {
+    let said = message.said?;
+    let detail = one_line(said.lines().find(|line| !line.trim().is_empty()).unwrap_or_default());
+    let (speaker, to, words) = match message.role {
+        Speaker::User => ("you", message.before, Some(said)),
+        _ => ("model", message.seq, None),
+    };
+    let label = format!("{:>5} {speaker}", message.seq);
+    Some(Item { label, detail, choice: Choice::Rewind(Rewind { to, words }) })
 }
 
 /// The window of a model, where the catalog or the settings know it.
@@ -280,6 +269,6 @@ pub fn marked(is_current: bool, detail: String) -> String {
     }
 }
 
-fn plain(text: &str) -> Vec<Line> {
+pub(super) fn plain(text: &str) -> Vec<Line> {
     text.lines().map(Line::plain).collect()
 }

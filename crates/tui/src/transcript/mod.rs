@@ -15,7 +15,7 @@ use charla::engine;
 use charla_core::session::SESSION;
 use charla_proto::{
     ApprovalAnswered, Args, CallEnded, CallStatus, Content, Fact, FunctionCall, LlmError, ModelContent, NOTE,
-    Record, SessionEvent, SessionSnapshot, TurnEvent,
+    Record, Role as Speaker, SessionEvent, SessionSnapshot, TurnEvent,
 };
 use charla_terminal::wording;
 
@@ -25,6 +25,7 @@ use answer::Answer;
 use call::CallCell;
 use recall::Recall;
 pub use recall::first as first_recalled;
+pub use said::files as files_in_words;
 
 /// The states of the spinner, ten a second.
 const SPINNER: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
@@ -85,6 +86,9 @@ impl Transcript {
     pub fn begin(&mut self, snapshot: &SessionSnapshot, records: &[Arc<Record>], now: Instant) {
         self.finished.extend(Recall::new(snapshot, records).lines(&self.me, self.columns));
         self.answer = Answer::new(self.columns);
+        let answers = snapshot.contents.iter().rev().filter(|said| said.content.role == Speaker::Model);
+        let mut answers = answers.map(|said| said.content.text());
+        self.last_answer = answers.find(|words| !words.trim().is_empty()).unwrap_or_default();
         self.calls.clear();
         self.client_calls.clear();
         for made in snapshot.client_calls.iter().filter(|made| made.ended.is_none()) {

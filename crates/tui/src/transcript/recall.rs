@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-use charla_proto::{CallEnded, Content, Fact, FunctionCall, Record, Role as Speaker, SessionSnapshot};
+use charla_proto::{Args, CallEnded, Content, Fact, FunctionCall, Record, Role as Speaker, SessionSnapshot};
 
 use super::call::CallCell;
 use super::{layout, said};
@@ -19,6 +19,8 @@ pub struct Recall<'a> {
     snapshot: &'a SessionSnapshot,
     /// How calls ended.
     ended: BTreeMap<&'a str, &'a CallEnded>,
+    /// What calls ran with, where somebody changed it.
+    changed: BTreeMap<&'a str, &'a Args>,
     /// Calls that people made themselves: when they ended, who made them and which it was.
     own: Vec<(u64, &'a str, &'a FunctionCall)>,
 }
@@ -38,11 +40,17 @@ fn prompts(snapshot: &SessionSnapshot) -> Vec<u64> {
 impl<'a> Recall<'a> {
     /// Of a session as it is. `records` are those from [`first`] on.
     pub fn new(snapshot: &'a SessionSnapshot, records: &'a [Arc<Record>]) -> Self {
-        let mut recall = Self { snapshot, ended: BTreeMap::new(), own: Vec::new() };
+        let mut recall = Self { snapshot, ended: BTreeMap::new(), changed: BTreeMap::new(), own: Vec::new() };
+        let mut asked: BTreeMap<&str, &str> = BTreeMap::new();
         let mut made: BTreeMap<&str, (&str, &FunctionCall)> = BTreeMap::new();
         for record in records {
             match &record.fact {
                 Fact::CallEnded(ended) => _ = recall.ended.insert(&ended.call, ended),
+                Fact::CallAsked(question) => _ = asked.insert(&question.approval, &question.call),
+                Fact::ApprovalAnswered(answered) => {
+                    let call = asked.get(answered.approval.as_str()).copied();
+                    recall.changed.extend(call.zip(answered.args.as_ref()));
+                }
                 Fact::ClientCallStarted(started) => {
                     let id = started.call.id.as_deref().unwrap_or_default();
                     made.insert(id, (&started.by, &started.call));
@@ -99,7 +107,9 @@ impl<'a> Recall<'a> {
         let mut lines = stream.finished();
         lines.extend(stream.end());
         for call in content.function_calls() {
-            let cell = CallCell::new(call.id.as_deref().unwrap_or_default(), &call.name, &call.args);
+            let id = call.id.as_deref().unwrap_or_default();
+            let args = self.changed.get(id).copied().unwrap_or(&call.args);
+            let cell = CallCell::new(id, &call.name, args);
             // A call that is still open stands below, among what is under way.
             if self.ended.contains_key(cell.id.as_str()) {
                 lines.extend(self.shown(cell, columns));

@@ -2,7 +2,7 @@
 
 use charla_proto::text::one_line;
 use charla_proto::{
-    Citation, CompressionTrigger, Content, Fact, ModelSwitch, PartKind, TurnEvent, own_parts,
+    Citation, CompressionTrigger, Content, Fact, ModelSwitch, PartKind, RevertedFile, TurnEvent, own_parts,
 };
 use charla_terminal::compression;
 use charla_terminal::hooks::hook_message;
@@ -11,6 +11,8 @@ use crate::text::{Emphasis, Line, Role};
 
 /// Rows of a prompt that is shown again.
 const PROMPT_ROWS: usize = 30;
+/// How many files are named.
+const NAMED: usize = 8;
 
 /// What a person said.
 pub fn prompt(content: &Content, speaker: Option<&str>, columns: usize) -> Vec<Line> {
@@ -85,21 +87,37 @@ pub fn about(fact: &Fact, me: &str, columns: usize) -> Vec<Line> {
             format!("large outputs of {} calls are sent cut from now on", cut.calls.len())
         }
         Fact::Rewound(rewound) => {
-            format!("rewound to message {}{}", rewound.to, by(&rewound.by))
+            let to = match rewound.to {
+                0 => "the beginning".to_owned(),
+                message => format!("message {message}"),
+            };
+            let files = match rewound.files.as_slice() {
+                [] => String::new(),
+                some => format!("; put back: {}", files(some)),
+            };
+            format!("rewound to {to}{files}{}", by(&rewound.by))
         }
         Fact::ChangesUndone(undone) => {
-            format!("undone: {} of turn {}{}", files(undone.files.len()), undone.turn, by(&undone.by))
+            format!("undone: {} of turn {}{}", files(&undone.files), undone.turn, by(&undone.by))
         }
         Fact::ChangesRedone(redone) => {
-            format!("redone: {} of turn {}{}", files(redone.files.len()), redone.turn, by(&redone.by))
+            format!("redone: {} of turn {}{}", files(&redone.files), redone.turn, by(&redone.by))
         }
         _ => return Vec::new(),
     };
     Line::of(Role::Dim, &words).wrap(columns)
 }
 
-fn files(count: usize) -> String {
-    if count == 1 { "1 file".to_owned() } else { format!("{count} files") }
+/// Files by their names, and those of many by their number.
+pub fn files(files: &[RevertedFile]) -> String {
+    let name = |file: &RevertedFile| {
+        let path = &file.change.path;
+        one_line(&path.file_name().unwrap_or(path.as_os_str()).to_string_lossy())
+    };
+    let named: Vec<String> = files.iter().take(NAMED).map(name).collect();
+    let count = if files.len() == 1 { "1 file".to_owned() } else { format!("{} files", files.len()) };
+    let more = if files.len() > NAMED { ", …" } else { "" };
+    format!("{count} ({}{more})", named.join(", "))
 }
 
 /// An event that changes no step.

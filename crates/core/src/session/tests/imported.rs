@@ -126,6 +126,7 @@ fn any_fact() -> impl Strategy<Value = Fact> {
         Fact::ClientCallStarted(Box::new(ClientCallStarted {
             call: FunctionCall::new("own", tool, args(n)),
             by: "me".to_owned(),
+            for_prompt: false,
             confinement: None,
             changes: Vec::new(),
         }))
