@@ -15,8 +15,8 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use tokio::time::timeout;
 
-use crate::access::{Caller, Credential, Digest};
-use crate::accounts::{Right, Role};
+use crate::access::{Caller, Credential, Digest, unauthorized};
+use crate::accounts::{AccountError, Book, Right, Role};
 use crate::app::App;
 use crate::audit::Entry;
 use crate::people::User;
@@ -48,6 +48,8 @@ const MAX_KEY: usize = 200;
 pub(crate) struct Call {
     pub(crate) app: Arc<App>,
     pub(crate) user: Arc<User>,
+    /// The role that the route is for.
+    needed: Option<Role>,
     /// How they showed who they are; nothing where anybody may ask.
     pub(crate) credential: Option<Credential>,
     /// Whose session the path names; the user's own where it names none.
@@ -75,6 +77,23 @@ impl Call {
         }
         let who = if self.credential.is_some() { self.user.name.clone() } else { String::new() };
         Entry { who, from: peer.ip().to_string(), what: route.name.to_owned(), about }
+    }
+
+    /// Changes the accounts, if whoever asks may still when that is done.
+    pub(crate) async fn change(
+        &self,
+        change: impl Fn(&mut Book) -> Result<(), AccountError> + Send + Sync + 'static,
+    ) -> Result<Arc<Book>, Problem> {
+        let (app, user, needed) = (self.app.clone(), self.user.clone(), self.needed);
+        let credential = self.credential.clone();
+        let checked = move |book: &mut Book| {
+            let role = credential.as_ref().and_then(|it| app.access.role(book, it, &user));
+            if role.is_none_or(|role| Some(role) < needed) {
+                return Err(AccountError::Asker);
+            }
+            change(book)
+        };
+        self.app.people.change(checked).await
     }
 
     /// A variable part of the path.
@@ -152,7 +171,12 @@ pub(crate) async fn answer(
         None => None,
     };
     let body = collect(body, route.body).await?;
-    let mut call = Call { owner: user.clone(), app, user, credential, head, path, body, _place: place };
+    let user = match &credential {
+        Some(credential) => still_allowed(&app, route.access, &user, credential)?,
+        None => user,
+    };
+    let (owner, needed) = (user.clone(), route.access);
+    let mut call = Call { app, user, needed, credential, owner, head, path, body, _place: place };
     if let Some((right, session)) = route.session.zip(named_session(&call.path)) {
         call.owner = call.reach(&session, right).await?;
     }
@@ -222,6 +246,23 @@ async fn allowed(app: &Arc<App>, role: Role, head: &Parts, peer: SocketAddr) -> 
         true => Ok(caller),
         false => Err(too_often()),
     }
+}
+
+/// The user as they are now that the body is here, which may have taken its time.
+fn still_allowed(
+    app: &App,
+    needed: Option<Role>,
+    user: &User,
+    credential: &Credential,
+) -> Result<Arc<User>, Problem> {
+    let book = app.people.book()?;
+    let role = app.access.role(&book, credential, user);
+    let role = role.ok_or_else(|| unauthorized("the account or its credential is gone"))?;
+    if Some(role) < needed {
+        return Err(Problem::forbidden("your role does not allow this any more"));
+    }
+    let found = app.people.find(&book, &user.name);
+    found.map(|(user, _)| user).ok_or_else(|| unauthorized("the account is gone"))
 }
 
 /// The session that a path names, by itself or by one of its questions.

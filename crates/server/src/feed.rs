@@ -59,7 +59,8 @@ impl Viewer {
     /// Whether they may still follow, and this session too.
     fn may_follow(&self, session: Option<&SessionFeed>) -> bool {
         let Ok(book) = self.app.people.book() else { return false };
-        let counts = self.credential.as_ref().is_some_and(|it| self.app.access.still_counts(&book, it));
+        let counts =
+            self.credential.as_ref().is_some_and(|it| self.app.access.role(&book, it, &self.user).is_some());
         let may_read = |session: &SessionFeed| {
             let share = || book.share(&session.owner.name, &session.id);
             session.owner.name == self.user.name

@@ -159,9 +159,9 @@ impl Server {
 
     /// An address that signs one browser in, once.
     pub async fn one_time_link(&self) -> Result<String, Failure> {
-        let made = self.app.access.new_link(OWNER).await;
-        let secret =
-            made.map_err(|problem| Failure::system(format!("no link can be made: {}", problem.detail)))?;
+        let (secret, keep) = self.app.access.new_link(self.app.people.owner.whose());
+        let kept = self.app.people.change(keep).await;
+        kept.map_err(|problem| Failure::system(format!("no link can be made: {}", problem.detail)))?;
         let scheme = if self.listening.certificate.is_some() { "https" } else { "http" };
         Ok(format!("{scheme}://{}{}", self.address, page::sign_in_path(secret.text())))
     }

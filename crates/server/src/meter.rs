@@ -6,7 +6,7 @@ use charla::models::Prices;
 use charla_proto::{Command, Fact, Record, Spent, UsageMetadata};
 use http::StatusCode;
 
-use crate::accounts::{Accounts, OWNER, now};
+use crate::accounts::{AccountError, Accounts, OWNER, Whose, now};
 use crate::metrics::Metrics;
 use crate::problem::Problem;
 
@@ -16,7 +16,7 @@ pub(crate) const BUDGET: &str = "budget";
 /// Counts for one user.
 #[derive(Clone)]
 pub(crate) struct Meter {
-    user: String,
+    whose: Whose,
     accounts: Arc<dyn Accounts>,
     metrics: Arc<Metrics>,
 }
@@ -30,8 +30,8 @@ struct Cost {
 }
 
 impl Meter {
-    pub(crate) fn new(user: &str, accounts: Arc<dyn Accounts>, metrics: Arc<Metrics>) -> Self {
-        Self { user: user.to_owned(), accounts, metrics }
+    pub(crate) fn new(whose: Whose, accounts: Arc<dyn Accounts>, metrics: Arc<Metrics>) -> Self {
+        Self { whose, accounts, metrics }
     }
 
     /// An error where the command would have a model asked although today's budget is spent.
@@ -49,11 +49,11 @@ impl Meter {
 
     /// Why nothing more may be spent. What is not known may not be spent either.
     fn exhausted(&self) -> Option<String> {
-        if self.user == OWNER {
+        if self.whose.user == OWNER {
             return None;
         }
         let Ok(book) = self.accounts.book() else { return Some("the accounts cannot be read".to_owned()) };
-        let account = book.accounts.get(&self.user);
+        let account = book.account_of(&self.whose);
         account.map_or_else(
             || Some("the account is gone".to_owned()),
             |account| account.budget.exhausted(account.spent, now()),
@@ -63,18 +63,22 @@ impl Meter {
     /// Counts what a record says was spent. True when nothing more may be.
     pub(crate) async fn count(&self, record: &Record, prices: &Prices, model: &mut String) -> bool {
         let Some(cost) = cost(record, prices, model) else { return false };
-        self.metrics.spent(&self.user, &cost.model, [cost.input, cost.output], cost.usd);
-        if self.user == OWNER {
+        self.metrics.spent(&self.whose.user, &cost.model, [cost.input, cost.output], cost.usd);
+        if self.whose.user == OWNER {
             return false;
         }
-        let (user, tokens, usd) = (self.user.clone(), cost.input.saturating_add(cost.output), cost.usd);
+        let (whose, tokens, usd) = (self.whose.clone(), cost.input.saturating_add(cost.output), cost.usd);
         let counted = self.accounts.change(Box::new(move |book| {
-            let account = book.account_mut(&user)?;
+            // Whoever is called the same by now pays for what they spend themselves.
+            if !book.has(&whose) {
+                return Err(AccountError::Unknown(whose.user.clone()));
+            }
+            let account = book.account_mut(&whose.user)?;
             account.spent = account.spent.on(now()).and(tokens, usd);
             Ok(())
         }));
         if let Err(error) = counted.await {
-            tracing::warn!("what {} spent could not be counted: {error}", self.user);
+            tracing::warn!("what {} spent could not be counted: {error}", self.whose.user);
             return true;
         }
         self.exhausted().is_some()

@@ -9,7 +9,7 @@ use charla::{Charla, Environment, Guest, NETWORK_VARIABLES};
 use charla_store::Database;
 use http::StatusCode;
 
-use crate::accounts::{Account, AccountError, Accounts, Book, OWNER, Role};
+use crate::accounts::{Account, AccountError, Accounts, Book, OWNER, Role, Whose};
 use crate::hub::Hub;
 use crate::meter::Meter;
 use crate::metrics::Metrics;
@@ -56,6 +56,11 @@ impl User {
         let id = given.as_ref().map_or(name, |given| &given.id).to_owned();
         Self { name: name.to_owned(), id, lookout: Lookout::new(hub.clone()), hub, given }
     }
+
+    /// What is theirs belongs to this.
+    pub(crate) fn whose(&self) -> Whose {
+        Whose { user: self.name.clone(), account: self.id.clone() }
+    }
 }
 
 /// Everybody who may be here.
@@ -80,7 +85,8 @@ impl People {
         folder: &Path,
         database: Option<Database>,
     ) -> Self {
-        let meter = Meter::new(OWNER, accounts.clone(), metrics.clone());
+        let whose = Whose { user: OWNER.to_owned(), account: OWNER.to_owned() };
+        let meter = Meter::new(whose, accounts.clone(), metrics.clone());
         let owner = Arc::new(User::new(OWNER, charla, meter, None));
         Self { owner, accounts, metrics, folder: folder.to_owned(), database, known: Mutex::default() }
     }
@@ -134,7 +140,8 @@ impl People {
     fn user(&self, name: &str, given: Given) -> User {
         let own = self.folder.join("users").join(&given.id);
         let owner = self.owner.hub.charla().environment();
-        let meter = Meter::new(name, self.accounts.clone(), self.metrics.clone());
+        let whose = Whose { user: name.to_owned(), account: given.id.clone() };
+        let meter = Meter::new(whose, self.accounts.clone(), self.metrics.clone());
         let mut charla = Charla::new(surroundings(owner, &self.folder, &own, &given));
         if let Some(database) = &self.database {
             charla = charla.with_store(Arc::new(database.sessions(&given.id, own.join("sessions"))));

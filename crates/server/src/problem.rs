@@ -134,6 +134,7 @@ impl From<AccountError> for Problem {
             AccountError::Taken(_) | AccountError::Identity(_) => (StatusCode::CONFLICT, "taken"),
             AccountError::Workspace { .. } => (StatusCode::CONFLICT, "workspace"),
             AccountError::Name(_) | AccountError::Password(_) => (StatusCode::BAD_REQUEST, "bad_request"),
+            AccountError::Asker => (StatusCode::UNAUTHORIZED, "unauthorized"),
             AccountError::Kept(_) => (StatusCode::SERVICE_UNAVAILABLE, "accounts"),
         };
         Self::new(status, kind, error.to_string())

@@ -2,27 +2,24 @@
 
 mod proxy;
 mod secrets;
+mod signing;
 
 use std::io;
 use std::net::IpAddr;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 use charla::private_file;
 use http::{HeaderMap, StatusCode, header};
 use tokio::sync::Semaphore;
 
-use crate::accounts::{AccountError, Book, Link, OWNER, Password, Role, SignIn, now};
+use crate::accounts::{Book, OWNER, Role, Whose, now};
 use crate::people::{People, User};
 use crate::problem::Problem;
 pub use proxy::ForwardedUser;
 pub(crate) use secrets::{Digest, Secret};
+pub(crate) use signing::Shown;
 
-/// How long a browser stays signed in.
-const LIFETIME: Duration = Duration::from_secs(30 * 24 * 3600);
-/// How long a link can be used.
-const LINK_LIFETIME: Duration = Duration::from_secs(24 * 3600);
 /// How many passwords are compared at once: each takes 19 MiB.
 const COMPARISONS: usize = 2;
 
@@ -85,22 +82,6 @@ impl Access {
         Ok(Self { people, token, cookie, proxy, comparing })
     }
 
-    /// A secret that signs one browser of this user in, once, at whichever node. An earlier one of this node that was not used no
-    /// longer counts.
-    pub(crate) async fn new_link(&self, user: &str) -> Result<Secret, Problem> {
-        let secret = Secret::new();
-        let (hash, node, user) = (secret.digest().text(), self.people.node().to_owned(), user.to_owned());
-        let keep = move |book: &mut Book| {
-            book.links.retain(|_, link| link.until > now() && (&link.user, &link.node) != (&user, &node));
-            let link =
-                Link { user: user.clone(), node: node.clone(), until: now() + LINK_LIFETIME.as_secs() };
-            book.links.insert(hash.clone(), link);
-            Ok(())
-        };
-        self.people.change(keep).await?;
-        Ok(secret)
-    }
-
     /// Who sends a request with these headers from this address. Who is not known may be since a moment ago, at another node.
     pub(crate) async fn caller(&self, headers: &HeaderMap, peer: IpAddr) -> Result<Caller, Problem> {
         let book = self.people.book()?;
@@ -119,7 +100,7 @@ impl Access {
 
     fn known_caller(&self, book: &Book, headers: &HeaderMap, peer: IpAddr) -> Result<Caller, Problem> {
         let credential = self.credential(book, headers, peer)?;
-        let known = self.holder(book, &credential).and_then(|name| self.people.find(book, &name));
+        let known = self.holder(book, &credential).and_then(|whose| self.people.find(book, &whose.user));
         let (user, role) = known.ok_or_else(|| unauthorized("the account is gone"))?;
         Ok(Caller { user, role, credential })
     }
@@ -148,65 +129,25 @@ impl Access {
         }
     }
 
-    /// Whose credential this is, as long as it counts.
-    fn holder(&self, book: &Book, credential: &Credential) -> Option<String> {
-        match credential {
-            Credential::OwnerToken => Some(OWNER.to_owned()),
-            Credential::Token(hash) => book.tokens.get(hash).map(|token| token.user.clone()),
+    /// Whose credential this is, as long as it counts and they are there.
+    fn holder(&self, book: &Book, credential: &Credential) -> Option<Whose> {
+        let whose = match credential {
+            Credential::OwnerToken => book.whose(OWNER),
+            Credential::Token(hash) => book.tokens.get(hash).map(|token| token.whose.clone()),
             Credential::SignIn(hash) => {
                 let found = book.sign_ins.get(hash).filter(|sign_in| sign_in.until > now());
-                found.map(|sign_in| sign_in.user.clone())
+                found.map(|sign_in| sign_in.whose.clone())
             }
-            Credential::Forwarded(name) => Some(name.clone()).filter(|name| name != OWNER),
-        }
-    }
-
-    /// Whether this credential lets anybody in still.
-    pub(crate) fn still_counts(&self, book: &Book, credential: &Credential) -> bool {
-        self.holder(book, credential).is_some_and(|name| book.role(&name).is_some())
-    }
-
-    /// Uses a one-time link up: who it was for.
-    pub(crate) async fn use_link(&self, code: &str) -> Result<String, Problem> {
-        let hash = Digest::of(code).text();
-        let gone = || unauthorized("this link was used already, or is of an earlier start");
-        let book = self.people.fresh_book().await?;
-        let link = book.links.get(&hash).filter(|link| link.until > now()).ok_or_else(gone)?;
-        // Of several who use it at once one takes it out.
-        let take = move |book: &mut Book| {
-            book.links.remove(&hash).map(drop).ok_or_else(|| AccountError::Unknown("link".to_owned()))
+            Credential::Forwarded(name) => book.whose(name).filter(|whose| whose.user != OWNER),
         };
-        let taken = self.people.change(take).await;
-        taken.map_err(|problem| if problem.status == StatusCode::NOT_FOUND { gone() } else { problem })?;
-        Ok(link.user.clone())
+        whose.filter(|whose| book.has(whose))
     }
 
-    /// Whether this is somebody's password. It takes as long for who has none.
-    pub(crate) async fn check_password(&self, name: &str, password: String) -> Result<(), Problem> {
-        let book = self.people.fresh_book().await?;
-        let kept = book.accounts.get(name).and_then(|account| account.password.clone());
-        let busy = |_| Problem::internal("passwords cannot be compared");
-        let _turn = self.comparing.acquire().await.map_err(busy)?;
-        let compared = tokio::task::spawn_blocking(move || Password::verify(kept.as_ref(), &password)).await;
-        match compared.unwrap_or(false) {
-            true => Ok(()),
-            false => Err(unauthorized("the name or the password is wrong")),
-        }
-    }
-
-    /// Signs somebody in: what sets the cookie of their browser.
-    pub(crate) async fn sign_in(&self, name: String) -> Result<String, Problem> {
-        let secret = Secret::new();
-        let hash = secret.digest().text();
-        self.people
-            .change(move |book| {
-                book.sign_ins.retain(|_, sign_in| sign_in.until > now());
-                let sign_in = SignIn { user: name.clone(), until: now() + LIFETIME.as_secs() };
-                book.sign_ins.insert(hash.clone(), sign_in);
-                Ok(())
-            })
-            .await?;
-        Ok(self.set_cookie(secret.text(), LIFETIME.as_secs()))
+    /// How much this user may do who came with this credential: nothing when it counts no longer, or is another's by now.
+    pub(crate) fn role(&self, book: &Book, credential: &Credential, user: &User) -> Option<Role> {
+        let holder = self.holder(book, credential)?;
+        let same = holder.user == user.name && book.has(&user.whose());
+        book.role(&holder.user).filter(|_| same)
     }
 
     /// Ends the sign-in of the browser that asks: what tells it to forget its cookie.

@@ -99,13 +99,24 @@ impl Account {
     }
 }
 
+/// Whose something is: an account, and no other that is called the same later.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Whose {
+    /// What the account is called.
+    pub user: String,
+    /// What it is known by: [`Account::place`]. Empty in what earlier versions kept, where the name decides.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub account: String,
+}
+
 /// A token of a program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Token {
     /// What it is known by.
     pub id: String,
     /// Whose it is.
-    pub user: String,
+    #[serde(flatten)]
+    pub whose: Whose,
     /// What it is for, in the user's words.
     pub label: String,
     /// When it was made, in seconds since 1970.
@@ -116,7 +127,8 @@ pub struct Token {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SignIn {
     /// Who.
-    pub user: String,
+    #[serde(flatten)]
+    pub whose: Whose,
     /// Until when, in seconds since 1970.
     pub until: u64,
 }
@@ -125,7 +137,8 @@ pub struct SignIn {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Link {
     /// Whom.
-    pub user: String,
+    #[serde(flatten)]
+    pub whose: Whose,
     /// The node that made it; empty where there is one server.
     pub node: String,
     /// Until when, in seconds since 1970.
@@ -187,6 +200,9 @@ pub enum AccountError {
     /// Somebody else is known by that identity.
     #[error("`{0}` belongs to another account")]
     Identity(String),
+    /// Whoever wants the change may not any more: the account is gone or another, the credential was taken back, or the role is less.
+    #[error("nothing was changed: you may not do this any more")]
+    Asker,
     /// The book cannot be read or written.
     #[error("the accounts cannot be kept: {0}")]
     Kept(#[from] io::Error),
@@ -222,6 +238,26 @@ impl Book {
     /// The same, to be changed.
     pub fn account_mut(&mut self, name: &str) -> Result<&mut Account, AccountError> {
         self.accounts.get_mut(name).ok_or_else(|| AccountError::Unknown(name.to_owned()))
+    }
+
+    /// Whose that is what belongs to the account of this name now; nothing where nobody is called that.
+    pub(crate) fn whose(&self, name: &str) -> Option<Whose> {
+        let account = match name == OWNER {
+            true => OWNER,
+            false => self.accounts.get(name)?.place(name),
+        };
+        Some(Whose { user: name.to_owned(), account: account.to_owned() })
+    }
+
+    /// Whether the account is there still, and not another one in its name.
+    pub(crate) fn has(&self, whose: &Whose) -> bool {
+        let there = self.whose(&whose.user);
+        there.is_some_and(|there| whose.account.is_empty() || whose.account == there.account)
+    }
+
+    /// The account of exactly this person.
+    pub(crate) fn account_of(&self, whose: &Whose) -> Option<&Account> {
+        self.accounts.get(&whose.user).filter(|_| self.has(whose))
     }
 
     /// Adds an account, as that of somebody new.
@@ -264,8 +300,7 @@ impl Book {
     /// Removes an account with its tokens and sign-ins, and what was shared by it or with it.
     pub fn remove(&mut self, name: &str) -> Result<(), AccountError> {
         self.accounts.remove(name).ok_or_else(|| AccountError::Unknown(name.to_owned()))?;
-        self.tokens.retain(|_, token| token.user != name);
-        self.links.retain(|_, link| link.user != name);
+        self.tokens.retain(|_, token| token.whose.user != name);
         self.sign_out(name);
         self.shares.retain(|share| share.owner != name);
         for share in &mut self.shares {
@@ -274,9 +309,10 @@ impl Book {
         Ok(())
     }
 
-    /// Ends every sign-in of somebody.
+    /// Ends every sign-in of somebody, and takes back the links that would sign further browsers in.
     pub fn sign_out(&mut self, name: &str) {
-        self.sign_ins.retain(|_, sign_in| sign_in.user != name);
+        self.sign_ins.retain(|_, sign_in| sign_in.whose.user != name);
+        self.links.retain(|_, link| link.whose.user != name);
     }
 
     /// How much this user of the server may do; nothing where nobody is called that.

@@ -77,9 +77,12 @@ fn with_an_account_goes_everything_that_was_theirs() {
     let mut book = Book::default();
     for name in ["anna", "ben"] {
         book.add(name, account(Role::Member)).unwrap();
-        let token = Token { id: name.into(), user: name.into(), label: String::new(), made: 0 };
+        let whose = book.whose(name).unwrap();
+        let token = Token { id: name.into(), whose: whose.clone(), label: String::new(), made: 0 };
         book.tokens.insert(name.into(), token);
-        book.sign_ins.insert(name.into(), SignIn { user: name.into(), until: u64::MAX });
+        let link = Link { whose: whose.clone(), node: String::new(), until: u64::MAX };
+        book.links.insert(name.into(), link);
+        book.sign_ins.insert(name.into(), SignIn { whose, until: u64::MAX });
     }
     book.let_in("anna", "s1", "ben", Right::Approve);
     book.let_in("ben", "s2", "anna", Right::Approve);
@@ -87,6 +90,7 @@ fn with_an_account_goes_everything_that_was_theirs() {
     book.remove("anna").unwrap();
     assert_eq!(book.tokens.keys().collect::<Vec<_>>(), ["ben"]);
     assert_eq!(book.sign_ins.keys().collect::<Vec<_>>(), ["ben"]);
+    assert_eq!(book.links.keys().collect::<Vec<_>>(), ["ben"]);
     assert_eq!(book.shared_with("ben", "s1"), None);
     assert_eq!(book.shared_with("anna", "s2"), None);
     assert!(matches!(book.remove("anna"), Err(AccountError::Unknown(_))));
@@ -136,10 +140,22 @@ fn workspaces_that_lie_in_one_another_are_told() {
 fn somebody_who_is_called_as_another_was_is_somebody_else() {
     let mut book = Book::default();
     book.add("anna", account(Role::Member)).unwrap();
-    let first = book.accounts["anna"].place("anna").to_owned();
+    let first = book.whose("anna").unwrap();
+    assert!(book.has(&first));
     book.remove("anna").unwrap();
     book.add("anna", account(Role::Member)).unwrap();
-    assert_ne!(book.accounts["anna"].place("anna"), first);
+    assert_ne!(book.whose("anna").unwrap(), first);
+    assert!(!book.has(&first) && book.account_of(&first).is_none());
     let earlier = Account { id: String::new(), ..account(Role::Member) };
     assert_eq!(earlier.place("anna"), "anna", "accounts of earlier versions stay where they are");
+}
+
+#[test]
+fn what_an_earlier_version_kept_is_read_and_belongs_to_the_name() {
+    let kept = r#"{"tokens": {"h": {"id": "t", "user": "anna", "label": "l", "made": 1}}}"#;
+    let mut book: Book = serde_json::from_str(kept).unwrap();
+    book.add("anna", account(Role::Member)).unwrap();
+    assert!(book.has(&book.tokens["h"].whose));
+    let again: Book = serde_json::from_str(&serde_json::to_string(&book).unwrap()).unwrap();
+    assert_eq!(again, book);
 }

@@ -8,6 +8,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{done, nothing, users};
+use crate::access::Access;
 use crate::accounts::{OWNER, now};
 use crate::call::{self, Call, SignedIn};
 use crate::problem::Problem;
@@ -29,16 +30,16 @@ struct NewPassword {
 
 /// Signs a browser in.
 pub(crate) async fn sign_in(call: Call) -> Result<Response, Problem> {
-    let name = match call.json()? {
-        SignIn::Link { code } => call.app.access.use_link(&code).await?,
+    let shown = match call.json()? {
+        SignIn::Link { code } => Access::link(&code),
         SignIn::Password { name, password } => {
             must_not_guess(&call, &name)?;
-            call.app.access.check_password(&name, password).await?;
+            let shown = call.app.access.check_password(&name, password).await?;
             call.app.limits.names.give_back(&name);
-            name
+            shown
         }
     };
-    let cookie = call.app.access.sign_in(name.clone()).await?;
+    let (name, cookie) = call.app.access.sign_in(shown).await?;
     let mut response = call::json(StatusCode::OK, &told(&call, &name)?)?;
     response.extensions_mut().insert(SignedIn(name));
     with_cookie(response, &cookie)
@@ -77,20 +78,19 @@ pub(crate) async fn set_password(call: Call) -> Result<Answer, Problem> {
     let checked = call.app.access.check_password(&name, old).await;
     checked.map_err(|_| Problem::forbidden("the old password is wrong"))?;
     let password = users::hashed(Some(new)).await?;
-    call.app
-        .people
-        .change(move |book| {
-            book.account_mut(&name)?.password.clone_from(&password);
-            book.sign_out(&name);
-            Ok(())
-        })
-        .await?;
+    call.change(move |book| {
+        book.account_mut(&name)?.password.clone_from(&password);
+        book.sign_out(&name);
+        Ok(())
+    })
+    .await?;
     Ok(nothing())
 }
 
 /// A one-time link for another browser.
 pub(crate) async fn new_link(call: Call) -> Result<Answer, Problem> {
-    let secret = call.app.access.new_link(&call.user.name).await?;
+    let (secret, keep) = call.app.access.new_link(call.user.whose());
+    call.change(keep).await?;
     done(StatusCode::CREATED, &json!({ "path": crate::page::sign_in_path(secret.text()) }))
 }
 

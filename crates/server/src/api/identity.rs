@@ -4,7 +4,7 @@ use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 
 use super::account::with_cookie;
-use crate::access::unauthorized;
+use crate::access::{Shown, unauthorized};
 use crate::call::{Call, SignedIn};
 use crate::oidc::Oidc;
 use crate::problem::Problem;
@@ -56,9 +56,12 @@ pub(crate) async fn callback(call: Call) -> Result<Response, Problem> {
     let code = call.query("code").ok_or_else(|| unauthorized("the provider of identities has said no"))?;
     let identities = oidc.finish(&state, &code).await?;
     let book = call.app.people.fresh_book().await?;
-    let name = identities.iter().find_map(|identity| book.by_identity(identity));
-    let name = name.ok_or_else(|| unauthorized("nobody with this identity has an account here"))?.to_owned();
-    let signed_in = call.app.access.sign_in(name.clone()).await?;
+    let known = identities.into_iter().find_map(|identity| {
+        let whose = book.by_identity(&identity).and_then(|name| book.whose(name))?;
+        Some(Shown::Identity(whose, identity))
+    });
+    let known = known.ok_or_else(|| unauthorized("nobody with this identity has an account here"))?;
+    let (name, signed_in) = call.app.access.sign_in(known).await?;
     let mut response = with_cookie(redirect("/")?, &signed_in)?;
     response.extensions_mut().insert(SignedIn(name));
     with_cookie(response, &cookie(&call, "", 0))

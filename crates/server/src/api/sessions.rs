@@ -112,7 +112,7 @@ pub(crate) async fn delete(call: Call) -> Result<Answer, Problem> {
             book.take_back(&owner, &id, None);
             Ok(())
         };
-        call.app.people.change(forget).await?;
+        call.change(forget).await?;
     }
     Ok(nothing())
 }

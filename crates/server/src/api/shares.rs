@@ -36,16 +36,14 @@ pub(crate) async fn share(call: Call) -> Result<Answer, Problem> {
         return Err(Problem::bad_request("the session is yours already"));
     }
     let (session, owner) = (call.part("id").to_owned(), call.user.name.clone());
-    call.app
-        .people
-        .change(move |book| {
-            if user != OWNER {
-                book.account(&user)?;
-            }
-            book.let_in(&owner, &session, &user, right);
-            Ok(())
-        })
-        .await?;
+    call.change(move |book| {
+        if user != OWNER {
+            book.account(&user)?;
+        }
+        book.let_in(&owner, &session, &user, right);
+        Ok(())
+    })
+    .await?;
     Ok(nothing())
 }
 
@@ -57,12 +55,10 @@ pub(crate) async fn unshare(call: Call) -> Result<Answer, Problem> {
     if !book.share(&owner, &session).is_some_and(|share| share.with.contains_key(&user)) {
         return Err(Problem::not_found(format!("the session is not shared with `{user}`")));
     }
-    call.app
-        .people
-        .change(move |book| {
-            book.take_back(&owner, &session, Some(&user));
-            Ok(())
-        })
-        .await?;
+    call.change(move |book| {
+        book.take_back(&owner, &session, Some(&user));
+        Ok(())
+    })
+    .await?;
     Ok(nothing())
 }

@@ -25,7 +25,7 @@ struct NewToken {
 /// The user's tokens. Their secrets are nowhere.
 pub(crate) async fn list(call: Call) -> Result<Response, Problem> {
     let book = call.app.people.book()?;
-    let own = book.tokens.values().filter(|token| token.user == call.user.name);
+    let own = book.tokens.values().filter(|token| token.whose.user == call.user.name);
     let shown = own.map(|token| json!({ "id": token.id, "label": token.label, "made": token.made }));
     call::json(StatusCode::OK, &json!({ "tokens": shown.collect::<Vec<_>>() }))
 }
@@ -36,8 +36,8 @@ pub(crate) async fn create(call: Call) -> Result<Answer, Problem> {
     if label.trim().is_empty() || label.chars().count() > LABEL {
         return Err(Problem::bad_request(format!("a label has 1 to {LABEL} characters")));
     }
-    let user = call.user.name.clone();
-    let owned = |token: &&Token| token.user == user;
+    let whose = call.user.whose();
+    let owned = |token: &&Token| token.whose.user == whose.user;
     if call.app.people.book()?.tokens.values().filter(owned).count() >= MOST {
         return Err(Problem::new(
             StatusCode::CONFLICT,
@@ -48,30 +48,26 @@ pub(crate) async fn create(call: Call) -> Result<Answer, Problem> {
     }
     let (secret, id) = (Secret::new(), charla::new_id());
     let hash = secret.digest().text();
-    let token = Token { id: id.clone(), user, label, made: now() };
-    call.app
-        .people
-        .change(move |book| {
-            book.tokens.insert(hash.clone(), token.clone());
-            Ok(())
-        })
-        .await?;
+    let token = Token { id: id.clone(), whose, label, made: now() };
+    call.change(move |book| {
+        book.tokens.insert(hash.clone(), token.clone());
+        Ok(())
+    })
+    .await?;
     done(StatusCode::CREATED, &json!({ "id": id, "token": secret.text() }))
 }
 
 /// Takes a token back.
 pub(crate) async fn revoke(call: Call) -> Result<Answer, Problem> {
     let (id, user) = (call.part("token").to_owned(), call.user.name.clone());
-    let is_it = move |token: &Token| token.id == id && token.user == user;
+    let is_it = move |token: &Token| token.id == id && token.whose.user == user;
     if !call.app.people.book()?.tokens.values().any(&is_it) {
         return Err(Problem::not_found("there is no such token of yours"));
     }
-    call.app
-        .people
-        .change(move |book| {
-            book.tokens.retain(|_, token| !is_it(token));
-            Ok(())
-        })
-        .await?;
+    call.change(move |book| {
+        book.tokens.retain(|_, token| !is_it(token));
+        Ok(())
+    })
+    .await?;
     Ok(nothing())
 }

@@ -80,7 +80,7 @@ pub(crate) async fn create(call: Call) -> Result<Answer, Problem> {
         spent: Spending::default(),
     };
     let name = new.name.clone();
-    let book = call.app.people.change(move |book| book.add(&name, account.clone())).await?;
+    let book = call.change(move |book| book.add(&name, account.clone())).await?;
     done(StatusCode::CREATED, &shown_in(&book, &new.name)?)
 }
 
@@ -91,7 +91,7 @@ pub(crate) async fn change(call: Call) -> Result<Answer, Problem> {
     let folder = change.workspace.as_deref().map(|folder| given(&call, folder)).transpose()?;
     let password = hashed(change.password).await?;
     let who = name.clone();
-    let changed = call.app.people.change(move |book| {
+    let changed = call.change(move |book| {
         if let Some(identity) = &change.identity {
             book.must_be_free(identity, &who)?;
         }
@@ -114,7 +114,7 @@ pub(crate) async fn change(call: Call) -> Result<Answer, Problem> {
 /// Removes an account. What its user kept stays in the server's folder.
 pub(crate) async fn remove(call: Call) -> Result<Answer, Problem> {
     let name = call.part("user").to_owned();
-    call.app.people.change(move |book| book.remove(&name)).await?;
+    call.change(move |book| book.remove(&name)).await?;
     call.app.people.tidy().await;
     Ok(nothing())
 }

@@ -14,6 +14,7 @@ mod ownership;
 mod questions;
 mod schema;
 mod sessions;
+mod slow;
 mod team;
 mod tls;
 mod users;
