@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use super::config::config;
+use super::ground::Ground;
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::settings::{McpServerSettings, SettingsFile};
@@ -27,6 +28,13 @@ impl Scope {
             Scope::Workspace => SettingsFile::of_workspace(environment),
         }
     }
+
+    fn ground(self) -> Ground {
+        match self {
+            Scope::User => Ground::User,
+            Scope::Workspace => Ground::Workspace,
+        }
+    }
 }
 
 /// A server that was added.
@@ -46,7 +54,7 @@ pub fn add(environment: &Environment, scope: Scope, name: &str, server: &Value) 
     if name.trim().is_empty() || name.starts_with('$') {
         return Err(refused("it is no name".to_owned()));
     }
-    config(name, &typed, environment).map_err(refused)?;
+    config(name, &typed, &scope.ground(), environment).map_err(refused)?;
     let file = scope.file(environment)?;
     let is_same = |entry: &String| serde_json::from_str::<Value>(entry).is_ok_and(|entry| entry == *server);
     let replaced = file.get(&[KEY, name]).filter(|entry| !is_same(entry));
