@@ -6,15 +6,15 @@
 use std::sync::Arc;
 
 use charla_proto::{
-    Args, BoxFuture, CompressionTrigger, Confirmation, Content, FinishReason, FunctionCall,
-    FunctionCallingConfig, GenerateRequest, HookEvent, HookRan, ModelContent, ToolOutput,
+    Args, BoxFuture, CompressionTrigger, Confirmation, Content, Effect, FinishReason, FunctionCall,
+    FunctionCallingConfig, GenerateRequest, HookEvent, HookRan, ModelContent, Plan, ToolOutput,
 };
 
 /// Runs hooks on behalf of a session.
 pub trait Hooks: Send + Sync {
-    /// True when a hook would run at this point. `subject` is what its matcher looks at: a tool's name, a source, a
-    /// trigger, a reason, a kind of notification; empty where there is nothing to look at.
-    fn wants(&self, event: HookEvent, subject: &str) -> bool;
+    /// True when a hook would run at this point. `subjects` are what its matcher looks at, any of which it may fit: the names of
+    /// a tool, a source, a trigger, a reason, a kind of notification; empty where there is nothing to look at.
+    fn wants(&self, event: HookEvent, subjects: &[&str]) -> bool;
 
     /// Runs the hooks of a point and puts their answers together. Never fails: a hook that does is part of the answer.
     /// Dropped, it ends what runs.
@@ -97,11 +97,11 @@ pub enum HookPoint {
         said: Box<ModelContent>,
     },
     /// This call is about to be judged and run.
-    BeforeTool(FunctionCall),
+    BeforeTool(NamedCall),
     /// This call has run.
     AfterTool {
         /// The call, as it ran.
-        call: FunctionCall,
+        call: NamedCall,
         /// What it gave.
         output: ToolOutput,
     },
@@ -130,15 +130,48 @@ impl HookPoint {
     }
 
     /// What matchers look at; see [`Hooks::wants`].
-    pub fn subject(&self) -> &str {
+    pub fn subjects(&self) -> Vec<&str> {
         match self {
-            HookPoint::SessionStart(source) => source.name(),
-            HookPoint::SessionEnd(reason) => reason.name(),
-            HookPoint::BeforeTool(call) | HookPoint::AfterTool { call, .. } => &call.name,
-            HookPoint::PreCompress(trigger) => trigger_name(*trigger),
-            HookPoint::Notification(_) => TOOL_PERMISSION,
-            _ => "",
+            HookPoint::SessionStart(source) => vec![source.name()],
+            HookPoint::SessionEnd(reason) => vec![reason.name()],
+            HookPoint::BeforeTool(call) | HookPoint::AfterTool { call, .. } => call.names(),
+            HookPoint::PreCompress(trigger) => vec![trigger_name(*trigger)],
+            HookPoint::Notification(_) => vec![TOOL_PERMISSION],
+            _ => vec![""],
         }
+    }
+}
+
+/// A call under the name that its tool is declared by, whatever name it was called by.
+#[derive(Clone, Debug)]
+pub struct NamedCall {
+    /// The call.
+    pub call: FunctionCall,
+    /// Other names of the tool: the one it was called by, and `mcp_server_tool` of one of a server.
+    aliases: Vec<String>,
+}
+
+impl NamedCall {
+    /// A call whose plan, if there is one, says which tool it is of.
+    pub fn new(call: FunctionCall, plan: Option<&Plan>) -> Self {
+        let alias = plan.and_then(|plan| plan.effects.iter().find_map(alias));
+        let declared = plan.map_or_else(|| call.name.clone(), |plan| plan.tool.clone());
+        let called = (declared != call.name).then(|| call.name.clone());
+        let aliases = alias.into_iter().chain(called).collect();
+        Self { call: FunctionCall { name: declared, ..call }, aliases }
+    }
+
+    /// Every name of its tool, the declared one first.
+    pub fn names(&self) -> Vec<&str> {
+        std::iter::once(&self.call.name).chain(&self.aliases).map(String::as_str).collect()
+    }
+}
+
+/// How others name the tool of a server.
+fn alias(effect: &Effect) -> Option<String> {
+    match effect {
+        Effect::Mcp { server, tool } => Some(format!("mcp_{server}_{tool}")),
+        _ => None,
     }
 }
 

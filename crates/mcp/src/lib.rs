@@ -31,7 +31,7 @@ pub use client::RequestError;
 pub use config::{Endpoint, HttpForm, Reach, ServerCommand, ServerConfig};
 pub use listing::{ListedPrompt, ListedTool, Listing, PromptArgument};
 pub use message::RpcError;
-pub use naming::{server_prefix, tool_name};
+pub use naming::{declared_name, server_prefix, tool_name};
 pub use ports::{Http, HttpAnswer, HttpBody, HttpEvent, HttpMethod, HttpRequest, Launch, Pipes};
 pub use prompts::ServerPrompt;
 pub use server::{Remember, State, Surroundings};

@@ -14,8 +14,8 @@ const MARK: usize = 9;
 
 /// What the names of a server's tools begin with.
 pub fn server_prefix(server: &str) -> String {
-    // The first `__` of a name ends the server's part.
-    let is_plain = !server.contains("__") && !server.ends_with('_');
+    // The first `__` of a name ends the server's part, and none looks as if it had been changed.
+    let is_plain = !server.contains("__") && !server.ends_with('_') && !is_marked(server);
     format!("{}__", fitting(server, LONGEST_SERVER, is_plain))
 }
 
@@ -24,6 +24,18 @@ pub fn tool_name(server: &str, tool: &str) -> String {
     let prefix = server_prefix(server);
     let name = fitting(tool, LONGEST - prefix.len(), true);
     format!("{prefix}{name}")
+}
+
+/// The name under which a server declares the tool that others call `mcp_server_tool`; none for a name that is not of that form.
+pub fn declared_name(server: &str, alias: &str) -> Option<String> {
+    let tool = alias.strip_prefix("mcp_")?.strip_prefix(server)?.strip_prefix('_')?;
+    Some(tool_name(server, tool))
+}
+
+/// True for a name that ends like one with a mark.
+fn is_marked(name: &str) -> bool {
+    let mark = name.rsplit_once('-').map(|(_, mark)| mark);
+    mark.is_some_and(|mark| mark.len() + 1 == MARK && mark.chars().all(|c| c.is_ascii_hexdigit()))
 }
 
 /// The name as it is, or what can be kept of it with a mark behind.
@@ -51,7 +63,9 @@ mod tests {
     #[test]
     fn plain_names_stay_and_others_become_names_of_their_own() {
         assert_eq!(tool_name("git", "git_status"), "git__git_status");
-        let servers = ["git", "gi t", "gi_t", "a", "a__b", "a_", "a-", "ä", "ö", "", "1", &"s".repeat(80)];
+        let marked = server_prefix("a__b").trim_end_matches('_').to_owned();
+        let servers =
+            ["git", "gi t", "gi_t", "a", "a__b", &marked, "a_", "a-", "ä", "ö", "", "1", &"s".repeat(80)];
         let tools =
             ["b", "b__c", "_b", "c", "x.y", "x/y", "x_y", "日本", "", "7", &"t".repeat(80), &"t".repeat(81)];
         let mut seen = HashSet::new();

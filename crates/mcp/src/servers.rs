@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::config::ServerConfig;
 use crate::find::FindTools;
-use crate::naming::server_prefix;
+use crate::naming::{declared_name, server_prefix};
 use crate::ports::Http;
 use crate::resources::{ListResources, ReadResource};
 use crate::server::{Link, Server, State, Surroundings};
@@ -118,13 +118,13 @@ impl Servers {
                 return Some(Arc::new(ServerTool { link: link.clone(), tool: tool.clone() }));
             }
         }
-        let prefixes = |link: &Link| [server_prefix(&link.config.name), format!("mcp_{}_", link.config.name)];
-        let is_meant = |link: &&Arc<Link>| {
-            link.status().state == State::Starting
-                && prefixes(link).iter().any(|prefix| name.starts_with(prefix))
-        };
-        let link = self.links().iter().find(is_meant)?.clone();
-        let declaration = FunctionDeclaration { name: name.to_owned(), ..FunctionDeclaration::default() };
+        let mut starting = self.links().iter().filter(|link| link.status().state == State::Starting);
+        let (link, name) = starting.find_map(|link| {
+            let server = &link.config.name;
+            let is_own = name.starts_with(&server_prefix(server));
+            Some((link.clone(), if is_own { name.to_owned() } else { declared_name(server, name)? }))
+        })?;
+        let declaration = FunctionDeclaration { name, ..FunctionDeclaration::default() };
         Some(Arc::new(AwaitedTool { link, declaration: Arc::new(declaration) }))
     }
 

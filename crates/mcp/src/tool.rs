@@ -14,6 +14,7 @@ use crate::attendance::Attendance;
 use crate::call::{plan, unless_cancelled};
 use crate::client::RequestError;
 use crate::listing::ListedTool;
+use crate::naming::declared_name;
 use crate::result;
 use crate::server::Link;
 
@@ -118,9 +119,7 @@ impl Tool for AwaitedTool {
 
 /// True when a model means this tool by this name; `mcp_server_tool` is how others name it.
 pub(crate) fn is_named(tool: &ListedTool, server: &str, name: &str) -> bool {
-    tool.declaration.name == name
-        || name.strip_prefix("mcp_").and_then(|rest| rest.strip_prefix(server)?.strip_prefix('_'))
-            == Some(&tool.name)
+    tool.declaration.name == name || declared_name(server, name).as_deref() == Some(&tool.declaration.name)
 }
 
 /// Why a request to a server has no result, for a model.

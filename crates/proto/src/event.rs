@@ -236,8 +236,8 @@ pub struct ToolResult {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub whole_output: Option<PathBuf>,
     /// What other sessions spent that worked for it.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub spent: Vec<Spent>,
+    #[serde(default, skip_serializing_if = "<[Spent]>::is_empty")]
+    pub spent: Box<[Spent]>,
 }
 
 /// Why a call has no result.
@@ -282,7 +282,7 @@ impl TurnEvent {
             error,
             display: ended.display.clone(),
             whole_output: ended.whole_output.clone(),
-            spent: ended.spent.clone(),
+            spent: ended.spent.as_slice().into(),
         })
     }
 }

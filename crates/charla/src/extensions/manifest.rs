@@ -1,7 +1,7 @@
 //! `charla-extension.json`, or `gemini-extension.json`: what an extension says of itself.
 
 use std::io::Read;
-use std::path::{Component, MAIN_SEPARATOR_STR, Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use charla_proto::text::one_line;
 use serde_json::{Map, Value};
@@ -67,21 +67,6 @@ impl Manifest {
             context: context(fields.get("contextFileName"), folder)?,
             excluded: words(fields.get("excludeTools"), "excludeTools")?,
         })
-    }
-
-    /// The same with the places that it names by variables.
-    pub(super) fn in_place(&self, folder: &Path, workspace: &Path) -> Self {
-        let mut manifest = self.clone();
-        let variables = [
-            ("${extensionPath}", folder.to_string_lossy().into_owned()),
-            ("${workspacePath}", workspace.to_string_lossy().into_owned()),
-            ("${/}", MAIN_SEPARATOR_STR.to_owned()),
-            ("${pathSeparator}", MAIN_SEPARATOR_STR.to_owned()),
-        ];
-        for value in manifest.servers.values_mut().chain(manifest.hooks.values_mut()) {
-            fill_in(value, &variables);
-        }
-        manifest
     }
 
     /// The files that are read as instructions and are there.
@@ -162,20 +147,5 @@ fn words(value: Option<&Value>, key: &str) -> Result<Vec<String>, String> {
             values.iter().map(|value| value.as_str().map(str::to_owned).ok_or_else(wrong)).collect()
         }
         Some(_) => Err(wrong()),
-    }
-}
-
-fn fill_in(value: &mut Value, variables: &[(&str, String)]) {
-    match value {
-        Value::String(text) => {
-            for (name, place) in variables {
-                if text.contains(name) {
-                    *text = text.replace(name, place);
-                }
-            }
-        }
-        Value::Array(values) => values.iter_mut().for_each(|value| fill_in(value, variables)),
-        Value::Object(fields) => fields.values_mut().for_each(|value| fill_in(value, variables)),
-        _ => {}
     }
 }

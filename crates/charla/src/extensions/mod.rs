@@ -10,7 +10,7 @@ mod fetching;
 mod install;
 mod manifest;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use charla_proto::text::one_line;
 use serde_json::{Map, Value};
@@ -45,9 +45,9 @@ pub struct Brings {
     pub name: String,
     /// Its folder.
     pub folder: PathBuf,
-    /// Its MCP servers, as settings.
+    /// Its MCP servers, as settings. Places stand in them by variables.
     pub servers: Map<String, Value>,
-    /// Its hooks by event, as settings.
+    /// Its hooks by event, as settings. Places stand in them by variables.
     pub hooks: Map<String, Value>,
     /// Files that are read as instructions.
     pub context: Vec<PathBuf>,
@@ -116,7 +116,7 @@ impl<'a> Extensions<'a> {
         broken.iter().for_each(|notice| notices.warning(notice));
         let mut used = Vec::new();
         for extension in extensions.into_iter().filter(|extension| extension.is_used(only)) {
-            match extension.brings(&self.environment.directory) {
+            match extension.brings() {
                 Ok(brings) => used.push(brings),
                 Err(why) => {
                     let name = &extension.manifest.name;
@@ -159,19 +159,19 @@ impl Extension {
         self.enabled && only.is_none_or(named)
     }
 
-    fn brings(&self, workspace: &Path) -> Result<Brings, String> {
+    fn brings(&self) -> Result<Brings, String> {
         if Consent::of(&self.manifest, &self.folder).hash() != self.agreed {
             return Err(
                 "what it brings is not what was agreed to; `charla extensions update` asks again".to_owned()
             );
         }
-        let manifest = self.manifest.in_place(&self.folder, workspace);
+        let manifest = &self.manifest;
         Ok(Brings {
             name: manifest.name.clone(),
             context: manifest.context_files(&self.folder),
-            servers: manifest.servers,
-            hooks: manifest.hooks,
-            excluded: manifest.excluded,
+            servers: manifest.servers.clone(),
+            hooks: manifest.hooks.clone(),
+            excluded: manifest.excluded.clone(),
             folder: self.folder.clone(),
         })
     }

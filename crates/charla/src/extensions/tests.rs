@@ -1,3 +1,5 @@
+use std::path::Path;
+
 use serde_json::json;
 
 use super::*;
@@ -9,13 +11,16 @@ fn folder(manifest: &Value) -> tempfile::TempDir {
 }
 
 #[test]
-fn variables_stand_for_places_and_trust_is_not_its_own_to_give() {
+fn trust_is_not_its_own_to_give() {
     let folder = folder(&json!({
         "name": "x", "version": "1",
         "mcpServers": {"s": {"command": "${extensionPath}${/}run", "args": ["${workspacePath}"], "trust": true}},
     }));
-    let manifest = Manifest::read(folder.path()).unwrap().in_place(Path::new("/e"), Path::new("/w"));
-    assert_eq!(manifest.servers["s"], json!({"command": "/e/run", "args": ["/w"]}));
+    let manifest = Manifest::read(folder.path()).unwrap();
+    assert_eq!(
+        manifest.servers["s"],
+        json!({"command": "${extensionPath}${/}run", "args": ["${workspacePath}"]})
+    );
 }
 
 #[test]

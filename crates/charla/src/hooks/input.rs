@@ -1,6 +1,6 @@
 //! What hooks are given, as JSON.
 
-use charla_core::hooks::{HookPoint, TOOL_PERMISSION, trigger_name};
+use charla_core::hooks::{HookPoint, NamedCall, TOOL_PERMISSION, trigger_name};
 use charla_proto::{
     Confirmation, ConfirmationDetail, Content, GenerateRequest, ModelContent, Role, ToolOutput,
 };
@@ -41,8 +41,10 @@ fn own(point: &HookPoint) -> Value {
         HookPoint::AfterModel { request, said } => {
             json!({ "llm_request": llm_request(request), "llm_response": llm_response(said) })
         }
-        HookPoint::BeforeTool(call) => json!({ "tool_name": call.name, "tool_input": call.args }),
-        HookPoint::AfterTool { call, output } => {
+        HookPoint::BeforeTool(NamedCall { call, .. }) => {
+            json!({ "tool_name": call.name, "tool_input": call.args })
+        }
+        HookPoint::AfterTool { call: NamedCall { call, .. }, output } => {
             json!({ "tool_name": call.name, "tool_input": call.args, "tool_response": tool_response(output) })
         }
         HookPoint::PreCompress(trigger) => json!({ "trigger": trigger_name(*trigger) }),

@@ -7,6 +7,7 @@ mod input;
 mod list;
 mod merge;
 mod output;
+mod places;
 mod runner;
 mod set;
 

@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 
 use super::input::{self, Surroundings};
 use super::output::{self, Answer};
-use super::{Hook, HookSet, merge};
+use super::{Hook, HookSet, merge, places};
 use crate::clock::timestamp;
 
 /// How much of a hook's output is read as its answer.
@@ -46,7 +46,7 @@ impl HookRunner {
     }
 
     async fn all(self, point: HookPoint) -> HookAnswer {
-        let hooks = self.set.of_occasion(point.event(), point.subject());
+        let hooks = self.set.of_occasion(point.event(), &point.subjects());
         let input = input::of(&point, &self.around, timestamp());
         match hooks.iter().any(|hook| hook.sequential) {
             true => self.in_turn(&hooks, point.event(), input).await,
@@ -116,8 +116,13 @@ impl HookRunner {
         let mut variables: Vec<(String, String)> =
             names.iter().map(|name| ((*name).to_owned(), cwd.clone())).collect();
         variables.push(("CHARLA_SESSION_ID".to_owned(), self.around.session.clone()));
+        let mut line = hook.command.clone();
+        if let Some(extension) = &hook.extension {
+            variables.extend(places::variables(extension, cwd));
+            line = places::line(&line);
+        }
         UserProgram {
-            line: hook.command.clone(),
+            line,
             cwd: self.cwd.clone(),
             variables,
             input: format!("{input}\n").into_bytes(),
@@ -128,8 +133,8 @@ impl HookRunner {
 }
 
 impl Hooks for HookRunner {
-    fn wants(&self, event: HookEvent, subject: &str) -> bool {
-        self.set.wants(event, subject)
+    fn wants(&self, event: HookEvent, subjects: &[&str]) -> bool {
+        self.set.wants(event, subjects)
     }
 
     fn run(&self, point: HookPoint) -> BoxFuture<'static, HookAnswer> {

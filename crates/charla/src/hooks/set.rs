@@ -1,5 +1,6 @@
 //! What hooks there are: from definitions to those that run for an occasion.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use charla_proto::HookEvent;
@@ -29,6 +30,8 @@ pub struct Hook {
     pub disabled: bool,
     pub(super) timeout: Duration,
     pub(super) sequential: bool,
+    /// The folder of the extension that brings it.
+    pub(super) extension: Option<PathBuf>,
     pattern: Pattern,
 }
 
@@ -53,11 +56,11 @@ impl Pattern {
         }
     }
 
-    fn fits(&self, subject: &str) -> bool {
+    fn fits(&self, subjects: &[&str]) -> bool {
         match self {
             Pattern::All => true,
-            Pattern::Exactly(wanted) => wanted == subject,
-            Pattern::Tools(regex) => regex.is_match(subject),
+            Pattern::Exactly(wanted) => subjects.contains(&wanted.as_str()),
+            Pattern::Tools(regex) => subjects.iter().any(|subject| regex.is_match(subject)),
         }
     }
 }
@@ -109,6 +112,7 @@ impl HookSet {
             disabled: false,
             timeout: hook.timeout.map_or(TIMEOUT, Duration::from_millis),
             sequential: group.sequential == Some(true),
+            extension: group.extension.clone(),
             pattern: Pattern::of(event, group.matcher.as_deref()),
         })
     }
@@ -124,14 +128,14 @@ impl HookSet {
     }
 
     /// True when one of them runs for this occasion.
-    pub(super) fn wants(&self, event: HookEvent, subject: &str) -> bool {
-        self.hooks.iter().any(|hook| hook.runs_for(event, subject))
+    pub(super) fn wants(&self, event: HookEvent, subjects: &[&str]) -> bool {
+        self.hooks.iter().any(|hook| hook.runs_for(event, subjects))
     }
 
     /// Those that run for this occasion: each once, however often it is set.
-    pub(super) fn of_occasion(&self, event: HookEvent, subject: &str) -> Vec<Hook> {
+    pub(super) fn of_occasion(&self, event: HookEvent, subjects: &[&str]) -> Vec<Hook> {
         let mut found: Vec<Hook> = Vec::new();
-        for hook in self.hooks.iter().filter(|hook| hook.runs_for(event, subject)) {
+        for hook in self.hooks.iter().filter(|hook| hook.runs_for(event, subjects)) {
             if !found.iter().any(|known| (&known.name, &known.command) == (&hook.name, &hook.command)) {
                 found.push(hook.clone());
             }
@@ -148,8 +152,8 @@ impl Hook {
         Self { disabled, ..self }
     }
 
-    fn runs_for(&self, event: HookEvent, subject: &str) -> bool {
-        !self.disabled && self.event == event && self.pattern.fits(subject)
+    fn runs_for(&self, event: HookEvent, subjects: &[&str]) -> bool {
+        !self.disabled && self.event == event && self.pattern.fits(subjects)
     }
 }
 
@@ -200,8 +204,8 @@ mod tests {
             );
             let (set, _) = set(&text);
             let event = HookEvent::named(event).unwrap();
-            assert_eq!(set.wants(event, subject), fits, "{event} {matcher} {subject}");
-            assert!(!set.wants(HookEvent::AfterAgent, subject));
+            assert_eq!(set.wants(event, &[subject]), fits, "{event} {matcher} {subject}");
+            assert!(!set.wants(HookEvent::AfterAgent, &[subject]));
         }
     }
 
@@ -212,7 +216,7 @@ mod tests {
                            {"matcher": "x", "hooks": [{"command": " a "}, {"command": "echo off"}, {"command": ""}]}],
             "Before\nTool": [{"hooks": [{"command": "a"}]}]}}"#);
         let names = |subject| {
-            let hooks = set.of_occasion(HookEvent::BeforeTool, subject);
+            let hooks = set.of_occasion(HookEvent::BeforeTool, &[subject]);
             hooks.into_iter().map(|hook| hook.command).collect::<Vec<_>>()
         };
         assert_eq!((names("x"), names("y")), (vec!["a".to_owned()], vec!["a".to_owned()]));
@@ -225,6 +229,6 @@ mod tests {
         let (set, _) = set(
             r#"{"hooksConfig": {"enabled": false}, "hooks": {"BeforeTool": [{"hooks": [{"command": "a"}]}]}}"#,
         );
-        assert!(set.is_idle() && !set.wants(HookEvent::BeforeTool, "x"));
+        assert!(set.is_idle() && !set.wants(HookEvent::BeforeTool, &["x"]));
     }
 }

@@ -91,7 +91,8 @@ impl<'a> Taker<'a> {
             return Err("you have a server of this name already".to_owned());
         }
         let place = match self.request.dry_run {
-            true => mcp::check(self.environment, name, entry).map(|_| self.folder.join("settings.json")),
+            true => mcp::check(self.environment, Scope::User, name, entry)
+                .map(|_| self.folder.join("settings.json")),
             false => mcp::add(self.environment, Scope::User, name, entry).map(|added| added.path),
         };
         let place = place.map_err(|failure| failure.message)?;

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use super::config::{Flaw, config};
+use super::ground::Ground;
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::settings::{McpServerSettings, SettingsFile};
@@ -27,6 +28,13 @@ impl Scope {
             Scope::Workspace => SettingsFile::of_workspace(environment),
         }
     }
+
+    fn ground(self) -> Ground {
+        match self {
+            Scope::User => Ground::User,
+            Scope::Workspace => Ground::Workspace,
+        }
+    }
 }
 
 /// A server that was added.
@@ -43,6 +51,7 @@ pub struct Added {
 /// Whether an entry names a server, and the variable that it lacks to be started, if it does.
 pub(crate) fn check(
     environment: &Environment,
+    scope: Scope,
     name: &str,
     server: &Value,
 ) -> Result<Option<String>, Failure> {
@@ -52,7 +61,7 @@ pub(crate) fn check(
     if name.trim().is_empty() || name.starts_with('$') {
         return Err(refused("it is no name".to_owned()));
     }
-    match config(name, &typed, environment) {
+    match config(name, &typed, &scope.ground(), environment) {
         Ok(_) => Ok(None),
         Err(Flaw::Unset(variable)) => Ok(Some(variable)),
         Err(Flaw::Wrong(why)) => Err(refused(why)),
@@ -61,7 +70,7 @@ pub(crate) fn check(
 
 /// Puts a server into the settings, in the place of one of the same name.
 pub fn add(environment: &Environment, scope: Scope, name: &str, server: &Value) -> Result<Added, Failure> {
-    let unset = check(environment, name, server)?;
+    let unset = check(environment, scope, name, server)?;
     let file = scope.file(environment)?;
     let is_same = |entry: &String| serde_json::from_str::<Value>(entry).is_ok_and(|entry| entry == *server);
     let replaced = file.get(&[KEY, name]).filter(|entry| !is_same(entry));

@@ -2,6 +2,7 @@
 
 mod config;
 mod edit;
+mod ground;
 mod http;
 mod known;
 mod launch;
@@ -24,12 +25,13 @@ pub use charla_mcp::{Health, ListedPrompt, ServerPrompt, Servers, State};
 use crate::environment::Environment;
 use crate::notices::Notices;
 use crate::settings::Settings;
+use ground::{Ground, make_apart};
 use known::KnownTools;
 
-/// What the names of the tools begin with of servers that their user trusts.
-pub(crate) fn trusted_prefixes(settings: &Settings) -> Vec<String> {
+/// The servers that their user trusts.
+pub(crate) fn trusted_names(settings: &Settings) -> impl Iterator<Item = &str> {
     let trusted = settings.mcp_servers.iter().filter(|(_, server)| server.trust == Some(true));
-    trusted.map(|(name, _)| charla_mcp::server_prefix(name)).collect()
+    trusted.map(|(name, _)| name.as_str())
 }
 
 /// True for a name that a tool of a server may have, or one of our own about servers.
@@ -38,6 +40,15 @@ pub(crate) fn may_be_tool(name: &str, settings: &Settings) -> bool {
         name.starts_with(&charla_mcp::server_prefix(server)) || name.starts_with(&format!("mcp_{server}_"))
     };
     charla_mcp::OWN_TOOLS.contains(&name) || settings.mcp_servers.keys().any(of_server)
+}
+
+/// These names of tools, with the names under which servers declare those that are written as `mcp_server_tool`.
+pub(crate) fn with_declared(names: &[String], settings: &Settings) -> Vec<String> {
+    let declared = |name: &String| {
+        let servers = settings.mcp_servers.keys();
+        servers.filter_map(|server| charla_mcp::declared_name(server, name)).collect::<Vec<_>>()
+    };
+    names.iter().cloned().chain(names.iter().flat_map(declared)).collect()
 }
 
 /// The servers of the settings, ready to be started. What is wrong with one is told, and the others go on.
@@ -58,10 +69,15 @@ impl ServerPlans {
         let known = Arc::new(KnownTools::of(environment));
         let mut planned = Vec::new();
         for (name, server) in settings.mcp_servers.iter().filter(|(name, _)| settings.mcp.uses(name)) {
-            match config::config(name, server, environment) {
+            match config::config(name, server, &Ground::of(name, settings), environment) {
                 Ok(config) => planned.push(Planned { known: known.read(&config), config }),
                 Err(why) => notices.warning(&format!("the MCP server `{name}` is left out: {why}").into()),
             }
+        }
+        if !planned.is_empty()
+            && let Err(error) = make_apart(environment)
+        {
+            notices.warning(&format!("MCP servers have no folder to start in: {error}").into());
         }
         let remember = Arc::new(move |config: &charla_mcp::ServerConfig, tools: &[serde_json::Value]| {
             known.keep(config, tools);

@@ -28,7 +28,7 @@ use crate::failure::Failure;
 use crate::helper;
 use crate::hint::Hint;
 use crate::hooks::{HookRunner, HookSet};
-use crate::mcp::{Health, ServerPlans, trusted_prefixes};
+use crate::mcp::{Health, ServerPlans, trusted_names};
 use crate::models::BoundModel;
 use crate::notices::Notices;
 use crate::settings::Settings;
@@ -230,8 +230,7 @@ impl SessionBuilder<'_> {
         let allowed = self.settings.tools.allowed.iter().chain(&self.options.allowed_tools);
         let rules = allowed_tools(allowed.map(String::as_str))
             .map_err(|error| Failure::input(error.to_string()).with_hint(Hint::NameTools))?;
-        let prefixes = trusted_prefixes(self.settings);
-        let trusted = trusted_servers(prefixes.iter().map(String::as_str))
+        let trusted = trusted_servers(trusted_names(self.settings))
             .map_err(|error| Failure::config(error.to_string()))?;
         Ok(book.with(rules).with(trusted).reading(readable))
     }

@@ -37,6 +37,7 @@ use crate::agents::Agents;
 use crate::clock::new_id;
 use crate::environment::Environment;
 use crate::failure::Failure;
+use crate::mcp::with_declared;
 use crate::models::{BoundModel, PromptSize};
 use crate::notices::{Notice, Notices};
 use crate::settings::{Override, Settings};
@@ -242,6 +243,7 @@ impl Opening<'_> {
         let options = &request.options;
         let mut settings = self.settings.clone();
         settings.tools.exclude.extend(options.excluded_tools.iter().cloned());
+        settings.tools.exclude = with_declared(&settings.tools.exclude, &settings);
         let own_prompt = match self.child {
             Some(child) => Some(OwnPrompt::Instead(child.agent.prompt.clone())),
             None => own_prompt(&settings, self.environment, options.added_prompt.as_deref())?,

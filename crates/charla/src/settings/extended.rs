@@ -4,7 +4,7 @@ use charla_proto::text::one_line;
 use serde_json::Value;
 
 use super::hooks::HookGroup;
-use super::model::{McpServerSettings, Settings};
+use super::model::{McpServerSettings, ServerOrigin, Settings};
 use crate::environment::Environment;
 use crate::extensions::{Brings, Extensions};
 use crate::failure::Failure;
@@ -23,7 +23,12 @@ pub(super) fn extend(
         add_hooks(extension, settings, notices);
         for (name, server) in &extension.servers {
             match entry(extension, name, server) {
-                Ok(server) => drop(settings.mcp_servers.entry(name.clone()).or_insert(server)),
+                Ok(_) if settings.mcp_servers.contains_key(name) => {}
+                Ok(server) => {
+                    settings.mcp_servers.insert(name.clone(), server);
+                    let origin = ServerOrigin::Extension(extension.folder.clone());
+                    settings.brought.servers.insert(name.clone(), origin);
+                }
                 Err(notice) => notices.push(notice),
             }
         }
@@ -38,7 +43,10 @@ fn add_hooks(extension: &Brings, settings: &mut Settings, notices: &mut Vec<Noti
         match serde_path_to_error::deserialize::<_, Vec<HookGroup>>(groups.clone()) {
             Ok(mut groups) => {
                 let source = Some(format!("extension {}", extension.name));
-                groups.iter_mut().for_each(|group| group.source.clone_from(&source));
+                for group in &mut groups {
+                    group.source.clone_from(&source);
+                    group.extension = Some(extension.folder.clone());
+                }
                 settings.hooks.entry(event.clone()).or_default().extend(groups);
             }
             Err(error) => {

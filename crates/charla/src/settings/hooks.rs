@@ -1,6 +1,7 @@
 //! The settings of hooks, as Gemini CLI has them.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -24,6 +25,9 @@ pub struct HookGroup {
     /// Where they are set. Filled in when settings are put together.
     #[schemars(skip)]
     pub source: Option<String>,
+    /// The folder of the extension that brings them.
+    #[serde(skip)]
+    pub extension: Option<PathBuf>,
 }
 
 /// A hook.

@@ -24,6 +24,7 @@ mod shown;
 mod source;
 mod workspace;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use charla_providers::catalog;
@@ -35,7 +36,7 @@ pub use hooks::{HookCommand, HookGroup, HookGroups, HookKind, HooksConfig};
 pub use merge::{Layers, Source};
 pub use model::{
     Brought, KeySource, McpForm, McpServerSettings, ModelFacts, OutputFormat, PromptLength, ProviderSettings,
-    Settings, TerminalSettings, ThinkingSwitch, WritingKeys,
+    ServerOrigin, Settings, TerminalSettings, ThinkingSwitch, WritingKeys,
 };
 pub use schema::{all_keys, settings_schema};
 pub use shown::ShownSetting;
@@ -97,18 +98,21 @@ pub fn load_trusting(
     let workspace = WorkspaceContent::read(environment)?;
     notices.extend(workspace.left_out().iter().map(Notice::from));
     let standing = workspace.standing(environment, demand)?;
+    let mut servers = BTreeMap::new();
     if let Some(file) = workspace.gemini_settings()
         && let Some(mut document) = gemini::document(&file, environment, &mut notices)
     {
         layers.leave_out_known(&mut document);
         notices.extend(workspace::tame(&mut document, gemini_standing(standing, environment)));
         notices.extend(guest::tame(&mut document, environment));
+        servers.extend(of_workspace(&document));
         layers.put_document(document);
     }
     if let Some((path, bytes)) = workspace.settings() {
         let mut document = load::parse_bytes(&path, bytes)?;
         notices.extend(workspace::tame(&mut document, standing));
         notices.extend(guest::tame(&mut document, environment));
+        servers.extend(of_workspace(&document));
         layers.put_document(document);
     }
     put_environment(&mut layers, environment)?;
@@ -119,8 +123,15 @@ pub fn load_trusting(
     let mut settings: Settings = serde_path_to_error::deserialize(value)
         .map_err(|error| Failure::config(format!("`{}`: {}", error.path(), error.inner())))?;
     settings.brought.trusted_workspace = standing.is_trusted();
+    settings.brought.servers = servers;
     extended::extend(&mut settings, environment, &mut notices)?;
     Ok(Effective { settings, layers, notices })
+}
+
+/// The MCP servers that a file of the workspace has a say in.
+fn of_workspace(document: &load::Document) -> impl Iterator<Item = (String, ServerOrigin)> {
+    let servers = document.value.get("mcpServers").and_then(serde_json::Value::as_object);
+    servers.into_iter().flatten().map(|(name, _)| (name.clone(), ServerOrigin::Workspace))
 }
 
 /// What the user has set for Gemini CLI, below what is set for us. On somebody else's machine there is no such file.

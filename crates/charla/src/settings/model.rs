@@ -80,8 +80,19 @@ pub struct Brought {
     pub trusted_workspace: bool,
     /// The extensions that are used.
     pub extensions: Vec<Brings>,
+    /// Whose MCP servers are not the user's own, by name.
+    pub servers: BTreeMap<String, ServerOrigin>,
     /// The agent that the session is, where it works for another one's call.
     pub agent: Option<Arc<Agent>>,
+}
+
+/// Whose an MCP server is that is not the user's own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ServerOrigin {
+    /// The workspace's, which its user trusts.
+    Workspace,
+    /// That of an extension in this folder.
+    Extension(PathBuf),
 }
 
 impl Brought {
@@ -140,13 +151,13 @@ pub struct ToolSettings {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase", deny_unknown_fields)]
 pub struct McpServerSettings {
-    /// The program to start. In it, in `args`, `env`, `url` and `headers`, `${NAME}` stands for a variable of yours.
+    /// The program to start. In it, in `args`, `cwd`, `env`, `url` and `headers`, `${NAME}` stands for a variable of yours.
     pub command: Option<String>,
     /// Its arguments.
     pub args: Vec<String>,
     /// Variables it gets beside the usual ones, which hold no secrets, such as `{"GITHUB_TOKEN": "$GITHUB_TOKEN"}`.
     pub env: BTreeMap<String, String>,
-    /// The folder it runs in; the workspace when unset.
+    /// The folder it runs in, from the workspace on: `.` is the workspace. Unset, a server in a workspace's settings runs there, and any other in an empty folder, where no workspace can give it programs or modules.
     pub cwd: Option<String>,
     /// The address of a server: streamable HTTP, or the older form with server-sent events.
     pub url: Option<String>,

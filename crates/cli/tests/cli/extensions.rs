@@ -237,6 +237,26 @@ fn its_hooks_run_once_it_is_installed_and_not_before() {
 }
 
 #[test]
+fn a_folder_is_a_word_to_its_hooks_whatever_its_name() {
+    let server = server(Script::new(["Done."]));
+    let place = Place::with_server(&server);
+    let command =
+        "cat > /dev/null; printf '%s\\n' ${workspacePath} \"${workspacePath}\" > ${extensionPath}${/}told";
+    let hooks = json!({"hooks": {"BeforeAgent": [{"hooks": [{"type": "command", "command": command}]}]}});
+    let folder = extension(&place, "ext", &plain("1"), &[("hooks/hooks.json", &hooks.to_string())]);
+    assert_eq!(place.run(&["extensions", "install", "--consent", text(&folder)]).code, Some(0));
+    let evil = place.work().join("a b;touch made; $(touch made)");
+    std::fs::create_dir(&evil).unwrap();
+    let mut process = place.process(&["-m", "gemini/gemini-test", "-p", "go"]);
+    let output = process.current_dir(&evil).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(!evil.join("made").exists());
+    let told = std::fs::read_to_string(place.home().join("extensions/test-extension/told")).unwrap();
+    let name = evil.canonicalize().unwrap();
+    assert_eq!(told, format!("{0}\n{0}\n", name.display()));
+}
+
+#[test]
 fn an_update_asks_again_when_it_brings_something_else() {
     let place = Place::new();
     let folder = extension(&place, "ext", &plain("1"), &[]);

@@ -132,6 +132,57 @@ fn servers_of_a_workspace_start_once_it_is_trusted() {
 }
 
 #[test]
+fn nothing_that_lies_in_a_workspace_is_started_as_a_server_of_the_users() {
+    let entry = json!({"command": "python3", "args": ["-m", "some_mcp"], "env": {"TOKEN": "secret"}});
+    let servers = json!({"mcpServers": {"s": entry}}).to_string();
+    let place = Place::new().settings(&servers).file("some_mcp.py", "open('ran', 'w').write('ran')");
+    let run = place.run(&["mcp", "list"]);
+    assert_eq!(place.read("ran"), None, "{}{}", run.out, run.err);
+    // One that a trusted workspace brings itself is another matter.
+    let place = place.workspace_settings(&servers);
+    assert_eq!(place.run(&["trust", "--yes"]).code, Some(0));
+    let run = place.run(&["mcp", "list"]);
+    assert_eq!(place.read("ran").as_deref(), Some("ran"), "{}{}", run.out, run.err);
+}
+
+#[test]
+fn a_tool_is_excluded_under_each_of_its_names() {
+    for excluded in ["s__echo", "mcp_s_echo"] {
+        // The server is being started in the first round, and known in the second.
+        let calls = || ["s__echo", "mcp_s_echo"].map(|name| call(name, json!({"text": "from afar"})));
+        let replies = || calls().into_iter().chain([Reply::from("Done.")]);
+        let server = server(Script::new(replies().chain(replies())));
+        let place = place_with(&server, trusted);
+        for _ in 0..2 {
+            ask(&place, "openai/gpt-test", &["--approval-mode", "yolo", "--exclude-tools", excluded]);
+        }
+        assert_eq!(server.requests().len(), 6, "{excluded}");
+        for request in server.requests() {
+            assert!(!request.body.to_string().contains("untrusted_content"), "{excluded}: {}", request.body);
+            assert!(!declared(&request.body).contains("s__echo"), "{excluded}: {}", request.body);
+        }
+    }
+}
+
+#[test]
+fn a_hook_meets_a_tool_under_each_of_its_names() {
+    for matcher in ["^s__echo$", "^mcp_s_.*"] {
+        let calls = ["s__echo", "mcp_s_echo"].map(|name| call(name, json!({"text": "from afar"})));
+        let server = server(Script::new(calls.into_iter().chain(["Done.".into()])));
+        let place = Place::with_server(&server);
+        let hook = json!({"type": "command", "command": "cat >> seen; echo '{\"decision\": \"deny\", \"reason\": \"no\"}'"});
+        let hooks = json!({"BeforeTool": [{"matcher": matcher, "hooks": [hook]}]});
+        let settings = json!({"mcpServers": {"s": trusted(&place)}, "hooks": hooks});
+        let place = place.settings(&settings.to_string());
+        let run = ask(&place, "openai/gpt-test", &[]);
+        let told = server.requests()[2].body.to_string();
+        assert!(!told.contains("untrusted_content"), "{matcher}: {told} {}", run.err);
+        let seen = place.read("seen").unwrap_or_default();
+        assert_eq!(seen.matches(r#""tool_name":"s__echo""#).count(), 2, "{matcher}: {seen}");
+    }
+}
+
+#[test]
 fn a_workspace_gets_no_variables_of_a_server_of_the_users() {
     let server = server(Script::new([call("s__environment", json!({})), "Done.".into()]));
     let place = place_with(&server, |place| with(trusted(place), "env", json!({"MINE": "secret"})));

@@ -93,7 +93,9 @@ pub(super) fn rule(plan: &Plan, effect: Option<&Effect>, scope: &Scope) -> Optio
         }
         Some(Effect::Net { host }) if !host.contains('*') => line("host", host),
         Some(Effect::Net { .. } | Effect::Unclear { .. } | Effect::Unconfined) => return None,
-        Some(Effect::Mcp { .. }) | None => String::new(),
+        Some(Effect::Mcp { server, .. }) if !server.contains('*') => line("mcpName", server),
+        Some(Effect::Mcp { .. }) => return None,
+        None => String::new(),
     };
     let workspace = scope.roots.first().map(|root| line("workspace", &root.to_string_lossy()));
     let confinement = plan.starts_processes().then(|| line("confinement", &reach(effect).to_string()));

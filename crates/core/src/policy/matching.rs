@@ -150,13 +150,16 @@ impl Rule {
         {
             return false;
         }
+        let Some((server, name)) = called else {
+            return self.tools.iter().any(|tool| like(tool, &plan.tool));
+        };
         self.tools.iter().any(|tool| {
-            like(tool, &plan.tool)
-                || called.is_some_and(|(server, name)| {
-                    like(tool, &format!("mcp_{server}_{name}"))
-                        || like(tool, &format!("{server}__{name}"))
-                        || (self.server.is_some() && like(tool, name))
-                })
+            let is_servers_own = self.server.is_some() && like(tool, name);
+            is_servers_own
+                || match self.decision {
+                    Decision::Allow => is_allowance_of(tool, &plan.tool, server, name),
+                    Decision::Ask | Decision::Deny => is_called(tool, &plan.tool, server, name),
+                }
         })
     }
 
@@ -164,6 +167,24 @@ impl Rule {
         let Some(pattern) = &self.args else { return true };
         serde_json::to_string(&plan.args).is_ok_and(|args| pattern.is_match(&args))
     }
+}
+
+/// True when a restriction means this tool of a server, by any name that it has anywhere.
+fn is_called(pattern: &str, declared: &str, server: &str, name: &str) -> bool {
+    let others = [format!("mcp_{server}_{name}"), format!("{server}__{name}")];
+    like(pattern, declared) || others.iter().any(|other| like(pattern, other))
+}
+
+/// True when an allowance means this tool of a server: by the name it is declared under, which no other tool has, or by server
+/// and tool. The server's part of `mcp_server_tool` ends at the first `_`, that of `server__tool` at the first `__`, so that
+/// no name of one server reads like one of another.
+fn is_allowance_of(pattern: &str, declared: &str, server: &str, name: &str) -> bool {
+    let pair = match pattern.strip_prefix("mcp_") {
+        Some(rest) => rest.split_once('_').or(rest.ends_with('*').then_some((rest, "*"))),
+        None => pattern.split_once("__"),
+    };
+    let is_declared = pattern == declared || (!pattern.starts_with("mcp_") && like(pattern, declared));
+    is_declared || pair.is_some_and(|(of, tool)| like(of, server) && like(tool, name))
 }
 
 fn about_command(subject: &Subject, words: &[Word], command: &str, strict: bool) -> Match {

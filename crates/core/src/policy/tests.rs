@@ -2,7 +2,7 @@ use std::path::PathBuf;
 
 use charla_proto::{ApprovalMode, Args, Effect, Lane, Plan, Policy, Preview, Verdict, Word};
 
-use super::{Decision, RuleBook, RuleFile, Scope, Tier, Wall, allowed_tools};
+use super::{Decision, RuleBook, RuleFile, Scope, Tier, Wall, allowed_tools, trusted_servers};
 
 const ALL_MODES: [ApprovalMode; 4] =
     [ApprovalMode::Plan, ApprovalMode::Default, ApprovalMode::AutoEdit, ApprovalMode::Yolo];
@@ -246,6 +246,64 @@ fn tools_are_named_by_pattern_server_and_older_names() {
     }
     let old = book(&[(Tier::User, "[[rule]]\ntoolName = \"ShellTool\"\ndecision = \"deny\"\n")]);
     assert_eq!(decide(&old, &run("ls"), ApprovalMode::Yolo), Decision::Deny);
+}
+
+/// A call of this tool of a server, under the name that it is declared by.
+fn of_server(declared: &str, server: &str, tool: &str) -> Plan {
+    plan(declared, vec![Effect::Mcp { server: server.into(), tool: tool.into() }])
+}
+
+#[test]
+fn what_one_server_may_do_no_other_may_by_a_name_that_reads_alike() {
+    let judge = |text: &str, plan: &Plan, decision: &str| {
+        let book = book(&[(Tier::User, &format!("[[rule]]\n{text}\ndecision = \"{decision}\"\n"))]);
+        decide(&book, plan, ApprovalMode::Default)
+    };
+    let rows = [
+        ("tool = \"files__*\"", of_server("files_x-83e4fb9c__d", "files__x", "d")),
+        ("tool = \"a__b__c\"", of_server("a_b-0badcafe__c", "a__b", "c")),
+        ("tool = \"mcp_github_*\"", of_server("github_evil__t", "github_evil", "t")),
+        ("tool = \"mcp_github_*\"", of_server("mcp_github_evil__t", "mcp_github_evil", "t")),
+        ("tool = \"mcp_a_b_c\"", of_server("a_b__c", "a_b", "c")),
+        ("mcpName = \"files\"", of_server("files_x-83e4fb9c__d", "files__x", "d")),
+    ];
+    for (text, other) in &rows {
+        assert_eq!(judge(text, other, "allow"), Decision::Ask, "{text}");
+    }
+    // A restriction means whatever could be meant.
+    for (text, other) in rows.iter().filter(|(text, _)| text.starts_with("tool")) {
+        assert_eq!(judge(text, other, "deny"), Decision::Deny, "{text}");
+    }
+    for (text, own) in [
+        ("tool = \"files__*\"", of_server("files__x", "files", "x")),
+        ("tool = \"a__b__c\"", of_server("a__b__c", "a", "b__c")),
+        ("tool = \"mcp_a_b_c\"", of_server("a__b_c", "a", "b_c")),
+        ("tool = \"mcp_*\"", of_server("github_evil__t", "github_evil", "t")),
+        ("tool = \"docs__sampling/createMessage\"", of_server("docs__s", "docs", "sampling/createMessage")),
+    ] {
+        assert_eq!(judge(text, &own, "allow"), Decision::Allow, "{text}");
+    }
+}
+
+#[test]
+fn trust_in_a_server_is_trust_in_that_one() {
+    let trusting = |names: &[&str]| book(&[]).with(trusted_servers(names.iter().copied()).unwrap());
+    let (own, other) = (of_server("files__x", "files", "x"), of_server("f-1__d", "files__x", "d"));
+    assert_eq!(decide(&trusting(&["files"]), &own, ApprovalMode::Default), Decision::Allow);
+    assert_eq!(decide(&trusting(&["files"]), &other, ApprovalMode::Default), Decision::Ask);
+    assert_eq!(decide(&trusting(&["files*", "*"]), &other, ApprovalMode::Default), Decision::Ask);
+}
+
+#[test]
+fn always_for_what_one_server_does_is_not_for_another() {
+    let reading = |server: &str| of_server("read_mcp_resource", server, "resources/read");
+    let Verdict::Ask { missing, .. } = book(&[]).judge(&reading("docs"), ApprovalMode::Default) else {
+        panic!()
+    };
+    let always = missing[0].always.clone().unwrap();
+    let book = book(&[(Tier::User, &always)]);
+    assert_eq!(decide(&book, &reading("docs"), ApprovalMode::Default), Decision::Allow);
+    assert_eq!(decide(&book, &reading("evil"), ApprovalMode::Default), Decision::Ask);
 }
 
 #[test]

@@ -4,13 +4,14 @@ use super::RuleFile;
 use super::parse::{PolicyError, parse};
 use super::rules::{Rule, Tier};
 
-/// Rules that allow every tool whose name begins with one of these, as rules of the user. Plan mode keeps its word.
-pub fn trusted_servers<'a>(prefixes: impl IntoIterator<Item = &'a str>) -> Result<Vec<Rule>, PolicyError> {
-    let rule = |prefix: &str| {
-        let tool = toml::Value::from(format!("{prefix}*"));
+/// Rules that allow every tool of these servers, as rules of the user. Plan mode keeps its word. A name with a `*`, which
+/// would stand for others, has no rule.
+pub fn trusted_servers<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<Vec<Rule>, PolicyError> {
+    let rule = |name: &str| {
+        let name = toml::Value::from(name);
         let modes = "modes = [\"default\", \"auto_edit\", \"yolo\"]";
-        format!("[[rule]]\ntool = {tool}\n{modes}\ndecision = \"allow\"\npriority = 200\n")
+        format!("[[rule]]\nmcpName = {name}\n{modes}\ndecision = \"allow\"\npriority = 200\n")
     };
-    let text = prefixes.into_iter().map(rule).collect();
+    let text = names.into_iter().filter(|name| !name.contains('*')).map(rule).collect();
     parse(&RuleFile { tier: Tier::User, name: "mcpServers.*.trust".into(), text })
 }

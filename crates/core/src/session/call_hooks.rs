@@ -6,7 +6,7 @@ use charla_proto::{BoxFuture, FunctionCall, HookEffect, Part, ToolError, ToolErr
 use futures_util::stream::{FuturesUnordered, StreamExt};
 
 use super::hooking::stopped;
-use crate::hooks::{HookAnswer, HookDecision, HookPoint, Hooks};
+use crate::hooks::{HookAnswer, HookDecision, HookPoint, Hooks, NamedCall};
 
 /// How many tail calls may follow one call.
 const TAILS: u32 = 8;
@@ -30,7 +30,7 @@ pub(super) struct HookedCall {
 
 impl CallHooks {
     /// Asks hooks about a call that has not run.
-    pub(super) fn before(&mut self, hooks: &Arc<dyn Hooks>, index: usize, call: FunctionCall) {
+    pub(super) fn before(&mut self, hooks: &Arc<dyn Hooks>, index: usize, call: NamedCall) {
         self.push(index, false, hooks.run(HookPoint::BeforeTool(call)));
     }
 
@@ -39,7 +39,7 @@ impl CallHooks {
         &mut self,
         hooks: &Arc<dyn Hooks>,
         index: usize,
-        call: FunctionCall,
+        call: NamedCall,
         output: ToolOutput,
     ) {
         self.outputs.push((index, output.clone()));

@@ -21,7 +21,7 @@ use super::passing::PassedOn;
 use super::requests::{Answer, Requests, Signal};
 use super::turn::Session;
 use super::{EARLIER_ANSWER, NOBODY, SESSION};
-use crate::hooks::{HookAnswer, Hooks};
+use crate::hooks::{HookAnswer, Hooks, NamedCall};
 use crate::loop_guard::{Advice, LoopGuard};
 use crate::scheduler::{CallEvent, Reach, Scheduler, Wish, to_response};
 
@@ -165,17 +165,18 @@ impl<'a> Calls<'a> {
         }
     }
 
-    /// The hooks that want to be asked about a call, if there are any.
-    fn hooks_about(&self, event: HookEvent, index: usize) -> Option<Arc<dyn Hooks>> {
-        let name = &self.scheduler.calls()[index].call.name;
-        self.session.options.hooks.as_ref().filter(|hooks| hooks.wants(event, name)).cloned()
+    /// The hooks that want to be asked about a call, if there are any, and the call as they know it.
+    fn hooks_about(&self, event: HookEvent, index: usize) -> Option<(Arc<dyn Hooks>, NamedCall)> {
+        let hooks = self.session.options.hooks.clone()?;
+        let call = NamedCall::new(self.call(index), self.scheduler.calls()[index].plan.as_ref());
+        hooks.wants(event, &call.names()).then_some((hooks, call))
     }
 
     /// A call's arguments are good: hooks are asked about it, once, and then it is judged. What is denied anyway is not
     /// theirs to see.
     async fn checked(&mut self, index: usize) -> Result<(), Stop> {
         let asked = self.open(index).is_none_or(|open| open.hooks.asked || open.approval.is_some());
-        let Some(hooks) = self.hooks_about(HookEvent::BeforeTool, index).filter(|_| !asked) else {
+        let Some((hooks, call)) = self.hooks_about(HookEvent::BeforeTool, index).filter(|_| !asked) else {
             return self.judge(index).await;
         };
         let mode = self.session.mode();
@@ -184,7 +185,6 @@ impl<'a> Calls<'a> {
         if matches!(verdict, Some(Verdict::Deny { .. })) {
             return self.judge(index).await;
         }
-        let call = self.call(index);
         self.hooks.before(&hooks, index, call);
         Ok(())
     }
@@ -194,8 +194,7 @@ impl<'a> Calls<'a> {
         let status = status_of(&output);
         let hooks = self.hooks_about(HookEvent::AfterTool, index);
         match hooks.filter(|_| status != CallStatus::Cancelled && self.ending.is_none()) {
-            Some(hooks) => {
-                let call = self.call(index);
+            Some((hooks, call)) => {
                 self.hooks.after(&hooks, index, call, output);
                 Ok(())
             }

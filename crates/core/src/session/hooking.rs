@@ -14,7 +14,9 @@ use tokio::task::JoinSet;
 use super::ending::{Ending, Stop};
 use super::requests::{Requests, Signal};
 use super::turn::Session;
-use crate::hooks::{EndReason, HookAnswer, HookDecision, HookPoint, Hooks, StartSource, TOOL_PERMISSION};
+use crate::hooks::{
+    EndReason, HookAnswer, HookDecision, HookPoint, Hooks, StartSource, TOOL_PERMISSION, trigger_name,
+};
 
 /// How often hooks may have one turn go on after the model's last word.
 const PROMPTS: u32 = 25;
@@ -73,7 +75,7 @@ pub(super) enum Checked {
 impl Hooking<'_> {
     /// The hooks that want this point, if any do.
     fn wanting(&self, event: HookEvent, subject: &str) -> Option<Arc<dyn Hooks>> {
-        self.0.options.hooks.as_ref().filter(|hooks| hooks.wants(event, subject)).cloned()
+        self.0.options.hooks.as_ref().filter(|hooks| hooks.wants(event, &[subject])).cloned()
     }
 
     /// True when hooks want this point, whatever it is about.
@@ -251,7 +253,9 @@ impl Hooking<'_> {
     /// The window is about to be looked at. Who cancelled meanwhile, if somebody did.
     pub(super) async fn pre_compress(&mut self, trigger: CompressionTrigger) -> Result<Option<String>, Stop> {
         let point = HookPoint::PreCompress(trigger);
-        let Some(hooks) = self.wanting(HookEvent::PreCompress, point.subject()) else { return Ok(None) };
+        let Some(hooks) = self.wanting(HookEvent::PreCompress, trigger_name(trigger)) else {
+            return Ok(None);
+        };
         match self.run(&hooks, point).await? {
             Heard::Answer(_) => Ok(None),
             Heard::Cancelled { by } => Ok(Some(by)),

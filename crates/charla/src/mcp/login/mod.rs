@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 pub(super) use tokens::Tokens;
 
 use super::config::config;
+use super::ground::Ground;
 use crate::credentials::Keys;
 use crate::environment::Environment;
 use crate::failure::Failure;
@@ -118,7 +119,10 @@ fn address(name: &str, settings: &Settings, environment: &Environment) -> Result
     let refused = |why: String| Failure::input(format!("no login to the MCP server `{name}`: {why}"));
     let entry =
         settings.mcp_servers.get(name).ok_or_else(|| refused("it is not in the settings".to_owned()))?;
-    match config(name, entry, environment).map_err(|flaw| refused(flaw.to_string()))?.reach {
+    match config(name, entry, &Ground::of(name, settings), environment)
+        .map_err(|flaw| refused(flaw.to_string()))?
+        .reach
+    {
         Reach::Http(endpoint) => Ok(endpoint.url),
         Reach::Process(_) => Err(refused("it is a program".to_owned())),
     }

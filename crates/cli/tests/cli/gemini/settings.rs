@@ -126,7 +126,7 @@ fn core_tools_are_all_there_is() {
 
 #[test]
 fn servers_are_taken_and_can_be_chosen() {
-    let server = json!({"command": "python3", "args": ["server.py"]});
+    let server = json!({"command": "python3", "args": ["server.py"], "cwd": "."});
     let stage = Stage::new(&json!({"mcpServers": {"one": server, "two": server}}))
         .file("server.py", include_str!("server.py"));
     let answers = [call("mcp_one_add", json!({"a": 20, "b": 22})), say("42.")];

@@ -77,7 +77,7 @@ fn git_is_asked() {
     let entry = |place: &Place| {
         let init = Command::new("git").args(["init", "-q"]).arg(place.work()).status().unwrap();
         assert!(init.success());
-        json!({"command": python(), "args": ["-m", "mcp_server_git", "--repository", place.work()]})
+        json!({"command": python(), "args": ["-m", "mcp_server_git", "--repository", place.work()], "cwd": "."})
     };
     let told = told(entry, "git_status", json!({"repo_path": "."}));
     assert!(told.contains("a.txt") || told.contains("Repository status"), "{told}");

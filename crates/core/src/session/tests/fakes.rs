@@ -85,7 +85,7 @@ pub(crate) struct World {
 struct FakeHooks(Arc<World>);
 
 impl Hooks for FakeHooks {
-    fn wants(&self, _: HookEvent, _: &str) -> bool {
+    fn wants(&self, _: HookEvent, _: &[&str]) -> bool {
         true
     }
 
