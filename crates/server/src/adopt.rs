@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use charla::session::Sessions;
-use charla_proto::Command;
+use charla_proto::{Command, Fact, Record};
 use futures_util::{StreamExt, stream};
 use tokio::task::JoinHandle;
 
@@ -83,14 +83,25 @@ async fn adopt(user: Arc<User>) {
     }
 }
 
+/// Whether somebody here began the turn that was left, or went on with it: one that came from elsewhere waits for that.
+fn was_begun_here(records: &[Record]) -> bool {
+    let begins = |fact: &Fact| matches!(fact, Fact::TurnStarted(_) | Fact::TurnResumed(_));
+    let decides = records.iter().rev().find(|it| begins(&it.fact) || matches!(it.fact, Fact::Imported(_)));
+    decides.is_none_or(|record| begins(&record.fact))
+}
+
 /// Goes on with a turn that was left: its questions are asked again under their ids, tools that ran are reported as
-/// interrupted. A session without one is only let go of.
+/// interrupted. A session without one is only let go of, and so is one whose turn nobody here has let go on.
 async fn adopt_one(hub: &Arc<Hub>, sessions: &Sessions, id: String) -> (String, Result<(), Problem>) {
     let adopting = async {
         let left = sessions.folded(&id).await?;
         if left.turn.is_none() && left.queue.is_empty() {
             return Ok(sessions.free(&id).await?);
         }
+        if !was_begun_here(&sessions.records_after(&id, 0).await?) {
+            return Ok(sessions.free(&id).await?);
+        }
+        hub.admit(&Command::Continue)?;
         if !left.started.is_some_and(|started| started.cwd.is_dir()) {
             return Err(Problem::not_found("its workspace is not on this node"));
         }
@@ -102,4 +113,26 @@ async fn adopt_one(hub: &Arc<Hub>, sessions: &Sessions, id: String) -> (String, 
     };
     let adopted = adopting.await;
     (id, adopted)
+}
+
+#[cfg(test)]
+mod tests {
+    use charla_proto::{Imported, TurnResumed};
+
+    use super::*;
+
+    #[test]
+    fn a_turn_from_elsewhere_waits_until_somebody_here_lets_it_go_on() {
+        let resumed = || Fact::TurnResumed(TurnResumed { turn: 1, somebody: true });
+        let imported = || Fact::Imported(Imported { from: "a laptop".to_owned() });
+        let begun = |facts: Vec<Fact>| {
+            let records: Vec<Record> =
+                (1..).zip(facts).map(|(seq, fact)| Record::new(seq, 0, fact)).collect();
+            was_begun_here(&records)
+        };
+        assert!(begun(vec![resumed()]));
+        assert!(!begun(vec![resumed(), imported()]));
+        assert!(begun(vec![resumed(), imported(), resumed()]));
+        assert!(!begun(vec![resumed(), imported(), resumed(), imported()]));
+    }
 }

@@ -8,6 +8,7 @@ use charla_store::Database;
 
 use crate::access::Access;
 use crate::audit::Audit;
+use crate::bodies::Bodies;
 use crate::guard::Names;
 use crate::live::Live;
 use crate::metrics::Metrics;
@@ -21,6 +22,8 @@ use crate::repeats::Repeats;
 const REQUESTS: (f64, f64) = (1000.0, 200.0);
 /// Attempts to sign in from one address.
 const ATTEMPTS: (f64, f64) = (10.0, 0.2);
+/// Beginnings to sign in at a provider of identities from one address.
+const BEGINNINGS: (f64, f64) = (30.0, 1.0);
 /// Requests of one user that are being answered at the same time: their bodies may come slowly.
 const AT_ONCE: usize = 64;
 /// Streams of events that one user may have open.
@@ -48,8 +51,10 @@ pub(crate) struct App {
 pub(crate) struct RateLimits {
     pub(crate) requests: Rate<String>,
     pub(crate) attempts: Rate<IpAddr>,
+    pub(crate) beginnings: Rate<IpAddr>,
     /// Attempts to sign in as somebody, wherever they come from.
     pub(crate) names: Rate<String>,
+    pub(crate) bodies: Bodies,
     pub(crate) at_once: Places,
     pub(crate) streams: Places,
 }
@@ -59,7 +64,9 @@ impl Default for RateLimits {
         Self {
             requests: Rate::new(REQUESTS.0, REQUESTS.1),
             attempts: Rate::new(ATTEMPTS.0, ATTEMPTS.1),
+            beginnings: Rate::new(BEGINNINGS.0, BEGINNINGS.1),
             names: Rate::new(ATTEMPTS.0, ATTEMPTS.1),
+            bodies: Bodies::default(),
             at_once: Places::new(AT_ONCE),
             streams: Places::new(STREAMS),
         }

@@ -2,45 +2,32 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use axum::body::Body;
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use http::request::Parts;
 use http::{Request, StatusCode};
-use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
-use tokio::time::timeout;
 
 use crate::access::{Caller, Credential, Digest, unauthorized};
 use crate::accounts::{AccountError, Book, Right, Role};
 use crate::app::App;
 use crate::audit::Entry;
+use crate::bodies::Held;
 use crate::people::User;
 use crate::places::Place;
 use crate::problem::Problem;
 use crate::repeats::Answer;
 use crate::routes::{Does, Route};
 
-/// How large a request's body may be, and how long it may take to arrive.
-#[derive(Clone, Copy)]
-pub(crate) struct BodyLimit {
-    pub(crate) bytes: usize,
-    pub(crate) patience: Duration,
-}
-
-impl BodyLimit {
-    /// A prompt with a few pictures.
-    pub(crate) const USUAL: Self = Self { bytes: 16 * 1024 * 1024, patience: Duration::from_secs(30) };
-    /// A whole session.
-    pub(crate) const SESSION: Self = Self { bytes: 64 * 1024 * 1024, patience: Duration::from_secs(300) };
-}
-
 /// How much of each value the log tells.
 const TOLD_CHARACTERS: usize = 1000;
+/// The same of a name that nobody has shown to be theirs.
+const TOLD_OF_A_NAME: usize = 64;
 /// The longest key of a repeated request.
 const MAX_KEY: usize = 200;
 
@@ -59,7 +46,7 @@ pub(crate) struct Call {
     pub(crate) path: Vec<(String, String)>,
     pub(crate) body: Bytes,
     /// Taken until the request is done.
-    _place: Option<Place>,
+    _taken: (Option<Place>, Held),
 }
 
 impl Call {
@@ -75,8 +62,23 @@ impl Call {
                 value => ((*name).to_owned(), text(&value.to_string())),
             }));
         }
-        let who = if self.credential.is_some() { self.user.name.clone() } else { String::new() };
-        Entry { who, from: peer.ip().to_string(), what: route.name.to_owned(), about }
+        Entry { who: self.who(), from: peer.ip().to_string(), what: route.name.to_owned(), about }
+    }
+
+    /// What the audit log says about an attempt to sign in, which anybody may make: the name that was given, and not all of a long one.
+    fn attempt(&self, route: &Route, peer: SocketAddr) -> Entry {
+        let mut about = Map::new();
+        if let Ok(Value::Object(body)) = serde_json::from_slice(&self.body)
+            && let Some(Value::String(name)) = body.get("name")
+        {
+            about.insert("name".to_owned(), name.chars().take(TOLD_OF_A_NAME).collect::<String>().into());
+        }
+        Entry { who: self.who(), from: peer.ip().to_string(), what: route.name.to_owned(), about }
+    }
+
+    /// Who the log says it was: nobody where anybody may ask.
+    fn who(&self) -> String {
+        self.credential.as_ref().map_or_else(String::new, |_| self.user.name.clone())
     }
 
     /// Changes the accounts, if whoever asks may still when that is done.
@@ -152,14 +154,18 @@ pub(crate) async fn answer(
     let caller = match route.access {
         Some(role) => Some(allowed(&app, role, &head, peer).await?),
         // The page of a provider of identities is another origin's.
-        None if matches!(route.does, Does::SignInElsewhere(_)) => None,
+        None if matches!(route.does, Does::BeginElsewhere(_) | Does::SignInElsewhere(_)) => None,
         None => {
             app.names.check_origin(&head.method, &head.headers, false)?;
             None
         }
     };
-    let signs_in = matches!(route.does, Does::SignIn(_) | Does::SignInElsewhere(_));
-    if signs_in && !app.limits.attempts.take(peer.ip(), Instant::now()) {
+    let in_time = match route.does {
+        Does::SignIn(_) | Does::SignInElsewhere(_) => app.limits.attempts.take(peer.ip(), Instant::now()),
+        Does::BeginElsewhere(_) => app.limits.beginnings.take(peer.ip(), Instant::now()),
+        Does::Reads(_) | Does::Acts(_) | Does::Tells(_) => true,
+    };
+    if !in_time {
         return Err(too_often());
     }
     let (user, credential) = match caller {
@@ -170,38 +176,42 @@ pub(crate) async fn answer(
         Some(_) => app.limits.at_once.take(&user.id).ok_or_else(too_often)?,
         None => None,
     };
-    let body = collect(body, route.body).await?;
+    let from = credential.as_ref().map_or_else(|| peer.ip().to_string(), |_| user.id.clone());
+    let (body, held) = app.limits.bodies.collect(&from, body, route.body).await?;
     let user = match &credential {
         Some(credential) => still_allowed(&app, route.access, &user, credential)?,
         None => user,
     };
     let (owner, needed) = (user.clone(), route.access);
-    let mut call = Call { app, user, needed, credential, owner, head, path, body, _place: place };
+    let mut call = Call { app, user, needed, credential, owner, head, path, body, _taken: (place, held) };
     if let Some((right, session)) = route.session.zip(named_session(&call.path)) {
         call.owner = call.reach(&session, right).await?;
     }
     match route.does {
         Does::Reads(handle) => handle(call).await,
-        Does::SignIn(handle) | Does::SignInElsewhere(handle) => {
-            let (app, mut entry) = (call.app.clone(), call.entry(route, peer));
+        Does::SignIn(handle) | Does::BeginElsewhere(handle) | Does::SignInElsewhere(handle) => {
+            let (app, mut entry) = (call.app.clone(), call.attempt(route, peer));
             let answered = handle(call).await;
             let status = answered.as_ref().map_or_else(|problem| problem.status, Response::status);
-            // What counts are guesses: who knows the answer is not slowed down.
-            if !matches!(status, StatusCode::UNAUTHORIZED | StatusCode::BAD_GATEWAY) {
+            let signed_in = answered.as_ref().ok().and_then(|response| response.extensions().get());
+            // Everything counts that does not succeed, and every beginning: who knows the answer is not slowed down.
+            if status.is_success() || signed_in.is_some() {
                 app.limits.attempts.give_back(&peer.ip());
             }
-            if let Some(SignedIn(name)) =
-                answered.as_ref().ok().and_then(|response| response.extensions().get())
-            {
+            if let Some(SignedIn(name)) = signed_in {
                 entry.about.insert("user".to_owned(), name.as_str().into());
             }
             write(&app, entry, Some(status)).await?;
             answered
         }
+        Does::Tells(handle) => {
+            write(&call.app, call.entry(route, peer), None).await?;
+            act(call, handle, true).await
+        }
         Does::Acts(handle) => {
             // Nothing is done that is not in the log.
             write(&call.app, call.entry(route, peer), None).await?;
-            act(call, handle).await
+            act(call, handle, false).await
         }
     }
 }
@@ -299,26 +309,12 @@ pub(crate) fn too_often() -> Problem {
         .with_hint("wait a moment")
 }
 
-async fn collect(body: Body, limit: BodyLimit) -> Result<Bytes, Problem> {
-    match timeout(limit.patience, Limited::new(body, limit.bytes).collect()).await {
-        Ok(Ok(collected)) => Ok(collected.to_bytes()),
-        Ok(Err(error)) if error.is::<LengthLimitError>() => {
-            let detail = format!("the body is larger than {} bytes", limit.bytes);
-            Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", detail))
-        }
-        Ok(Err(_)) => Err(Problem::bad_request("the body is cut")),
-        Err(_) => {
-            Err(Problem::new(StatusCode::REQUEST_TIMEOUT, "too_slow", "the body takes too long to arrive"))
-        }
-    }
-}
-
 fn is_key(text: &str) -> bool {
     !text.is_empty() && text.len() <= MAX_KEY && text.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
 /// What changes something is done to its end, whether or not the client waits for it, and once for each key.
-async fn act(call: Call, handle: crate::routes::Acting) -> Result<Response, Problem> {
+async fn act(call: Call, handle: crate::routes::Acting, is_secret: bool) -> Result<Response, Problem> {
     let key = match call.head.headers.get("idempotency-key").map(|key| key.to_str()) {
         Some(Ok(key)) if is_key(key) => Some(key.to_owned()),
         Some(_) => return Err(Problem::bad_request("the Idempotency-Key is no word, or too long")),
@@ -330,6 +326,7 @@ async fn act(call: Call, handle: crate::routes::Acting) -> Result<Response, Prob
     let (app, user) = (call.app.clone(), call.user.clone());
     let work = async move {
         match key {
+            Some(key) if is_secret => app.repeats.once_untold(&user.id, &key, request, handle(call)).await,
             Some(key) => app.repeats.once(&user.id, &key, request, handle(call)).await,
             None => handle(call).await,
         }

@@ -10,6 +10,7 @@ mod adopt;
 mod api;
 mod app;
 mod audit;
+mod bodies;
 mod call;
 mod database;
 mod feed;

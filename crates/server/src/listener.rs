@@ -2,7 +2,7 @@
 
 use std::future::Future;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -24,10 +24,13 @@ use tower_service::Service;
 
 use crate::app::App;
 use crate::guard;
+use crate::places::Places;
 use crate::tls::Certificate;
 
 /// How many connections there may be; further ones wait to be taken.
 const CONNECTIONS: usize = 1024;
+/// How many of them one address may have: others find a place always.
+const OF_ONE_ADDRESS: usize = CONNECTIONS * 3 / 4;
 /// How long a request's head may take.
 const HEAD_PATIENCE: Duration = Duration::from_secs(10);
 /// The largest head.
@@ -47,6 +50,7 @@ pub(crate) struct Listening {
 pub(crate) async fn serve(listening: Listening, app: Arc<App>, router: Router, stop: CancellationToken) {
     let Listening { listener, certificate } = listening;
     let room = Arc::new(Semaphore::new(CONNECTIONS));
+    let addresses = Places::new(OF_ONE_ADDRESS);
     let graceful = GracefulShutdown::new();
     loop {
         let Ok(permit) = room.clone().acquire_owned().await else { break };
@@ -62,6 +66,7 @@ pub(crate) async fn serve(listening: Listening, app: Arc<App>, router: Router, s
                 }
             },
         };
+        let Some(place) = addresses.take(&network(peer.ip())) else { continue };
         let _ = stream.set_nodelay(true);
         let encryption = certificate.as_ref().map(Certificate::acceptor);
         let (app, router, watcher) = (app.clone(), router.clone(), graceful.watcher());
@@ -77,10 +82,18 @@ pub(crate) async fn serve(listening: Listening, app: Arc<App>, router: Router, s
                     }
                 }
             }
-            drop((permit, open));
+            drop((permit, place, open));
         });
     }
     let _ = timeout(DRAIN, graceful.shutdown()).await;
+}
+
+/// Where somebody comes from. Who has one address of IPv6 has its whole network.
+fn network(address: IpAddr) -> String {
+    match address.to_canonical() {
+        IpAddr::V4(address) => address.to_string(),
+        IpAddr::V6(address) => format!("{:?}", &address.segments()[..4]),
+    }
 }
 
 fn connection<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(

@@ -50,7 +50,7 @@ fn operation(route: &Route) -> Value {
         let kind = if parameter.is_number { "integer" } else { "string" };
         json!({ "name": parameter.name, "in": "query", "description": parameter.about, "schema": { "type": kind } })
     }));
-    if matches!(route.does, Does::Acts(_)) {
+    if matches!(route.does, Does::Acts(_) | Does::Tells(_)) {
         parameters.push(json!({
             "name": "Idempotency-Key",
             "in": "header",

@@ -13,7 +13,8 @@ use http::StatusCode;
 use crate::accounts::{Right, Role};
 use crate::api::{about, account, approvals, identity, keys, moving, sessions, shares, tokens, users};
 use crate::app::App;
-use crate::call::{self, BodyLimit, Call};
+use crate::bodies::BodyLimit;
+use crate::call::{self, Call};
 use crate::problem::Problem;
 use crate::repeats::Answer;
 
@@ -32,9 +33,13 @@ pub(crate) enum Does {
     Reads(Reading),
     /// It changes something; a repeated request with the same key does so once.
     Acts(Acting),
+    /// The same, and what it answers is a secret: it is told once and kept nowhere.
+    Tells(Acting),
     /// Somebody shows who they are.
     SignIn(Reading),
-    /// The same by a provider of identities, whose page sends the browser back.
+    /// A browser is sent to a provider of identities.
+    BeginElsewhere(Reading),
+    /// Somebody shows who they are by a provider of identities, whose page sends the browser back.
     SignInElsewhere(Reading),
 }
 
@@ -95,7 +100,7 @@ macro_rules! route {
             query: $query,
             takes: $takes,
             gives: $gives,
-            body: BodyLimit::USUAL,
+            body: BodyLimit::of($takes),
             does: Does::$does(|call| Box::pin($handle(call))),
         }
     };
@@ -117,15 +122,15 @@ pub(crate) static ROUTES: &[Route] = &[
     route!(GET "/health", "health", "Whether the server runs", ANYBODY, NO_SESSION, &[], None => "Health", Reads(about::health)),
     route!(GET "/ready", "ready", "Whether sessions can be read and written", ANYBODY, NO_SESSION, &[], None => "Health", Reads(about::ready)),
     route!(GET "/openapi.json", "openapi", "This document", ANYBODY, NO_SESSION, &[], None => "Document", Reads(about::openapi)),
-    route!(POST "/sign-in", "sign_in", "Signs a browser in, with a name and a password or the code of a one-time link", ANYBODY, NO_SESSION, &[], Some("SignIn") => "Account", SignIn(account::sign_in)),
-    route!(GET "/oidc/begin", "oidc_begin", "Sends the browser to the provider of identities", ANYBODY, NO_SESSION, &[], None => "Redirect", SignInElsewhere(identity::begin)),
+    Route { body: BodyLimit::SIGN_IN, ..route!(POST "/sign-in", "sign_in", "Signs a browser in, with a name and a password or the code of a one-time link", ANYBODY, NO_SESSION, &[], Some("SignIn") => "Account", SignIn(account::sign_in)) },
+    route!(GET "/oidc/begin", "oidc_begin", "Sends the browser to the provider of identities", ANYBODY, NO_SESSION, &[], None => "Redirect", BeginElsewhere(identity::begin)),
     route!(GET "/oidc/callback", "oidc_callback", "Where the provider of identities sends the browser back to", ANYBODY, NO_SESSION, &[STATE, CODE], None => "Redirect", SignInElsewhere(identity::callback)),
     route!(POST "/sign-out", "sign_out", "Signs the browser out", VIEWER, NO_SESSION, &[], None => "Nothing", SignIn(account::sign_out)),
-    route!(POST "/links", "new_link", "Makes a one-time link for another browser", MEMBER, NO_SESSION, &[], None => "Link", Acts(account::new_link)),
+    route!(POST "/links", "new_link", "Makes a one-time link for another browser", MEMBER, NO_SESSION, &[], None => "Link", Tells(account::new_link)),
     route!(GET "/me", "me", "Who asks, and where the server works", VIEWER, NO_SESSION, &[], None => "Account", Reads(account::me)),
     route!(POST "/password", "set_password", "Changes one's own password; every browser is signed out", VIEWER, NO_SESSION, &[], Some("NewPassword") => "Nothing", Acts(account::set_password)),
     route!(GET "/tokens", "list_tokens", "One's own tokens, without their secrets", VIEWER, NO_SESSION, &[], None => "Tokens", Reads(tokens::list)),
-    route!(POST "/tokens", "create_token", "Makes a token for a program; its secret is told once", VIEWER, NO_SESSION, &[], Some("NewToken") => "CreatedToken", Acts(tokens::create)),
+    route!(POST "/tokens", "create_token", "Makes a token for a program; its secret is told once", VIEWER, NO_SESSION, &[], Some("NewToken") => "CreatedToken", Tells(tokens::create)),
     route!(DELETE "/tokens/{token}", "revoke_token", "Takes a token back", VIEWER, NO_SESSION, &[], None => "Nothing", Acts(tokens::revoke)),
     route!(GET "/keys", "list_keys", "Providers for which one keeps a key of one's own", MEMBER, NO_SESSION, &[], None => "Keys", Reads(keys::list)),
     route!(POST "/keys", "set_key", "Keeps one's own key for a provider", MEMBER, NO_SESSION, &[], Some("NewKey") => "Nothing", Acts(keys::set)),
@@ -147,7 +152,7 @@ pub(crate) static ROUTES: &[Route] = &[
     route!(POST "/sessions/{id}/commands", "command", "Sends the session a command: prompt, cancel, answer, set_mode, rewind, undo and the others", MEMBER, OWN, &[], Some("Command") => "Reply", Acts(sessions::command)),
     route!(GET "/sessions/{id}/shares", "list_shares", "Who else may use the session", VIEWER, OWN, &[], None => "Shares", Reads(shares::list)),
     route!(POST "/sessions/{id}/shares", "share", "Lets another user read the session, or answer its questions too", MEMBER, OWN, &[], Some("NewShare") => "Nothing", Acts(shares::share)),
-    route!(DELETE "/sessions/{id}/shares/{user}", "unshare", "Takes that back", MEMBER, OWN, &[], None => "Nothing", Acts(shares::unshare)),
+    route!(DELETE "/sessions/{id}/shares/{user}", "unshare", "Takes that back; who was let in may leave", MEMBER, READ, &[], None => "Nothing", Acts(shares::unshare)),
     route!(GET "/approvals", "list_approvals", "Every question that waits, across sessions", VIEWER, NO_SESSION, &[], None => "Approvals", Reads(approvals::list)),
     route!(POST "/approvals/{approval}", "answer", "Answers a question; the first answer counts", MEMBER, APPROVE, &[], Some("Outcome") => "Reply", Acts(approvals::answer)),
     route!(GET "/events", "events", "Server-sent events: the overview whenever it changes, and a session's, where one is named", VIEWER, NO_SESSION, &[SESSION, AFTER], None => "Events", Reads(about::events)),

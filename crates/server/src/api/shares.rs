@@ -50,10 +50,15 @@ pub(crate) async fn share(call: Call) -> Result<Answer, Problem> {
 /// Lets them in no longer.
 pub(crate) async fn unshare(call: Call) -> Result<Answer, Problem> {
     let (session, user) = (call.part("id").to_owned(), call.part("user").to_owned());
-    let owner = call.user.name.clone();
+    let unknown = || Problem::not_found(format!("the session is not shared with `{user}`"));
+    // Who was let in knows of nobody else who was.
+    if call.owner.id != call.user.id && user != call.user.name {
+        return Err(unknown());
+    }
+    let owner = call.owner.name.clone();
     let book = call.app.people.book()?;
     if !book.share(&owner, &session).is_some_and(|share| share.with.contains_key(&user)) {
-        return Err(Problem::not_found(format!("the session is not shared with `{user}`")));
+        return Err(unknown());
     }
     call.change(move |book| {
         book.take_back(&owner, &session, Some(&user));

@@ -116,9 +116,7 @@ impl Oidc {
         let address = format!("{}{mark}{query}", discovery.authorization_endpoint);
         let mut pending = self.pending();
         pending.retain(|_, pending| pending.since.elapsed() < PATIENCE);
-        if pending.len() >= MOST {
-            return Err(crate::call::too_often());
-        }
+        forget_oldest(&mut pending);
         let state = state.text().to_owned();
         pending.insert(state.clone(), Pending { verifier, nonce, way_back, since: Instant::now() });
         Ok((state, address))
@@ -147,6 +145,14 @@ impl Oidc {
             true => Ok(claims.identities()),
             false => Err(failed("the identity token is not for this server, or not of now")),
         }
+    }
+}
+
+/// Makes room for one more: whoever began first has had the most time.
+fn forget_oldest(pending: &mut HashMap<String, Pending>) {
+    while pending.len() >= MOST {
+        let oldest = pending.iter().min_by_key(|(_, pending)| pending.since).map(|(state, _)| state.clone());
+        oldest.map(|state| pending.remove(&state));
     }
 }
 

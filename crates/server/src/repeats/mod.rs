@@ -80,6 +80,23 @@ impl Repeats {
         answer.get_or_try_init(work).await.cloned()
     }
 
+    /// The same for work whose answer nobody may keep: further requests are told that it was done, and no more.
+    pub(crate) async fn once_untold(
+        &self,
+        user: &str,
+        key: &str,
+        request: Digest,
+        work: impl Future<Output = Result<Answer, Problem>>,
+    ) -> Result<Answer, Problem> {
+        let told = OnceCell::new();
+        let work = async {
+            let _ = told.set(work.await?);
+            Ok(Answer { status: StatusCode::NO_CONTENT, body: Bytes::new() })
+        };
+        self.once(user, key, request, work).await?;
+        told.into_inner().ok_or_else(told_already)
+    }
+
     /// Where the answer to the request with this key is, or will be. A key that came with another request is refused.
     fn of(&self, user: &str, key: &str, request: Digest) -> Result<Arc<OnceCell<Answer>>, Problem> {
         let name = (user.to_owned(), key.to_owned());
@@ -101,6 +118,12 @@ impl Repeats {
         answers.insert(name, Kept { request, answer: answer.clone() });
         Ok(answer)
     }
+}
+
+fn told_already() -> Problem {
+    let detail = "this was done already, and its secret is told once";
+    Problem::new(StatusCode::CONFLICT, "told_already", detail)
+        .with_hint("take back what was made if the answer was lost, and make another with another key")
 }
 
 fn key_reused() -> Problem {

@@ -155,3 +155,60 @@ fn a_client_that_never_finishes_its_request_is_let_go() {
     let _ = stream.read_to_end(&mut rest);
     assert_eq!(served.get("/me").status, 200);
 }
+
+#[test]
+fn nonsense_at_the_door_counts_as_an_attempt_and_fills_no_log() {
+    let (_server, place, served) = served();
+    let long = "x".repeat(700);
+    let told = ["command", "workspace", "reason", "label", "name"];
+    let body: serde_json::Map<_, _> = told.iter().map(|name| ((*name).to_owned(), json!(long))).collect();
+    let body = serde_json::to_vec(&body).unwrap();
+    let sign_in = |body: &[u8]| served.request("POST", "/api/v1/sign-in", &[], body).status;
+    let tried: Vec<u16> = (0..30).map(|_| sign_in(&body)).collect();
+    assert!(tried.iter().filter(|status| **status == 400).count() < 20, "{tried:?}");
+    assert!(tried.contains(&429), "{tried:?}");
+    let log = std::fs::read_to_string(place.home().join("server/audit.jsonl")).unwrap();
+    assert!(log.lines().count() < 20 && log.lines().all(|line| line.len() < 600), "{log}");
+}
+
+#[test]
+fn who_is_nobody_sends_little_and_a_route_without_a_body_takes_none() {
+    let (_server, _place, served) = served();
+    let address = &served.address;
+    for (method, path) in [("POST", "sign-in"), ("GET", "health"), ("GET", "openapi.json")] {
+        let head = format!(
+            "{method} /api/v1/{path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\ncontent-length: 10000\r\n\r\n"
+        );
+        // Nothing of the body is waited for.
+        assert_eq!(served.bare(&head, b"").status, 413, "{path}");
+    }
+}
+
+#[test]
+fn one_address_does_not_take_every_connection() {
+    let (_server, _place, served) = served();
+    let mut held: Vec<_> = (0..800).map(|_| served.connect()).collect();
+    let last = held.last_mut().unwrap();
+    // A connection that is taken stays open longer than this without a word.
+    last.set_read_timeout(Some(std::time::Duration::from_secs(5))).unwrap();
+    let ended = match last.read(&mut [0]) {
+        Ok(read) => read == 0,
+        Err(error) => error.kind() == std::io::ErrorKind::ConnectionReset,
+    };
+    assert!(ended, "places are left for other addresses");
+    drop(held);
+}
+
+#[test]
+fn a_secret_is_told_once_and_a_repeated_request_makes_no_other() {
+    let (_server, _place, served) = served();
+    let key = [("idempotency-key", "k1")];
+    let first = served.post_with("/tokens", &json!({"label": "one"}), &key);
+    assert_eq!(first.status, 201, "{}", first.text());
+    let again = served.post_with("/tokens", &json!({"label": "one"}), &key);
+    assert_eq!((again.status, &again.json()["kind"]), (409, &json!("told_already")), "{}", again.text());
+    assert_eq!(served.get("/tokens").json()["tokens"].as_array().unwrap().len(), 1);
+    let key = [("idempotency-key", "k2")];
+    assert_eq!(served.post_with("/links", &json!({}), &key).status, 201);
+    assert_eq!(served.post_with("/links", &json!({}), &key).status, 409);
+}

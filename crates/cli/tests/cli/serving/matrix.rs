@@ -40,7 +40,7 @@ pub const ROWS: &[(&str, &str, Option<&str>)] = &[
     ("command", "member", Some("own")),
     ("list_shares", "viewer", Some("own")),
     ("share", "member", Some("own")),
-    ("unshare", "member", Some("own")),
+    ("unshare", "member", Some("read")),
     ("list_approvals", "viewer", None),
     ("answer", "member", Some("approve")),
     ("events", "viewer", Some("read")),

@@ -175,6 +175,13 @@ fn a_shared_session_is_read_or_approved_in_and_no_longer_once_that_is_taken_back
     let prompt = json!({"command": "prompt", "content": {"role": "user", "parts": [{"text": "mine"}]}});
     assert_eq!(ben.post(&format!("/sessions/{session}/commands"), &prompt).status, 403);
     assert_eq!(anna.delete(&format!("/sessions/{session}/shares/ben")).status, 204);
+    share(&anna, &session, "ben", "read");
+    assert_eq!(ben.delete(&format!("/sessions/{session}/shares/anna")).status, 404, "nobody but oneself");
+    assert_eq!(
+        ben.delete(&format!("/sessions/{session}/shares/ben")).status,
+        204,
+        "who was let in may leave"
+    );
     assert_eq!(ben.get(&format!("/sessions/{session}/records")).status, 404);
     assert_eq!(
         anna.post(&format!("/sessions/{session}/commands"), &json!({"command": "set_mode", "mode": "plan"}))
