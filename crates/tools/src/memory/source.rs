@@ -36,8 +36,8 @@ impl Source {
             return Err((*why).to_owned());
         }
         let in_home = self.home.as_ref().is_some_and(|home| real.starts_with(home));
-        let in_roots = self.roots.iter().any(|root| real.starts_with(root));
-        if !(in_roots || in_home && alone) {
+        let may_be_named = self.roots.iter().any(|root| real.starts_with(root)) || (in_home && alone);
+        if !may_be_named {
             let remedy = if in_home { "; name it on a line of its own" } else { "" };
             return Err(format!("{} is outside {}{remedy}", real.display(), self.name));
         }
