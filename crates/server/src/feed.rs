@@ -290,6 +290,7 @@ impl Feed {
 }
 
 /// What is heard of a session.
+#[expect(clippy::large_enum_variant, reason = "there is one at a time, and it is not kept")]
 enum Said {
     Event(SessionEvent),
     /// The node that runs it shows something.
