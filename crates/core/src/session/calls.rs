@@ -1,27 +1,27 @@
 //! The calls of one step: checked, judged, asked about, run and answered.
 
+mod hooked;
+
 use std::collections::HashMap;
-use std::sync::Arc;
 use std::time::Duration;
 
 use charla_proto::{
     ApprovalAnswered, ApprovalMode, Args, CallAsked, CallEnded, CallStarted, CallStatus, Confinement, Fact,
-    FunctionCall, Grant, HookEffect, HookEvent, OpenApproval, OpenCall, Outcome, Part, Plan, Refusal, Reply,
-    ToolError, ToolErrorKind, ToolOutput, TurnEnd, TurnEvent, Verdict,
+    FunctionCall, Grant, OpenApproval, OpenCall, Outcome, Part, Plan, Refusal, Reply, ToolError,
+    ToolErrorKind, ToolOutput, TurnEnd, TurnEvent, Verdict,
 };
 use tokio::time::Instant;
 
 use super::approvals::{detail, misfit, on_same_ground};
 use super::asides::Asides;
-use super::call_hooks::{self, CallHooks, HookedCall};
+use super::call_hooks::CallHooks;
 use super::ending::{Ending, Stop};
-use super::hooking::{HOOK, Hooking, ending};
+use super::hooking::{HOOK, Hooking};
 use super::inbox::Incoming;
 use super::passing::PassedOn;
 use super::requests::{Answer, Requests, Signal};
 use super::turn::Session;
 use super::{EARLIER_ANSWER, NOBODY, SESSION};
-use crate::hooks::{HookAnswer, Hooks, NamedCall};
 use crate::loop_guard::{Advice, LoopGuard};
 use crate::scheduler::{CallEvent, Reach, Scheduler, Wish, to_response};
 
@@ -163,90 +163,6 @@ impl<'a> Calls<'a> {
             CallEvent::Prepared { index, problem: None } => self.checked(index).await,
             CallEvent::Finished { index, output } => self.finished(index, output).await,
         }
-    }
-
-    /// The hooks that want to be asked about a call, if there are any, and the call as they know it.
-    fn hooks_about(&self, event: HookEvent, index: usize) -> Option<(Arc<dyn Hooks>, NamedCall)> {
-        let hooks = self.session.options.hooks.clone()?;
-        let call = NamedCall::new(self.call(index), self.scheduler.calls()[index].plan.as_ref());
-        hooks.wants(event, &call.names()).then_some((hooks, call))
-    }
-
-    /// A call's arguments are good: hooks are asked about it, once, and then it is judged. What is denied anyway is not
-    /// theirs to see.
-    async fn checked(&mut self, index: usize) -> Result<(), Stop> {
-        let asked = self.open(index).is_none_or(|open| open.hooks.asked || open.approval.is_some());
-        let Some((hooks, call)) = self.hooks_about(HookEvent::BeforeTool, index).filter(|_| !asked) else {
-            return self.judge(index).await;
-        };
-        let mode = self.session.mode();
-        let plan = self.scheduler.calls()[index].plan.as_ref();
-        let verdict = plan.map(|plan| self.session.approvals.judge(plan, mode));
-        if matches!(verdict, Some(Verdict::Deny { .. })) {
-            return self.judge(index).await;
-        }
-        self.hooks.before(&hooks, index, call);
-        Ok(())
-    }
-
-    /// A call has run: hooks are asked about what it gave, unless it was stopped.
-    async fn finished(&mut self, index: usize, output: ToolOutput) -> Result<(), Stop> {
-        let status = status_of(&output);
-        let hooks = self.hooks_about(HookEvent::AfterTool, index);
-        match hooks.filter(|_| status != CallStatus::Cancelled && self.ending.is_none()) {
-            Some((hooks, call)) => {
-                self.hooks.after(&hooks, index, call, output);
-                Ok(())
-            }
-            None => self.end(index, status, output).await,
-        }
-    }
-
-    /// Hooks have answered about a call.
-    async fn hooked(&mut self, hooked: HookedCall) -> Result<(), Stop> {
-        let HookedCall { index, has_run, answer } = hooked;
-        Hooking(self.session).show(&answer.ran);
-        match has_run {
-            false => self.hooked_before(index, &answer).await?,
-            true => self.hooked_after(index, &answer).await?,
-        }
-        match ending(&answer).filter(|ending| ending.end == TurnEnd::HookStopped) {
-            Some(ending) => {
-                self.ending.get_or_insert(ending);
-                self.cancel(HOOK).await
-            }
-            None => Ok(()),
-        }
-    }
-
-    async fn hooked_before(&mut self, index: usize, answer: &HookAnswer) -> Result<(), Stop> {
-        if let Some(problem) = call_hooks::refusal(answer) {
-            return self.refuse(index, problem).await;
-        }
-        let effect = call_hooks::going_on(&self.call(index), answer);
-        let changed = matches!(effect, HookEffect::Call { args: Some(_), .. });
-        Hooking(self.session).acted(HookEvent::BeforeTool, answer.names(), effect).await?;
-        match self.open(index).filter(|_| changed).map(|open| open.call.clone()) {
-            Some(call) => self.change(index, call),
-            None => return self.judge(index).await,
-        }
-        Ok(())
-    }
-
-    async fn hooked_after(&mut self, index: usize, answer: &HookAnswer) -> Result<(), Stop> {
-        let output = self.hooks.output(index);
-        let call = self.call(index);
-        let tails = self.open(index).map_or(0, |open| open.hooks.tails);
-        if let Some(FunctionCall { id, name, args, .. }) = call_hooks::tail_call(&call, answer, tails) {
-            let effect = HookEffect::TailCall { call: id.unwrap_or_default(), name, args };
-            Hooking(self.session).acted(HookEvent::AfterTool, answer.names(), effect).await?;
-            if let Some(call) = self.open(index).map(|open| open.call.clone()) {
-                self.change(index, call);
-            }
-            return Ok(());
-        }
-        let output = call_hooks::result(output, answer);
-        self.end(index, status_of(&output), output).await
     }
 
     /// A call is another one from now on: it is looked at from the beginning.
