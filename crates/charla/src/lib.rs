@@ -37,6 +37,7 @@ pub mod settings;
 pub mod skills;
 mod stats;
 pub mod trust;
+pub mod update;
 
 use std::path::PathBuf;
 use std::sync::Arc;
