@@ -85,6 +85,7 @@ impl App {
         }
         match commands::parse(line) {
             Ok((slash, rest)) => self.run(slash, rest.to_owned(), now),
+            Err(_) if self.server_prompt(name, arguments.trim(), now) => {}
             Err(problem) => self.transcript.tell(Role::Warning, &problem),
         }
     }

@@ -3,6 +3,7 @@
 //! Runs are set up as such scripts set them up: the same settings for the user and for the workspace, a home of their own, answers
 //! from a recording.
 
+mod commands;
 mod flags;
 mod output;
 mod planning;
