@@ -4,6 +4,7 @@
 //! from a recording.
 
 mod commands;
+mod coverage;
 mod flags;
 mod output;
 mod planning;
