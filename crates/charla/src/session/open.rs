@@ -264,7 +264,7 @@ impl Opening<'_> {
         let (reference, clients) = (model.reference.clone(), request.clients.clone());
         let is_open = conversation.turn.is_some() || !conversation.queue.is_empty();
         let caller = telemetry.as_ref().and_then(Telemetry::caller);
-        let agents = self.agent_calls(&id, &request, caller, notices)?;
+        let agents = self.agent_calls(&id, &request, caller, notices);
         let (plan_tools, mode_changes) = self.plan_tools();
         let mut own_tools = request.tools;
         let core = settings.tools.core.as_ref();
@@ -315,14 +315,12 @@ impl Opening<'_> {
         request: &OpenRequest,
         caller: Option<TracedCaller>,
         notices: &mut dyn Notices,
-    ) -> Result<Option<Arc<AgentCalls>>, Failure> {
+    ) -> Option<Arc<AgentCalls>> {
         if self.child.is_some() || request.options.no_tools {
-            return Ok(None);
+            return None;
         }
-        let brought = &self.settings.brought;
-        let folders = brought.folders("agents");
-        let agents = Agents::find(self.environment, brought.trusted_workspace, &folders, notices)?;
-        Ok((!agents.is_empty()).then(|| Arc::new(AgentCalls::new(agents, id, self.opener(request, caller)))))
+        let agents = Agents::find(&self.settings.brought.sources(self.environment), notices);
+        (!agents.is_empty()).then(|| Arc::new(AgentCalls::new(agents, id, self.opener(request, caller))))
     }
 
     /// What opens the sessions of agents: under the same settings and rules, with the same people.

@@ -26,6 +26,7 @@ mod workspace;
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
 use charla_providers::catalog;
 
@@ -124,6 +125,7 @@ pub fn load_trusting(
         .map_err(|error| Failure::config(format!("`{}`: {}", error.path(), error.inner())))?;
     settings.brought.trusted_workspace = standing.is_trusted();
     settings.brought.servers = servers;
+    settings.brought.workspace = Arc::new(workspace);
     extended::extend(&mut settings, environment, &mut notices)?;
     Ok(Effective { settings, layers, notices })
 }
