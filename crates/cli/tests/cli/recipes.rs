@@ -45,7 +45,7 @@ impl Stage {
     /// A repository with one commit, the binary on the path, and a model that gives these answers.
     fn new(replies: Vec<Reply>) -> Self {
         let server = server(Script { replies, ..Script::default() });
-        let place = Place::with_server(&server).variable("CHARLA_MODEL", "openai/gpt-test");
+        let place = Place::with_server(&server).variable("CHARLA_MODEL", "openai/gpt-5.2");
         std::fs::create_dir_all(place.path().join("bin")).unwrap();
         std::os::unix::fs::symlink(assert_cmd::cargo::cargo_bin!("charla"), place.path().join("bin/charla"))
             .unwrap();
@@ -96,7 +96,7 @@ impl Stage {
         command.args(["--noprofile", "--norc", "-eo", "pipefail", "-c", &step(id)]);
         command.env("FOLDER", &folder).env("GITHUB_OUTPUT", folder.join("output"));
         command.env("GITHUB_STEP_SUMMARY", folder.join("summary")).env("CHARLA", "charla");
-        command.env("MODEL", "openai/gpt-test").env("MAX_COST", "1").env("PROMPT", "");
+        command.env("MODEL", "openai/gpt-5.2").env("MAX_COST", "1").env("PROMPT", "");
         command
             .env("ASSOCIATIONS", "OWNER MEMBER COLLABORATOR")
             .env("GITHUB_EVENT_PATH", folder.join("event"));
