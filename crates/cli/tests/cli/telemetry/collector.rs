@@ -117,8 +117,8 @@ fn next(stream: &mut TcpStream, bytes: &mut Vec<u8>) -> Option<Request> {
 pub fn attribute(of: &Value, name: &str) -> Value {
     let all = of["attributes"].as_array().into_iter().flatten();
     let found = all.filter(|attribute| attribute["key"] == name);
-    let values = found.filter_map(|attribute| attribute["value"].as_object()?.values().next().cloned());
-    values.last().unwrap_or_default()
+    let mut values = found.filter_map(|attribute| attribute["value"].as_object()?.values().next().cloned());
+    values.next().unwrap_or_default()
 }
 
 /// The metric of this name.
