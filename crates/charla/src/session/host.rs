@@ -29,7 +29,7 @@ use super::store::Sessions;
 use super::toolset::Toolset;
 use crate::environment::Environment;
 use crate::failure::Failure;
-use crate::models::{BoundModel, Chain, Chooser, PromptSize, check_auth_type, keep_loaded, probe};
+use crate::models::{BoundModel, Chain, Chooser, PromptSize, check_auth_type, keep_loaded, own, probe};
 use crate::notices::{Notice, Notices};
 use crate::settings::Settings;
 use crate::skills::Skills;
@@ -172,6 +172,9 @@ pub(super) async fn ready(
     log: Option<Arc<dyn LogSink>>,
     notices: &mut dyn Notices,
 ) -> Result<BoundModel, Failure> {
+    if let Some(own) = own::chosen(settings) {
+        return own::bind(own, settings, log);
+    }
     check_auth_type(settings, environment)?;
     let mut chain = Chooser::new(settings, environment).chain().await?;
     chain.left_out.iter().for_each(|reason| notices.warning(&reason.as_str().into()));

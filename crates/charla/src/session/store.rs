@@ -255,7 +255,7 @@ impl Sessions {
     }
 
     /// True while some process has the session of this id open.
-    pub async fn is_in_use(&self, id: &str) -> bool {
+    pub(crate) async fn is_in_use(&self, id: &str) -> bool {
         self.store.is_owned(id).await
     }
 

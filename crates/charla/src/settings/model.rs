@@ -17,6 +17,7 @@ use super::names;
 use super::quirks::QuirkSettings;
 use crate::agents::Agent;
 use crate::extensions::Brings;
+use crate::own_model::OwnModel;
 
 /// Settings of Charla.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
@@ -73,7 +74,7 @@ pub struct ExtensionSettings {
     pub only: Option<Vec<String>>,
 }
 
-/// What comes with a workspace and with extensions beside settings.
+/// What comes with a workspace, with extensions and with the program beside settings.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Brought {
     /// The workspace's own skills and agents count: its user trusts it.
@@ -84,6 +85,8 @@ pub struct Brought {
     pub servers: BTreeMap<String, ServerOrigin>,
     /// The agent that the session is, where it works for another one's call.
     pub agent: Option<Arc<Agent>>,
+    /// Models that the embedding program brings.
+    pub models: Vec<OwnModel>,
 }
 
 /// Whose an MCP server is that is not the user's own.
