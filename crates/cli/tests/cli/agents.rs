@@ -337,7 +337,7 @@ fn agents_that_work_at_once_spend_what_their_caller_has_left_together() {
     let mut rules = Vec::new();
     for name in ["one", "two"] {
         rules.push(says(name, None, step('a')));
-        rules.extend(('a'..'z').map(|last| {
+        rules.extend(('a'..='y').map(|last| {
             let next = char::from_u32(u32::from(last) + 1).unwrap();
             says(name, Some(&format!("step-{last}")), step(next))
         }));
