@@ -1,6 +1,6 @@
 //! What waits and what runs across a user's sessions: the list and the approvals, as they are now and as they change.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, SystemTime};
@@ -70,6 +70,15 @@ pub(crate) struct Overview {
     pub(crate) approvals: Vec<Waiting>,
 }
 
+impl Overview {
+    /// Leaves questions of agents to their callers, which ask them in their place.
+    fn ask_where_callers_are(&mut self) {
+        let asked = |waiting: &Waiting| waiting.question.asked.stands_for.clone();
+        let passed: HashSet<String> = self.approvals.iter().filter_map(asked).collect();
+        self.approvals.retain(|waiting| !passed.contains(&waiting.question.asked.approval));
+    }
+}
+
 /// What the records of a session say, as long as it is not written to.
 #[derive(Clone)]
 struct Known {
@@ -117,6 +126,7 @@ impl Lookout {
             seen.insert(id, now);
         }
         *known = seen;
+        overview.ask_where_callers_are();
         Ok(Arc::new(overview))
     }
 

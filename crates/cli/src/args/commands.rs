@@ -521,7 +521,7 @@ pub struct ImportArgs {
     /// Take keys, too, and secrets that servers are given.
     #[arg(long)]
     pub keys: bool,
-    /// Take old conversations of Gemini CLI in this folder, too, to go on with.
+    /// Take old conversations of Gemini CLI and Claude Code in this folder, too, to go on with.
     #[arg(long)]
     pub sessions: bool,
     /// Say what would be taken, and write nothing.
