@@ -140,6 +140,7 @@ pub mod settings;
 pub mod skills;
 mod stats;
 pub mod trust;
+pub mod update;
 
 use std::borrow::Cow;
 use std::path::PathBuf;
