@@ -6,7 +6,6 @@
 //! its users. Nothing is global: several users, workspaces and sessions live in one process.
 
 pub mod agents;
-mod bounded;
 mod card;
 mod clock;
 pub mod credentials;
@@ -58,6 +57,7 @@ pub use stats::Stats;
 pub use charla_sandbox::{Wall, hide_process};
 
 use charla_proto::{BoxFuture, Outcome, SessionStore};
+use charla_tools::bounded;
 use session::elsewhere::Elsewhere;
 use session::{
     AnsweredApproval, PromptPreview, RestoredSession, RevertError, RevertRequest, Reverted, RewoundSession,

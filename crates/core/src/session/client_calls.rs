@@ -48,12 +48,12 @@ impl ClientCalls<'_> {
     /// Checks a call, records it and lets it run.
     pub(super) async fn run(&mut self, wanted: Wanted, by: String) -> Result<Reply, Stop> {
         let Wanted { name, args, for_prompt } = wanted;
-        let (toolbox, cx) = (self.0.binding.host.tools(), self.0.options.tool_context.clone());
+        let mode = self.mode();
+        let (toolbox, cx) = (self.0.binding.host.tools(), self.0.tool_context(&name, mode));
         let (invocation, plan) = match prepare(&toolbox, &name, &args, &cx).await {
             Ok(prepared) => prepared,
             Err(refusal) => return Ok(Reply::Refused(refusal)),
         };
-        let mode = self.mode();
         let reach = match self.reach(&plan, mode) {
             Ok(reach) => reach,
             Err(refusal) => return Ok(Reply::Refused(refusal)),
