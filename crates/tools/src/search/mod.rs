@@ -71,10 +71,22 @@ impl Filter {
 /// True for a folder with a file that says what is ignored and cannot be read, or would fill the memory.
 fn has_trap(folder: &Path) -> bool {
     let names = OWN_IGNORE.into_iter().chain([".gitignore", ".ignore", ".git/info/exclude"]);
-    names.map(|name| folder.join(name)).any(|file| match std::fs::metadata(&file) {
-        Ok(found) => !found.is_file() || found.len() > bounded::MOST_BYTES,
-        Err(_) => false,
-    })
+    names.map(|name| folder.join(name)).any(|file| is_trap(&file)) || leads_to_trap(&folder.join(".git"))
+}
+
+fn is_trap(file: &Path) -> bool {
+    std::fs::metadata(file).is_ok_and(|found| !found.is_file() || found.len() > bounded::MOST_BYTES)
+}
+
+/// The same of a file that names git's folder, and of what the walk reads there.
+fn leads_to_trap(git: &Path) -> bool {
+    if git.is_dir() || std::fs::metadata(git).is_err() {
+        return false;
+    }
+    let Ok(text) = bounded::text(git) else { return true };
+    let folder = text.lines().next().and_then(|line| line.strip_prefix("gitdir: "));
+    let folder = folder.map(|folder| git.with_file_name(folder.trim_end()));
+    folder.is_some_and(|folder| is_trap(&folder.join("commondir")) || is_trap(&folder.join("info/exclude")))
 }
 
 fn is_trapped(entry: &DirEntry) -> bool {
