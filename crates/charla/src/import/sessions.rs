@@ -91,6 +91,7 @@ impl Story {
             model: format!("gemini/{model}"),
             parent: None,
             agent: None,
+            imported_up_to: None,
         };
         let mut story = Self { records: Vec::new(), at, turn: 0, calls: 0, is_open: false };
         story.tell(Fact::SessionStarted(Box::new(started)));
