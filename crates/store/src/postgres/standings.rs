@@ -77,9 +77,7 @@ pub(super) async fn standings(
     for row in &rows {
         let (id, key): (String, i64) = (row.get(0), row.get(1));
         if !row.get::<_, bool>(3) {
-            if !standings.contains_key(&id) {
-                standings.insert(id, learned(database, key, row.get(5)).await?);
-            }
+            standings.insert(id, learned(database, key, row.get(5)).await?);
             continue;
         }
         let standing =
