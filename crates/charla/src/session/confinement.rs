@@ -131,6 +131,8 @@ pub(super) fn words(sandbox: Arc<Sandbox>, servers: BTreeMap<String, McpServerSe
 mod tests {
     use charla_proto::{Args, Lane, Plan, Preview};
 
+    use std::fs;
+
     use super::*;
     use crate::session::{RulePlaces, rule_book};
 
