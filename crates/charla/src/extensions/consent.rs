@@ -8,9 +8,10 @@ use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
 use super::manifest::Manifest;
-use crate::agents::{self, Agent, Agents};
+use crate::agents::{Agent, Agents};
 use crate::bounded;
-use crate::skills::{self, SkillOwner, Skills};
+use crate::collection::{Item, Owner};
+use crate::skills::{self, Skills};
 use crate::trust::command_files;
 
 /// What an extension would run or have read, in lines.
@@ -44,7 +45,7 @@ impl Consent {
             "It adds these instructions to every prompt:",
             names.map(|name| name.display().to_string()).collect(),
         );
-        let owner = SkillOwner::Extension(manifest.name.clone());
+        let owner = Owner::Extension(manifest.name.clone());
         let skills = Skills::in_folder(&folder.join("skills"), &owner);
         list(
             "It brings these skills, which a model may load:",
@@ -58,7 +59,7 @@ impl Consent {
         list("It takes these tools away:", manifest.excluded.clone());
         let words = skills.iter().map(|skill| skill.folder.join(skills::FILE));
         let commands = commands.iter().map(|name| folder.join(name));
-        let read = context.into_iter().chain(words).chain(agents::files_in(&of_agents)).chain(commands);
+        let read = context.into_iter().chain(words).chain(Agent::files_in(&of_agents)).chain(commands);
         let read: Vec<PathBuf> = read.collect();
         let texts = read.iter().map(|file| {
             let name = file.strip_prefix(folder).unwrap_or(file).display().to_string();

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::NONE;
 use crate::bounded;
-use crate::skills::is_name;
+use crate::collection::is_name;
 
 /// What the file is called; the first that is there counts.
 const FILES: [&str; 2] = ["charla-extension.json", "gemini-extension.json"];

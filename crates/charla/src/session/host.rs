@@ -30,7 +30,7 @@ use super::store::Sessions;
 use super::toolset::Toolset;
 use crate::environment::Environment;
 use crate::failure::Failure;
-use crate::models::{BoundModel, Chain, Chooser, PromptSize, check_auth_type, keep_loaded, probe};
+use crate::models::{BoundModel, Chain, Chooser, PromptSize, check_auth_type, keep_loaded, own, probe};
 use crate::notices::{Notice, Notices};
 use crate::settings::Settings;
 use crate::skills::Skills;
@@ -121,8 +121,7 @@ impl SessionHost {
 
     fn read_memory(&self, notices: &mut dyn Notices) {
         let files = judge_for_prompts(self.rules.clone(), &self.environment);
-        let extensions = &self.settings.brought.extensions;
-        let memory = memory::read(&self.environment, files, extensions, notices);
+        let memory = memory::read(&self.environment, files, &self.settings.brought, notices);
         self.found().memory = memory;
     }
 
@@ -175,6 +174,9 @@ pub(super) async fn ready(
     log: Option<Arc<dyn LogSink>>,
     notices: &mut dyn Notices,
 ) -> Result<BoundModel, Failure> {
+    if let Some(own) = own::chosen(settings) {
+        return own::bind(own, settings, log);
+    }
     check_auth_type(settings, environment)?;
     let mut chain = Chooser::new(settings, environment).chain().await?;
     chain.left_out.iter().for_each(|reason| notices.warning(&reason.as_str().into()));

@@ -17,6 +17,7 @@ use charla_providers::layers::LogSink;
 use charla_tools::process::Processes;
 use tokio::task::JoinHandle;
 
+use super::agent_bounds::AgentBounds;
 use super::agent_calls::{AgentCalls, ChildRequest, OpenChild};
 use super::agent_work::Child;
 use super::assemble::{ServersOf, SessionBuilder};
@@ -264,7 +265,7 @@ impl Opening<'_> {
         let (reference, clients) = (model.reference.clone(), request.clients.clone());
         let is_open = conversation.turn.is_some() || !conversation.queue.is_empty();
         let caller = telemetry.as_ref().and_then(Telemetry::caller);
-        let agents = self.agent_calls(&id, &request, caller, notices)?;
+        let agents = self.agent_calls(&id, &request, caller, notices);
         let (plan_tools, mode_changes) = self.plan_tools();
         let mut own_tools = request.tools;
         let core = settings.tools.core.as_ref();
@@ -293,6 +294,9 @@ impl Opening<'_> {
         let (setup, processes, servers) = builder.build(&id, journal, model, notices).await?;
         let handle = SessionHandle::start(setup, conversation);
         let telemetry = telemetry.map(|telemetry| tokio::spawn(telemetry.follow(&handle)));
+        if let Some(agents) = &agents {
+            tokio::spawn(agents.clone().follow(handle.subscribe()));
+        }
         let mode = self.settings.tools.approval_mode.unwrap_or_default();
         handle.send(Command::SetMode { mode }, OPENER).await;
         let here = Here {
@@ -315,14 +319,14 @@ impl Opening<'_> {
         request: &OpenRequest,
         caller: Option<TracedCaller>,
         notices: &mut dyn Notices,
-    ) -> Result<Option<Arc<AgentCalls>>, Failure> {
+    ) -> Option<Arc<AgentCalls>> {
         if self.child.is_some() || request.options.no_tools {
-            return Ok(None);
+            return None;
         }
-        let brought = &self.settings.brought;
-        let folders = brought.folders("agents");
-        let agents = Agents::find(self.environment, brought.trusted_workspace, &folders, notices)?;
-        Ok((!agents.is_empty()).then(|| Arc::new(AgentCalls::new(agents, id, self.opener(request, caller)))))
+        let agents = Agents::find(&self.settings.brought.sources(self.environment), notices);
+        let bounds = AgentBounds::new(self.settings);
+        let calls = |agents| AgentCalls::new(agents, id, self.opener(request, caller), bounds);
+        (!agents.is_empty()).then(|| Arc::new(calls(agents)))
     }
 
     /// What opens the sessions of agents: under the same settings and rules, with the same people.

@@ -174,7 +174,7 @@ impl OpenedSession {
         notices: &mut dyn Notices,
     ) -> Result<(), Failure> {
         let Some((name, arguments)) = split_command(typed) else { return Ok(()) };
-        let custom = custom_commands(environment, &settings.brought.extensions, notices)?;
+        let custom = custom_commands(environment, &settings.brought, notices)?;
         let filled = match custom.iter().find(|command| command.name == name) {
             Some(command) => Some(fill(&command.expand(arguments), &self.handle, filler).await),
             None => self.of_server(name, arguments).await,

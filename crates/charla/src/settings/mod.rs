@@ -26,10 +26,12 @@ mod workspace;
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
 use charla_providers::catalog;
 
-pub use address::{is_local_network, without_secrets};
+pub(crate) use address::is_local_network;
+pub use address::without_secrets;
 pub(crate) use edit::SettingsFile;
 pub use edit::keep;
 pub use hooks::{HookCommand, HookGroup, HookGroups, HookKind, HooksConfig};
@@ -75,7 +77,7 @@ pub fn load(environment: &Environment, overrides: Vec<Override>) -> Result<Effec
 }
 
 /// The same for a run that says something about trust itself.
-pub fn load_trusting(
+pub(crate) fn load_trusting(
     environment: &Environment,
     overrides: Vec<Override>,
     demand: &TrustDemand,
@@ -124,6 +126,7 @@ pub fn load_trusting(
         .map_err(|error| Failure::config(format!("`{}`: {}", error.path(), error.inner())))?;
     settings.brought.trusted_workspace = standing.is_trusted();
     settings.brought.servers = servers;
+    settings.brought.workspace = Arc::new(workspace);
     extended::extend(&mut settings, environment, &mut notices)?;
     Ok(Effective { settings, layers, notices })
 }

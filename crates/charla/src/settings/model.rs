@@ -16,7 +16,11 @@ use super::hooks::{HookGroups, HooksConfig};
 use super::names;
 use super::quirks::QuirkSettings;
 use crate::agents::Agent;
+use crate::collection::Sources;
+use crate::environment::Environment;
 use crate::extensions::Brings;
+use crate::own_model::OwnModel;
+use crate::trust::WorkspaceContent;
 
 /// Settings of Charla.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
@@ -73,9 +77,11 @@ pub struct ExtensionSettings {
     pub only: Option<Vec<String>>,
 }
 
-/// What comes with a workspace and with extensions beside settings.
+/// What comes with a workspace, with extensions and with the program beside settings.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Brought {
+    /// What the workspace brings, as it was when the settings were read.
+    pub workspace: Arc<WorkspaceContent>,
     /// The workspace's own skills and agents count: its user trusts it.
     pub trusted_workspace: bool,
     /// The extensions that are used.
@@ -84,6 +90,8 @@ pub struct Brought {
     pub servers: BTreeMap<String, ServerOrigin>,
     /// The agent that the session is, where it works for another one's call.
     pub agent: Option<Arc<Agent>>,
+    /// Models that the embedding program brings.
+    pub models: Vec<OwnModel>,
 }
 
 /// Whose an MCP server is that is not the user's own.
@@ -96,9 +104,15 @@ pub enum ServerOrigin {
 }
 
 impl Brought {
-    /// The folders of this name that extensions have, with the extensions' names.
-    pub fn folders(&self, name: &str) -> Vec<(String, PathBuf)> {
-        self.extensions.iter().filter_map(|extension| extension.folder_of(name)).collect()
+    /// Where skills and agents come from in these surroundings.
+    pub fn sources<'a>(&'a self, environment: &'a Environment) -> Sources<'a> {
+        let of = |extension: &'a Brings| (extension.name.as_str(), extension.folder.as_path());
+        Sources {
+            environment,
+            workspace: &self.workspace,
+            trusted: self.trusted_workspace,
+            extensions: self.extensions.iter().map(of).collect(),
+        }
     }
 }
 
