@@ -107,7 +107,6 @@
 //! variables hold keys may call [`hide_process`], so that other processes of its user cannot look into it.
 
 pub mod agents;
-mod bounded;
 mod card;
 mod clock;
 pub mod collection;
@@ -140,6 +139,7 @@ pub mod settings;
 pub mod skills;
 mod stats;
 pub mod trust;
+pub mod update;
 
 use std::borrow::Cow;
 use std::path::PathBuf;
@@ -168,6 +168,7 @@ pub use charla_providers as providers;
 pub use charla_sandbox::{Wall, hide_process};
 
 use charla_proto::{BoxFuture, SessionStore};
+use charla_tools::bounded;
 use session::elsewhere::Elsewhere;
 use session::{
     AnsweredApproval, PromptPreview, RestoredSession, RevertError, RevertRequest, Reverted, RewoundSession,

@@ -23,6 +23,7 @@ use super::only_tools::OnlyTools;
 use super::options::RunOptions;
 use super::plan_mode;
 use super::revert::revert;
+use super::rules::judge_for_prompts;
 use super::saved_rules::SavedRules;
 use super::servers::{ServerToolbox, SessionServers, by_server, may_run, offer};
 use super::store::Sessions;
@@ -119,7 +120,8 @@ impl SessionHost {
     }
 
     fn read_memory(&self, notices: &mut dyn Notices) {
-        let memory = memory::read(&self.environment, &self.settings.brought, notices);
+        let files = judge_for_prompts(self.rules.clone(), &self.environment);
+        let memory = memory::read(&self.environment, files, &self.settings.brought, notices);
         self.found().memory = memory;
     }
 
