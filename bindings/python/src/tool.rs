@@ -29,10 +29,11 @@ async fn run(call: Arc<Py<PyAny>>, args: Value) -> Said {
     let (sender, answer) = oneshot::channel();
     let begun = in_python(move |py| {
         let answer = Py::new(py, Answer(Mutex::new(Some(sender))))?;
-        call.call1(py, (args.to_string(), answer))
+        // Whoever asked may be gone before this is back: then it is stopped all the same.
+        call.call1(py, (args.to_string(), answer)).map(|stop| Running(Some(stop)))
     });
     let _running = match begun.await {
-        Some(Ok(stop)) => Running(Some(stop)),
+        Some(Ok(running)) => running,
         Some(Err(error)) => return Err(error.to_string()),
         None => return Err("the program ends".to_owned()),
     };

@@ -22,8 +22,9 @@ import asyncio, charla
 async def wait() -> str:
     "Waits for ever."
     print("waiting", flush=True)
-    await asyncio.Event().wait()
-    return ""
+    while True:
+        # A signal that comes right before the loop sleeps is seen when it wakes.
+        await asyncio.sleep(0.05)
 
 async def main() -> None:
     async with charla.Agent(model="openai/m", tools=[wait], allow=["wait"]).session() as session:

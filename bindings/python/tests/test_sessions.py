@@ -119,10 +119,11 @@ def test_failures_are_exceptions_with_kind_message_and_hint(world: Start) -> Non
 
 
 def test_whoever_leaves_the_loop_cancels_the_turn(world: Start) -> None:
-    stopped = asyncio.Event()
+    begun, stopped = asyncio.Event(), asyncio.Event()
 
     async def wait() -> str:
         """Waits for ever."""
+        begun.set()
         try:
             await asyncio.Event().wait()
         finally:
@@ -135,6 +136,7 @@ def test_whoever_leaves_the_loop_cancels_the_turn(world: Start) -> None:
         async with here.agent(tools=[wait], allow=["wait"]).session() as session:
             async for event in session.prompt("go"):
                 if event["type"] == "tool_use":
+                    await begun.wait()
                     break
             await asyncio.wait_for(stopped.wait(), 30)
             assert await asyncio.wait_for(session.ask("are you there?"), 30) == "Later."

@@ -154,7 +154,10 @@ class Session:
     async def __aenter__(self) -> Session:
         return await self.open()
 
-    async def __aexit__(self, *_: object) -> None:
+    async def __aexit__(self, problem: Optional[type[BaseException]], *_: object) -> None:
+        if problem is not None and self._native is not None:
+            # Nobody is left who waits for the turn.
+            self._native.send(_CANCEL, _unheard)
         await self.close()
 
     @property
@@ -179,9 +182,10 @@ class Session:
         early cancels the turn.
         """
         native = self._open()
-        turn = cast(_native.Turn, await ask(lambda reply: native.prompt(text, reply)))
         ended = False
         try:
+            # Whoever gives up while it is said gives up what comes of it, too.
+            turn = cast(_native.Turn, await ask(lambda reply: native.prompt(text, reply)))
             while True:
                 batch = json.loads(str(await ask(turn.next)))
                 ended = not batch["events"]
