@@ -9,6 +9,7 @@ pub mod agents;
 mod bounded;
 mod card;
 mod clock;
+pub mod collection;
 pub mod credentials;
 pub mod custom_command;
 mod dotenv;
@@ -150,17 +151,13 @@ impl Charla {
     }
 
     /// The skills that a session under these settings would be told of.
-    pub fn skills(&self, settings: &Settings, notices: &mut dyn Notices) -> Result<skills::Skills, Failure> {
-        let brought = &settings.brought;
-        let extensions = brought.folders("skills");
-        skills::Skills::find(&self.environment, brought.trusted_workspace, &extensions, notices)
+    pub fn skills(&self, settings: &Settings, notices: &mut dyn Notices) -> skills::Skills {
+        skills::Skills::find(&settings.brought.sources(&self.environment), notices)
     }
 
     /// The agents that a session under these settings could call.
-    pub fn agents(&self, settings: &Settings, notices: &mut dyn Notices) -> Result<agents::Agents, Failure> {
-        let brought = &settings.brought;
-        let extensions = brought.folders("agents");
-        agents::Agents::find(&self.environment, brought.trusted_workspace, &extensions, notices)
+    pub fn agents(&self, settings: &Settings, notices: &mut dyn Notices) -> agents::Agents {
+        agents::Agents::find(&settings.brought.sources(&self.environment), notices)
     }
 
     fn at(&self, workspace: Option<PathBuf>) -> Self {

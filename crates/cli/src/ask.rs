@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use charla::models::Prices;
-use charla::session::PromptDraft;
+use charla::session::{Filler, PromptDraft};
 use charla::settings::{OutputFormat, Override, Settings};
 use charla::{Begin, Charla, Failure, Notices, OpenRequest, OpenedSession};
 use charla_core::CancellationToken;
@@ -65,15 +65,17 @@ pub async fn run(ask: Ask, charla: &Charla, printer: Printer) -> i32 {
     match opened {
         Ok((mut prompt, session)) => {
             if let Some(content) = &mut prompt {
-                let attached = session.attach_resources(&typed, content, &mut view);
+                let place = (&settings, charla.environment());
+                let filler = Filler { by: USER, unread: true, cancel: &cancel };
+                let filled = session.fill_prompt(&typed, content, place, filler, &mut view);
                 // A server may take its time: what a person wants goes first.
-                let cancelled = tokio::select! {
-                    () = attached => false,
-                    () = cancel.cancelled() => true,
+                let filled = tokio::select! {
+                    filled = filled => filled,
+                    () = cancel.cancelled() => Err(Failure::cancelled()),
                 };
-                if cancelled {
+                if let Err(failure) = filled {
                     session.close().await;
-                    return view.fail(&Failure::cancelled());
+                    return view.fail(&failure);
                 }
             }
             let approver = somebody.map(|client| {

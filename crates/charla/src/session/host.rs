@@ -119,7 +119,7 @@ impl SessionHost {
     }
 
     fn read_memory(&self, notices: &mut dyn Notices) {
-        let memory = memory::read(&self.environment, &self.settings.brought.extensions, notices);
+        let memory = memory::read(&self.environment, &self.settings.brought, notices);
         self.found().memory = memory;
     }
 

@@ -9,6 +9,7 @@ use crate::environment::Environment;
 use crate::extensions::Brings;
 use crate::hint::Hint;
 use crate::notices::{Notice, Notices};
+use crate::settings::Brought;
 use crate::trust::{self, WorkspaceContent};
 
 /// So many characters one file of an extension may have.
@@ -54,17 +55,17 @@ pub fn instruction_files(environment: &Environment) -> (Vec<PathBuf>, Vec<String
 
 /// Reads them and those of extensions, tells what was left out, and once that a project that nobody has trusted brings
 /// instructions.
-pub(super) fn read(environment: &Environment, extensions: &[Brings], notices: &mut dyn Notices) -> String {
+pub(super) fn read(environment: &Environment, brought: &Brought, notices: &mut dyn Notices) -> String {
     let memory = memory_files(environment);
     memory.notices.iter().for_each(|notice| notices.warning(&notice.as_str().into()));
-    if !memory.project_files.is_empty() && !is_trusted(environment) {
+    if !memory.project_files.is_empty() && !is_trusted(environment, &brought.workspace) {
         let folder = &environment.directory;
         if trust::is_new(environment, folder, memory.project_text()) {
             let text = format!("read as instructions: {}", names(&memory.project_files, folder));
             notices.note(&Notice::with_hint(text, Hint::ShowWorkspaceContent));
         }
     }
-    let of_extensions = extensions.iter().flat_map(of_extension);
+    let of_extensions = brought.extensions.iter().flat_map(of_extension);
     let texts: Vec<String> = std::iter::once(memory.text).chain(of_extensions).collect();
     texts.join("\n\n").trim().to_owned()
 }
@@ -79,8 +80,8 @@ fn of_extension(extension: &Brings) -> impl Iterator<Item = String> {
 }
 
 /// In their home the user wrote the files themselves.
-fn is_trusted(environment: &Environment) -> bool {
-    let known = WorkspaceContent::read(environment).and_then(|content| content.known(environment));
+fn is_trusted(environment: &Environment, content: &WorkspaceContent) -> bool {
+    let known = content.known(environment);
     known.is_ok_and(trust::Standing::is_trusted) || environment.home.as_ref() == Some(&environment.directory)
 }
 

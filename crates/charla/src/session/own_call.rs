@@ -9,22 +9,24 @@ pub const COMMAND_TOOL: &str = "run_shell_command";
 
 /// The call that a command line of somebody's own is.
 pub fn own_command(line: &str) -> Command {
-    command(line, false)
+    command(line, false, false)
 }
 
-fn command(line: &str, for_prompt: bool) -> Command {
+fn command(line: &str, for_prompt: bool, if_allowed: bool) -> Command {
     let args = [("command".to_owned(), line.into())].into_iter().collect();
-    Command::RunTool { name: COMMAND_TOOL.to_owned(), args, for_prompt }
+    Command::RunTool { name: COMMAND_TOOL.to_owned(), args, for_prompt, if_allowed }
 }
 
-/// Runs a command line whose output is to stand in a prompt, as [`run_own`] does; the model is not told of it besides.
-pub async fn run_for_prompt(
+/// Runs a command line whose output is to stand in a prompt, as [`run_own`] does; the model is not told of it besides. One that
+/// nobody has read runs `if_allowed` by the rules alone.
+pub(super) async fn run_for_prompt(
     session: &SessionHandle,
     line: &str,
+    if_allowed: bool,
     by: &str,
     cancel: &CancellationToken,
 ) -> Result<Box<CallEnded>, Refusal> {
-    run(session, command(line, true), by, cancel).await
+    run(session, command(line, true, if_allowed), by, cancel).await
 }
 
 /// Runs a command line as a call that `by` makes, and waits for its end. Nobody is asked, since they wrote it themselves; what a rule

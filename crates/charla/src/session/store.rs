@@ -310,15 +310,20 @@ impl Sessions {
         Ok(here.map(|session| session.session).collect())
     }
 
-    /// The session of this folder with this number, from 1 for the oldest, as Gemini CLI counts them.
+    /// The session of this folder with this number.
     async fn numbered(&self, number: usize) -> Result<String, SessionError> {
-        let sessions = self.list().await?.sessions.into_iter();
-        let used = sessions.filter(|session| session.has_turns && self.is_here(session));
-        let mut here: Vec<String> = used.map(|session| session.session).collect();
+        let listed = self.list().await?.sessions;
+        let found = number.checked_sub(1).and_then(|at| self.in_order(&listed).into_iter().nth(at));
+        found.map(str::to_owned).ok_or_else(|| SessionError::Unknown(number.to_string()))
+    }
+
+    /// The ids of this folder's sessions in the order of their numbers, from 1 for the oldest, as Gemini CLI counts them.
+    pub fn in_order<'a>(&self, listed: &'a [SessionSummary]) -> Vec<&'a str> {
+        let used = listed.iter().filter(|session| session.has_turns && self.is_here(session));
+        let mut here: Vec<&str> = used.map(|session| session.session.as_str()).collect();
         // Ids are as old as their sessions.
-        here.sort();
-        let found = number.checked_sub(1).and_then(|at| here.into_iter().nth(at));
-        found.ok_or_else(|| SessionError::Unknown(number.to_string()))
+        here.sort_unstable();
+        here
     }
 
     /// The id meant by `latest`, an id, or the beginning of one. A session in which nothing was asked is nobody's
@@ -395,6 +400,15 @@ impl Sessions {
     ) -> Result<String, SessionError> {
         let (id, records) = self.read(which).await?;
         form.of(&id, &records, prices)
+    }
+
+    /// As [`Self::delete`], of the one that may be meant by its number as well. Where several are removed numbers would change
+    /// meanwhile.
+    pub async fn delete_meant(&self, which: &str) -> Result<String, SessionError> {
+        match self.meant(which).await {
+            Ok(id) => self.delete(&id).await,
+            Err(_) => self.delete(which).await,
+        }
     }
 
     /// Removes a session for good, also one that cannot be read; says which.

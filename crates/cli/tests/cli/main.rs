@@ -39,6 +39,7 @@ mod sessions;
 mod signals;
 mod skills;
 mod switching;
+mod telemetry;
 mod terminal;
 mod trust;
 mod undo;

@@ -103,6 +103,11 @@ impl Link {
         &self.session.handle
     }
 
+    /// Its MCP servers, where it runs here and has some.
+    pub fn servers(&self) -> Option<&Servers> {
+        self.session.servers()
+    }
+
     /// Says something, after what was said before.
     pub fn say(&self, message: Message) {
         let _ = self.prompts.send(message);

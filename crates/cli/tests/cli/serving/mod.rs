@@ -1,9 +1,10 @@
 //! `charla serve`: sessions over HTTP, against the real binary.
 
 mod access;
+mod agents;
 mod attaching;
 mod browser;
-mod client;
+pub(crate) mod client;
 mod deployment;
 mod hostile;
 mod interface;
