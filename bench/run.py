@@ -24,6 +24,8 @@ from terminal import at_the_prompt, completion, talk
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TARGET = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+# Every row that was printed, for `bench/publish.py`.
+FIGURES = []
 
 
 def build():
@@ -155,6 +157,7 @@ def write_journal(folder, session, count, size):
 
 def limit(name, seconds, most, memory, room):
     good = seconds <= most and (room is None or memory <= room * 1024)
+    FIGURES.append({"name": name.strip(), "seconds": seconds, "most": most, "memory": memory / 1024, "room": room, "good": good})
     limits = f"limit {most * 1000:.0f} ms" + (f", {room} MB" if room else "")
     print(f"{name:34} {seconds * 1000:8.2f} ms  {memory / 1024:6.1f} MB  ({limits})  {'ok' if good else 'OVER'}")
     return good
@@ -193,6 +196,7 @@ def long_script():
 def flat(name, late, early, unit, most):
     ratio = late / early
     good = ratio <= most
+    FIGURES.append({"name": name.strip(), "late": late, "early": early, "unit": unit, "ratio": ratio, "budget": most, "good": good})
     print(f"{name:52} {late:8.1f} {unit} / {early:8.1f} {unit}  {ratio:5.2f}x (limit {most}x)  {'ok' if good else 'OVER'}")
     return good
 
@@ -306,28 +310,37 @@ def plant(folder, files):
     (folder / "branch00" / "needle.txt").touch()
 
 
-def timed(measure, command, env, expect):
+def watched(measure, command, env, expect, cwd=None):
+    """CPU seconds, wall clock and peak kilobytes of one run that prints what is expected."""
     start = time.monotonic()
-    _, memory, output = cost(measure, command, env)
+    cpu, memory, output = cost(measure, command, env, cwd)
     seconds = time.monotonic() - start
     if expect not in output:
         sys.exit(f"{command} did not print what was expected: {output[:200]!r}")
+    return cpu, seconds, memory
+
+
+def timed(measure, command, env, expect):
+    _, seconds, memory = watched(measure, command, env, expect)
     return seconds, memory
 
 
 def row(name, ours, reference, budget, memory, limit):
     ratio = ours / reference if reference else float("inf")
     verdict = "ok" if ratio <= budget and (limit is None or memory <= limit * 1024) else "OVER"
+    FIGURES.append(
+        {"name": name, "seconds": ours, "reference": reference, "ratio": ratio, "budget": budget, "memory": memory / 1024, "room": limit, "good": verdict == "ok"}
+    )
     room = f"{memory / 1024:6.1f} MB" + (f" (limit {limit})" if limit else "")
     print(f"{name:34} {ours * 1000:8.2f} ms  {reference * 1000:8.2f} ms  {ratio:5.2f}x (budget {budget}x)  {room}  {verdict}")
     return verdict == "ok"
 
 
-def main():
+def main(words=None):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="fewer repetitions")
     parser.add_argument("--binaries", type=pathlib.Path, help="measure what is built there")
-    options = parser.parse_args()
+    options = parser.parse_args(words)
     runs = 5 if options.quick else 20
     release = options.binaries.resolve() if options.binaries else build()
     charla, minimal, measure = (release / name for name in ["charla", "minimal-client", "measure"])
@@ -357,6 +370,7 @@ def main():
         good &= long_conversation(release, measure, env, home)
         good &= interactive(release, measure, env, home, options.quick)
     size = charla.stat().st_size / 1_048_576
+    FIGURES.append({"name": "the program on disk", "size": size, "room": 25, "good": size < 25})
     print(f"binary: {size:.1f} MB (budget 25 MB) {'ok' if size < 25 else 'OVER'}")
     return 0 if good and size < 25 else 1
 

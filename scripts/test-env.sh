@@ -90,6 +90,16 @@ make_engine() {
         cargo run --quiet --locked --manifest-path "$root/Cargo.toml" -p charla-cli -- models pull
 }
 
+# make_small_programs
+#   Finds or installs what recipes for CI use (jq), and what watches connections (strace); tests do without the latter.
+make_small_programs() {
+    command -v jq >/dev/null || install_package jq || {
+        echo "error: jq is needed to test the recipes for CI" >&2
+        return 1
+    }
+    command -v strace >/dev/null || install_package strace || true
+}
+
 # make_browser
 #   Finds Chromium, or installs Debian's, and exports CHARLA_TEST_BROWSER.
 make_browser() {

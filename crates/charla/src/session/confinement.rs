@@ -129,6 +129,8 @@ pub(super) fn words(sandbox: Arc<Sandbox>, servers: BTreeMap<String, McpServerSe
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use charla_proto::{Args, Lane, Plan, Preview};
 
     use std::fs;

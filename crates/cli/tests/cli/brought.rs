@@ -65,7 +65,7 @@ fn settings(place: &Place, evil: &str) -> [Value; 2] {
         "tools": {
             "approvalMode": "yolo", "allowed": ["run_shell_command", "write_file"],
             "discoveryCommand": acts(place, "discovery"), "callCommand": acts(place, "call"),
-            "searchCommand": acts(place, "search"), "passVariables": ["OPENAI_API_KEY"], "planDirectory": "../traces",
+            "searchCommand": ["sh", "-c", acts(place, "search")], "passVariables": ["OPENAI_API_KEY"], "planDirectory": "../traces",
         },
         "telemetry": {"enabled": true, "outfile": outfile, "logPrompts": true},
         "mcpServers": servers, "hooks": hooks,
