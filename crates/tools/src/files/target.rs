@@ -9,7 +9,7 @@ use charla_proto::{
 use serde::Serialize;
 use serde_json::Value;
 
-use super::change::{Current, Workbench, diff, look, preview};
+use super::change::{Current, Workbench, diff, preview};
 use crate::git::part_of_repository;
 use crate::invocation::{change, check, write_plan};
 use crate::paths::ResolvedPath;
@@ -26,7 +26,7 @@ impl Target {
     /// The file that a model names. Anything that is no writable text file is refused.
     pub(super) fn find(given: &str, cx: &ToolContext, bench: Arc<Workbench>) -> Result<Self, ToolError> {
         let path = ResolvedPath::resolve(given, cx)?;
-        Ok(Self { then: look(&path)?, path, bench })
+        Ok(Self { then: bench.look(&path)?, path, bench })
     }
 
     /// What a person is asked: to create the file, or to `verb` it.
@@ -63,7 +63,7 @@ impl Target {
     /// The file as it is now. The path must still lead where it led.
     pub(super) fn now(&self) -> Result<Option<Current>, ToolError> {
         self.path.recheck()?;
-        look(&self.path)
+        self.bench.look(&self.path)
     }
 
     /// True when nobody else has changed the file since.
@@ -79,7 +79,8 @@ impl Target {
         (after, bytes): (&str, &[u8]),
         for_model: impl FnOnce(&str) -> String,
     ) -> Result<ToolOutput, ToolError> {
-        let changed = self.bench.write(&self.path, now.map(|now| now.bytes.as_slice()), bytes)?;
+        let changed =
+            self.bench.write_text(&self.path, now.map(|now| now.bytes.as_slice()), (after, bytes))?;
         let diff = diff(&self.path.path, now.map(|now| now.decoded.text.as_str()), after);
         Ok(ToolOutput {
             content: vec![Part::text(for_model(&diff))],

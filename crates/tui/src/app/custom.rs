@@ -3,10 +3,10 @@
 use std::time::Instant;
 
 use charla::custom_command::Piece;
-use charla::session::run_for_prompt;
+use charla::session::fill;
 use charla_core::CancellationToken;
 use charla_core::session::SessionHandle;
-use charla_proto::{CallEnded, Display, Refusal};
+use charla_proto::Refusal;
 
 use super::ME;
 use super::commands::Choice;
@@ -76,24 +76,7 @@ async fn filled(
     session: &SessionHandle,
     cancel: &CancellationToken,
 ) -> Result<Message, Refusal> {
-    let (mut text, mut typed) = (String::new(), String::new());
-    for piece in pieces {
-        match piece {
-            Piece::Text(words) => text.push_str(words),
-            Piece::File(path) => {
-                text.push_str(path);
-                typed.push_str(&format!("@\"{path}\" "));
-            }
-            Piece::Shell(line) => text.push_str(&printed(&*run_for_prompt(session, line, ME, cancel).await?)),
-        }
-        if cancel.is_cancelled() {
-            return Err(Refusal::Nothing { why: "it was stopped".to_owned() });
-        }
-    }
+    let (text, files) = fill(pieces, session, ME, cancel).await?;
+    let typed = files.iter().map(|path| format!("@\"{path}\" ")).collect();
     Ok(Message { text, typed, files: Vec::new(), when: When::Now })
-}
-
-/// What a command printed, or why it did not run.
-fn printed(ended: &CallEnded) -> String {
-    ended.display.as_ref().map_or_else(|| ended.response.to_text(), Display::to_text)
 }
