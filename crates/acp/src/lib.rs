@@ -104,11 +104,18 @@ impl Work {
     }
 }
 
+/// A request that is worked on.
+struct Running {
+    cancel: CancellationToken,
+    /// The session that it prompts. Known before the work begins: a cancel may come right behind the prompt.
+    prompts: Option<String>,
+}
+
 /// The task that owns the connection.
 struct Server {
     work: Arc<Work>,
-    /// What stops the requests that are worked on, by their ids as they were written.
-    running: HashMap<String, CancellationToken>,
+    /// The requests that are worked on, by their ids as they were written.
+    running: HashMap<String, Running>,
     tasks: JoinSet<String>,
 }
 
@@ -173,7 +180,9 @@ impl Server {
             return connection.refuse(&id, INVALID_REQUEST, &why).await;
         }
         let cancel = CancellationToken::new();
-        self.running.insert(key.clone(), cancel.clone());
+        let session = params.get("sessionId").and_then(Value::as_str);
+        let prompts = session.filter(|_| method == "session/prompt").map(str::to_owned);
+        self.running.insert(key.clone(), Running { cancel: cancel.clone(), prompts });
         let (work, method) = (self.work.clone(), method.to_owned());
         self.tasks.spawn(async move {
             let done = answer(&work, &method, &params, cancel).await;
@@ -209,16 +218,22 @@ impl Server {
 
     async fn notification(&self, method: &str, params: &Value) {
         match method {
-            "session/cancel" => {
-                if let Ok(session) = self.work.session(params) {
-                    session.cancel().await;
-                }
-            }
+            "session/cancel" => self.cancel(params).await,
             CANCELLED => {
                 let named = params.get("requestId").and_then(|id| self.running.get(&id.to_string()));
-                named.into_iter().for_each(CancellationToken::cancel);
+                named.into_iter().for_each(|running| running.cancel.cancel());
             }
             _ => {}
+        }
+    }
+
+    /// Stops the prompts of a session, however far they are; where there are none, the turn that runs.
+    async fn cancel(&self, params: &Value) {
+        let Ok(session) = self.work.session(params) else { return };
+        let prompts = self.running.values().filter(|one| one.prompts.as_deref() == Some(session.id()));
+        let stopped = prompts.map(|one| one.cancel.cancel()).count();
+        if stopped == 0 {
+            session.stop().await;
         }
     }
 }

@@ -153,7 +153,7 @@ impl Opening<'_> {
             updates,
             asking,
             notices: Mutex::new(notices),
-            prompting: Mutex::new(None),
+            busy: AtomicBool::new(false),
             known: Mutex::new(Some(known)),
         });
         if is_new {

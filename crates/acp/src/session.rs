@@ -1,6 +1,7 @@
 //! A session of the editor's: what its user asks of it.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use charla::custom_command::{CustomCommand, Piece};
 use charla::session::fill;
@@ -35,8 +36,8 @@ pub(crate) struct EditorSession {
     pub(crate) asking: Arc<Asking>,
     /// What there was to say when it was opened.
     pub(crate) notices: Mutex<Vec<Notice>>,
-    /// What stops the prompt that is being answered, if one is.
-    pub(crate) prompting: Mutex<Option<CancellationToken>>,
+    /// A prompt is being answered.
+    pub(crate) busy: AtomicBool,
     /// Told once the editor knows of the session: before, it would refuse questions.
     pub(crate) known: Mutex<Option<oneshot::Sender<()>>>,
     /// Its user can be asked.
@@ -44,32 +45,25 @@ pub(crate) struct EditorSession {
 }
 
 /// A prompt is being answered until this is dropped.
-struct Busy<'a>(&'a EditorSession);
+struct Busy<'a>(&'a AtomicBool);
 
 impl<'a> Busy<'a> {
     /// Nothing where another prompt is being answered.
-    fn begin(session: &'a EditorSession, cancel: &CancellationToken) -> Option<Self> {
-        let mut prompting = session.prompting();
-        prompting.is_none().then(|| {
-            *prompting = Some(cancel.clone());
-            Self(session)
-        })
+    fn begin(busy: &'a AtomicBool) -> Option<Self> {
+        let was_busy = busy.swap(true, Ordering::AcqRel);
+        (!was_busy).then(|| Self(busy))
     }
 }
 
 impl Drop for Busy<'_> {
     fn drop(&mut self) {
-        *self.0.prompting() = None;
+        self.0.store(false, Ordering::Release);
     }
 }
 
 impl EditorSession {
     pub(crate) fn id(&self) -> &str {
         &self.opened.id
-    }
-
-    fn prompting(&self) -> MutexGuard<'_, Option<CancellationToken>> {
-        self.prompting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What the editor is told of a session when it is open.
@@ -125,16 +119,8 @@ impl EditorSession {
         Ok(json!({"configOptions": self.options.all()}))
     }
 
-    /// Stops the prompt that is being answered, wherever it is; else the turn that runs.
-    pub(crate) async fn cancel(&self) {
-        let prompting = self.prompting().clone();
-        match prompting {
-            Some(prompting) => prompting.cancel(),
-            None => self.stop().await,
-        }
-    }
-
-    async fn stop(&self) {
+    /// Stops the turn that runs.
+    pub(crate) async fn stop(&self) {
         self.opened.send(Command::Cancel { target: CancelTarget::Mine }, ME).await;
     }
 
@@ -160,7 +146,7 @@ impl EditorSession {
         params: &Value,
         cancel: CancellationToken,
     ) -> Result<Value, Refused> {
-        let Some(_busy) = Busy::begin(self, &cancel) else {
+        let Some(_busy) = Busy::begin(&self.busy) else {
             return Err(Refused::now("a prompt of this session is being answered; cancel it first"));
         };
         self.tell_notices().await;

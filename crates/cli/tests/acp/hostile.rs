@@ -122,3 +122,16 @@ fn an_editor_that_goes_away_leaves_nothing_running() {
     let (_, journal) = place.journals().pop().unwrap();
     assert!(journal.contains(r#""end":"cancelled""#), "{journal}");
 }
+
+#[test]
+fn a_cancel_right_behind_its_prompt_is_not_lost() {
+    let model = server(Script::new([Reply::new().text("once upon").chunk(4).stall()]));
+    let place = place(&model);
+    let (mut client, session) = Raw::in_session(&place);
+    client.prompt(3, &session, "go");
+    client.say(
+        &json!({"jsonrpc": "2.0", "method": "session/cancel", "params": {"sessionId": session}}).to_string(),
+    );
+    assert_eq!(client.answer(3)["result"]["stopReason"], "cancelled");
+    client.leave();
+}
