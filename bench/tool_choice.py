@@ -18,18 +18,20 @@ import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
+# Where the model is installed: sessions have a home of their own.
+CACHE = os.environ.get("CHARLA_CACHE") or os.path.expanduser("~/.charla/cache")
 SETS = [HERE.parent / "crates/cli/tests/cli/tool_prompts.tsv", HERE / "tool_prompts_second.tsv"]
 
 
 def call_of(binary, prompt, folder):
     """The first call as (name, arguments), or None."""
     arguments = [binary, "-m", "local", "-o", "stream-json", "--max-turns", "1", "-p", prompt]
-    environment = {**os.environ, "CHARLA_HOME": os.path.join(folder, "home"), "CHARLA_OFFLINE": "1"}
+    environment = {**os.environ, "CHARLA_HOME": os.path.join(folder, "home"), "CHARLA_CACHE": CACHE, "CHARLA_OFFLINE": "1"}
     work = os.path.join(folder, "work")
     run = subprocess.run(arguments, cwd=work, env=environment, stdin=subprocess.DEVNULL, capture_output=True)
     events = [json.loads(line) for line in run.stdout.splitlines()]
-    if not events or events[-1]["type"] != "result":
-        sys.exit(f"{prompt!r} has no result:\n{run.stderr.decode()}")
+    if not any(event["type"] == "message" and event["role"] == "user" for event in events):
+        sys.exit(f"{prompt!r} was not asked:\n{run.stderr.decode()}")
     for event in events:
         if event["type"] == "tool_use":
             return event["tool_name"], event["parameters"]

@@ -19,21 +19,26 @@ import re
 import shutil
 import statistics
 import subprocess
+import sys
 import tempfile
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
+# Where the model is installed: each case has a home of its own.
+CACHE = os.environ.get("CHARLA_CACHE") or os.path.expanduser("~/.charla/cache")
 SETS = [HERE.parent / "model/sets/whole.jsonl", HERE.parent / "model/sets/dev.jsonl"]
 CHANGING = ["run_shell_command", "write_file", "replace"]
 HONEST = re.compile(r"beyond me|do not know|does not say|not sure|did not find|I found n|There is no")
 LIMIT = 300
+# The exit code where there is no model to ask.
+NO_MODEL = 41
 
 
 def ask(binary, said, work, home, resume):
     """The exit code, the answer and the calls of one turn."""
     arguments = [binary, "-m", "local", "-o", "stream-json", "--allowed-tools", ",".join(CHANGING)]
     arguments += ["--resume"] if resume else []
-    environment = {**os.environ, "CHARLA_HOME": str(home), "CHARLA_OFFLINE": "1"}
+    environment = {**os.environ, "CHARLA_HOME": str(home), "CHARLA_CACHE": CACHE, "CHARLA_OFFLINE": "1"}
     run = subprocess.run(
         [*arguments, "-p", said],
         cwd=work,
@@ -42,6 +47,8 @@ def ask(binary, said, work, home, resume):
         capture_output=True,
         timeout=LIMIT,
     )
+    if run.returncode == NO_MODEL:
+        sys.exit(f"{said!r} was not asked:\n{run.stderr.decode()}")
     answer, calls = "", []
     for event in map(json.loads, run.stdout.splitlines()):
         if event["type"] == "tool_use":

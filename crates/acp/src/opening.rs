@@ -124,7 +124,7 @@ impl Opening<'_> {
             ..OpenRequest::default()
         };
         let opened = charla.open_with(&settings, request, &mut notices).await?;
-        let custom = custom_commands(charla.environment(), &settings.brought.extensions, &mut notices)?;
+        let custom = custom_commands(charla.environment(), &settings.brought, &mut notices)?;
         let (snapshot, events) =
             opened.handle.snapshot().await.ok_or_else(|| Refused::failed("the session has ended"))?;
         let connection = self.work.connection.clone();

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use charla::session::PromptDraft;
+use charla::session::{FilledPrompt, PromptDraft};
 use charla::{Environment, Notice};
 use charla_proto::text::one_line;
 use charla_proto::{Content, Part, Role};
@@ -16,19 +16,21 @@ pub(crate) struct Prompt {
     parts: Vec<Part>,
     /// Files that are only named.
     files: Vec<PathBuf>,
+    /// Names of files as they would be typed.
+    typed: String,
 }
 
 impl Prompt {
     /// What a command that a user wrote says, with files that come along.
-    pub(crate) fn composed(words: String, files: impl Iterator<Item = PathBuf>) -> Self {
-        Self { parts: vec![Part::text(words)], files: files.collect() }
+    pub(crate) fn composed(filled: FilledPrompt) -> Self {
+        Self { parts: vec![Part::text(filled.text)], files: Vec::new(), typed: filled.typed }
     }
 
     /// What these blocks say.
     pub(crate) fn of(blocks: &Value) -> Result<Self, Refused> {
         let blocks = blocks.as_array().filter(|blocks| !blocks.is_empty());
         let blocks = blocks.ok_or_else(|| Refused::params("`prompt` holds no blocks"))?;
-        let mut prompt = Self { parts: Vec::new(), files: Vec::new() };
+        let mut prompt = Self { parts: Vec::new(), files: Vec::new(), typed: String::new() };
         for block in blocks {
             prompt.take(block)?;
         }
@@ -88,8 +90,8 @@ impl Prompt {
             let beneath = path.strip_prefix(&environment.directory).unwrap_or(path);
             format!("@\"{}\" ", beneath.display())
         });
-        let draft =
-            PromptDraft { typed: Some(names.collect()), in_conversation: true, ..PromptDraft::default() };
+        let typed = names.fold(self.typed.clone(), |typed, name| typed + &name);
+        let draft = PromptDraft { typed: Some(typed), in_conversation: true, ..PromptDraft::default() };
         let mut notices: Vec<Notice> = Vec::new();
         if let Ok(content) = draft.content(environment, &mut notices) {
             // The first part is the words, of which there are none.

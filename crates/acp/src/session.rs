@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use charla::custom_command::{CustomCommand, Piece};
-use charla::session::fill;
+use charla::session::{Filler, fill};
 use charla::settings::Settings;
 use charla::{Environment, Notice, OpenedSession};
 use charla_core::CancellationToken;
@@ -216,13 +216,13 @@ impl EditorSession {
             self.updates.say("Nothing was run, and nothing was said.").await;
             return Ok(None);
         }
-        let filled = fill(pieces, &self.opened.handle, ME, cancel).await;
+        let filler = Filler { by: ME, unread: false, cancel };
+        let filled = fill(pieces, &self.opened.handle, filler).await;
         if cancel.is_cancelled() {
             return Ok(None);
         }
-        let (words, files) = filled.map_err(|refusal| Refused::failed(refusal.to_string()))?;
-        let prompt = Prompt::composed(words, files.iter().map(|file| self.environment.directory.join(file)));
-        self.read(prompt).await.map(Some)
+        let filled = filled.map_err(|refusal| Refused::failed(refusal.to_string()))?;
+        self.read(Prompt::composed(filled)).await.map(Some)
     }
 }
 

@@ -110,7 +110,7 @@ impl Card {
         self.rows("asked by", rule, REASONS);
         self.rows("", &reasons.join("\n"), REASONS);
         if let Some(rules) = always {
-            self.rows("always adds", rules.trim_end(), RULES);
+            self.rows("if always", rules.trim_end(), RULES);
         }
         self.detail(detail);
         self.rows("isolation", isolation, REASONS);
@@ -250,7 +250,7 @@ mod tests {
                    │ folder     /safe
         asked by   │ default built-in#8
                    │ make: it is not known to be harmless
-        always adds│ [[rule]]
+        if always  │ [[rule]]
                    │ command = "make"
                    │ decision = "allow"
         command    │ make
@@ -319,7 +319,7 @@ mod tests {
             "── ",
             "model says",
             "asked by",
-            "always adds",
+            "if always",
             "command ",
             "folder ",
             "isolation",

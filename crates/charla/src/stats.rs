@@ -14,6 +14,8 @@ pub struct Stats {
     models: BTreeMap<String, ModelStats>,
     /// By tool: calls that succeeded, and calls that did not.
     tools: BTreeMap<String, (u64, u64)>,
+    /// Lines that calls added to files, and lines that they took away.
+    lines: (u64, u64),
     current: Option<(String, Instant)>,
 }
 
@@ -47,6 +49,20 @@ impl Stats {
     pub fn called(&mut self, tool: &str, success: bool) {
         let (good, bad) = self.tools.entry(tool.to_owned()).or_default();
         *(if success { good } else { bad }) += 1;
+    }
+
+    /// A call changed a file, as this unified diff says.
+    pub fn changed(&mut self, diff: &str) {
+        let (added, removed) = &mut self.lines;
+        // What stands before the first part names the files.
+        let changes = diff.lines().skip_while(|line| !line.starts_with("@@"));
+        for line in changes {
+            match line.as_bytes().first() {
+                Some(b'+') => *added += 1,
+                Some(b'-') => *removed += 1,
+                _ => {}
+            }
+        }
     }
 
     /// The attempt failed.
@@ -105,8 +121,10 @@ impl Stats {
                 (name.clone(), json!({ "count": good + bad, "success": good, "fail": bad }))
             })
             .collect();
+        let (added, removed) = self.lines;
         let mut stats = json!({
             "models": models,
+            "files": { "totalLinesAdded": added, "totalLinesRemoved": removed },
             "tools": { "totalCalls": good + bad, "totalSuccess": good, "totalFail": bad, "byName": by_name },
         });
         put_cost(&mut stats, self.cost(prices));

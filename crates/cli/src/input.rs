@@ -173,7 +173,7 @@ fn said(words: Option<String>, piped: String, terminal: bool) -> Result<(String,
         Some(words) if !words.trim().is_empty() => Ok((words, String::new())),
         Some(_) => Err(no_prompt("the prompt is empty")),
         None if terminal => Err(no_prompt("there is no prompt")),
-        None => Err(no_prompt("there is no prompt: standard input is empty")),
+        None => Err(no_prompt("there is no prompt: No input provided via stdin.")),
     }
 }
 

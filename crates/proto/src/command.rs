@@ -83,6 +83,9 @@ pub enum Command {
         /// Whoever calls says in a prompt what comes of it: the model is not told of it besides.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         for_prompt: bool,
+        /// Whoever calls has not read what would run: it runs only where the rules allow it without asking.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        if_allowed: bool,
     },
     /// Keeps rules for every session, as "always and save" does.
     SaveRules {
@@ -274,7 +277,12 @@ mod tests {
             Command::SetModel { model: "a/b".to_owned() },
             Command::Undo(RevertSelection { turn: Some(2), only: vec!["a".into()] }),
             Command::Rewind { to: 7, files: true },
-            Command::RunTool { name: "glob".to_owned(), args: Args::new(), for_prompt: true },
+            Command::RunTool {
+                name: "glob".to_owned(),
+                args: Args::new(),
+                for_prompt: true,
+                if_allowed: true,
+            },
             Command::Cancel { target: CancelTarget::Call("charla_7_1".to_owned()) },
         ];
         for command in commands {

@@ -88,7 +88,7 @@ fn install(
         candidate.manifest.version,
         one_line(&candidate.source.to_string())
     ))?;
-    agree(&candidate, agreed, "Installation aborted.", printer)?;
+    agree(&candidate, &[], agreed, "Installation aborted.", printer)?;
     let manifest = extensions.install(candidate)?;
     printer.words(&format!("Extension \"{}\" installed successfully and enabled.\n", manifest.name))
 }
@@ -107,15 +107,24 @@ fn update(
     }
     if other {
         printer.words(&format!("Extension \"{name}\" brings something else than before.\n"))?;
-        agree(&candidate, agreed, "Update aborted.", printer)?;
+        let changes = candidate.consent.changes_since(&extension.consent());
+        agree(&candidate, &changes, agreed, "Update aborted.", printer)?;
     }
     let manifest = extensions.install(candidate)?;
     printer.words(&format!("Extension \"{name}\" successfully updated: {before} → {}.\n", manifest.version))
 }
 
-/// Shows what an extension brings and asks; only a yes counts.
-fn agree(candidate: &Candidate, agreed: bool, otherwise: &str, printer: &mut Printer) -> Result<(), Failure> {
-    for line in shown(&candidate.consent, &candidate.left_out) {
+/// Shows what an extension brings, and what of it has changed, and asks; only a yes counts.
+fn agree(
+    candidate: &Candidate,
+    changes: &[String],
+    agreed: bool,
+    otherwise: &str,
+    printer: &mut Printer,
+) -> Result<(), Failure> {
+    let title = (!changes.is_empty()).then(|| "What changed (- gone, + new, ~ another text):".to_owned());
+    let changed = title.iter().chain(changes);
+    for line in shown(&candidate.consent, &candidate.left_out).iter().chain(changed) {
         printer.words(&format!("{line}\n"))?;
     }
     printer.flush()?;

@@ -1,7 +1,4 @@
 //! Agents: Markdown files that say how a session works for another one: its prompt, its tools, its model, its limits.
-//!
-//! They lie where skills do: in Charla's home, where other agents keep theirs, in a workspace once it is trusted, in
-//! extensions. Of agents with the same name the first counts: workspace, user, extension.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -9,17 +6,10 @@ use std::time::Duration;
 use charla_proto::text::one_line;
 
 use crate::bounded;
-use crate::environment::Environment;
-use crate::failure::Failure;
+use crate::collection::{Collection, Item, LONGEST_NAME, Owner, is_name};
 use crate::front_matter::FrontMatter;
-use crate::notices::Notices;
-use crate::skills::{SkillOwner, is_name};
-use crate::trust::{LeftOut, WorkspaceContent, not_trusted};
+use crate::trust::WorkspaceContent;
 
-/// Folders of a user's home in which other programs keep agents.
-const OF_OTHERS: [&str; 1] = [".claude"];
-/// So many agents one folder may have.
-const MOST: usize = 200;
 /// So often an agent asks its model, and so long it works, where its file does not say.
 const STEPS: u32 = 50;
 const TIMEOUT: Duration = Duration::from_secs(30 * 60);
@@ -50,7 +40,7 @@ pub struct Agent {
     /// What it is for, in one line.
     pub description: String,
     /// Whose it is.
-    pub owner: SkillOwner,
+    pub owner: Owner,
     /// The only tools it has, as far as its caller has them; all of those when left out.
     pub tools: Option<Vec<String>>,
     /// The model that answers; its caller's when left out.
@@ -64,114 +54,59 @@ pub struct Agent {
 }
 
 /// The agents that can be called in a workspace, by name.
-#[derive(Clone, Debug, Default)]
-pub struct Agents {
-    agents: Vec<Agent>,
-    left_out: Vec<LeftOut>,
-}
+pub type Agents = Collection<Agent>;
 
-impl Agents {
-    /// Looks for agents. `trusted` says that the workspace's count; `extensions` are folders of agents with the names of the
-    /// extensions they come with.
-    pub fn find(
-        environment: &Environment,
-        trusted: bool,
-        extensions: &[(String, PathBuf)],
-        notices: &mut dyn Notices,
-    ) -> Result<Self, Failure> {
-        let mut found = Self::default();
-        let content = WorkspaceContent::read(environment)?;
-        let number = content.agents().count();
-        if number > 0 && !trusted {
-            notices.note(&not_trusted(number, "agent"));
-        } else {
-            for (file, bytes) in content.agents() {
-                found.take(&file, Agent::of(bytes, SkillOwner::Workspace));
-            }
+impl Item for Agent {
+    const WORD: &'static str = "agent";
+    const FOLDER: &'static str = "agents";
+    const OF_OTHERS: &'static [&'static str] = &[".claude"];
+    const MOST: usize = 200;
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn owner(&self) -> &Owner {
+        &self.owner
+    }
+
+    fn in_workspace(content: &WorkspaceContent) -> impl Iterator<Item = (PathBuf, &[u8])> {
+        content.agents()
+    }
+
+    fn of_workspace(_file: &Path, bytes: &[u8]) -> Result<Self, String> {
+        Self::of(bytes, Owner::Workspace)
+    }
+
+    fn files_in(folder: &Path) -> Vec<PathBuf> {
+        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        let mut files: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+        files.retain(|file| file.extension().is_some_and(|ending| ending == "md") && file.is_file());
+        files.sort();
+        files
+    }
+
+    /// What an extension brings lies in its own folder.
+    fn read(file: &Path, folder: &Path, owner: &Owner) -> Result<Self, String> {
+        let failed = |error: std::io::Error| error.to_string();
+        let real = file.canonicalize().map_err(failed)?;
+        if *owner != Owner::User && !real.starts_with(folder.canonicalize().map_err(failed)?) {
+            return Err("it is a link out of its folder".to_owned());
         }
-        for folder in environment.folders_of_user("agents", &OF_OTHERS) {
-            found.of_folder(&folder, &SkillOwner::User);
-        }
-        for (name, folder) in extensions {
-            found.of_folder(folder, &SkillOwner::Extension(name.clone()));
-        }
-        found.agents.sort_by(|one, other| one.name.cmp(&other.name));
-        Ok(found)
+        Self::of(&bounded::read(&real).map_err(failed)?, owner.clone())
     }
-
-    /// Those in one folder of agents.
-    pub(crate) fn in_folder(folder: &Path, owner: &SkillOwner) -> Self {
-        let mut found = Self::default();
-        found.of_folder(folder, owner);
-        found
-    }
-
-    /// True when there are none.
-    pub fn is_empty(&self) -> bool {
-        self.agents.is_empty()
-    }
-
-    /// The agents, by name.
-    pub fn iter(&self) -> impl Iterator<Item = &Agent> {
-        self.agents.iter()
-    }
-
-    /// What looks like an agent and is none, with the reason.
-    pub fn left_out(&self) -> &[LeftOut] {
-        &self.left_out
-    }
-
-    /// The agent of this name.
-    pub fn get(&self, name: &str) -> Option<&Agent> {
-        self.agents.iter().find(|agent| agent.name == name)
-    }
-
-    fn of_folder(&mut self, folder: &Path, owner: &SkillOwner) {
-        for file in files_in(folder) {
-            let agent = read(&file, folder, owner).and_then(|bytes| Agent::of(&bytes, owner.clone()));
-            self.take(&file, agent);
-        }
-    }
-
-    fn take(&mut self, file: &Path, agent: Result<Agent, String>) {
-        let reason = match agent {
-            Ok(agent) if self.get(&agent.name).is_none() => return self.agents.push(agent),
-            Ok(agent) => format!("another agent has the same name, {}", agent.name),
-            Err(reason) => reason,
-        };
-        self.left_out.push(LeftOut { path: file.to_owned(), reason });
-    }
-}
-
-/// The files in a folder of agents.
-pub(crate) fn files_in(folder: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut files: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
-    files.retain(|file| file.extension().is_some_and(|ending| ending == "md") && file.is_file());
-    files.sort();
-    files.truncate(MOST);
-    files
-}
-
-/// The bytes of an agent's file. What an extension brings lies in its own folder.
-fn read(file: &Path, folder: &Path, owner: &SkillOwner) -> Result<Vec<u8>, String> {
-    let failed = |error: std::io::Error| error.to_string();
-    let real = file.canonicalize().map_err(failed)?;
-    if *owner != SkillOwner::User && !real.starts_with(folder.canonicalize().map_err(failed)?) {
-        return Err("it is a link out of its folder".to_owned());
-    }
-    bounded::read(&real).map_err(failed)
 }
 
 impl Agent {
     /// An agent by its file's content, or why it is none.
-    fn of(bytes: &[u8], owner: SkillOwner) -> Result<Self, String> {
+    fn of(bytes: &[u8], owner: Owner) -> Result<Self, String> {
         let text = std::str::from_utf8(bytes).map_err(|_| "it is no text")?;
         let (fields, body) =
             FrontMatter::split(text).ok_or("it has no front matter between two lines `---`")?;
         let name = fields.text("name").ok_or("its front matter has no `name`")?;
         if !is_name(name) {
-            return Err(format!("`{}` is no name: 64 letters, digits, `-` and `_` at most", one_line(name)));
+            let name = one_line(name);
+            return Err(format!("`{name}` is no name: {LONGEST_NAME} letters, digits, `-` and `_` at most"));
         }
         let description = fields.text("description").ok_or("its front matter has no `description`")?;
         let prompt = body.trim();
@@ -230,7 +165,7 @@ mod tests {
     use super::*;
 
     fn agent(text: &str) -> Result<Agent, String> {
-        Agent::of(text.as_bytes(), SkillOwner::User)
+        Agent::of(text.as_bytes(), Owner::User)
     }
 
     #[test]
@@ -293,6 +228,6 @@ mod tests {
             let told = agent(text).unwrap_err();
             assert!(told.contains(why), "{text}: {told}");
         }
-        assert!(Agent::of(b"\xff\xfe", SkillOwner::User).is_err());
+        assert!(Agent::of(b"\xff\xfe", Owner::User).is_err());
     }
 }

@@ -8,28 +8,28 @@ use charla_proto::text::printable;
 use super::CustomCommand;
 use crate::bounded;
 use crate::environment::Environment;
-use crate::extensions::Brings;
 use crate::failure::Failure;
 use crate::hint::Hint;
 use crate::notices::{Notice, Notices};
-use crate::trust::{COMMANDS, WorkspaceContent, command_files, gemini_standing};
+use crate::settings::Brought;
+use crate::trust::{COMMANDS, command_files, gemini_standing};
 
 /// The commands that hold here, by name. A workspace's command goes before the user's own of the same name, that before one
 /// of an extension; what cannot be used is told.
 pub fn custom_commands(
     environment: &Environment,
-    extensions: &[Brings],
+    brought: &Brought,
     notices: &mut dyn Notices,
 ) -> Result<Vec<CustomCommand>, Failure> {
     let mut commands = BTreeMap::new();
     // Those of extensions and of Gemini CLI first: ours go before them.
-    let extensions = extensions.iter().map(|extension| extension.folder.clone());
+    let extensions = brought.extensions.iter().map(|extension| extension.folder.clone());
     let gemini = environment.gemini_home().filter(|_| environment.guest.is_none());
     let homes = extensions.chain(gemini).chain(environment.charla_home());
     for (path, text) in homes.flat_map(|home| own_files(&home)) {
         add(&mut commands, &path, text.as_deref(), notices);
     }
-    let content = WorkspaceContent::read(environment)?;
+    let content = &brought.workspace;
     let standing = content.known(environment)?;
     let mut left_out = 0;
     let gemini = content.gemini_commands().map(|command| (command, gemini_standing(standing, environment)));

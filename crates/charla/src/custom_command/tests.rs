@@ -95,7 +95,8 @@ fn place(files: &[(&str, &str)]) -> (tempfile::TempDir, Environment) {
 
 fn found(environment: &Environment) -> (Vec<(String, String)>, Vec<String>) {
     let mut notices: Vec<Notice> = Vec::new();
-    let commands = custom_commands(environment, &[], &mut notices).unwrap();
+    let brought = crate::settings::load(environment, Vec::new()).unwrap().settings.brought;
+    let commands = custom_commands(environment, &brought, &mut notices).unwrap();
     let named = commands.into_iter().map(|command| (command.name, command.description)).collect();
     (named, notices.into_iter().map(|notice| notice.text).collect())
 }

@@ -1,5 +1,6 @@
 //! What a person reads before an extension is installed: everything of it that would run or be read.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use charla_proto::text::{one_line, shell_quote, visible};
@@ -7,9 +8,10 @@ use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
 use super::manifest::Manifest;
-use crate::agents::{self, Agent, Agents};
+use crate::agents::{Agent, Agents};
 use crate::bounded;
-use crate::skills::{self, SkillOwner, Skills};
+use crate::collection::{Item, Owner};
+use crate::skills::{self, Skills};
 use crate::trust::command_files;
 
 /// What an extension would run or have read, in lines.
@@ -18,6 +20,8 @@ pub struct Consent {
     lines: Vec<String>,
     /// Of the bytes that a model reads, now or once asked for: their names alone do not say what is agreed to.
     read: String,
+    /// The same of each file, by its path in the folder.
+    texts: BTreeMap<String, String>,
 }
 
 impl Consent {
@@ -41,7 +45,7 @@ impl Consent {
             "It adds these instructions to every prompt:",
             names.map(|name| name.display().to_string()).collect(),
         );
-        let owner = SkillOwner::Extension(manifest.name.clone());
+        let owner = Owner::Extension(manifest.name.clone());
         let skills = Skills::in_folder(&folder.join("skills"), &owner);
         list(
             "It brings these skills, which a model may load:",
@@ -55,8 +59,39 @@ impl Consent {
         list("It takes these tools away:", manifest.excluded.clone());
         let words = skills.iter().map(|skill| skill.folder.join(skills::FILE));
         let commands = commands.iter().map(|name| folder.join(name));
-        let read = context.into_iter().chain(words).chain(agents::files_in(&of_agents)).chain(commands);
-        Self { lines, read: digest_of(read) }
+        let read = context.into_iter().chain(words).chain(Agent::files_in(&of_agents)).chain(commands);
+        let read: Vec<PathBuf> = read.collect();
+        let texts = read.iter().map(|file| {
+            let name = file.strip_prefix(folder).unwrap_or(file).display().to_string();
+            (one_line(&visible(&name)), digest_of(std::iter::once(file)))
+        });
+        Self { lines, read: digest_of(read.iter()), texts: texts.collect() }
+    }
+
+    /// What is new in it, gone from it or says something else than in an earlier one, in lines.
+    pub fn changes_since(&self, before: &Consent) -> Vec<String> {
+        let (old, new) = (before.items(), self.items());
+        let only = |mark: char, here: &[(&str, &str)], there: &[(&str, &str)]| -> Vec<String> {
+            let items = here.iter().filter(|item| !there.contains(item));
+            items.map(|(title, item)| format!(" {mark} {title} {item}")).collect()
+        };
+        let is_other =
+            |(name, text): &(&String, &String)| before.texts.get(*name).is_some_and(|before| before != *text);
+        let texts = self.texts.iter().filter(is_other).map(|(name, _)| format!(" ~ The text of {name}"));
+        [only('-', &old, &new), only('+', &new, &old), texts.collect()].concat()
+    }
+
+    /// Each item below the title that it stands under.
+    fn items(&self) -> Vec<(&str, &str)> {
+        let mut title = "";
+        let mut items = Vec::new();
+        for line in &self.lines {
+            match line.strip_prefix(" * ") {
+                Some(item) => items.push((title, item)),
+                None => title = line,
+            }
+        }
+        items
     }
 
     /// The lines, for a person.
@@ -73,9 +108,9 @@ impl Consent {
 }
 
 /// The same for files of the same bytes in the same order.
-fn digest_of(files: impl Iterator<Item = PathBuf>) -> String {
+fn digest_of<'a>(files: impl Iterator<Item = &'a PathBuf>) -> String {
     let mut digest = Sha256::new();
-    files.for_each(|file| add(&mut digest, &bounded::read(&file).unwrap_or_default()));
+    files.for_each(|file| add(&mut digest, &bounded::read(file).unwrap_or_default()));
     format!("{:x}", digest.finalize())
 }
 

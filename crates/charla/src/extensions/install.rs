@@ -95,6 +95,11 @@ impl Extensions<'_> {
 }
 
 impl Extension {
+    /// What it brings, for a person.
+    pub fn consent(&self) -> Consent {
+        Consent::of(&self.manifest, &self.folder)
+    }
+
     /// True when a candidate brings something else than was agreed to.
     pub fn agrees_to_other_than(&self, candidate: &Candidate) -> bool {
         self.agreed != candidate.consent.hash()

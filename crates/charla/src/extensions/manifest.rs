@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::NONE;
 use crate::bounded;
-use crate::skills::is_name;
+use crate::collection::is_name;
 
 /// What the file is called; the first that is there counts.
 const FILES: [&str; 2] = ["charla-extension.json", "gemini-extension.json"];
@@ -92,7 +92,7 @@ fn read_object(file: &Path, folder: &Path) -> Result<Map<String, Value>, String>
     if text.len() as u64 > MOST_BYTES {
         return Err(failed(format!("it has more than {MOST_BYTES} bytes")));
     }
-    match serde_json::from_str(&text) {
+    match jsonc_parser::parse_to_serde_value(&text, &jsonc_parser::ParseOptions::default()) {
         Ok(Value::Object(fields)) => Ok(fields),
         Ok(_) => Err(failed("it is no object".to_owned())),
         Err(error) => Err(failed(error.to_string())),

@@ -138,7 +138,7 @@ impl<'a> Extensions<'a> {
     }
 
     fn extension(&self, name: &str, entry: Entry) -> Result<Extension, String> {
-        if !crate::skills::is_name(name) {
+        if !crate::collection::is_name(name) {
             return Err("its name is none".to_owned());
         }
         let folder = self.folder.join(name);
@@ -174,14 +174,6 @@ impl Extension {
             excluded: manifest.excluded.clone(),
             folder: self.folder.clone(),
         })
-    }
-}
-
-impl Brings {
-    /// A folder of it, if it is there.
-    pub(crate) fn folder_of(&self, name: &str) -> Option<(String, PathBuf)> {
-        let folder = self.folder.join(name);
-        folder.is_dir().then(|| (self.name.clone(), folder))
     }
 }
 

@@ -24,6 +24,14 @@ fn trust_is_not_its_own_to_give() {
 }
 
 #[test]
+fn a_manifest_may_have_comments() {
+    let folder = folder(&json!({}));
+    let text = "{\n  // what it is called\n  \"name\": \"x\", /* and which */ \"version\": \"1\",\n}\n";
+    std::fs::write(folder.path().join("gemini-extension.json"), text).unwrap();
+    assert_eq!(Manifest::read(folder.path()).unwrap().name, "x");
+}
+
+#[test]
 fn our_own_name_of_the_file_goes_before() {
     let folder = folder(&json!({"name": "x", "version": "1"}));
     std::fs::write(folder.path().join("charla-extension.json"), r#"{"name": "y", "version": "2"}"#).unwrap();

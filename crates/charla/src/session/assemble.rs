@@ -115,7 +115,7 @@ impl SessionBuilder<'_> {
         model: &BoundModel,
         notices: &mut dyn Notices,
     ) -> Result<(Arc<SessionHost>, Arc<Sandbox>), Failure> {
-        let skills = self.skills(notices)?;
+        let skills = self.skills(notices);
         let (places, rules, sandbox) = self.places(id, skills, notices)?;
         let schema = self.schema.as_ref().map(|schema| schema.text().to_owned());
         let servers = match &self.servers {
@@ -161,14 +161,10 @@ impl SessionBuilder<'_> {
     }
 
     /// The skills that the model can ask for.
-    fn skills(&self, notices: &mut dyn Notices) -> Result<Skills, Failure> {
+    fn skills(&self, notices: &mut dyn Notices) -> Skills {
         match self.options.no_tools {
-            true => Ok(Skills::default()),
-            false => {
-                let brought = &self.settings.brought;
-                let extensions = brought.folders("skills");
-                Skills::find(self.environment, brought.trusted_workspace, &extensions, notices)
-            }
+            true => Skills::default(),
+            false => Skills::find(&self.settings.brought.sources(self.environment), notices),
         }
     }
 
@@ -198,6 +194,7 @@ impl SessionBuilder<'_> {
                 cwd: self.environment.directory.clone(),
                 roots,
                 home: self.environment.home.clone(),
+                ..ToolContext::default()
             }),
             limits: Limits { steps: limits.max_turns, tokens: limits.max_tokens, cost: limits.max_cost },
             isolation: Some(confinement::words(sandbox, self.settings.mcp_servers.clone())),

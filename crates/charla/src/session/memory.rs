@@ -2,13 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
+use charla_proto::FileJudge;
 use charla_tools::memory::{self, Memory, MemoryPlaces};
 
+use super::rules::judge_of_files;
 use crate::bounded;
 use crate::environment::Environment;
 use crate::extensions::Brings;
 use crate::hint::Hint;
 use crate::notices::{Notice, Notices};
+use crate::settings::Brought;
 use crate::trust::{self, WorkspaceContent};
 
 /// So many characters one file of an extension may have.
@@ -16,8 +19,8 @@ const MOST_OF_EXTENSION: usize = 40_000;
 /// How many files a note names.
 const SHOWN: usize = 5;
 
-/// Reads them, and what is to be told about them.
-pub(super) fn memory_files(environment: &Environment) -> Memory {
+/// Reads those that the rules leave open, and what is to be told about them.
+pub(super) fn memory_files(environment: &Environment, files: FileJudge) -> Memory {
     let owners = trust::owners(environment);
     let mut foreign = None;
     let is_root = |folder: &&Path| {
@@ -38,6 +41,7 @@ pub(super) fn memory_files(environment: &Environment) -> Memory {
         cwd: directory.clone(),
         home: environment.home.clone(),
         owners,
+        files,
     });
     if let Some((path, owner)) = foreign {
         let reason = charla_tools::owner::belongs_to_another(owner);
@@ -48,23 +52,28 @@ pub(super) fn memory_files(environment: &Environment) -> Memory {
 
 /// The files that are read as instructions, in their order, and what is left out of them.
 pub fn instruction_files(environment: &Environment) -> (Vec<PathBuf>, Vec<String>) {
-    let memory = memory_files(environment);
+    let memory = memory_files(environment, judge_of_files(environment, &[]));
     (memory.files, memory.notices)
 }
 
 /// Reads them and those of extensions, tells what was left out, and once that a project that nobody has trusted brings
 /// instructions.
-pub(super) fn read(environment: &Environment, extensions: &[Brings], notices: &mut dyn Notices) -> String {
-    let memory = memory_files(environment);
+pub(super) fn read(
+    environment: &Environment,
+    files: FileJudge,
+    brought: &Brought,
+    notices: &mut dyn Notices,
+) -> String {
+    let memory = memory_files(environment, files);
     memory.notices.iter().for_each(|notice| notices.warning(&notice.as_str().into()));
-    if !memory.project_files.is_empty() && !is_trusted(environment) {
+    if !memory.project_files.is_empty() && !is_trusted(environment, &brought.workspace) {
         let folder = &environment.directory;
         if trust::is_new(environment, folder, memory.project_text()) {
             let text = format!("read as instructions: {}", names(&memory.project_files, folder));
             notices.note(&Notice::with_hint(text, Hint::ShowWorkspaceContent));
         }
     }
-    let of_extensions = extensions.iter().flat_map(of_extension);
+    let of_extensions = brought.extensions.iter().flat_map(of_extension);
     let texts: Vec<String> = std::iter::once(memory.text).chain(of_extensions).collect();
     texts.join("\n\n").trim().to_owned()
 }
@@ -79,8 +88,8 @@ fn of_extension(extension: &Brings) -> impl Iterator<Item = String> {
 }
 
 /// In their home the user wrote the files themselves.
-fn is_trusted(environment: &Environment) -> bool {
-    let known = WorkspaceContent::read(environment).and_then(|content| content.known(environment));
+fn is_trusted(environment: &Environment, content: &WorkspaceContent) -> bool {
+    let known = content.known(environment);
     known.is_ok_and(trust::Standing::is_trusted) || environment.home.as_ref() == Some(&environment.directory)
 }
 

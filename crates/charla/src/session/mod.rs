@@ -1,5 +1,6 @@
 //! Sessions: opened, listed, forked, taken back.
 
+mod agent_bounds;
 mod agent_calls;
 mod agent_work;
 mod assemble;
@@ -24,6 +25,7 @@ mod own_call;
 mod plan_mode;
 mod posted;
 pub(crate) mod preview;
+mod prompt_command;
 mod prompt_history;
 mod pruning;
 pub(crate) mod restore;
@@ -49,8 +51,9 @@ pub use moving::{Arrival, HeldSession, SessionBundle};
 pub use open::{OpenRequest, OpenedSession, SIGNAL, SessionSource};
 pub use options::{OwnEditor, RunOptions};
 pub use output_schema::{OutputSchema, bare_json};
-pub use own_call::{COMMAND_TOOL, fill, own_command, run_own};
+pub use own_call::{COMMAND_TOOL, own_command, run_own};
 pub use preview::PromptPreview;
+pub use prompt_command::{FilledPrompt, Filler, expand_server_prompt, fill, server_prompt, split_command};
 pub use prompt_history::PromptHistory;
 pub use pruning::PruneRequest;
 pub use restore::{RestoredSession, SentSize};

@@ -17,6 +17,7 @@ use charla_providers::layers::LogSink;
 use charla_tools::process::Processes;
 use tokio::task::JoinHandle;
 
+use super::agent_bounds::AgentBounds;
 use super::agent_calls::{AgentCalls, ChildRequest, OpenChild};
 use super::agent_work::Child;
 use super::assemble::{ServersOf, SessionBuilder};
@@ -32,7 +33,7 @@ use super::posted::take_requests;
 use super::rules::RulePlaces;
 use super::servers::SessionServers;
 use super::store::{Begin, Opened, Sessions};
-use super::telemetry::{LogSinks, Telemetry};
+use super::telemetry::{Caller as TracedCaller, LogSinks, Subject, Telemetry};
 use crate::agents::Agents;
 use crate::clock::new_id;
 use crate::environment::Environment;
@@ -216,7 +217,7 @@ pub(crate) async fn open(
     notices: &mut dyn Notices,
 ) -> Result<OpenedSession, Failure> {
     let cancel = request.cancel.clone();
-    let opening = Opening { settings, environment, store, made: OnceLock::new(), child: None };
+    let opening = Opening { settings, environment, store, made: OnceLock::new(), child: None, caller: None };
     let opened = tokio::select! {
         biased;
         () = cancel.cancelled() => Err(Failure::cancelled()),
@@ -236,6 +237,8 @@ struct Opening<'a> {
     made: OnceLock<(Arc<Sessions>, String)>,
     /// The call that the session works for.
     child: Option<&'a ChildRequest>,
+    /// What is told of the session that calls.
+    caller: Option<TracedCaller>,
 }
 
 impl Opening<'_> {
@@ -251,15 +254,18 @@ impl Opening<'_> {
         let schema = options.output_schema.as_ref().map(|path| self.environment.directory.join(path));
         let schema = schema.map(|path| OutputSchema::read(&path)).transpose()?;
         let new_id = request.new_id.clone().unwrap_or_else(new_id);
-        let telemetry = Telemetry::of(&settings, self.environment, &new_id)?;
-        let log = self.log(&new_id, telemetry.clone())?;
+        let agent = self.child.map(|child| &child.link);
+        let subject = Subject { id: &new_id, agent, caller: self.caller.clone() };
+        let telemetry = Telemetry::of(&settings, self.environment, subject, notices)?;
+        let log = self.log(&new_id, telemetry.as_ref())?;
         let (model, sessions, opened) = self.begin(&request, &new_id, log.clone(), notices).await?;
         let Opened { id, owned, notices: about } = opened;
         about.iter().for_each(|notice| notices.warning(&notice.as_str().into()));
         let Owned { journal, conversation, mailbox, .. } = owned;
         let (reference, clients) = (model.reference.clone(), request.clients.clone());
         let is_open = conversation.turn.is_some() || !conversation.queue.is_empty();
-        let agents = self.agent_calls(&id, &request, notices)?;
+        let caller = telemetry.as_ref().and_then(Telemetry::caller);
+        let agents = self.agent_calls(&id, &request, caller, notices);
         let (plan_tools, mode_changes) = self.plan_tools();
         let mut own_tools = request.tools;
         let core = settings.tools.core.as_ref();
@@ -287,7 +293,10 @@ impl Opening<'_> {
         };
         let (setup, processes, servers) = builder.build(&id, journal, model, notices).await?;
         let handle = SessionHandle::start(setup, conversation);
-        let telemetry = telemetry.map(|telemetry| tokio::spawn(telemetry.follow(handle.subscribe())));
+        let telemetry = telemetry.map(|telemetry| tokio::spawn(telemetry.follow(&handle)));
+        if let Some(agents) = &agents {
+            tokio::spawn(agents.clone().follow(handle.subscribe()));
+        }
         let mode = self.settings.tools.approval_mode.unwrap_or_default();
         handle.send(Command::SetMode { mode }, OPENER).await;
         let here = Here {
@@ -308,25 +317,27 @@ impl Opening<'_> {
         &self,
         id: &str,
         request: &OpenRequest,
+        caller: Option<TracedCaller>,
         notices: &mut dyn Notices,
-    ) -> Result<Option<Arc<AgentCalls>>, Failure> {
+    ) -> Option<Arc<AgentCalls>> {
         if self.child.is_some() || request.options.no_tools {
-            return Ok(None);
+            return None;
         }
-        let brought = &self.settings.brought;
-        let folders = brought.folders("agents");
-        let agents = Agents::find(self.environment, brought.trusted_workspace, &folders, notices)?;
-        Ok((!agents.is_empty()).then(|| Arc::new(AgentCalls::new(agents, id, self.opener(request)))))
+        let agents = Agents::find(&self.settings.brought.sources(self.environment), notices);
+        let bounds = AgentBounds::new(self.settings);
+        let calls = |agents| AgentCalls::new(agents, id, self.opener(request, caller), bounds);
+        (!agents.is_empty()).then(|| Arc::new(calls(agents)))
     }
 
     /// What opens the sessions of agents: under the same settings and rules, with the same people.
-    fn opener(&self, request: &OpenRequest) -> OpenChild {
+    fn opener(&self, request: &OpenRequest, caller: Option<TracedCaller>) -> OpenChild {
         let parent = Arc::new(Parent {
             settings: self.settings.clone(),
             environment: self.environment.clone(),
             store: self.store.clone(),
             options: RunOptions { output_schema: None, ..request.options.clone() },
             clients: request.clients.clone(),
+            caller,
         });
         Arc::new(move |child| {
             let parent = parent.clone();
@@ -439,13 +450,13 @@ impl Opening<'_> {
         Sessions::temporary(self.environment, id, model, &why)
     }
 
-    fn log(&self, session: &str, telemetry: Option<Telemetry>) -> Result<Option<Arc<dyn LogSink>>, Failure> {
+    fn log(&self, session: &str, telemetry: Option<&Telemetry>) -> Result<Option<Arc<dyn LogSink>>, Failure> {
         let mut sinks: Vec<Arc<dyn LogSink>> = Vec::new();
         if let Some(file) = &self.settings.logging.file {
             let path = self.environment.expand(file, &self.environment.directory);
             sinks.push(Arc::new(LogFile::open(&path, session)?));
         }
-        sinks.extend(telemetry.map(|telemetry| Arc::new(telemetry) as Arc<dyn LogSink>));
+        sinks.extend(telemetry.map(Telemetry::sinks).unwrap_or_default());
         Ok(LogSinks::of(sinks))
     }
 }
@@ -457,6 +468,8 @@ struct Parent {
     store: Option<Arc<dyn SessionStore>>,
     options: RunOptions,
     clients: Clients,
+    /// What is told of it.
+    caller: Option<TracedCaller>,
 }
 
 impl Parent {
@@ -474,6 +487,7 @@ impl Parent {
             store: self.store.clone(),
             made: OnceLock::new(),
             child: Some(&child),
+            caller: self.caller.clone(),
         };
         let begin = if child.again { Begin::Resume(child.id.clone()) } else { Begin::New };
         let request = OpenRequest {

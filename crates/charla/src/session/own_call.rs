@@ -2,61 +2,31 @@
 
 use charla_core::CancellationToken;
 use charla_core::session::SessionHandle;
-use charla_proto::{CallEnded, CancelTarget, Command, Display, Fact, Refusal, Reply, SessionEvent};
-
-use crate::custom_command::Piece;
+use charla_proto::{CallEnded, CancelTarget, Command, Fact, Refusal, Reply, SessionEvent};
 
 /// The tool that command lines are run by.
 pub const COMMAND_TOOL: &str = "run_shell_command";
 
 /// The call that a command line of somebody's own is.
 pub fn own_command(line: &str) -> Command {
-    command(line, false)
+    command(line, false, false)
 }
 
-fn command(line: &str, for_prompt: bool) -> Command {
+fn command(line: &str, for_prompt: bool, if_allowed: bool) -> Command {
     let args = [("command".to_owned(), line.into())].into_iter().collect();
-    Command::RunTool { name: COMMAND_TOOL.to_owned(), args, for_prompt }
+    Command::RunTool { name: COMMAND_TOOL.to_owned(), args, for_prompt, if_allowed }
 }
 
-/// Runs a command line whose output is to stand in a prompt, as [`run_own`] does; the model is not told of it besides.
-async fn run_for_prompt(
+/// Runs a command line whose output is to stand in a prompt, as [`run_own`] does; the model is not told of it besides. One that
+/// nobody has read runs `if_allowed` by the rules alone.
+pub(super) async fn run_for_prompt(
     session: &SessionHandle,
     line: &str,
+    if_allowed: bool,
     by: &str,
     cancel: &CancellationToken,
 ) -> Result<Box<CallEnded>, Refusal> {
-    run(session, command(line, true), by, cancel).await
-}
-
-/// The prompt of a command that a user wrote, with its places filled: its words, and the files that come along by name. Whoever
-/// typed the command has agreed to what it runs.
-pub async fn fill(
-    pieces: &[Piece],
-    session: &SessionHandle,
-    by: &str,
-    cancel: &CancellationToken,
-) -> Result<(String, Vec<String>), Refusal> {
-    let (mut text, mut files) = (String::new(), Vec::new());
-    for piece in pieces {
-        match piece {
-            Piece::Text(words) => text.push_str(words),
-            Piece::File(path) => {
-                text.push_str(path);
-                files.push(path.clone());
-            }
-            Piece::Shell(line) => text.push_str(&printed(&*run_for_prompt(session, line, by, cancel).await?)),
-        }
-        if cancel.is_cancelled() {
-            return Err(Refusal::Nothing { why: "it was stopped".to_owned() });
-        }
-    }
-    Ok((text, files))
-}
-
-/// What a command printed, or why it did not run.
-fn printed(ended: &CallEnded) -> String {
-    ended.display.as_ref().map_or_else(|| ended.response.to_text(), Display::to_text)
+    run(session, command(line, true, if_allowed), by, cancel).await
 }
 
 /// Runs a command line as a call that `by` makes, and waits for its end. Nobody is asked, since they wrote it themselves; what a rule

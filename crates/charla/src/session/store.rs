@@ -8,7 +8,7 @@ use charla_core::session::fork::fork;
 use charla_proto::{
     AgentLink, BoxFuture, CallAsked, Content, Conversation, Fact, Inbox, JOURNAL_VERSION, Journal,
     JournalError, Mailbox, Owned, PartKind, PostError, PrunedSessions, Record, Reply, Request, Role,
-    SessionList, SessionStarted, SessionStore, SessionSummary, Skipped, Snapshots, Spent, own_text,
+    SessionList, SessionStarted, SessionStore, SessionSummary, Skipped, Snapshots, Spent, Standing, own_text,
     own_words,
 };
 use charla_store::{Store, Sync};
@@ -162,6 +162,7 @@ impl Sessions {
             model: model.to_owned(),
             parent,
             agent: self.agent.clone(),
+            imported_up_to: None,
         }
     }
 
@@ -255,7 +256,7 @@ impl Sessions {
     }
 
     /// True while some process has the session of this id open.
-    pub async fn is_in_use(&self, id: &str) -> bool {
+    pub(crate) async fn is_in_use(&self, id: &str) -> bool {
         self.store.is_owned(id).await
     }
 
@@ -293,6 +294,11 @@ impl Sessions {
         self.store.changed().await;
     }
 
+    /// Where the sessions stand in which something is under way or waits, where the store keeps that; nothing where each one's records tell.
+    pub async fn standings(&self) -> Result<Option<HashMap<String, Standing>>, SessionError> {
+        Ok(self.store.standings().await?)
+    }
+
     /// What a session's records add up to, as far as it is needed to go on.
     pub async fn folded(&self, id: &str) -> Result<Conversation, SessionError> {
         self.store.fold(id).await.map_err(|error| SessionError::of(id, error))
@@ -304,15 +310,20 @@ impl Sessions {
         Ok(here.map(|session| session.session).collect())
     }
 
-    /// The session of this folder with this number, from 1 for the oldest, as Gemini CLI counts them.
+    /// The session of this folder with this number.
     async fn numbered(&self, number: usize) -> Result<String, SessionError> {
-        let sessions = self.list().await?.sessions.into_iter();
-        let used = sessions.filter(|session| session.has_turns && self.is_here(session));
-        let mut here: Vec<String> = used.map(|session| session.session).collect();
+        let listed = self.list().await?.sessions;
+        let found = number.checked_sub(1).and_then(|at| self.in_order(&listed).into_iter().nth(at));
+        found.map(str::to_owned).ok_or_else(|| SessionError::Unknown(number.to_string()))
+    }
+
+    /// The ids of this folder's sessions in the order of their numbers, from 1 for the oldest, as Gemini CLI counts them.
+    pub fn in_order<'a>(&self, listed: &'a [SessionSummary]) -> Vec<&'a str> {
+        let used = listed.iter().filter(|session| session.has_turns && self.is_here(session));
+        let mut here: Vec<&str> = used.map(|session| session.session.as_str()).collect();
         // Ids are as old as their sessions.
-        here.sort();
-        let found = number.checked_sub(1).and_then(|at| here.into_iter().nth(at));
-        found.ok_or_else(|| SessionError::Unknown(number.to_string()))
+        here.sort_unstable();
+        here
     }
 
     /// The id meant by `latest`, an id, or the beginning of one. A session in which nothing was asked is nobody's
@@ -389,6 +400,15 @@ impl Sessions {
     ) -> Result<String, SessionError> {
         let (id, records) = self.read(which).await?;
         form.of(&id, &records, prices)
+    }
+
+    /// As [`Self::delete`], of the one that may be meant by its number as well. Where several are removed numbers would change
+    /// meanwhile.
+    pub async fn delete_meant(&self, which: &str) -> Result<String, SessionError> {
+        match self.meant(which).await {
+            Ok(id) => self.delete(&id).await,
+            Err(_) => self.delete(which).await,
+        }
     }
 
     /// Removes a session for good, also one that cannot be read; says which.

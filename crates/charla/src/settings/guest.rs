@@ -15,6 +15,7 @@ const OURS: &[&str] = &[
     "network.proxy",
     "logging.file",
     "telemetry.outfile",
+    "telemetry.otlp",
     "prompt.replace",
     "prompt.append",
     "tools.discoveryCommand",

@@ -26,17 +26,19 @@ mod workspace;
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
 use charla_providers::catalog;
 
-pub use address::{is_local_network, without_secrets};
+pub(crate) use address::is_local_network;
+pub use address::without_secrets;
 pub(crate) use edit::SettingsFile;
 pub use edit::keep;
 pub use hooks::{HookCommand, HookGroup, HookGroups, HookKind, HooksConfig};
 pub use merge::{Layers, Source};
 pub use model::{
     Brought, KeySource, McpForm, McpServerSettings, ModelFacts, OutputFormat, PromptLength, ProviderSettings,
-    ServerOrigin, Settings, TerminalSettings, ThinkingSwitch, WritingKeys,
+    ServerOrigin, Settings, TelemetrySettings, TerminalSettings, ThinkingSwitch, WritingKeys,
 };
 pub use schema::{all_keys, settings_schema};
 pub use shown::ShownSetting;
@@ -75,7 +77,7 @@ pub fn load(environment: &Environment, overrides: Vec<Override>) -> Result<Effec
 }
 
 /// The same for a run that says something about trust itself.
-pub fn load_trusting(
+pub(crate) fn load_trusting(
     environment: &Environment,
     overrides: Vec<Override>,
     demand: &TrustDemand,
@@ -124,6 +126,7 @@ pub fn load_trusting(
         .map_err(|error| Failure::config(format!("`{}`: {}", error.path(), error.inner())))?;
     settings.brought.trusted_workspace = standing.is_trusted();
     settings.brought.servers = servers;
+    settings.brought.workspace = Arc::new(workspace);
     extended::extend(&mut settings, environment, &mut notices)?;
     Ok(Effective { settings, layers, notices })
 }
@@ -162,10 +165,16 @@ pub fn keys_needing_trust(path: &Path, bytes: &[u8]) -> Result<Vec<(String, serd
     Ok(needing_trust(&load::parse_bytes(path, bytes)?))
 }
 
+/// Where telemetry goes, as every program knows it that speaks OpenTelemetry.
+const OTLP_ENDPOINT: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";
+
 fn put_environment(layers: &mut Layers, environment: &Environment) -> Result<(), Failure> {
     gemini::put_environment(layers, environment);
     if let Some(model) = environment.variable("CHARLA_MODEL") {
         layers.put_value(&["model", "name"], model, Source::Variable("CHARLA_MODEL".into()));
+    }
+    if let Some(address) = environment.variable(OTLP_ENDPOINT) {
+        layers.put_value(&["telemetry", "otlp", "endpoint"], address, Source::Variable(OTLP_ENDPOINT.into()));
     }
     for provider in catalog::providers() {
         if let Some((name, address)) = environment.first(provider.base_url_env) {

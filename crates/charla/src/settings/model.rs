@@ -16,7 +16,11 @@ use super::hooks::{HookGroups, HooksConfig};
 use super::names;
 use super::quirks::QuirkSettings;
 use crate::agents::Agent;
+use crate::collection::Sources;
+use crate::environment::Environment;
 use crate::extensions::Brings;
+use crate::own_model::OwnModel;
+use crate::trust::WorkspaceContent;
 
 /// Settings of Charla.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
@@ -73,9 +77,11 @@ pub struct ExtensionSettings {
     pub only: Option<Vec<String>>,
 }
 
-/// What comes with a workspace and with extensions beside settings.
+/// What comes with a workspace, with extensions and with the program beside settings.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Brought {
+    /// What the workspace brings, as it was when the settings were read.
+    pub workspace: Arc<WorkspaceContent>,
     /// The workspace's own skills and agents count: its user trusts it.
     pub trusted_workspace: bool,
     /// The extensions that are used.
@@ -84,6 +90,8 @@ pub struct Brought {
     pub servers: BTreeMap<String, ServerOrigin>,
     /// The agent that the session is, where it works for another one's call.
     pub agent: Option<Arc<Agent>>,
+    /// Models that the embedding program brings.
+    pub models: Vec<OwnModel>,
 }
 
 /// Whose an MCP server is that is not the user's own.
@@ -96,9 +104,15 @@ pub enum ServerOrigin {
 }
 
 impl Brought {
-    /// The folders of this name that extensions have, with the extensions' names.
-    pub fn folders(&self, name: &str) -> Vec<(String, PathBuf)> {
-        self.extensions.iter().filter_map(|extension| extension.folder_of(name)).collect()
+    /// Where skills and agents come from in these surroundings.
+    pub fn sources<'a>(&'a self, environment: &'a Environment) -> Sources<'a> {
+        let of = |extension: &'a Brings| (extension.name.as_str(), extension.folder.as_path());
+        Sources {
+            environment,
+            workspace: &self.workspace,
+            trusted: self.trusted_workspace,
+            extensions: self.extensions.iter().map(of).collect(),
+        }
     }
 }
 
@@ -504,18 +518,34 @@ pub struct LoggingSettings {
     pub file: Option<String>,
 }
 
-/// What happened, in a file, as Gemini CLI writes it. See `docs/gemini-cli.md`.
+/// What happened: in a file, as Gemini CLI writes it (`docs/gemini-cli.md`), and at a collector (`docs/telemetry.md`).
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase", deny_unknown_fields)]
 pub struct TelemetrySettings {
-    /// It is written. Also `GEMINI_TELEMETRY_ENABLED`.
+    /// The file is written. `false` also keeps anything from being sent to a collector. Also `GEMINI_TELEMETRY_ENABLED`.
     pub enabled: Option<bool>,
-    /// The file. Without, nothing is written: nothing is ever sent anywhere. Also `GEMINI_TELEMETRY_OUTFILE`.
+    /// The file. Without, nothing is written. Also `GEMINI_TELEMETRY_OUTFILE`.
     pub outfile: Option<String>,
     /// Prompts and requests are in it, too; otherwise only their lengths. Also `GEMINI_TELEMETRY_LOG_PROMPTS`.
     pub log_prompts: Option<bool>,
     /// What the model answered is in it, too. Also `GEMINI_TELEMETRY_TRACES_ENABLED`.
     pub traces: Option<bool>,
+    /// A collector of OpenTelemetry. Without an address nothing is sent.
+    pub otlp: OtlpSettings,
+}
+
+/// A collector of OpenTelemetry, which gets traces and figures over HTTP. See `docs/telemetry.md`.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
+pub struct OtlpSettings {
+    /// Its address, such as `http://localhost:4318`. Also `OTEL_EXPORTER_OTLP_ENDPOINT`.
+    pub endpoint: Option<String>,
+    /// Headers of every request; `$NAME` stands for a variable of yours. Also `OTEL_EXPORTER_OTLP_HEADERS`.
+    pub headers: BTreeMap<String, String>,
+    /// Who tells; `charla` when unset. Also `OTEL_SERVICE_NAME`.
+    pub service_name: Option<String>,
+    /// Prompts, answers, arguments and results are sent, too.
+    pub capture_content: Option<bool>,
 }
 
 /// What must hold for a run to begin.

@@ -282,3 +282,19 @@ fn every_key_is_documented() {
         .collect();
     assert!(missing.is_empty(), "not in docs/settings.md: {missing:?}");
 }
+
+#[test]
+fn a_skill_that_comes_after_the_workspace_was_judged_counts_for_nothing() {
+    let place = Place::new("", "", &[]);
+    let bring = |name: &str| {
+        let folder = place.environment.directory.join(".charla/skills").join(name);
+        fs::create_dir_all(&folder).unwrap();
+        let text = format!("---\nname: {name}\ndescription: about {name}\n---\nDo it.\n");
+        fs::write(folder.join("SKILL.md"), text).unwrap();
+    };
+    bring("agreed");
+    let brought = place.trusting().settings.brought;
+    bring("later");
+    let skills = crate::skills::Skills::find(&brought.sources(&place.environment), &mut Vec::new());
+    assert_eq!(skills.iter().map(|skill| skill.name.as_str()).collect::<Vec<_>>(), ["agreed"]);
+}

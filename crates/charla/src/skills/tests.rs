@@ -1,6 +1,8 @@
 use std::fs;
 
 use super::*;
+use crate::collection::Sources;
+use crate::environment::Environment;
 use crate::notices::Notice;
 
 /// A user's surroundings with skills: folder of skills, name of the skill's folder, text of its file.
@@ -23,7 +25,12 @@ fn skill(name: &str, about: &str) -> String {
 }
 
 fn find(environment: &Environment, trusted: bool) -> Skills {
-    Skills::find(environment, trusted, &[], &mut Vec::new()).unwrap()
+    find_telling(environment, trusted, &mut Vec::new())
+}
+
+fn find_telling(environment: &Environment, trusted: bool, notices: &mut Vec<Notice>) -> Skills {
+    let workspace = &WorkspaceContent::read(environment).unwrap();
+    Skills::find(&Sources { environment, workspace, trusted, extensions: Vec::new() }, notices)
 }
 
 fn names(skills: &Skills) -> Vec<&str> {
@@ -44,7 +51,7 @@ fn skills_are_found_where_the_field_keeps_them_and_the_workspace_comes_first() {
     ];
     let (_folder, environment) = place(&all);
     let mut notices: Vec<Notice> = Vec::new();
-    let untrusted = Skills::find(&environment, false, &[], &mut notices).unwrap();
+    let untrusted = find_telling(&environment, false, &mut notices);
     assert_eq!(names(&untrusted), ["a", "b", "c", "d"]);
     assert!(notices[0].text.starts_with("4 skills of this workspace are left out"), "{notices:?}");
     let trusted = find(&environment, true);

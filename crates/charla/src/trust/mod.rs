@@ -31,7 +31,7 @@ const MOST_COMMANDS: usize = 200;
 
 /// What in a workspace's `.charla` and `.gemini` may act, and which skills and agents it brings, read once: what is judged is
 /// what is used.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct WorkspaceContent {
     workspace: PathBuf,
     folder: PathBuf,

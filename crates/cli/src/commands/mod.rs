@@ -57,11 +57,11 @@ pub fn run(work: Work, charla: &Charla, printer: &mut Printer) -> Result<(), Fai
         Work::Mcp { command } => mcp::run(command, charla, printer),
         Work::Skills { command: SkillsCommand::List { json } } => {
             let settings = settings_of(charla, Vec::new(), printer)?;
-            charla_terminal::skills::print(&charla.skills(&settings, printer)?, json, printer)
+            charla_terminal::skills::print(&charla.skills(&settings, printer), json, printer)
         }
         Work::Agents { command: AgentsCommand::List { json } } => {
             let settings = settings_of(charla, Vec::new(), printer)?;
-            charla_terminal::skills::print_agents(&charla.agents(&settings, printer)?, json, printer)
+            charla_terminal::skills::print_agents(&charla.agents(&settings, printer), json, printer)
         }
         Work::Extensions { command } => charla_terminal::extensions::run(command.into(), charla, printer),
         Work::Hooks { command } => hooks::run(&command, charla, printer),
@@ -93,7 +93,11 @@ pub fn run(work: Work, charla: &Charla, printer: &mut Printer) -> Result<(), Fai
             clap_complete::generate(shell, &mut Typed::command(), "charla", &mut script);
             printer.result(&String::from_utf8_lossy(&script))
         }
-        Work::Man => printer.result(&manual::page()?),
+        Work::Man { into: None } => printer.result(&manual::page()?),
+        Work::Man { into: Some(folder) } => manual::write_all(&folder),
+        Work::Update { from, json, .. } => {
+            runtime()?.block_on(charla_terminal::update::check(from.as_deref(), json, charla, printer))
+        }
     }
 }
 

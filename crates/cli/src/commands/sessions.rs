@@ -1,7 +1,7 @@
 //! `charla sessions`: earlier conversations, listed, read, removed. Also `--list-sessions` and `--delete-session`.
 
 use charla::models::Prices;
-use charla::session::{PruneRequest, SessionStory, Sessions};
+use charla::session::{PruneRequest, SessionError, SessionStory, Sessions};
 use charla::{Charla, Failure};
 use charla_proto::SessionSummary;
 use charla_terminal::printer::Printer;
@@ -48,15 +48,18 @@ pub fn run(args: SessionsArgs, charla: &Charla, printer: &mut Printer) -> Result
 /// Prints every session, the latest first.
 pub fn list(charla: &Charla, printer: &mut Printer) -> Result<(), Failure> {
     let (sessions, listed) = listed(charla, printer)?;
+    let numbers = sessions.in_order(&listed);
     for session in &listed {
         let here = if sessions.is_here(session) { "*" } else { " " };
+        let number = numbers.iter().position(|id| *id == session.session).map(|at| (at + 1).to_string());
+        let here = format!("{here}{:<3}", number.unwrap_or_default());
         let fork = match (&session.started.agent, &session.started.parent) {
             (Some(agent), _) => format!("(agent {} of {}) ", agent.name, agent.session),
             (None, Some(_)) => "(fork) ".to_owned(),
             (None, None) => String::new(),
         };
         printer.words(&format!(
-            "{} {here} {:>8}  {}  {fork}{}\n",
+            "{} {here}{:>8}  {}  {fork}{}\n",
             session.session,
             age(session),
             session.model,
@@ -100,12 +103,20 @@ fn story(which: &str, charla: &Charla, printer: &mut Printer) -> Result<SessionS
 }
 
 /// Removes a session for good.
-pub fn delete(which: &str, charla: &Charla, printer: &mut Printer) -> Result<(), Failure> {
+fn delete(which: &str, charla: &Charla, printer: &mut Printer) -> Result<(), Failure> {
     let sessions = charla.sessions()?;
-    let id = runtime()?.block_on(sessions.delete(which)).map_err(|error| match error {
-        charla::session::SessionError::InUse(_) => {
-            Failure::from(error).with_hint("end the process that uses it first")
-        }
+    deleted(runtime()?.block_on(sessions.delete(which)), printer)
+}
+
+/// The same of one that its number may name.
+pub fn delete_meant(which: &str, charla: &Charla, printer: &mut Printer) -> Result<(), Failure> {
+    let sessions = charla.sessions()?;
+    deleted(runtime()?.block_on(sessions.delete_meant(which)), printer)
+}
+
+fn deleted(deleted: Result<String, SessionError>, printer: &mut Printer) -> Result<(), Failure> {
+    let id = deleted.map_err(|error| match error {
+        SessionError::InUse(_) => Failure::from(error).with_hint("end the process that uses it first"),
         error => error.into(),
     })?;
     printer.note(&format!("deleted the session {id}"));

@@ -32,7 +32,7 @@ fn yes_runs_it_once_after_the_whole_change_was_shown() {
     let run = ask(&place, &[("n REASON", "y\n")]);
     assert_eq!(run.code, Some(0), "{}", run.out);
     assert_eq!(place.read("hello.txt").as_deref(), Some("Hello.\n"));
-    for shown in ["write_file", "hello.txt", "+Hello.", "asked by", "isolation", "always adds", "Done."] {
+    for shown in ["write_file", "hello.txt", "+Hello.", "asked by", "isolation", "if always", "Done."] {
         assert!(run.out.contains(shown), "{shown} is missing in {}", run.out);
     }
 }

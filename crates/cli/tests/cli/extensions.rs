@@ -269,6 +269,21 @@ fn an_update_asks_again_when_it_brings_something_else() {
     assert_eq!(installed(&place), ["test-extension 1"]);
     let run = place.run_with_input(&["extensions", "update", "--all"], "y\n");
     assert!(run.out.contains("1 → 2"), "{}{}", run.out, run.err);
+    // What is new, gone or says something else is marked.
+    let third = json!({"name": "test-extension", "version": "3", "mcpServers": {"t": {"command": "evil"}}});
+    extension(&place, "ext", &third, &[("commands/c.toml", "prompt = 'one'")]);
+    let run = place.run_with_input(&["extensions", "update", "test-extension"], "y\n");
+    let marked: Vec<&str> =
+        run.out.lines().skip_while(|line| !line.starts_with("What changed")).skip(1).take(3).collect();
+    let expected = [
+        " - It runs these MCP servers: s (local): evil",
+        " + It runs these MCP servers: t (local): evil",
+        " + It brings these commands: commands/c.toml",
+    ];
+    assert_eq!(marked, expected, "{}", run.out);
+    extension(&place, "ext", &third, &[("commands/c.toml", "prompt = 'two'")]);
+    let run = place.run_with_input(&["extensions", "update", "test-extension"], "y\n");
+    assert!(run.out.contains("\n ~ The text of commands/c.toml\n"), "{}", run.out);
     let renamed = json!({"name": "another", "version": "3"});
     extension(&place, "ext", &renamed, &[]);
     let run = place.run(&["extensions", "update", "test-extension"]);

@@ -34,7 +34,7 @@ fn assert_honest(run: &Run) {
     const LABELS: [&str; 10] = [
         "model says",
         "asked by",
-        "always adds",
+        "if always",
         "command",
         "folder",
         "isolation",

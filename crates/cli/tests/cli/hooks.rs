@@ -1,7 +1,9 @@
 //! Hooks through the binary: real programs at every point of a session.
 
 mod answers;
+mod conversations;
 mod effects;
+mod matrix;
 mod misbehaving;
 mod origins;
 

@@ -27,7 +27,11 @@ fn with_nothing_configured_and_no_downloads_the_ways_out_are_named() {
 fn a_missing_prompt_exits_with_the_input_code() {
     let run = Place::new().run(&[]);
     assert_eq!((run.code, run.out.as_str()), (Some(42), ""));
-    assert!(run.err.starts_with("error: there is no prompt: standard input is empty\nhint: "), "{}", run.err);
+    assert!(
+        run.err.starts_with("error: there is no prompt: No input provided via stdin.\nhint: "),
+        "{}",
+        run.err
+    );
 }
 
 #[test]

@@ -33,7 +33,7 @@ fn a_card_shows_everything_and_y_runs_it_once() {
     let place = Place::with_server(&server);
     let mut terminal = asking(&place);
     let card = terminal.screen();
-    for part in ["may run_shell_command run?", "asked by", "always adds", "│ touch a", "folder", "isolation"]
+    for part in ["may run_shell_command run?", "asked by", "if always", "│ touch a", "folder", "isolation"]
     {
         assert!(card.contains(part), "{part}: {card}");
     }

@@ -6,6 +6,7 @@ mod approving;
 mod attaching;
 mod commanding;
 mod expecting;
+mod extending;
 mod first_run;
 mod journal;
 mod leaving;

@@ -44,7 +44,7 @@ pub fn allowed_tools<'a>(forms: impl IntoIterator<Item = &'a str>) -> Result<Vec
     if names_commands {
         text.push_str(REST);
     }
-    let mut rules = parse(&RuleFile { tier: Tier::User, name: "--allowed-tools".into(), text })?;
+    let mut rules = parse(&RuleFile { tier: Tier::User, name: "--allowed-tools".into(), text })?.rules;
     rules.iter_mut().for_each(|rule| rule.allowance.narrow = true);
     Ok(rules)
 }

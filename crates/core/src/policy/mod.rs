@@ -132,7 +132,9 @@ impl RuleBook {
         let mut rules = defaults::rules();
         let mut notices = Vec::new();
         for file in files {
-            for rule in parse::parse(file)? {
+            let parsed = parse::parse(file)?;
+            notices.extend(parsed.notices);
+            for rule in parsed.rules {
                 match rule.refused() {
                     Some(notice) => notices.push(format!("{}: {notice}", rule.name())),
                     None => rules.push(rule),
@@ -231,6 +233,6 @@ impl Policy for RuleBook {
         let name = "allowed in this session".to_owned();
         let file = RuleFile { tier: Tier::User, name, text: rules.to_owned() };
         let rules = parse::parse(&file).map_err(|error| error.to_string())?;
-        Ok(Arc::new(self.clone().with(rules)))
+        Ok(Arc::new(self.clone().with(rules.rules)))
     }
 }

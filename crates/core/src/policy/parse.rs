@@ -1,8 +1,9 @@
 //! Rules from TOML.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use charla_proto::text::shell_split;
+use charla_proto::text::{one_line, shell_split};
 use charla_proto::{ApprovalMode, Confinement};
 use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
 use regex::{Regex, RegexBuilder};
@@ -28,14 +29,16 @@ pub struct PolicyError {
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 struct FileText {
     #[serde(default, rename = "rule")]
     rules: Vec<RuleText>,
+    /// Keys that mean nothing here.
+    #[serde(flatten)]
+    unknown: BTreeMap<String, toml::Value>,
 }
 
 #[derive(Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 struct RuleText {
     #[serde(alias = "toolName")]
     tool: Option<OneOrMany>,
@@ -60,6 +63,9 @@ struct RuleText {
     confinement: Option<Confinement>,
     #[serde(default, rename = "test")]
     tests: Vec<TestText>,
+    /// Keys that mean nothing here.
+    #[serde(flatten)]
+    unknown: BTreeMap<String, toml::Value>,
 }
 
 #[derive(Deserialize)]
@@ -126,16 +132,52 @@ impl From<ModeText> for ApprovalMode {
     }
 }
 
-/// The rules of a file.
-pub(super) fn parse(file: &RuleFile) -> Result<Vec<Rule>, PolicyError> {
+/// What a file says.
+#[derive(Default)]
+pub(super) struct Parsed {
+    /// Its rules.
+    pub(super) rules: Vec<Rule>,
+    /// What of it counts for less than it says, and why.
+    pub(super) notices: Vec<String>,
+}
+
+/// The rules of a file. Keys that mean nothing here, such as those of another version, are no reason to go without rules; but no
+/// rule says more than it would with them.
+pub(super) fn parse(file: &RuleFile) -> Result<Parsed, PolicyError> {
     let failed = |message: String| PolicyError { file: file.name.clone(), message };
     let text: FileText = toml::from_str(&file.text).map_err(|error| failed(error.to_string()))?;
-    let numbered = text.rules.into_iter().enumerate();
-    numbered
-        .map(|(index, text)| {
-            rule(file, index + 1, text).map_err(|message| failed(format!("rule {}: {message}", index + 1)))
-        })
-        .collect()
+    let mut parsed = Parsed::default();
+    for (key, value) in &text.unknown {
+        let key = one_line(key);
+        if value.is_table() || value.is_array() {
+            return Err(failed(format!("unknown key `{key}`: rules are tables named [[rule]]")));
+        }
+        parsed.notices.push(format!("{}: `{key}` means nothing here", file.name));
+    }
+    for (index, text) in text.rules.into_iter().enumerate() {
+        let number = index + 1;
+        let wrong = |message: String| failed(format!("rule {number}: {message}"));
+        let unknown = one_line(&text.unknown.keys().cloned().collect::<Vec<_>>().join("`, `"));
+        let mut rule = rule(file, number, text).map_err(wrong)?;
+        if unknown.is_empty() {
+            parsed.rules.push(rule);
+            continue;
+        }
+        // What is not understood could be what bounds the rule, or what puts it before another.
+        let instead = match rule.decision {
+            Decision::Allow => "it is left out",
+            Decision::Deny => "it denies before all others, whatever that bounds",
+            Decision::Ask => {
+                return Err(wrong(format!("unknown key `{unknown}`; without it the rule could allow more")));
+            }
+        };
+        parsed.notices.push(format!("{}: unknown key `{unknown}`: {instead}", rule.name()));
+        if rule.decision == Decision::Deny {
+            rule.priority = MAX_PRIORITY;
+            parsed.rules.push(rule);
+        }
+    }
+    Ok(parsed)
 }
 
 fn rule(file: &RuleFile, index: usize, text: RuleText) -> Result<Rule, String> {

@@ -13,5 +13,5 @@ pub fn trusted_servers<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<V
         format!("[[rule]]\nmcpName = {name}\n{modes}\ndecision = \"allow\"\npriority = 200\n")
     };
     let text = names.into_iter().filter(|name| !name.contains('*')).map(rule).collect();
-    parse(&RuleFile { tier: Tier::User, name: "mcpServers.*.trust".into(), text })
+    parse(&RuleFile { tier: Tier::User, name: "mcpServers.*.trust".into(), text }).map(|parsed| parsed.rules)
 }

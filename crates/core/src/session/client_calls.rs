@@ -39,6 +39,8 @@ pub(super) struct Wanted {
     pub(super) args: Args,
     /// What comes of it stands in a prompt.
     pub(super) for_prompt: bool,
+    /// It runs only where the rules allow it unasked.
+    pub(super) if_allowed: bool,
 }
 
 /// Runs calls on behalf of clients.
@@ -47,14 +49,15 @@ pub(super) struct ClientCalls<'a>(pub(super) &'a mut Session);
 impl ClientCalls<'_> {
     /// Checks a call, records it and lets it run.
     pub(super) async fn run(&mut self, wanted: Wanted, by: String) -> Result<Reply, Stop> {
-        let Wanted { name, args, for_prompt } = wanted;
-        let (toolbox, cx) = (self.0.binding.host.tools(), self.0.options.tool_context.clone());
+        let Wanted { name, args, for_prompt, if_allowed } = wanted;
+        let mode = if if_allowed { self.0.ledger.conversation.mode } else { self.mode() };
+        let (toolbox, cx) = (self.0.binding.host.tools(), self.0.tool_context(&name, mode));
         let (invocation, plan) = match prepare(&toolbox, &name, &args, &cx).await {
             Ok(prepared) => prepared,
             Err(refusal) => return Ok(Reply::Refused(refusal)),
         };
-        let mode = self.mode();
-        let reach = match self.reach(&plan, mode) {
+        let reach = if if_allowed { self.allowed_reach(&plan, mode) } else { self.reach(&plan, mode) };
+        let reach = match reach {
             Ok(reach) => reach,
             Err(refusal) => return Ok(Reply::Refused(refusal)),
         };
@@ -102,6 +105,19 @@ impl ClientCalls<'_> {
             }
             Verdict::Ask { confinement, .. } | Verdict::Allow { confinement, .. } => {
                 Ok(confinement.max(Confinement::Asked))
+            }
+        }
+    }
+
+    /// How far a call reaches that nobody has read: as the rules allow it by themselves.
+    fn allowed_reach(&self, plan: &Plan, mode: ApprovalMode) -> Result<Confinement, Refusal> {
+        match self.0.approvals.judge(plan, mode) {
+            Verdict::Allow { confinement, .. } => Ok(confinement),
+            Verdict::Ask { rule, .. } => {
+                Err(Refusal::Failed { message: format!("it would have to be asked about (rule: {rule})") })
+            }
+            Verdict::Deny { rule, reason } => {
+                Err(Refusal::Failed { message: format!("denied by policy: {reason} (rule: {rule})") })
             }
         }
     }

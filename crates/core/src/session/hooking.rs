@@ -12,6 +12,7 @@ use charla_proto::{
 use tokio::task::JoinSet;
 
 use super::ending::{Ending, Stop};
+use super::hook_messages::correspond;
 use super::requests::{Requests, Signal};
 use super::turn::Session;
 use crate::hooks::{
@@ -282,7 +283,8 @@ impl Hooking<'_> {
                 return Ok(Prepared::End(ending));
             }
             if let Some(messages) = answer.changes.messages {
-                Arc::make_mut(&mut shared).contents = messages.iter().cloned().map(Arc::new).collect();
+                let sent = correspond(&shared.contents, &messages);
+                Arc::make_mut(&mut shared).contents = sent;
                 self.acted(HookEvent::BeforeModel, names, HookEffect::Request { messages }).await?;
             }
             request = Arc::unwrap_or_clone(shared);

@@ -88,8 +88,8 @@ impl Requests<'_> {
                 self.bind(model, Asked { request, reply });
                 return Ok(Signal::Nothing);
             }
-            Command::RunTool { name, args, for_prompt } => {
-                let wanted = Wanted { name, args, for_prompt };
+            Command::RunTool { name, args, for_prompt, if_allowed } => {
+                let wanted = Wanted { name, args, for_prompt, if_allowed };
                 ClientCalls(self.0).run(wanted, by).await?
             }
             Command::SaveRules { rules } => match self.save_rules(&rules, &by).await? {

@@ -39,6 +39,13 @@ pub struct LogEntry {
     /// How long it took, waits between attempts included.
     #[serde(rename = "durationMs", serialize_with = "milliseconds")]
     pub duration: Duration,
+    /// How long the first piece of a streamed answer took.
+    #[serde(
+        rename = "firstChunkMs",
+        serialize_with = "some_milliseconds",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub first_chunk: Option<Duration>,
     /// Tokens used.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usage: Option<UsageMetadata>,
@@ -116,6 +123,13 @@ pub enum LogEvent {
 
 fn milliseconds<S: serde::Serializer>(duration: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_u64(duration.as_millis().try_into().unwrap_or(u64::MAX))
+}
+
+fn some_milliseconds<S: serde::Serializer>(
+    duration: &Option<Duration>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    milliseconds(&duration.unwrap_or_default(), serializer)
 }
 
 fn is_zero(n: &u32) -> bool {
@@ -240,6 +254,7 @@ impl CallRecord {
             response: None,
             error: None,
             duration: Duration::ZERO,
+            first_chunk: None,
             usage: None,
             events: Vec::new(),
             response_id: None,
@@ -259,9 +274,12 @@ impl CallRecord {
 
     fn event(&mut self, event: &StreamEvent) {
         match event {
-            StreamEvent::Chunk(chunk) => self.chunk(chunk),
+            StreamEvent::Chunk(chunk) => {
+                self.entry.first_chunk.get_or_insert_with(|| self.start.elapsed());
+                self.chunk(chunk);
+            }
             StreamEvent::Retry(notice) => {
-                self.answer = None;
+                (self.answer, self.entry.first_chunk) = (None, None);
                 let error = self.log.error(&notice.error);
                 let (attempt, delay) = (notice.attempt, notice.delay);
                 self.entry.events.push(LogEvent::Retry { attempt, delay, error });

@@ -23,7 +23,7 @@ use charla::settings::OutputFormat;
 use charla::{Failure, FailureKind, Notice, Notices, Progress};
 use charla_proto::text::one_line;
 use charla_proto::{
-    CallStatus, CompressionTrigger, Confirmation, ConfirmationDetail, FinishReason, LlmErrorKind,
+    CallStatus, CompressionTrigger, Confirmation, ConfirmationDetail, Display, FinishReason, LlmErrorKind,
     ModelSwitch, ToolErrorKind, ToolResult, TurnEnd, TurnEvent,
 };
 
@@ -213,6 +213,11 @@ impl View {
             TurnEvent::ToolCallResponse(result) => {
                 state.stats.called(&result.name, result.status == CallStatus::Success);
                 state.stats.spent(&result.spent);
+                if let (CallStatus::Success, Some(Display::Diff { diff, .. })) =
+                    (result.status, &result.display)
+                {
+                    state.stats.changed(diff);
+                }
                 // The model is asked again once all calls are done; the time until then is not its own.
                 state.stats.restart(Instant::now());
                 match self.tells_results && result.status == CallStatus::Success {

@@ -97,7 +97,8 @@ const PARTS: [&str; 10] = [
 ];
 
 /// Words of such a name.
-const WORDS: [&str; 11] = ["PASS", "PAT", "KEY", "KEYS", "PWD", "PW", "PSWD", "AUTH", "JWT", "BEARER", "DSN"];
+const WORDS: [&str; 12] =
+    ["HEADERS", "PASS", "PAT", "KEY", "KEYS", "PWD", "PW", "PSWD", "AUTH", "JWT", "BEARER", "DSN"];
 
 /// How the keys and tokens of well-known services begin.
 const BEGINNINGS: [&str; 14] = [

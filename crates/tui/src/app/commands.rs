@@ -85,6 +85,7 @@ impl App {
         }
         match commands::parse(line) {
             Ok((slash, rest)) => self.run(slash, rest.to_owned(), now),
+            Err(_) if self.server_prompt(name, arguments.trim(), now) => {}
             Err(problem) => self.transcript.tell(Role::Warning, &problem),
         }
     }
@@ -107,6 +108,8 @@ impl App {
             Slash::Mode => self.mode(&rest, now),
             Slash::Tools => self.find_out(Errand::tools, now),
             Slash::Mcp => self.find_out(Errand::mcp, now),
+            Slash::Extensions => self.find_out(move |errand| errand.extensions(rest), now),
+            Slash::Hooks => self.find_out(Errand::hooks, now),
             Slash::Policy => {
                 let mode = self.status.mode;
                 self.find_out(move |errand| errand.policy(rest, mode), now);
@@ -286,7 +289,7 @@ impl App {
                 self.ask_for(Command::Rewind { to, files }, Asked::Rewind(words));
             }
             Choice::Resume(session) if self.base.source.server().is_some() => {
-                self.go_to(Begin::Resume(session));
+                self.find_out(|errand| errand.session_of_server(session), now);
             }
             Choice::Resume(session) => self.find_out(|errand| errand.session_to_resume(session), now),
             Choice::Theme(name) => match self.dress(&name) {

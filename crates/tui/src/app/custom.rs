@@ -3,9 +3,8 @@
 use std::time::Instant;
 
 use charla::custom_command::Piece;
-use charla::session::fill;
+use charla::session::{FilledPrompt, Filler, expand_server_prompt, fill, server_prompt};
 use charla_core::CancellationToken;
-use charla_core::session::SessionHandle;
 use charla_proto::Refusal;
 
 use super::ME;
@@ -49,11 +48,48 @@ impl App {
         };
         let session = link.handle().clone();
         let cancel = CancellationToken::new();
-        self.person.composing = Some(cancel.clone());
+        let filling = {
+            let cancel = cancel.clone();
+            async move { fill(&pieces, &session, Filler { by: ME, unread: false, cancel: &cancel }).await }
+        };
+        self.compose_by(filling, cancel, now);
+    }
+
+    /// Says a prompt of an MCP server, if one has this name.
+    pub(super) fn server_prompt(&mut self, name: &str, arguments: &str, now: Instant) -> bool {
+        let servers = self.link().and_then(|link| link.servers().cloned());
+        let Some(servers) = servers else { return false };
+        let Some(prompt) = server_prompt(&servers, name) else { return false };
+        let (arguments, cancel) = (arguments.to_owned(), CancellationToken::new());
+        let filling = {
+            let cancel = cancel.clone();
+            async move {
+                tokio::select! {
+                    filled = expand_server_prompt(&servers, &prompt, &arguments) => filled,
+                    () = cancel.cancelled() => Err(Refusal::Nothing { why: "it was stopped".to_owned() }),
+                }
+            }
+        };
+        self.compose_by(filling, cancel, now);
+        true
+    }
+
+    fn compose_by(
+        &mut self,
+        filling: impl Future<Output = Result<FilledPrompt, Refusal>> + Send + 'static,
+        cancel: CancellationToken,
+        now: Instant,
+    ) {
+        self.person.composing = Some(cancel);
         self.activity.progress(Some("composing".to_owned()), now);
         let tell = self.base.tell.clone();
         tokio::spawn(async move {
-            let message = filled(&pieces, &session, &cancel).await;
+            let message = filling.await.map(|FilledPrompt { text, typed }| Message {
+                text,
+                typed,
+                files: Vec::new(),
+                when: When::Now,
+            });
             let _ = tell.send(News::Composed(message));
         });
     }
@@ -68,15 +104,4 @@ impl App {
             (Err(why), _) => self.transcript.tell(Role::Warning, &format!("the prompt is not said: {why}")),
         }
     }
-}
-
-/// The prompt with its places filled, or why it cannot be. Files come along by name.
-async fn filled(
-    pieces: &[Piece],
-    session: &SessionHandle,
-    cancel: &CancellationToken,
-) -> Result<Message, Refusal> {
-    let (text, files) = fill(pieces, session, ME, cancel).await?;
-    let typed = files.iter().map(|path| format!("@\"{path}\" ")).collect();
-    Ok(Message { text, typed, files: Vec::new(), when: When::Now })
 }

@@ -140,8 +140,7 @@ impl App {
             None => confinement(&Wall::look()).to_owned(),
         };
         let history = PromptHistory::of(charla.environment());
-        let custom =
-            custom_commands(charla.environment(), &settings.brought.extensions, &mut Teller(tell.clone()));
+        let custom = custom_commands(charla.environment(), &settings.brought, &mut Teller(tell.clone()));
         let (custom, problem) = match custom {
             Ok(custom) => (custom, None),
             Err(failure) => (Vec::new(), Some(failure)),

@@ -56,6 +56,8 @@ pub fn linear(line: &str, errand: Errand, mode: ApprovalMode, window: Option<u32
         Slash::Model => find(errand.models()),
         Slash::Tools => find(errand.tools()),
         Slash::Mcp => find(errand.mcp()),
+        Slash::Extensions => find(errand.extensions(rest)),
+        Slash::Hooks => find(errand.hooks()),
         Slash::Policy => find(errand.policy(rest, mode)),
         Slash::Approvals => find(errand.approvals()),
         Slash::Memory => Linear::Find(Box::pin(errand.memory()), Some(Command::Refresh)),

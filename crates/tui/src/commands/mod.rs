@@ -1,6 +1,7 @@
 //! Commands behind a `/`: their names, what they take, and what was meant.
 
 mod export;
+mod extending;
 mod linear;
 mod report;
 mod work;
@@ -29,6 +30,10 @@ pub enum Slash {
     Tools,
     /// MCP servers.
     Mcp,
+    /// Extensions: what there is, and which are used.
+    Extensions,
+    /// Hooks.
+    Hooks,
     /// What the rules say to a command line.
     Policy,
     /// Questions of all sessions.
@@ -78,6 +83,8 @@ impl Slash {
                 slash,
                 Slash::Tools
                     | Slash::Mcp
+                    | Slash::Extensions
+                    | Slash::Hooks
                     | Slash::Policy
                     | Slash::Memory
                     | Slash::Stats
@@ -103,12 +110,19 @@ const fn row(name: &'static str, slash: Slash, takes: &'static str, help: &'stat
 }
 
 /// Every command.
-const TABLE: [Row; 24] = [
+const TABLE: [Row; 26] = [
     row("help", Slash::Help, "", "what there is"),
     row("model", Slash::Model, "[NAME]", "choose which model answers"),
     row("mode", Slash::Mode, "[MODE]", "choose what runs without asking: plan, default, auto_edit, yolo"),
     row("tools", Slash::Tools, "", "list the tools the model has"),
     row("mcp", Slash::Mcp, "", "list the MCP servers, how they are and what tools they have"),
+    row(
+        "extensions",
+        Slash::Extensions,
+        "[enable|disable NAME]",
+        "list the extensions and what they bring; use one, or no longer",
+    ),
+    row("hooks", Slash::Hooks, "", "list the hooks, where they are set and whether they run"),
     row("policy", Slash::Policy, "[COMMAND]", "say what the rules say to a command line"),
     row("approvals", Slash::Approvals, "", "list the questions that wait, in all sessions"),
     row("memory", Slash::Memory, "", "say which instruction files are read; refreshes them"),

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use charla_proto::{Args, CallEnded, CallStatus, Fact, HookRan, PartKind, Record};
 use serde_json::{Value, json};
 
+use super::file::put;
 use super::outfile::Outfile;
-use super::put;
 
 /// Reads records and writes events.
 pub(super) struct Watcher {

@@ -1,127 +1,78 @@
-//! What happens in a session, written to a file as Gemini CLI writes it: its names, its objects, one after the other.
+//! What is told of a session beside its journal: to a file in Gemini CLI's form, and to a collector of OpenTelemetry.
 //!
-//! It is one more subscriber of the session's records, and one more reader of what models are asked. Nothing is sent anywhere, and
-//! a session without such a file has none of this.
+//! Both are subscribers of the session's records and readers of what models are asked. Neither is woven through the session, and one
+//! that wants neither has nothing of this.
 
 mod events;
+mod file;
+mod otlp;
 mod outfile;
 
 use std::sync::Arc;
 
-use charla_core::session::Subscription;
-use charla_proto::{SessionEvent, TurnEvent};
-use charla_providers::layers::{LogCall, LogEntry, LogSink};
-use serde_json::{Value, json};
+use charla_core::session::SessionHandle;
+use charla_proto::AgentLink;
+use charla_providers::layers::{LogEntry, LogSink};
 
-use self::events::Watcher;
-use self::outfile::{Attributes, Outfile};
+use self::file::FileTelemetry;
+pub(super) use self::otlp::Caller;
+use self::otlp::Otlp;
 use crate::environment::Environment;
 use crate::failure::Failure;
+use crate::notices::Notices;
 use crate::settings::Settings;
 
 /// The telemetry of one session.
 #[derive(Clone)]
 pub(super) struct Telemetry {
-    file: Arc<Outfile>,
-    /// What was said is written, too.
-    prompts: bool,
-    /// What was answered is written, too.
-    traces: bool,
+    file: Option<FileTelemetry>,
+    otlp: Option<Arc<Otlp>>,
+}
+
+/// The session that is told of.
+pub(super) struct Subject<'a> {
+    /// Its id.
+    pub id: &'a str,
+    /// The call of another session that it works for.
+    pub agent: Option<&'a AgentLink>,
+    /// That session.
+    pub caller: Option<Caller>,
 }
 
 impl Telemetry {
-    /// What the settings want, for this session; nothing unless they name a file.
+    /// What the settings want, for this session; nothing unless they name a file or a collector.
     pub(super) fn of(
         settings: &Settings,
         environment: &Environment,
-        session: &str,
+        subject: Subject<'_>,
+        notices: &mut dyn Notices,
     ) -> Result<Option<Self>, Failure> {
-        let wanted = &settings.telemetry;
-        let Some(file) = wanted.outfile.as_deref().filter(|_| wanted.enabled == Some(true)) else {
-            return Ok(None);
-        };
-        let path = environment.expand(file, &environment.directory);
-        Ok(Some(Self {
-            file: Arc::new(Outfile::open(&path, session)?),
-            prompts: wanted.log_prompts.unwrap_or(true),
-            traces: wanted.traces.unwrap_or(false),
-        }))
+        let file = FileTelemetry::of(settings, environment, subject.id)?;
+        let otlp = Otlp::of(settings, environment, subject, notices).map(Arc::new);
+        Ok((file.is_some() || otlp.is_some()).then_some(Self { file, otlp }))
     }
 
-    /// Writes that a session has begun, and then whatever happens in it, until it is over.
-    pub(super) async fn follow(self, mut events: Subscription) {
-        self.file.count("session.count", json!({}), 1);
-        let mut watcher = Watcher::new(self.file, self.prompts);
-        while let Some(event) = events.recv().await {
-            match event {
-                SessionEvent::Record(record) => watcher.record(&record),
-                SessionEvent::Turn(TurnEvent::HookRan(ran)) => watcher.hooked(&ran),
-                SessionEvent::Turn(_) | SessionEvent::Missed | SessionEvent::Broken(_) => {}
-            }
+    /// Tells what happens in the session, until it is over and all of it is told, or cannot be.
+    pub(super) fn follow(self, session: &SessionHandle) -> impl Future<Output = ()> + Send + 'static {
+        let file = self.file.map(|file| file.follow(session.subscribe()));
+        let otlp = self.otlp.map(|otlp| otlp.follow(session.subscribe()));
+        async move {
+            let file = async { futures_util::future::OptionFuture::from(file).await };
+            let otlp = async { futures_util::future::OptionFuture::from(otlp).await };
+            tokio::join!(file, otlp);
         }
     }
 
-    fn request(&self, entry: &LogEntry) {
-        let mut request = json!({ "model": model(entry) });
-        if self.prompts {
-            let contents = entry.request.get("contents").map(Value::to_string);
-            put(&mut request, "request_text", contents.map(Value::from));
-        }
-        self.file.event("api_request", request);
+    /// What sessions need to know that work for calls of this one.
+    pub(super) fn caller(&self) -> Option<Caller> {
+        self.otlp.as_ref().map(|otlp| otlp.caller())
     }
 
-    fn answer(&self, entry: &LogEntry) {
-        let duration = u64::try_from(entry.duration.as_millis()).unwrap_or(u64::MAX);
-        let mut attributes = json!({ "model": model(entry), "duration_ms": duration });
-        if let Some(error) = &entry.error {
-            put(&mut attributes, "error", Some(error.message.clone().into()));
-            put(&mut attributes, "error_type", Some(error.kind.name().into()));
-            put(&mut attributes, "status_code", error.status.map(Value::from));
-            return self.file.event("api_error", attributes);
-        }
-        let usage = entry.usage.clone().unwrap_or_default();
-        put(&mut attributes, "input_token_count", usage.prompt_token_count.map(Value::from));
-        put(&mut attributes, "output_token_count", usage.candidates_token_count.map(Value::from));
-        put(&mut attributes, "cached_content_token_count", usage.cached_content_token_count.map(Value::from));
-        put(&mut attributes, "thoughts_token_count", usage.thoughts_token_count.map(Value::from));
-        put(&mut attributes, "total_token_count", Some(usage.total().into()));
-        self.file.event("api_response", attributes);
-    }
-
-    fn trace(&self, entry: &LogEntry) {
-        let text = |value: Option<&Value>| value.map(Value::to_string).unwrap_or_default();
-        let mut attributes = json!({
-            "gen_ai.request.model": model(entry),
-            "gen_ai.output.messages": text(entry.response.as_ref()),
-        });
-        if self.prompts {
-            put(&mut attributes, "gen_ai.input.messages", Some(text(entry.request.get("contents")).into()));
-        }
-        self.file.span("llm_call", attributes);
-    }
-}
-
-impl LogSink for Telemetry {
-    fn record(&self, entry: LogEntry) {
-        if !matches!(entry.call, LogCall::Generate | LogCall::Stream) {
-            return;
-        }
-        self.request(&entry);
-        self.answer(&entry);
-        if self.traces {
-            self.trace(&entry);
-        }
-    }
-}
-
-/// The model's own name: readers know it without its provider.
-fn model(entry: &LogEntry) -> &str {
-    entry.model.split_once('/').map_or(entry.model.as_str(), |(_, model)| model)
-}
-
-fn put(attributes: &mut Attributes, key: &str, value: Option<Value>) {
-    if let (Some(fields), Some(value)) = (attributes.as_object_mut(), value) {
-        fields.insert(key.to_owned(), value);
+    /// Who takes what models are asked.
+    pub(super) fn sinks(&self) -> Vec<Arc<dyn LogSink>> {
+        let file = self.file.clone().map(|file| Arc::new(file) as Arc<dyn LogSink>);
+        let otlp = self.otlp.clone().map(|otlp| otlp as Arc<dyn LogSink>);
+        file.into_iter().chain(otlp).collect()
     }
 }
 

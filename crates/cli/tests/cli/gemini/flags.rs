@@ -131,14 +131,20 @@ fn a_session_is_gone_on_with() {
     assert!(asked.last().unwrap()["request_text"].as_str().unwrap().contains("remember 42"));
     let listed = stage.place.run(&["--list-sessions"]);
     assert!(listed.code == Some(0) && listed.out.contains("remember 42"), "{}{}", listed.out, listed.err);
-    let id = listed.out.split(' ').next().unwrap();
-    let deleted = stage.place.run(&["--delete-session", id]);
-    assert_eq!(deleted.code, Some(0), "{}", deleted.err);
-    assert_eq!(
-        stage.run(&[say("x")], &["--resume", "2", "-p", "x"]).code,
-        Some(42),
-        "there is no second one"
-    );
+    stage.run(&[say("Hi.")], &["-p", "another"]);
+    let listed = stage.place.run(&["--list-sessions"]).out;
+    let numbered = |number: &str| listed.lines().find(|line| line.contains(number)).unwrap().to_owned();
+    assert!(numbered(" *1 ").contains("remember 42") && numbered(" *2 ").contains("another"), "{listed}");
+    let unknown = stage.place.run(&["--delete-session", "3"]);
+    assert_eq!(unknown.code, Some(42), "{}", unknown.err);
+    // By its number, and by its id.
+    let second = numbered(" *2 ");
+    for which in ["1", second.split(' ').next().unwrap()] {
+        let deleted = stage.place.run(&["--delete-session", which]);
+        assert_eq!(deleted.code, Some(0), "{}", deleted.err);
+    }
+    assert_eq!(stage.place.run(&["--list-sessions"]).out, "");
+    assert_eq!(stage.run(&[say("x")], &["--resume", "1", "-p", "x"]).code, Some(42), "there is none left");
 }
 
 #[test]

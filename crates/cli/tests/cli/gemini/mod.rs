@@ -3,6 +3,8 @@
 //! Runs are set up as such scripts set them up: the same settings for the user and for the workspace, a home of their own, answers
 //! from a recording.
 
+mod commands;
+mod coverage;
 mod flags;
 mod output;
 mod planning;

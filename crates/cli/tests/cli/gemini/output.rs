@@ -95,3 +95,26 @@ fn exit_codes_are_those_that_scripts_know() {
     std::fs::remove_file(moved.join("settings.json")).unwrap();
     assert_eq!(stage.run(&[say("x")], &["--require-trust", "-p", "x"]).code, Some(55));
 }
+
+#[test]
+fn statistics_count_the_lines_of_changed_files() {
+    let stage = Stage::plain().file("a.txt", "one\ntwo\n");
+    let replace =
+        json!({"file_path": "a.txt", "instruction": "i", "old_string": "two", "new_string": "2\n3"});
+    let write = json!({"file_path": "b.txt", "content": "--- a\n+++ b\n"});
+    let failing = json!({"file_path": "a.txt", "instruction": "i", "old_string": "nine", "new_string": "9"});
+    let answers =
+        [call("replace", replace), call("write_file", write), call("replace", failing), say("Done.")];
+    let run = stage.run(&answers, &["-o", "json", "-y", "-p", "x"]);
+    assert_eq!(run.code, Some(0), "{}", run.err);
+    let document: Value = serde_json::from_str(&run.out).unwrap();
+    assert_eq!(document["stats"]["files"], json!({"totalLinesAdded": 4, "totalLinesRemoved": 1}));
+}
+
+#[test]
+fn no_prompt_at_all_is_told_in_the_known_words() {
+    let stage = Stage::plain();
+    let run = stage.run(&[say("never")], &[]);
+    assert_eq!((run.code, run.out.as_str()), (Some(42), ""), "{}", run.err);
+    assert!(run.err.contains("No input provided via stdin."), "{}", run.err);
+}

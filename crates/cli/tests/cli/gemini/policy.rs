@@ -99,3 +99,37 @@ fn headless_reading_runs_and_what_would_be_asked_about_is_no_tool() {
     let success: Vec<bool> = stage.calls().into_iter().map(|(.., success)| success).collect();
     assert_eq!(success, [true, false]);
 }
+
+#[test]
+fn keys_that_are_not_known_make_no_rule_more_lenient() {
+    let rule =
+        |more: &str| format!("[[rule]]\ntoolName = 'run_shell_command'\ncommandPrefix = 'touch'\n{more}\n");
+    let runs = |rules: String, arguments: &[&str]| {
+        let stage = Stage::plain().file("rules.toml", &rules);
+        let all = [&["--policy", "rules.toml"], arguments, &["-p", "x"]].concat();
+        let run = stage.run(&[shell("touch made"), say("Done.")], &all);
+        (run.code, stage.place.read("made").is_some(), run.err)
+    };
+    // An allowance whose bounds are not understood is none.
+    let (code, made, err) = runs(rule("decision = 'allow'\ninteractive = true"), &[]);
+    assert_eq!((code, made), (Some(0), false), "{err}");
+    assert!(err.contains("unknown key `interactive`: it is left out"), "{err}");
+    // A denial holds, before what would have come behind it.
+    let denied = rule("decision = 'deny'\npriorty = 900");
+    let (code, made, err) = runs(denied + &rule("decision = 'allow'\npriority = 500"), &["-y"]);
+    assert_eq!((code, made), (Some(0), false), "{err}");
+    assert!(err.contains("unknown key `priorty`: it denies before all others"), "{err}");
+    // A question could stand before a denial, or behind an allowance: then nothing runs.
+    for rules in [
+        rule("decision = 'ask_user'\nsubagent = 'x'"),
+        rule("decision = 'deny'").replace("[[rule]]", "[[rules]]"),
+    ] {
+        let (code, made, err) = runs(rules, &["-y"]);
+        assert_eq!((code, made), (Some(52), false), "{err}");
+        assert!(err.contains("unknown key"), "{err}");
+    }
+    // What is no rule says nothing.
+    let (code, made, err) = runs("version = 2\n".to_owned() + &rule("decision = 'allow'"), &[]);
+    assert_eq!((code, made), (Some(0), true), "{err}");
+    assert!(err.contains("`version` means nothing here"), "{err}");
+}

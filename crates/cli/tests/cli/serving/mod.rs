@@ -1,11 +1,14 @@
 //! `charla serve`: sessions over HTTP, against the real binary.
 
 mod access;
+mod agents;
 mod attaching;
 mod browser;
-mod client;
+pub(crate) mod client;
+mod deployment;
 mod hostile;
 mod interface;
+mod limits;
 mod matrix;
 mod moving;
 mod nodes;
@@ -14,6 +17,7 @@ mod ownership;
 mod questions;
 mod schema;
 mod sessions;
+mod shelf;
 mod slow;
 mod team;
 mod tls;

@@ -6,7 +6,7 @@ use super::*;
 
 fn tool(name: &str, n: u32) -> Command {
     let args = Map::from_iter([("n".to_owned(), json!(n))]);
-    Command::RunTool { name: name.to_owned(), args, for_prompt: false }
+    Command::RunTool { name: name.to_owned(), args, for_prompt: false, if_allowed: false }
 }
 
 async fn called(run: &Run, name: &str, n: u32) -> String {
@@ -59,7 +59,7 @@ async fn whoever_makes_a_call_has_approved_it_and_the_model_hears_of_it_once() {
 async fn a_call_whose_result_stands_in_a_prompt_is_recorded_and_not_told_besides() {
     let mut run = Run::new(vec![Answer::Text("one")], true);
     let Command::RunTool { name, args, .. } = tool("write", 3) else { unreachable!() };
-    run.send(Command::RunTool { name, args, for_prompt: true }).await;
+    run.send(Command::RunTool { name, args, for_prompt: true, if_allowed: false }).await;
     assert_eq!(ended(&mut run).await.status, CallStatus::Success);
     run.prompt("it says result 3").await;
     run.end().await;
