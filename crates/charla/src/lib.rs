@@ -125,6 +125,7 @@ mod helper;
 mod hint;
 pub mod hooks;
 pub mod import;
+pub mod json_rpc;
 pub mod mcp;
 pub mod mcp_server;
 pub mod models;
@@ -146,7 +147,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 pub use card::Card;
-pub use clock::{new_id, timestamp};
+pub use clock::{new_id, time_text, timestamp};
 pub use dotenv::with_dotenv;
 pub use environment::{Environment, Guest, NETWORK_VARIABLES};
 pub use failure::{Failure, FailureKind};

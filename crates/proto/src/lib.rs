@@ -14,6 +14,7 @@ mod command;
 mod confinement;
 mod content;
 pub mod diff;
+mod editor;
 mod embedders;
 mod error;
 mod event;
@@ -51,6 +52,7 @@ pub use content::{
     Blob, Content, FileData, FunctionCall, FunctionResponse, InvalidArgs, OWN_CALL_ID, Origin, Part,
     PartKind, Role, WireKind,
 };
+pub use editor::Editor;
 pub use embedders::{
     append_to_last_text_part, flat_map_text_parts, parts_to_string, to_content, to_contents,
 };

@@ -129,6 +129,7 @@ impl SessionHost {
         Toolset {
             settings: &self.settings,
             environment: &self.environment,
+            options: &self.options,
             sessions: &self.sessions,
             own: &self.own_tools,
             skills: &self.places.skills,

@@ -10,7 +10,7 @@ use charla_tools::command::{ListBackgroundProcesses, ReadBackgroundOutput, RunSh
 use charla_tools::process::Processes;
 use charla_tools::web_fetch::WebFetch;
 use charla_tools::web_search::{SearchBy, WebSearch};
-use charla_tools::{Registry, Selection, Source};
+use charla_tools::{Buffers, Registry, Selection, Source};
 
 use super::agent_calls::INVOKE_AGENT;
 use super::options::RunOptions;
@@ -40,6 +40,7 @@ const DISCOVERY: Duration = Duration::from_secs(30);
 pub(super) struct Toolset<'a> {
     pub settings: &'a Settings,
     pub environment: &'a Environment,
+    pub options: &'a RunOptions,
     pub sessions: &'a Sessions,
     /// Tools of the program that opens the session.
     pub own: &'a [Arc<dyn Tool>],
@@ -78,7 +79,8 @@ impl Toolset<'_> {
         }
         let mut registry = Registry::new(Selection { core, excluded: tools.exclude.clone() });
         let memory = self.environment.charla_home().map(|home| home.join("CHARLA.md"));
-        registry.register_files(self.sessions.snapshots(), memory);
+        let editor = self.options.editor.as_ref().map(|editor| editor.0.clone());
+        registry.register_files(self.sessions.snapshots(), memory, &Buffers::of(editor));
         registry.add(RunShellCommand::new(processes.clone()));
         registry.add(ListBackgroundProcesses::new(processes.clone()));
         registry.add(ReadBackgroundOutput::new(processes.clone()));

@@ -387,6 +387,12 @@ pub enum Work {
         #[command(subcommand)]
         command: AuthCommand,
     },
+    /// Work in an editor, over the Agent Client Protocol; editors start it.
+    Acp {
+        /// Which model answers: provider/model, or a name.
+        #[arg(long, short = 'm')]
+        model: Option<String>,
+    },
     /// List, add, remove and test MCP servers, which offer further tools.
     Mcp {
         /// Which.

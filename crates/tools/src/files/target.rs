@@ -9,7 +9,7 @@ use charla_proto::{
 use serde::Serialize;
 use serde_json::Value;
 
-use super::change::{Current, Workbench, diff, look, preview};
+use super::change::{Current, Workbench, diff, preview};
 use crate::git::part_of_repository;
 use crate::invocation::{change, check, write_plan};
 use crate::paths::ResolvedPath;
@@ -46,7 +46,7 @@ impl Target {
     /// The file as it is now. The path must still lead where it led.
     pub(super) fn now(&self) -> Result<Option<Current>, ToolError> {
         self.path.recheck()?;
-        look(&self.path)
+        self.bench.look(&self.path)
     }
 
     /// True when nobody else has changed the file since.
@@ -62,7 +62,8 @@ impl Target {
         (after, bytes): (&str, &[u8]),
         for_model: impl FnOnce(&str) -> String,
     ) -> Result<ToolOutput, ToolError> {
-        let changed = self.bench.write(&self.path, now.map(|now| now.bytes.as_slice()), bytes)?;
+        let changed =
+            self.bench.write_text(&self.path, now.map(|now| now.bytes.as_slice()), (after, bytes))?;
         let diff = diff(&self.path.path, now.map(|now| now.decoded.text.as_str()), after);
         Ok(ToolOutput {
             content: vec![Part::text(for_model(&diff))],
@@ -127,7 +128,7 @@ impl<Edit: FileEdit> FileCall<Edit> {
             return Ok(Self::unseen(Edit::new(target, args), cx));
         }
         let is_open = target.path.is_open(cx);
-        let then = match look(&target.path) {
+        let then = match target.bench.look(&target.path) {
             Ok(then) => then,
             Err(error) if is_open => return Err(error),
             Err(_) => return Ok(Self::unseen(Edit::new(target, args), cx)),

@@ -27,7 +27,11 @@ impl Snapshots for Kept {
 
 fn registry(selection: Selection) -> Registry {
     let mut registry = Registry::new(selection);
-    registry.register_files(Arc::new(Kept::default()), Some(PathBuf::from("/memory.md")));
+    registry.register_files(
+        Arc::new(Kept::default()),
+        Some(PathBuf::from("/memory.md")),
+        &Buffers::default(),
+    );
     registry
 }
 

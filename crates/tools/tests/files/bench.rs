@@ -11,7 +11,7 @@ use charla_proto::{
     Confinement, FileJudge, Invocation, Plan, RunContext, SnapshotError, Snapshots, ToolContext, ToolError,
     ToolOutput,
 };
-use charla_tools::{Registry, Selection};
+use charla_tools::{Buffers, Registry, Selection};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
@@ -46,7 +46,7 @@ impl Bench {
         fs::create_dir(&root).unwrap();
         let kept = Arc::new(Kept::default());
         let mut registry = Registry::new(Selection::default());
-        registry.register_files(kept.clone(), Some(root.join("../memory/CHARLA.md")));
+        registry.register_files(kept.clone(), Some(root.join("../memory/CHARLA.md")), &Buffers::default());
         let cx = ToolContext { cwd: root.clone(), roots: vec![root.clone()], ..ToolContext::default() };
         Self { _folder: folder, root, kept, registry, cx }
     }
