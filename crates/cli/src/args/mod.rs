@@ -361,6 +361,7 @@ impl ToolCalls {
 
 /// Commands other than asking.
 #[derive(Debug, Subcommand)]
+#[expect(clippy::large_enum_variant, reason = "a process has one")]
 pub enum Command {
     /// One that does its work and prints what came of it.
     #[command(flatten)]
