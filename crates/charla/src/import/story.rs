@@ -63,6 +63,7 @@ impl Story {
             model: held.model,
             parent: None,
             agent: None,
+            imported_up_to: None,
         };
         let mut story = Self { program, records: Vec::new(), at: held.at, turn: 0, calls: 0, is_open: false };
         story.tell(Fact::SessionStarted(Box::new(started)));

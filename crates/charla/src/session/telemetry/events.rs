@@ -6,8 +6,7 @@ use std::sync::Arc;
 use charla_proto::{Args, CallEnded, CallStatus, Fact, HookRan, PartKind, Record};
 use serde_json::{Value, json};
 
-use super::file::put;
-use super::outfile::Outfile;
+use super::outfile::{Outfile, put};
 
 /// Reads records and writes events.
 pub(super) struct Watcher {

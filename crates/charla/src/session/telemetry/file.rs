@@ -10,7 +10,7 @@ use charla_providers::layers::{LogCall, LogEntry, LogSink};
 use serde_json::{Value, json};
 
 use super::events::Watcher;
-use super::outfile::{Attributes, Outfile};
+use super::outfile::{Outfile, put};
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::settings::Settings;
@@ -113,10 +113,4 @@ impl LogSink for FileTelemetry {
 /// The model's own name: readers know it without its provider.
 fn model(entry: &LogEntry) -> &str {
     entry.model.split_once('/').map_or(entry.model.as_str(), |(_, model)| model)
-}
-
-pub(super) fn put(attributes: &mut Attributes, key: &str, value: Option<Value>) {
-    if let (Some(fields), Some(value)) = (attributes.as_object_mut(), value) {
-        fields.insert(key.to_owned(), value);
-    }
 }

@@ -14,6 +14,13 @@ use crate::hint::Hint;
 /// What an object says, by name.
 pub(super) type Attributes = Value;
 
+/// Adds an attribute, where there is one.
+pub(super) fn put(attributes: &mut Attributes, key: &str, value: Option<Value>) {
+    if let (Some(fields), Some(value)) = (attributes.as_object_mut(), value) {
+        fields.insert(key.to_owned(), value);
+    }
+}
+
 /// The file of a session's telemetry. What is written is there at once: readers look at it while the session runs.
 pub(super) struct Outfile {
     session: String,
