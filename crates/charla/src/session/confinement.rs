@@ -133,7 +133,6 @@ mod tests {
 
     use charla_proto::{Args, Lane, Plan, Preview};
 
-
     use super::*;
     use crate::session::{RulePlaces, rule_book};
 
