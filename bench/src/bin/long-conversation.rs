@@ -93,6 +93,7 @@ async fn start(url: &str, folder: &Path) -> Result<SessionHandle, Box<dyn Error>
         cwd: folder.to_owned(),
         model: "openai/bench".to_owned(),
         parent: None,
+        imported_up_to: None,
     };
     let first = Record::new(1, 1, Fact::SessionStarted(Box::new(started)));
     let owned = store.create(&[first]).await?;
@@ -106,7 +107,7 @@ async fn start(url: &str, folder: &Path) -> Result<SessionHandle, Box<dyn Error>
         ..BoundModel::new("openai/bench", generator)
     };
     let equipment = Equipment { toolbox: Arc::new(tools), instruction: None };
-    let cx = ToolContext { cwd: folder.to_owned(), roots: vec![folder.to_owned()], home: None };
+    let cx = ToolContext { cwd: folder.to_owned(), roots: vec![folder.to_owned()], ..ToolContext::default() };
     let setup = SessionSetup {
         host: Arc::new(FixedHost { model: model.clone(), equipment }),
         model,

@@ -29,7 +29,12 @@ fn id_at(since: Duration) -> String {
 
 /// The time for people and programs, such as `2026-01-02T03:04:05.678Z`.
 pub fn timestamp() -> String {
-    format!("{:.3}", moment())
+    time_text(SystemTime::now())
+}
+
+/// A time of the file system's, in the same form.
+pub fn time_text(time: SystemTime) -> String {
+    format!("{:.3}", jiff::Timestamp::try_from(time).unwrap_or(jiff::Timestamp::MAX))
 }
 
 /// The day here, such as `2026-01-02`.

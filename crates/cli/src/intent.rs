@@ -144,6 +144,7 @@ fn ask(args: AskArgs) -> Result<Ask, Failure> {
         no_tools: args.no_tools,
         output_schema: args.output_schema,
         how_to_allow: Some(HOW_TO_ALLOW.to_owned()),
+        editor: None,
     };
     let trust = TrustDemand { exactly: args.trust_workspace, required: args.require_trust };
     let (prompt, opening) = (args.prompt.or(words), args.prompt_interactive);

@@ -14,6 +14,7 @@ mod command;
 mod confinement;
 mod content;
 pub mod diff;
+mod editor;
 mod embedders;
 mod error;
 mod event;
@@ -34,6 +35,7 @@ mod record;
 mod request;
 mod response;
 mod secret;
+mod standing;
 mod store;
 pub mod text;
 pub mod tool;
@@ -50,6 +52,7 @@ pub use content::{
     Blob, Content, FileData, FunctionCall, FunctionResponse, InvalidArgs, OWN_CALL_ID, Origin, Part,
     PartKind, Role, WireKind,
 };
+pub use editor::Editor;
 pub use embedders::{
     append_to_last_text_part, flat_map_text_parts, parts_to_string, to_content, to_contents,
 };
@@ -91,6 +94,7 @@ pub use secret::{
     GITS_OWN, PatternDots, carries_credential, is_open_in_git, looks_secret, makes_secret,
     pattern_may_match_secret, secret_attributes, word_names_secret,
 };
+pub use standing::{Standing, WaitingQuestion};
 pub use store::{
     Inbox, Journal, JournalError, JournalReader, MAX_POST, Mailbox, Owned, PostError, Posted, PrunedSessions,
     RecordStream, SessionList, SessionStore, SessionSummary, Skipped, SnapshotError, Snapshots, content_hash,

@@ -6,7 +6,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+
+use tempfile::TempDir;
 
 use crate::child::before_exec;
 use crate::error::SandboxError;
@@ -143,18 +144,15 @@ fn attempt(cell: Cell, trials: Vec<Trial>) -> Option<String> {
 
 /// A small workspace to try things in; gone when dropped.
 struct Ground {
+    _removed: TempDir,
     folder: PathBuf,
 }
 
 impl Ground {
     fn make() -> io::Result<Self> {
-        static COUNT: AtomicU32 = AtomicU32::new(0);
-        let number = COUNT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("charla-trial-{}-{number}", std::process::id());
-        let folder = std::env::temp_dir().canonicalize()?.join(name);
-        // Fails when it is there: then somebody else made it.
-        fs::create_dir(&folder)?;
-        let ground = Self { folder };
+        // A name that nobody can foresee: one that is taken would leave this machine without a wall.
+        let made = tempfile::Builder::new().prefix("charla-trial-").tempdir()?;
+        let ground = Self { folder: made.path().canonicalize()?, _removed: made };
         fs::create_dir_all(ground.root().join("protected"))?;
         fs::write(ground.root().join("plain"), "x")?;
         fs::write(ground.root().join("hidden"), "x")?;
@@ -217,12 +215,5 @@ impl Ground {
             ("a file outside could be read", false, false, Path::new("outside")),
             ("a file outside could be written", false, true, Path::new("outside")),
         ])
-    }
-}
-
-impl Drop for Ground {
-    fn drop(&mut self) {
-        // What cannot be removed is small and says whose it is.
-        let _ = fs::remove_dir_all(&self.folder);
     }
 }

@@ -3,6 +3,7 @@
 mod args;
 pub mod ask_user;
 mod attachment;
+pub mod bounded;
 pub mod command;
 pub mod edit;
 mod files;
@@ -24,7 +25,7 @@ pub mod web_fetch;
 pub mod web_search;
 
 pub use attachment::attach;
-pub use files::{ListDirectory, ReadFile, ReadManyFiles, Replace, SaveMemory, Workbench, WriteFile};
+pub use files::{Buffers, ListDirectory, ReadFile, ReadManyFiles, Replace, SaveMemory, Workbench, WriteFile};
 pub use git::git_branch;
 pub use registry::{
     Announced, CommandOutput, CommandRunner, DISCOVERED_PREFIX, Discovery, DiscoveryError, Registry,

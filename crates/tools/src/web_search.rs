@@ -31,6 +31,8 @@ const MOST_BYTES: u64 = 1024 * 1024;
 const LIMIT: Duration = Duration::from_secs(60);
 /// Tokens of an answer.
 const TOKENS: u32 = 4096;
+/// How often a provider that is told a number may search for one question.
+const SEARCHES: u32 = 5;
 /// So many sources are named.
 const MOST_SOURCES: usize = 20;
 
@@ -46,7 +48,10 @@ pub struct WebSearch {
 #[derive(Clone)]
 pub enum SearchBy {
     /// The provider of the session's model.
-    Model,
+    Model {
+        /// Where the question goes.
+        host: &'static str,
+    },
     /// A command of the user's.
     Command {
         /// Starts it.
@@ -72,7 +77,7 @@ impl WebSearch {
     /// Where the question goes.
     fn place(&self) -> String {
         match &self.by {
-            SearchBy::Model => "google.com".to_owned(),
+            SearchBy::Model { host } => (*host).to_owned(),
             SearchBy::Command { command, .. } => command.first().cloned().unwrap_or_default(),
         }
     }
@@ -122,8 +127,8 @@ impl Invocation for Search {
                     (SearchBy::Command { processes, command }, _) => {
                         by_command(&processes, &command, &query, cwd).await
                     }
-                    (SearchBy::Model, Some(aside)) => by_model(&*aside, &query).await,
-                    (SearchBy::Model, None) => Err("the model is asked only within a turn".to_owned()),
+                    (SearchBy::Model { .. }, Some(aside)) => by_model(&*aside, &query).await,
+                    (SearchBy::Model { .. }, None) => Err("the model is asked only within a turn".to_owned()),
                 }
             };
             let found = tokio::select! {
@@ -150,7 +155,15 @@ async fn by_model(aside: &dyn Aside, query: &str) -> Result<String, String> {
         contents: vec![Arc::new(Content::user(query))],
         system: Some(INSTRUCTION.to_owned()),
         max_tokens: TOKENS,
-        tools: vec![native(WireKind::Gemini, json!({"googleSearch": {}}))],
+        // Each wire sends its own.
+        tools: vec![
+            native(WireKind::Gemini, json!({"googleSearch": {}})),
+            native(
+                WireKind::Anthropic,
+                json!({"type": "web_search_20250305", "name": "web_search", "max_uses": SEARCHES}),
+            ),
+            native(WireKind::OpenaiResponses, json!({"type": "web_search"})),
+        ],
         ..SampleRequest::default()
     };
     let answer = aside.sample(request).await?;

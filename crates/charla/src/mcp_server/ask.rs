@@ -3,8 +3,8 @@
 use charla_proto::{Confirmation, ConfirmationDetail, Outcome, Question, QuestionKind};
 use serde_json::{Map, Value, json};
 
-use super::connection::Connection;
 use crate::card::Card;
+use crate::json_rpc::Connection;
 
 /// The columns of a question.
 const COLUMNS: usize = 100;
@@ -70,7 +70,7 @@ async fn elicit(
 ) -> Option<Value> {
     let schema = json!({"type": "object", "properties": properties, "required": required});
     let params = json!({"message": message, "requestedSchema": schema});
-    let mut answer = connection.request("elicitation/create", &params).await?;
+    let mut answer = connection.request("elicitation/create", &params).await.ok()?;
     let is_accepted = answer.get("action").and_then(Value::as_str) == Some("accept");
     answer.get_mut("content").map(Value::take).filter(|_| is_accepted)
 }

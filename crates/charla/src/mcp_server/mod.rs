@@ -4,13 +4,13 @@
 //! comes, what runs is cancelled and recorded as everywhere.
 
 mod ask;
-mod connection;
 mod sessions;
 mod tools;
 
 use std::collections::HashMap;
 use std::io::{BufRead, Write};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use charla_core::CancellationToken;
@@ -19,8 +19,8 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use crate::Charla;
+use crate::json_rpc::{Connection, INVALID_REQUEST, Line, METHOD_NOT_FOUND, PARSE_ERROR};
 use crate::settings::Override;
-use connection::{Connection, Line};
 use sessions::OpenSessions;
 use tools::{Call, Work};
 
@@ -30,10 +30,8 @@ const VERSIONS: [&str; 3] = ["2025-06-18", "2025-03-26", "2024-11-05"];
 const PARTING: Duration = Duration::from_secs(5);
 /// So many calls run at once.
 const MOST_CALLS: usize = 32;
-
-const PARSE_ERROR: i64 = -32700;
-const INVALID_REQUEST: i64 = -32600;
-const METHOD_NOT_FOUND: i64 = -32601;
+/// Takes a request back.
+const CANCELLED: &str = "notifications/cancelled";
 
 /// Serves one client until it is gone. Settings are read for each session, with `overrides` on top.
 pub async fn serve(
@@ -42,8 +40,14 @@ pub async fn serve(
     input: impl BufRead + Send + 'static,
     output: impl Write + Send + 'static,
 ) {
-    let (connection, mut lines) = Connection::start(input, output);
-    let work = Work { charla: charla.clone(), overrides, sessions: OpenSessions::default(), connection };
+    let (connection, mut lines) = Connection::start(input, output, CANCELLED);
+    let work = Work {
+        charla: charla.clone(),
+        overrides,
+        sessions: OpenSessions::default(),
+        connection,
+        asks: AtomicBool::new(false),
+    };
     let mut server = Server { work: Arc::new(work), running: HashMap::new(), tasks: JoinSet::new() };
     server.run(&mut lines).await;
     server.end().await;
@@ -117,7 +121,7 @@ impl Server {
     /// Hears what the client can do, and says who we are.
     fn greet(&self, params: &Value) -> Value {
         let asks = params.pointer("/capabilities/elicitation").is_some_and(Value::is_object);
-        self.work.connection.can_ask(asks);
+        self.work.asks.store(asks, Ordering::Release);
         let wanted = params.get("protocolVersion").and_then(Value::as_str);
         let version = VERSIONS.into_iter().find(|version| Some(*version) == wanted).unwrap_or(VERSIONS[0]);
         json!({
@@ -148,7 +152,7 @@ impl Server {
     }
 
     fn notification(&self, method: &str, params: &Value) {
-        if method == "notifications/cancelled"
+        if method == CANCELLED
             && let Some(running) = params.get("requestId").and_then(|id| self.running.get(&id.to_string()))
         {
             running.cancel();
@@ -156,7 +160,6 @@ impl Server {
     }
 
     async fn refuse(&self, id: &Value, code: i64, message: &str) {
-        let error = json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": message}});
-        self.work.connection.send(error).await;
+        self.work.connection.refuse(id, code, message).await;
     }
 }

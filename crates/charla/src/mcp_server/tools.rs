@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use charla_core::CancellationToken;
 use charla_core::session::Follower;
@@ -13,10 +13,10 @@ use serde_json::{Value, json};
 use tokio::task::{AbortHandle, JoinSet};
 
 use super::ask::ask;
-use super::connection::Connection;
 use super::sessions::OpenSessions;
 use crate::Charla;
 use crate::failure::{Failure, FailureKind};
+use crate::json_rpc::Connection;
 use crate::models::Prices;
 use crate::session::OpenedSession;
 use crate::settings::Override;
@@ -33,6 +33,8 @@ pub(super) struct Work {
     pub(super) overrides: Vec<Override>,
     pub(super) sessions: OpenSessions,
     pub(super) connection: Arc<Connection>,
+    /// The client puts questions to its user.
+    pub(super) asks: AtomicBool,
 }
 
 /// The tools, as the client lists them.
@@ -171,7 +173,7 @@ impl<'a> Call<'a> {
 
     /// Says something and waits for the answer; the client's user is asked where it can be.
     async fn turn(&self, session: &Arc<OpenedSession>, text: &str) -> Result<String, Failure> {
-        let _client = self.work.connection.asks().then(|| session.attach());
+        let _client = self.work.asks.load(Ordering::Acquire).then(|| session.attach());
         let events = Follower::new(session.handle.subscribe());
         let id =
             session.prompt(text, &self.by).await.map_err(|refusal| Failure::system(refusal.to_string()))?;
@@ -195,7 +197,7 @@ impl<'a> Call<'a> {
                 TurnEvent::Content { content, .. } => answer = content,
                 TurnEvent::StepEnded { .. } | TurnEvent::Retry(_) => answer.clear(),
                 TurnEvent::ToolCallConfirmation { approval, confirmation, .. }
-                    if self.work.connection.asks() =>
+                    if self.work.asks.load(Ordering::Acquire) =>
                 {
                     let (work, session, by) = (self.work.clone(), session.clone(), self.by.clone());
                     questions.put(approval.clone(), async move {

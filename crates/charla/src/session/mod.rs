@@ -1,5 +1,6 @@
 //! Sessions: opened, listed, forked, taken back.
 
+mod agent_bounds;
 mod agent_calls;
 mod agent_work;
 mod assemble;
@@ -48,7 +49,7 @@ pub use export::ExportForm;
 pub use memory::instruction_files;
 pub use moving::{Arrival, HeldSession, SessionBundle};
 pub use open::{OpenRequest, OpenedSession, SIGNAL, SessionSource};
-pub use options::RunOptions;
+pub use options::{OwnEditor, RunOptions};
 pub use output_schema::{OutputSchema, bare_json};
 pub use own_call::{COMMAND_TOOL, own_command, run_own};
 pub use preview::PromptPreview;

@@ -1,6 +1,10 @@
 //! What a run says about its session beside the settings.
 
+use std::fmt;
 use std::path::PathBuf;
+use std::sync::Arc;
+
+use charla_proto::Editor;
 
 /// What a run says about its tools and limits beside the settings.
 #[derive(Clone, Debug, Default)]
@@ -21,4 +25,16 @@ pub struct RunOptions {
     pub output_schema: Option<PathBuf>,
     /// How the user allows what was not allowed ("with the switch above"), for the model to pass on.
     pub how_to_allow: Option<String>,
+    /// The editor that the session works in: its unsaved files are read, and it makes the changes.
+    pub editor: Option<OwnEditor>,
+}
+
+/// The editor that a session works in.
+#[derive(Clone)]
+pub struct OwnEditor(pub Arc<dyn Editor>);
+
+impl fmt::Debug for OwnEditor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("OwnEditor")
+    }
 }

@@ -3,13 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use charla_proto::WireKind;
 use charla_proto::tool::{Tool, Toolbox};
 use charla_tools::ask_user::AskUser;
 use charla_tools::command::{ListBackgroundProcesses, ReadBackgroundOutput, RunShellCommand};
 use charla_tools::process::Processes;
 use charla_tools::web_fetch::WebFetch;
 use charla_tools::web_search::{SearchBy, WebSearch};
-use charla_tools::{Registry, Selection, Source};
+use charla_tools::{Buffers, Registry, Selection, Source};
 
 use super::agent_calls::INVOKE_AGENT;
 use super::options::RunOptions;
@@ -18,14 +19,19 @@ use super::store::Sessions;
 use crate::engine;
 use crate::environment::Environment;
 use crate::mcp;
-use crate::models::PromptSize;
+use crate::models::{Directory, PromptSize};
 use crate::network;
 use crate::notices::Notices;
 use crate::settings::Settings;
 use crate::skills::{ActivateSkill, Skills};
 
-/// Providers that search the web themselves, on a wire that says so.
-const SEARCHING: [&str; 2] = ["gemini", "vertex"];
+/// Providers that search the web themselves, on a wire that says so, and where the question goes.
+const SEARCHING: [(&str, WireKind, &str); 4] = [
+    ("gemini", WireKind::Gemini, "google.com"),
+    ("vertex", WireKind::Gemini, "google.com"),
+    ("anthropic", WireKind::Anthropic, "api.anthropic.com"),
+    ("openai", WireKind::OpenaiResponses, "api.openai.com"),
+];
 /// How long the command that announces tools may take: nothing else happens until it is done.
 const DISCOVERY: Duration = Duration::from_secs(30);
 
@@ -34,6 +40,7 @@ const DISCOVERY: Duration = Duration::from_secs(30);
 pub(super) struct Toolset<'a> {
     pub settings: &'a Settings,
     pub environment: &'a Environment,
+    pub options: &'a RunOptions,
     pub sessions: &'a Sessions,
     /// Tools of the program that opens the session.
     pub own: &'a [Arc<dyn Tool>],
@@ -72,7 +79,8 @@ impl Toolset<'_> {
         }
         let mut registry = Registry::new(Selection { core, excluded: tools.exclude.clone() });
         let memory = self.environment.charla_home().map(|home| home.join("CHARLA.md"));
-        registry.register_files(self.sessions.snapshots(), memory);
+        let editor = self.options.editor.as_ref().map(|editor| editor.0.clone());
+        registry.register_files(self.sessions.snapshots(), memory, &Buffers::of(editor));
         registry.add(RunShellCommand::new(processes.clone()));
         registry.add(ListBackgroundProcesses::new(processes.clone()));
         registry.add(ReadBackgroundOutput::new(processes.clone()));
@@ -146,20 +154,27 @@ impl Toolset<'_> {
         settings.tools.exclude.clear();
         let all = Toolset { settings: &settings, ..*self };
         let mut registry = all.registry(processes, discovered, PromptSize::Full, true);
-        registry.add(WebSearch::new(SearchBy::Model));
+        registry.add(WebSearch::new(SearchBy::Model { host: SEARCHING[0].2 }));
         registry
     }
 
     /// A search of the web, where the user has a command for it or the model's provider searches.
     pub fn web_search(&self, processes: &Processes, model: &str) -> Option<WebSearch> {
         let command = &self.settings.tools.search_command;
-        let provider = model.split('/').next().unwrap_or_default();
         let by = match command.is_empty() {
             false => SearchBy::Command { processes: processes.clone(), command: command.clone() },
-            true if SEARCHING.contains(&provider) => SearchBy::Model,
-            true => return None,
+            true => SearchBy::Model { host: self.searching_host(model)? },
         };
         Some(WebSearch::new(by))
+    }
+
+    /// Where the model's provider searches, if it does. At another address the same wire may be spoken by somebody who does not.
+    fn searching_host(&self, model: &str) -> Option<&'static str> {
+        let provider = model.split('/').next().unwrap_or_default();
+        let (_, wire, host) = SEARCHING.iter().find(|(name, ..)| *name == provider)?;
+        let directory = Directory::new(self.settings);
+        let endpoint = directory.resolve(model).ok()?.0.endpoint().ok()?;
+        (endpoint.wire == *wire).then_some(*host)
     }
 
     fn web_fetch(&self) -> WebFetch {

@@ -361,6 +361,7 @@ impl ToolCalls {
 
 /// Commands other than asking.
 #[derive(Debug, Subcommand)]
+#[expect(clippy::large_enum_variant, reason = "a process has one")]
 pub enum Command {
     /// One that does its work and prints what came of it.
     #[command(flatten)]
@@ -386,6 +387,12 @@ pub enum Work {
         /// Which.
         #[command(subcommand)]
         command: AuthCommand,
+    },
+    /// Work in an editor, over the Agent Client Protocol; editors start it.
+    Acp {
+        /// Which model answers: provider/model, or a name.
+        #[arg(long, short = 'm')]
+        model: Option<String>,
     },
     /// List, add, remove and test MCP servers, which offer further tools.
     Mcp {

@@ -1,14 +1,14 @@
 //! `charla mcp`: the MCP servers of the settings.
 
 use charla::mcp::{Health, NewServer, Scope, ServerLogin, State, add, log_out, remove};
-use charla::settings::{Override, Settings};
+use charla::settings::Settings;
 use charla::{Charla, Failure};
 use charla_terminal::printer::Printer;
 use charla_terminal::servers::{as_json, in_words};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::args::{McpAddArgs, McpCommand};
-use crate::commands::settings_of;
+use crate::commands::{named_model, settings_of};
 use crate::runtime::runtime;
 
 /// Runs one of them.
@@ -53,13 +53,8 @@ pub fn run(command: McpCommand, charla: &Charla, printer: &mut Printer) -> Resul
             }
         }
         McpCommand::Serve { model } => {
-            let model = model.map(|model| Override {
-                key: &["model", "name"],
-                value: json!(model),
-                source: "--model",
-            });
             let (input, output) = (std::io::BufReader::new(std::io::stdin()), std::io::stdout());
-            let served = charla::mcp_server::serve(charla, model.into_iter().collect(), input, output);
+            let served = charla::mcp_server::serve(charla, named_model(model), input, output);
             runtime()?.block_on(served);
             Ok(())
         }

@@ -49,6 +49,11 @@ pub fn run(work: Work, charla: &Charla, printer: &mut Printer) -> Result<(), Fai
             engine::run(command, charla, printer)
         }
         Work::Auth { command } => auth::run(command, charla, printer),
+        Work::Acp { model } => {
+            let (input, output) = (std::io::BufReader::new(std::io::stdin()), std::io::stdout());
+            runtime()?.block_on(charla_acp::serve(charla, named_model(model), input, output));
+            Ok(())
+        }
         Work::Mcp { command } => mcp::run(command, charla, printer),
         Work::Skills { command: SkillsCommand::List { json } } => {
             let settings = settings_of(charla, Vec::new(), printer)?;
@@ -110,6 +115,13 @@ fn read_secret(what: &str, printer: &mut Printer) -> Result<String, Failure> {
     };
     read.map_err(|error| Failure::input(format!("cannot read the {what}: {error}")))?;
     Ok(text.trim_end_matches(['\r', '\n']).to_owned())
+}
+
+/// The settings of `--model`.
+fn named_model(model: Option<String>) -> Vec<Override> {
+    let model =
+        model.map(|model| Override { key: &["model", "name"], value: model.into(), source: "--model" });
+    model.into_iter().collect()
 }
 
 /// The settings that hold; what a person should know about them is printed.

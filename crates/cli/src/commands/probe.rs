@@ -1,19 +1,16 @@
 //! `charla models probe`: asks a model afresh and shows all that was found out.
 
 use charla::models::probe::ProbeReport;
-use charla::settings::Override;
 use charla::{Charla, Failure};
 use serde_json::{Value, json};
 
-use super::settings_of;
+use super::{named_model, settings_of};
 use crate::runtime::runtime;
 use charla_terminal::printer::Printer;
 
 /// Asks this model, else the one that a run would ask.
 pub fn run(model: Option<String>, json: bool, charla: &Charla, printer: &mut Printer) -> Result<(), Failure> {
-    let named =
-        model.map(|model| Override { key: &["model", "name"], value: json!(model), source: "--model" });
-    let settings = settings_of(charla, named.into_iter().collect(), printer)?;
+    let settings = settings_of(charla, named_model(model), printer)?;
     let report = runtime()?.block_on(ProbeReport::make(&settings, charla.environment(), printer))?;
     match json {
         true => printer.result(&format!("{:#}\n", to_json(&report))),

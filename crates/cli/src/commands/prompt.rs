@@ -1,10 +1,9 @@
 //! `charla prompt show`: what a run would send before anything is said.
 
-use charla::settings::Override;
 use charla::{Charla, Failure};
 use serde_json::json;
 
-use super::settings_of;
+use super::{named_model, settings_of};
 use crate::args::PromptCommand;
 use crate::runtime::runtime;
 use charla_terminal::printer::Printer;
@@ -12,9 +11,7 @@ use charla_terminal::printer::Printer;
 /// Runs `charla prompt`.
 pub fn run(command: PromptCommand, charla: &Charla, printer: &mut Printer) -> Result<(), Failure> {
     let PromptCommand::Show { model, json } = command;
-    let model =
-        model.map(|model| Override { key: &["model", "name"], value: json!(model), source: "--model" });
-    let settings = settings_of(charla, model.into_iter().collect(), printer)?;
+    let settings = settings_of(charla, named_model(model), printer)?;
     let preview = runtime()?.block_on(charla.prompt_preview(&settings, printer))?;
     if json {
         let document = json!({

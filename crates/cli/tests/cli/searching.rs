@@ -1,5 +1,6 @@
 //! `google_web_search`: by the model's provider, or by a command of the user's; nowhere else.
 
+use charla_proto::WireKind;
 use charla_testkit::{Reply, Script, Server};
 use serde_json::json;
 
@@ -67,7 +68,7 @@ fn it_is_offered_where_somebody_searches_and_nowhere_else() {
     for (model, command, offered) in [
         ("gemini/gemini-test", None, true),
         ("openai/gpt-test", None, false),
-        ("anthropic/claude-test", None, false),
+        ("anthropic/claude-test", None, true),
         ("openai/gpt-test", Some(json!(["echo"])), true),
     ] {
         let server = server(Script::always(Reply::new().text("ok")));
@@ -95,4 +96,25 @@ fn rules_name_no_tool_that_does_not_exist() {
     assert_eq!((run.code, run.err.contains("no such tool")), (Some(0), false), "{}", run.err);
     let run = ask(&place, "openai/gpt-test", &["--allowed-tools", "nowhere_search"]);
     assert!(run.err.contains("no such tool"), "{}", run.err);
+}
+
+#[test]
+fn other_providers_search_with_tools_of_their_own() {
+    let anthropic = json!([{"type": "web_search_20250305", "name": "web_search", "max_uses": 5}]);
+    let rows = [("anthropic/claude-test", anthropic), ("openai/gpt-test", json!([{"type": "web_search"}]))];
+    for (name, tools) in rows {
+        let model = server(Script::new([search("who won"), "The team won.".into(), "Done.".into()]));
+        let provider =
+            json!({"baseUrl": model.base_url(WireKind::OpenaiResponses), "wire": "openai-responses"});
+        let place =
+            Place::with_server(&model).settings(&json!({"providers": {"openai": provider}}).to_string());
+        let run = ask(&place, name, &["--allowed-tools", TOOL]);
+        assert_eq!((run.code, run.out.as_str()), (Some(0), "Done.\n"), "{name}: {}", run.err);
+        let requests = model.requests();
+        assert_eq!(requests[1].body["tools"], tools, "{name}: {}", requests[1].body);
+        assert!(requests[1].body.to_string().contains("who won"), "{name}");
+        let told = requests[2].body.to_string();
+        assert!(told.contains("The team won.") && told.contains("untrusted_content"), "{name}: {told}");
+        assert!(model.problems().is_empty(), "{name}: {:?}", model.problems());
+    }
 }

@@ -362,7 +362,7 @@ fn a_file_that_is_not_understood_is_an_error_not_a_gap() {
         "[[rule]]\ndecision = \"deny\"",
         "[[rule]]\ntool = \"x\"\ndecision = \"perhaps\"",
         "[[rule]]\ntool = \"x\"",
-        "[[rule]]\ntool = \"x\"\ndecision = \"deny\"\ncommandprefix = \"y\"",
+        "[[rule]]\ntool = \"x\"\ndecision = \"ask_user\"\ncommandprefix = \"y\"",
         "[[rule]]\ntool = \"x\"\ndecision = \"deny\"\npriority = 1000",
         "[[rule]]\ncommandPrefix = \"'a\"\ndecision = \"deny\"",
         "[[rule]]\ncommandRegex = \"(\"\ndecision = \"deny\"",

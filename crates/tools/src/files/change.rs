@@ -9,6 +9,7 @@ use charla_proto::text::printable;
 use charla_proto::{FileChange, Preview, Snapshots, ToolError, ToolErrorKind};
 use sha2::{Digest, Sha256};
 
+use super::buffers::Buffers;
 use super::read_file::{MOST_BYTES, binary};
 use super::unified::unified;
 use crate::paths::folder::Folder;
@@ -18,6 +19,7 @@ use crate::text::{self, Decoded, Encoding};
 /// What the tools that change files share in a session.
 pub struct Workbench {
     snapshots: Arc<dyn Snapshots>,
+    buffers: Buffers,
     /// Hashes of what was last written to a file here: a change by an earlier call of the same step is not
     /// somebody else's.
     written: Mutex<HashMap<PathBuf, Hash>>,
@@ -33,9 +35,44 @@ pub(super) struct Current {
 }
 
 impl Workbench {
-    /// A workbench that keeps what it changes in `snapshots`.
-    pub fn new(snapshots: Arc<dyn Snapshots>) -> Self {
-        Self { snapshots, written: Mutex::default() }
+    /// A workbench that keeps what it changes in `snapshots`, and looks at files as `buffers` have them.
+    pub fn new(snapshots: Arc<dyn Snapshots>, buffers: Buffers) -> Self {
+        Self { snapshots, buffers, written: Mutex::default() }
+    }
+
+    /// The text file at a place with what is not saved of it yet, as [`look`] gives it.
+    pub(super) fn look(&self, place: &ResolvedPath) -> Result<Option<Current>, ToolError> {
+        let Some(saved) = look(place)? else { return Ok(None) };
+        let decoded = self.buffers.latest(place, saved.decoded.clone());
+        if decoded.text == saved.decoded.text {
+            return Ok(Some(saved));
+        }
+        let bytes = encode(&decoded.text, decoded.encoding, &place.path)?;
+        Ok(Some(Current { bytes, decoded }))
+    }
+
+    /// Writes a file as [`Self::write`] does, through the editor where there is one. `bytes` are the text in the file's
+    /// encoding; what the editor makes of it (it may format what it saves) is what counts afterwards.
+    pub(super) fn write_text(
+        &self,
+        place: &ResolvedPath,
+        before: Option<&[u8]>,
+        (text, bytes): (&str, &[u8]),
+    ) -> Result<FileChange, ToolError> {
+        let before_hash = before.map(|bytes| self.keep(bytes)).transpose()?;
+        if before.is_none() {
+            Folder::made_for(&place.real).map_err(|error| io_failure(&place.path, &error))?;
+        }
+        if !self.buffers.write(place, text)? {
+            return self.write(place, before, bytes);
+        }
+        let after = place.read(MOST_BYTES).unwrap_or_else(|_| bytes.to_vec());
+        let change =
+            FileChange { path: place.real.clone(), before: before_hash, after: Some(self.keep(&after)?) };
+        let seen = self.look(place).ok().flatten().map_or(after, |now| now.bytes);
+        let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        written.insert(place.real.clone(), hash(&seen));
+        Ok(change)
     }
 
     /// True when the file is as it was, or as these tools themselves left it.

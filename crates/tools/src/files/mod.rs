@@ -1,5 +1,6 @@
 //! The tools that read and change files.
 
+mod buffers;
 mod change;
 mod list_directory;
 mod media;
@@ -12,6 +13,7 @@ mod target;
 mod unified;
 mod write_file;
 
+pub use buffers::Buffers;
 pub use change::Workbench;
 pub(crate) use change::diff;
 pub use list_directory::ListDirectory;

@@ -8,6 +8,7 @@ use charla_proto::{Display, FileLines, Part, Prepared, ToolContext, ToolError, T
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::buffers::Buffers;
 use super::media;
 use crate::invocation::{check, read_plan, read_within};
 use crate::paths::ResolvedPath;
@@ -29,7 +30,17 @@ const MOST_CHARS: usize = 400_000;
 pub(super) const LIMIT: Duration = Duration::from_secs(30);
 
 /// Reads a file, whole or in part; shows images, PDFs, sounds and films to models that can see them.
-pub struct ReadFile;
+#[derive(Default)]
+pub struct ReadFile {
+    buffers: Buffers,
+}
+
+impl ReadFile {
+    /// The tool, looking at files as `buffers` have them.
+    pub fn new(buffers: Buffers) -> Self {
+        Self { buffers }
+    }
+}
 
 /// What `read_file` takes.
 #[derive(Deserialize, JsonSchema)]
@@ -54,7 +65,7 @@ there is more, the answer says how to read on. Images (PNG, JPEG, WEBP, GIF, BMP
 shown to you.";
 
     async fn prepare(&self, args: ReadFileArgs, cx: &ToolContext) -> PreparedCall {
-        let lines = args.lines()?;
+        let (lines, buffers) = (args.lines()?, self.buffers.clone());
         let context = cx.clone();
         let place = check(move || ResolvedPath::resolve(&args.file_path, &context)).await?;
         let effects = place.reading(cx);
@@ -62,7 +73,7 @@ shown to you.";
         Ok(Prepared::boxed(plan, move |cx| {
             read_within(LIMIT, cx.cancelled, move |_| {
                 place.recheck()?;
-                read(&place, &lines)
+                read(&place, &lines, &buffers)
             })
         }))
     }
@@ -88,12 +99,17 @@ impl ReadFileArgs {
 }
 
 /// Reads a file as a model is shown it.
-pub(super) fn read(place: &ResolvedPath, lines: &LineRange) -> Result<ToolOutput, ToolError> {
+pub(super) fn read(
+    place: &ResolvedPath,
+    lines: &LineRange,
+    buffers: &Buffers,
+) -> Result<ToolOutput, ToolError> {
     let bytes = place.read(MOST_BYTES)?;
     if let Some(mime) = media::sniff(&bytes) {
         return show(place, &bytes, mime);
     }
     let decoded = text::decode(&bytes).map_err(|_| binary(&place.path, bytes.len()))?;
+    let decoded = buffers.latest(place, decoded);
     let total = decoded.text.lines().count();
     let page = page(&decoded.text, lines, &place.path, total)?;
     let mut notes = Vec::new();

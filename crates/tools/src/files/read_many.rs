@@ -13,6 +13,7 @@ use globset::GlobSet;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::buffers::Buffers;
 use super::read_file::{LIMIT, LineRange, read};
 use crate::invocation::{StopSignal, check, read_plan, read_within};
 use crate::paths::{FileKind, ResolvedPath, look};
@@ -47,7 +48,17 @@ const DEFAULT_EXCLUDES: &[&str] = &[
 ];
 
 /// Reads several files at once, named or matched by patterns.
-pub struct ReadManyFiles;
+#[derive(Default)]
+pub struct ReadManyFiles {
+    buffers: Buffers,
+}
+
+impl ReadManyFiles {
+    /// The tool, looking at files as `buffers` have them.
+    pub fn new(buffers: Buffers) -> Self {
+        Self { buffers }
+    }
+}
 
 /// What `read_many_files` takes.
 #[derive(Deserialize, JsonSchema)]
@@ -83,8 +94,8 @@ them one after the other. Binary files are left out; images, PDFs, audio and vid
 their extension is.";
 
     async fn prepare(&self, args: ReadManyFilesArgs, cx: &ToolContext) -> PreparedCall {
-        let context = cx.clone();
-        let (plan, reader) = check(move || ManyFilesReader::prepare(&args, context)).await?;
+        let (context, buffers) = (cx.clone(), self.buffers.clone());
+        let (plan, reader) = check(move || ManyFilesReader::prepare(&args, context, buffers)).await?;
         Ok(Prepared::boxed(plan, move |cx| {
             read_within(LIMIT, cx.cancelled, move |stop| reader.run(&cx.files, stop))
         }))
@@ -99,10 +110,15 @@ struct ManyFilesReader {
     excluded: GlobSet,
     recursive: bool,
     filter: Filter,
+    buffers: Buffers,
 }
 
 impl ManyFilesReader {
-    fn prepare(args: &ReadManyFilesArgs, mut cx: ToolContext) -> Result<(Plan, Self), ToolError> {
+    fn prepare(
+        args: &ReadManyFilesArgs,
+        mut cx: ToolContext,
+        buffers: Buffers,
+    ) -> Result<(Plan, Self), ToolError> {
         // What is found below it is compared with paths whose links are followed.
         cx.cwd = fs::canonicalize(&cx.cwd).unwrap_or(cx.cwd);
         let (mut named, mut globs) = (Vec::new(), Vec::new());
@@ -129,6 +145,7 @@ impl ManyFilesReader {
             filter: args.file_filtering_options,
             named,
             cx,
+            buffers,
         };
         Ok((reader.plan(), reader))
     }
@@ -151,7 +168,7 @@ impl ManyFilesReader {
                 bundle.not_reached += 1;
                 continue;
             }
-            bundle.add(&place, named || self.names_extension(&place.path));
+            bundle.add(&place, named || self.names_extension(&place.path), &self.buffers);
         }
         bundle.finish()
     }
@@ -242,9 +259,9 @@ struct Bundle {
 }
 
 impl Bundle {
-    fn add(&mut self, place: &ResolvedPath, media_wanted: bool) {
+    fn add(&mut self, place: &ResolvedPath, media_wanted: bool, buffers: &Buffers) {
         let name = printable(&place.path);
-        let output = match read(place, &LineRange::default()) {
+        let output = match read(place, &LineRange::default(), buffers) {
             Ok(output) => output,
             Err(error) => return self.left_out.push(format!("{name} ({})", error.kind)),
         };

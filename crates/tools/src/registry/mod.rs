@@ -9,7 +9,9 @@ use charla_proto::text::nearest;
 use charla_proto::tool::{Tool, Toolbox};
 use charla_proto::{FunctionDeclaration, Snapshots};
 
-use crate::files::{ListDirectory, ReadFile, ReadManyFiles, Replace, SaveMemory, Workbench, WriteFile};
+use crate::files::{
+    Buffers, ListDirectory, ReadFile, ReadManyFiles, Replace, SaveMemory, Workbench, WriteFile,
+};
 use crate::search::{Glob, GrepSearch};
 use crate::todos::WriteTodos;
 use crate::typed::{Typed, TypedTool};
@@ -122,11 +124,16 @@ impl Registry {
 
     /// Adds the tools for files, search, memory and todos. Facts are remembered in `memory_file`; without
     /// one there is no tool for it.
-    pub fn register_files(&mut self, snapshots: Arc<dyn Snapshots>, memory_file: Option<PathBuf>) {
-        let bench = Arc::new(Workbench::new(snapshots));
+    pub fn register_files(
+        &mut self,
+        snapshots: Arc<dyn Snapshots>,
+        memory_file: Option<PathBuf>,
+        buffers: &Buffers,
+    ) {
+        let bench = Arc::new(Workbench::new(snapshots, buffers.clone()));
         self.add(ListDirectory);
-        self.add(ReadFile);
-        self.add(ReadManyFiles);
+        self.add(ReadFile::new(buffers.clone()));
+        self.add(ReadManyFiles::new(buffers.clone()));
         self.add(GrepSearch);
         self.add(Glob);
         self.add(Replace::new(bench.clone()));

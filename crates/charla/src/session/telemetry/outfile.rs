@@ -14,7 +14,7 @@ use crate::hint::Hint;
 /// What an object says, by name.
 pub(super) type Attributes = Value;
 
-/// Says this where there is something to say.
+/// Adds an attribute, where there is one.
 pub(super) fn put(attributes: &mut Attributes, key: &str, value: Option<Value>) {
     if let (Some(fields), Some(value)) = (attributes.as_object_mut(), value) {
         fields.insert(key.to_owned(), value);

@@ -1,0 +1,105 @@
+//! Commands behind a `/` that make sense in an editor, and those that users write.
+
+use std::time::Duration;
+
+use charla::custom_command::{CustomCommand, Piece};
+use charla_proto::{Command, CompressionReport, Reply, RevertSelection, SessionEvent, TurnEvent};
+use serde_json::{Value, json};
+
+use crate::ME;
+use crate::session::EditorSession;
+
+/// How long what came of a compression may take to be told.
+const TOLD_WITHIN: Duration = Duration::from_secs(5);
+
+/// Our own commands: name and what they do.
+const OWN: [(&str, &str); 5] = [
+    ("compress", "Put a summary in place of the older part of the conversation"),
+    ("uncompress", "Bring the whole conversation back"),
+    ("undo", "Take the last turn's file changes back"),
+    ("redo", "Bring undone file changes back"),
+    ("refresh", "Read instruction files, rules and tools again"),
+];
+
+/// What a command comes to.
+pub(crate) enum Done {
+    /// These words are all there is to say.
+    Told(String),
+    /// This is said to the model.
+    Prompt(Vec<Piece>),
+}
+
+/// The commands, as the editor lists them.
+pub(crate) fn list(custom: &[CustomCommand]) -> Value {
+    let own = OWN.iter().map(|(name, about)| json!({"name": name, "description": about}));
+    let custom = custom.iter().map(|command| {
+        json!({"name": command.name, "description": command.description, "input": {"hint": "what for"}})
+    });
+    own.chain(custom).collect()
+}
+
+/// Does what these words ask for, where they are a command.
+pub(crate) async fn run(session: &EditorSession, words: &str) -> Option<Done> {
+    let typed = words.trim().strip_prefix('/')?;
+    let (name, arguments) = typed.split_once(char::is_whitespace).unwrap_or((typed, ""));
+    if let Some(command) = session.custom.iter().find(|command| command.name == name) {
+        return Some(Done::Prompt(command.expand(arguments)));
+    }
+    let words = match name {
+        "compress" => compressed(session, Command::Compress).await,
+        "uncompress" => compressed(session, Command::Restore).await,
+        "undo" => reverted(session, Command::Undo(RevertSelection::default()), "taken back").await,
+        "redo" => reverted(session, Command::Redo(RevertSelection::default()), "brought back").await,
+        "refresh" => match session.opened.send(Command::Refresh, ME).await {
+            Reply::Refused(refusal) => refusal.to_string(),
+            _ => "Instruction files, rules and tools were read again.".to_owned(),
+        },
+        _ => return None,
+    };
+    Some(Done::Told(words))
+}
+
+async fn compressed(session: &EditorSession, command: Command) -> String {
+    let mut events = session.opened.handle.subscribe();
+    if let Reply::Refused(refusal) = session.opened.send(command, ME).await {
+        return refusal.to_string();
+    }
+    let report = async {
+        while let Some(event) = events.recv().await {
+            if let SessionEvent::Turn(TurnEvent::ChatCompressed(report)) = event {
+                return Some(report);
+            }
+        }
+        None
+    };
+    let report = tokio::time::timeout(TOLD_WITHIN, report).await.ok().flatten();
+    report.map_or_else(|| "It is done.".to_owned(), |report| in_words(&report))
+}
+
+fn in_words(report: &CompressionReport) -> String {
+    let status = serde_json::to_value(report.status).unwrap_or_default();
+    let status = status.as_str().unwrap_or_default().replace('_', " ");
+    let detail = report.detail.as_ref().map(|detail| format!(" ({detail})")).unwrap_or_default();
+    format!("{status}: {} tokens before, {} after{detail}", report.before, report.after)
+}
+
+async fn reverted(session: &EditorSession, command: Command, did: &str) -> String {
+    match session.opened.send(command, ME).await {
+        Reply::Reverted { turn, files } => {
+            let names: Vec<String> =
+                files.iter().map(|file| format!("- {}", file.change.path.display())).collect();
+            format!("Changes of turn {turn} were {did}:\n{}", names.join("\n"))
+        }
+        Reply::Refused(refusal) => refusal.to_string(),
+        _ => String::new(),
+    }
+}
+
+/// The command lines that a prompt would run.
+pub(crate) fn lines<'a>(pieces: &'a [Piece]) -> Vec<&'a str> {
+    let line = |piece: &'a Piece| match piece {
+        Piece::Shell(line) => Some(line.as_str()),
+        _ => None,
+    };
+    pieces.iter().filter_map(line).collect()
+}

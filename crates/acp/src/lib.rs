@@ -1,0 +1,285 @@
+//! `charla acp`: sessions in an editor, over the Agent Client Protocol.
+//!
+//! An editor starts the program and speaks JSON-RPC with it, a message a line. Every session of the editor is a session of
+//! this user's: kept in a journal, under the same rules, there to be gone on with from a terminal. What the editor's user
+//! sees is told by a [`feed::Feed`] for each session, which follows its records; what they ask for goes to the session as a
+//! command. The messages are written by hand: the types of the official crate would make the program half a megabyte
+//! larger. Tests hold them against those types, and against the official library of another language.
+
+mod call;
+mod client;
+mod commands;
+mod editor;
+mod feed;
+mod opening;
+mod options;
+mod permission;
+mod prompt;
+mod questions;
+mod refused;
+mod session;
+mod turns;
+
+use std::collections::HashMap;
+use std::io::{BufRead, Write};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+
+use charla::Charla;
+use charla::json_rpc::{Connection, INVALID_REQUEST, Line, METHOD_NOT_FOUND, PARSE_ERROR};
+use charla::settings::Override;
+use charla_core::CancellationToken;
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+
+use client::Client;
+use refused::Refused;
+use session::EditorSession;
+
+/// Who speaks for the editor's user, in the journal.
+pub(crate) const ME: &str = "editor";
+/// The version of the protocol that is spoken.
+const VERSION: u64 = 1;
+/// Takes a request back.
+const CANCELLED: &str = "$/cancel_request";
+/// So many requests are worked on at once.
+const MOST_REQUESTS: usize = 64;
+/// How long sessions may take to end when the editor is gone.
+const PARTING: Duration = Duration::from_secs(5);
+
+/// Serves one editor until it is gone. Settings are read for each session, with `overrides` on top.
+///
+/// A turn that runs then is cancelled; a question that waits for an answer goes on waiting, for whoever opens the session
+/// next.
+pub async fn serve(
+    charla: &Charla,
+    overrides: Vec<Override>,
+    input: impl BufRead + Send + 'static,
+    output: impl Write + Send + 'static,
+) {
+    let (connection, mut lines) = Connection::start(input, output, CANCELLED);
+    let work = Work {
+        charla: charla.clone(),
+        overrides,
+        connection,
+        client: OnceLock::new(),
+        sessions: Mutex::default(),
+    };
+    let mut server = Server { work: Arc::new(work), running: HashMap::new(), tasks: JoinSet::new() };
+    server.run(&mut lines).await;
+    server.end().await;
+}
+
+/// What requests work with.
+pub(crate) struct Work {
+    pub(crate) charla: Charla,
+    pub(crate) overrides: Vec<Override>,
+    pub(crate) connection: Arc<Connection>,
+    /// What the editor can do, once it has said so.
+    pub(crate) client: OnceLock<Client>,
+    sessions: Mutex<HashMap<String, Arc<EditorSession>>>,
+}
+
+impl Work {
+    fn sessions(&self) -> MutexGuard<'_, HashMap<String, Arc<EditorSession>>> {
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The open session that these parameters name.
+    fn session(&self, params: &Value) -> Result<Arc<EditorSession>, Refused> {
+        let id = refused::text(params, "sessionId")?;
+        let found = self.sessions().get(id).cloned();
+        found.ok_or_else(|| Refused::params(format!("no session `{}` is open here", refused::shown(id))))
+    }
+
+    /// Takes a session in, unless it is open already.
+    pub(crate) fn keep(&self, session: Arc<EditorSession>) {
+        self.sessions().insert(session.id().to_owned(), session);
+    }
+
+    /// True for a session that is open here.
+    pub(crate) fn has(&self, id: &str) -> bool {
+        self.sessions().contains_key(id)
+    }
+}
+
+/// A request that is worked on.
+struct Running {
+    cancel: CancellationToken,
+    /// The session that it prompts. Known before the work begins: a cancel may come right behind the prompt.
+    prompts: Option<String>,
+}
+
+/// The task that owns the connection.
+struct Server {
+    work: Arc<Work>,
+    /// The requests that are worked on, by their ids as they were written.
+    running: HashMap<String, Running>,
+    tasks: JoinSet<String>,
+}
+
+impl Server {
+    async fn run(&mut self, lines: &mut mpsc::Receiver<Line>) {
+        loop {
+            tokio::select! {
+                line = lines.recv() => match line {
+                    Some(Line::Message(message)) => self.message(message).await,
+                    Some(Line::Nonsense) => {
+                        self.work.connection.refuse(&Value::Null, PARSE_ERROR, "that is no JSON, or too much").await;
+                    }
+                    None => return,
+                },
+                Some(done) = self.tasks.join_next(), if !self.tasks.is_empty() => {
+                    if let Ok(id) = done {
+                        self.running.remove(&id);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The editor is gone: nobody waits for it, and its sessions are closed.
+    async fn end(mut self) {
+        self.work.connection.close();
+        let sessions: Vec<_> = self.work.sessions().drain().map(|(_, session)| session).collect();
+        let mut closing = JoinSet::new();
+        for session in sessions {
+            closing.spawn(async move { session.part().await });
+        }
+        let closed = async { while closing.join_next().await.is_some() {} };
+        let _ = tokio::time::timeout(PARTING, closed).await;
+        self.tasks.abort_all();
+    }
+
+    async fn message(&mut self, message: Value) {
+        let id = message.get("id").filter(|id| id.is_string() || id.is_number()).cloned();
+        let params = message.get("params").cloned().unwrap_or_default();
+        match (message.get("method").and_then(Value::as_str), id) {
+            (Some(method), Some(id)) => self.request(id, method, params).await,
+            (Some(method), None) => self.notification(method, &params).await,
+            (None, Some(id)) => self.work.connection.answered(&id, message),
+            (None, None) => {
+                self.work.connection.refuse(&Value::Null, INVALID_REQUEST, "that is no request").await;
+            }
+        }
+    }
+
+    async fn request(&mut self, id: Value, method: &str, params: Value) {
+        let connection = &self.work.connection;
+        if method == "initialize" {
+            let greeting = self.greet(&params);
+            return connection.answer(&id, &greeting).await;
+        }
+        if self.work.client.get().is_none() {
+            return connection.refuse(&id, INVALID_REQUEST, "`initialize` comes first").await;
+        }
+        let key = id.to_string();
+        if self.tasks.len() >= MOST_REQUESTS || self.running.contains_key(&key) {
+            let why = format!("more than {MOST_REQUESTS} requests at once, or two with one id");
+            return connection.refuse(&id, INVALID_REQUEST, &why).await;
+        }
+        let cancel = CancellationToken::new();
+        let session = params.get("sessionId").and_then(Value::as_str);
+        let prompts = session.filter(|_| method == "session/prompt").map(str::to_owned);
+        self.running.insert(key.clone(), Running { cancel: cancel.clone(), prompts });
+        let (work, method) = (self.work.clone(), method.to_owned());
+        self.tasks.spawn(async move {
+            let done = answer(&work, &method, &params, cancel).await;
+            match &done {
+                Ok(result) => work.connection.answer(&id, result).await,
+                Err(refused) => work.connection.refuse(&id, refused.code, &refused.message).await,
+            }
+            if let Ok(result) = done {
+                work.introduce(&method, &params, &result).await;
+            }
+            key
+        });
+    }
+
+    /// Hears what the editor can do, and says what we can.
+    fn greet(&self, params: &Value) -> Value {
+        // Who says it twice meant it the first time.
+        let _ = self.work.client.set(Client::of(params));
+        json!({
+            "protocolVersion": VERSION,
+            "agentCapabilities": {
+                "loadSession": true,
+                "promptCapabilities": {"image": true, "audio": false, "embeddedContext": true},
+                "mcpCapabilities": {"http": true, "sse": true},
+                "sessionCapabilities": {
+                    "list": {}, "delete": {}, "resume": {}, "close": {}, "additionalDirectories": {},
+                },
+            },
+            "agentInfo": {"name": "charla", "title": "Charla", "version": env!("CARGO_PKG_VERSION")},
+            "authMethods": [],
+        })
+    }
+
+    async fn notification(&self, method: &str, params: &Value) {
+        match method {
+            "session/cancel" => self.cancel(params).await,
+            CANCELLED => {
+                let named = params.get("requestId").and_then(|id| self.running.get(&id.to_string()));
+                named.into_iter().for_each(|running| running.cancel.cancel());
+            }
+            _ => {}
+        }
+    }
+
+    /// Stops the prompts of a session, however far they are; where there are none, the turn that runs.
+    async fn cancel(&self, params: &Value) {
+        let Ok(session) = self.work.session(params) else { return };
+        let prompts = self.running.values().filter(|one| one.prompts.as_deref() == Some(session.id()));
+        let stopped = prompts.map(|one| one.cancel.cancel()).count();
+        if stopped == 0 {
+            session.stop().await;
+        }
+    }
+}
+
+impl Work {
+    /// Tells of a session that was opened what the editor takes only once it knows of it.
+    async fn introduce(&self, method: &str, params: &Value, result: &Value) {
+        let opened = match method {
+            "session/new" => self.session(result),
+            "session/load" | "session/resume" => self.session(params),
+            _ => return,
+        };
+        if let Ok(session) = opened {
+            session.introduce(self).await;
+        }
+    }
+}
+
+async fn answer(
+    work: &Arc<Work>,
+    method: &str,
+    params: &Value,
+    cancel: CancellationToken,
+) -> Result<Value, Refused> {
+    match method {
+        "authenticate" | "logout" => Ok(json!({})),
+        "session/new" => opening::new(work, params, cancel).await,
+        "session/load" => opening::load(work, params, cancel, true).await,
+        "session/resume" => opening::load(work, params, cancel, false).await,
+        "session/list" => opening::list(work, params).await,
+        "session/delete" => opening::delete(work, params).await,
+        "session/close" => {
+            let session = work.session(params)?;
+            work.sessions().remove(session.id());
+            session.part().await;
+            Ok(json!({}))
+        }
+        "session/set_mode" => {
+            work.session(params)?.set_mode(refused::text(params, "modeId")?).await?;
+            Ok(json!({}))
+        }
+        "session/set_config_option" => work.session(params)?.set_option(params).await,
+        "session/prompt" => work.session(params)?.prompt(work, params, cancel).await,
+        _ => Err(Refused {
+            code: METHOD_NOT_FOUND,
+            message: format!("there is no method `{}`", refused::shown(method)),
+        }),
+    }
+}

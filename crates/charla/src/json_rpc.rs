@@ -1,0 +1,180 @@
+//! JSON-RPC as lines in both directions: what comes, what is answered, and the answers to what is asked of the client.
+
+use std::collections::HashMap;
+use std::io::{BufRead, Read, Write};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use serde_json::{Value, json};
+use tokio::sync::{mpsc, oneshot};
+
+/// So many messages wait in each direction; who sends more has to wait.
+const WAITING: usize = 64;
+/// The longest line that is taken.
+const LONGEST: usize = 16 * 1024 * 1024;
+
+/// The line is no JSON.
+pub const PARSE_ERROR: i64 = -32700;
+/// The message is no request, or none that can be made now.
+pub const INVALID_REQUEST: i64 = -32600;
+/// There is no such method.
+pub const METHOD_NOT_FOUND: i64 = -32601;
+/// The method does not take these parameters.
+pub const INVALID_PARAMS: i64 = -32602;
+/// It cannot be done.
+pub const INTERNAL_ERROR: i64 = -32603;
+
+/// Something that came.
+#[derive(Debug)]
+pub enum Line {
+    /// JSON.
+    Message(Value),
+    /// Anything else, or more than is taken.
+    Nonsense,
+}
+
+/// Why a request of ours has no result.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoAnswer {
+    /// The client answered with an error.
+    #[error("{0}")]
+    Refused(String),
+    /// The client is gone.
+    #[error("the client is gone")]
+    Gone,
+}
+
+/// The way to the client.
+pub struct Connection {
+    outgoing: mpsc::Sender<Value>,
+    asked: Mutex<HashMap<u64, oneshot::Sender<Value>>>,
+    next: AtomicU64,
+    gone: AtomicBool,
+    /// The notification that tells the client that nobody waits for an answer any more.
+    cancelled: &'static str,
+}
+
+impl Connection {
+    /// Begins to read and to write, on threads of their own: both may block. `cancelled` is the notification by which the
+    /// protocol takes a request back.
+    pub fn start(
+        input: impl BufRead + Send + 'static,
+        output: impl Write + Send + 'static,
+        cancelled: &'static str,
+    ) -> (Arc<Self>, mpsc::Receiver<Line>) {
+        let (outgoing, to_send) = mpsc::channel(WAITING);
+        let (heard, lines) = mpsc::channel(WAITING);
+        std::thread::spawn(move || read_lines(input, &heard));
+        std::thread::spawn(move || write_lines(output, to_send));
+        let connection = Self {
+            outgoing,
+            asked: Mutex::default(),
+            next: AtomicU64::new(1),
+            gone: AtomicBool::new(false),
+            cancelled,
+        };
+        (Arc::new(connection), lines)
+    }
+
+    /// Sends a message. A client that is gone gets none.
+    pub async fn send(&self, message: Value) {
+        let _ = self.outgoing.send(message).await;
+    }
+
+    /// Answers a request of the client.
+    pub async fn answer(&self, id: &Value, result: &Value) {
+        self.send(json!({"jsonrpc": "2.0", "id": id, "result": result})).await;
+    }
+
+    /// Answers a request of the client with an error.
+    pub async fn refuse(&self, id: &Value, code: i64, message: &str) {
+        self.send(json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": message}})).await;
+    }
+
+    /// Tells the client something.
+    pub async fn notify(&self, method: &str, params: &Value) {
+        self.send(json!({"jsonrpc": "2.0", "method": method, "params": params})).await;
+    }
+
+    /// Tells the client something that may be lost.
+    pub fn mention(&self, method: &str, params: &Value) {
+        let _ = self.outgoing.try_send(json!({"jsonrpc": "2.0", "method": method, "params": params}));
+    }
+
+    /// Asks the client. Dropping the future tells it that nobody waits any more.
+    pub async fn request(&self, method: &str, params: &Value) -> Result<Value, NoAnswer> {
+        let id = self.next.fetch_add(1, Ordering::Relaxed);
+        let (answer, answered) = oneshot::channel();
+        self.asked().insert(id, answer);
+        let waiting = Waiting { connection: self, id };
+        if self.gone.load(Ordering::Acquire) {
+            return Err(NoAnswer::Gone);
+        }
+        self.send(json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})).await;
+        let mut message = answered.await.map_err(|_| NoAnswer::Gone)?;
+        drop(waiting);
+        message.get_mut("result").map(Value::take).ok_or_else(|| {
+            let why = message.pointer("/error/message").and_then(Value::as_str);
+            NoAnswer::Refused(why.unwrap_or("it gave neither a result nor a reason").to_owned())
+        })
+    }
+
+    /// The client has answered what we asked.
+    pub fn answered(&self, id: &Value, message: Value) {
+        if let Some(asked) = id.as_u64().and_then(|id| self.asked().remove(&id)) {
+            let _ = asked.send(message);
+        }
+    }
+
+    /// The client is gone: whoever waits for an answer of its waits no longer.
+    pub fn close(&self) {
+        self.gone.store(true, Ordering::Release);
+        self.asked().clear();
+    }
+
+    fn asked(&self) -> MutexGuard<'_, HashMap<u64, oneshot::Sender<Value>>> {
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A request of ours whose answer is waited for.
+struct Waiting<'a> {
+    connection: &'a Connection,
+    id: u64,
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        if self.connection.asked().remove(&self.id).is_some() {
+            let params = json!({"requestId": self.id, "reason": "it is answered"});
+            self.connection.mention(self.connection.cancelled, &params);
+        }
+    }
+}
+
+fn read_lines(mut input: impl BufRead, heard: &mpsc::Sender<Line>) {
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        let read = (&mut input).take(LONGEST as u64 + 1).read_until(b'\n', &mut line);
+        let Ok(1..) = read else { return };
+        if line.iter().all(u8::is_ascii_whitespace) {
+            continue;
+        }
+        let is_long = line.len() > LONGEST;
+        let message = serde_json::from_slice(&line).ok().filter(|_| !is_long);
+        if heard.blocking_send(message.map_or(Line::Nonsense, Line::Message)).is_err()
+            || (is_long && !line.ends_with(b"\n") && input.skip_until(b'\n').is_err())
+        {
+            return;
+        }
+    }
+}
+
+fn write_lines(mut output: impl Write, mut to_send: mpsc::Receiver<Value>) {
+    while let Some(message) = to_send.blocking_recv() {
+        if writeln!(output, "{message}").is_err() || output.flush().is_err() {
+            return;
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! Prompts, answers, thoughts, plans, modes, models, commands.
+
+use charla_testkit::{Reply, Script};
+use serde_json::json;
+
+use crate::editor::{edit, new, place, prompt, shell};
+use crate::place::server;
+
+#[test]
+fn an_answer_streams_with_its_thoughts_and_says_how_it_ended() {
+    let model = server(Script::new([Reply::new().thought("hm, hm").text("Hello there.").chunk(4)]));
+    let place = place(&model);
+    let seen = edit(&place, &json!({"steps": [new(&place), prompt("hi")]}));
+    assert_eq!(seen.0["greeting"]["protocolVersion"], 1, "{seen:#?}");
+    assert_eq!(seen.0["greeting"]["agentCapabilities"]["loadSession"], true);
+    assert_eq!(seen.0["greeting"]["authMethods"], json!([]));
+    assert_eq!(seen.result(1)["stopReason"], "end_turn", "{seen:#?}");
+    assert_eq!(seen.text("agent_message_chunk"), "Hello there.");
+    assert_eq!(seen.text("agent_thought_chunk"), "hm, hm");
+    assert_eq!(seen.updates("session_info_update")[0]["title"], "hi");
+    assert_eq!(seen.0["code"], 0);
+}
+
+#[test]
+fn an_editor_of_another_version_is_told_ours() {
+    let model = server(Script::always(Reply::new().text("ok")));
+    let seen = edit(&place(&model), &json!({"version": 7, "steps": []}));
+    assert_eq!(seen.0["greeting"]["protocolVersion"], 1);
+}
+
+#[test]
+fn blocks_of_every_kind_reach_the_model() {
+    let model = server(Script::new(["Seen."]));
+    let place = place(&model).file("linked.txt", "text of the link");
+    let link = format!("file://{}", place.work().join("linked.txt").display());
+    let blocks = json!([
+        {"type": "text", "text": "look at these"},
+        {"type": "image", "mimeType": "image/png", "data": "iVBORw0KGgo="},
+        {"type": "resource", "resource": {"uri": "file:///x/unsaved.rs", "text": "fn unsaved() {}"}},
+        {"type": "resource_link", "name": "linked.txt", "uri": link},
+    ]);
+    let said = json!({"method": "session/prompt", "params": {"sessionId": "$session", "prompt": blocks}});
+    let audio = json!([{"type": "audio", "mimeType": "audio/wav", "data": "AAAA"}]);
+    let unheard = json!({"method": "session/prompt", "params": {"sessionId": "$session", "prompt": audio}});
+    let seen = edit(&place, &json!({"steps": [new(&place), said, unheard]}));
+    assert_eq!(seen.result(1)["stopReason"], "end_turn", "{seen:#?}");
+    assert_eq!(seen.result(2)["error"]["code"], -32602, "{seen:#?}");
+    let asked = model.requests()[0].body.to_string();
+    for part in ["look at these", "iVBORw0KGgo=", "fn unsaved() {}", "text of the link"] {
+        assert!(asked.contains(part), "{part}: {asked}");
+    }
+}
+
+#[test]
+fn todos_are_a_plan() {
+    let todos = json!({"todos": [
+        {"description": "first", "status": "completed"},
+        {"description": "second", "status": "in_progress"},
+        {"description": "never", "status": "cancelled"},
+    ]});
+    let model = server(Script::new([Reply::new().call("write_todos", todos), "Planned.".into()]));
+    let place = place(&model);
+    let seen = edit(&place, &json!({"steps": [new(&place), prompt("plan")]}));
+    let entries = &seen.updates("plan")[0]["entries"];
+    assert_eq!(
+        *entries,
+        json!([
+            {"content": "first", "priority": "medium", "status": "completed"},
+            {"content": "second", "priority": "medium", "status": "in_progress"},
+        ]),
+        "{seen:#?}"
+    );
+}
+
+#[test]
+fn modes_and_models_are_chosen_and_told() {
+    let model = server(Script::new([shell("touch made"), "Done.".into()]));
+    let place = place(&model);
+    let option = |id: &str, value: &str| json!({"method": "session/set_config_option", "params": {"sessionId": "$session", "configId": id, "value": value}});
+    let mode = |mode: &str| json!({"method": "session/set_mode", "params": {"sessionId": "$session", "modeId": mode}});
+    let steps = [
+        new(&place),
+        mode("plan"),
+        option("mode", "yolo"),
+        option("model", "openai/gpt-other"),
+        prompt("go"),
+        mode("reckless"),
+        option("colour", "red"),
+        option("model", "nowhere/at-all"),
+    ];
+    let seen = edit(&place, &json!({"steps": steps}));
+    let begun = seen.result(0);
+    assert_eq!(begun["modes"]["currentModeId"], "default", "{seen:#?}");
+    assert_eq!(begun["configOptions"][1]["currentValue"], "openai/gpt-test");
+    let told: Vec<_> =
+        seen.updates("current_mode_update").iter().map(|one| one["currentModeId"].clone()).collect();
+    assert_eq!(told, [json!("plan"), json!("yolo")], "{seen:#?}");
+    assert_eq!(seen.result(3)["configOptions"][1]["currentValue"], "openai/gpt-other", "{seen:#?}");
+    assert_eq!(seen.result(4)["stopReason"], "end_turn");
+    assert_eq!(model.requests().last().unwrap().body["model"], "gpt-other");
+    assert!(place.read("made").is_some() && seen.list("asked").is_empty(), "{seen:#?}");
+    for step in 5..8 {
+        assert_eq!(seen.result(step)["error"]["code"], -32602, "{seen:#?}");
+    }
+}
+
+#[test]
+fn commands_do_what_they_say() {
+    let write = Reply::new().call("write_file", json!({"file_path": "a.txt", "content": "new\n"}));
+    let model = server(Script::new([write, "Done.".into(), "Said.".into()]));
+    let place = place(&model).file("a.txt", "old\n");
+    std::fs::create_dir_all(place.home().join("commands")).unwrap();
+    let own = "description = \"Greets\"\nprompt = \"say {{args}} after !{echo printed}\"";
+    std::fs::write(place.home().join("commands/greet.toml"), own).unwrap();
+    let steps = [new(&place), prompt("write"), prompt("/undo"), prompt("/greet hello"), prompt("/greet no")];
+    let seen = edit(&place, &json!({"answers": ["proceed_once", "yes", "no"], "steps": steps}));
+    let names: Vec<_> = seen.updates("available_commands_update")[0]["availableCommands"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["name"].as_str().unwrap().to_owned())
+        .collect();
+    assert!(names.contains(&"undo".to_owned()) && names.contains(&"greet".to_owned()), "{names:?}");
+    assert_eq!(place.read("a.txt").unwrap(), "old\n", "{seen:#?}");
+    assert!(seen.text("agent_message_chunk").contains("taken back"), "{seen:#?}");
+    let requests = model.requests();
+    assert_eq!(requests.len(), 3, "{seen:#?}");
+    assert!(requests[2].body.to_string().contains("say hello after printed"), "{}", requests[2].body);
+}
+
+#[test]
+fn a_failure_is_an_error_and_the_session_goes_on() {
+    let model = server(Script::new(["Back."]).with_key("key-other"));
+    let place = place(&model);
+    let seen = edit(&place, &json!({"steps": [new(&place), prompt("hi")]}));
+    let error = &seen.result(1)["error"];
+    assert!(error["message"].as_str().unwrap().contains("key"), "{seen:#?}");
+}
