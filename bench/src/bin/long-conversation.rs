@@ -19,7 +19,7 @@ use charla_providers::endpoint::Target;
 use charla_providers::layers::{Link, Resilient, RetryPolicy};
 use charla_providers::{Client, Credential, Generator, NetworkOptions, catalog, tokens};
 use charla_store::{Store, Sync};
-use charla_tools::{Registry, Selection};
+use charla_tools::{Buffers, Registry, Selection};
 
 const SESSION: &str = "long-conversation";
 /// Tokens the model reads and writes together.
@@ -99,7 +99,7 @@ async fn start(url: &str, folder: &Path) -> Result<SessionHandle, Box<dyn Error>
     let owned = store.create(&[first]).await?;
     let mut tools =
         Registry::new(Selection { core: Some(vec!["read_file".to_owned()]), excluded: Vec::new() });
-    tools.register_files(store.snapshots(), None);
+    tools.register_files(store.snapshots(), None, &Buffers::default());
     let generator = Arc::new(Resilient::new(vec![link], RetryPolicy::default()));
     let model = BoundModel {
         window: Some(WINDOW),
