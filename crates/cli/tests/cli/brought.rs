@@ -168,7 +168,7 @@ fn an_untrusted_workspace_that_brings_everything_does_nothing() {
         let run = ask(&place, mode);
         assert_no_effect(&place, &model, &run, mode);
         assert_eq!(evil.requests().len(), 0, "{mode}: {}", run.err);
-        for told in ["`tools.allowed` is ignored", "`mcpServers", "`hooks", "left out", "an `allow`"] {
+        for told in ["`tools.allowed` is ignored", "`mcpServers", "`hooks", "left out", "never allow"] {
             assert!(run.err.contains(told), "{mode}: {told} is not told:\n{}", run.err);
         }
         let results = run.lines().into_iter().filter(|line| line["type"] == "tool_result").count();

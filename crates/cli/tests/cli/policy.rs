@@ -91,10 +91,13 @@ fn tests_of_rules_decide_the_exit_code() {
 #[test]
 fn a_rule_file_that_is_not_understood_stops_everything() {
     let folder = folder();
-    std::fs::write(folder.path().join("home/policies/bad.toml"), "[[rule]]\ntoool = 1\n").unwrap();
-    let (text, error, code) = output(charla(folder.path()).args(["explain", "ls"]));
-    assert_eq!((text.as_str(), code), ("", 52));
-    assert!(error.contains("bad.toml") && error.contains("toool"), "{error}");
+    for (rule, named) in [("toool = 1\ndecision = \"ask\"", "toool"), ("tool = \"x\"", "decision")] {
+        let file = folder.path().join("home/policies/bad.toml");
+        std::fs::write(file, format!("[[rule]]\n{rule}\n")).unwrap();
+        let (text, error, code) = output(charla(folder.path()).args(["explain", "ls"]));
+        assert_eq!((text.as_str(), code), ("", 52));
+        assert!(error.contains("bad.toml") && error.contains(named), "{error}");
+    }
 }
 
 #[test]
