@@ -36,7 +36,7 @@ fn variable(name: &str) -> String {
 
 /// What makes the linker put these functions side by side, before all others. The hash in a name changes with the libraries'
 /// versions: then the functions of that name still come first, in no order among them. What is not there is passed over.
-fn ordering(list: &str, folder: &Path) -> io::Result<[String; 3]> {
+fn ordering(list: &str, folder: &Path) -> io::Result<[String; 4]> {
     let names: Vec<&str> = list.lines().filter(|line| !line.starts_with('#')).collect();
     let patterns: String = names.iter().map(|name| format!("      .text.{}\n", lasting(name))).collect();
     let (order, script) = (folder.join("start.order"), folder.join("start.ld"));
@@ -49,6 +49,8 @@ fn ordering(list: &str, folder: &Path) -> io::Result<[String; 3]> {
         format!("-Wl,-T,{}", script.display()),
         format!("-Wl,--symbol-ordering-file={}", order.display()),
         "-Wl,--no-warn-symbol-ordering".to_owned(),
+        // Functions with the same code are one: nobody here compares their addresses.
+        "-Wl,--icf=all".to_owned(),
     ])
 }
 

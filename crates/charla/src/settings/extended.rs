@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::hooks::HookGroup;
 use super::model::{McpServerSettings, ServerOrigin, Settings};
+use super::typed::{Misfit, typed};
 use crate::environment::Environment;
 use crate::extensions::{Brings, Extensions};
 use crate::failure::Failure;
@@ -40,7 +41,7 @@ pub(super) fn extend(
 /// Adds the hooks of an extension behind those of the settings, with its name as where they come from.
 fn add_hooks(extension: &Brings, settings: &mut Settings, notices: &mut Vec<Notice>) {
     for (event, groups) in &extension.hooks {
-        match serde_path_to_error::deserialize::<_, Vec<HookGroup>>(groups.clone()) {
+        match typed::<Vec<HookGroup>>(groups.clone()) {
             Ok(mut groups) => {
                 let source = Some(format!("extension {}", extension.name));
                 for group in &mut groups {
@@ -51,7 +52,7 @@ fn add_hooks(extension: &Brings, settings: &mut Settings, notices: &mut Vec<Noti
             }
             Err(error) => {
                 let (of, event) = (&extension.name, one_line(event));
-                let text = format!("hooks of {event} of the extension {of} are left out: {}", error.inner());
+                let text = format!("hooks of {event} of the extension {of} are left out: {}", error.why);
                 notices.push(text.into());
             }
         }
@@ -59,8 +60,8 @@ fn add_hooks(extension: &Brings, settings: &mut Settings, notices: &mut Vec<Noti
 }
 
 fn entry(extension: &Brings, name: &str, server: &Value) -> Result<McpServerSettings, Notice> {
-    serde_path_to_error::deserialize(server.clone()).map_err(|error| {
-        let (of, path, why) = (&extension.name, error.path(), error.inner());
+    typed(server.clone()).map_err(|Misfit { path, why }| {
+        let of = &extension.name;
         format!("the MCP server {name} of the extension {of} is left out: `{path}`: {why}").into()
     })
 }

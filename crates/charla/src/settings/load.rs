@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 use super::mistake::{Mistake, explain};
 use super::model::Settings;
 use super::source::{KeyPath, SourceLocation, SourceText};
+use super::typed::{Misfit, typed};
 use crate::bounded;
 use crate::failure::Failure;
 use crate::hint::Hint;
@@ -112,9 +113,9 @@ fn check(
     if !mistakes.is_empty() {
         return Err(refuse(&mistakes));
     }
-    let typed: Result<Settings, _> = serde_path_to_error::deserialize(Value::Object(value.clone()));
-    typed.map(drop).map_err(|error| {
-        let problem = format!("`{}`: {}", error.path(), error.inner());
+    let settings: Result<Settings, _> = typed(Value::Object(value.clone()));
+    settings.map(drop).map_err(|Misfit { path, why }| {
+        let problem = format!("`{path}`: {why}");
         refuse(&[Mistake { place: source.place(0), problem }])
     })
 }

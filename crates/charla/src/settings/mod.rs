@@ -22,6 +22,7 @@ mod quirks;
 mod schema;
 mod shown;
 mod source;
+mod typed;
 mod workspace;
 
 use std::collections::BTreeMap;
@@ -42,6 +43,8 @@ pub use model::{
 };
 pub use schema::{all_keys, settings_schema};
 pub use shown::ShownSetting;
+
+use typed::{Misfit, typed};
 
 use crate::bounded;
 use crate::environment::Environment;
@@ -122,8 +125,8 @@ pub(crate) fn load_trusting(
         layers.put_value(key, value, Source::Override(source));
     }
     let value = serde_json::Value::Object(layers.value().clone());
-    let mut settings: Settings = serde_path_to_error::deserialize(value)
-        .map_err(|error| Failure::config(format!("`{}`: {}", error.path(), error.inner())))?;
+    let mut settings: Settings =
+        typed(value).map_err(|Misfit { path, why }| Failure::config(format!("`{path}`: {why}")))?;
     settings.brought.trusted_workspace = standing.is_trusted();
     settings.brought.servers = servers;
     settings.brought.workspace = Arc::new(workspace);
