@@ -91,7 +91,9 @@ fn tests_of_rules_decide_the_exit_code() {
 #[test]
 fn a_rule_file_that_is_not_understood_stops_everything() {
     let folder = folder();
-    for (rule, named) in [("toool = 1\ndecision = \"ask\"", "toool"), ("tool = \"x\"", "decision")] {
+    for (rule, named) in
+        [("toool = 1\ntool = \"x\"\ndecision = \"ask\"", "toool"), ("tool = \"x\"", "decision")]
+    {
         let file = folder.path().join("home/policies/bad.toml");
         std::fs::write(file, format!("[[rule]]\n{rule}\n")).unwrap();
         let (text, error, code) = output(charla(folder.path()).args(["explain", "ls"]));

@@ -192,6 +192,7 @@ fn a_session_that_the_server_does_not_have_is_told_and_this_one_stays() {
     }
     let laptop = laptop(&served);
     let mut terminal = attach(&laptop, &served, &first);
+    terminal.wait_for("First.");
     terminal.say("/resume nowhere");
     terminal.wait_for("no session");
     terminal.say(&format!("/resume {first}"));

@@ -279,6 +279,10 @@ fn json_is_one_document() {
             }
           }
         },
+        "files": {
+          "totalLinesAdded": 0,
+          "totalLinesRemoved": 0
+        },
         "tools": {
           "totalCalls": 0,
           "totalSuccess": 0,

@@ -138,6 +138,7 @@ async fn one_entry_tells_the_whole_story_of_a_stream() {
         "responseId": "r-1"
       },
       "durationMs": 0,
+      "firstChunkMs": 0,
       "usage": {
         "promptTokenCount": 7
       },
