@@ -96,6 +96,12 @@ pub(super) fn sort<'a>(
             }
             Some(_) => sorted.operands.push(word),
             None if doubt == Doubt::Operand && !word.text.starts_with('-') => sorted.operands.push(word),
+            None if !ended && let Some(name) = option_before_pattern(word) => {
+                if restricted && takes_next(name, options, valued, &mut sorted)?.is_none() {
+                    return Err(format!("{} may turn out to be an option", word.text));
+                }
+                sorted.values.push((name.to_owned(), None));
+            }
             None if !ended && restricted && may_be_option(word) && !(mild && word.kind == WordKind::Glob) => {
                 return Err(format!("{} may turn out to be an option", word.text));
             }
@@ -107,6 +113,13 @@ pub(super) fn sort<'a>(
 
 fn may_be_option(word: &Word) -> bool {
     matches!(word.kind, WordKind::Single | WordKind::Unknown) || word.text.starts_with(['*', '?', '[', '-'])
+}
+
+/// The option of a word such as `--include=*.rs`: whatever file names it becomes, they begin with it.
+fn option_before_pattern(word: &Word) -> Option<&str> {
+    let (name, _) = word.text.split_once('=').filter(|_| word.kind == WordKind::Glob)?;
+    let is_plain = name.bytes().all(|byte| byte == b'-' || byte.is_ascii_alphanumeric());
+    (is_plain && name.starts_with("--")).then_some(name)
 }
 
 /// Checks one option and names it if the next word is its value.
