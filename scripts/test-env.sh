@@ -1,30 +1,52 @@
-# Sourced by ./test: makes the Python environment that tests need, and installs MCP servers, the engine, a browser, tmux and PostgreSQL.
-#
+# Sourced by ./test: makes the Python environments that tests need, and installs MCP servers, the engine, a browser, tmux and PostgreSQL.
+
 # make_test_env ROOT
 #   Installs ROOT/tests/requirements.txt into ROOT/.test-env/venv and exports CHARLA_TEST_PYTHON.
+make_test_env() {
+    export CHARLA_TEST_PYTHON=$1/.test-env/venv/bin/python
+    make_env "$1/tests/requirements.txt" "$1/.test-env/venv"
+}
+
+# make_wheel ROOT
+#   Builds the Python package as a wheel and installs it into ROOT/.test-env/wheel, with what its tests need.
+#   Exports CHARLA_TEST_WHEEL_PYTHON. The wheel's crates are those of the program, built as for it.
+make_wheel() {
+    local root=$1
+    local venv=$root/.test-env/wheel
+    local wheels=$root/target/wheels
+    export CHARLA_TEST_WHEEL_PYTHON=$venv/bin/python
+    make_env "$root/bindings/python/tests/requirements.txt" "$venv" || return 1
+    rm -rf "$wheels"
+    "$CHARLA_TEST_WHEEL_PYTHON" -m maturin build --quiet --locked --profile dev --out "$wheels" \
+        --manifest-path "$root/bindings/python/Cargo.toml" || return 1
+    local into=()
+    if [ -d "$venv/packages" ]; then into=(--target "$venv/packages" --upgrade --root-user-action=ignore); fi
+    "$CHARLA_TEST_WHEEL_PYTHON" -m pip install --quiet --disable-pip-version-check --no-deps --no-index \
+        --force-reinstall "${into[@]}" "$wheels"/charla-*.whl
+}
+
+# make_env REQUIREMENTS VENV
+#   Installs the requirements into an environment of their own.
 #   Does nothing when the environment stands and the requirements have not changed.
 #   Without the venv module it installs into a plain directory instead.
-
-make_test_env() {
-    local root=$1
-    local requirements=$root/tests/requirements.txt
-    local venv=$root/.test-env/venv
+make_env() {
+    local requirements=$1
+    local venv=$2
     local stamp=$venv/requirements.sha256
     local wanted
     wanted=$(sha256sum <"$requirements") || return 1
 
-    export CHARLA_TEST_PYTHON=$venv/bin/python
-    if [ -x "$CHARLA_TEST_PYTHON" ] && [ "$(cat "$stamp" 2>/dev/null)" = "$wanted" ]; then
+    if [ -x "$venv/bin/python" ] && [ "$(cat "$stamp" 2>/dev/null)" = "$wanted" ]; then
         return 0
     fi
     if ! command -v python3 >/dev/null; then
-        echo "error: python3 is needed to test against the official SDKs" >&2
+        echo "error: python3 is needed to test the Python package, and against the official SDKs" >&2
         return 1
     fi
 
     # An environment that is incomplete has no stamp, so it is made anew.
     rm -rf "$venv"
-    mkdir -p "$root/.test-env"
+    mkdir -p "$(dirname "$venv")"
     if python3 -m venv "$venv" >/dev/null 2>&1; then
         "$venv/bin/python" -m pip install --quiet --disable-pip-version-check \
             -r "$requirements" || return 1

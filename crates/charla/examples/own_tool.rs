@@ -5,8 +5,7 @@
 
 use std::sync::Arc;
 
-use charla::{Charla, Environment, Failure, FunctionTool, Notice, OpenRequest};
-use charla_proto::Outcome;
+use charla::{Charla, Environment, Failure, FunctionTool, Notice, OpenRequest, Outcome};
 use serde_json::json;
 
 /// Asks the model. Its one tool of our own may run; everything else is refused.

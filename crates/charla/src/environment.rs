@@ -85,7 +85,7 @@ impl Environment {
     }
 
     /// The directory of what the user has set for Gemini CLI: `~/.gemini`.
-    pub fn gemini_home(&self) -> Option<PathBuf> {
+    pub(crate) fn gemini_home(&self) -> Option<PathBuf> {
         Some(self.settings_home()?.join(".gemini"))
     }
 
@@ -96,7 +96,7 @@ impl Environment {
     }
 
     /// The same surroundings with these variables where they have none of the name.
-    pub fn with_missing(mut self, variables: impl IntoIterator<Item = (String, String)>) -> Self {
+    pub(crate) fn with_missing(mut self, variables: impl IntoIterator<Item = (String, String)>) -> Self {
         for (name, value) in variables {
             self.variables.entry(name).or_insert_with(|| value.into());
         }
@@ -128,7 +128,7 @@ impl Environment {
 
     /// The folders that a variable such as `PATH` lists, without relative ones and those in the workspace: what lies there came
     /// with the workspace, and what we start ourselves must not. Somebody's home is no such workspace.
-    pub fn safe_folders(&self, variable: &str) -> Vec<PathBuf> {
+    pub(crate) fn safe_folders(&self, variable: &str) -> Vec<PathBuf> {
         let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let workspace = Some(real(&self.directory));
         let workspace = workspace.filter(|workspace| {

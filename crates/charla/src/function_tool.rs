@@ -8,13 +8,19 @@ use charla_proto::{
     BoxFuture, FunctionDeclaration, Invocation, Lane, Part, Plan, Preview, RunContext, ToolContext,
     ToolError, ToolErrorKind, ToolOutput,
 };
+use charla_schema::Schema;
 use serde_json::Value;
 
 type Run = Arc<dyn Fn(Args) -> BoxFuture<'static, Result<String, String>> + Send + Sync>;
 
-/// A tool made from an async function. Every call of it is asked about, unless a rule allows it.
+/// How many problems of one call are reported at once.
+const MOST_PROBLEMS: usize = 5;
+
+/// A tool made from an async function. Every call of it is asked about, unless a rule allows it; one whose arguments do not
+/// fit the schema never reaches the function.
 pub struct FunctionTool {
     declaration: Arc<FunctionDeclaration>,
+    schema: Schema,
     run: Run,
 }
 
@@ -30,13 +36,47 @@ impl FunctionTool {
     where
         F: Future<Output = Result<String, String>> + Send + 'static,
     {
+        let schema = Schema::lenient(parameters.clone());
         let declaration = FunctionDeclaration {
             name: name.to_owned(),
             description: description.to_owned(),
             parameters_json_schema: parameters,
             ..FunctionDeclaration::default()
         };
-        Self { declaration: Arc::new(declaration), run: Arc::new(move |args| Box::pin(run(args))) }
+        Self { declaration: Arc::new(declaration), schema, run: Arc::new(move |args| Box::pin(run(args))) }
+    }
+
+    /// What is wrong with the arguments, if anything is.
+    fn problem(&self, args: &Value) -> Option<ToolError> {
+        let problems = self.schema.problems(args, MOST_PROBLEMS);
+        let words: Vec<String> = problems
+            .iter()
+            .map(|problem| match problem.place.as_str() {
+                "" => problem.to_string(),
+                place => format!("`{place}` {problem}"),
+            })
+            .collect();
+        let message = format!("Invalid arguments for {}: {}.", self.declaration.name, words.join("; "));
+        (!words.is_empty()).then(|| ToolError::new(ToolErrorKind::InvalidArgs, message))
+    }
+
+    fn call(&self, args: Args) -> Result<Box<dyn Invocation>, ToolError> {
+        let args = Value::Object(args);
+        if let Some(problem) = self.problem(&args) {
+            return Err(problem);
+        }
+        let plan = Plan {
+            tool: self.declaration.name.clone(),
+            title: format!("{} {args}", self.declaration.name),
+            args: match args {
+                Value::Object(args) => args,
+                _ => Args::new(),
+            },
+            effects: Vec::new(),
+            preview: Preview::None,
+            lane: Lane::Exclusive,
+        };
+        Ok(Box::new(FunctionCall { plan, run: self.run.clone() }))
     }
 }
 
@@ -50,17 +90,7 @@ impl Tool for FunctionTool {
         args: Args,
         _: &'a ToolContext,
     ) -> BoxFuture<'a, Result<Box<dyn Invocation>, ToolError>> {
-        let values = serde_json::to_string(&args).unwrap_or_default();
-        let plan = Plan {
-            tool: self.declaration.name.clone(),
-            title: format!("{} {values}", self.declaration.name),
-            args,
-            effects: Vec::new(),
-            preview: Preview::None,
-            lane: Lane::Exclusive,
-        };
-        let call = FunctionCall { plan, run: self.run.clone() };
-        Box::pin(std::future::ready(Ok(Box::new(call) as Box<dyn Invocation>)))
+        Box::pin(std::future::ready(self.call(args)))
     }
 }
 

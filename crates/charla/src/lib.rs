@@ -4,9 +4,109 @@
 //! together. It knows no terminal: what it reads of the process is an [`Environment`] handed in, what it has to
 //! say goes through [`Notices`], and a [`Failure`] is a kind, words and an action that each front end words for
 //! its users. Nothing is global: several users, workspaces and sessions live in one process.
+//!
+//! # An agent
+//!
+//! A session is opened under the user's settings, with what a request adds to them. [`OpenedSession::ask`] says
+//! something and waits for the last word; whatever no rule allows is put to the callback, and what that does not
+//! allow does not run.
+//!
+//! ```
+//! use charla::{Charla, Environment, Notice, OpenRequest, Outcome};
+//! # use charla_testkit::{Script, Server};
+//! # fn main() -> Result<(), charla::Failure> {
+//! # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+//! # let server = Server::start(Script::new(["It is empty."])).unwrap();
+//! # let folder = tempfile::tempdir().unwrap();
+//! # let url = server.base_url(charla::proto::WireKind::OpenaiChat);
+//! # let variables = [("OPENAI_API_KEY", "k"), ("OPENAI_BASE_URL", url.as_str()), ("CHARLA_MODEL", "openai/m")];
+//! # let (work, home) = (folder.path().join("work"), folder.path().to_owned());
+//! # std::fs::create_dir(&work).unwrap();
+//! // In a program: `Environment::of(std::env::vars_os())`, with its folders.
+//! let mut environment = Environment::of(variables);
+//! environment.directory = work;
+//! environment.home = Some(home);
+//! # environment.temporary = folder.path().to_owned();
+//!
+//! let mut notices: Vec<Notice> = Vec::new();
+//! let session = Charla::new(environment).open(OpenRequest::default(), &mut notices).await?;
+//! let answer = session
+//!     .ask("What is in this folder?", async |question| match question.tool.as_str() {
+//!         "web_fetch" => Outcome::ProceedOnce,
+//!         _ => Outcome::Cancel { reason: Some("not here".to_owned()) },
+//!     })
+//!     .await?;
+//! assert_eq!(answer, "It is empty.");
+//! session.close().await;
+//! # Ok(())
+//! # })
+//! # }
+//! ```
+//!
+//! # What happens, as it happens
+//!
+//! [`OpenedSession::turn`] gives the events of one turn, the same that `charla -o stream-json` prints. A question is
+//! the event [`TurnEvent::ToolCallConfirmation`]: any client may answer it ([`SessionHandle::answer`]), the first
+//! answer counts, and it waits only as long as somebody is attached ([`OpenedSession::attach`]).
+//!
+//! ```
+//! # use charla::{Charla, Environment, Notice, OpenRequest, OwnModel, TurnEvent};
+//! # async fn show(session: &charla::OpenedSession) -> Result<(), charla::Failure> {
+//! let mut turn = session.turn("Hello.").await?;
+//! while let Some(event) = turn.next().await {
+//!     match event {
+//!         TurnEvent::Content { content, .. } => eprint!("{content}"),
+//!         TurnEvent::Retry(_) => eprint!("\n(again)\n"),
+//!         event => {
+//!             if let Some(failure) = charla::Failure::of_turn(&event) {
+//!                 return Err(failure);
+//!             }
+//!         }
+//!     }
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # What a program brings
+//!
+//! | | |
+//! |---|---|
+//! | tools | [`OpenRequest::tools`]: a [`FunctionTool`] from an async function, or your own [`proto::tool::Tool`], which says in its plan what a call would do |
+//! | rules | [`OpenRequest::overrides`] for any setting, [`RunOptions`] for tools that run unasked, that are not offered, and files of rules |
+//! | a model | [`Charla::with_model`]: an [`OwnModel`] is anything that implements [`proto::ContentGenerator`] |
+//! | a store | [`Charla::with_store`]: an implementation of [`proto::SessionStore`] instead of files under the user's home |
+//!
+//! ```
+//! use charla::{FunctionTool, OpenRequest};
+//! use serde_json::json;
+//!
+//! let schema = json!({"type": "object", "properties": {"item": {"type": "string"}}, "required": ["item"]});
+//! let stock = FunctionTool::new("count_stock", "Counts an item in stock.", schema, async |args| {
+//!     match args.get("item").and_then(|item| item.as_str()) {
+//!         Some("lamps") => Ok("17".to_owned()),
+//!         _ => Err("there is no such item".to_owned()),
+//!     }
+//! });
+//! let request = OpenRequest { tools: vec![std::sync::Arc::new(stock)], ..OpenRequest::default() };
+//! # drop(request);
+//! ```
+//!
+//! The folder `examples` has whole programs: a tool of one's own, two agents with different rules, a model of one's own, a
+//! store of one's own, a chat service on axum.
+//!
+//! # One dependency
+//!
+//! [`proto`] is the tongue that everything is said in and the ports to be implemented; [`providers`] asks models without
+//! any session. The names that most programs need are here at the top.
+//!
+//! # Confinement
+//!
+//! Processes that tools start are held in by the kernel as they are under the binary: what is set up lies between
+//! fork and exec, and no program beside yours is needed for it. [`Wall`] tells what holds on this machine. A program whose
+//! variables hold keys may call [`hide_process`], so that other processes of its user cannot look into it.
 
 pub mod agents;
-mod bounded;
 mod card;
 mod clock;
 pub mod collection;
@@ -30,6 +130,7 @@ pub mod mcp_server;
 pub mod models;
 mod network;
 mod notices;
+mod own_model;
 mod own_programs;
 pub mod private_file;
 pub mod question;
@@ -38,7 +139,9 @@ pub mod settings;
 pub mod skills;
 mod stats;
 pub mod trust;
+pub mod update;
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -53,12 +156,19 @@ pub use helper::{HelperVariables, editor_variables};
 pub use hint::{EngineRemedy, Hint, KeyAdvice};
 pub use network::network_options;
 pub use notices::{Notice, Notices, Progress};
+pub use own_model::OwnModel;
 pub use session::{Begin, OpenRequest, OpenedSession, RunOptions, SessionSource};
 pub use stats::Stats;
 
+pub use charla_core::CancellationToken;
+pub use charla_core::session::{Attached, Clients, Follower, Price, SessionHandle, Subscription};
+pub use charla_proto as proto;
+pub use charla_proto::{ApprovalMode, Command, Confirmation, Content, Outcome, Part, TurnEvent};
+pub use charla_providers as providers;
 pub use charla_sandbox::{Wall, hide_process};
 
-use charla_proto::{BoxFuture, Outcome, SessionStore};
+use charla_proto::{BoxFuture, SessionStore};
+use charla_tools::bounded;
 use session::elsewhere::Elsewhere;
 use session::{
     AnsweredApproval, PromptPreview, RestoredSession, RevertError, RevertRequest, Reverted, RewoundSession,
@@ -73,20 +183,22 @@ pub struct Charla {
     environment: Environment,
     /// Where sessions are kept; nowhere without a home.
     store: Option<Arc<dyn SessionStore>>,
+    /// Models of the program's own.
+    models: Vec<OwnModel>,
 }
 
 impl Charla {
     /// The Charla of whoever these surroundings belong to. Sessions are files under the user's home.
     pub fn new(environment: Environment) -> Self {
         let store = session::home_store(&environment).map(|store| Arc::new(store) as Arc<dyn SessionStore>);
-        Self { environment, store }
+        Self { environment, store, models: Vec::new() }
     }
 
     /// The same for a program that runs one session and ends: it starts no threads to wait for the disk.
     pub fn of_one_session(environment: Environment) -> Self {
         let store =
             session::home_store(&environment).map(|store| Arc::new(store.alone()) as Arc<dyn SessionStore>);
-        Self { environment, store }
+        Self { environment, store, models: Vec::new() }
     }
 
     /// The same user, with sessions in this store instead.
@@ -94,9 +206,16 @@ impl Charla {
         Self { store: Some(store), ..self }
     }
 
+    /// The same user, who can ask this model, too. Its sessions ask it where the settings, a request or a session name it;
+    /// the first of several also where nobody names a model.
+    pub fn with_model(mut self, model: OwnModel) -> Self {
+        self.models.push(model);
+        self
+    }
+
     /// The same user in another workspace.
     pub fn in_workspace(&self, folder: impl Into<PathBuf>) -> Self {
-        Self { environment: self.environment.in_workspace(folder), store: self.store.clone() }
+        Self { environment: self.environment.in_workspace(folder), ..self.clone() }
     }
 
     /// The user's surroundings.
@@ -129,7 +248,11 @@ impl Charla {
         notices: &mut dyn Notices,
     ) -> Result<OpenedSession, Failure> {
         let here = self.at(request.workspace.take());
-        session::open::open(request, settings, &here.environment, here.store, notices).await
+        let mut settings = Cow::Borrowed(settings);
+        if !self.models.is_empty() {
+            settings.to_mut().brought.models = self.models.clone();
+        }
+        session::open::open(request, &settings, &here.environment, here.store, notices).await
     }
 
     /// The system prompt and the tools that a run under these settings would send. Asks no model.

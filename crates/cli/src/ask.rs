@@ -1,7 +1,5 @@
 //! `charla -p`: one prompt, one answer.
 
-use std::path::PathBuf;
-
 use charla::models::Prices;
 use charla::session::{Filler, PromptDraft};
 use charla::settings::{OutputFormat, Override, Settings};
@@ -58,7 +56,12 @@ pub async fn run(ask: Ask, charla: &Charla, printer: Printer) -> i32 {
         ..OpenRequest::default()
     };
     let typed = ask.prompt.clone().unwrap_or_default();
-    let opened = match prompt(ask.prompt, ask.attached, goes_on, &cancel, charla, &mut view).await {
+    let draft = PromptDraft {
+        files: ask.attached,
+        rule_files: request.options.rule_files.clone(),
+        ..PromptDraft::default()
+    };
+    let opened = match prompt(ask.prompt, draft, goes_on, &cancel, charla, &mut view).await {
         Ok(prompt) => charla.open_with(&settings, request, &mut view).await.map(|session| (prompt, session)),
         Err(failure) => Err(failure),
     };
@@ -116,23 +119,21 @@ fn somebody_is_there(settings: &Settings, charla: &Charla, printer: &Printer) ->
 /// The prompt with its files; none when an earlier session is gone on with and nothing is said.
 async fn prompt(
     words: Option<String>,
-    files: Vec<PathBuf>,
+    draft: PromptDraft,
     goes_on: bool,
     cancel: &CancellationToken,
     charla: &Charla,
     view: &mut View,
 ) -> Result<Option<Content>, Failure> {
     let waiting = "waiting for standard input to end (use </dev/null if there is none)";
-    let optional = goes_on && files.is_empty();
+    let optional = goes_on && draft.files.is_empty();
     let gathered = tokio::select! {
         biased;
         () = cancel.cancelled() => return Err(Failure::cancelled()),
         prompt = input::gather(words, optional, || view.warning(&waiting.into())) => prompt?,
     };
     let Some((words, piped)) = gathered else { return Ok(None) };
-    PromptDraft { words, piped, files, ..PromptDraft::default() }
-        .content(charla.environment(), view)
-        .map(Some)
+    PromptDraft { words, piped, ..draft }.content(charla.environment(), view).map(Some)
 }
 
 async fn show(

@@ -49,6 +49,11 @@ impl ServerAddress {
         self.is_here
     }
 
+    /// True when what is sent there is encrypted.
+    pub fn is_encrypted(&self) -> bool {
+        self.text.starts_with("https:")
+    }
+
     /// What its token is kept under: `charla auth set` takes this.
     pub fn key_name(&self) -> String {
         format!("server:{}", self.text)

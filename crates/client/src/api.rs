@@ -74,7 +74,7 @@ impl Client {
         settings: &charla::settings::Settings,
         environment: &Environment,
     ) -> Result<Self, Failure> {
-        let options = network_options(settings, environment, !address.is_here())?;
+        let options = network_options(settings, environment, address.is_encrypted())?;
         let builder = client_builder(&options).map_err(|error| Failure::from(&error))?;
         let builder = builder.redirect(reqwest::redirect::Policy::none()).http1_only();
         let builder = if address.is_here() { builder.no_proxy() } else { builder };

@@ -108,7 +108,7 @@ pub struct Scheduler {
 }
 
 impl Scheduler {
-    /// Begins to check these calls. Those that ended or began before are only counted.
+    /// Begins to check these calls, each with the context's judge of files asked for its own tool. Those that ended or began before are only counted.
     pub fn new(calls: Vec<OpenCall>, toolbox: &Arc<dyn Toolbox>, cx: &Arc<ToolContext>) -> Self {
         let (live_sender, live) = mpsc::channel(LIVE_QUEUE);
         let (wish_sender, wishes) = mpsc::channel(WISHES);
@@ -332,6 +332,7 @@ fn prepare(
             let message = format!("Tool \"{}\" not found.{hint}", call.name);
             return (index, Err(ToolError::new(ToolErrorKind::UnknownTool, message)));
         };
+        let cx = ToolContext { files: cx.files.of_tool(&call.name), ..cx.as_ref().clone() };
         (index, tool.prepare(call.args, &cx).await)
     })
 }

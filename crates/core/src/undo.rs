@@ -56,6 +56,8 @@ pub struct ChangeHistory {
     undone: Vec<u64>,
     /// Calls that have begun to change files and have not told what came of it.
     begun: Vec<Begun>,
+    /// Records up to this number were written elsewhere.
+    imported_up_to: Option<u64>,
 }
 
 /// A call that has begun to change files.
@@ -103,7 +105,11 @@ impl ChangeHistory {
             Fact::ChangesRedone(reverted) => self.with_begun().revert(reverted, false),
             Fact::Rewound(rewound) => self.with_begun().rewound(rewound),
             Fact::Imported(_) => self.forget(),
+            Fact::SessionStarted(started) => self.imported_up_to = started.imported_up_to,
             _ => {}
+        }
+        if self.imported_up_to >= Some(record.seq) {
+            self.forget();
         }
     }
 

@@ -1,4 +1,4 @@
-//! Whether the files that a running call comes across may be read.
+//! Whether the files that a call comes across may be read, while it is prepared and while it runs.
 
 use std::fmt;
 use std::path::Path;
@@ -14,6 +14,8 @@ pub enum Withheld {
     Rule {
         /// The rule's name.
         rule: String,
+        /// True when nobody can be asked about it.
+        denies: bool,
     },
     /// It is likely to hold secrets.
     Secret,
@@ -36,6 +38,17 @@ impl FileJudge {
     /// Judges for a call of this tool. Without a policy ([`FileJudge::default`]) only secrets are withheld.
     pub fn new(policy: Arc<dyn Policy>, tool: &str, mode: ApprovalMode) -> Self {
         Self { rules: Some(Rules { policy, tool: tool.to_owned(), mode }) }
+    }
+
+    /// The same for a call of another tool.
+    pub fn of_tool(&self, tool: &str) -> Self {
+        let rules = self.rules.as_ref().map(|rules| Rules { tool: tool.to_owned(), ..rules.clone() });
+        Self { rules }
+    }
+
+    /// True when a rule denies a file: whatever is to become of the call, nothing of it is looked at.
+    pub fn denies(&self, path: &Path) -> bool {
+        matches!(self.withheld(path), Some(Withheld::Rule { denies: true, .. }))
     }
 
     /// Why a file must not be read, if so. The path is absolute, and no link is in it.

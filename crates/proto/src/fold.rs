@@ -187,6 +187,7 @@ impl Conversation {
         for record in records {
             conversation.apply(record);
         }
+        conversation.settle();
         conversation
     }
 
@@ -194,6 +195,9 @@ impl Conversation {
     /// a journal written by a newer version, or by hand, must never stop an older one.
     pub fn apply(&mut self, record: &Record) {
         let seq = record.seq;
+        if self.is_foreign() && self.imported_up_to() < Some(seq) {
+            self.imported();
+        }
         match &record.fact {
             // A session begins once: whose questions these are is not said again.
             Fact::SessionStarted(_) if self.started.is_some() => {}
@@ -375,6 +379,23 @@ impl Conversation {
         }
         if matches!(ended.end, TurnEnd::Withdrawn | TurnEnd::HookBlocked) && unanswered {
             self.shortening.left_out.extend(turn.prompts);
+        }
+    }
+
+    /// The number up to which records were written elsewhere.
+    fn imported_up_to(&self) -> Option<u64> {
+        self.started.as_ref()?.imported_up_to
+    }
+
+    /// True while every record so far was written elsewhere.
+    fn is_foreign(&self) -> bool {
+        self.imported_up_to().is_some_and(|last| self.seq <= last)
+    }
+
+    /// Ends reading: where nothing was written here yet, nothing counts that somebody allowed elsewhere, whichever record could not be read.
+    pub fn settle(&mut self) {
+        if self.is_foreign() {
+            self.imported();
         }
     }
 

@@ -34,6 +34,7 @@ mod record;
 mod request;
 mod response;
 mod secret;
+mod standing;
 mod store;
 pub mod text;
 pub mod tool;
@@ -91,6 +92,7 @@ pub use secret::{
     GITS_OWN, PatternDots, carries_credential, is_open_in_git, looks_secret, makes_secret,
     pattern_may_match_secret, secret_attributes, word_names_secret,
 };
+pub use standing::{Standing, WaitingQuestion};
 pub use store::{
     Inbox, Journal, JournalError, JournalReader, MAX_POST, Mailbox, Owned, PostError, Posted, PrunedSessions,
     RecordStream, SessionList, SessionStore, SessionSummary, Skipped, SnapshotError, Snapshots, content_hash,

@@ -118,6 +118,9 @@ pub struct SessionStarted {
     /// The call of another session that it works for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<AgentLink>,
+    /// Records up to this number were written elsewhere: what they say was said, and nothing of it is allowed here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub imported_up_to: Option<u64>,
 }
 
 /// The call of another session that a session works for.

@@ -15,7 +15,7 @@ use std::time::{Duration, SystemTime};
 use futures_util::Stream;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::{BoxFuture, Conversation, Record, SessionStarted};
+use crate::{BoxFuture, Conversation, Record, SessionStarted, Standing};
 
 pub use inbox::{Inbox, MAX_POST, Mailbox, PostError, Posted};
 pub use snapshot::{SnapshotError, Snapshots, content_hash};
@@ -75,6 +75,12 @@ pub trait SessionStore: Send + Sync {
 
     /// What a session's records add up to, as far as it is needed to go on; somebody may be writing it.
     fn fold<'a>(&'a self, session: &'a str) -> BoxFuture<'a, Result<Conversation, JournalError>>;
+
+    /// Where the sessions stand in which something is under way or waits, by their ids; others rest. Nothing where that is known of each
+    /// one's records alone.
+    fn standings(&self) -> BoxFuture<'_, Result<Option<HashMap<String, Standing>>, JournalError>> {
+        Box::pin(std::future::ready(Ok(None)))
+    }
 
     /// Every record after number `after`, as far as they are written now.
     fn read_after(&self, session: &str, after: u64) -> RecordStream;

@@ -60,6 +60,8 @@ pub struct ToolContext {
     pub roots: Vec<PathBuf>,
     /// The user's home, for `~` in command lines.
     pub home: Option<PathBuf>,
+    /// Says of which files something may be told, and which may not even be looked at, before the call was judged.
+    pub files: FileJudge,
 }
 
 /// What a running tool is given.

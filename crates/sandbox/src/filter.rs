@@ -239,9 +239,8 @@ pub(crate) fn program(confinement: Confinement) -> Result<Program, SandboxError>
         }
         Confinement::Asked | Confinement::Open => set(&[libc::SYS_ioctl], all_but(1, &TERMINAL_TRICKS)),
     }
-    let calls: Vec<(u32, Body)> = calls.into_iter().collect();
     let mut program = header()?;
-    program.extend(tree(&calls));
+    program.extend(Layout::of(&calls).steps()?);
     Ok(program)
 }
 
@@ -249,7 +248,6 @@ const LOAD: u32 = libc::BPF_LD | libc::BPF_W | libc::BPF_ABS;
 const EQUALS: u32 = libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K;
 const AT_LEAST: u32 = libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K;
 const HAS_BIT: u32 = libc::BPF_JMP | libc::BPF_JSET | libc::BPF_K;
-const GO: u32 = libc::BPF_JMP | libc::BPF_JA;
 const MASK: u32 = libc::BPF_ALU | libc::BPF_AND | libc::BPF_K;
 const RETURN: u32 = libc::BPF_RET | libc::BPF_K;
 
@@ -293,10 +291,10 @@ fn all_but(index: u32, values: &[u32]) -> Body {
 
 fn chosen(index: u32, values: &[u32], then: u32, otherwise: u32) -> Body {
     let mut body = vec![step(LOAD, 0, 0, argument(index))];
-    for value in values {
-        body.extend([step(EQUALS, 0, 1, *value), step(RETURN, 0, 0, then)]);
-    }
-    body.extend(decide(otherwise));
+    // To the last step, past those that are left and the one before it.
+    let past = (1..=values.len()).rev().map(|left| u8::try_from(left).unwrap_or(u8::MAX));
+    body.extend(values.iter().zip(past).map(|(value, past)| step(EQUALS, past, 0, *value)));
+    body.extend([step(RETURN, 0, 0, otherwise), step(RETURN, 0, 0, then)]);
     body
 }
 
@@ -338,30 +336,89 @@ fn header() -> Result<Program, SandboxError> {
     ])
 }
 
-/// Finds a call by halves. What is not listed is allowed.
-fn tree(calls: &[(u32, Body)]) -> Program {
-    match calls {
-        [] => decide(ALLOW),
-        [(number, body)] => {
-            let mut program = vec![step(EQUALS, 1, 0, *number), step(RETURN, 0, 0, ALLOW)];
-            program.extend(body);
-            program
+/// A tree over ranges of numbers, and behind it what becomes of the calls, each once: the kernel converts and compiles all of it
+/// for every command, so that each step counts.
+struct Layout {
+    nodes: Vec<Node>,
+    bodies: Vec<Body>,
+}
+
+/// A comparison with the first number of the upper half.
+struct Node {
+    first: u32,
+    lower: Target,
+    upper: Target,
+}
+
+/// Where a comparison leads, by its index.
+#[derive(Clone, Copy)]
+enum Target {
+    Node(usize),
+    Body(usize),
+}
+
+impl Layout {
+    /// What is not listed is allowed.
+    fn of(calls: &BTreeMap<u32, Body>) -> Self {
+        let mut layout = Self { nodes: Vec::new(), bodies: vec![decide(ALLOW)] };
+        let mut ranges: Vec<(u32, usize)> = vec![(0, 0)];
+        for (number, body) in calls {
+            let known = layout.bodies.iter().position(|known| same(known, body));
+            let body = known.unwrap_or_else(|| {
+                layout.bodies.push(body.clone());
+                layout.bodies.len() - 1
+            });
+            ranges.retain(|(first, _)| first != number);
+            ranges.extend([(*number, body), (number.saturating_add(1), 0)]);
         }
-        _ => {
-            let (left, right) = calls.split_at(calls.len() / 2);
-            let first = right.first().map_or(0, |(number, _)| *number);
-            let lower = tree(left);
-            // Comparisons skip at most 255 steps, a jump any number.
-            let mut program = match u8::try_from(lower.len()) {
-                Ok(past) => vec![step(AT_LEAST, past, 0, first)],
-                Err(_) => {
-                    let past = u32::try_from(lower.len()).unwrap_or(u32::MAX);
-                    vec![step(AT_LEAST, 0, 1, first), step(GO, 0, 0, past)]
-                }
-            };
-            program.extend(lower);
-            program.extend(tree(right));
-            program
+        ranges.dedup_by_key(|(_, body)| *body);
+        layout.split(&ranges);
+        layout
+    }
+
+    /// Finds a range by halves.
+    fn split(&mut self, ranges: &[(u32, usize)]) -> Target {
+        let (lower, upper) = ranges.split_at(ranges.len() / 2);
+        match (lower, upper) {
+            (_, []) => Target::Body(0),
+            ([], [(_, body), ..]) => Target::Body(*body),
+            (_, [(first, _), ..]) => {
+                let index = self.nodes.len();
+                self.nodes.push(Node {
+                    first: *first,
+                    lower: Target::Node(index),
+                    upper: Target::Node(index),
+                });
+                let (lower, upper) = (self.split(lower), self.split(upper));
+                self.nodes[index] = Node { first: *first, lower, upper };
+                Target::Node(index)
+            }
         }
     }
+
+    /// The steps; an error where a comparison would have to skip more than it can.
+    fn steps(&self) -> Result<Program, SandboxError> {
+        let place = |target| match target {
+            Target::Node(index) => index,
+            Target::Body(index) => {
+                self.nodes.len() + self.bodies.iter().take(index).map(Vec::len).sum::<usize>()
+            }
+        };
+        let too_long = |_| SandboxError::Missing("the filter for system calls is too long".to_owned());
+        let mut program = Program::new();
+        for (index, node) in self.nodes.iter().enumerate() {
+            let skip = |target| u8::try_from(place(target) - index - 1).map_err(too_long);
+            program.push(step(AT_LEAST, skip(node.upper)?, skip(node.lower)?, node.first));
+        }
+        program.extend(self.bodies.iter().flatten());
+        Ok(program)
+    }
 }
+
+fn same(one: &[sock_filter], other: &[sock_filter]) -> bool {
+    let parts = |step: &sock_filter| (step.code, step.jt, step.jf, step.k);
+    one.iter().map(parts).eq(other.iter().map(parts))
+}
+
+#[cfg(test)]
+mod tests;

@@ -5,6 +5,8 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::io::Read;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use charla_proto::{carries_credential, is_open_in_git};
@@ -105,8 +107,18 @@ fn entries(folder: &Path) -> impl Iterator<Item = PathBuf> {
 }
 
 fn text(file: &Path) -> Option<String> {
-    let small = fs::metadata(file).is_ok_and(|found| found.is_file() && found.len() <= MOST_BYTES);
-    small.then(|| fs::read(file).ok()).flatten().map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+    let is_small = |found: fs::Metadata| found.is_file() && found.len() <= MOST_BYTES;
+    if !fs::metadata(file).is_ok_and(is_small) {
+        return None;
+    }
+    // A pipe that has come meanwhile would make us wait.
+    let file = fs::OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(file).ok()?;
+    if !file.metadata().is_ok_and(is_small) {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    file.take(MOST_BYTES).read_to_end(&mut bytes).ok()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 #[cfg(test)]

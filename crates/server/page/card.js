@@ -141,9 +141,10 @@ function field(question) {
   const kind = question.multiSelect ? "checkbox" : "radio";
   const labels = question.type === "yesno" ? [{ label: "yes" }, { label: "no" }] : question.options ?? [];
   const inputs = labels.map((option) => ({ option, input: element("input", { type: kind, name, value: option.label }) }));
-  const own = element("input", { type: "text", "aria-label": `Your own words: ${question.question}`, placeholder: labels.length ? "or your own words" : "your words" });
+  const own = element("input", { type: "text", "aria-label": `Your own words: ${question.question}`, placeholder: question.placeholder ? visible(question.placeholder) : labels.length ? "or your own words" : "your words" });
   const rows = inputs.map(({ option, input }) => element("label", { class: "option" }, input, element("span", {}, visible(option.label), option.description ? element("small", {}, ` ${visible(option.description)}`) : null)));
-  const node = element("fieldset", {}, element("legend", {}, visible(question.question)), ...rows, own);
+  const open = question.default ? `Left open: ${visible(question.default)}` : question.optional ? "May be left open." : null;
+  const node = element("fieldset", {}, element("legend", {}, visible(question.question)), ...rows, own, open ? element("p", { class: "hint left-open" }, open) : null);
   const value = () => own.value.trim() || inputs.filter(({ input }) => input.checked).map(({ option }) => option.label).join(", ");
   return { node, value };
 }

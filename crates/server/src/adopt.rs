@@ -86,13 +86,18 @@ async fn adopt(user: Arc<User>) {
 /// Whether somebody here began the turn that was left, or went on with it: one that came from elsewhere waits for that.
 fn was_begun_here(records: &[Record]) -> bool {
     let begins = |fact: &Fact| matches!(fact, Fact::TurnStarted(_) | Fact::TurnResumed(_));
+    let foreign = match records.first().map(|record| &record.fact) {
+        Some(Fact::SessionStarted(started)) => started.imported_up_to,
+        _ => None,
+    };
     let decides = records.iter().rev().find(|it| begins(&it.fact) || matches!(it.fact, Fact::Imported(_)));
-    decides.is_none_or(|record| begins(&record.fact))
+    decides.is_none_or(|record| begins(&record.fact) && foreign < Some(record.seq))
 }
 
 /// Goes on with a turn that was left: its questions are asked again under their ids, tools that ran are reported as
 /// interrupted. A session without one is only let go of, and so is one whose turn nobody here has let go on.
 async fn adopt_one(hub: &Arc<Hub>, sessions: &Sessions, id: String) -> (String, Result<(), Problem>) {
+    let mut is_new = false;
     let adopting = async {
         let left = sessions.folded(&id).await?;
         if left.turn.is_none() && left.queue.is_empty() {
@@ -101,7 +106,7 @@ async fn adopt_one(hub: &Arc<Hub>, sessions: &Sessions, id: String) -> (String, 
         if !was_begun_here(&sessions.records_after(&id, 0).await?) {
             return Ok(sessions.free(&id).await?);
         }
-        hub.admit(&Command::Continue)?;
+        is_new = hub.admit(&id, &Command::Continue).await?;
         if !left.started.is_some_and(|started| started.cwd.is_dir()) {
             return Err(Problem::not_found("its workspace is not on this node"));
         }
@@ -112,6 +117,9 @@ async fn adopt_one(hub: &Arc<Hub>, sessions: &Sessions, id: String) -> (String, 
         Ok(())
     };
     let adopted = adopting.await;
+    if is_new && adopted.is_err() {
+        hub.release(&id).await;
+    }
     (id, adopted)
 }
 

@@ -1,12 +1,12 @@
 //! What the server knows while it runs.
 
-use std::net::IpAddr;
 use std::sync::Arc;
 
 use charla_core::CancellationToken;
 use charla_store::Database;
 
 use crate::access::Access;
+use crate::arrivals::Arrivals;
 use crate::audit::Audit;
 use crate::bodies::Bodies;
 use crate::guard::Names;
@@ -37,6 +37,7 @@ pub(crate) struct App {
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) oidc: Option<Oidc>,
     pub(crate) repeats: Repeats,
+    pub(crate) arrivals: Arrivals,
     pub(crate) audit: Audit,
     pub(crate) limits: RateLimits,
     /// What running steps at other nodes show, where there are others.
@@ -50,8 +51,10 @@ pub(crate) struct App {
 /// How often is too often.
 pub(crate) struct RateLimits {
     pub(crate) requests: Rate<String>,
-    pub(crate) attempts: Rate<IpAddr>,
-    pub(crate) beginnings: Rate<IpAddr>,
+    /// Attempts to sign in from one address: with passwords, and with one-time links, which nobody guesses.
+    pub(crate) attempts: Rate<String>,
+    pub(crate) links: Rate<String>,
+    pub(crate) beginnings: Rate<String>,
     /// Attempts to sign in as somebody, wherever they come from.
     pub(crate) names: Rate<String>,
     pub(crate) bodies: Bodies,
@@ -64,6 +67,7 @@ impl Default for RateLimits {
         Self {
             requests: Rate::new(REQUESTS.0, REQUESTS.1),
             attempts: Rate::new(ATTEMPTS.0, ATTEMPTS.1),
+            links: Rate::new(ATTEMPTS.0, ATTEMPTS.1),
             beginnings: Rate::new(BEGINNINGS.0, BEGINNINGS.1),
             names: Rate::new(ATTEMPTS.0, ATTEMPTS.1),
             bodies: Bodies::default(),

@@ -1,6 +1,6 @@
 //! One request on its way through the server: who asks, whether they may, what is done, what is answered.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -13,14 +13,15 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use crate::access::{Caller, Credential, Digest, unauthorized};
+use crate::access::{Caller, Credential, Digest, network, unauthorized};
 use crate::accounts::{AccountError, Book, Right, Role};
-use crate::app::App;
+use crate::app::{App, RateLimits};
 use crate::audit::Entry;
 use crate::bodies::Held;
 use crate::people::User;
 use crate::places::Place;
 use crate::problem::Problem;
+use crate::rate::Rate;
 use crate::repeats::Answer;
 use crate::routes::{Does, Route};
 
@@ -51,7 +52,7 @@ pub(crate) struct Call {
 
 impl Call {
     /// What the audit log says about this request.
-    fn entry(&self, route: &Route, peer: SocketAddr) -> Entry {
+    fn entry(&self, route: &Route, from: IpAddr) -> Entry {
         let text = |value: &str| Value::from(value.chars().take(TOLD_CHARACTERS).collect::<String>());
         let mut about: Map<String, Value> =
             self.path.iter().map(|(name, value)| (name.clone(), text(value))).collect();
@@ -62,18 +63,18 @@ impl Call {
                 value => ((*name).to_owned(), text(&value.to_string())),
             }));
         }
-        Entry { who: self.who(), from: peer.ip().to_string(), what: route.name.to_owned(), about }
+        Entry { who: self.who(), from: from.to_string(), what: route.name.to_owned(), about }
     }
 
     /// What the audit log says about an attempt to sign in, which anybody may make: the name that was given, and not all of a long one.
-    fn attempt(&self, route: &Route, peer: SocketAddr) -> Entry {
+    fn attempt(&self, route: &Route, from: IpAddr) -> Entry {
         let mut about = Map::new();
         if let Ok(Value::Object(body)) = serde_json::from_slice(&self.body)
             && let Some(Value::String(name)) = body.get("name")
         {
             about.insert("name".to_owned(), name.chars().take(TOLD_OF_A_NAME).collect::<String>().into());
         }
-        Entry { who: self.who(), from: peer.ip().to_string(), what: route.name.to_owned(), about }
+        Entry { who: self.who(), from: from.to_string(), what: route.name.to_owned(), about }
     }
 
     /// Who the log says it was: nobody where anybody may ask.
@@ -160,14 +161,7 @@ pub(crate) async fn answer(
             None
         }
     };
-    let in_time = match route.does {
-        Does::SignIn(_) | Does::SignInElsewhere(_) => app.limits.attempts.take(peer.ip(), Instant::now()),
-        Does::BeginElsewhere(_) => app.limits.beginnings.take(peer.ip(), Instant::now()),
-        Does::Reads(_) | Does::Acts(_) | Does::Tells(_) => true,
-    };
-    if !in_time {
-        return Err(too_often());
-    }
+    let client = app.access.came_from(&head.headers, peer.ip());
     let (user, credential) = match caller {
         Some(Caller { user, credential, .. }) => (user, Some(credential)),
         None => (app.people.owner.clone(), None),
@@ -176,8 +170,12 @@ pub(crate) async fn answer(
         Some(_) => app.limits.at_once.take(&user.id).ok_or_else(too_often)?,
         None => None,
     };
-    let from = credential.as_ref().map_or_else(|| peer.ip().to_string(), |_| user.id.clone());
+    let from = credential.as_ref().map_or_else(|| network(client), |_| user.id.clone());
     let (body, held) = app.limits.bodies.collect(&from, body, route.body).await?;
+    let attempts = attempts(&app.limits, route, &body);
+    if attempts.is_some_and(|attempts| !attempts.take(network(client), Instant::now())) {
+        return Err(too_often());
+    }
     let user = match &credential {
         Some(credential) => still_allowed(&app, route.access, &user, credential)?,
         None => user,
@@ -190,13 +188,15 @@ pub(crate) async fn answer(
     match route.does {
         Does::Reads(handle) => handle(call).await,
         Does::SignIn(handle) | Does::BeginElsewhere(handle) | Does::SignInElsewhere(handle) => {
-            let (app, mut entry) = (call.app.clone(), call.attempt(route, peer));
+            let (app, mut entry) = (call.app.clone(), call.attempt(route, client));
+            let is_link = is_link(&call.body);
             let answered = handle(call).await;
             let status = answered.as_ref().map_or_else(|problem| problem.status, Response::status);
             let signed_in = answered.as_ref().ok().and_then(|response| response.extensions().get());
             // Everything counts that does not succeed, and every beginning: who knows the answer is not slowed down.
             if status.is_success() || signed_in.is_some() {
-                app.limits.attempts.give_back(&peer.ip());
+                let attempts = if is_link { &app.limits.links } else { &app.limits.attempts };
+                attempts.give_back(&network(client));
             }
             if let Some(SignedIn(name)) = signed_in {
                 entry.about.insert("user".to_owned(), name.as_str().into());
@@ -205,15 +205,31 @@ pub(crate) async fn answer(
             answered
         }
         Does::Tells(handle) => {
-            write(&call.app, call.entry(route, peer), None).await?;
+            write(&call.app, call.entry(route, client), None).await?;
             act(call, handle, true).await
         }
         Does::Acts(handle) => {
             // Nothing is done that is not in the log.
-            write(&call.app, call.entry(route, peer), None).await?;
+            write(&call.app, call.entry(route, client), None).await?;
             act(call, handle, false).await
         }
     }
+}
+
+/// What counts how often somebody tries to get in this way.
+fn attempts<'l>(limits: &'l RateLimits, route: &Route, body: &[u8]) -> Option<&'l Rate<String>> {
+    match route.does {
+        Does::SignIn(_) if is_link(body) => Some(&limits.links),
+        Does::SignIn(_) | Does::SignInElsewhere(_) => Some(&limits.attempts),
+        Does::BeginElsewhere(_) => Some(&limits.beginnings),
+        Does::Reads(_) | Does::Acts(_) | Does::Tells(_) => None,
+    }
+}
+
+/// Whether somebody shows the code of a one-time link, and nothing that could be guessed.
+fn is_link(body: &[u8]) -> bool {
+    let shown: Option<Map<String, Value>> = serde_json::from_slice(body).ok();
+    shown.is_some_and(|shown| shown.contains_key("code") && !shown.contains_key("password"))
 }
 
 /// What the log tells of a body beside its route: the choice that was made, not the words.

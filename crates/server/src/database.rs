@@ -1,5 +1,6 @@
 //! What a server keeps in the database that it shares with other nodes.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use charla::{Environment, Failure};
@@ -34,6 +35,19 @@ create table charla.accounts (
     book text not null
 );
 ",
+        "
+create table charla.arrivals (
+    id text primary key,
+    node text not null
+);
+create table charla.files (
+    person text not null,
+    name text not null,
+    version bigint not null,
+    body bytea,
+    primary key (person, name)
+);
+",
     ],
 };
 
@@ -44,6 +58,15 @@ pub struct SharedDatabase {
     pub address: String,
     /// How long a node may be silent before others go on with its sessions; six seconds when left out.
     pub lease: Option<Duration>,
+    /// The file with the key that encrypts what users keep there; one in the server's folder when left out.
+    pub key_file: Option<PathBuf>,
+}
+
+impl SharedDatabase {
+    /// The database at this address, used as is usual.
+    pub fn new(address: String) -> Self {
+        Self { address, lease: None, key_file: None }
+    }
 }
 
 /// The address may hold a password.
@@ -72,7 +95,7 @@ pub async fn connect(shared: &SharedDatabase) -> Result<Database, Failure> {
 }
 
 /// The folder of files that sessions of this user name in their records.
-pub(crate) fn sessions_folder(environment: &Environment) -> Result<std::path::PathBuf, Failure> {
+pub(crate) fn sessions_folder(environment: &Environment) -> Result<PathBuf, Failure> {
     let home = environment.charla_home().ok_or_else(crate::no_home)?;
     Ok(home.join("sessions"))
 }

@@ -4,6 +4,7 @@
 //! open, here or elsewhere; where nobody has, the session is opened here.
 
 mod opening;
+mod rooms;
 mod running;
 
 use std::collections::HashMap;
@@ -15,16 +16,18 @@ use charla::session::{Arrival, SessionBundle, SessionError, Sessions};
 use charla::trust::TrustDemand;
 use charla::{Charla, Notice, OpenRequest};
 use charla_proto::{
-    CancelTarget, Command, Phase, PostError, Refusal, Reply, Request, SessionEvent, SessionSnapshot,
+    CancelTarget, Command, Fact, Phase, PostError, Refusal, Reply, Request, SessionEvent, SessionSnapshot,
     SessionSummary,
 };
 use http::StatusCode;
 use serde::Serialize;
 use tokio::sync::{OnceCell, watch};
 
-use crate::meter::{BUDGET, Meter};
+use crate::meter::{BUDGET, Counting, Meter};
 use crate::problem::Problem;
+use crate::shelf::Kept;
 pub(crate) use opening::NewSession;
+use rooms::{Room, Rooms};
 pub(crate) use running::{Running, Watcher};
 
 /// How often a session may be opened or closed by others while we look for who has it.
@@ -49,17 +52,29 @@ pub(crate) struct Hub {
     running: Mutex<HashMap<String, Arc<Slot>>>,
     /// Counts what happened in sessions that run here.
     pulse: watch::Sender<u64>,
+    rooms: Rooms,
+    /// The user's files, where nodes share them.
+    kept: Option<Kept>,
 }
 
 type Slot = OnceCell<Arc<Running>>;
 
 impl Hub {
-    pub(crate) fn new(charla: Charla, meter: Meter) -> Self {
-        Self { charla, meter, running: Mutex::default(), pulse: watch::Sender::new(0) }
+    pub(crate) fn new(charla: Charla, meter: Meter, kept: Option<Kept>) -> Self {
+        let rooms = Rooms::new(charla.environment().guest.is_some());
+        Self { charla, meter, running: Mutex::default(), pulse: watch::Sender::new(0), rooms, kept }
     }
 
     pub(crate) fn charla(&self) -> &Charla {
         &self.charla
+    }
+
+    /// Brings the user's keys, settings and rules up to date with what other nodes have.
+    pub(crate) async fn refresh(&self) -> Result<(), Problem> {
+        match &self.kept {
+            Some(kept) => Ok(kept.sync().await?),
+            None => Ok(()),
+        }
     }
 
     /// A folder that the user may work in. A guest has the one that was given, and what lies in it.
@@ -77,8 +92,13 @@ impl Hub {
     }
 
     /// An error where the command would spend what the user does not have.
-    pub(crate) fn admit(&self, command: &Command) -> Result<(), Problem> {
-        self.meter.admit(command)
+    pub(crate) async fn admit(&self, session: &str, command: &Command) -> Result<bool, Problem> {
+        self.meter.admit(session, command).await
+    }
+
+    /// Frees what was kept for a command that a session did not take.
+    pub(crate) async fn release(&self, session: &str) {
+        self.meter.release(session).await;
     }
 
     /// Changes whenever something happens in a session that runs here.
@@ -145,10 +165,9 @@ impl Hub {
         Ok(SessionSnapshot::of(&self.charla.sessions()?.folded(id).await?))
     }
 
-    /// Begins a session, new or forked.
-    pub(crate) async fn create(self: &Arc<Self>, new: NewSession) -> Result<Arc<Running>, Problem> {
-        let id = charla::new_id();
-        self.open(&id, new.request(&id)).await
+    /// Begins a session of this id, new or forked.
+    pub(crate) async fn create(self: &Arc<Self>, id: &str, new: NewSession) -> Result<Arc<Running>, Problem> {
+        self.open(id, new.request(id)).await
     }
 
     /// Goes on with a session of the store, in the folder it began in. A turn that was left goes on in the mode it had.
@@ -160,15 +179,35 @@ impl Hub {
         self.open(id, opening::resuming(id, workspace, left.turn.map(|_| left.mode))).await
     }
 
+    /// Puts the session to sleep that rests and was used longest ago, one that nobody looks at if there is one; whether there is any. It is
+    /// read from the store then, and opened again by what is sent to it.
+    async fn put_one_to_sleep(&self) -> bool {
+        let slots: Vec<(String, Arc<Slot>)> =
+            self.slots().iter().map(|(id, slot)| (id.clone(), slot.clone())).collect();
+        let mut open: Vec<_> =
+            slots.iter().filter_map(|(id, slot)| Some((id, slot, slot.get()?.clone()))).collect();
+        open.sort_by_key(|(_, _, running)| running.last_use());
+        for (id, slot, running) in open {
+            if running.rests().await {
+                self.forget(id, slot);
+                running.session.close().await;
+                return true;
+            }
+        }
+        false
+    }
+
     /// Opens a session once, however many ask for it at the same time.
     async fn open(self: &Arc<Self>, id: &str, request: OpenRequest) -> Result<Arc<Running>, Problem> {
         let slot = self.slots().entry(id.to_owned()).or_default().clone();
         let opened = slot
             .get_or_try_init(|| async {
+                let room = self.rooms.take(self.put_one_to_sleep()).await?;
+                self.refresh().await?;
                 let mut notices: Vec<Notice> = Vec::new();
                 let session = self.charla.open(request, &mut notices).await?;
                 let running = Arc::new(Running::new(session, &notices));
-                tokio::spawn(self.clone().follow(id.to_owned(), running.clone()));
+                tokio::spawn(self.clone().follow(id.to_owned(), running.clone(), room));
                 Ok(running)
             })
             .await
@@ -183,20 +222,24 @@ impl Hub {
     }
 
     /// Tells everybody what happens in a session, until it ends.
-    async fn follow(self: Arc<Self>, id: String, running: Arc<Running>) {
+    async fn follow(self: Arc<Self>, id: String, running: Arc<Running>, room: Room) {
         let mut events = running.session.handle.subscribe();
         let settings = self.charla.settings(Vec::new(), &TrustDemand::default());
         let prices = settings.map(|settings| Prices::new(&settings.settings)).unwrap_or_default();
-        let mut model = running.session.model.clone();
+        let mut counting = Counting { prices, model: running.session.model.clone(), in_turn: false };
         while let Some(event) = events.recv().await {
             if let SessionEvent::Record(record) = &event
-                && self.meter.count(record, &prices, &mut model).await
+                && self.meter.take(&id, record, &mut counting).await
             {
                 // What is asked already is paid for; the turn goes no further.
                 running.session.send(Command::Cancel { target: CancelTarget::Turn }, BUDGET).await;
             }
             if matches!(event, SessionEvent::Record(_) | SessionEvent::Broken(_)) {
                 self.beat();
+            }
+            if matches!(&event, SessionEvent::Record(record) if matches!(record.fact, Fact::RulesSaved(_))) {
+                // Told again in a minute.
+                let _ = self.refresh().await;
             }
             // Nothing more can be written to it from here: another process has it, or whoever opens it anew.
             if matches!(event, SessionEvent::Broken(_)) {
@@ -208,6 +251,8 @@ impl Hub {
             self.forget(&id, &slot);
         }
         running.session.close().await;
+        self.meter.release(&id).await;
+        drop(room);
         self.beat();
     }
 
@@ -220,7 +265,15 @@ impl Hub {
 
     /// Asks something of a session, wherever it runs; where nobody has it open, it is opened here.
     pub(crate) async fn request(self: &Arc<Self>, id: &str, request: Request) -> Result<Reply, Problem> {
-        self.admit(&request.command)?;
+        let is_new = self.admit(id, &request.command).await?;
+        let replied = self.ask(id, request).await;
+        if is_new && replied.is_err() {
+            self.release(id).await;
+        }
+        replied
+    }
+
+    async fn ask(self: &Arc<Self>, id: &str, request: Request) -> Result<Reply, Problem> {
         for _ in 0..TRIES {
             let reply = match self.running(id) {
                 Some(running) => {

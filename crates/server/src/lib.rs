@@ -9,6 +9,7 @@ pub mod accounts;
 mod adopt;
 mod api;
 mod app;
+mod arrivals;
 mod audit;
 mod bodies;
 mod call;
@@ -31,6 +32,7 @@ mod rate;
 mod repeats;
 mod routes;
 mod shared;
+mod shelf;
 mod tls;
 
 use std::net::SocketAddr;
@@ -43,10 +45,11 @@ use charla_core::CancellationToken;
 use charla_store::Database;
 use tokio::net::TcpListener;
 
-pub use access::ForwardedUser;
-use access::{Access, Cookie};
+pub use access::Proxy;
+use access::{Access, Cookie, Secret};
 use accounts::{Accounts, DatabaseAccounts, FileAccounts, OWNER};
 use app::{App, RateLimits};
+use arrivals::Arrivals;
 use audit::{Audit, DatabaseLog};
 pub use audit::{BrokenChain, verify_audit, verify_database_audit};
 pub use database::{SharedDatabase, connect};
@@ -58,6 +61,7 @@ use oidc::Oidc;
 pub use oidc::OidcOptions;
 use people::People;
 use repeats::Repeats;
+use shelf::{Seal, Shelf, ShelfError};
 use tls::Certificate;
 pub use tls::TlsFiles;
 
@@ -78,8 +82,8 @@ pub struct ServeOptions {
     pub plain_http: bool,
     /// The files of its certificate; without them it speaks plain HTTP.
     pub tls: Option<TlsFiles>,
-    /// A proxy that says who somebody is.
-    pub forwarded_user: Option<ForwardedUser>,
+    /// A proxy in front that is believed.
+    pub proxy: Option<Proxy>,
     /// A provider of identities at which users sign in.
     pub oidc: Option<OidcOptions>,
     /// Where several nodes keep sessions; this user's files when left out.
@@ -120,15 +124,23 @@ impl Server {
         };
         accounts.fresh().await.map_err(kept)?;
         let metrics = Arc::<Metrics>::default();
-        let people = Arc::new(People::new(charla, accounts, metrics.clone(), &folder, database.clone()));
-        let proxy = options.forwarded_user.clone();
-        let access = Access::new(people.clone(), &folder, cookie, proxy).map_err(kept)?;
+        let shelf = match options.database.as_ref().zip(database.clone()) {
+            Some((shared, database)) => Some(Arc::new(Shelf::new(database, seal(shared, &folder)?))),
+            None => None,
+        };
+        let token = shared_token(shelf.as_deref(), &folder).await?;
+        let people =
+            People::new(charla, accounts, metrics.clone(), &folder, database.clone()).with_shelf(shelf);
+        let people = Arc::new(people);
+        let proxy = options.proxy.clone();
+        let access = Access::new(people.clone(), &token, cookie, proxy);
         let app = App {
             access,
             names,
             metrics,
             oidc: options.oidc.clone().map(Oidc::new).transpose()?,
             repeats: Repeats::new(database.clone()),
+            arrivals: Arrivals::new(database.clone()),
             audit: match &database {
                 Some(database) => Audit::Database(DatabaseLog::new(database.clone())),
                 None => Audit::File(audit_file(&folder)),
@@ -203,6 +215,35 @@ pub fn server_folder(environment: &Environment) -> Result<PathBuf, Failure> {
 
 fn no_home() -> Failure {
     Failure::config("there is no home directory to keep sign-ins in").with_hint("set CHARLA_HOME")
+}
+
+/// The key of what users keep in a database.
+fn seal(shared: &SharedDatabase, folder: &Path) -> Result<Seal, Failure> {
+    let read = match &shared.key_file {
+        Some(file) => Seal::read(file).map_err(|error| (file.clone(), error)),
+        None => Seal::read_or_make(&folder.join("key")).map_err(|error| (folder.join("key"), error)),
+    };
+    read.map_err(|(file, error)| {
+        Failure::config(format!("the key in {} cannot be used: {error}", file.display()))
+            .with_hint("make one with `openssl rand -base64 32`, readable by the server's user alone")
+    })
+}
+
+/// The token of programs, the same at every node.
+async fn shared_token(shelf: Option<&Shelf>, folder: &Path) -> Result<Secret, Failure> {
+    let failed = |error: ShelfError| {
+        Failure::system(error.to_string())
+            .with_hint("give this node the key file of the others: --key-file FILE, or their `server/key`")
+    };
+    let unkept = |error| Failure::system(format!("cannot keep a token in {}: {error}", folder.display()));
+    if let Some(shelf) = shelf {
+        shelf.sync_server(folder).await.map_err(failed)?;
+        access::kept_token(folder).map_err(unkept)?;
+        // Of several that begin at once, one makes it: it is there with the second look at the latest.
+        shelf.sync_server(folder).await.map_err(failed)?;
+        shelf.sync_server(folder).await.map_err(failed)?;
+    }
+    access::kept_token(folder).map_err(unkept)
 }
 
 /// The same user, with sessions in the database where there is one.

@@ -2,7 +2,7 @@
 
 use std::future::Future;
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -22,6 +22,7 @@ use tokio::sync::Semaphore;
 use tokio::time::{Instant, Sleep, sleep, timeout};
 use tower_service::Service;
 
+use crate::access::network;
 use crate::app::App;
 use crate::guard;
 use crate::places::Places;
@@ -86,14 +87,6 @@ pub(crate) async fn serve(listening: Listening, app: Arc<App>, router: Router, s
         });
     }
     let _ = timeout(DRAIN, graceful.shutdown()).await;
-}
-
-/// Where somebody comes from. Who has one address of IPv6 has its whole network.
-fn network(address: IpAddr) -> String {
-    match address.to_canonical() {
-        IpAddr::V4(address) => address.to_string(),
-        IpAddr::V6(address) => format!("{:?}", &address.segments()[..4]),
-    }
 }
 
 fn connection<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(

@@ -4,9 +4,8 @@ use std::sync::Arc;
 
 use charla::models::Prices;
 use charla_proto::{Command, Fact, Record, Spent, UsageMetadata};
-use http::StatusCode;
 
-use crate::accounts::{AccountError, Accounts, OWNER, Whose, now};
+use crate::accounts::{Account, AccountError, Accounts, Book, OWNER, Whose, now};
 use crate::metrics::Metrics;
 use crate::problem::Problem;
 
@@ -34,55 +33,131 @@ impl Meter {
         Self { whose, accounts, metrics }
     }
 
-    /// An error where the command would have a model asked although today's budget is spent.
-    pub(crate) fn admit(&self, command: &Command) -> Result<(), Problem> {
+    /// Whether the user is held to a budget. Nobody spends whose account cannot be read.
+    fn is_limited(&self) -> Result<bool, Problem> {
+        if self.whose.user == OWNER {
+            return Ok(false);
+        }
+        let book = self.accounts.book();
+        let book = book.map_err(|_| Problem::spent("the accounts cannot be read".to_owned()))?;
+        let account = book.account_of(&self.whose);
+        let account = account.ok_or_else(|| Problem::spent("the account is gone".to_owned()))?;
+        Ok(account.budget.is_limited())
+    }
+
+    /// An error where the command would have a model asked although there is too little left of today's budget. Else what the answer may
+    /// cost is kept for the session until its turn ends, so that turns at once spend no more than turns one by one. True when it
+    /// was not kept before.
+    pub(crate) async fn admit(&self, session: &str, command: &Command) -> Result<bool, Problem> {
         let asks = matches!(
             command,
             Command::Prompt { .. } | Command::Continue | Command::Answer { .. } | Command::Compress
         );
-        match asks.then(|| self.exhausted()).flatten() {
-            Some(why) => Err(Problem::new(StatusCode::PAYMENT_REQUIRED, BUDGET, why)
-                .with_hint("go on tomorrow (UTC), or ask an administrator for more")),
-            None => Ok(()),
+        match asks && self.is_limited()? {
+            true => self.reserve(session).await,
+            false => Ok(false),
         }
     }
 
-    /// Why nothing more may be spent. What is not known may not be spent either.
-    fn exhausted(&self) -> Option<String> {
-        if self.whose.user == OWNER {
-            return None;
-        }
-        let Ok(book) = self.accounts.book() else { return Some("the accounts cannot be read".to_owned()) };
-        let account = book.account_of(&self.whose);
-        account.map_or_else(
-            || Some("the account is gone".to_owned()),
-            |account| account.budget.exhausted(account.spent, now()),
-        )
+    /// Keeps what the next answer of the session may cost. True when nothing was kept for it before.
+    async fn reserve(&self, session: &str) -> Result<bool, Problem> {
+        let known = self.accounts.book().ok();
+        let known = known.as_ref().and_then(|book| book.account_of(&self.whose));
+        let is_new = !known.is_some_and(|account| account.reserved.holds(session));
+        let wanted = session.to_owned();
+        self.change(move |account| account.reserve(&wanted)).await?;
+        Ok(is_new)
     }
 
-    /// Counts what a record says was spent. True when nothing more may be.
-    pub(crate) async fn count(&self, record: &Record, prices: &Prices, model: &mut String) -> bool {
-        let Some(cost) = cost(record, prices, model) else { return false };
-        self.metrics.spent(&self.whose.user, &cost.model, [cost.input, cost.output], cost.usd);
+    /// What was kept for the session is free: it asks nothing more.
+    pub(crate) async fn release(&self, session: &str) {
+        let book = self.accounts.book().ok();
+        let account = book.as_ref().and_then(|book| book.account_of(&self.whose));
+        if !account.is_some_and(|account| account.reserved.holds(session)) {
+            return;
+        }
+        let over = session.to_owned();
+        let released = move |account: &mut Account| {
+            account.reserved.release(&over);
+            Ok(())
+        };
+        // What could not be freed is so after a while.
+        let _ = self.change(released).await;
+    }
+
+    /// Changes the user's account. Whoever is called the same by now has another.
+    async fn change(
+        &self,
+        change: impl Fn(&mut Account) -> Result<(), AccountError> + Send + Sync + 'static,
+    ) -> Result<Arc<Book>, AccountError> {
+        let whose = self.whose.clone();
+        let change = move |book: &mut Book| match book.has(&whose) {
+            true => change(book.account_mut(&whose.user)?),
+            false => Err(AccountError::Unknown(whose.user.clone())),
+        };
+        self.accounts.change(Box::new(change)).await
+    }
+
+    /// Takes a record of a session of the user's: counts what it says was spent, and keeps what the next answer may cost as long as a
+    /// turn runs. True when the turn may ask nothing more.
+    pub(crate) async fn take(&self, session: &str, record: &Record, counting: &mut Counting) -> bool {
+        let spent = cost(record, &counting.prices, &mut counting.model);
+        if let Some(cost) = &spent {
+            self.metrics.spent(&self.whose.user, &cost.model, [cost.input, cost.output], cost.usd);
+        }
         if self.whose.user == OWNER {
             return false;
         }
-        let (whose, tokens, usd) = (self.whose.clone(), cost.input.saturating_add(cost.output), cost.usd);
-        let counted = self.accounts.change(Box::new(move |book| {
-            // Whoever is called the same by now pays for what they spend themselves.
-            if !book.has(&whose) {
-                return Err(AccountError::Unknown(whose.user.clone()));
+        match &record.fact {
+            Fact::TurnStarted(_) | Fact::TurnResumed(_) => {
+                counting.in_turn = true;
+                let limited = self.is_limited().unwrap_or(true);
+                limited && self.reserve(session).await.is_err()
             }
-            let account = book.account_mut(&whose.user)?;
-            account.spent = account.spent.on(now()).and(tokens, usd);
-            Ok(())
-        }));
-        if let Err(error) = counted.await {
-            tracing::warn!("what {} spent could not be counted: {error}", self.whose.user);
-            return true;
+            Fact::TurnEnded(_) => {
+                counting.in_turn = false;
+                self.release(session).await;
+                false
+            }
+            _ => match spent {
+                Some(cost) => self.count(session, &cost, counting.in_turn).await,
+                None => false,
+            },
         }
-        self.exhausted().is_some()
     }
+
+    /// Counts what an answer cost. True when nothing more may be spent by this turn.
+    async fn count(&self, session: &str, cost: &Cost, in_turn: bool) -> bool {
+        let (tokens, usd) = (cost.input.saturating_add(cost.output), cost.usd);
+        let of = session.to_owned();
+        let counted = self.change(move |account| {
+            account.spent = account.spent.on(now()).and(tokens, usd);
+            account.reserved.release(&of);
+            if in_turn && account.budget.is_limited() {
+                // Where too little is left for another answer, nothing is kept, and the turn ends.
+                let _ = account.reserve(&of);
+            }
+            Ok(())
+        });
+        match counted.await {
+            Ok(book) => book.account_of(&self.whose).is_none_or(|account| {
+                in_turn && account.budget.is_limited() && !account.reserved.holds(session)
+            }),
+            Err(error) => {
+                tracing::warn!("what {} spent could not be counted: {error}", self.whose.user);
+                true
+            }
+        }
+    }
+}
+
+/// What is known about a session while its costs are counted.
+pub(crate) struct Counting {
+    pub(crate) prices: Prices,
+    /// The model that answers.
+    pub(crate) model: String,
+    /// A turn is under way.
+    pub(crate) in_turn: bool,
 }
 
 /// What others spent who worked for a call, as one cost.

@@ -1,12 +1,12 @@
 //! What waits and what runs across a user's sessions: the list and the approvals, as they are now and as they change.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, SystemTime};
 
 use charla::session::{SessionError, Sessions};
-use charla_proto::{Args, CallAsked, SessionSummary};
+use charla_proto::{SessionSummary, Standing, WaitingQuestion};
 use serde::Serialize;
 use tokio::sync::{Mutex, watch};
 
@@ -53,14 +53,7 @@ pub(crate) struct Waiting {
     pub(crate) folder: PathBuf,
     pub(crate) state: State,
     #[serde(flatten)]
-    pub(crate) question: Question,
-}
-
-/// What is asked, and the arguments that the call has now: whoever changes them sees all of them.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub(crate) struct Question {
-    pub(crate) asked: Arc<CallAsked>,
-    pub(crate) args: Args,
+    pub(crate) question: WaitingQuestion,
 }
 
 /// The sessions, the latest first, and every question that waits.
@@ -70,13 +63,21 @@ pub(crate) struct Overview {
     pub(crate) approvals: Vec<Waiting>,
 }
 
+impl Overview {
+    /// Leaves questions of agents to their callers, which ask them in their place.
+    fn ask_where_callers_are(&mut self) {
+        let asked = |waiting: &Waiting| waiting.question.asked.stands_for.clone();
+        let passed: HashSet<String> = self.approvals.iter().filter_map(asked).collect();
+        self.approvals.retain(|waiting| !passed.contains(&waiting.question.asked.approval));
+    }
+}
+
 /// What the records of a session say, as long as it is not written to.
 #[derive(Clone)]
 struct Known {
     modified: SystemTime,
     size: u64,
-    turn_open: bool,
-    questions: Vec<Question>,
+    standing: Standing,
 }
 
 /// Looks at a user's sessions. What was not written to since the last look is not read again.
@@ -100,24 +101,45 @@ impl Lookout {
         let list = sessions.list().await?.sessions;
         let ids: Vec<String> = list.iter().map(|summary| summary.session.clone()).collect();
         let states = self.hub.states(&sessions, &ids).await;
-        let mut known = self.known.lock().await;
+        let (mut standings, rests) = match sessions.standings().await? {
+            Some(kept) => (kept, Some(Standing::default())),
+            None => (self.read(&sessions, &list).await?, None),
+        };
         let mut overview = Overview::default();
-        let mut seen = HashMap::with_capacity(list.len());
         for ((summary, id), (state, node)) in list.into_iter().zip(ids).zip(states) {
-            let Some(now) = read(&sessions, known.get(&id), &summary).await? else { continue };
-            overview.approvals.extend(now.questions.iter().map(|question| Waiting {
+            let Some(Standing { turn_open, questions }) = standings.remove(&id).or_else(|| rests.clone())
+            else {
+                continue;
+            };
+            let waiting = questions.len();
+            overview.approvals.extend(questions.into_iter().map(|question| Waiting {
                 session: id.clone(),
                 title: summary.title.clone(),
                 folder: summary.started.cwd.clone(),
                 state,
-                question: question.clone(),
+                question,
             }));
-            let (turn_open, waiting) = (now.turn_open, now.questions.len());
             overview.sessions.push(Entry { summary, state, node, turn_open, waiting, shared: None });
-            seen.insert(id, now);
+        }
+        overview.ask_where_callers_are();
+        Ok(Arc::new(overview))
+    }
+
+    /// Where sessions stand by their records, without those that were removed since they were listed.
+    async fn read(
+        &self,
+        sessions: &Sessions,
+        list: &[SessionSummary],
+    ) -> Result<HashMap<String, Standing>, SessionError> {
+        let mut known = self.known.lock().await;
+        let mut seen = HashMap::with_capacity(list.len());
+        for summary in list {
+            if let Some(now) = read(sessions, known.get(&summary.session), summary).await? {
+                seen.insert(summary.session.clone(), now);
+            }
         }
         *known = seen;
-        Ok(Arc::new(overview))
+        Ok(known.iter().map(|(id, now)| (id.clone(), now.standing.clone())).collect())
     }
 
     /// The latest overview, and each that differs from the one before.
@@ -154,13 +176,7 @@ async fn read(
         Err(SessionError::Unknown(_)) => return Ok(None),
         Err(error) => return Err(error),
     };
-    let questions = conversation.unanswered().filter_map(|call| {
-        let approval = call.approval.as_ref().filter(|approval| approval.answer.is_none())?;
-        Some(Question { asked: approval.asked.clone(), args: call.call.args.clone() })
-    });
-    let questions = questions.collect();
-    let turn_open = conversation.turn.is_some() || !conversation.queue.is_empty();
-    Ok(Some(Known { modified, size, turn_open, questions }))
+    Ok(Some(Known { modified, size, standing: Standing::of(&conversation) }))
 }
 
 /// Looks again when something happens here or is told to have happened elsewhere, and every second for what is not told, while anybody wants to know.

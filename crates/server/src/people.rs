@@ -15,6 +15,7 @@ use crate::meter::Meter;
 use crate::metrics::Metrics;
 use crate::overview::Lookout;
 use crate::problem::Problem;
+use crate::shelf::{Kept, Shelf};
 
 /// What a user's tools and clients see of the server's own variables beside how the network is reached: no keys, no homes, no addresses of
 /// others.
@@ -51,8 +52,8 @@ impl Given {
 }
 
 impl User {
-    fn new(name: &str, charla: Charla, meter: Meter, given: Option<Given>) -> Self {
-        let hub = Arc::new(Hub::new(charla, meter));
+    fn new(name: &str, hub: Hub, given: Option<Given>) -> Self {
+        let hub = Arc::new(hub);
         let id = given.as_ref().map_or(name, |given| &given.id).to_owned();
         Self { name: name.to_owned(), id, lookout: Lookout::new(hub.clone()), hub, given }
     }
@@ -72,6 +73,8 @@ pub(crate) struct People {
     folder: PathBuf,
     /// Where sessions are, where several nodes share them.
     database: Option<Database>,
+    /// What users keep, where nodes share it.
+    shelf: Option<Arc<Shelf>>,
     /// Those with accounts who were here since the start.
     known: Mutex<HashMap<String, Arc<User>>>,
 }
@@ -87,8 +90,14 @@ impl People {
     ) -> Self {
         let whose = Whose { user: OWNER.to_owned(), account: OWNER.to_owned() };
         let meter = Meter::new(whose, accounts.clone(), metrics.clone());
-        let owner = Arc::new(User::new(OWNER, charla, meter, None));
-        Self { owner, accounts, metrics, folder: folder.to_owned(), database, known: Mutex::default() }
+        let owner = Arc::new(User::new(OWNER, Hub::new(charla, meter, None), None));
+        let folder = folder.to_owned();
+        Self { owner, accounts, metrics, folder, database, shelf: None, known: Mutex::default() }
+    }
+
+    /// The same, whose users keep their files there.
+    pub(crate) fn with_shelf(self, shelf: Option<Arc<Shelf>>) -> Self {
+        Self { shelf, ..self }
     }
 
     /// What this server is known by among others that share a database.
@@ -146,7 +155,8 @@ impl People {
         if let Some(database) = &self.database {
             charla = charla.with_store(Arc::new(database.sessions(&given.id, own.join("sessions"))));
         }
-        User::new(name, charla, meter, Some(given))
+        let kept = self.shelf.clone().map(|shelf| Kept { shelf, person: given.id.clone(), folder: own });
+        User::new(name, Hub::new(charla, meter, kept), Some(given))
     }
 
     /// Whether somebody else has a session of this id.
@@ -184,6 +194,11 @@ impl People {
         }
         for user in self.all() {
             user.hub.end_idle().await;
+            // Tried again in a minute.
+            let _ = user.hub.refresh().await;
+        }
+        if let Some(shelf) = &self.shelf {
+            let _ = shelf.sync_server(&self.folder).await;
         }
     }
 

@@ -73,6 +73,13 @@ impl Problem {
         Self { reply: Some(Box::new(Reply::Refused(refusal))), ..Self::new(status, kind, detail) }
     }
 
+    /// There is nothing left to spend, or too little.
+    pub(crate) fn spent(why: String) -> Self {
+        Self::new(StatusCode::PAYMENT_REQUIRED, "budget", why).with_hint(
+            "wait until what runs has ended, go on tomorrow (UTC), or ask an administrator for more",
+        )
+    }
+
     /// What sessions are kept in cannot be reached.
     pub(crate) fn away(why: &impl std::fmt::Display) -> Self {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "away", why.to_string()).with_hint(
@@ -134,6 +141,7 @@ impl From<AccountError> for Problem {
             AccountError::Taken(_) | AccountError::Identity(_) => (StatusCode::CONFLICT, "taken"),
             AccountError::Workspace { .. } => (StatusCode::CONFLICT, "workspace"),
             AccountError::Name(_) | AccountError::Password(_) => (StatusCode::BAD_REQUEST, "bad_request"),
+            AccountError::Budget(_) => return Self::spent(error.to_string()),
             AccountError::Asker => (StatusCode::UNAUTHORIZED, "unauthorized"),
             AccountError::Kept(_) => (StatusCode::SERVICE_UNAVAILABLE, "accounts"),
         };

@@ -47,6 +47,7 @@ pub(crate) fn fold(file: &File) -> io::Result<(Conversation, Seen)> {
         }
         conversation.forget_replaced();
     }
+    conversation.settle();
     Ok((conversation, scan.seen))
 }
 

@@ -8,6 +8,7 @@ mod owning;
 mod port;
 #[cfg(unix)]
 mod postgres;
+mod standings;
 
 use std::fs;
 use std::sync::Arc;
@@ -29,6 +30,7 @@ fn first(session: &str) -> Record {
         model: "fake/m".to_owned(),
         parent: None,
         agent: None,
+        imported_up_to: None,
     };
     Record::new(1, 5, Fact::SessionStarted(Box::new(started)))
 }

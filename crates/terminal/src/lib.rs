@@ -25,4 +25,5 @@ pub mod sessions;
 pub mod signals;
 pub mod skills;
 pub mod undo;
+pub mod update;
 pub mod wording;

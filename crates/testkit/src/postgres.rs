@@ -16,6 +16,8 @@ pub struct Postgres {
     /// The user it runs as, where this process is root, which PostgreSQL refuses to be.
     user: Option<(u32, u32)>,
     server: Option<Child>,
+    /// The port of this machine where it takes connections with TLS, too.
+    port: Option<u16>,
 }
 
 impl Postgres {
@@ -27,7 +29,7 @@ impl Postgres {
         if let Some((user, group)) = user {
             chown(folder.path(), Some(user), Some(group))?;
         }
-        let mut made = Self { folder, programs: programs()?, user, server: None };
+        let mut made = Self { folder, programs: programs()?, user, server: None, port: None };
         let data = made.data();
         let status = made
             .program("initdb")
@@ -39,6 +41,28 @@ impl Postgres {
             true => made.start_again().map(|()| made),
             false => Err(io::Error::other("initdb failed")),
         }
+    }
+
+    /// The same, which also takes connections of this machine with TLS and shows this certificate (PEM, like its key).
+    pub fn start_with_tls(certificate: &str, key: &str) -> io::Result<Self> {
+        let mut started = Self::start()?;
+        started.stop()?;
+        for (name, text) in [("server.crt", certificate), ("server.key", key)] {
+            let path = started.data().join(name);
+            std::fs::write(&path, text)?;
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600))?;
+            if let Some((user, group)) = started.user {
+                chown(&path, Some(user), Some(group))?;
+            }
+        }
+        started.port = Some(std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?.port());
+        started.start_again()?;
+        Ok(started)
+    }
+
+    /// Where it takes connections with TLS, where it does.
+    pub fn port(&self) -> Option<u16> {
+        self.port
     }
 
     /// Its address, for `--database`.
@@ -57,8 +81,12 @@ impl Postgres {
         let (data, place) = (self.data(), self.folder.path().to_owned());
         let mut server = self.program("postgres");
         server.arg("-D").arg(data).arg("-k").arg(place);
-        for setting in ["listen_addresses=", "fsync=off", "max_connections=200", "shared_buffers=16MB"] {
+        let listen = self.port.map_or("listen_addresses=", |_| "listen_addresses=127.0.0.1");
+        for setting in [listen, "fsync=off", "max_connections=200", "shared_buffers=16MB"] {
             server.args(["-c", setting]);
+        }
+        if let Some(port) = self.port {
+            server.args(["-c", "ssl=on", "-c", &format!("port={port}")]);
         }
         self.server = Some(server.stdout(Stdio::null()).stderr(Stdio::null()).spawn()?);
         self.wait_until_ready()
@@ -68,6 +96,9 @@ impl Postgres {
     pub fn run(&self, program: &str, arguments: &[&str]) -> io::Result<Vec<u8>> {
         let mut command = self.program(program);
         command.args(["-h".as_ref(), self.folder.path()]).args(["-U", "charla"]).args(arguments);
+        if let Some(port) = self.port {
+            command.env("PGPORT", port.to_string());
+        }
         let done = command.output()?;
         match done.status.success() {
             true => Ok(done.stdout),

@@ -1,12 +1,12 @@
 //! A file that a person puts into a prompt.
 
-use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
 use base64::Engine;
 use charla_proto::Part;
 
+use crate::bounded;
 use crate::files::sniff;
 use crate::text;
 
@@ -34,7 +34,7 @@ pub fn attach(path: &Path, name: &str) -> Result<Vec<Part>, String> {
         ));
     }
     let mut bytes = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(MOST_BYTES).read_to_end(&mut bytes));
+    let read = bounded::open(path).and_then(|file| file.take(MOST_BYTES).read_to_end(&mut bytes));
     read.map_err(|error| format!("cannot be read: {error}"))?;
     if let Some(mime) = sniff(&bytes) {
         let data = base64::engine::general_purpose::STANDARD.encode(&bytes);

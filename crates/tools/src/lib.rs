@@ -3,6 +3,7 @@
 mod args;
 pub mod ask_user;
 mod attachment;
+pub mod bounded;
 pub mod command;
 pub mod edit;
 mod files;

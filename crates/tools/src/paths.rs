@@ -70,10 +70,11 @@ impl ResolvedPath {
         Self { path: path.to_owned(), real: path.to_owned(), inside: true }
     }
 
-    /// True for a file of the workspace that may be told of before anybody was asked.
+    /// True for a file of the workspace that may be told of before the call was judged: no rule asks about it or denies it.
     pub(crate) fn is_open(&self, cx: &ToolContext) -> bool {
         let secret = looks_secret(&self.real) || looks_secret(&self.path);
-        self.inside && !secret && part_of_repository(&self.real, &cx.roots).is_none()
+        let withheld = secret || cx.files.withheld(&self.real).is_some();
+        self.inside && !withheld && part_of_repository(&self.real, &cx.roots).is_none()
     }
 
     /// What reading it does, for a plan.

@@ -1,5 +1,6 @@
 //! A conversation line by line, without a screen: for screen readers and for terminals that know no sequences.
 
+use std::path::PathBuf;
 use std::pin::pin;
 use std::sync::Arc;
 
@@ -59,18 +60,21 @@ async fn open(scene: Scene, printer: &mut Printer) -> Result<Talk, Failure> {
     let Scene { charla, source, me, settings, request, opening } = scene;
     let interrupts = Interrupts::listen();
     let begins_anew = request.begin == Begin::New;
+    let rule_files = request.options.rule_files.clone();
     let request = OpenRequest { cancel: interrupts.leave.clone(), ..request };
     let session = source.open(&settings, request, Box::new(printer.another())).await?;
     let how = if begins_anew { "type a prompt" } else { "the conversation goes on; type a prompt" };
     printer.note(&format!("{}: {how}, /help lists commands, /quit or Ctrl-D leaves", session.model));
     let (lines, exports) = (Lines::default(), Exports::default());
-    Ok(Talk { session, charla, me, settings, interrupts, lines, exports, opening })
+    Ok(Talk { session, charla, rule_files, me, settings, interrupts, lines, exports, opening })
 }
 
 /// A conversation.
 struct Talk {
     session: OpenedSession,
     charla: Charla,
+    /// Rules of this run.
+    rule_files: Vec<PathBuf>,
     /// Who types.
     me: String,
     settings: Settings,
@@ -141,8 +145,12 @@ impl Talk {
         } else if line.trim().is_empty() {
             self.watch(printer).await;
         } else {
-            let draft =
-                PromptDraft { words: line.to_owned(), in_conversation: true, ..PromptDraft::default() };
+            let draft = PromptDraft {
+                words: line.to_owned(),
+                rule_files: self.rule_files.clone(),
+                in_conversation: true,
+                ..PromptDraft::default()
+            };
             match draft.content(self.charla.environment(), printer) {
                 Ok(mut content) => {
                     let words = content.text();

@@ -87,7 +87,9 @@ fn keep(credentials: &Credentials, folder: &Path) -> Result<PathBuf, Failure> {
 
 /// The credentials and where they were found; `None` when there are none. A file that is named but
 /// cannot be used is a failure.
-pub fn default_credentials(environment: &Environment) -> Result<Option<(Credentials, PathBuf)>, Failure> {
+pub(crate) fn default_credentials(
+    environment: &Environment,
+) -> Result<Option<(Credentials, PathBuf)>, Failure> {
     let named = environment.variable(VARIABLE).map(PathBuf::from);
     let path = match named.clone().or_else(|| kept_file(environment)).or_else(|| gcloud_file(environment)) {
         Some(path) => path,

@@ -96,7 +96,12 @@ impl<'a> Keys<'a> {
     }
 
     /// True when [`Keys::find`] would have something to look at, without running a command.
-    pub fn is_configured(&self, provider: &str, source: Option<&KeySource>, variables: &[&str]) -> bool {
+    pub(crate) fn is_configured(
+        &self,
+        provider: &str,
+        source: Option<&KeySource>,
+        variables: &[&str],
+    ) -> bool {
         source.is_some()
             || self.environment.first(variables).is_some()
             || matches!(self.kept(provider), Ok(Some(_)) | Err(_))

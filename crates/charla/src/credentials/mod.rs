@@ -1,6 +1,6 @@
 //! What opens the door to a provider.
 
 pub mod google;
-pub mod keys;
+mod keys;
 
 pub use keys::{FoundKey, KeyPlace, KeyRing, Keys};

@@ -80,7 +80,7 @@ pub(crate) fn identity(model: &Model) -> Option<String> {
 }
 
 /// True when the built-in model is there or may be fetched.
-pub fn is_available(settings: &Settings, environment: &Environment) -> bool {
+pub(crate) fn is_available(settings: &Settings, environment: &Environment) -> bool {
     store(settings, environment).is_ok_and(|store| store.is_complete() || store.forbidden().is_none())
 }
 

@@ -4,6 +4,7 @@
 //! nothing. Secrets are taken only on demand and never told.
 
 mod claude;
+mod claude_sessions;
 mod codex;
 mod command;
 mod file;
@@ -11,12 +12,16 @@ mod gemini;
 mod opencode;
 mod server;
 mod sessions;
+mod story;
 mod take;
+
+use std::path::Path;
 
 use serde_json::Value;
 
 use crate::Charla;
 use crate::failure::Failure;
+use story::Conversation;
 use take::Taker;
 
 /// A program to move in from.
@@ -48,6 +53,17 @@ impl Program {
             Program::Opencode => "opencode",
         }
     }
+
+    /// What it is called.
+    pub fn title(self) -> &'static str {
+        match self {
+            Program::Gemini => "Gemini CLI",
+            Program::Claude => "Claude Code",
+            Program::Codex => "Codex",
+            Program::Qwen => "Qwen Code",
+            Program::Opencode => "OpenCode",
+        }
+    }
 }
 
 /// What is wanted of an import.
@@ -57,7 +73,7 @@ pub struct ImportRequest {
     pub from: Vec<Program>,
     /// Keys, too.
     pub keys: bool,
-    /// Old conversations of Gemini CLI in this folder, too.
+    /// Old conversations of Gemini CLI and Claude Code in this folder, too.
     pub sessions: bool,
     /// Nothing is written.
     pub dry_run: bool,
@@ -105,6 +121,16 @@ impl Finding {
     }
 }
 
+/// Finds the conversations of a program that were held in a folder.
+type FindConversations = fn(&Path, &Path, &mut Vec<Finding>) -> Vec<Conversation>;
+
+/// The programs whose conversations are understood.
+const CONVERSATIONS: [(Program, FindConversations); 2] =
+    [(Program::Gemini, sessions::find), (Program::Claude, claude_sessions::find)];
+
+/// Why a conversation is not taken.
+const UNREADABLE: &str = "nothing was said in it, or it is none that can be read";
+
 /// Finds what the programs left, and takes what is not there yet.
 pub async fn import(request: &ImportRequest, charla: &Charla) -> Result<ImportReport, Failure> {
     let environment = charla.environment();
@@ -123,13 +149,14 @@ pub async fn import(request: &ImportRequest, charla: &Charla) -> Result<ImportRe
             taker.take(program.name(), finding)?;
         }
     }
-    if request.sessions && request.from.contains(&Program::Gemini) {
+    let old = |program| request.sessions && request.from.contains(&program);
+    for (program, find) in CONVERSATIONS.into_iter().filter(|(program, _)| old(*program)) {
         let mut findings = Vec::new();
-        for conversation in sessions::find(&home, &environment.directory, &mut findings) {
+        for conversation in find(&home, &environment.directory, &mut findings) {
             taker.conversation(charla, conversation).await?;
         }
         for finding in findings {
-            taker.take(Program::Gemini.name(), finding)?;
+            taker.take(program.name(), finding)?;
         }
     }
     Ok(taker.report)

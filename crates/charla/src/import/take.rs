@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use secrecy::SecretString;
 use serde_json::Value;
 
-use super::sessions::Conversation;
-use super::{Entry, Finding, ImportReport, ImportRequest, Program};
+use super::story::Conversation;
+use super::{Entry, Finding, ImportReport, ImportRequest};
 use crate::Charla;
 use crate::credentials::{KeyRing, Keys};
 use crate::custom_command::CustomCommand;
@@ -63,14 +63,14 @@ impl<'a> Taker<'a> {
 
     /// Takes a conversation in, where it is not there already.
     pub(super) async fn conversation(&mut self, charla: &Charla, found: Conversation) -> Result<(), Failure> {
-        let Conversation { what, bundle } = found;
-        let program = Program::Gemini.name();
+        let Conversation { program, what, bundle } = found;
+        let (program, title) = (program.name(), program.title());
         let id = bundle.session()?.to_owned();
         let sessions = charla.sessions()?;
         let arrival = match self.request.dry_run {
             true if sessions.summary(&id).await.is_ok() => Err(THERE.to_owned()),
             true => Ok(()),
-            false => match sessions.take_in(&bundle, None, "Gemini CLI").await {
+            false => match sessions.take_in(&bundle, None, title).await {
                 Ok(Arrival::Kept) => Ok(()),
                 Ok(Arrival::Known) => Err(THERE.to_owned()),
                 Err(error) => Err(error.to_string()),

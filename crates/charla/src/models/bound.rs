@@ -42,7 +42,7 @@ pub struct BoundModel {
 
 impl BoundModel {
     /// The model as a session asks it.
-    pub fn for_session(self) -> session::BoundModel {
+    pub(crate) fn for_session(self) -> session::BoundModel {
         // It calls a tool where a greeting was meant: no mode lets it change or run anything unasked.
         let is_tiny = self.prompt_size == PromptSize::Trained;
         session::BoundModel {

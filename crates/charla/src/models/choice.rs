@@ -115,7 +115,7 @@ impl Choice {
     }
 
     /// How much it is told. The engine's models are judged when it has started: only then is their window known.
-    pub fn prompt_size(&self, settings: &Settings) -> PromptSize {
+    pub(crate) fn prompt_size(&self, settings: &Settings) -> PromptSize {
         let is_small = |window: Option<u32>| window.is_some_and(|window| window <= SMALL_WINDOW);
         if self.is_built_in() {
             return PromptSize::Trained;
@@ -160,7 +160,7 @@ impl Choice {
 
     /// True when its server can hold an answer to a schema and the model can still call tools. Many servers force the
     /// schema on everything the model writes, calls included.
-    pub fn takes_schema(&self, settings: &Settings) -> bool {
+    pub(crate) fn takes_schema(&self, settings: &Settings) -> bool {
         let Ok(endpoint) = self.entry.endpoint() else { return false };
         let native = self.layers(settings).is_ok_and(|layers| layers.tools != ToolMode::Text);
         let both = match endpoint.wire {
@@ -172,7 +172,7 @@ impl Choice {
     }
 
     /// True when there is a way to tell it how much to think.
-    pub fn hears_thinking(&self, settings: &Settings) -> bool {
+    pub(crate) fn hears_thinking(&self, settings: &Settings) -> bool {
         let Ok(endpoint) = self.entry.endpoint() else { return true };
         let in_words = self.layers(settings).is_ok_and(|layers| layers.think.switch != ThinkSwitch::Wire);
         let by_wire = match endpoint.wire {
@@ -187,12 +187,12 @@ impl Choice {
 
     /// True when its requests are to begin with the same bytes in every run, because its server keeps what it
     /// has read.
-    pub fn has_stable_prefix(&self) -> bool {
+    pub(crate) fn has_stable_prefix(&self) -> bool {
         self.engine().is_none() && self.entry.is_local()
     }
 
     /// True when it is reached over TLS.
-    pub fn is_encrypted(&self) -> bool {
+    pub(crate) fn is_encrypted(&self) -> bool {
         self.entry.endpoint().is_ok_and(|endpoint| endpoint.base_url.starts_with("https:"))
     }
 
@@ -222,7 +222,7 @@ impl Choice {
     }
 
     /// How it is spoken to when it is the small model that comes with the engine.
-    pub fn small_model(&self, environment: &Environment) -> Option<SmallModel> {
+    pub(crate) fn small_model(&self, environment: &Environment) -> Option<SmallModel> {
         self.is_built_in().then(|| SmallModel::new(environment.directory.clone()))
     }
 

@@ -75,7 +75,7 @@ impl<'a> Chooser<'a> {
 
     /// The default model of the first provider somebody has set up, beside those that were asked already: the model's own and
     /// its fallbacks'. Asks no server and runs no key command.
-    pub fn next_ready(&self, model: &str) -> Option<String> {
+    pub(crate) fn next_ready(&self, model: &str) -> Option<String> {
         let directory = Directory::new(self.settings);
         let asked = self.settings.model.fallback.iter().map(String::as_str).chain([model]);
         let asked: Vec<String> =

@@ -106,12 +106,12 @@ impl Entry {
     }
 
     /// It speaks OpenAI Chat, as every server does that runs whatever model it is given.
-    pub fn speaks_chat(&self) -> bool {
+    pub(crate) fn speaks_chat(&self) -> bool {
         self.endpoint().is_ok_and(|endpoint| endpoint.wire == WireKind::OpenaiChat)
     }
 
     /// It runs on the user's machine, or needs no key for another reason.
-    pub fn needs_no_key(&self) -> bool {
+    pub(crate) fn needs_no_key(&self) -> bool {
         match self.row {
             Some(row) => row.local || self.settings.auth == Some(AuthStyle::None),
             None => self.settings.api_key.is_none(),
@@ -119,12 +119,12 @@ impl Entry {
     }
 
     /// Google's own credentials open it, too.
-    pub fn takes_google_credentials(&self) -> bool {
+    pub(crate) fn takes_google_credentials(&self) -> bool {
         self.name == "vertex"
     }
 
     /// Environment variables that may hold its key.
-    pub fn key_variables(&self) -> &'static [&'static str] {
+    pub(crate) fn key_variables(&self) -> &'static [&'static str] {
         self.row.map_or(&[], |row| row.key_env)
     }
 

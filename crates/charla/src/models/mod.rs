@@ -1,11 +1,12 @@
 //! Which model answers, and how it is spoken to.
 
 mod auth_type;
-pub mod bound;
-pub mod choice;
-pub mod chooser;
-pub mod directory;
+pub(crate) mod bound;
+pub(crate) mod choice;
+pub(crate) mod chooser;
+pub(crate) mod directory;
 mod keep_alive;
+pub(crate) mod own;
 mod prices;
 pub mod probe;
 mod recordings;

@@ -7,6 +7,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use charla_core::session::Subscription;
 use charla_proto::text::{nearest, one_line};
 use charla_proto::tool::Tool;
 use charla_proto::{
@@ -17,7 +18,8 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use tokio::sync::{Semaphore, oneshot};
 
-use super::agent_work::{Child, Work, failed};
+use super::agent_bounds::AgentBounds;
+use super::agent_work::{Bounds, Child, Work, failed};
 use super::servers::SessionServers;
 use crate::agents::{Agent, Agents};
 use crate::failure::Failure;
@@ -64,12 +66,19 @@ pub(super) struct AgentCalls {
     session: String,
     open: OpenChild,
     at_once: Arc<Semaphore>,
+    /// What holds for all of them while they work.
+    bounds: AgentBounds,
 }
 
 impl AgentCalls {
-    pub(super) fn new(agents: Agents, session: &str, open: OpenChild) -> Self {
+    pub(super) fn new(agents: Agents, session: &str, open: OpenChild, bounds: AgentBounds) -> Self {
         let at_once = Arc::new(Semaphore::new(AT_ONCE as usize));
-        Self { agents, session: session.to_owned(), open, at_once }
+        Self { agents, session: session.to_owned(), open, at_once, bounds }
+    }
+
+    /// Follows the session that calls until it ends: what changes for it changes for its agents.
+    pub(super) async fn follow(self: Arc<Self>, caller: Subscription) {
+        self.bounds.follow(caller).await;
     }
 
     /// Waits until no agent works any more: they were told to stop.
@@ -222,16 +231,21 @@ impl AgentCall {
         };
         let link = AgentLink { name: self.agent.name.clone(), session: self.calls.session.clone(), call };
         let id = self.calls.child_id(&link.call);
-        let request =
-            ChildRequest { agent: self.agent.clone(), link, id, again, situation: self.caller.clone() };
+        let mut situation = self.caller.clone();
+        let mode = self.calls.bounds.mode();
+        situation.mode = situation.mode.min(*mode.borrow());
+        let (call, held) = (link.call.clone(), situation.mode);
+        let request = ChildRequest { agent: self.agent.clone(), link, id, again, situation };
         let output = match (self.calls.open)(request).await {
             Ok(child) => {
-                let work = Work { child: &*child, agent: &self.agent, asked };
+                let model = self.agent.model.clone().unwrap_or_else(|| self.caller.model.clone());
+                let bounds = Bounds { all: &self.calls.bounds, call, model };
+                let work = Work { child: &*child, agent: &self.agent, asked, bounds };
                 if let Some((approval, outcome, by)) = answered {
                     // Before it goes on: one that nobody answers is refused then.
                     let _ = child.handle().answer(&approval, outcome, &by).await;
                 }
-                let output = work.to_the_end(&self.prompt, again, cx, left).await;
+                let output = work.to_the_end(&self.prompt, again, cx, left, (mode, held)).await;
                 child.close().await;
                 ToolOutput { spent: child.spent().await, ..output }
             }

@@ -5,13 +5,15 @@ use std::sync::Arc;
 
 use charla_core::session::{Follower, SessionHandle};
 use charla_proto::{
-    BoxFuture, CancelTarget, Command, Confirmation, Content, Display, Outcome, Part, PassedQuestion,
-    PassingOn, Refusal, Role, RunContext, Spent, ToolError, ToolErrorKind, ToolOutput, TurnEvent,
+    ApprovalMode, BoxFuture, CancelTarget, Command, Confirmation, Content, Display, Outcome, Part,
+    PassedQuestion, PassingOn, Refusal, Role, RunContext, Spent, ToolError, ToolErrorKind, ToolOutput,
+    TurnEvent, UsageMetadata,
 };
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 
+use super::agent_bounds::AgentBounds;
 use crate::agents::Agent;
 
 /// So much of an agent's answer its caller is told.
@@ -35,7 +37,20 @@ pub(super) struct Work<'a> {
     pub agent: &'a Agent,
     /// Those who are asked where its caller is.
     pub asked: Arc<dyn PassingOn>,
+    pub bounds: Bounds<'a>,
 }
+
+/// The bounds of an agent: those of all that work for its caller, and whose part of them it is.
+pub(super) struct Bounds<'a> {
+    pub all: &'a AgentBounds,
+    /// The call that it works for.
+    pub call: String,
+    /// The model that answers it.
+    pub model: String,
+}
+
+/// The mode of an agent's caller as it changes, and the one that holds for the agent.
+pub(super) type Modes = (watch::Receiver<ApprovalMode>, ApprovalMode);
 
 /// The answers that questions of an agent are waited for.
 type Answers = FuturesUnordered<BoxFuture<'static, (PassedQuestion, Option<(Outcome, String)>)>>;
@@ -45,6 +60,7 @@ type Answers = FuturesUnordered<BoxFuture<'static, (PassedQuestion, Option<(Outc
 enum Stopped {
     ByUser,
     Late,
+    Spent,
 }
 
 impl Work<'_> {
@@ -55,6 +71,7 @@ impl Work<'_> {
         again: bool,
         mut cx: RunContext,
         mut left: oneshot::Receiver<()>,
+        (mut mode, mut held): Modes,
     ) -> ToolOutput {
         let mut events = Follower::new(self.child.handle().subscribe());
         if again && let Some(answer) = self.answered_before().await {
@@ -69,7 +86,7 @@ impl Work<'_> {
         }
         let late = tokio::time::sleep(self.agent.timeout);
         tokio::pin!(late);
-        let (mut answer, mut stopped) = (String::new(), None);
+        let (mut answer, mut stopped, mut spent) = (String::new(), None, String::new());
         loop {
             let event = tokio::select! {
                 biased;
@@ -85,6 +102,15 @@ impl Work<'_> {
                 }
                 // Nobody answers in this process any more: another one goes on.
                 _ = &mut left, if stopped.is_none() => return self.ended(Some(Stopped::ByUser)),
+                Ok(()) = mode.changed(), if stopped.is_none() => {
+                    let now = *mode.borrow_and_update();
+                    // What its caller is not free to do any more, it is not either.
+                    if now < held {
+                        held = now;
+                        self.child.handle().send(Command::SetMode { mode: now }, CALLER).await;
+                    }
+                    continue;
+                }
                 Some((question, answer)) = answers.next() => {
                     if let Some(question) = self.forward(question, answer).await {
                         passed.remove(&question.approval);
@@ -104,11 +130,22 @@ impl Work<'_> {
                 }
                 Some(TurnEvent::Content { content, delta: true, .. }) => answer.push_str(&content),
                 Some(TurnEvent::Content { content, .. }) => answer = content,
-                Some(TurnEvent::StepEnded { .. } | TurnEvent::Retry(_)) => answer.clear(),
+                Some(TurnEvent::StepEnded { usage }) => {
+                    answer.clear();
+                    let over = usage.and_then(|usage| self.bounds.spent(&usage));
+                    if let Some(why) = over.filter(|_| stopped.is_none()) {
+                        (stopped, spent) = (Some(Stopped::Spent), why);
+                        self.stop().await;
+                    }
+                }
+                Some(TurnEvent::Retry(_)) => answer.clear(),
                 Some(TurnEvent::ToolCallRequest { name, .. }) => {
                     (cx.live)(&format!("{}: {name}\n", self.agent.name))
                 }
                 Some(TurnEvent::Finished { .. }) => return self.told(answer),
+                Some(TurnEvent::UserCancelled) | None if stopped == Some(Stopped::Spent) => {
+                    return self.unfinished(&spent, &answer);
+                }
                 Some(TurnEvent::UserCancelled) | None => return self.ended(stopped),
                 Some(TurnEvent::Stopped { detail, .. }) => return self.unfinished(&detail, &answer),
                 Some(
@@ -205,7 +242,9 @@ impl Work<'_> {
                     format!("The agent {name} was stopped after {seconds} seconds."),
                 )
             }
-            None => failed(ToolErrorKind::RefusedByPerson, format!("The user stopped the agent {name}.")),
+            Some(Stopped::Spent) | None => {
+                failed(ToolErrorKind::RefusedByPerson, format!("The user stopped the agent {name}."))
+            }
         }
     }
 
@@ -213,6 +252,13 @@ impl Work<'_> {
         let last: String = said.chars().take(MOST_CHARS).collect();
         let last = if last.trim().is_empty() { String::new() } else { format!(" Its last words: {last}") };
         failed(ToolErrorKind::Other, format!("The agent {} did not finish: {why}.{last}", self.agent.name))
+    }
+}
+
+impl Bounds<'_> {
+    /// The agent spent this; why it goes no further, if it must not.
+    fn spent(&self, usage: &UsageMetadata) -> Option<String> {
+        self.all.spent(&self.call, &self.model, usage)
     }
 }
 

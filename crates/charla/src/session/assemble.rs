@@ -194,6 +194,7 @@ impl SessionBuilder<'_> {
                 cwd: self.environment.directory.clone(),
                 roots,
                 home: self.environment.home.clone(),
+                ..ToolContext::default()
             }),
             limits: Limits { steps: limits.max_turns, tokens: limits.max_tokens, cost: limits.max_cost },
             isolation: Some(confinement::words(sandbox, self.settings.mcp_servers.clone())),

@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use charla_mcp::Servers;
-use charla_proto::{Content, Part, Role, looks_secret};
+use charla_proto::{Content, FileJudge, Part, Role, Withheld};
 use charla_tools::attach;
 
+use super::rules::judge_of_files;
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::hint::Hint;
@@ -22,6 +23,8 @@ pub struct PromptDraft {
     pub piped: String,
     /// Files given beside the words, wherever they are.
     pub files: Vec<PathBuf>,
+    /// Rules of this run beside those of the user: a file that they deny is not sent.
+    pub rule_files: Vec<PathBuf>,
     /// It is said in a conversation, where there are no flags any more.
     pub in_conversation: bool,
 }
@@ -31,11 +34,16 @@ impl PromptDraft {
     /// words and cannot be had, the words stay as they are. Blocks on the disk.
     pub fn content(self, environment: &Environment, notices: &mut dyn Notices) -> Result<Content, Failure> {
         let mut parts = Vec::new();
+        let names = named(self.typed.as_ref().unwrap_or(&self.words));
+        let judge = match self.files.is_empty() && names.is_empty() {
+            true => FileJudge::default(),
+            false => judge_of_files(environment, &self.rule_files),
+        };
         for file in &self.files {
-            parts.extend(given(file, environment)?);
+            parts.extend(given(file, environment, &judge)?);
         }
-        for name in named(self.typed.as_ref().unwrap_or(&self.words)) {
-            match beneath(&name, &environment.directory) {
+        for name in names {
+            match beneath(&name, &environment.directory, &judge) {
                 Named::Nothing => {}
                 Named::Outside(folder) => {
                     let folder = folder.display();
@@ -71,14 +79,12 @@ fn together(piped: &str, words: &str) -> String {
 }
 
 /// A file that was given by name and nothing else.
-fn given(file: &Path, environment: &Environment) -> Result<Vec<Part>, Failure> {
+fn given(file: &Path, environment: &Environment, judge: &FileJudge) -> Result<Vec<Part>, Failure> {
     let path = environment.directory.join(file);
     let refused = |why: String| Failure::input(format!("{} {why}", file.display()));
     let real = path.canonicalize().map_err(|error| refused(format!("cannot be attached: {error}")))?;
-    if looks_secret(&real) {
-        return Err(
-            refused("looks like a secret: it is not sent to a model".to_owned()).with_hint(Hint::PipeSecret)
-        );
+    if let Some(why) = kept_back(&real, judge) {
+        return Err(refused(format!("{why}: it is not sent to a model")).with_hint(Hint::PipeSecret));
     }
     attach(&real, &file.display().to_string()).map_err(refused)
 }
@@ -95,7 +101,7 @@ enum Named {
 }
 
 /// The file that a word of the prompt names, if it is in the workspace.
-fn beneath(word: &str, folder: &Path) -> Named {
+fn beneath(word: &str, folder: &Path, judge: &FileJudge) -> Named {
     // A sentence may go on right behind the name.
     let bare = word.trim_end_matches([',', '.', ';', ':', '!', '?', ')', ']', '\'', '"', '’']);
     let candidates = [word, bare].into_iter().filter(|name| !name.is_empty());
@@ -111,10 +117,19 @@ fn beneath(word: &str, folder: &Path) -> Named {
     if !real.starts_with(&folder) {
         return Named::Outside(folder);
     }
-    if looks_secret(&real) {
-        return Named::Refused("looks like a secret".to_owned());
+    match kept_back(&real, judge) {
+        Some(why) => Named::Refused(why),
+        None => Named::File(real, name.to_owned()),
     }
-    Named::File(real, name.to_owned())
+}
+
+/// Why a file is not sent although a person named it, in words that follow its name. What a rule only asks about has been
+/// answered by naming it.
+fn kept_back(real: &Path, judge: &FileJudge) -> Option<String> {
+    match judge.withheld(real)? {
+        Withheld::Secret => Some("looks like a secret".to_owned()),
+        Withheld::Rule { rule, denies } => denies.then(|| format!("is denied by the rule {rule}")),
+    }
 }
 
 /// The server and the address of what may be a resource: `server:scheme:rest`.

@@ -1,7 +1,6 @@
 //! What holds the processes of a session's tools in.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -10,6 +9,7 @@ use charla_core::session::Isolation;
 use charla_proto::{ApprovalMode, Confinement, Effect, FileJudge, Withheld};
 use charla_sandbox::{Bounds, Places, Sandbox, Treatment, isolation};
 
+use crate::bounded;
 use crate::environment::Environment;
 use crate::settings::McpServerSettings;
 
@@ -71,8 +71,7 @@ fn history(root: &Path, home: Option<&Path>) -> Option<PathBuf> {
         return (folder != root).then_some(git);
     }
     // A file of the workspace must not open another folder: the repository has to know this working tree.
-    let is_small = |path: &Path| fs::metadata(path).is_ok_and(|file| file.is_file() && file.len() < 4096);
-    let read = |path: &Path| is_small(path).then(|| fs::read_to_string(path).ok()).flatten();
+    let read = |path: &Path| String::from_utf8(bounded::read_up_to(path, 4096).ok()?).ok();
     let line = |path: &Path| read(path).map(|text| text.trim_end().to_owned());
     let tree = folder.join(line(&git)?.strip_prefix("gitdir: ")?).canonicalize().ok()?;
     let known = Path::new(&line(&tree.join("gitdir"))?).canonicalize().ok()?;

@@ -23,13 +23,14 @@ use super::only_tools::OnlyTools;
 use super::options::RunOptions;
 use super::plan_mode;
 use super::revert::revert;
+use super::rules::judge_for_prompts;
 use super::saved_rules::SavedRules;
 use super::servers::{ServerToolbox, SessionServers, by_server, may_run, offer};
 use super::store::Sessions;
 use super::toolset::Toolset;
 use crate::environment::Environment;
 use crate::failure::Failure;
-use crate::models::{BoundModel, Chain, Chooser, PromptSize, check_auth_type, keep_loaded, probe};
+use crate::models::{BoundModel, Chain, Chooser, PromptSize, check_auth_type, keep_loaded, own, probe};
 use crate::notices::{Notice, Notices};
 use crate::settings::Settings;
 use crate::skills::Skills;
@@ -119,7 +120,8 @@ impl SessionHost {
     }
 
     fn read_memory(&self, notices: &mut dyn Notices) {
-        let memory = memory::read(&self.environment, &self.settings.brought, notices);
+        let files = judge_for_prompts(self.rules.clone(), &self.environment);
+        let memory = memory::read(&self.environment, files, &self.settings.brought, notices);
         self.found().memory = memory;
     }
 
@@ -172,6 +174,9 @@ pub(super) async fn ready(
     log: Option<Arc<dyn LogSink>>,
     notices: &mut dyn Notices,
 ) -> Result<BoundModel, Failure> {
+    if let Some(own) = own::chosen(settings) {
+        return own::bind(own, settings, log);
+    }
     check_auth_type(settings, environment)?;
     let mut chain = Chooser::new(settings, environment).chain().await?;
     chain.left_out.iter().for_each(|reason| notices.warning(&reason.as_str().into()));

@@ -2,8 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use charla_proto::FileJudge;
 use charla_tools::memory::{self, Memory, MemoryPlaces};
 
+use super::rules::judge_of_files;
 use crate::bounded;
 use crate::environment::Environment;
 use crate::extensions::Brings;
@@ -17,8 +19,8 @@ const MOST_OF_EXTENSION: usize = 40_000;
 /// How many files a note names.
 const SHOWN: usize = 5;
 
-/// Reads them, and what is to be told about them.
-pub(super) fn memory_files(environment: &Environment) -> Memory {
+/// Reads those that the rules leave open, and what is to be told about them.
+pub(super) fn memory_files(environment: &Environment, files: FileJudge) -> Memory {
     let owners = trust::owners(environment);
     let mut foreign = None;
     let is_root = |folder: &&Path| {
@@ -39,6 +41,7 @@ pub(super) fn memory_files(environment: &Environment) -> Memory {
         cwd: directory.clone(),
         home: environment.home.clone(),
         owners,
+        files,
     });
     if let Some((path, owner)) = foreign {
         let reason = charla_tools::owner::belongs_to_another(owner);
@@ -49,14 +52,19 @@ pub(super) fn memory_files(environment: &Environment) -> Memory {
 
 /// The files that are read as instructions, in their order, and what is left out of them.
 pub fn instruction_files(environment: &Environment) -> (Vec<PathBuf>, Vec<String>) {
-    let memory = memory_files(environment);
+    let memory = memory_files(environment, judge_of_files(environment, &[]));
     (memory.files, memory.notices)
 }
 
 /// Reads them and those of extensions, tells what was left out, and once that a project that nobody has trusted brings
 /// instructions.
-pub(super) fn read(environment: &Environment, brought: &Brought, notices: &mut dyn Notices) -> String {
-    let memory = memory_files(environment);
+pub(super) fn read(
+    environment: &Environment,
+    files: FileJudge,
+    brought: &Brought,
+    notices: &mut dyn Notices,
+) -> String {
+    let memory = memory_files(environment, files);
     memory.notices.iter().for_each(|notice| notices.warning(&notice.as_str().into()));
     if !memory.project_files.is_empty() && !is_trusted(environment, &brought.workspace) {
         let folder = &environment.directory;

@@ -1,5 +1,6 @@
 //! Sessions: opened, listed, forked, taken back.
 
+mod agent_bounds;
 mod agent_calls;
 mod agent_work;
 mod assemble;

@@ -17,6 +17,7 @@ use charla_providers::layers::LogSink;
 use charla_tools::process::Processes;
 use tokio::task::JoinHandle;
 
+use super::agent_bounds::AgentBounds;
 use super::agent_calls::{AgentCalls, ChildRequest, OpenChild};
 use super::agent_work::Child;
 use super::assemble::{ServersOf, SessionBuilder};
@@ -293,6 +294,9 @@ impl Opening<'_> {
         let (setup, processes, servers) = builder.build(&id, journal, model, notices).await?;
         let handle = SessionHandle::start(setup, conversation);
         let telemetry = telemetry.map(|telemetry| tokio::spawn(telemetry.follow(&handle)));
+        if let Some(agents) = &agents {
+            tokio::spawn(agents.clone().follow(handle.subscribe()));
+        }
         let mode = self.settings.tools.approval_mode.unwrap_or_default();
         handle.send(Command::SetMode { mode }, OPENER).await;
         let here = Here {
@@ -320,7 +324,9 @@ impl Opening<'_> {
             return None;
         }
         let agents = Agents::find(&self.settings.brought.sources(self.environment), notices);
-        (!agents.is_empty()).then(|| Arc::new(AgentCalls::new(agents, id, self.opener(request, caller))))
+        let bounds = AgentBounds::new(self.settings);
+        let calls = |agents| AgentCalls::new(agents, id, self.opener(request, caller), bounds);
+        (!agents.is_empty()).then(|| Arc::new(calls(agents)))
     }
 
     /// What opens the sessions of agents: under the same settings and rules, with the same people.

@@ -1,13 +1,15 @@
 //! The rules that hold: read from the folders of the administrator, the user and the workspace.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use charla_core::policy::{
     Judgement, PolicyError, RuleBook, RuleFile, Scope, TestFailure, Tier, allowed_tools,
 };
-use charla_proto::ApprovalMode;
+use charla_proto::{ApprovalMode, FileJudge};
 use charla_tools::owner::Owners;
 use charla_tools::shell::{self, ShellContext};
+use charla_tools::{ReadFile, TypedTool};
 
 use super::confinement::wall;
 use crate::bounded;
@@ -111,6 +113,25 @@ pub fn rule_book(places: &RulePlaces, roots: &[PathBuf], extra: &[PathBuf]) -> R
     };
     let book = RuleBook::new(scope, &files)?;
     Ok(if places.host.is_some() { book.within_workspace() } else { book })
+}
+
+/// Says which files may go into a prompt without a call: rules that are about reading in general hold for them.
+/// A guest's own folder is outside of the workspace that binds the guest's calls.
+pub(super) fn judge_for_prompts(rules: Arc<RuleBook>, environment: &Environment) -> FileJudge {
+    let rules = match environment.guest.is_some() {
+        true => Arc::new(rules.as_ref().clone().reading(environment.charla_home().into_iter().collect())),
+        false => rules,
+    };
+    FileJudge::new(rules, ReadFile::NAME, ApprovalMode::Default)
+}
+
+/// The same where no session is there yet, with these files of rules besides. Where rules cannot be read, no session opens, and
+/// the error is told then.
+pub(super) fn judge_of_files(environment: &Environment, extra: &[PathBuf]) -> FileJudge {
+    let extra: Vec<PathBuf> = extra.iter().map(|path| environment.directory.join(path)).collect();
+    let directory = std::slice::from_ref(&environment.directory);
+    let book = rule_book(&RulePlaces::of(environment), directory, &extra);
+    book.map(|book| judge_for_prompts(Arc::new(book), environment)).unwrap_or_default()
 }
 
 /// The rules that would hold, to be asked about commands before anything runs.

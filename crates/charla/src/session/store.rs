@@ -8,7 +8,7 @@ use charla_core::session::fork::fork;
 use charla_proto::{
     AgentLink, BoxFuture, CallAsked, Content, Conversation, Fact, Inbox, JOURNAL_VERSION, Journal,
     JournalError, Mailbox, Owned, PartKind, PostError, PrunedSessions, Record, Reply, Request, Role,
-    SessionList, SessionStarted, SessionStore, SessionSummary, Skipped, Snapshots, Spent, own_text,
+    SessionList, SessionStarted, SessionStore, SessionSummary, Skipped, Snapshots, Spent, Standing, own_text,
     own_words,
 };
 use charla_store::{Store, Sync};
@@ -162,6 +162,7 @@ impl Sessions {
             model: model.to_owned(),
             parent,
             agent: self.agent.clone(),
+            imported_up_to: None,
         }
     }
 
@@ -255,7 +256,7 @@ impl Sessions {
     }
 
     /// True while some process has the session of this id open.
-    pub async fn is_in_use(&self, id: &str) -> bool {
+    pub(crate) async fn is_in_use(&self, id: &str) -> bool {
         self.store.is_owned(id).await
     }
 
@@ -291,6 +292,11 @@ impl Sessions {
     /// Waits until something may have been written elsewhere; only a hint.
     pub async fn changed(&self) {
         self.store.changed().await;
+    }
+
+    /// Where the sessions stand in which something is under way or waits, where the store keeps that; nothing where each one's records tell.
+    pub async fn standings(&self) -> Result<Option<HashMap<String, Standing>>, SessionError> {
+        Ok(self.store.standings().await?)
     }
 
     /// What a session's records add up to, as far as it is needed to go on.

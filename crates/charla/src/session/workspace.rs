@@ -6,7 +6,7 @@ use charla_proto::text::one_line;
 use serde_json::Value;
 
 use super::memory::memory_files;
-use super::rules::{RulePlaces, rule_book};
+use super::rules::{RulePlaces, judge_of_files, rule_book};
 use crate::custom_command::CustomCommand;
 use crate::environment::Environment;
 use crate::failure::Failure;
@@ -22,7 +22,7 @@ pub fn describe_workspace(
     environment: &Environment,
 ) -> Result<Vec<String>, Failure> {
     let mut lines = vec![format!("{} {}", environment.directory.display(), standing.in_words())];
-    let memory = memory_files(environment);
+    let memory = memory_files(environment, judge_of_files(environment, &[]));
     for file in &memory.project_files {
         let name = file.strip_prefix(&environment.directory).unwrap_or(file);
         lines.push(format!("{} is read as instructions", name.display()));

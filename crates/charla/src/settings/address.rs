@@ -48,7 +48,7 @@ pub fn without_secrets(url: &str) -> String {
 }
 
 /// True for an address on this machine or in its private network: there runs a server of one's own.
-pub fn is_local_network(url: &str) -> bool {
+pub(crate) fn is_local_network(url: &str) -> bool {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
     let host = authority.rsplit('@').next().unwrap_or_default().to_ascii_lowercase();

@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 use super::mistake::{Mistake, explain};
 use super::model::Settings;
 use super::source::{KeyPath, SourceLocation, SourceText};
+use crate::bounded;
 use crate::failure::Failure;
 use crate::hint::Hint;
 
@@ -27,7 +28,7 @@ pub struct Document {
 
 /// Reads a settings file; `None` when there is none.
 pub fn read(path: &Path) -> Result<Option<Document>, Failure> {
-    let bytes = match std::fs::read(path) {
+    let bytes = match bounded::read(path) {
         Ok(bytes) => bytes,
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
             return Ok(None);

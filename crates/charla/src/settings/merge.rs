@@ -42,7 +42,7 @@ pub struct Layers {
 
 impl Layers {
     /// Puts a settings file on top.
-    pub fn put_document(&mut self, mut document: Document) {
+    pub(crate) fn put_document(&mut self, mut document: Document) {
         hooks::mark_source(&mut document.value, &document.path.display().to_string());
         let places = document.places;
         self.put(document.value, &|path| {
@@ -52,7 +52,7 @@ impl Layers {
     }
 
     /// Puts one value on top.
-    pub fn put_value(&mut self, path: &[&str], value: impl Into<Value>, source: Source) {
+    pub(crate) fn put_value(&mut self, path: &[&str], value: impl Into<Value>, source: Source) {
         let nested = path
             .iter()
             .rev()

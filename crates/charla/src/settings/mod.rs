@@ -30,7 +30,8 @@ use std::sync::Arc;
 
 use charla_providers::catalog;
 
-pub use address::{is_local_network, without_secrets};
+pub(crate) use address::is_local_network;
+pub use address::without_secrets;
 pub(crate) use edit::SettingsFile;
 pub use edit::keep;
 pub use hooks::{HookCommand, HookGroup, HookGroups, HookKind, HooksConfig};
@@ -76,7 +77,7 @@ pub fn load(environment: &Environment, overrides: Vec<Override>) -> Result<Effec
 }
 
 /// The same for a run that says something about trust itself.
-pub fn load_trusting(
+pub(crate) fn load_trusting(
     environment: &Environment,
     overrides: Vec<Override>,
     demand: &TrustDemand,

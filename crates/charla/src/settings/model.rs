@@ -19,6 +19,7 @@ use crate::agents::Agent;
 use crate::collection::Sources;
 use crate::environment::Environment;
 use crate::extensions::Brings;
+use crate::own_model::OwnModel;
 use crate::trust::WorkspaceContent;
 
 /// Settings of Charla.
@@ -76,7 +77,7 @@ pub struct ExtensionSettings {
     pub only: Option<Vec<String>>,
 }
 
-/// What comes with a workspace and with extensions beside settings.
+/// What comes with a workspace, with extensions and with the program beside settings.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Brought {
     /// What the workspace brings, as it was when the settings were read.
@@ -89,6 +90,8 @@ pub struct Brought {
     pub servers: BTreeMap<String, ServerOrigin>,
     /// The agent that the session is, where it works for another one's call.
     pub agent: Option<Arc<Agent>>,
+    /// Models that the embedding program brings.
+    pub models: Vec<OwnModel>,
 }
 
 /// Whose an MCP server is that is not the user's own.

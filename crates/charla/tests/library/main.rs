@@ -2,11 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot set itself up must fail")]
 
-#[expect(dead_code, reason = "its `main` reads the process")]
-#[path = "../../examples/own_tool.rs"]
-mod own_tool;
-
-mod memory_store;
+mod examples;
+mod public_items;
 mod reaching;
 
 use charla::session::{Deed, Direction, RevertError, RevertRequest};
@@ -95,20 +92,6 @@ async fn two_users_with_different_models_and_rules_live_in_one_process() {
         assert_eq!(listed[0].session, session.id);
         session.close().await;
     }
-}
-
-#[tokio::test]
-async fn a_program_brings_its_own_tool_and_decides_about_its_calls() {
-    let calls = Reply::new()
-        .call("count_stock", json!({"item": "lamps"}))
-        .call("write_file", json!({"file_path": "a.txt", "content": "x"}));
-    let server = server([calls, "There are 17.".into()]);
-    let user = User::new(&server, r#"{"model": {"name": "openai/m"}}"#);
-    let answer = own_tool::ask(user.environment.clone(), "How many lamps?").await.unwrap();
-    assert_eq!(answer, "There are 17.");
-    let told = server.requests()[1].body.to_string();
-    assert!(told.contains("\"17\"") && told.contains("write_file is not allowed here"), "{told}");
-    assert_eq!(user.file("a.txt"), None);
 }
 
 #[tokio::test]

@@ -9,7 +9,7 @@ use charla_proto::{Command, Fact, Outcome, Refusal, Reply, Request, SessionEvent
 use charla_testkit::Reply as Answer;
 use serde_json::json;
 
-use crate::memory_store::MemoryStore;
+use crate::examples::own_store::MemoryStore;
 use crate::{User, say, server, write};
 
 fn shell() -> Answer {

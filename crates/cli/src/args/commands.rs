@@ -170,6 +170,10 @@ pub struct ServeArgs {
     /// How many seconds a node may be silent before others go on with its sessions.
     #[arg(long, value_name = "SECONDS", default_value_t = 6, value_parser = clap::value_parser!(u64).range(1..=600))]
     pub lease: u64,
+    /// A file with the key that encrypts what users keep in the database (32 bytes in base64), the same for all nodes; one in the
+    /// server's folder, made at the first start, when left out.
+    #[arg(long, value_name = "FILE", requires = "database", value_hint = ValueHint::FilePath)]
+    pub key_file: Option<PathBuf>,
     /// The server's certificate, and those above it, as PEM; read again when it changes.
     #[arg(long, value_name = "FILE", requires = "tls_key", value_hint = ValueHint::FilePath)]
     pub tls_cert: Option<PathBuf>,
@@ -188,8 +192,9 @@ pub struct ServeArgs {
     /// The header in which a proxy that has signed somebody in names the user.
     #[arg(long, value_name = "NAME", requires = "trusted_proxy")]
     pub forwarded_user: Option<String>,
-    /// The address of that proxy; from any other the header means nothing.
-    #[arg(long, value_name = "IP", requires = "forwarded_user")]
+    /// The address of a proxy in front: where requests come from, by its `X-Forwarded-For`, and that header are believed from there
+    /// alone.
+    #[arg(long, value_name = "IP")]
     pub trusted_proxy: Option<IpAddr>,
 }
 
@@ -521,7 +526,7 @@ pub struct ImportArgs {
     /// Take keys, too, and secrets that servers are given.
     #[arg(long)]
     pub keys: bool,
-    /// Take old conversations of Gemini CLI in this folder, too, to go on with.
+    /// Take old conversations of Gemini CLI and Claude Code in this folder, too, to go on with.
     #[arg(long)]
     pub sessions: bool,
     /// Say what would be taken, and write nothing.

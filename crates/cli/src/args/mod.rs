@@ -492,5 +492,21 @@ pub enum Work {
         shell: clap_complete::Shell,
     },
     /// Print the manual page.
-    Man,
+    Man {
+        /// Write the page of every command into this folder instead.
+        #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+        into: Option<PathBuf>,
+    },
+    /// Say whether there is a newer version. Nothing is ever installed, and nobody asked unless you do.
+    Update {
+        /// Only say so: there is no other way.
+        #[arg(long, required = true)]
+        check: bool,
+        /// The address of a JSON document with `version`, `url` and `notes`.
+        #[arg(long, value_name = "URL", env = "CHARLA_UPDATE_SOURCE")]
+        from: Option<String>,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
 }

@@ -43,7 +43,7 @@ fn unreadable(path: &Path, error: &std::io::Error) -> Failure {
 
 fn in_database(address: String) -> Result<Result<u64, BrokenChain>, Failure> {
     runtime()?.block_on(async {
-        let database = connect(&SharedDatabase { address, lease: None }).await?;
+        let database = connect(&SharedDatabase::new(address)).await?;
         let checked = verify_database_audit(&database).await;
         let checked = checked.map_err(|error| Failure::system(format!("cannot read the log: {error}")));
         // A node that only looked is forgotten with its lease.

@@ -1,5 +1,7 @@
 //! The manual page: the parser's own sections, and the examples and exit codes of the help.
 
+use std::path::Path;
+
 use charla::Failure;
 use clap::{Command, CommandFactory};
 use clap_mangen::Man;
@@ -21,6 +23,17 @@ pub fn page() -> Result<String, Failure> {
     page.push_str(&commands(&Typed::command()));
     page.push_str(&sections());
     Ok(page)
+}
+
+/// A page for each command, those below others included.
+pub fn write_all(folder: &Path) -> Result<(), Failure> {
+    let written = std::fs::create_dir_all(folder)
+        .and_then(|()| clap_mangen::generate_to(Typed::command(), folder))
+        .map_err(|error| Failure::system(format!("cannot write manual pages: {error}")));
+    written.and(page()).and_then(|page| {
+        let first = std::fs::write(folder.join("charla.1"), page);
+        first.map_err(|error| Failure::system(format!("cannot write the manual page: {error}")))
+    })
 }
 
 /// One page tells of all commands, those below others included.

@@ -88,7 +88,11 @@ pub fn run(work: Work, charla: &Charla, printer: &mut Printer) -> Result<(), Fai
             clap_complete::generate(shell, &mut Typed::command(), "charla", &mut script);
             printer.result(&String::from_utf8_lossy(&script))
         }
-        Work::Man => printer.result(&manual::page()?),
+        Work::Man { into: None } => printer.result(&manual::page()?),
+        Work::Man { into: Some(folder) } => manual::write_all(&folder),
+        Work::Update { from, json, .. } => {
+            runtime()?.block_on(charla_terminal::update::check(from.as_deref(), json, charla, printer))
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use charla::{Charla, Failure};
-use charla_server::{ForwardedUser, OidcOptions, ServeOptions, Server, SharedDatabase, TlsFiles};
+use charla_server::{OidcOptions, Proxy, ServeOptions, Server, SharedDatabase, TlsFiles};
 
 use crate::args::ServeArgs;
 use crate::runtime::runtime;
@@ -31,22 +31,23 @@ pub fn run(args: ServeArgs, charla: &Charla, printer: &mut Printer) -> Result<()
 }
 
 fn options(args: ServeArgs) -> Result<ServeOptions, Failure> {
-    let forwarded_user = match args.forwarded_user.zip(args.trusted_proxy) {
-        Some((header, proxy)) => Some(
-            ForwardedUser::new(&header, proxy)
-                .ok_or_else(|| Failure::input(format!("`{header}` is no name of a header")))?,
-        ),
-        None => None,
+    let proxy = args.trusted_proxy.map(Proxy::new);
+    let proxy = match (proxy, args.forwarded_user) {
+        (Some(proxy), Some(header)) => {
+            let naming = proxy.naming_users(&header);
+            Some(naming.ok_or_else(|| Failure::input(format!("`{header}` is no name of a header")))?)
+        }
+        (proxy, _) => proxy,
     };
     let (oidc, secret_file) = (args.oidc_issuer.zip(args.oidc_client), args.oidc_secret);
-    let lease = Some(Duration::from_secs(args.lease));
+    let (lease, key_file) = (Some(Duration::from_secs(args.lease)), args.key_file);
     Ok(ServeOptions {
         listen: args.listen,
         origins: args.origins,
         plain_http: args.plain_http,
         tls: args.tls_cert.zip(args.tls_key).map(|(certificate, key)| TlsFiles { certificate, key }),
-        forwarded_user,
-        database: args.database.map(|address| SharedDatabase { address, lease }),
+        proxy,
+        database: args.database.map(|address| SharedDatabase { address, lease, key_file }),
         oidc: oidc.map(|(issuer, client_id)| OidcOptions { issuer, client_id, secret_file }),
     })
 }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use charla::{Charla, Failure};
 use charla_server::accounts::{
-    Account, AccountError, Accounts, Book, Budget, Change, DatabaseAccounts, FileAccounts, Password, Role,
-    Spending, now, workspace,
+    Account, AccountError, Accounts, Book, Budget, Change, DatabaseAccounts, FileAccounts, Password,
+    Reserved, Role, Spending, now, workspace,
 };
 use charla_server::{SharedDatabase, connect, server_folder};
 use charla_terminal::printer::Printer;
@@ -30,7 +30,7 @@ impl Kept {
             let Some(address) = self.database.clone() else {
                 return FileAccounts::new(&self.folder).change(change).await.map_err(failure);
             };
-            let database = connect(&SharedDatabase { address, lease: None }).await?;
+            let database = connect(&SharedDatabase::new(address)).await?;
             let changed = DatabaseAccounts::new(database.clone()).change(change).await.map_err(failure);
             // A node that only looked is forgotten with its lease.
             let _ = database.leave().await;
@@ -112,6 +112,7 @@ fn add(command: UsersCommand, kept: &Kept, charla: &Charla, printer: &mut Printe
         network,
         budget: Budget { tokens: tokens_per_day, usd: usd_per_day },
         spent: Spending::default(),
+        reserved: Reserved::default(),
     };
     let told = format!("{name} can sign in and works in {}", account.workspace.display());
     kept.change(Box::new(move |book| book.add(&name, account.clone())))?;

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use charla_testkit::{Otherwise, Reply, Rule, Script, Server, When};
+use charla_testkit::{Otherwise, Reply, Rule, Script, Server, Usage, When};
 use serde_json::{Value, json};
 
 use crate::elsewhere::{answer, place, question};
@@ -326,4 +326,37 @@ fn cancelling_a_caller_cancels_its_agent() {
         records.iter().find(|record| record["kind"] == "turn_ended").map(|record| record["end"].clone())
     };
     assert_eq!((ended(&caller), ended(&children[0])), (Some(json!("cancelled")), Some(json!("cancelled"))));
+}
+
+#[test]
+fn agents_that_work_at_once_spend_what_their_caller_has_left_together() {
+    let step = |letter: char| {
+        let usage = Usage { prompt: 100, output: 50, ..Usage::default() };
+        shell(&format!("echo step-{letter}")).usage(usage)
+    };
+    let mut rules = Vec::new();
+    for name in ["one", "two"] {
+        rules.push(says(name, None, step('a')));
+        rules.extend(('a'..='y').map(|last| {
+            let next = char::from_u32(u32::from(last) + 1).unwrap();
+            says(name, Some(&format!("step-{last}")), step(next))
+        }));
+    }
+    let little = Usage { prompt: 10, output: 10, ..Usage::default() };
+    let server = scripted(vec![invoke(&["one", "two"]).usage(little), "Never said.".into()], rules);
+    let place = place(&server);
+    agent(&place, "one", "");
+    agent(&place, "two", "");
+    let run = place.run(&[&MODEL[..], &["--approval-mode", "yolo", "--max-tokens", "1200"]].concat());
+    assert_eq!(run.code, Some(53), "{}", run.err);
+    // Each alone could ask eight times before it has spent 1200.
+    let asked = requests_with(&server, "task for").len();
+    assert!((7..=11).contains(&asked), "{asked}: {}", run.err);
+    let (caller, _) = journals(&place);
+    let told = caller.iter().filter(|record| record["kind"] == "call_ended");
+    let told: Vec<String> = told.map(|record| record["response"].to_string()).collect();
+    assert!(
+        told.iter().any(|told| told.contains("its caller's limit of 1200 tokens is reached")),
+        "{told:?}"
+    );
 }

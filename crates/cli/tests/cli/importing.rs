@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use charla_testkit::{Reply, Script};
 
@@ -209,4 +209,74 @@ fn an_old_conversation_of_gemini_cli_is_gone_on_with() {
     for said in ["What is in a.txt?", "forty-two", "read_file", "And then?"] {
         assert!(told.contains(said), "{said}: {told}");
     }
+}
+
+#[test]
+fn an_old_conversation_of_claude_code_is_gone_on_with() {
+    let model = server(Script::always(Reply::new().text("Understood.")));
+    let place = Place::with_server(&model);
+    let id = "0b5bca2e-6f0c-4c2e-9d1a-4f4cf4b4a222";
+    let cwd = place.work().to_string_lossy().into_owned();
+    let line = |kind: &str, message: Value, more: Value| {
+        let mut line = json!({"type": kind, "sessionId": id, "cwd": cwd, "message": message});
+        line.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        line.to_string()
+    };
+    let said = |message: &str, block: Value| {
+        let message = json!({"id": message, "role": "assistant", "model": "claude-test", "content": [block]});
+        line("assistant", message, json!({}))
+    };
+    let user = |content: Value| line("user", json!({"role": "user", "content": content}), json!({}));
+    let call = |id: &str, file: &str| json!({"type": "tool_use", "id": id, "name": "Read", "input": {"file_path": file}});
+    let result = |id: &str, text: &str, failed: bool| {
+        user(
+            json!([{"type": "tool_result", "tool_use_id": id, "content": [{"type": "text", "text": text}], "is_error": failed}]),
+        )
+    };
+    let hidden = json!({"role": "user", "content": "hidden caveat"});
+    let lines = [
+        json!({"type": "summary", "summary": "s"}).to_string(),
+        line("user", hidden.clone(), json!({"isMeta": true})),
+        user(json!("<command-name>/model</command-name>")),
+        user(json!("What is in a.txt and b.txt?")),
+        said("m1", json!({"type": "thinking", "thinking": "hidden thought", "signature": "s"})),
+        said("m1", json!({"type": "text", "text": "I look."})),
+        said("m1", call("t1", "a.txt")),
+        result("t1", "forty-two", false),
+        said("m1", call("t2", "b.txt")),
+        result("t2", "no such file", true),
+        line("user", hidden, json!({"isSidechain": true})),
+        "{ no json".to_owned(),
+        said("m2", json!({"type": "text", "text": "It says forty-two."})),
+        user(json!([{"type": "text", "text": "Thanks."}])),
+        said("m3", call("t3", "c.txt")),
+    ];
+    let slug: String = cwd.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+    let folder = format!(".claude/projects/{slug}");
+    write(&home_of(&place), &format!("{folder}/{id}.jsonl"), &lines.join("\n"));
+    let elsewhere = user(json!("secret of another folder")).replace(&cwd, "/elsewhere");
+    write(&home_of(&place), &format!("{folder}/0b5bca2e-6f0c-4c2e-9d1a-4f4cf4b4a333.jsonl"), &elsewhere);
+    write(&home_of(&place), &format!("{folder}/empty.jsonl"), "7\n[]\n");
+    let run = place.run(&["import", "--from", "claude", "--sessions"]);
+    let took = format!("took  claude: conversation {id} → charla --resume {id}");
+    assert!(run.out.contains(&took), "{}{}", run.out, run.err);
+    assert_eq!(run.out.matches("left  claude: conversation").count(), 2, "{}", run.out);
+    assert!(!place.run(&["import", "--from", "claude", "--sessions"]).out.contains("took"));
+    let run = place.run(&["--resume", id, "-m", "openai/gpt-test", "-p", "And then?"]);
+    assert_eq!((run.code, run.out.as_str()), (Some(0), "Understood.\n"), "{}", run.err);
+    let told = model.requests()[0].body.to_string();
+    let all = [
+        "What is in a.txt",
+        "I look.",
+        "forty-two",
+        "no such file",
+        "Thanks.",
+        "(there is no result)",
+        "And then?",
+    ];
+    for said in all {
+        assert!(told.contains(said), "{said}: {told}");
+    }
+    assert!(!told.contains("hidden") && !told.contains("command-name"), "{told}");
+    assert!(model.problems().is_empty(), "{:?}", model.problems());
 }

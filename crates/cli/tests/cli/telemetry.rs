@@ -261,3 +261,15 @@ fn the_dashboard_asks_for_figures_that_are_sent() {
         assert!(queries.iter().any(|query| query.contains(name.as_str())), "no panel shows {name}");
     }
 }
+
+/// A few runs, watched; `scripts/offline.sh` alone watches all that is headless.
+#[test]
+fn nobody_is_spoken_to_but_the_model() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut watched = Command::new(root.join("scripts/offline.sh"));
+    watched.arg(std::env::current_exe().unwrap());
+    watched.args(["telemetry::figures", "answers::", "resuming::a_"]);
+    let seen = watched.output().unwrap();
+    let told = String::from_utf8_lossy(&seen.stdout);
+    assert!(matches!(seen.status.code(), Some(0 | 77)), "{told}{}", String::from_utf8_lossy(&seen.stderr));
+}

@@ -180,3 +180,27 @@ fn line_by_line_an_answer_is_seen_though_another_terminal_owns_the_session() {
     owner.wait_for("Second answer.");
     terminal.wait_for("Second answer.");
 }
+
+#[test]
+fn a_session_that_the_server_does_not_have_is_told_and_this_one_stays() {
+    let server = server(Script::new(["First.", "Second.", "Third."]));
+    let place = Place::with_server(&server);
+    let served = Served::start(&place);
+    let (first, second) = (served.begin("one"), served.begin("two"));
+    for session in [&first, &second] {
+        served.events(session, 0).until("turn_ended");
+    }
+    let laptop = laptop(&served);
+    let mut terminal = attach(&laptop, &served, &first);
+    terminal.say("/resume nowhere");
+    terminal.wait_for("no session");
+    terminal.say(&format!("/resume {first}"));
+    terminal.wait_for("this is the session that goes on here");
+    terminal.say(&format!("/resume {second}"));
+    terminal.wait_for("two");
+    terminal.say("and now?");
+    terminal.wait_for("Third.");
+    assert_eq!(served.get(&format!("/sessions/{second}/records")).text().matches("and now?").count(), 1);
+    terminal.press("\u{4}");
+    assert_eq!(terminal.finish().code, Some(0));
+}

@@ -11,7 +11,7 @@ use super::{RuleBook, judge};
 /// that name paths are asked.
 pub(super) fn withheld(book: &RuleBook, tool: &str, path: &Path, mode: ApprovalMode) -> Option<Withheld> {
     if book.bounded && !book.scope.readable(path) {
-        return Some(Withheld::Rule { rule: judge::BOUNDS.to_owned() });
+        return Some(Withheld::Rule { rule: judge::BOUNDS.to_owned(), denies: true });
     }
     let plan = Plan {
         tool: tool.to_owned(),
@@ -25,7 +25,7 @@ pub(super) fn withheld(book: &RuleBook, tool: &str, path: &Path, mode: ApprovalM
     let rule = judge::rule_about(book, &plan, &effect, mode);
     match rule.filter(|rule| matches!(rule.subject, Subject::Path { .. })) {
         Some(rule) if rule.decision == Decision::Allow => None,
-        Some(rule) => Some(Withheld::Rule { rule: rule.name() }),
+        Some(rule) => Some(Withheld::Rule { rule: rule.name(), denies: rule.decision == Decision::Deny }),
         None => looks_secret(path).then_some(Withheld::Secret),
     }
 }

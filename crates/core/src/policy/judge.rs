@@ -1,7 +1,7 @@
 //! From effects to a verdict.
 
 use charla_proto::text::shell_quote;
-use charla_proto::{ApprovalMode, Confinement, Effect, Missing, Plan, Verdict, Word};
+use charla_proto::{ApprovalMode, Confinement, Effect, Missing, Plan, Preview, Verdict, Word};
 
 use super::always;
 use super::commands::{self, Harm};
@@ -35,7 +35,8 @@ fn within_bounds(scope: &Scope, plan: &Plan, judged: Judgement) -> Judgement {
         Effect::Unconfined => true,
         _ => false,
     };
-    let bounded = |finding: Finding| match finding.effect.as_ref().is_some_and(beyond) {
+    let starts_beyond = matches!(&plan.preview, Preview::Command { cwd, .. } if !scope.contains(cwd));
+    let bounded = |finding: Finding| match starts_beyond || finding.effect.as_ref().is_some_and(beyond) {
         true => Finding {
             decision: Decision::Deny,
             rule: BOUNDS.to_owned(),

@@ -86,7 +86,8 @@ impl<'a> Calls<'a> {
         let open = open.unwrap_or_default();
         let toolbox = session.toolbox();
         let passed = PassedOn::new(&open);
-        let scheduler = Scheduler::new(open, &toolbox, &session.options.tool_context);
+        let cx = session.tool_context("", session.mode());
+        let scheduler = Scheduler::new(open, &toolbox, &cx);
         Self {
             session,
             scheduler,
@@ -168,7 +169,8 @@ impl<'a> Calls<'a> {
     /// A call is another one from now on: it is looked at from the beginning.
     fn change(&mut self, index: usize, call: FunctionCall) {
         let toolbox = self.session.toolbox();
-        self.scheduler.change(index, call, &toolbox, &self.session.options.tool_context);
+        let cx = self.session.tool_context(&call.name, self.session.mode());
+        self.scheduler.change(index, call, &toolbox, &cx);
     }
 
     fn call(&self, index: usize) -> FunctionCall {
@@ -402,8 +404,9 @@ impl<'a> Calls<'a> {
 
     /// What is wrong with arguments that a person gives: theirs to mend, not the model's.
     async fn problem_with(&mut self, index: usize, args: Option<&Args>) -> Option<ToolError> {
-        let tool = self.session.toolbox().get(&self.call(index).name)?;
-        let cx = self.session.options.tool_context.clone();
+        let name = self.call(index).name;
+        let tool = self.session.toolbox().get(&name)?;
+        let cx = self.session.tool_context(&name, self.session.mode());
         tool.check(args?.clone(), &cx).await
     }
 

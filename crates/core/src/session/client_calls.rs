@@ -50,12 +50,12 @@ impl ClientCalls<'_> {
     /// Checks a call, records it and lets it run.
     pub(super) async fn run(&mut self, wanted: Wanted, by: String) -> Result<Reply, Stop> {
         let Wanted { name, args, for_prompt, if_allowed } = wanted;
-        let (toolbox, cx) = (self.0.binding.host.tools(), self.0.options.tool_context.clone());
+        let mode = if if_allowed { self.0.ledger.conversation.mode } else { self.mode() };
+        let (toolbox, cx) = (self.0.binding.host.tools(), self.0.tool_context(&name, mode));
         let (invocation, plan) = match prepare(&toolbox, &name, &args, &cx).await {
             Ok(prepared) => prepared,
             Err(refusal) => return Ok(Reply::Refused(refusal)),
         };
-        let mode = if if_allowed { self.0.ledger.conversation.mode } else { self.mode() };
         let reach = if if_allowed { self.allowed_reach(&plan, mode) } else { self.reach(&plan, mode) };
         let reach = match reach {
             Ok(reach) => reach,

@@ -18,9 +18,11 @@ const ELSEWHERE: &str = "The conversation was forked here. This call belongs to 
 pub fn fork(records: &[Record], at: Option<u64>, started: SessionStarted, now: u64) -> Vec<Record> {
     let at = at.map_or(u64::MAX, |at| with_results(records, at));
     let copied = records.iter().skip(1).take_while(|record| record.seq <= at).cloned();
-    let first = Record::new(1, now, Fact::SessionStarted(Box::new(started)));
-    let mut forked: Vec<Record> = std::iter::once(first).chain(copied).collect();
-    let mut next = forked.last().map_or(0, |record| record.seq);
+    let mut forked: Vec<Record> = copied.collect();
+    let mut next = forked.last().map_or(1, |record| record.seq);
+    let imported_up_to = imported_up_to(records).map(|last| last.min(next));
+    let started = SessionStarted { imported_up_to, ..started };
+    forked.insert(0, Record::new(1, now, Fact::SessionStarted(Box::new(started))));
     let mut push = |forked: &mut Vec<Record>, fact| {
         next = next.saturating_add(1);
         forked.push(Record::new(next, now, fact));
@@ -34,6 +36,14 @@ pub fn fork(records: &[Record], at: Option<u64>, started: SessionStarted, now: u
         push(&mut forked, fact);
     }
     forked
+}
+
+/// The number up to which records of a session were written elsewhere.
+fn imported_up_to(records: &[Record]) -> Option<u64> {
+    match &records.first()?.fact {
+        Fact::SessionStarted(started) => started.imported_up_to,
+        _ => None,
+    }
 }
 
 /// A message with calls is taken over with their results.

@@ -93,7 +93,8 @@ mod tests {
     fn shapes(contents: &[Arc<Content>]) -> Vec<String> {
         let of = |content: &Arc<Content>| {
             let calls = content.function_calls().count() + content.function_responses().count();
-            format!("{} {:?} +{calls}", content.role.name(), content.text())
+            let role = format!("{:?}", content.role).to_lowercase();
+            format!("{role} {:?} +{calls}", content.text())
         };
         contents.iter().map(of).collect()
     }

@@ -38,6 +38,7 @@ fn first_record() -> Record {
         model: "fake/m".to_owned(),
         parent: None,
         agent: None,
+        imported_up_to: None,
     };
     Record::new(1, 0, Fact::SessionStarted(Box::new(started)))
 }

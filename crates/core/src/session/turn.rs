@@ -10,7 +10,7 @@ use std::sync::Arc;
 use charla_proto::tool::Toolbox;
 use charla_proto::{
     ApprovalMode, CompressionTrigger, Fact, FinishReason, GenerateRequest, HookEvent, LlmError, LlmErrorKind,
-    ModelContent, Phase, TurnEvent,
+    ModelContent, Phase, ToolContext, TurnEvent,
 };
 
 use super::approvals::Approvals;
@@ -239,6 +239,12 @@ impl Session {
     pub(super) fn toolbox(&mut self) -> Arc<dyn Toolbox> {
         let (mode, somebody) = (self.mode(), self.inbox.somebody());
         self.binding.equipment(mode, somebody).toolbox
+    }
+
+    /// Where a call of this tool works, with the judge of the files that it comes across while it is prepared.
+    pub(super) fn tool_context(&self, tool: &str, mode: ApprovalMode) -> Arc<ToolContext> {
+        let files = self.approvals.files(tool, mode);
+        Arc::new(ToolContext { files, ..self.options.tool_context.as_ref().clone() })
     }
 
     /// The request that would be sent now.

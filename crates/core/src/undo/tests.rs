@@ -48,6 +48,7 @@ fn records(facts: Vec<Fact>) -> Vec<Record> {
         model: "m".into(),
         parent: None,
         agent: None,
+        imported_up_to: None,
     }));
     let facts = std::iter::once(first).chain(facts);
     facts.zip(1..).map(|(fact, seq)| Record::new(seq, 0, fact)).collect()

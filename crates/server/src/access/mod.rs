@@ -16,7 +16,8 @@ use tokio::sync::Semaphore;
 use crate::accounts::{Book, OWNER, Role, Whose, now};
 use crate::people::{People, User};
 use crate::problem::Problem;
-pub use proxy::ForwardedUser;
+pub use proxy::Proxy;
+pub(crate) use proxy::network;
 pub(crate) use secrets::{Digest, Secret};
 pub(crate) use signing::Shown;
 
@@ -29,7 +30,7 @@ pub(crate) struct Access {
     /// Of the machine's own user.
     token: Digest,
     cookie: Cookie,
-    proxy: Option<ForwardedUser>,
+    proxy: Option<Proxy>,
     comparing: Semaphore,
 }
 
@@ -70,16 +71,15 @@ impl Caller {
 }
 
 impl Access {
-    /// Access to this server. The token of the machine's own user is kept in `folder`.
-    pub(crate) fn new(
-        people: Arc<People>,
-        folder: &Path,
-        cookie: Cookie,
-        proxy: Option<ForwardedUser>,
-    ) -> io::Result<Self> {
-        let token = kept_token(&folder.join("token"))?.digest();
+    /// Access to this server, for the machine's own user with this token.
+    pub(crate) fn new(people: Arc<People>, token: &Secret, cookie: Cookie, proxy: Option<Proxy>) -> Self {
         let comparing = Semaphore::new(COMPARISONS);
-        Ok(Self { people, token, cookie, proxy, comparing })
+        Self { people, token: token.digest(), cookie, proxy, comparing }
+    }
+
+    /// Where a request with these headers comes from that was taken from this address.
+    pub(crate) fn came_from(&self, headers: &HeaderMap, peer: IpAddr) -> IpAddr {
+        proxy::came_from(self.proxy.as_ref(), headers, peer)
     }
 
     /// Who sends a request with these headers from this address. Who is not known may be since a moment ago, at another node.
@@ -181,12 +181,13 @@ pub(crate) fn unauthorized(detail: &str) -> Problem {
     )
 }
 
-/// The token of this user's programs; made at the first start.
-fn kept_token(path: &Path) -> io::Result<Secret> {
-    match std::fs::read_to_string(path) {
+/// The token of this user's programs, in the server's folder; made at the first start.
+pub(crate) fn kept_token(folder: &Path) -> io::Result<Secret> {
+    let path = folder.join("token");
+    match std::fs::read_to_string(&path) {
         Ok(text) if text.trim().len() >= Secret::LENGTH => Ok(Secret::of(text.trim())),
-        Ok(_) => new_token(path),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => new_token(path),
+        Ok(_) => new_token(&path),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => new_token(&path),
         Err(error) => Err(error),
     }
 }

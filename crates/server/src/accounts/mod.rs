@@ -19,7 +19,7 @@ use charla_proto::BoxFuture;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-pub use budget::{Budget, Spending};
+pub use budget::{Budget, Reserved, Spending};
 pub use database::DatabaseAccounts;
 pub use file::FileAccounts;
 pub use passwords::{Password, WeakPassword};
@@ -74,9 +74,18 @@ pub struct Account {
     /// What they have spent on the last day they spent anything.
     #[serde(default)]
     pub spent: Spending,
+    /// What is kept for their turns that run.
+    #[serde(default, skip_serializing_if = "Reserved::is_empty")]
+    pub reserved: Reserved,
 }
 
 impl Account {
+    /// Keeps what the next answer of a session may cost; an error where too little is left.
+    pub(crate) fn reserve(&mut self, session: &str) -> Result<(), AccountError> {
+        let kept = self.reserved.reserve(session, self.budget, self.spent, now());
+        kept.map_err(AccountError::Budget)
+    }
+
     /// What is kept for the account of this name is known by this.
     pub fn place<'a>(&'a self, name: &'a str) -> &'a str {
         if self.id.is_empty() { name } else { &self.id }
@@ -200,6 +209,9 @@ pub enum AccountError {
     /// Somebody else is known by that identity.
     #[error("`{0}` belongs to another account")]
     Identity(String),
+    /// There is too little left to spend.
+    #[error("{0}")]
+    Budget(String),
     /// Whoever wants the change may not any more: the account is gone or another, the credential was taken back, or the role is less.
     #[error("nothing was changed: you may not do this any more")]
     Asker,

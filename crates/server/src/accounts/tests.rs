@@ -10,6 +10,7 @@ fn account(role: Role) -> Account {
         network: false,
         budget: Budget::default(),
         spent: Spending::default(),
+        reserved: Reserved::default(),
     }
 }
 

@@ -66,21 +66,23 @@ pub(crate) async fn events(call: Call) -> Result<Response, Problem> {
 
 /// Providers and their models.
 pub(crate) async fn models(call: Call) -> Result<Response, Problem> {
+    call.user.hub.refresh().await?;
     let charla = call.user.hub.charla();
     let effective = charla.settings(Vec::new(), &TrustDemand::default())?;
     let rows = survey(&effective.settings, charla.environment()).await;
     call::json(StatusCode::OK, &to_json(&rows))
 }
 
-fn in_workspace(call: &Call, folder: Option<String>) -> Result<Charla, Problem> {
+async fn in_workspace(call: &Call, folder: Option<String>) -> Result<Charla, Problem> {
     let hub = &call.user.hub;
+    hub.refresh().await?;
     let folder = folder.map(|folder| hub.workspace(Path::new(&folder))).transpose()?;
     Ok(folder.map_or_else(|| hub.charla().clone(), |folder| hub.charla().in_workspace(folder)))
 }
 
 /// What a session's tools would be.
 pub(crate) async fn tools(call: Call) -> Result<Response, Problem> {
-    let charla = in_workspace(&call, call.query("workspace"))?;
+    let charla = in_workspace(&call, call.query("workspace")).await?;
     let effective = charla.settings(Vec::new(), &TrustDemand::default())?;
     let mut notices: Vec<Notice> = Vec::new();
     let preview = charla.prompt_preview(&effective.settings, &mut notices).await?;
@@ -89,7 +91,7 @@ pub(crate) async fn tools(call: Call) -> Result<Response, Problem> {
 
 /// The settings that hold.
 pub(crate) async fn settings(call: Call) -> Result<Response, Problem> {
-    let charla = in_workspace(&call, call.query("workspace"))?;
+    let charla = in_workspace(&call, call.query("workspace")).await?;
     let effective = charla.settings(Vec::new(), &TrustDemand::default())?;
     call::json(StatusCode::OK, &json!({ "settings": effective.shown() }))
 }
@@ -97,7 +99,7 @@ pub(crate) async fn settings(call: Call) -> Result<Response, Problem> {
 /// What the rules say to a command line.
 pub(crate) async fn explain(call: Call) -> Result<Response, Problem> {
     let Explain { command, mode, workspace } = call.json()?;
-    let charla = in_workspace(&call, workspace)?;
+    let charla = in_workspace(&call, workspace).await?;
     let rules = RuleCheck::new(&RulePlaces::of(charla.environment()), &[], &[]);
     let rules =
         rules.map_err(|error| Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "config", error.to_string()))?;

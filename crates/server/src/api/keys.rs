@@ -38,6 +38,7 @@ fn provider(call: &Call, name: &str) -> Result<String, Problem> {
 
 /// For which providers a key is kept.
 pub(crate) async fn list(call: Call) -> Result<Response, Problem> {
+    call.user.hub.refresh().await?;
     let providers = ring(&call)?.providers()?;
     let shown: Vec<_> = providers.into_iter().map(|name| json!({ "provider": name })).collect();
     call::json(StatusCode::OK, &json!({ "keys": shown }))
@@ -49,14 +50,24 @@ pub(crate) async fn set(call: Call) -> Result<Answer, Problem> {
     if key.is_empty() || key.len() > LONGEST || !key.bytes().all(|byte| byte.is_ascii_graphic()) {
         return Err(Problem::bad_request("a key is one word of letters, digits and signs"));
     }
-    ring(&call)?.set(&provider(&call, &name)?, &key.into())?;
+    let (ring, name) = (ring(&call)?, provider(&call, &name)?);
+    changed(&call, || Ok(ring.set(&name, &key.as_str().into())?)).await?;
     Ok(nothing())
+}
+
+/// Changes kept keys, here and for every other node.
+async fn changed<T>(call: &Call, change: impl FnOnce() -> Result<T, Problem>) -> Result<T, Problem> {
+    call.user.hub.refresh().await?;
+    let changed = change()?;
+    call.user.hub.refresh().await?;
+    Ok(changed)
 }
 
 /// Forgets a key.
 pub(crate) async fn remove(call: Call) -> Result<Answer, Problem> {
     let name = provider(&call, call.part("provider"))?;
-    match ring(&call)?.remove(&name)? {
+    let ring = ring(&call)?;
+    match changed(&call, || Ok(ring.remove(&name)?)).await? {
         true => Ok(nothing()),
         false => Err(Problem::not_found(format!("no key is kept for {name}"))),
     }

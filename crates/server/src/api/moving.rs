@@ -19,11 +19,15 @@ pub(crate) async fn export(call: Call) -> Result<Response, Problem> {
 pub(crate) async fn import(call: Call) -> Result<Answer, Problem> {
     let bundle: SessionBundle = call.json()?;
     let named = bundle.session()?;
-    // An id belongs to whoever has it.
-    let taken = call.app.people.is_anothers(&call.user, named).await?;
-    let renamed = taken.then(charla::new_id);
-    let from = format!("{}, over HTTP", call.user.name);
-    let arrival = call.user.hub.take_in(&bundle, renamed.as_deref(), &from).await?;
+    let taking_in = async {
+        // An id belongs to whoever has it.
+        let taken = call.app.people.is_anothers(&call.user, named).await?;
+        let renamed = taken.then(charla::new_id);
+        let from = format!("{}, over HTTP", call.user.name);
+        let arrival = call.user.hub.take_in(&bundle, renamed.as_deref(), &from).await?;
+        Ok((arrival, renamed))
+    };
+    let (arrival, renamed) = call.app.arrivals.alone(named, taking_in).await?;
     let session = renamed.as_deref().unwrap_or(named);
     let status = match arrival {
         Arrival::Kept => StatusCode::CREATED,

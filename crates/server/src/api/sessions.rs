@@ -63,8 +63,17 @@ pub(crate) async fn create(call: Call) -> Result<Answer, Problem> {
 
 async fn begin(call: &Call, new: NewSession, prompt: Option<Content>) -> Result<Answer, Problem> {
     let prompt = prompt.map(Command::prompt);
-    prompt.as_ref().map_or(Ok(()), |prompt| call.user.hub.admit(prompt))?;
-    let running = call.user.hub.create(new).await?;
+    let (hub, id) = (&call.user.hub, charla::new_id());
+    if let Some(prompt) = &prompt {
+        hub.admit(&id, prompt).await?;
+    }
+    let running = match hub.create(&id, new).await {
+        Ok(running) => running,
+        Err(problem) => {
+            hub.release(&id).await;
+            return Err(problem);
+        }
+    };
     let session = &running.session;
     let prompted = match prompt {
         Some(prompt) => Some(session.send(session.with_resources(prompt).await, &call.user.name).await),

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{done, nothing};
-use crate::accounts::{Account, Book, Budget, Password, Role, Spending, workspace};
+use crate::accounts::{Account, Book, Budget, Password, Reserved, Role, Spending, workspace};
 use crate::call::{self, Call};
 use crate::problem::Problem;
 use crate::repeats::Answer;
@@ -78,6 +78,7 @@ pub(crate) async fn create(call: Call) -> Result<Answer, Problem> {
         network: new.network,
         budget: new.budget,
         spent: Spending::default(),
+        reserved: Reserved::default(),
     };
     let name = new.name.clone();
     let book = call.change(move |book| book.add(&name, account.clone())).await?;

@@ -49,11 +49,19 @@ impl Running {
         Watcher(self.clone())
     }
 
-    pub(super) async fn is_idle(&self) -> bool {
+    /// Whether somebody looks at it, and when it was used last: what is least of all goes first.
+    pub(super) fn last_use(&self) -> (bool, Instant) {
         let used = *self.used.lock().unwrap_or_else(PoisonError::into_inner);
-        if self.watchers.load(Ordering::Relaxed) > 0 || used.elapsed() < IDLE {
-            return false;
-        }
+        (self.watchers.load(Ordering::Relaxed) > 0, used)
+    }
+
+    pub(super) async fn is_idle(&self) -> bool {
+        let (watched, used) = self.last_use();
+        !watched && used.elapsed() >= IDLE && self.rests().await
+    }
+
+    /// True while nothing of it runs or waits for somebody.
+    pub(super) async fn rests(&self) -> bool {
         let phase = self.session.handle.snapshot().await.map(|(snapshot, _)| snapshot.phase);
         matches!(phase, None | Some(Phase::Idle | Phase::Open))
     }

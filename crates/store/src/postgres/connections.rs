@@ -73,6 +73,26 @@ pub enum Value {
 }
 
 impl Value {
+    fn holds_nul(&self) -> bool {
+        match self {
+            Value::Text(text) | Value::MaybeText(Some(text)) => text.contains('\0'),
+            Value::Texts(texts) => texts.iter().any(|text| text.contains('\0')),
+            _ => false,
+        }
+    }
+
+    /// A text of the database has no NUL: each is the sign for what cannot be shown, so that nothing is mistaken for
+    /// something else. Records are JSON, which writes a NUL in other letters: they lose nothing.
+    fn without_nul(&self) -> Self {
+        let shown = |text: &String| text.replace('\0', "\u{fffd}");
+        match self {
+            Value::Text(text) => Value::Text(shown(text)),
+            Value::MaybeText(text) => Value::MaybeText(text.as_ref().map(shown)),
+            Value::Texts(texts) => Value::Texts(texts.iter().map(shown).collect()),
+            other => other.clone(),
+        }
+    }
+
     fn typed(&self) -> (&(dyn ToSql + Sync), Type) {
         match self {
             Value::Flag(value) => (value, Type::BOOL),
@@ -86,11 +106,9 @@ impl Value {
     }
 }
 
-/// A text of the database has no NUL: each is the sign for what cannot be shown, so that nothing is mistaken for
-/// something else.
 impl From<&str> for Value {
     fn from(text: &str) -> Self {
-        Self::Text(text.replace('\0', "\u{fffd}"))
+        Self::Text(text.to_owned())
     }
 }
 
@@ -103,6 +121,14 @@ pub(super) async fn on(
     statement: &str,
     values: &[Value],
 ) -> Result<Vec<Row>, DatabaseError> {
+    let cleaned: Vec<Value>;
+    let values = match values.iter().any(Value::holds_nul) {
+        true => {
+            cleaned = values.iter().map(Value::without_nul).collect();
+            &cleaned
+        }
+        false => values,
+    };
     let values: Vec<_> = values.iter().map(Value::typed).collect();
     client.query_typed(statement, &values).await.map_err(|error| of(&error))
 }

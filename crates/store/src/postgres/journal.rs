@@ -3,12 +3,13 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use charla_proto::{BoxFuture, Fact, Journal, JournalError, JournalReader, Record, own_words};
+use charla_proto::{BoxFuture, Conversation, Fact, Journal, JournalError, JournalReader, Record, own_words};
 
 use super::Database;
 use super::connections::{Lane, Patience, Value};
 use super::outputs::Outputs;
 use super::pages::{self, number};
+use super::standings::Watched;
 use crate::delete::References;
 use crate::list::{model_of, title_of};
 
@@ -30,9 +31,7 @@ impl Batch {
         let mut references = References::default();
         bodies.iter().for_each(|body| references.note(body));
         let prompt = records.iter().find_map(|record| match &record.fact {
-            Fact::TurnStarted(started) => {
-                Some(title_of(own_words(&started.prompt).unwrap_or_default()).replace('\0', " "))
-            }
+            Fact::TurnStarted(started) => Some(title_of(own_words(&started.prompt).unwrap_or_default())),
             _ => None,
         });
         Ok(Self {
@@ -78,14 +77,20 @@ impl Batch {
 const APPEND: &str = "with mine as (
         update charla.sessions set seq = $5, size = size + $6, modified = clock_timestamp(),
             model = coalesce($7, model), has_turns = has_turns or $8 is not null,
-            title = case when has_turns then title else coalesce($8, title) end
-        where key = $9 and token = $10 and seq = $11 returning key),
+            title = case when has_turns then title else coalesce($8, title) end,
+            known_seq = $5, turn_open = $13
+        where key = $9 and token = $10 and seq = $11 returning key, space),
     written as (
         insert into charla.records (session, seq, body)
         select mine.key, r.seq, r.body from mine, unnest($1, $2) as r(seq, body)),
     noted as (
         insert into charla.mentions (session, kind, name)
-        select mine.key, m.kind, m.name from mine, unnest($3, $4) as m(kind, name) on conflict do nothing)
+        select mine.key, m.kind, m.name from mine, unnest($3, $4) as m(kind, name) on conflict do nothing),
+    gone as (delete from charla.approvals a using mine where a.session = mine.key and $12),
+    asked as (
+        insert into charla.approvals (session, seq, number, space, id, question)
+        select mine.key, $5, q.number, mine.space, q.id, q.question
+        from mine, unnest($14, $15) with ordinality as q(id, question, number))
     select key from mine";
 
 /// A session's records in the database, ours to write.
@@ -96,6 +101,8 @@ pub(super) struct DatabaseJournal {
     token: i64,
     seq: i64,
     outputs: Outputs,
+    /// Read from the records again where it is not known.
+    watched: Option<Watched>,
 }
 
 impl DatabaseJournal {
@@ -105,7 +112,12 @@ impl DatabaseJournal {
         (key, token, seq): (i64, i64, i64),
         outputs: Outputs,
     ) -> Self {
-        Self { database, session: session.to_owned(), key, token, seq, outputs }
+        Self { database, session: session.to_owned(), key, token, seq, outputs, watched: None }
+    }
+
+    /// Keeps questions from here on, where the records so far add up to this.
+    pub(super) fn watch(&mut self, conversation: Conversation) {
+        self.watched = Some(Watched::new(conversation));
     }
 
     pub(super) fn key(&self) -> i64 {
@@ -128,13 +140,19 @@ impl DatabaseJournal {
             self.outputs.keep().await?;
         }
         let last = batch.last();
+        let mut watched = match self.watched.take() {
+            Some(watched) => watched,
+            None => Watched::new(pages::fold(&self.database, self.key).await?.conversation),
+        };
+        let standing = watched.take(records)?;
         let rest = [Value::Number(self.key), Value::Number(self.token), Value::Number(self.seq)];
-        let values = batch.values().into_iter().chain(rest).collect();
+        let values = batch.values().into_iter().chain(rest).chain(standing).collect();
         let rows = self.database.query_in(Lane::Writing, Patience::Endless, APPEND, values).await?;
         if rows.is_empty() {
             self.check_written(last).await?;
         }
         self.seq = last;
+        self.watched = Some(watched);
         self.database.shared.node.wrote();
         Ok(())
     }

@@ -16,6 +16,7 @@ mod node;
 mod outputs;
 mod pages;
 mod schema;
+mod standings;
 mod store;
 mod tls;
 
@@ -78,7 +79,7 @@ impl Database {
     /// Connections are driven by a thread of their own: a lease is renewed and a thread that blocks is answered
     /// whatever the caller's runtime is busy with.
     pub async fn connect(options: DatabaseOptions) -> Result<Self, DatabaseError> {
-        let config = Config::from_str(&options.address)
+        let config = Config::from_str(&checked(&options.address))
             .map_err(|error| DatabaseError::Refused(format!("the address is none: {error}")))?;
         let shared =
             Arc::new(Shared { connections: Connections::new(config), node: Node::new(options.lease) });
@@ -167,6 +168,13 @@ impl Database {
         self.handle.spawn(async move { sender.send(work.await) });
         done.recv().unwrap_or_else(|_| Err(DatabaseError::Away("this node has left it".to_owned())))
     }
+}
+
+/// The address in words that the driver knows: certificates are always checked, and for the host.
+fn checked(address: &str) -> String {
+    ["verify-full", "verify-ca"].iter().fold(address.to_owned(), |address, mode| {
+        address.replace(&format!("sslmode={mode}"), "sslmode=require")
+    })
 }
 
 /// A thread with a runtime of its own, until what is given back is dropped.

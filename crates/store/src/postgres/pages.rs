@@ -102,5 +102,6 @@ async fn fold_once(database: &Database, key: i64, forgetting: bool) -> Result<Fo
             }
         }
     }
+    folded.conversation.settle();
     Ok(folded)
 }

@@ -17,7 +17,7 @@ pub struct Schema {
 }
 
 /// The tables of sessions.
-pub(super) const STORE: Schema = Schema { name: "store", steps: &[STEP_1] };
+pub(super) const STORE: Schema = Schema { name: "store", steps: &[STEP_1, STEP_2] };
 
 const STEP_1: &str = "
 create table charla.nodes (
@@ -81,6 +81,24 @@ create table charla.commands (
     reply bytea
 );
 create index on charla.commands (node, number) where outcome is null;
+";
+
+/// Questions that wait. `known_seq` is the last record that they are of: an older node that writes records leaves it behind.
+const STEP_2: &str = "
+alter table charla.sessions
+    add column known_seq bigint not null default 0,
+    add column turn_open boolean not null default false;
+create index on charla.sessions (space) where turn_open or known_seq <> seq;
+create table charla.approvals (
+    session bigint not null references charla.sessions (key) on delete cascade,
+    seq bigint not null,
+    number bigint not null,
+    space text not null,
+    id text not null,
+    question text not null,
+    primary key (session, seq, number)
+);
+create index on charla.approvals (space, id);
 ";
 
 /// Brings the tables of these components up to date. Several processes may begin at once: one does it, others wait.

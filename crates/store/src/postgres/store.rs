@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use charla_proto::{
     BoxFuture, Conversation, Fact, JournalError, Owned, PostError, PrunedSessions, Record, RecordStream,
-    SessionList, SessionStarted, SessionStore, SessionSummary, Snapshots,
+    SessionList, SessionStarted, SessionStore, SessionSummary, Snapshots, Standing,
 };
 use futures_util::{FutureExt, StreamExt, future, stream};
 use tokio_postgres::Row;
@@ -19,6 +19,7 @@ use super::contents::Contents;
 use super::journal::{Batch, DatabaseJournal, place};
 use super::outputs::Outputs;
 use super::pages::{self, Folded};
+use super::standings;
 
 /// The sessions of one user in a database, as a [`SessionStore`].
 #[derive(Clone, Debug)]
@@ -51,15 +52,21 @@ macro_rules! free {
 }
 
 const CREATE: &str = "with made as (
-        insert into charla.sessions (space, id, started, model, seq, size, title, has_turns, owner, made_by)
-        values ($9, $10, $11, coalesce($7, $12), $5, $6, coalesce($8, ''), $8 is not null, $13, $14)
+        insert into charla.sessions
+            (space, id, started, model, seq, size, title, has_turns, owner, made_by, known_seq, turn_open)
+        values ($9, $10, $11, coalesce($7, $12), $5, $6, coalesce($8, ''), $8 is not null, $13, $14,
+            $5, $15)
         on conflict (space, id) do nothing returning key, token, seq),
     written as (
         insert into charla.records (session, seq, body)
         select made.key, r.seq, r.body from made, unnest($1, $2) as r(seq, body)),
     noted as (
         insert into charla.mentions (session, kind, name)
-        select made.key, m.kind, m.name from made, unnest($3, $4) as m(kind, name) on conflict do nothing)
+        select made.key, m.kind, m.name from made, unnest($3, $4) as m(kind, name) on conflict do nothing),
+    asked as (
+        insert into charla.approvals (session, seq, number, space, id, question)
+        select made.key, $5, q.number, $9, q.id, q.question
+        from made, unnest($16, $17) with ordinality as q(id, question, number))
     select key, token, seq from made
     union all
     select key, token, seq from charla.sessions where space = $9 and id = $10 and made_by = $14";
@@ -161,13 +168,20 @@ impl DatabaseStore {
             // Sent again after a lost connection, it finds what it has made.
             uuid::Uuid::now_v7().simple().to_string().as_str().into(),
         ];
-        let values = Batch::of(records)?.values().into_iter().chain(rest).collect();
+        let mut conversation = Conversation::of(records);
+        let standing = standings::values(&Standing::of(&conversation), true)?;
+        let values = Batch::of(records)?
+            .values()
+            .into_iter()
+            .chain(rest)
+            .chain(standing.into_iter().skip(1))
+            .collect();
         let rows = self.write(CREATE, values).await?;
         let row = rows.first().ok_or_else(|| JournalError::Exists(session.to_owned()))?;
-        let journal = self.hold(session, row);
+        let mut journal = self.hold(session, row);
         drop(owning);
-        let mut conversation = Conversation::of(records);
         conversation.forget_replaced();
+        journal.watch(conversation.clone());
         Ok(self.owned_by_us(journal, Folded { conversation, ..Folded::default() }))
     }
 
@@ -183,7 +197,10 @@ impl DatabaseStore {
         journal.restore_outputs(&self.outputs).await?;
         let folded = pages::fold(&self.database, journal.key()).await?;
         match folded.conversation.started {
-            Some(_) => Ok(self.owned_by_us(journal, folded)),
+            Some(_) => {
+                journal.watch(folded.conversation.clone());
+                Ok(self.owned_by_us(journal, folded))
+            }
             None => Err(JournalError::NoBeginning(session.to_owned())),
         }
     }
@@ -317,6 +334,10 @@ impl SessionStore for DatabaseStore {
             let key = self.key(session).await?;
             Ok(pages::fold(&self.database, key).await?.conversation)
         })
+    }
+
+    fn standings(&self) -> BoxFuture<'_, Result<Option<HashMap<String, Standing>>, JournalError>> {
+        Box::pin(async move { Ok(Some(standings::standings(&self.database, &self.space).await?)) })
     }
 
     fn read_after(&self, session: &str, after: u64) -> RecordStream {

@@ -6,6 +6,7 @@ use charla_proto::{
 };
 use futures_util::StreamExt;
 
+use super::standings::what_waits_is_what_the_records_say;
 use super::*;
 
 type Kept = dyn SessionStore;
@@ -57,6 +58,7 @@ promises! {
     contents_go_with_the_last_session_that_refers_to_them
     outputs_that_a_fork_names_stay_until_it_goes
     removing_several_leaves_those_in_use
+    what_waits_is_what_the_records_say
 }
 
 async fn read_after(store: &Kept, session: &str, after: u64) -> Result<Vec<Record>, JournalError> {
@@ -216,8 +218,15 @@ async fn what_this_version_does_not_know_is_kept(store: &Kept) {
 
 async fn any_text_comes_back(store: &Kept) {
     let text = "\0 \u{1} \\ \" ' $1 \u{feff} \u{10ffff} 漢字 \r\n";
-    let owned = store.create(&[first("a"), prompt(2, text)]).await.unwrap();
-    assert_eq!(read_after(store, "a", 1).await.unwrap(), [prompt(2, text)]);
+    let mut owned = store.create(&[first("a"), prompt(2, text)]).await.unwrap();
+    let odd = ModelChanged { model: "openai/gpt\0".to_owned(), by: None };
+    let changed = Record::new(3, 1, Fact::ModelChanged(odd));
+    owned.journal.append(&[changed.clone(), prompt(4, "/outputs/\0/")]).await.unwrap();
+    assert_eq!(
+        read_after(store, "a", 1).await.unwrap(),
+        [prompt(2, text), changed, prompt(4, "/outputs/\0/")]
+    );
+    assert!(store.is_owned("a").await && !store.is_owned("a\0").await);
     drop(owned);
 }
 

@@ -246,3 +246,36 @@ async fn a_database_that_is_started_anew_stalls_writers_and_loses_nothing() {
         assert!(last > 10, "{last}");
     }
 }
+
+#[tokio::test]
+async fn questions_that_an_older_version_left_are_found_and_kept() {
+    let postgres = Postgres::start().unwrap();
+    let node = node(&postgres).await;
+    let asked = r#"{"seq":4,"at":1,"kind":"call_asked","turn":1,"call":"c1","approval":"a:4","confirmation":{"tool":"run","title":"t","rule":"r","isolation":"none","detail":{"type":"exec","command":"c","cwd":"/w"}}}"#;
+    let said = r#"{"seq":3,"at":1,"kind":"model_content","turn":1,"content":{"role":"model","parts":[{"functionCall":{"id":"c1","name":"run","args":{}}}]}}"#;
+    let records =
+        [first("a"), prompt(2, "go"), Record::from_json(said).unwrap(), Record::from_json(asked).unwrap()];
+    let mut owned = node.store.create(&records).await.unwrap();
+    let kept = node.store.standings().await.unwrap().unwrap();
+    assert_eq!(kept["a"].questions.len(), 1);
+    let run = async |text: &'static str| {
+        node.database.query(crate::Patience::Brief, text, Vec::new()).await.unwrap().len()
+    };
+    // As if the tables were of before, and as if an older node had written since.
+    run("update charla.sessions set known_seq = 0, turn_open = false").await;
+    run("delete from charla.approvals").await;
+    assert_eq!(node.store.standings().await.unwrap().unwrap(), kept);
+    assert_eq!(run("select 1 from charla.approvals a join charla.sessions s on s.key = a.session and s.known_seq = s.seq").await, 1);
+    assert_eq!(node.store.standings().await.unwrap().unwrap(), kept);
+    // A node that was replaced keeps no question.
+    let other = node.store.take_over("a").await.unwrap();
+    let ended =
+        Record::from_json(r#"{"seq":5,"at":1,"kind":"turn_ended","turn":1,"end":"finished"}"#).unwrap();
+    assert!(owned.journal.append(std::slice::from_ref(&ended)).await.is_err());
+    assert_eq!(node.store.standings().await.unwrap().unwrap(), kept);
+    drop((owned, other));
+    let mut owned = until(async || node.store.own("a").await.ok()).await;
+    owned.journal.append(&[ended]).await.unwrap();
+    assert!(node.store.standings().await.unwrap().unwrap().is_empty());
+    assert_eq!(run("select 1 from charla.approvals").await, 0);
+}

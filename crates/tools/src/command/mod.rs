@@ -20,7 +20,8 @@ pub use background::{ListBackgroundProcesses, ReadBackgroundOutput};
 
 use crate::args::invalid;
 use crate::git::GitUse;
-use crate::invocation::write_plan;
+use crate::invocation::{check, write_plan};
+use crate::paths::ResolvedPath;
 use crate::process::clean::Cleaner;
 use crate::process::{Ending, Foreground, Job, Launch, Processes};
 use crate::shell::{self, ShellContext};
@@ -147,6 +148,12 @@ async fn folder(dir_path: Option<&Path>, cx: &ToolContext) -> Result<PathBuf, To
         return Ok(cx.cwd.clone());
     };
     let folder = cx.cwd.join(dir_path);
+    let (wanted, context) = (folder.clone(), cx.clone());
+    let place = check(move || ResolvedPath::at(&wanted, &context)).await?;
+    // What lies beyond is not looked at before it is allowed: whoever may not go there learns nothing of it.
+    if !place.inside {
+        return Ok(place.real);
+    }
     match tokio::fs::canonicalize(&folder).await {
         Ok(real) if real.is_dir() => Ok(real),
         Ok(_) => Err(invalid(format_args!("`dir_path` {} is not a folder", folder.display()))),

@@ -19,7 +19,7 @@ fn bench() -> Bench {
     let environment = Environment::new(std::env::vars_os(), &Withheld::default());
     let spills = SpillFolder::new(folder.path().join("spilled"));
     let cwd = folder.path().canonicalize().unwrap();
-    let cx = ToolContext { cwd: cwd.clone(), roots: vec![cwd], home: None };
+    let cx = ToolContext { cwd: cwd.clone(), roots: vec![cwd], ..ToolContext::default() };
     Bench {
         processes: Processes::new(ProcessSettings::new(environment, spills, sandbox(&cx.cwd))),
         folder,

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use charla_proto::text::printable;
 use charla_proto::{
-    BoxFuture, Display, Effect, FileChange, Invocation, Part, Plan, RunContext, ToolContext, ToolError,
-    ToolErrorKind, ToolOutput, content_hash,
+    BoxFuture, Display, Effect, FileChange, Invocation, Part, Plan, Preview, RunContext, ToolContext,
+    ToolError, ToolErrorKind, ToolOutput, content_hash,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -73,14 +73,16 @@ impl Saving {
         bench: Arc<Workbench>,
     ) -> Result<Self, ToolError> {
         let place = ResolvedPath::at(&file, cx)?;
-        let now = look(&place)?;
-        let before = now.as_ref().map(|now| now.decoded.text.as_str());
-        let plan = write_plan(
-            SaveMemory::NAME,
-            format!("Remember: {fact}"),
-            vec![Effect::Write { path: place.real.clone() }],
-            preview(&place, before, &with_fact(before.unwrap_or_default(), &fact)),
-        );
+        let preview = match cx.files.denies(&place.real) {
+            true => Preview::None,
+            false => {
+                let now = look(&place)?;
+                let before = now.as_ref().map(|now| now.decoded.text.as_str());
+                preview(&place, before, &with_fact(before.unwrap_or_default(), &fact))
+            }
+        };
+        let effects = vec![Effect::Write { path: place.real.clone() }];
+        let plan = write_plan(SaveMemory::NAME, format!("Remember: {fact}"), effects, preview);
         Ok(Self { plan, fact, place, bench })
     }
 

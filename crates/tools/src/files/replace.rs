@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use charla_proto::text::printable;
-use charla_proto::{FileChange, Plan, ToolContext, ToolError, ToolErrorKind, ToolOutput};
+use charla_proto::{ToolContext, ToolError, ToolErrorKind, ToolOutput};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -58,22 +58,33 @@ the file, blanks and line breaks included, with enough lines around it to be the
 literal: nothing is escaped. Read the file first.";
 
     async fn prepare(&self, args: ReplaceArgs, cx: &ToolContext) -> PreparedCall {
-        let (context, bench) = (cx.clone(), self.bench.clone());
-        target::prepare(move || Replacement::begin(args, &context, bench)).await
+        target::prepare::<Replacement>(args.file_path.clone(), args, cx, self.bench.clone()).await
     }
 }
 
 struct Replacement {
     target: Target,
     args: ReplaceArgs,
-    changes: Vec<FileChange>,
 }
 
 impl FileEdit for Replacement {
     type Args = ReplaceArgs;
+    const TOOL: &'static str = Replace::NAME;
+    const VERB: &'static str = "Edit";
 
-    fn changes(&self) -> Vec<FileChange> {
-        self.changes.clone()
+    fn new(target: Target, args: ReplaceArgs) -> Self {
+        Self { target, args }
+    }
+
+    fn target(&self) -> &Target {
+        &self.target
+    }
+
+    fn after(&self, current: Option<&Current>) -> Result<(String, Vec<u8>), ToolError> {
+        refuse_omission(&self.args.new_string, &self.args.old_string)?;
+        let edited = self.edit(current)?;
+        let bytes = encode(&edited.text, encoding(current), &self.target.path.path)?;
+        Ok((edited.text, bytes))
     }
 
     fn run(&self) -> Result<ToolOutput, ToolError> {
@@ -93,24 +104,6 @@ impl FileEdit for Replacement {
 }
 
 impl Replacement {
-    fn begin(args: ReplaceArgs, cx: &ToolContext, bench: Arc<Workbench>) -> Result<(Plan, Self), ToolError> {
-        let target = Target::find(&args.file_path, cx, bench)?;
-        refuse_omission(&args.new_string, &args.old_string)?;
-        let mut replacement = Self { target, args, changes: Vec::new() };
-        let target = &replacement.target;
-        let edited = match replacement.edit(target.then.as_ref()) {
-            Ok(edited) => edited,
-            Err(error) if target.path.is_open(cx) => return Err(error),
-            // Why it does not fit tells what the file holds.
-            Err(_) => return Ok((target.plan_unseen(Replace::NAME, "Edit", cx), replacement)),
-        };
-        let bytes = encode(&edited.text, encoding(target.then.as_ref()), &target.path.path)?;
-        let changes = target.change_to(&bytes);
-        let plan = target.plan(Replace::NAME, "Edit", &edited.text, cx);
-        replacement.changes = changes;
-        Ok((plan, replacement))
-    }
-
     /// What the file would hold.
     fn edit(&self, current: Option<&Current>) -> Result<Edited, ToolError> {
         let ReplaceArgs { old_string: old, new_string: new, allow_multiple: all, .. } = &self.args;

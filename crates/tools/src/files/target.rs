@@ -18,30 +18,13 @@ use crate::typed::PreparedCall;
 /// A file as it was when its change was prepared.
 pub(super) struct Target {
     pub(super) path: ResolvedPath,
+    /// What it held; nothing when it was not there, or must not be looked at before the call was judged.
     pub(super) then: Option<Current>,
     bench: Arc<Workbench>,
 }
 
 impl Target {
-    /// The file that a model names. Anything that is no writable text file is refused.
-    pub(super) fn find(given: &str, cx: &ToolContext, bench: Arc<Workbench>) -> Result<Self, ToolError> {
-        let path = ResolvedPath::resolve(given, cx)?;
-        Ok(Self { then: look(&path)?, path, bench })
-    }
-
-    /// What a person is asked: to create the file, or to `verb` it.
-    pub(super) fn plan(&self, tool: &str, verb: &str, after: &str, cx: &ToolContext) -> Plan {
-        let before = self.then.as_ref().map(|then| then.decoded.text.as_str());
-        self.plan_with(tool, verb, preview(&self.path, before, after), cx)
-    }
-
-    /// The same where the change cannot be shown before somebody agreed that the file is looked at.
-    pub(super) fn plan_unseen(&self, tool: &str, verb: &str, cx: &ToolContext) -> Plan {
-        self.plan_with(tool, verb, Preview::None, cx)
-    }
-
-    fn plan_with(&self, tool: &str, verb: &str, preview: Preview, cx: &ToolContext) -> Plan {
-        let verb = if self.then.is_some() { verb } else { "Create" };
+    fn plan(&self, tool: &str, verb: &str, preview: Preview, cx: &ToolContext) -> Plan {
         let write = Effect::Write { path: self.path.real.clone() };
         let effects = std::iter::once(write).chain(part_of_repository(&self.path.real, &cx.roots));
         write_plan(tool, format!("{verb} {}", self.path.title(cx)), effects.collect(), preview)
@@ -91,12 +74,22 @@ impl Target {
 }
 
 /// A change of one file that is known before it is made. Blocks.
-pub(super) trait FileEdit: Send + Sync + 'static {
+pub(super) trait FileEdit: Sized + Send + Sync + 'static {
     /// What the tool was called with.
-    type Args: Serialize;
+    type Args: Serialize + Send;
+    /// The tool's name.
+    const TOOL: &'static str;
+    /// What is done to a file that is there.
+    const VERB: &'static str;
 
-    /// The change that is about to be made.
-    fn changes(&self) -> Vec<FileChange>;
+    /// This change of the file.
+    fn new(target: Target, args: Self::Args) -> Self;
+
+    /// The file that is changed.
+    fn target(&self) -> &Target;
+
+    /// What the file would hold, as text and as bytes.
+    fn after(&self, current: Option<&Current>) -> Result<(String, Vec<u8>), ToolError>;
 
     /// Makes the change.
     fn run(&self) -> Result<ToolOutput, ToolError>;
@@ -105,17 +98,60 @@ pub(super) trait FileEdit: Send + Sync + 'static {
     fn args_for_content(&self, content: &str) -> Self::Args;
 }
 
-/// Prepares the call of a tool that changes a file. `begin` finds out what would be done; it may block.
+/// Prepares the call of a tool that changes the file that a model names.
 pub(super) async fn prepare<Edit: FileEdit>(
-    begin: impl FnOnce() -> Result<(Plan, Edit), ToolError> + Send + 'static,
+    given: String,
+    args: Edit::Args,
+    cx: &ToolContext,
+    bench: Arc<Workbench>,
 ) -> PreparedCall {
-    let (plan, edit) = check(begin).await?;
-    Ok(Box::new(FileCall { plan, edit }))
+    let cx = cx.clone();
+    let call = check(move || {
+        let path = ResolvedPath::resolve(&given, &cx)?;
+        FileCall::<Edit>::begin(Target { path, then: None, bench }, args, &cx)
+    });
+    Ok(Box::new(call.await?))
 }
 
 struct FileCall<Edit> {
     plan: Plan,
     edit: Edit,
+    changes: Vec<FileChange>,
+}
+
+impl<Edit: FileEdit> FileCall<Edit> {
+    /// Finds out what would be done. A file that a rule denies is not looked at; why a change does not fit one that is not
+    /// open to everybody would tell what it holds, and is told only after the call was judged.
+    fn begin(target: Target, args: Edit::Args, cx: &ToolContext) -> Result<Self, ToolError> {
+        if cx.files.denies(&target.path.real) {
+            return Ok(Self::unseen(Edit::new(target, args), cx));
+        }
+        let is_open = target.path.is_open(cx);
+        let then = match look(&target.path) {
+            Ok(then) => then,
+            Err(error) if is_open => return Err(error),
+            Err(_) => return Ok(Self::unseen(Edit::new(target, args), cx)),
+        };
+        let edit = Edit::new(Target { then, ..target }, args);
+        match edit.after(edit.target().then.as_ref()) {
+            Ok((after, bytes)) => Ok(Self::seen(edit, &after, &bytes, cx)),
+            Err(error) if is_open => Err(error),
+            Err(_) => Ok(Self::unseen(edit, cx)),
+        }
+    }
+
+    fn seen(edit: Edit, after: &str, bytes: &[u8], cx: &ToolContext) -> Self {
+        let target = edit.target();
+        let before = target.then.as_ref().map(|then| then.decoded.text.as_str());
+        let verb = if before.is_some() { Edit::VERB } else { "Create" };
+        let plan = target.plan(Edit::TOOL, verb, preview(&target.path, before, after), cx);
+        Self { plan, changes: target.change_to(bytes), edit }
+    }
+
+    fn unseen(edit: Edit, cx: &ToolContext) -> Self {
+        let plan = edit.target().plan(Edit::TOOL, Edit::VERB, Preview::None, cx);
+        Self { plan, changes: Vec::new(), edit }
+    }
 }
 
 impl<Edit: FileEdit> Invocation for FileCall<Edit> {
@@ -131,7 +167,7 @@ impl<Edit: FileEdit> Invocation for FileCall<Edit> {
     }
 
     fn changes(&self) -> Vec<FileChange> {
-        self.edit.changes()
+        self.changes.clone()
     }
 
     fn run(self: Box<Self>, _: RunContext) -> BoxFuture<'static, ToolOutput> {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use charla_proto::text::printable;
-use charla_proto::{FileChange, Plan, ToolContext, ToolError, ToolErrorKind, ToolOutput};
+use charla_proto::{ToolContext, ToolError, ToolErrorKind, ToolOutput};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -46,38 +46,31 @@ the complete content; nothing may be left out. An existing file keeps its encodi
 a file use replace.";
 
     async fn prepare(&self, args: WriteFileArgs, cx: &ToolContext) -> PreparedCall {
-        let (context, bench) = (cx.clone(), self.bench.clone());
-        target::prepare(move || Overwrite::begin(args, &context, bench)).await
+        target::prepare::<Overwrite>(args.file_path.clone(), args, cx, self.bench.clone()).await
     }
 }
 
 struct Overwrite {
     target: Target,
     args: WriteFileArgs,
-    changes: Vec<FileChange>,
-}
-
-impl Overwrite {
-    fn begin(
-        args: WriteFileArgs,
-        cx: &ToolContext,
-        bench: Arc<Workbench>,
-    ) -> Result<(Plan, Self), ToolError> {
-        let target = Target::find(&args.file_path, cx, bench)?;
-        let then = target.then.as_ref();
-        refuse_omission(&args.content, then.map_or("", |then| then.decoded.text.as_str()))?;
-        let (after, bytes) = compose(&args.content, then, &target.path)?;
-        let plan = target.plan(WriteFile::NAME, "Overwrite", &after, cx);
-        let changes = target.change_to(&bytes);
-        Ok((plan, Self { target, args, changes }))
-    }
 }
 
 impl FileEdit for Overwrite {
     type Args = WriteFileArgs;
+    const TOOL: &'static str = WriteFile::NAME;
+    const VERB: &'static str = "Overwrite";
 
-    fn changes(&self) -> Vec<FileChange> {
-        self.changes.clone()
+    fn new(target: Target, args: WriteFileArgs) -> Self {
+        Self { target, args }
+    }
+
+    fn target(&self) -> &Target {
+        &self.target
+    }
+
+    fn after(&self, current: Option<&Current>) -> Result<(String, Vec<u8>), ToolError> {
+        refuse_omission(&self.args.content, current.map_or("", |current| current.decoded.text.as_str()))?;
+        compose(&self.args.content, current, &self.target.path)
     }
 
     fn run(&self) -> Result<ToolOutput, ToolError> {

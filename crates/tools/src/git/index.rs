@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 use charla_proto::looks_secret;
 
+use crate::bounded;
+
 /// A larger index is not read.
 const MOST_BYTES: u64 = 256 << 20;
 /// Numbers of objects are as long as SHA-1 makes them; others are not understood.
@@ -45,7 +47,7 @@ impl Index {
             Ok(found) if found.is_file() && found.len() <= MOST_BYTES => {}
             _ => return None,
         }
-        Self::parse(std::fs::read(path).ok()?)
+        Self::parse(bounded::read_up_to(path, MOST_BYTES).ok()?)
     }
 
     fn parse(bytes: Vec<u8>) -> Option<Self> {

@@ -15,6 +15,8 @@ mod usage;
 
 use std::path::{Path, PathBuf};
 
+use crate::bounded;
+
 pub(crate) use attributes::lifts_secrets;
 pub use branch::git_branch;
 pub(crate) use index::Index;
@@ -82,6 +84,5 @@ fn read(path: &Path) -> Option<String> {
 }
 
 fn read_up_to(path: &Path, most: u64) -> Option<String> {
-    let small = path.metadata().ok().filter(|found| found.is_file() && found.len() <= most);
-    small.and_then(|_| std::fs::read_to_string(path).ok())
+    String::from_utf8(bounded::read_up_to(path, most).ok()?).ok()
 }

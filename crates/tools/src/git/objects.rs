@@ -13,6 +13,8 @@ use flate2::read::ZlibDecoder;
 use super::Repository;
 use super::index::variable;
 
+use crate::bounded;
+
 /// How many differences an object may be kept as, one upon the other.
 const MOST_BASES: usize = 64;
 
@@ -77,7 +79,7 @@ impl Objects<'_> {
 
     fn packed(&self, pack: &Path, number: &str, depth: usize) -> Option<Vec<Kind>> {
         let table = Table::open(&pack.with_extension("idx"))?;
-        let pack = File::open(pack).ok()?;
+        let pack = bounded::open(pack).ok()?;
         table
             .offsets(number)?
             .into_iter()
@@ -121,7 +123,7 @@ impl Objects<'_> {
 const BEGINNING: u64 = 256;
 
 fn loose_kind(path: &Path) -> Option<Kind> {
-    let text = beginning(File::open(path).ok()?)?;
+    let text = beginning(bounded::open(path).ok()?)?;
     let end = text.iter().position(|byte| *byte == 0)?;
     let (head, rest) = text.split_at_checked(end + 1)?;
     match head.split(|byte| *byte == b' ').next()? {
@@ -163,7 +165,7 @@ impl Table {
     fn open(path: &Path) -> Option<Self> {
         // `pack-` and the number of the pack.
         let width = path.file_stem()?.to_str()?.strip_prefix("pack-")?.len() / 2;
-        let file = File::open(path).ok()?;
+        let file = bounded::open(path).ok()?;
         let mut head = vec![0; TABLE_HEAD];
         file.read_exact_at(&mut head, 0).ok()?;
         if head.get(..8)? != b"\xfftOc\0\0\0\x02" || ![20, 32].contains(&width) {

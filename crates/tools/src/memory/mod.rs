@@ -11,6 +11,7 @@ mod source;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
+use charla_proto::FileJudge;
 use imports::Importer;
 use source::Source;
 
@@ -38,6 +39,8 @@ pub struct MemoryPlaces {
     pub home: Option<PathBuf>,
     /// Whose files are read.
     pub owners: Owners,
+    /// Says which of them must not be.
+    pub files: FileJudge,
 }
 
 /// What was found.
@@ -133,6 +136,7 @@ impl MemoryPlaces {
             except: own.map(|folder| (folder, "it is in your own folder, which is not for projects")),
             name: "the project",
             owners: self.owners,
+            files: self.files.clone(),
         }
     }
 
@@ -146,6 +150,7 @@ impl MemoryPlaces {
             except: None,
             name: "your own folder",
             owners: self.owners,
+            files: self.files.clone(),
         }
     }
 }

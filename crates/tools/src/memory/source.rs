@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use charla_proto::looks_secret;
+use charla_proto::{FileJudge, Withheld};
 
 use crate::owner::{Owners, belongs_to_another};
 use crate::paths::folder::open_regular;
@@ -25,6 +25,8 @@ pub(super) struct Source {
     /// What the roots are called.
     pub(super) name: &'static str,
     pub(super) owners: Owners,
+    /// Says what must not be read although it lies there.
+    pub(super) files: FileJudge,
 }
 
 impl Source {
@@ -41,8 +43,11 @@ impl Source {
             let remedy = if in_home { "; name it on a line of its own" } else { "" };
             return Err(format!("{} is outside {}{remedy}", real.display(), self.name));
         }
-        if looks_secret(real) {
-            return Err("it looks like a secret".to_owned());
+        match self.files.withheld(real) {
+            Some(Withheld::Secret) => return Err("it looks like a secret".to_owned()),
+            Some(Withheld::Rule { rule, denies: true }) => return Err(format!("the rule {rule} denies it")),
+            Some(Withheld::Rule { rule, .. }) => return Err(format!("the rule {rule} asks about it")),
+            None => {}
         }
         let file = open_regular(real).map_err(|error| error.to_string())?;
         let facts = file.metadata().map_err(|error| error.to_string())?;

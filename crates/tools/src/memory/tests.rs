@@ -22,6 +22,7 @@ fn bench(files: &[(&str, &str)]) -> Bench {
         cwd: base.join("project/a/b"),
         home: Some(base),
         owners: Owners::default(),
+        files: FileJudge::default(),
     };
     Bench { folder, places }
 }

@@ -8,7 +8,7 @@ fn workspace() -> (tempfile::TempDir, ToolContext) {
     fs::create_dir_all(root.join("sub")).unwrap();
     fs::write(root.join("a.txt"), "a").unwrap();
     fs::write(root.with_file_name("outside.txt"), "o").unwrap();
-    (folder, ToolContext { cwd: root.clone(), roots: vec![root], home: None })
+    (folder, ToolContext { cwd: root.clone(), roots: vec![root], ..ToolContext::default() })
 }
 
 #[test]

@@ -89,7 +89,7 @@ mod tests {
         let runner = Arc::new(processes(folder.path()));
         let cwd = folder.path().to_owned();
         let found = discover(runner, "cat tools.json", "sh call.sh", cwd.clone()).await.unwrap();
-        let cx_of_tools = ToolContext { cwd: cwd.clone(), roots: vec![cwd], home: None };
+        let cx_of_tools = ToolContext { cwd: cwd.clone(), roots: vec![cwd], ..ToolContext::default() };
         let call = found.tools[0].prepare(args.as_object().cloned().unwrap(), &cx_of_tools).await;
         call.unwrap_or_else(|error| panic!("{error}")).run(cx).await
     }

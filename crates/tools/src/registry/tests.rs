@@ -153,7 +153,7 @@ fn declarations_are_found_in_every_form_and_bad_ones_are_skipped_with_a_reason()
 async fn a_discovered_tool_runs_the_call_command_with_its_arguments_on_stdin() {
     let schema = json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]});
     let tools = discovered(json!([{"name": "double", "parameters": schema}])).await.tools;
-    let cx = ToolContext { cwd: PathBuf::from("/w"), roots: vec![], home: None };
+    let cx = ToolContext { cwd: PathBuf::from("/w"), roots: vec![], ..ToolContext::default() };
     let error = tools[0].prepare(Args::new(), &cx).await.err().unwrap();
     assert!(error.message.contains("`n` is missing"), "{}", error.message);
     let args = json!({"n": 2}).as_object().unwrap().clone();

@@ -18,7 +18,7 @@ impl LeftOut {
         let why = files.withheld(path);
         match &why {
             Some(Withheld::Secret) => self.secrets += 1,
-            Some(Withheld::Rule { rule }) => *self.rules.entry(rule.clone()).or_default() += 1,
+            Some(Withheld::Rule { rule, .. }) => *self.rules.entry(rule.clone()).or_default() += 1,
             None => {}
         }
         why
@@ -27,7 +27,7 @@ impl LeftOut {
     /// Judges a file of which only the name would be told, which is no secret.
     pub(crate) fn takes_name(&mut self, files: &FileJudge, path: &Path) -> bool {
         match files.withheld(path) {
-            Some(Withheld::Rule { rule }) => *self.rules.entry(rule).or_default() += 1,
+            Some(Withheld::Rule { rule, .. }) => *self.rules.entry(rule).or_default() += 1,
             Some(Withheld::Secret) | None => return false,
         }
         true

@@ -14,6 +14,7 @@ use ignore::{DirEntry, WalkBuilder};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::bounded;
 use crate::git::is_gits_folder;
 use crate::invocation::check;
 use crate::paths::ResolvedPath;
@@ -24,6 +25,8 @@ pub(crate) use left_out::LeftOut;
 
 /// Longer patterns are no patterns anybody means.
 const LONGEST_PATTERN: usize = 10_000;
+/// Files that say what is not for agents.
+const OWN_IGNORE: [&str; 2] = [".geminiignore", ".charlaignore"];
 /// How long a search may take.
 const LIMIT: Duration = Duration::from_secs(30);
 
@@ -57,9 +60,37 @@ impl Default for Filter {
 }
 
 impl Filter {
+    /// No such file counts.
+    const NONE: Filter = Filter { respect_git_ignore: false, respect_gemini_ignore: false };
+
     pub(crate) fn new(git: Option<bool>, own: Option<bool>) -> Self {
         Self { respect_git_ignore: git.unwrap_or(true), respect_gemini_ignore: own.unwrap_or(true) }
     }
+}
+
+/// True for a folder with a file that says what is ignored and cannot be read, or would fill the memory.
+fn has_trap(folder: &Path) -> bool {
+    let names = OWN_IGNORE.into_iter().chain([".gitignore", ".ignore", ".git/info/exclude"]);
+    names.map(|name| folder.join(name)).any(|file| is_trap(&file)) || leads_to_trap(&folder.join(".git"))
+}
+
+fn is_trap(file: &Path) -> bool {
+    std::fs::metadata(file).is_ok_and(|found| !found.is_file() || found.len() > bounded::MOST_BYTES)
+}
+
+/// The same of a file that names git's folder, and of what the walk reads there.
+fn leads_to_trap(git: &Path) -> bool {
+    if git.is_dir() || std::fs::metadata(git).is_err() {
+        return false;
+    }
+    let Ok(text) = bounded::text(git) else { return true };
+    let folder = text.lines().next().and_then(|line| line.strip_prefix("gitdir: "));
+    let folder = folder.map(|folder| git.with_file_name(folder.trim_end()));
+    folder.is_some_and(|folder| is_trap(&folder.join("commondir")) || is_trap(&folder.join("info/exclude")))
+}
+
+fn is_trapped(entry: &DirEntry) -> bool {
+    entry.file_type().is_some_and(|kind| kind.is_dir()) && has_trap(entry.path())
 }
 
 /// True for a folder of git's.
@@ -71,8 +102,15 @@ fn is_repository(entry: &DirEntry) -> bool {
 /// A walk through a folder: in order, hidden files included, links not followed, folders of git's never entered. It goes
 /// by paths, so a folder that is exchanged for a link meanwhile may lead it out: what it finds is a name, to be
 /// opened as [`crate::paths`] opens, and told of only if it is there.
+///
+/// Files that say what is ignored are read by the walk itself, whatever they are: where one that counts for all of it cannot be
+/// read, such files do not count, and a folder in which one lies is not entered.
 pub(crate) fn walk(folder: &Path, filter: &Filter) -> WalkBuilder {
     let mut walk = WalkBuilder::new(folder);
+    let real = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+    let is_trap = real.ancestors().any(has_trap);
+    let filter = if is_trap { &Filter::NONE } else { filter };
+    walk.parents(!is_trap);
     walk.hidden(false)
         .follow_links(false)
         .require_git(false)
@@ -81,9 +119,9 @@ pub(crate) fn walk(folder: &Path, filter: &Filter) -> WalkBuilder {
         .git_exclude(filter.respect_git_ignore)
         .ignore(filter.respect_git_ignore)
         .sort_by_file_path(Path::cmp)
-        .filter_entry(|entry| entry.depth() == 0 || !is_repository(entry));
+        .filter_entry(|entry| entry.depth() == 0 || !(is_repository(entry) || is_trapped(entry)));
     if filter.respect_gemini_ignore {
-        walk.add_custom_ignore_filename(".geminiignore").add_custom_ignore_filename(".charlaignore");
+        walk.add_custom_ignore_filename(OWN_IGNORE[0]).add_custom_ignore_filename(OWN_IGNORE[1]);
     }
     walk
 }

@@ -47,7 +47,7 @@ impl Bench {
         let kept = Arc::new(Kept::default());
         let mut registry = Registry::new(Selection::default());
         registry.register_files(kept.clone(), Some(root.join("../memory/CHARLA.md")));
-        let cx = ToolContext { cwd: root.clone(), roots: vec![root.clone()], home: None };
+        let cx = ToolContext { cwd: root.clone(), roots: vec![root.clone()], ..ToolContext::default() };
         Self { _folder: folder, root, kept, registry, cx }
     }
 
@@ -75,8 +75,18 @@ impl Bench {
     }
 
     pub async fn prepare(&self, tool: &str, args: Value) -> Result<Box<dyn Invocation>, ToolError> {
+        self.prepare_judged(tool, args, FileJudge::default()).await
+    }
+
+    /// Prepares a call that asks `files` about what it comes across.
+    pub async fn prepare_judged(
+        &self,
+        tool: &str,
+        args: Value,
+        files: FileJudge,
+    ) -> Result<Box<dyn Invocation>, ToolError> {
         let Value::Object(args) = args else { panic!("arguments are objects") };
-        self.tool(tool).prepare(args, &self.cx).await
+        self.tool(tool).prepare(args, &ToolContext { files, ..self.cx.clone() }).await
     }
 
     pub async fn plan(&self, tool: &str, args: Value) -> Plan {

@@ -4,7 +4,7 @@ use std::os::unix::fs::symlink;
 use std::sync::Arc;
 
 use charla_core::policy::{RuleBook, RuleFile, Scope, Tier};
-use charla_proto::{ApprovalMode, FileJudge, Policy, Verdict};
+use charla_proto::{ApprovalMode, FileJudge, Policy, Preview, Verdict};
 use serde_json::{Value, json};
 
 use crate::bench::{Bench, run_judged, words};
@@ -38,7 +38,8 @@ pub async fn call(
     tool: &str,
     args: Value,
 ) -> (&'static str, String) {
-    let prepared = match bench.prepare(tool, args).await {
+    let judge = FileJudge::new(book.clone(), tool, mode);
+    let prepared = match bench.prepare_judged(tool, args, judge.clone()).await {
         Ok(prepared) => prepared,
         Err(error) => return ("error", error.to_string()),
     };
@@ -47,7 +48,7 @@ pub async fn call(
         Verdict::Ask { .. } => return ("asked", String::new()),
         Verdict::Allow { .. } => {}
     }
-    let output = run_judged(prepared, FileJudge::new(book.clone(), tool, mode)).await;
+    let output = run_judged(prepared, judge).await;
     let error = output.error.as_ref().map(ToString::to_string).unwrap_or_default();
     ("ran", format!("{}{error}{:?}", words(&output), output.display))
 }
@@ -103,6 +104,66 @@ async fn a_denied_folder_is_shown_by_no_tool_in_no_spelling() {
     }
     assert_eq!(bench.bytes("secrets/canary.txt"), b"needle canary\n");
     assert_eq!(bench.bytes("secrets/deep/canary2.txt"), b"needle canary\n");
+}
+
+/// Before the call is judged, neither an error nor what a person would be shown tells anything of a file that is denied.
+#[tokio::test]
+async fn preparing_tells_nothing_of_a_denied_file() {
+    let bench = Bench::new();
+    let text = "needle canary\nsecond canary line\n".repeat(3);
+    bench.write("secrets/text.txt", &text);
+    bench.write("secrets/crlf.txt", text.replace('\n', "\r\n"));
+    bench.write("secrets/latin.txt", b"canary \xe4\xf6\n".repeat(20));
+    bench.write("secrets/bytes.bin", [0_u8, 1, 2, 77].repeat(1000));
+    bench.write("secrets/placeholder.txt", "// ... rest of the code ...\n");
+    std::fs::File::create(bench.root.join("secrets/large.txt")).unwrap().set_len(30_000_000).unwrap();
+    std::fs::create_dir(bench.root.join("secrets/folder")).unwrap();
+    crate::bench::pipe(&bench.root.join("secrets/pipe"));
+    symlink("secrets", bench.root.join("lnk")).unwrap();
+    let names = "text.txt crlf.txt latin.txt bytes.bin placeholder.txt large.txt folder pipe gone.txt";
+    let edits = [
+        json!({"old_string": "needle canari", "new_string": "x"}),
+        json!({"old_string": "canary", "new_string": "x"}),
+        json!({"old_string": "", "new_string": "x"}),
+        json!({"old_string": "canary", "new_string": "\u{4e2d}", "allow_multiple": true}),
+    ];
+    let texts = ["x", "\u{4e2d}", "a\n// ... rest of the code ...\nb"].map(|text| json!({"content": text}));
+    let kinds = [("replace", edits.as_slice()), ("write_file", texts.as_slice())];
+    let book = book(&bench, DENY);
+    for (folder, mode) in [("secrets", ApprovalMode::Default), ("lnk", ApprovalMode::Yolo)] {
+        for (tool, args) in kinds.iter().flat_map(|(tool, all)| all.iter().map(move |args| (*tool, args))) {
+            let mut titles = Vec::new();
+            for name in names.split(' ') {
+                let mut args = args.clone();
+                args["file_path"] = format!("{folder}/{name}").into();
+                let judge = FileJudge::new(book.clone(), tool, mode);
+                let prepared = bench.prepare_judged(tool, args.clone(), judge).await;
+                let prepared = prepared.unwrap_or_else(|error| panic!("{tool} {args}: {error}"));
+                assert_eq!(prepared.plan().preview, Preview::None, "{tool} {args}");
+                assert!(prepared.changes().is_empty(), "{tool} {args}");
+                assert!(matches!(book.judge(prepared.plan(), mode), Verdict::Deny { .. }), "{tool} {args}");
+                titles.push(prepared.plan().title.replace(name, ""));
+            }
+            titles.dedup();
+            assert_eq!(titles.len(), 1, "{tool} {args}: {titles:?}");
+        }
+    }
+}
+
+/// Where a rule asks, the person is shown the change, and the model is not told why it does not fit.
+#[tokio::test]
+async fn preparing_tells_the_model_nothing_of_a_file_that_is_asked_about() {
+    let bench = workspace();
+    let book = book(&bench, &DENY.replace("deny", "ask"));
+    let prepared = async |old: &str| {
+        let args = json!({"file_path": "secrets/canary.txt", "old_string": old, "new_string": "x"});
+        let judge = FileJudge::new(book.clone(), "replace", ApprovalMode::Default);
+        bench.prepare_judged("replace", args, judge).await.unwrap()
+    };
+    assert_eq!(prepared("neddle canari").await.plan().preview, Preview::None);
+    assert!(matches!(prepared("needle").await.plan().preview, Preview::Diff { .. }));
+    let told = run_judged(prepared("neddle canari").await, FileJudge::default()).await.error.unwrap();
+    assert!(told.to_string().contains("needle canary"), "{told}");
 }
 
 #[tokio::test]

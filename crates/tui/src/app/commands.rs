@@ -289,7 +289,7 @@ impl App {
                 self.ask_for(Command::Rewind { to, files }, Asked::Rewind(words));
             }
             Choice::Resume(session) if self.base.source.server().is_some() => {
-                self.go_to(Begin::Resume(session));
+                self.find_out(|errand| errand.session_of_server(session), now);
             }
             Choice::Resume(session) => self.find_out(|errand| errand.session_to_resume(session), now),
             Choice::Theme(name) => match self.dress(&name) {

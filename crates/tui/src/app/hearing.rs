@@ -97,7 +97,8 @@ impl App {
         let Opened { session, snapshot, events, records } = opened;
         self.activity.progress(None, now);
         if matches!(self.standing, Standing::Leaving(_)) {
-            let link = Link::new(session, &self.base.charla, self.base.tell.clone());
+            let link =
+                Link::new(session, &self.base.charla, &self.base.options.rule_files, self.base.tell.clone());
             self.person.has_spoken = !snapshot.contents.is_empty();
             let empty_of = self.empty_session(&link);
             link.close(false, empty_of, EndReason::Exit);
@@ -114,7 +115,8 @@ impl App {
         self.questions.begin(&snapshot);
         sources.follow(Some(events));
         self.person.has_spoken = !snapshot.contents.is_empty();
-        let link = Link::new(session, &self.base.charla, self.base.tell.clone());
+        let link =
+            Link::new(session, &self.base.charla, &self.base.options.rule_files, self.base.tell.clone());
         self.person.session = Some(link.id().to_owned());
         if link.is_open() {
             self.transcript.tell(Role::Dim, "going on with what an earlier process left");

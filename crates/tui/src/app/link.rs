@@ -1,5 +1,6 @@
 //! The session the application is attached to: opened, spoken to and closed beside the screen.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -75,11 +76,17 @@ async fn recalled(session: &SessionHandle, snapshot: &SessionSnapshot) -> Vec<Ar
 
 impl Link {
     /// Attaches to a session.
-    pub fn new(session: OpenedSession, charla: &Charla, tell: UnboundedSender<News>) -> Self {
+    pub fn new(
+        session: OpenedSession,
+        charla: &Charla,
+        rule_files: &[PathBuf],
+        tell: UnboundedSender<News>,
+    ) -> Self {
         let (prompts, waiting) = unbounded_channel();
         let client = session.attach();
         let servers = session.servers().cloned();
-        tokio::spawn(speak(session.handle.clone(), charla.clone(), servers, waiting, tell.clone()));
+        let surroundings = Surroundings { charla: charla.clone(), rule_files: rule_files.to_vec(), servers };
+        tokio::spawn(speak(session.handle.clone(), surroundings, waiting, tell.clone()));
         Self { session, _client: client, prompts, tell }
     }
 
@@ -162,11 +169,18 @@ impl Link {
     }
 }
 
+/// What the files and resources of prompts come from.
+struct Surroundings {
+    charla: Charla,
+    /// Rules of this run.
+    rule_files: Vec<PathBuf>,
+    servers: Option<Servers>,
+}
+
 /// Says one prompt after another, with the files and resources they name.
 async fn speak(
     handle: SessionHandle,
-    charla: Charla,
-    servers: Option<Servers>,
+    surroundings: Surroundings,
     mut waiting: UnboundedReceiver<Message>,
     tell: UnboundedSender<News>,
 ) {
@@ -175,7 +189,7 @@ async fn speak(
             When::Now => Delivery::Join,
             When::Later => Delivery::AfterTurn,
         };
-        let reply = match content(message, &charla, servers.as_ref(), tell.clone()).await {
+        let reply = match content(message, &surroundings, tell.clone()).await {
             Ok(content) => handle.send(Command::Prompt { content, delivery }, ME).await,
             Err(failure) => Reply::Refused(Refusal::Failed { message: failure.to_string() }),
         };
@@ -185,19 +199,19 @@ async fn speak(
 
 async fn content(
     message: Message,
-    charla: &Charla,
-    servers: Option<&Servers>,
+    surroundings: &Surroundings,
     tell: UnboundedSender<News>,
 ) -> Result<Content, Failure> {
     let Message { text, typed, files, .. } = message;
     if files.is_empty() && !typed.contains('@') {
         return Ok(Content::user(text));
     }
-    let environment = charla.environment().clone();
+    let environment = surroundings.charla.environment().clone();
     let draft = PromptDraft {
         words: text,
         typed: Some(typed.clone()),
         files,
+        rule_files: surroundings.rule_files.clone(),
         in_conversation: true,
         ..PromptDraft::default()
     };
@@ -205,6 +219,6 @@ async fn content(
     let read = tokio::task::spawn_blocking(move || draft.content(&environment, &mut teller));
     let unread = |_| Err(Failure::system("the files of the prompt could not be read"));
     let mut content = read.await.unwrap_or_else(unread)?;
-    attach_resources(servers, &typed, &mut content, &mut Teller(tell)).await;
+    attach_resources(surroundings.servers.as_ref(), &typed, &mut content, &mut Teller(tell)).await;
     Ok(content)
 }

@@ -156,6 +156,18 @@ impl Errand {
         }
     }
 
+    /// The session of a server that is meant. All of a server's are in use, by the server.
+    pub async fn session_of_server(self, which: String) -> Finding {
+        let current = self.session.map(|(_, id)| id);
+        match self.charla.sessions()?.free_to_resume(&which).await {
+            Ok(id) | Err(SessionError::InUse(id)) if Some(&id) == current.as_ref() => {
+                Err(Failure::input("this is the session that goes on here"))
+            }
+            Ok(id) | Err(SessionError::InUse(id)) => Ok(Found::Session(id)),
+            Err(error) => Err(error.into()),
+        }
+    }
+
     /// The sessions, to go on with another: those of this folder first.
     pub async fn sessions(self) -> Finding {
         let sessions = self.charla.sessions()?;

@@ -62,7 +62,7 @@ fn is_unknown(choice: &Choice, settings: &Settings) -> bool {
 /// Sees to it that the models of a run are known as well as they can be. `offers_tools` is false when the run
 /// has no tools: then nobody is asked. Nothing here fails a run: where nothing can be found out, the default
 /// holds, and whatever is wrong with the server shows with the real request.
-pub async fn first_use(
+pub(crate) async fn first_use(
     chain: &mut Chain,
     offers_tools: bool,
     settings: &Settings,

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::client::Served;
 use super::place;
-use crate::place::server;
+use crate::place::{Place, server};
 
 fn says(answers_tools: bool, reply: impl Into<Reply>) -> Rule {
     let when = When {
@@ -14,6 +14,14 @@ fn says(answers_tools: bool, reply: impl Into<Reply>) -> Rule {
         ..When::default()
     };
     Rule { when, reply: reply.into(), times: None }
+}
+
+/// Puts an agent into the user's home.
+fn worker(place: &Place) {
+    let folder = place.home().join("agents");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("worker.md"), "---\nname: worker\ndescription: Works.\n---\nYou work.\n")
+        .unwrap();
 }
 
 #[test]
@@ -25,10 +33,7 @@ fn a_question_of_an_agent_is_answered_over_http_and_runs_once() {
         vec![says(false, Reply::new().call("run_shell_command", command)), says(true, "The worker is done.")];
     let server = server(Script { replies, rules, otherwise: Otherwise::default(), ..Script::default() });
     let place = place(&server);
-    let folder = place.home().join("agents");
-    std::fs::create_dir_all(&folder).unwrap();
-    std::fs::write(folder.join("worker.md"), "---\nname: worker\ndescription: Works.\n---\nYou work.\n")
-        .unwrap();
+    worker(&place);
     let mut served = Served::start(&place);
     let session = served.begin("go");
     let before = served.questions(1).remove(0);
@@ -47,4 +52,47 @@ fn a_question_of_an_agent_is_answered_over_http_and_runs_once() {
     served.questions(0);
     let last = server.requests().pop().unwrap().body.to_string();
     assert!(last.contains("The worker is done."), "{last}");
+}
+
+#[test]
+fn a_tighter_mode_of_its_caller_holds_for_an_agent_at_once() {
+    let waits = json!({"command": "touch begun; until [ -e go ]; do sleep 0.01; done; echo waited"});
+    let then = json!({"command": "touch late"});
+    let invoked = json!({"agent_name": "worker", "prompt": "task of the worker"});
+    let on = |result: &str, reply: Reply| {
+        let mut rule = says(true, reply);
+        rule.when.tool_result = Some(result.to_owned());
+        rule.times = Some(1);
+        rule
+    };
+    let rules = vec![
+        says(false, Reply::new().call("run_shell_command", waits)),
+        on("waited", Reply::new().call("run_shell_command", then)),
+        on("", "I could not.".into()),
+    ];
+    let replies = vec![Reply::new().call("invoke_agent", invoked), "All done.".into()];
+    let server = server(Script { replies, rules, otherwise: Otherwise::default(), ..Script::default() });
+    let place = place(&server).settings(r#"{"tools": {"approvalMode": "yolo"}}"#);
+    worker(&place);
+    let served = Served::start(&place);
+    let session = served.begin("go");
+    wait_until(|| place.read("begun").is_some());
+    let changed = served
+        .post(&format!("/sessions/{session}/commands"), &json!({"command": "set_mode", "mode": "plan"}));
+    assert_eq!(changed.status, 200, "{}", changed.text());
+    let heard = |(id, journal): &(String, String)| *id != session && journal.contains(r#""mode":"plan""#);
+    wait_until(|| place.journals().iter().any(heard));
+    std::fs::write(place.work().join("go"), "").unwrap();
+    served.events(&session, 0).until("turn_ended");
+    assert_eq!(place.read("late"), None);
+    let last = server.requests().pop().unwrap().body.to_string();
+    assert!(last.contains("I could not."), "{last}");
+}
+
+fn wait_until(mut is_so: impl FnMut() -> bool) {
+    let begin = std::time::Instant::now();
+    while !is_so() {
+        assert!(begin.elapsed() < crate::place::PATIENCE, "not after a long time");
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
 }

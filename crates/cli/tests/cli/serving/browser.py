@@ -369,6 +369,36 @@ def nothing_hides_in_a_question(page, link, _):
     assert not wide, "something stands beyond the edge"
 
 
+def a_hidden_tab_notifies_of_a_question_once(page, link, _):
+    # A headless browser shows every tab: whether this one is hidden is said here. The permission is the browser's own.
+    page.add_init_script("""
+        const asked = window.Notification;
+        window.told = [];
+        window.away = false;
+        Object.defineProperty(Document.prototype, "hidden", { get: () => window.away });
+        window.Notification = class extends asked {
+            constructor(title, options) { super(title, options); window.told.push([title, options.body]); }
+        };
+    """)
+    page.context.grant_permissions(["notifications"], origin=re.match(r"https?://[^/]+", link)[0])
+    sign_in(page, link)
+    page.click("#notify")
+    expect(page.locator("#notify")).to_have_attribute("aria-pressed", "true")
+    prompt(page, "first")
+    expect(page.locator("#log .card")).to_be_visible()
+    assert page.evaluate("told") == [], "who looks at the page is not told"
+    answer(page, "yes")
+    expect(page.locator("#log .message.model").last).to_contain_text("Written.")
+    page.evaluate("away = true")
+    prompt(page, "second")
+    expect(page).to_have_title(re.compile(r"^\(1\) "))
+    page.wait_for_function("told.length > 0")
+    answer(page, "yes")
+    expect(page.locator("#log .message.model").last).to_contain_text("Again.")
+    told = page.evaluate("told")
+    assert len(told) == 1 and told[0][0] == "Charla asks" and "b.txt" in told[0][1], told
+
+
 def it_fits_a_phone(page, link, _):
     page.set_viewport_size({"width": 390, "height": 844})
     sign_in(page, link)

@@ -83,6 +83,12 @@ fn of_two_tabs_that_answer_at_once_one_wins_and_both_show_it() {
 }
 
 #[test]
+fn a_question_is_told_once_to_who_wants_to_know_and_does_not_look() {
+    let script = Script::new([write("a.txt"), "Written.".into(), write("b.txt"), "Again.".into()]);
+    browse("a_hidden_tab_notifies_of_a_question_once", script);
+}
+
+#[test]
 fn questions_of_all_sessions_are_answered_in_one_place() {
     let script = Script::new([write("a.txt"), write("b.txt"), "Done.".into(), "Done.".into()]);
     browse("the_inbox_answers_across_sessions", script);

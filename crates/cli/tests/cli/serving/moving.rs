@@ -24,7 +24,11 @@ fn laptop(server: &Server, served: &Served) -> (Place, String, String) {
 /// What sessions say beside where they came from.
 fn said(journals: Vec<(String, String)>) -> Vec<(String, String)> {
     let own = |line: &&str| !line.contains(r#""kind":"imported""#);
-    let told = |journal: String| journal.lines().filter(own).map(|line| format!("{line}\n")).collect();
+    let unmarked = |line: &str| match line.split_once(r#","imported_up_to":"#) {
+        Some((before, _)) => format!("{before}}}\n"),
+        None => format!("{line}\n"),
+    };
+    let told = |journal: String| journal.lines().filter(own).map(unmarked).collect();
     journals.into_iter().map(|(session, journal)| (session, told(journal))).collect()
 }
 

@@ -207,9 +207,22 @@ proptest! {
         let forked = fork::fork(&journal, Some(at), *started, 0);
         prop_assert!(Conversation::of(&forked).grants.is_empty());
         prop_assert_eq!(ChangeHistory::of(&forked).default_turn(Direction::Undo), None);
+        // Nor is damage: the first record says it, whatever else is lost.
+        let damaged: Vec<Record> = journal.iter().take(journal.len() - 1).filter(|record| record.seq != at || at == 1).cloned().collect();
+        let left = Conversation::of(&damaged);
+        prop_assert!(left.grants.is_empty() && left.queue.is_empty() && left.mode <= ApprovalMode::Default);
+        prop_assert!(left.open_approvals().next().is_none());
+        prop_assert_eq!(ChangeHistory::of(&damaged).default_turn(Direction::Undo), None);
+        // What earlier versions took in says so with its last record alone.
+        let mut earlier = journal.clone();
+        if let Fact::SessionStarted(started) = &mut earlier[0].fact {
+            started.imported_up_to = None;
+        }
+        prop_assert!(Conversation::of(&earlier).grants.is_empty());
         runtime.block_on(async {
-            nothing_runs(journal).await;
-            nothing_runs(forked).await;
+            for journal in [journal, forked, damaged, earlier] {
+                nothing_runs(journal).await;
+            }
         });
     }
 }

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use charla_proto::Word;
 
+use crate::bounded;
+
 const RUST: &[&str] = &["cargo", "rustc", "rustup"];
 const NODE: &[&str] = &["node", "npm", "npx", "yarn", "pnpm", "bun", "tsc"];
 const PYTHON: &[&str] = &["python", "python3", "pip", "pip3", "uv"];
@@ -71,9 +73,6 @@ pub(super) fn chosen_by(name: &str, cwd: &Path, roots: &[&Path]) -> Option<PathB
 
 /// True when the file says `needle`, or may: it cannot be read.
 fn holds(path: &Path, needle: &str) -> bool {
-    const MOST: u64 = 1 << 20;
-    if needle.is_empty() || path.metadata().map_or(true, |found| !found.is_file() || found.len() > MOST) {
-        return true;
-    }
-    std::fs::read(path).map_or(true, |bytes| String::from_utf8_lossy(&bytes).contains(needle))
+    needle.is_empty()
+        || bounded::read(path).map_or(true, |bytes| String::from_utf8_lossy(&bytes).contains(needle))
 }

@@ -1,17 +1,22 @@
-//! Sessions in memory: the smallest store that is no folder of files.
+//! A store of one's own: sessions in memory, and nothing on the disk.
+//!
+//! `GEMINI_API_KEY=… cargo run -p charla --example own_store -- "Say hello." "And now in French."`
+#![allow(clippy::print_stdout, reason = "an example prints")]
 
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
-use charla_proto::{
+use charla::proto::{
     BoxFuture, Conversation, Fact, Inbox, Journal, JournalError, JournalReader, Mailbox, Owned, PostError,
     Posted, Record, RecordStream, SessionList, SessionStore, SessionSummary, SnapshotError, Snapshots,
 };
+use charla::{Charla, Environment, Failure, Notice, OpenRequest, Outcome};
 use futures_util::{FutureExt, stream};
 use tokio::sync::{mpsc, oneshot};
 
+/// Sessions in memory, for as long as somebody holds this.
 #[derive(Clone, Default)]
 pub struct MemoryStore(Arc<Mutex<HashMap<String, Session>>>);
 
@@ -34,9 +39,10 @@ struct Held(Place);
 
 impl MemoryStore {
     fn sessions(&self) -> MutexGuard<'_, HashMap<String, Session>> {
-        self.0.lock().unwrap()
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// What was recorded of a session.
     pub fn records(&self, session: &str) -> Vec<Record> {
         self.sessions().get(session).map(|found| found.records.clone()).unwrap_or_default()
     }
@@ -76,17 +82,17 @@ impl SessionStore for MemoryStore {
     fn list(&self) -> BoxFuture<'_, Result<SessionList, JournalError>> {
         let summary = |(session, kept): (&String, &Session)| {
             let conversation = Conversation::of(&kept.records);
-            SessionSummary {
+            Some(SessionSummary {
                 session: session.clone(),
                 modified: SystemTime::UNIX_EPOCH,
                 size: 0,
-                started: conversation.started.unwrap(),
+                started: conversation.started?,
                 model: conversation.model,
                 title: String::new(),
                 has_turns: conversation.past.count > 0,
-            }
+            })
         };
-        let sessions = self.sessions().iter().map(summary).collect();
+        let sessions = self.sessions().iter().filter_map(summary).collect();
         ready(Ok(SessionList { sessions, unreadable: Vec::new() }))
     }
 
@@ -142,7 +148,10 @@ impl SessionStore for MemoryStore {
 impl Journal for Held {
     fn append<'a>(&'a mut self, records: &'a [Record]) -> BoxFuture<'a, Result<(), JournalError>> {
         let Place { store, session } = &self.0;
-        store.sessions().get_mut(session).unwrap().records.extend_from_slice(records);
+        match store.sessions().get_mut(session) {
+            Some(kept) => kept.records.extend_from_slice(records),
+            None => return ready(Err(JournalError::Missing(session.clone()))),
+        }
         ready(Ok(()))
     }
 
@@ -174,7 +183,9 @@ impl JournalReader for Place {
 impl Mailbox for Place {
     fn listen(&self) -> BoxFuture<'_, Result<Inbox, PostError>> {
         let (sender, mut commands) = mpsc::unbounded_channel();
-        self.store.sessions().get_mut(&self.session).unwrap().owner = Some(sender);
+        if let Some(kept) = self.store.sessions().get_mut(&self.session) {
+            kept.owner = Some(sender);
+        }
         ready(Ok(Box::pin(stream::poll_fn(move |cx| commands.poll_recv(cx))) as Inbox))
     }
 }
@@ -189,4 +200,32 @@ impl Snapshots for NoSnapshots {
     fn load(&self, hash: &str) -> Result<Vec<u8>, SnapshotError> {
         Err(SnapshotError::Missing(hash.to_owned()))
     }
+}
+
+/// Says these things one after the other, in one session of this store.
+pub async fn talk(
+    environment: Environment,
+    store: &MemoryStore,
+    prompts: &[String],
+) -> Result<Vec<String>, Failure> {
+    let charla = Charla::new(environment).with_store(Arc::new(store.clone()));
+    let session = charla.open(OpenRequest::default(), &mut Vec::<Notice>::new()).await?;
+    let mut answers = Vec::new();
+    for prompt in prompts {
+        answers.push(session.ask(prompt, async |_| Outcome::Cancel { reason: None }).await?);
+    }
+    session.close().await;
+    Ok(answers)
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Failure> {
+    let prompts: Vec<String> = std::env::args().skip(1).collect();
+    let mut environment = Environment::of(std::env::vars_os());
+    environment.directory = std::env::current_dir().map_err(|error| Failure::system(error.to_string()))?;
+    environment.home = std::env::home_dir();
+    for answer in talk(environment, &MemoryStore::default(), &prompts).await? {
+        println!("{answer}");
+    }
+    Ok(())
 }

@@ -1,0 +1,351 @@
+//! Everything that a program may name of the library, beside the list that is kept of it. What changes here changes for
+//! whoever embeds it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use quote::ToTokens;
+use syn::{Attribute, Fields, ImplItem, Item, TraitItem, Type, UseTree, Visibility};
+
+const LIST: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/public-api.txt");
+
+type Names = Vec<String>;
+
+/// A crate's modules by their paths, each with its items.
+#[derive(Default)]
+struct Sources {
+    modules: BTreeMap<Names, Vec<Item>>,
+}
+
+impl Sources {
+    fn read(&mut self, file: &Path, folder: &Path, path: Names) {
+        let text = fs::read_to_string(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+        let parsed = syn::parse_file(&text).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+        self.take(parsed.items, folder, path);
+    }
+
+    fn take(&mut self, mut items: Vec<Item>, folder: &Path, path: Names) {
+        items.retain(|item| !is_test(item));
+        for item in &mut items {
+            let Item::Mod(module) = item else { continue };
+            let name = module.ident.to_string();
+            let (child, inside) = (joined(&path, &name), folder.join(&name));
+            match &mut module.content {
+                Some((_, items)) => self.take(std::mem::take(items), &inside, child),
+                None => {
+                    let beside: PathBuf = folder.join(format!("{name}.rs"));
+                    let file = if beside.exists() { beside } else { inside.join("mod.rs") };
+                    self.read(&file, &inside, child);
+                }
+            }
+        }
+        self.modules.insert(path, items);
+    }
+
+    /// The module and the name of what a path names, seen from a module; nothing of another crate's.
+    fn resolve(&self, module: &[String], path: &[String]) -> Option<(Names, String)> {
+        let (mut at, mut rest) = (module.to_vec(), path);
+        while let Some(first) = rest.first() {
+            match first.as_str() {
+                "crate" => at.clear(),
+                "self" => {}
+                "super" => drop(at.pop()),
+                _ => break,
+            }
+            rest = &rest[1..];
+        }
+        let (name, modules) = rest.split_last()?;
+        for step in modules {
+            at = match self.modules.contains_key(&joined(&at, step)) {
+                true => joined(&at, step),
+                false => return None,
+            };
+        }
+        self.declared(&at, name)
+    }
+
+    /// Where the item of this name in a module is declared, through whatever it is imported by.
+    fn declared(&self, module: &[String], name: &str) -> Option<(Names, String)> {
+        let items = self.modules.get(module)?;
+        if items.iter().any(|item| name_of(item).is_some_and(|found| found == name)) {
+            return Some((module.to_vec(), name.to_owned()));
+        }
+        let imports = items.iter().filter_map(|item| match item {
+            Item::Use(import) => Some(leaves(&import.tree, Vec::new())),
+            _ => None,
+        });
+        let (path, _) = imports.flatten().find(|(path, given)| given == name && path.len() > 1)?;
+        self.resolve(module, &path)
+    }
+
+    /// The public methods and constants of a type, in whatever module they are written.
+    fn methods(&self, home: &(Names, String)) -> Vec<String> {
+        let mut found = Vec::new();
+        for (module, items) in &self.modules {
+            for item in items {
+                let Item::Impl(block) = item else { continue };
+                let Type::Path(path) = &*block.self_ty else { continue };
+                let names: Names = path.path.segments.iter().map(|part| part.ident.to_string()).collect();
+                if block.trait_.is_none() && self.resolve(module, &names).as_ref() == Some(home) {
+                    found.extend(block.items.iter().filter_map(method));
+                }
+            }
+        }
+        found
+    }
+
+    /// What is public of a module, each thing under the path by which programs name it.
+    fn public(&self, module: &[String], lines: &mut BTreeSet<String>) {
+        for item in &self.modules[module] {
+            match item {
+                Item::Use(import) if is_public(&import.vis) => {
+                    for (path, given) in leaves(&import.tree, Vec::new()) {
+                        match self.resolve(module, &path) {
+                            Some(home) => self.named(&home, &shown(module, &given), lines),
+                            None => {
+                                lines.insert(format!("{} = {}", shown(module, &given), path.join("::")));
+                            }
+                        }
+                    }
+                }
+                Item::Mod(child) if is_public(&child.vis) => {
+                    let child = joined(module, &child.ident.to_string());
+                    self.public(&child, lines);
+                }
+                item => {
+                    if let Some(name) = name_of(item).filter(|_| visibility(item).is_some_and(is_public)) {
+                        let home = (module.to_vec(), name.clone());
+                        self.named(&home, &shown(module, &name), lines);
+                    }
+                }
+            }
+        }
+    }
+
+    /// A public item under this name, with what is public in it.
+    fn named(&self, home: &(Names, String), shown: &str, lines: &mut BTreeSet<String>) {
+        let items = &self.modules[&home.0];
+        // A function may have the name of a module beside it.
+        let mut found: Vec<&Item> =
+            items.iter().filter(|item| name_of(item).as_ref() == Some(&home.1)).collect();
+        found.sort_by_key(|item| matches!(item, Item::Mod(_)));
+        let Some(item) = found.first() else { return };
+        if let Item::Mod(module) = item {
+            return self.public(&joined(&home.0, &module.ident.to_string()), lines);
+        }
+        lines.insert(format!("{shown}: {}", head(item)));
+        let inside = members(item).into_iter().chain(self.methods(home));
+        lines.extend(inside.map(|member| format!("{shown}::{member}")));
+    }
+}
+
+fn joined(path: &[String], name: &str) -> Names {
+    path.iter().cloned().chain([name.to_owned()]).collect()
+}
+
+fn shown(module: &[String], name: &str) -> String {
+    let path: Vec<&str> =
+        ["charla"].into_iter().chain(module.iter().map(String::as_str)).chain([name]).collect();
+    path.join("::")
+}
+
+fn is_public(visibility: &Visibility) -> bool {
+    matches!(visibility, Visibility::Public(_))
+}
+
+/// The names that an import gives, with the paths they stand for.
+fn leaves(tree: &UseTree, mut path: Names) -> Vec<(Names, String)> {
+    match tree {
+        UseTree::Path(step) => {
+            path.push(step.ident.to_string());
+            leaves(&step.tree, path)
+        }
+        UseTree::Name(name) if name.ident == "self" => {
+            let given = path.last().cloned().unwrap_or_default();
+            vec![(path, given)]
+        }
+        UseTree::Name(name) => vec![(joined(&path, &name.ident.to_string()), name.ident.to_string())],
+        UseTree::Rename(name) => vec![(joined(&path, &name.ident.to_string()), name.rename.to_string())],
+        UseTree::Glob(_) => panic!("a glob hides what is public: {path:?}"),
+        UseTree::Group(group) => group.items.iter().flat_map(|tree| leaves(tree, path.clone())).collect(),
+    }
+}
+
+fn attributes(item: &Item) -> &[Attribute] {
+    match item {
+        Item::Const(item) => &item.attrs,
+        Item::Enum(item) => &item.attrs,
+        Item::Fn(item) => &item.attrs,
+        Item::Impl(item) => &item.attrs,
+        Item::Mod(item) => &item.attrs,
+        Item::Static(item) => &item.attrs,
+        Item::Struct(item) => &item.attrs,
+        Item::Trait(item) => &item.attrs,
+        Item::Type(item) => &item.attrs,
+        Item::Use(item) => &item.attrs,
+        _ => &[],
+    }
+}
+
+fn is_test(item: &Item) -> bool {
+    attributes(item).iter().any(|attribute| {
+        attribute.path().is_ident("cfg") && attribute.meta.to_token_stream().to_string().contains("test")
+    })
+}
+
+fn name_of(item: &Item) -> Option<String> {
+    let name = match item {
+        Item::Const(item) => &item.ident,
+        Item::Enum(item) => &item.ident,
+        Item::Fn(item) => &item.sig.ident,
+        Item::Mod(item) => &item.ident,
+        Item::Static(item) => &item.ident,
+        Item::Struct(item) => &item.ident,
+        Item::Trait(item) => &item.ident,
+        Item::Type(item) => &item.ident,
+        _ => return None,
+    };
+    Some(name.to_string())
+}
+
+fn visibility(item: &Item) -> Option<&Visibility> {
+    match item {
+        Item::Const(item) => Some(&item.vis),
+        Item::Enum(item) => Some(&item.vis),
+        Item::Fn(item) => Some(&item.vis),
+        Item::Static(item) => Some(&item.vis),
+        Item::Struct(item) => Some(&item.vis),
+        Item::Trait(item) => Some(&item.vis),
+        Item::Type(item) => Some(&item.vis),
+        _ => None,
+    }
+}
+
+/// What an item is, with what it derives.
+fn head(item: &Item) -> String {
+    let kind = match item {
+        Item::Const(item) => format!("const {}", written(&item.ty)),
+        Item::Enum(item) => format!("enum{}", written(&item.generics)),
+        Item::Fn(item) => written(&item.sig),
+        Item::Static(item) => format!("static {}", written(&item.ty)),
+        Item::Struct(item) => format!("struct{}", written(&item.generics)),
+        Item::Trait(item) => format!("trait{}", written(&item.generics)),
+        Item::Type(item) => format!("type {}", written(&item.ty)),
+        _ => String::new(),
+    };
+    let derived = attributes(item).iter().filter(|attribute| attribute.path().is_ident("derive"));
+    let derived = derived.filter_map(|attribute| attribute.meta.require_list().ok());
+    let mut derived: Vec<String> = derived
+        .flat_map(|list| {
+            list.tokens.to_string().split(',').map(|name| name.trim().to_owned()).collect::<Names>()
+        })
+        .filter(|name| !name.is_empty())
+        .collect();
+    derived.sort_unstable();
+    match derived.is_empty() {
+        true => kind,
+        false => format!("{kind} ({})", derived.join(", ")),
+    }
+}
+
+/// Public fields, variants, or what a trait asks for.
+fn members(item: &Item) -> Vec<String> {
+    let field = |field: &syn::Field| {
+        let name = field.ident.as_ref().map(ToString::to_string).unwrap_or_else(|| "0".to_owned());
+        format!("{name}: {}", written(&field.ty))
+    };
+    match item {
+        Item::Struct(item) => item.fields.iter().filter(|one| is_public(&one.vis)).map(field).collect(),
+        Item::Enum(item) => {
+            let variant = |variant: &syn::Variant| match &variant.fields {
+                Fields::Unit => variant.ident.to_string(),
+                Fields::Named(named) => {
+                    let fields: Vec<String> = named.named.iter().map(field).collect();
+                    format!("{} {{ {} }}", variant.ident, fields.join(", "))
+                }
+                fields => {
+                    let fields: Vec<String> = fields.iter().map(|field| written(&field.ty)).collect();
+                    format!("{}({})", variant.ident, fields.join(", "))
+                }
+            };
+            item.variants.iter().map(variant).collect()
+        }
+        Item::Trait(item) => {
+            let wanted = item.items.iter().filter_map(|item| match item {
+                TraitItem::Fn(function) if function.default.is_some() => {
+                    Some(format!("{} (given)", written(&function.sig)))
+                }
+                TraitItem::Fn(function) => Some(written(&function.sig)),
+                _ => None,
+            });
+            wanted.collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn method(item: &ImplItem) -> Option<String> {
+    match item {
+        ImplItem::Fn(function) if is_public(&function.vis) => Some(written(&function.sig)),
+        ImplItem::Const(item) if is_public(&item.vis) => {
+            Some(format!("const {}: {}", item.ident, written(&item.ty)))
+        }
+        _ => None,
+    }
+}
+
+/// Tokens as people write them.
+fn written(tokens: &impl ToTokens) -> String {
+    let mut text = tokens.to_token_stream().to_string();
+    for (from, to) in [
+        (" :: ", "::"),
+        (" ,", ","),
+        (" : ", ": "),
+        ("& ", "&"),
+        (" (", "("),
+        ("( ", "("),
+        (" )", ")"),
+        (" < ", "<"),
+        ("< ", "<"),
+        (" <", "<"),
+        (" >", ">"),
+        ("' ", "'"),
+        (",)", ")"),
+        ("[ ", "["),
+        (" ]", "]"),
+        ("->(", "-> ("),
+        ("-> ", "-> "),
+        (" ;", ";"),
+        ("(mut ", "("),
+        (", mut ", ", "),
+    ] {
+        text = text.replace(from, to);
+    }
+    text
+}
+
+#[test]
+fn the_public_items_are_those_that_are_listed() {
+    let source = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/src"));
+    let mut sources = Sources::default();
+    sources.read(&source.join("lib.rs"), source, Vec::new());
+    let mut lines = BTreeSet::new();
+    sources.public(&[], &mut lines);
+    assert!(lines.len() > 200, "hardly any items were found");
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+        fs::write(LIST, text).unwrap();
+    }
+    let listed = fs::read_to_string(LIST).unwrap_or_default();
+    let listed: BTreeSet<String> = listed.lines().map(str::to_owned).collect();
+    let gone = listed.difference(&lines).map(|line| format!("- {line}"));
+    let new = lines.difference(&listed).map(|line| format!("+ {line}"));
+    let difference: Vec<String> = gone.chain(new).collect();
+    assert!(
+        difference.is_empty(),
+        "the public items of `charla` changed (- breaks programs, + is new):\n{}\nIf that is meant, run this test once with \
+         UPDATE_DOCS=1 and tell of it in CHANGELOG.md.",
+        difference.join("\n")
+    );
+}

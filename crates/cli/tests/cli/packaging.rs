@@ -1,0 +1,115 @@
+//! What packages carry beside the binary: manual pages, completions, the list of what the program is made of; and the question what is new.
+
+use std::path::Path;
+use std::process::Command;
+
+use charla_testkit::Script;
+use serde_json::{Value, json};
+
+use crate::place::{Place, server};
+
+#[test]
+fn every_command_has_a_manual_page() {
+    let place = Place::new();
+    assert_eq!(place.run(&["man", "--into", "pages"]).code, Some(0));
+    let folder = place.work().join("pages");
+    let pages: Vec<String> = std::fs::read_dir(&folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    for name in
+        ["charla.1", "charla-serve.1", "charla-sessions.1", "charla-sessions-export.1", "charla-mcp-add.1"]
+    {
+        assert!(pages.iter().any(|page| page == name), "{name} is not among {pages:?}");
+    }
+    for page in &pages {
+        let text = std::fs::read_to_string(folder.join(page)).unwrap();
+        assert!(text.contains("\n.TH ") && text.contains("\n.SH NAME"), "{page}");
+    }
+    let one = std::fs::read_to_string(folder.join("charla.1")).unwrap();
+    assert_eq!(one, place.run(&["man"]).out, "the page of the program is the one that `man` prints");
+}
+
+#[test]
+fn completions_are_scripts_of_their_shell() {
+    let place = Place::new();
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let run = place.run(&["completions", shell]);
+        assert!(run.code == Some(0) && run.out.contains("sessions"), "{shell}");
+        if shell == "bash" {
+            let checked = Command::new("bash").args(["-n", "-c", &run.out]).status().unwrap();
+            assert!(checked.success());
+        }
+    }
+}
+
+#[test]
+fn what_is_new_is_told_and_nothing_else_done() {
+    let news = |version: &str| {
+        let page =
+            json!({"version": version, "url": "https://example.org/charla", "notes": "Faster.\nSmaller."});
+        let script = json!({"pages": {"/newest.json": {"content_type": "application/json", "body": page.to_string()}}});
+        server(serde_json::from_value::<Script>(script).unwrap())
+    };
+    let place = Place::new();
+    let newer = news("99.0.0");
+    let source = format!("{}/newest.json", newer.url());
+    let run = place.run(&["update", "--check", "--from", &source]);
+    let version = env!("CARGO_PKG_VERSION");
+    assert!(
+        run.out.starts_with(&format!("charla 99.0.0 is there; this is {version}\nFaster. Smaller.\n")),
+        "{}{}",
+        run.out,
+        run.err
+    );
+    assert_eq!(run.code, Some(0));
+    let told: Value =
+        serde_json::from_str(&place.run(&["update", "--check", "--json", "--from", &source]).out).unwrap();
+    assert_eq!((&told["newer"], &told["newest"]), (&json!(true), &json!("99.0.0")));
+    let same = news(version);
+    let place = place.variable("CHARLA_UPDATE_SOURCE", &format!("{}/newest.json", same.url()));
+    assert!(place.run(&["update", "--check"]).out.contains("is the newest"));
+    let odd = news("soon");
+    let run = place.run(&["update", "--check", "--from", &format!("{}/newest.json", odd.url())]);
+    assert!(run.code == Some(1) && run.err.contains("no version"), "{}", run.err);
+    let run = place.run(&["update", "--check", "--from", &format!("{}/nothing.json", odd.url())]);
+    assert!(run.code == Some(1) && run.out.is_empty(), "{}", run.err);
+}
+
+#[test]
+fn nobody_is_asked_what_is_new_without_a_source() {
+    let place = Place::new();
+    let run = place.run(&["update", "--check"]);
+    assert!(run.code == Some(42) && run.err.contains("--from URL"), "{}", run.err);
+    assert_ne!(place.run(&["update"]).code, Some(0), "there is no updating by itself");
+}
+
+#[test]
+fn the_list_of_parts_names_every_crate_that_is_linked() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let python = std::env::var("CHARLA_TEST_PYTHON").unwrap_or_else(|_| "python3".into());
+    let made = Command::new(python).arg("packaging/sbom.py").current_dir(&root).output().unwrap();
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    let list: Value = serde_json::from_slice(&made.stdout).unwrap();
+    assert_eq!((&list["bomFormat"], &list["specVersion"]), (&json!("CycloneDX"), &json!("1.6")));
+    assert_eq!(list["metadata"]["component"]["name"], "charla");
+    let parts = list["components"].as_array().unwrap();
+    let names: Vec<&str> = parts.iter().map(|part| part["name"].as_str().unwrap()).collect();
+    for wanted in ["tokio", "rustls", "serde_json", "charla-core"] {
+        assert!(names.contains(&wanted), "{wanted}");
+    }
+    for not in ["proptest", "insta", "charla-testkit", "assert_cmd"] {
+        assert!(!names.contains(&not), "{not} is in no release");
+    }
+    let outside = parts.iter().filter(|part| !part["name"].as_str().unwrap().starts_with("charla"));
+    for part in outside {
+        assert!(part["purl"].as_str().unwrap().starts_with("pkg:cargo/"), "{part}");
+        assert_eq!(part["hashes"][0]["alg"], "SHA-256", "{part}");
+        assert!(part["licenses"][0]["expression"].is_string(), "{part}");
+    }
+    let known: Vec<&Value> = parts.iter().map(|part| &part["bom-ref"]).collect();
+    for dependency in list["dependencies"].as_array().unwrap() {
+        let targets = dependency["dependsOn"].as_array().unwrap();
+        assert!(targets.iter().all(|target| known.contains(&target)), "{dependency}");
+    }
+}

@@ -1,0 +1,97 @@
+//! The key that all nodes of a database have, and what is encrypted with it.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use base64::Engine;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use charla::private_file;
+use ring::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
+use ring::rand::{SecureRandom, SystemRandom};
+
+use crate::access::Secret;
+
+/// Encrypts texts, each bound to what it is.
+pub(crate) struct Seal(LessSafeKey);
+
+fn unusable(path: &Path, why: &str) -> io::Error {
+    io::Error::other(format!("{} is no key: {why}", path.display()))
+}
+
+impl Seal {
+    /// The key in this file: 32 bytes in base64.
+    pub(crate) fn read(path: &Path) -> io::Result<Self> {
+        let text = fs::read_to_string(path)?;
+        let text = text.trim();
+        let bytes = STANDARD.decode(text).or_else(|_| URL_SAFE_NO_PAD.decode(text));
+        let bytes = bytes.map_err(|_| unusable(path, "it is not base64"))?;
+        let key = UnboundKey::new(&AES_256_GCM, &bytes);
+        Ok(Self(LessSafeKey::new(key.map_err(|_| unusable(path, "it has not 32 bytes"))?)))
+    }
+
+    /// The same; made where there is none. Of several nodes that make one in a folder that they share, one does.
+    pub(crate) fn read_or_make(path: &Path) -> io::Result<Self> {
+        if !path.exists() {
+            let secret = Secret::new();
+            let new = path.with_extension(format!("new-{}", charla::new_id()));
+            private_file::write(&new, &format!("{}\n", secret.text()))?;
+            let made = fs::hard_link(&new, path);
+            fs::remove_file(&new)?;
+            match made {
+                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+                _ => {}
+            }
+        }
+        Self::read(path)
+    }
+
+    /// The text, readable with the key alone.
+    pub(crate) fn close(&self, about: &str, text: &str) -> io::Result<Vec<u8>> {
+        let failed = |_| io::Error::other("it cannot be encrypted");
+        let mut nonce = [0; NONCE_LEN];
+        SystemRandom::new().fill(&mut nonce).map_err(failed)?;
+        let mut sealed = text.as_bytes().to_vec();
+        let bound = Aad::from(about.as_bytes());
+        self.0
+            .seal_in_place_append_tag(Nonce::assume_unique_for_key(nonce), bound, &mut sealed)
+            .map_err(failed)?;
+        Ok([nonce.as_slice(), &sealed].concat())
+    }
+
+    /// The text again; nothing where it was encrypted with another key, is another's, or was changed.
+    pub(crate) fn open(&self, about: &str, mut sealed: Vec<u8>) -> Option<String> {
+        let nonce = *sealed.first_chunk::<NONCE_LEN>()?;
+        let bound = Aad::from(about.as_bytes());
+        let text = self.0.open_within(Nonce::assume_unique_for_key(nonce), bound, &mut sealed, NONCE_LEN..);
+        String::from_utf8(text.ok()?.to_vec()).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_read_with_its_key_as_what_it_is_and_unchanged() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("key");
+        let seal = Seal::read_or_make(&path).unwrap();
+        let sealed = seal.close("anna/keys.json", "the secret").unwrap();
+        assert!(!String::from_utf8_lossy(&sealed).contains("secret"));
+        let again = Seal::read_or_make(&path).unwrap();
+        assert_eq!(again.open("anna/keys.json", sealed.clone()).as_deref(), Some("the secret"));
+        assert_eq!(again.open("ben/keys.json", sealed.clone()), None);
+        let other = Seal::read_or_make(&folder.path().join("other")).unwrap();
+        assert_eq!(other.open("anna/keys.json", sealed.clone()), None);
+        for at in 0..sealed.len() {
+            let mut changed = sealed.clone();
+            changed[at] ^= 1;
+            assert_eq!(again.open("anna/keys.json", changed), None, "{at}");
+        }
+        assert_eq!(again.open("anna/keys.json", vec![1, 2]), None);
+        fs::write(&path, "c2hvcnQ=\n").unwrap();
+        assert!(Seal::read(&path).is_err_and(|error| error.to_string().contains("32 bytes")));
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "nothing else is left");
+    }
+}
