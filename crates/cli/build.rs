@@ -57,8 +57,8 @@ fn ordering(list: &str, folder: &Path) -> io::Result<[String; 4]> {
 /// A function's name without its hash, as a pattern.
 fn lasting(name: &str) -> String {
     const HASH: &str = "17h";
-    match name.rfind(HASH) {
-        Some(at) if name.starts_with("_ZN") => format!("{}{HASH}*", &name[..at]),
+    match name.rsplit_once(HASH) {
+        Some((before, _)) if name.starts_with("_ZN") => format!("{before}{HASH}*"),
         _ => name.to_owned(),
     }
 }
