@@ -28,7 +28,8 @@ pub(super) fn of(environment: &Environment) -> Vec<Link> {
         Some((folder.join(below), name))
     });
     let known = own.chain(moved).flat_map(|(folder, name)| under_both(&folder, Path::new(name)));
-    known.chain(environment.home.iter().flat_map(|home| linked_in(home))).collect()
+    let in_home = environment.home.iter().flat_map(|home| linked_in(home));
+    known.chain(in_home).chain(environment.home.as_deref().and_then(link)).collect()
 }
 
 /// A place as it is written and as it is reached.
@@ -43,7 +44,13 @@ fn linked_in(home: &Path) -> Vec<Link> {
     let entries = std::fs::read_dir(home).into_iter().flatten().flatten();
     let hidden = entries.filter(|entry| entry.file_name().as_encoded_bytes().starts_with(b"."));
     let links = hidden.filter(|entry| entry.file_type().is_ok_and(|found| found.is_symlink()));
-    links.map(|entry| Link { name: entry.path(), real: real(&entry.path()) }).collect()
+    links.filter_map(|entry| link(&entry.path())).collect()
+}
+
+/// The link that a path is or goes through, if it does.
+pub(super) fn link(path: &Path) -> Option<Link> {
+    let real = real(path);
+    (real != path).then(|| Link { name: path.to_owned(), real })
 }
 
 /// Where a path leads, with every link followed; what is not there yet stays as it is written.
@@ -68,6 +75,26 @@ mod tests {
 
     use super::*;
     use crate::session::{RulePlaces, rule_book};
+
+    #[test]
+    fn rules_about_a_home_hold_where_it_is_a_link() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        fs::create_dir_all(root.join("home/.charla/policies")).unwrap();
+        symlink("home", root.join("home-link")).unwrap();
+        let rules = "[[rule]]\ntool = '*'\npath = '~/vault/**'\ndecision = 'deny'\n\
+                     [[rule]]\ntool = '*'\npath = '~/notes/**'\ndecision = 'allow'\n";
+        fs::write(root.join("home/.charla/policies/own.toml"), rules).unwrap();
+        let mut environment = Environment::of([("UNUSED", "")]).in_workspace(&root.join("work"));
+        environment.home = Some(root.join("home-link"));
+        for home in ["home", "home-link"] {
+            let read = |name: &str| Effect::Read { path: root.join(home).join(name) };
+            let vault = decide(&environment, read("vault/v.txt"), ApprovalMode::Yolo);
+            assert_eq!(vault, Decision::Deny, "{home}");
+            assert_eq!(decide(&environment, read("notes/n.txt"), ApprovalMode::Default), Decision::Allow);
+            assert_eq!(decide(&environment, read("other/n.txt"), ApprovalMode::Default), Decision::Ask);
+        }
+    }
 
     fn decide(environment: &Environment, effect: Effect, mode: ApprovalMode) -> Decision {
         let tool = if matches!(effect, Effect::Read { .. }) { "read_file" } else { "write_file" };

@@ -20,11 +20,14 @@ pub struct Link {
 
 impl Link {
     fn name_of(&self, path: &Path) -> Option<PathBuf> {
-        let below = path.strip_prefix(&self.real).ok()?;
-        // Joined with nothing, a name would end in a slash.
-        let itself = below.as_os_str().is_empty();
-        Some(if itself { self.name.clone() } else { self.name.join(below) })
+        Some(under(&self.name, path.strip_prefix(&self.real).ok()?))
     }
+}
+
+/// What lies in a folder; the folder itself, not with a slash behind it, where nothing is named.
+pub(super) fn under(folder: &Path, below: &Path) -> PathBuf {
+    let itself = below.as_os_str().is_empty();
+    if itself { folder.to_owned() } else { folder.join(below) }
 }
 
 impl Scope {
@@ -32,6 +35,13 @@ impl Scope {
     pub(super) fn names<'a>(&'a self, path: &'a Path) -> impl Iterator<Item = Cow<'a, Path>> {
         let others = self.links.iter().filter_map(|link| link.name_of(path)).map(Cow::Owned);
         std::iter::once(Cow::Borrowed(path)).chain(others)
+    }
+
+    /// The user's home, as it is written and as it is reached.
+    pub(super) fn homes(&self) -> impl Iterator<Item = &Path> {
+        let is_home = |link: &&Link| self.home.as_ref() == Some(&link.name);
+        let reached = self.links.iter().filter(is_home).map(|link| link.real.as_path());
+        self.home.as_deref().into_iter().chain(reached)
     }
 
     /// Why writing a path is more than an edit.
