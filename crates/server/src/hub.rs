@@ -408,6 +408,13 @@ impl Hub {
         }
     }
 
+    /// Ends every session now, and waits for none: turns are stopped, prompts that wait are withdrawn.
+    pub(crate) fn stop(&self) {
+        for running in self.all_running() {
+            running.stop(self.meter.user());
+        }
+    }
+
     /// Ends every session after its turn. What waits for a person waits for the next process.
     pub(crate) async fn close(&self) {
         let running = self.all_running();
