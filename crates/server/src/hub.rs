@@ -280,7 +280,7 @@ impl Hub {
                     running.touch();
                     let Request { by, command } = request.clone();
                     let command = running.session.with_resources(command).await;
-                    running.session.handle.request(Request { by, command }).await
+                    running.session.request_from_elsewhere(Request { by, command }).await
                 }
                 None => match self.post(id, &request).await? {
                     Some(reply) => reply,
