@@ -10,7 +10,7 @@ use futures_util::{StreamExt, stream};
 use tokio::task::JoinHandle;
 
 use crate::accounts::{OWNER, Role};
-use crate::hub::Hub;
+use crate::hub::{Hub, Need};
 use crate::people::{People, User};
 use crate::problem::Problem;
 
@@ -118,7 +118,7 @@ async fn adopt_one(hub: &Arc<Hub>, sessions: &Sessions, id: String) -> (String, 
         if !left.started.is_some_and(|started| started.cwd.is_dir()) {
             return Err(Problem::not_found("its workspace is not on this node"));
         }
-        let running = hub.resume(&id).await?;
+        let running = hub.resume(&id, Need::Room).await?;
         tracing::info!("went on with session {id} of a node that died");
         // Refused when somebody has gone on with it already, which is as good.
         running.session.send(Command::Continue, NODE).await;
