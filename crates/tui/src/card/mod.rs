@@ -206,7 +206,7 @@ impl Card {
     pub fn paste(&mut self, text: &str, now: Instant) -> Deed {
         let is_question = self.question().is_some();
         match &mut self.entry {
-            _ if !self.armed.is_some_and(|armed| armed <= now) => {}
+            _ if self.armed.is_none_or(|armed| armed > now) => {}
             _ if is_question => {
                 self.choosing.paste(text);
                 return Deed::Taken;
