@@ -174,6 +174,7 @@ impl Asker {
             None => None,
         };
         match (refused, self.answered.get(&approval)) {
+            (Some(Refusal::Late { by, .. }), _) if by == self.me => {}
             (Some(Refusal::Late { by, .. }), _) => self.printer.note(&format!("answered already by {by}")),
             (Some(refusal), _) => self.printer.warning(&refusal.to_string()),
             (None, Some(by)) if *by != self.me && by != SIGNAL => {

@@ -5,11 +5,14 @@ use std::time::Duration;
 use charla_testkit::{Reply, Script, Server};
 use serde_json::json;
 
+use crate::journal::records;
 use crate::place::{Place, server};
 use crate::terminal::Terminal;
 
 /// The last row of a card that takes keys.
 const CHOICES: &str = "r no, with a reason";
+/// What a card says while keys go to the line.
+const BESIDE: &str = "Esc, or an empty line, leads back";
 
 fn touch(name: &str) -> Reply {
     Reply::new().call("run_shell_command", json!({ "command": format!("touch {name}") }))
@@ -182,7 +185,46 @@ fn keys_typed_before_the_card_go_to_the_composer() {
         terminal.settle(Duration::from_millis(20));
     }
     terminal.press("yy");
+    terminal.wait_for(BESIDE);
+    terminal.wait_for("› yy");
+    terminal.press("\u{1b}");
     terminal.wait_for(CHOICES);
     assert!(place.read("a").is_none());
-    terminal.wait_for("› yy");
+    terminal.press("y");
+    terminal.wait_for("Done.");
+    assert!(place.read("a").is_some());
+}
+
+#[test]
+fn words_typed_at_a_card_are_words() {
+    let server = server(Script::new([touch("a"), "Stopped.".into()]));
+    let place = Place::with_server(&server);
+    let mut terminal = asking(&place);
+    // No answer, and then what begins with one.
+    terminal.press("x");
+    terminal.wait_for("› x");
+    terminal.wait_for(BESIDE);
+    terminal.press("stop it");
+    terminal.wait_for("› xstop it");
+    terminal.press("\u{15}");
+    terminal.wait_for(CHOICES);
+    // Letters that answer, all at once.
+    terminal.press("/tools\r");
+    terminal.wait_for("run_shell_command  ");
+    terminal.wait_for(CHOICES);
+    for word in ["always", "stats", "yonder"] {
+        terminal.press(word);
+        terminal.wait_for(&format!("› {word}"));
+        terminal.press("\u{15}");
+        terminal.wait_for(CHOICES);
+    }
+    terminal.press("n");
+    terminal.wait_for("Cancelled");
+    let answers: Vec<_> = records(&place)
+        .into_iter()
+        .filter(|record| record["kind"] == "approval_answered")
+        .map(|record| record["outcome"].clone())
+        .collect();
+    assert_eq!(answers, [json!({"outcome": "cancel"})]);
+    assert!(place.read("a").is_none());
 }

@@ -10,7 +10,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use super::Reason;
 use super::news::Asked;
 use super::state::{App, TWICE, Wish};
-use crate::card::{Deed, RestOfWord};
+use crate::card::Deed;
 use crate::composer::{Action, Message, dropped_paths};
 use crate::text::Role;
 
@@ -54,22 +54,61 @@ impl App {
         if self.person.rest.takes(key, now) {
             return Wish::Nothing;
         }
-        let preselects = self.preselects();
-        if let Some(card) = self.questions.front() {
-            match card.key(key, preselects, now) {
-                Deed::NotMine => {}
-                Deed::Taken => return Wish::Nothing,
-                Deed::Answer(outcome) => {
-                    let approval = card.asked().approval.clone();
-                    self.person.rest = RestOfWord::behind(key, now);
-                    if let Some(link) = self.link() {
-                        link.answer(&approval, outcome);
-                    }
-                    return Wish::Nothing;
+        let (preselects, is_picking) = (self.preselects(), self.picker.is_some());
+        let deed = match self.questions.front() {
+            // What is chosen from a list was asked for in the line.
+            Some(card) if !(is_picking && card.is_beside()) => card.key(key, preselects, now),
+            _ => Deed::NotMine,
+        };
+        let wish = match deed {
+            Deed::NotMine => self.write(key, now),
+            deed => self.heed(deed, now),
+        };
+        self.return_keys(now);
+        wish
+    }
+
+    /// Does what was said to the card on the screen.
+    fn heed(&mut self, deed: Deed, now: Instant) -> Wish {
+        match deed {
+            Deed::NotMine | Deed::Taken => {}
+            Deed::Edit => return self.edit_call(),
+            Deed::Write(keys) => {
+                for key in keys {
+                    self.write(key, now);
                 }
-                Deed::Edit => return self.edit_call(),
+            }
+            Deed::Answer(outcome) => {
+                let approval = self.questions.front().map(|card| card.asked().approval.clone());
+                if let Some(approval) = approval {
+                    self.answer(&approval, outcome);
+                }
             }
         }
+        Wish::Nothing
+    }
+
+    /// Answers a question, once.
+    fn answer(&mut self, approval: &str, outcome: Outcome) {
+        let Some(link) = self.link() else { return };
+        link.answer(approval, outcome);
+        if let Some(card) = self.questions.find(approval) {
+            card.answered();
+        }
+    }
+
+    /// Keys go back to a card when nothing is written any more.
+    fn return_keys(&mut self, now: Instant) {
+        if self.composer.is_empty()
+            && self.picker.is_none()
+            && let Some(card) = self.questions.front()
+        {
+            card.line_is_empty(now);
+        }
+    }
+
+    /// A key that is for no card.
+    fn write(&mut self, key: KeyEvent, now: Instant) -> Wish {
         if self.pick(key, now) {
             return Wish::Nothing;
         }
@@ -87,9 +126,10 @@ impl App {
 
     /// Text was pasted.
     pub(super) fn paste(&mut self, text: &str, now: Instant) {
-        let taken = self.questions.front().is_some_and(|card| card.paste(text, now));
-        if taken {
-            return;
+        let deed = self.questions.front().map_or(Deed::NotMine, |card| card.paste(text, now));
+        match deed {
+            Deed::Taken => return,
+            deed => drop(self.heed(deed, now)),
         }
         if let Some(picker) = &mut self.picker {
             return picker.paste(text);
@@ -200,11 +240,17 @@ impl App {
         self.hint = Some("Press Ctrl+C again to exit".to_owned());
     }
 
-    /// Time passes: a Ctrl-C of long ago counts no more.
-    pub(super) fn time_passes(&mut self, now: Instant) {
+    /// Time passes: a Ctrl-C of long ago counts no more, and a letter that nothing has followed answers.
+    pub(super) fn time_passes(&mut self, now: Instant) -> Wish {
         if self.person.interrupted.is_some_and(|when| now >= when + TWICE) {
             self.forget_interrupt();
         }
+        let Some(card) = self.questions.front() else { return Wish::Nothing };
+        let (deed, rest) = card.settle(now);
+        if matches!(deed, Deed::Answer(_)) {
+            self.person.rest = rest;
+        }
+        self.heed(deed, now)
     }
 
     /// Something else is done: the next Ctrl-C is the first again.
@@ -276,11 +322,7 @@ impl App {
         };
         let (Edited::Content { approval } | Edited::Arguments { approval }) = what else { return };
         match outcome {
-            Ok(outcome) => {
-                if let Some(link) = self.link() {
-                    link.answer(&approval, outcome);
-                }
-            }
+            Ok(outcome) => self.answer(&approval, outcome),
             Err(problem) => {
                 if let Some(card) = self.questions.find(&approval) {
                     card.complain(&problem);

@@ -78,6 +78,7 @@ impl App {
 
     fn refused(&mut self, asked: &Asked, refusal: &Refusal) {
         match (asked, refusal) {
+            (Asked::Answer(_), Refusal::Late { by, .. }) if *by == self.base.me => {}
             (Asked::Answer(_), Refusal::Late { by, .. }) => {
                 self.transcript.tell(Role::Dim, &format!("answered already by {by}"));
             }

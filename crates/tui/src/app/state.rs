@@ -217,8 +217,9 @@ impl App {
         };
         let tick = is_moving.then(|| now + TICK);
         let arms = self.questions.front().and_then(|card| card.arms_at(now));
+        let settles = self.questions.front().and_then(|card| card.settles_at());
         let forgets = self.person.interrupted.map(|when| when + TWICE);
-        [self.display.due(now), tick, arms, forgets].into_iter().flatten().min()
+        [self.display.due(now), tick, arms, settles, forgets].into_iter().flatten().min()
     }
 
     /// Draws a frame if one is due.
@@ -263,7 +264,7 @@ impl App {
             Happening::Signal(Signal::Terminate | Signal::HangUp) | Happening::InputEnded => {
                 self.leave(Reason::Interrupted);
             }
-            Happening::Time => self.time_passes(now),
+            Happening::Time => return self.time_passes(now),
         }
         Wish::Nothing
     }

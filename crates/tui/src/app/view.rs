@@ -29,27 +29,27 @@ impl App {
         let room = rows.saturating_sub(foot.len());
         let (card, place) = match self.questions.front() {
             Some(_) => self.card(columns, room, now),
-            None => (Vec::new(), Place::default()),
+            None => (Vec::new(), None),
         };
         let above = room.saturating_sub(card.len());
         let running = self.transcript.live(now);
         // Of what is too tall its end is shown.
         let hidden = running.len().saturating_sub(above);
         let mut lines: Vec<Line> = running.into_iter().skip(hidden).collect();
-        match card.is_empty() {
-            true => cursor.row += lines.len(),
-            false => cursor = Place { row: lines.len() + place.row, column: place.column },
-        }
+        cursor = match place {
+            Some(place) => Place { row: lines.len() + place.row, column: place.column },
+            None => Place { row: lines.len() + card.len() + cursor.row, column: cursor.column },
+        };
         lines.extend(card);
         lines.extend(foot);
         Live { lines, cursor, room: above }
     }
 
-    fn card(&mut self, columns: usize, rows: usize, now: Instant) -> (Vec<Line>, Place) {
+    fn card(&mut self, columns: usize, rows: usize, now: Instant) -> (Vec<Line>, Option<Place>) {
         let about = (self.questions.more(), self.preselects());
         match self.questions.front() {
             Some(card) => card.view(columns, rows, about, now),
-            None => (Vec::new(), Place::default()),
+            None => (Vec::new(), None),
         }
     }
 

@@ -2,9 +2,11 @@
 //!
 //! The text is the library's ([`charla::Card`]), which no call can forge. Here it is painted, scrolled and answered. A card
 //! takes keys only once it has stood on the screen and nothing was typed for a moment: whatever somebody was typing when
-//! it came up is no answer.
+//! it came up is no answer. Nor is a word: a letter answers when nothing follows it, and a key that is no answer begins
+//! what goes to the line below, with all that follows until the line is empty again or Esc is pressed.
 
 mod choosing;
+mod held;
 mod keys;
 mod paint;
 mod rest;
@@ -14,17 +16,21 @@ use std::time::{Duration, Instant};
 
 use charla::Card as CardText;
 use charla_proto::{CallAsked, ConfirmationDetail, Outcome, Question};
-use crossterm::event::KeyEvent;
+use crossterm::event::{KeyCode, KeyEvent};
 
 use crate::entry::{Entry, Typed};
 use crate::screen::Place;
 use crate::text::{Line, Role};
 use choosing::{Choosing, Chosen};
+use held::{Held, letter};
 use keys::Word;
 pub use rest::RestOfWord;
 
 /// How long nothing must be typed before a card takes keys.
 pub const QUIET: Duration = Duration::from_millis(300);
+
+/// What is said while keys go to the line below.
+const BESIDE: &str = "Allow? You write below; Esc, or an empty line, leads back to the answers";
 
 /// What a key does to a card.
 #[derive(Debug, PartialEq)]
@@ -37,6 +43,22 @@ pub enum Deed {
     Answer(Outcome),
     /// The person wants to edit what would happen.
     Edit,
+    /// These were no answer: they are for the line below.
+    Write(Vec<KeyEvent>),
+}
+
+/// Whom keys are for.
+#[derive(Debug, Default)]
+enum Attention {
+    /// The card.
+    #[default]
+    Card,
+    /// The card, if nothing follows what was typed.
+    Held(Held),
+    /// The line below, where something is written.
+    Line,
+    /// The line below: the answer was given.
+    Answered,
 }
 
 /// A question on the screen.
@@ -44,6 +66,7 @@ pub struct Card {
     asked: Arc<CallAsked>,
     /// When keys begin to count; nothing before it was drawn.
     armed: Option<Instant>,
+    attention: Attention,
     /// Rows above those that are shown; the end of the card where nothing is said.
     scroll: Option<usize>,
     /// How many rows were shown last, of how many.
@@ -65,6 +88,7 @@ impl Card {
         Self {
             asked,
             armed: None,
+            attention: Attention::Card,
             scroll: is_edit.then_some(0),
             shown: (0, 0),
             entry: None,
@@ -94,20 +118,75 @@ impl Card {
         self.armed.is_some_and(|armed| armed <= now)
     }
 
-    /// Says what was wrong with the last try.
+    /// Says what was wrong with the last try; another may follow.
     pub fn complain(&mut self, problem: &str) {
         self.problem = Some(problem.to_owned());
+        self.attention = Attention::Card;
     }
 
     /// The terminal was away: what was typed meanwhile is no answer.
     pub fn disarm(&mut self) {
         self.armed = None;
+        if matches!(self.attention, Attention::Held(_)) {
+            self.attention = Attention::Card;
+        }
+    }
+
+    /// Its answer was given: it takes no other, unless that one is refused.
+    pub fn answered(&mut self) {
+        self.attention = Attention::Answered;
+    }
+
+    /// True while keys go to the line below.
+    pub fn is_beside(&self) -> bool {
+        matches!(self.attention, Attention::Line)
+    }
+
+    /// Nothing is written any more: keys are for the card again, soon.
+    pub fn line_is_empty(&mut self, now: Instant) {
+        if self.is_beside() {
+            self.attention = Attention::Card;
+            self.armed = self.armed.map(|_| now + QUIET);
+        }
+    }
+
+    /// When a letter that was typed becomes an answer.
+    pub fn settles_at(&self) -> Option<Instant> {
+        match &self.attention {
+            Attention::Held(held) => Some(held.until()),
+            _ => None,
+        }
+    }
+
+    /// Time has passed: what a letter says that nothing has followed, and what may still come of its word.
+    pub fn settle(&mut self, now: Instant) -> (Deed, RestOfWord) {
+        match std::mem::take(&mut self.attention) {
+            Attention::Held(held) if held.until() <= now => {
+                let rest = RestOfWord::behind(&held.typed(), now);
+                (self.decide(held), rest)
+            }
+            other => {
+                self.attention = other;
+                (Deed::Taken, RestOfWord::default())
+            }
+        }
     }
 
     /// Takes a key. `preselects` where Enter allows it once: nothing else waits to be sent.
     pub fn key(&mut self, key: KeyEvent, preselects: bool, now: Instant) -> Deed {
+        match self.attention {
+            Attention::Line if key.code == KeyCode::Esc => {
+                self.attention = Attention::Card;
+                return Deed::Taken;
+            }
+            Attention::Line | Attention::Answered => return Deed::NotMine,
+            Attention::Card | Attention::Held(_) => {}
+        }
         if !self.is_armed(now) {
             self.armed = self.armed.map(|_| now + QUIET);
+            if letter(key).is_some() {
+                self.turn_to_line();
+            }
             return Deed::NotMine;
         }
         if self.question().is_some() && !keys::turns_pages(key) {
@@ -119,24 +198,86 @@ impl Card {
         }
         match self.entry {
             Some(_) => self.typed(key),
-            None => self.chosen(key, preselects),
+            None => self.chosen(key, preselects, now),
         }
     }
 
-    /// Takes pasted text where words are typed.
-    pub fn paste(&mut self, text: &str, now: Instant) -> bool {
+    /// Takes pasted text where words are typed; elsewhere it is for the line, behind what was typed before it.
+    pub fn paste(&mut self, text: &str, now: Instant) -> Deed {
         let is_question = self.question().is_some();
         match &mut self.entry {
-            _ if self.armed.is_none_or(|armed| armed > now) => return false,
-            _ if is_question => self.choosing.paste(text),
-            Some(entry) => entry.paste(text),
-            None => return false,
+            _ if self.armed.is_none_or(|armed| armed > now) => {}
+            _ if is_question => {
+                self.choosing.paste(text);
+                return Deed::Taken;
+            }
+            Some(entry) => {
+                entry.paste(text);
+                return Deed::Taken;
+            }
+            None => {}
         }
-        true
+        match self.turn_to_line() {
+            Some(held) => Deed::Write(held.into_keys()),
+            None => Deed::NotMine,
+        }
     }
 
-    fn chosen(&mut self, key: KeyEvent, preselects: bool) -> Deed {
+    /// Something is written below: keys go on there. What was held back belongs to it.
+    fn turn_to_line(&mut self) -> Option<Held> {
+        let takes_words = self.entry.is_some() || self.question().is_some();
+        if takes_words || matches!(self.attention, Attention::Answered) {
+            return None;
+        }
+        match std::mem::replace(&mut self.attention, Attention::Line) {
+            Attention::Held(held) => Some(held),
+            _ => None,
+        }
+    }
+
+    fn chosen(&mut self, key: KeyEvent, preselects: bool, now: Instant) -> Deed {
         self.problem = None;
+        let held = match std::mem::take(&mut self.attention) {
+            Attention::Held(held) => Some(held),
+            _ => None,
+        };
+        match (held, letter(key)) {
+            (Some(held), Some(_)) => self.followed(held, key, now),
+            (Some(held), None) if key.code == KeyCode::Enter => self.decide(held),
+            (None, Some(_)) if keys::word(key, &self.asked.confirmation, false).is_none() => {
+                self.attention = Attention::Line;
+                Deed::Write(vec![key])
+            }
+            (None, Some(_)) => {
+                self.attention = Attention::Held(Held::new(key, now));
+                Deed::Taken
+            }
+            (_, None) => self.said(key, preselects),
+        }
+    }
+
+    /// Another letter has followed: a word that answers, or what was meant for the line.
+    fn followed(&mut self, mut held: Held, key: KeyEvent, now: Instant) -> Deed {
+        if held.take(key, now) {
+            self.attention = Attention::Held(held);
+            return Deed::Taken;
+        }
+        self.attention = Attention::Line;
+        Deed::Write(held.into_keys())
+    }
+
+    /// Nothing follows what was typed.
+    fn decide(&mut self, held: Held) -> Deed {
+        match held.answer() {
+            Some(key) => self.said(key, false),
+            None => {
+                self.attention = Attention::Line;
+                Deed::Write(held.into_keys())
+            }
+        }
+    }
+
+    fn said(&mut self, key: KeyEvent, preselects: bool) -> Deed {
         match keys::word(key, &self.asked.confirmation, preselects) {
             Some(Word::Answer(outcome)) => Deed::Answer(outcome),
             Some(Word::Edit) => Deed::Edit,
@@ -144,7 +285,7 @@ impl Card {
                 self.entry = Some(Entry::default());
                 Deed::Taken
             }
-            // Nothing else that is typed reaches what stands behind the card.
+            // Keys that write nothing do not reach what stands behind the card.
             None => Deed::Taken,
         }
     }
@@ -183,7 +324,7 @@ impl Card {
         Deed::Taken
     }
 
-    /// The card in at most so many rows, and where its cursor is. `more` questions wait behind it; `preselects` where Enter
+    /// The card in at most so many rows, and where its cursor is, unless keys go to the line below. `more` questions wait behind it; `preselects` where Enter
     /// allows it once.
     pub fn view(
         &mut self,
@@ -191,7 +332,7 @@ impl Card {
         rows: usize,
         (more, preselects): (usize, bool),
         now: Instant,
-    ) -> (Vec<Line>, Place) {
+    ) -> (Vec<Line>, Option<Place>) {
         let mut foot = self
             .problem
             .iter()
@@ -207,6 +348,10 @@ impl Card {
         }
         let mut column = 0;
         match (&self.entry, self.question()) {
+            _ if self.is_beside() => foot.push(Line::of(Role::Warning, BESIDE).truncate(columns)),
+            _ if matches!(self.attention, Attention::Answered) => {
+                foot.push(Line::of(Role::Dim, "answered …"))
+            }
             _ if !self.is_armed(now) => foot.push(Line::of(Role::Dim, "…")),
             (_, Some(question)) => {
                 let (lines, at) = self.choosing.foot(question, columns);
@@ -223,7 +368,8 @@ impl Card {
         let mut lines = self.body(columns, rows.saturating_sub(foot.len() + 1));
         lines.extend(foot);
         let row = lines.len().saturating_sub(1);
-        (lines, Place { row, column })
+        let is_below = matches!(self.attention, Attention::Line | Attention::Answered);
+        (lines, (!is_below).then_some(Place { row, column }))
     }
 
     fn question(&self) -> Option<&Question> {

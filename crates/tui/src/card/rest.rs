@@ -15,11 +15,12 @@ pub struct RestOfWord {
 }
 
 impl RestOfWord {
-    /// What may follow this key.
-    pub fn behind(key: KeyEvent, now: Instant) -> Self {
-        let rest = match key.code {
-            KeyCode::Char('y') => "es",
-            KeyCode::Char('n') => "o",
+    /// What may follow what was typed.
+    pub fn behind(typed: &str, now: Instant) -> Self {
+        let rest = match typed {
+            "y" => "es",
+            "n" => "o",
+            "yes" | "no" => "",
             _ => return Self::default(),
         };
         Self { rest, until: Some(now + PAUSE) }
@@ -53,9 +54,9 @@ mod tests {
     }
 
     /// What of the keys behind an answer goes elsewhere.
-    fn left(answer: char, keys: &str, pause: Duration) -> String {
+    fn left(answer: &str, keys: &str, pause: Duration) -> String {
         let now = Instant::now();
-        let mut rest = RestOfWord::behind(key(answer), now);
+        let mut rest = RestOfWord::behind(answer, now);
         let times = (1..).map(|count| now + pause * count);
         keys.chars().zip(times).filter(|(c, now)| !rest.takes(key(*c), *now)).map(|(c, _)| c).collect()
     }
@@ -63,12 +64,13 @@ mod tests {
     #[test]
     fn the_rest_of_a_word_is_no_message() {
         let soon = Duration::from_millis(50);
-        assert_eq!(left('n', "o\nwhy", soon), "why");
-        assert_eq!(left('y', "es\n", soon), "");
-        assert_eq!(left('y', "\n", soon), "\n");
-        assert_eq!(left('n', "never", soon), "never");
-        assert_eq!(left('n', "oh", soon), "h");
-        assert_eq!(left('n', "o", Duration::from_secs(1)), "o");
-        assert_eq!(left('a', "es", soon), "es");
+        assert_eq!(left("n", "o\nwhy", soon), "why");
+        assert_eq!(left("y", "es\n", soon), "");
+        assert_eq!(left("y", "\n", soon), "\n");
+        assert_eq!(left("n", "never", soon), "never");
+        assert_eq!(left("n", "oh", soon), "h");
+        assert_eq!(left("n", "o", Duration::from_secs(1)), "o");
+        assert_eq!(left("a", "es", soon), "es");
+        assert_eq!(left("yes", "\nes", soon), "es");
     }
 }

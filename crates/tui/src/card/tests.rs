@@ -1,6 +1,7 @@
 use charla_proto::{Confirmation, Question, QuestionOption};
 use crossterm::event::{KeyCode, KeyModifiers};
 
+use super::held::HOLD;
 use super::*;
 
 fn exec(command: &str) -> Arc<CallAsked> {
@@ -30,6 +31,31 @@ fn press(card: &mut Card, code: KeyCode, now: Instant) -> Deed {
     card.key(KeyEvent::new(code, KeyModifiers::NONE), false, now)
 }
 
+/// What a key says once nothing follows it.
+fn alone(card: &mut Card, key: char, now: Instant) -> Deed {
+    assert_eq!(press(card, KeyCode::Char(key), now), Deed::Taken, "{key}");
+    assert_eq!(card.settle(now + HOLD / 2).0, Deed::Taken, "{key}");
+    card.settle(now + HOLD).0
+}
+
+/// What these keys write into the line, typed this far apart; an answer fails.
+fn written(card: &mut Card, keys: &str, pause: Duration, mut now: Instant) -> String {
+    let mut line = String::new();
+    for c in keys.chars() {
+        let deeds = [card.settle(now).0, press(card, KeyCode::Char(c), now)];
+        for deed in deeds {
+            match deed {
+                Deed::Write(keys) => line.extend(keys.into_iter().filter_map(letter)),
+                Deed::NotMine => line.push(c),
+                Deed::Taken => {}
+                other => panic!("{other:?} at {c:?} behind {line:?}"),
+            }
+        }
+        now += pause;
+    }
+    line
+}
+
 fn ready(asked: Arc<CallAsked>) -> (Card, Instant) {
     let mut card = Card::new(asked);
     let now = Instant::now();
@@ -46,8 +72,11 @@ fn keys_typed_before_the_card_was_seen_never_answer_it() {
     assert_eq!(press(&mut card, KeyCode::Char('y'), now + QUIET / 2), Deed::NotMine);
     // Somebody who goes on typing has not read it yet.
     assert_eq!(press(&mut card, KeyCode::Char('y'), now + QUIET), Deed::NotMine);
+    // What they write goes on in the line, however slowly, until they come back.
     let later = now + QUIET + QUIET;
-    assert_eq!(press(&mut card, KeyCode::Char('y'), later), Deed::Answer(Outcome::ProceedOnce));
+    assert_eq!(press(&mut card, KeyCode::Char('y'), later), Deed::NotMine);
+    assert_eq!(press(&mut card, KeyCode::Esc, later), Deed::Taken);
+    assert_eq!(alone(&mut card, 'y', later), Deed::Answer(Outcome::ProceedOnce));
 }
 
 #[test]
@@ -60,18 +89,77 @@ fn every_key_has_its_answer() {
         ('n', Outcome::Cancel { reason: None }),
     ] {
         let (mut card, now) = ready(exec("make"));
-        assert_eq!(press(&mut card, KeyCode::Char(key), now), Deed::Answer(outcome), "{key}");
+        assert_eq!(alone(&mut card, key, now), Deed::Answer(outcome), "{key}");
     }
     let (mut card, now) = ready(exec("make"));
-    assert_eq!(press(&mut card, KeyCode::Char('e'), now), Deed::Edit);
-    assert_eq!(press(&mut card, KeyCode::Char('m'), now), Deed::Taken);
+    assert_eq!(alone(&mut card, 'e', now), Deed::Edit);
     assert_eq!(press(&mut card, KeyCode::Enter, now), Deed::Taken);
-    assert_eq!(press(&mut card, KeyCode::Char('r'), now), Deed::Taken);
+    assert_eq!(alone(&mut card, 'r', now), Deed::Taken);
     for c in "too slow".chars() {
         assert_eq!(press(&mut card, KeyCode::Char(c), now), Deed::Taken);
     }
     let reason = Some("too slow".to_owned());
     assert_eq!(press(&mut card, KeyCode::Enter, now), Deed::Answer(Outcome::Cancel { reason }));
+}
+
+#[test]
+fn a_word_is_no_answer_however_it_begins() {
+    let (burst, slow) = (Duration::from_millis(5), Duration::from_secs(2));
+    for (words, pause) in [
+        ("stop it", burst),
+        ("a", Duration::ZERO),
+        ("/tools", slow),
+        ("xstop", slow),
+        ("yesterday", burst),
+        ("not that", burst),
+        ("ty", burst),
+        ("yt", burst),
+    ] {
+        let (mut card, now) = ready(exec("make"));
+        let line = written(&mut card, words, pause, now);
+        let expected = if words == "a" { "" } else { words };
+        assert_eq!(line, expected);
+        assert_eq!(card.is_beside(), words != "a", "{words}");
+    }
+    // What was pasted behind a letter belongs to it.
+    let (mut card, now) = ready(exec("make"));
+    press(&mut card, KeyCode::Char('t'), now);
+    assert!(matches!(card.paste("ools", now), Deed::Write(keys) if keys.len() == 1));
+    assert!(card.is_beside());
+}
+
+#[test]
+fn keys_come_back_from_the_line_by_escape_and_when_it_is_empty() {
+    let (mut card, now) = ready(exec("make"));
+    written(&mut card, "x", Duration::ZERO, now);
+    let shown = |card: &mut Card, now| {
+        let (lines, place) = card.view(80, 20, (0, false), now);
+        (lines.last().unwrap().text(), place.is_some())
+    };
+    assert!(matches!(shown(&mut card, now), (words, false) if words.contains("Esc, or an empty line")));
+    assert_eq!(press(&mut card, KeyCode::Esc, now), Deed::Taken);
+    assert!(matches!(shown(&mut card, now), (words, true) if words.contains("r no, with a reason")));
+    written(&mut card, "x", Duration::ZERO, now);
+    card.line_is_empty(now);
+    assert_eq!(press(&mut card, KeyCode::Enter, now), Deed::NotMine);
+    assert_eq!(alone(&mut card, 'n', now + QUIET), Deed::Answer(Outcome::Cancel { reason: None }));
+}
+
+#[test]
+fn whole_words_and_enter_answer_and_one_answer_is_all() {
+    for (words, outcome) in [
+        ("yes", Outcome::ProceedOnce),
+        ("no", Outcome::Cancel { reason: None }),
+        ("t", Outcome::ProceedAlwaysTool),
+    ] {
+        let (mut card, now) = ready(exec("make"));
+        assert_eq!(written(&mut card, words, Duration::from_millis(9), now), "");
+        assert_eq!(press(&mut card, KeyCode::Enter, now), Deed::Answer(outcome));
+        card.answered();
+        assert_eq!(written(&mut card, "tsy", Duration::from_secs(1), now), "tsy");
+        card.complain("refused");
+        assert_eq!(alone(&mut card, 'y', now), Deed::Answer(Outcome::ProceedOnce));
+    }
 }
 
 #[test]
