@@ -60,7 +60,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> i32 {
         Intent::Sessions(work) => {
             let done = match work {
                 SessionWork::List => sessions::list(&charla, &mut printer),
-                SessionWork::Delete(which) => sessions::delete_meant(&which, &charla, &mut printer),
+                SessionWork::Delete(which) => sessions::delete(&[which], &charla, &mut printer),
             };
             finish(done, &mut printer)
         }

@@ -214,10 +214,15 @@ impl Sessions {
         Ok(session)
     }
 
-    /// The id meant by a number, `latest`, an id, or the beginning of one.
-    async fn meant(&self, which: &str) -> Result<String, SessionError> {
-        match which.parse::<usize>().ok().filter(|_| is_number(which)) {
-            Some(number) => self.numbered(number).await,
+    /// The id meant by a number, `latest`, an id, or the beginning of one, which may be all digits, too.
+    pub async fn meant(&self, which: &str) -> Result<String, SessionError> {
+        let number = which.parse::<usize>().ok().filter(|_| is_number(which));
+        let numbered = match number {
+            Some(number) => self.numbered(number).await?,
+            None => None,
+        };
+        match numbered {
+            Some(id) => Ok(id),
             None => self.find(which).await,
         }
     }
@@ -311,10 +316,10 @@ impl Sessions {
     }
 
     /// The session of this folder with this number.
-    async fn numbered(&self, number: usize) -> Result<String, SessionError> {
+    async fn numbered(&self, number: usize) -> Result<Option<String>, SessionError> {
         let listed = self.list().await?.sessions;
         let found = number.checked_sub(1).and_then(|at| self.in_order(&listed).into_iter().nth(at));
-        found.map(str::to_owned).ok_or_else(|| SessionError::Unknown(number.to_string()))
+        Ok(found.map(str::to_owned))
     }
 
     /// The ids of this folder's sessions in the order of their numbers, from 1 for the oldest, as Gemini CLI counts them.
@@ -400,15 +405,6 @@ impl Sessions {
     ) -> Result<String, SessionError> {
         let (id, records) = self.read(which).await?;
         form.of(&id, &records, prices)
-    }
-
-    /// As [`Self::delete`], of the one that may be meant by its number as well. Where several are removed numbers would change
-    /// meanwhile.
-    pub async fn delete_meant(&self, which: &str) -> Result<String, SessionError> {
-        match self.meant(which).await {
-            Ok(id) => self.delete(&id).await,
-            Err(_) => self.delete(which).await,
-        }
     }
 
     /// Removes a session for good, also one that cannot be read; says which.

@@ -381,7 +381,7 @@ pub enum SessionsCommand {
     List,
     /// Show a session: its turns and messages with their numbers, what it cost.
     Show {
-        /// The session: `latest` of this folder, an id, or the beginning of one.
+        /// The session: `latest` of this folder, its number in the list, an id, or the beginning of one.
         #[arg(default_value = "latest", hide_default_value = true)]
         session: String,
     },
@@ -396,7 +396,7 @@ pub enum SessionsCommand {
     },
     /// Delete sessions for good, with what only they keep.
     Delete {
-        /// Ids, or their beginnings.
+        /// Ids, or their beginnings, or numbers in the list.
         #[arg(required = true)]
         sessions: Vec<String>,
     },

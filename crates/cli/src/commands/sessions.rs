@@ -36,9 +36,7 @@ pub fn run(args: SessionsArgs, charla: &Charla, printer: &mut Printer) -> Result
             let text = runtime()?.block_on(charla.sessions()?.export(&session, form, &prices))?;
             printer.words(&text)
         }
-        SessionsCommand::Delete { sessions } => {
-            sessions.iter().try_for_each(|session| delete(session, charla, printer))
-        }
+        SessionsCommand::Delete { sessions } => delete(&sessions, charla, printer),
         SessionsCommand::Push(args) => moving::push(&args, charla, printer),
         SessionsCommand::Pull(args) => moving::pull(&args, charla, printer),
         SessionsCommand::Prune(args) => prune(&args, json, charla, printer),
@@ -99,19 +97,17 @@ fn list_json(charla: &Charla, printer: &mut Printer) -> Result<(), Failure> {
 
 fn story(which: &str, charla: &Charla, printer: &mut Printer) -> Result<SessionStory, Failure> {
     let prices = Prices::new(&settings_of(charla, Vec::new(), printer)?);
-    Ok(runtime()?.block_on(charla.sessions()?.story(which, &prices))?)
+    let sessions = charla.sessions()?;
+    Ok(runtime()?.block_on(async { sessions.story(&sessions.meant(which).await?, &prices).await })?)
 }
 
-/// Removes a session for good.
-fn delete(which: &str, charla: &Charla, printer: &mut Printer) -> Result<(), Failure> {
-    let sessions = charla.sessions()?;
-    deleted(runtime()?.block_on(sessions.delete(which)), printer)
-}
-
-/// The same of one that its number may name.
-pub fn delete_meant(which: &str, charla: &Charla, printer: &mut Printer) -> Result<(), Failure> {
-    let sessions = charla.sessions()?;
-    deleted(runtime()?.block_on(sessions.delete_meant(which)), printer)
+/// Removes sessions for good. All are found first: their numbers change as they go.
+pub fn delete(which: &[String], charla: &Charla, printer: &mut Printer) -> Result<(), Failure> {
+    let (sessions, runtime) = (charla.sessions()?, runtime()?);
+    // One that cannot be read has no number, and is found when it is removed.
+    let meant = |which: &String| runtime.block_on(sessions.meant(which)).unwrap_or_else(|_| which.clone());
+    let ids: Vec<String> = which.iter().map(meant).collect();
+    ids.iter().try_for_each(|id| deleted(runtime.block_on(sessions.delete(id)), printer))
 }
 
 fn deleted(deleted: Result<String, SessionError>, printer: &mut Printer) -> Result<(), Failure> {

@@ -105,6 +105,24 @@ fn a_session_is_listed_shown_and_exported_with_what_it_cost() {
 }
 
 #[test]
+fn sessions_are_shown_and_deleted_by_number_and_by_an_id_of_digits() {
+    let server = server(Script::new(["Hello.", "Hello again."]));
+    let place = Place::with_server(&server);
+    ok(&place, &[&MODEL[..], &["-p", "go"]].concat());
+    let (id, journal) = place.journals().pop().unwrap();
+    let other = "11112222-old";
+    let path = place.home().join(format!("sessions/{other}.jsonl"));
+    std::fs::write(path, journal.replace(&id, other)).unwrap();
+    for (which, meant) in [("1", id.as_str()), ("2", other), ("1111", other)] {
+        let shown = ok(&place, &["sessions", "show", which, "-o", "json"]).out;
+        assert!(shown.contains(meant), "{which}: {shown}");
+    }
+    assert_eq!(ok(&place, &["--resume", "1111", "-p", "go on"]).out, "Hello again.\n");
+    ok(&place, &["sessions", "delete", "1", "2"]);
+    assert!(place.journals().is_empty());
+}
+
+#[test]
 fn a_deleted_session_takes_its_contents_along() {
     let server = server(Script::new([write("a.txt", "secret zero\n"), "Done.".into()]));
     let place = Place::with_server(&server);
