@@ -134,7 +134,7 @@ pub(super) fn judge_for_prompts(rules: Arc<RuleBook>, environment: &Environment)
 
 /// The same where no session is there yet, with these files of rules besides. Where rules cannot be read, no session opens, and
 /// the error is told then.
-pub(super) fn judge_of_files(environment: &Environment, extra: &[PathBuf]) -> FileJudge {
+pub(crate) fn judge_of_files(environment: &Environment, extra: &[PathBuf]) -> FileJudge {
     let extra: Vec<PathBuf> = extra.iter().map(|path| environment.directory.join(path)).collect();
     let directory = std::slice::from_ref(&environment.directory);
     let book = rule_book(&RulePlaces::of(environment), directory, &extra);
