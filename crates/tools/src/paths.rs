@@ -13,7 +13,7 @@ use std::path::{Component, Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use charla_proto::text::printable;
-use charla_proto::{Effect, ToolContext, ToolError, ToolErrorKind, looks_secret};
+use charla_proto::{Effect, ToolContext, ToolError, ToolErrorKind, Withheld, looks_secret};
 use folder::{Folder, is_link, open_regular};
 use rustix::fs::{FileType, Stat};
 
@@ -73,14 +73,28 @@ impl ResolvedPath {
     /// True for a file of the workspace that may be told of before the call was judged: no rule asks about it or denies it.
     pub(crate) fn is_open(&self, cx: &ToolContext) -> bool {
         let secret = looks_secret(&self.real) || looks_secret(&self.path);
-        let withheld = secret || cx.files.withheld(&self.real).is_some();
+        let restricted = cx.files.withheld(&self.real).is_some() || self.restricted_name(cx).is_some();
+        let withheld = secret || restricted;
         self.inside && !withheld && part_of_repository(&self.real, &cx.roots).is_none()
     }
 
     /// What reading it does, for a plan.
     pub(crate) fn reading(&self, cx: &ToolContext) -> Vec<Effect> {
         let read = Effect::Read { path: self.real.clone() };
-        std::iter::once(read).chain(part_of_repository(&self.real, &cx.roots)).collect()
+        let by_name = self.restricted_name(cx).map(|path| Effect::Read { path });
+        let repository = part_of_repository(&self.real, &cx.roots);
+        std::iter::once(read).chain(by_name).chain(repository).collect()
+    }
+
+    /// The path as it was given, where it is a link and a rule asks about that name or denies it.
+    pub(crate) fn restricted_name(&self, cx: &ToolContext) -> Option<PathBuf> {
+        let restricted = |path: &Path| matches!(cx.files.withheld(path), Some(Withheld::Rule { .. }));
+        (self.path != self.real && restricted(&self.path)).then(|| self.path.clone())
+    }
+
+    /// True when a rule denies it, by its real name or the given one.
+    pub(crate) fn is_denied(&self, cx: &ToolContext) -> bool {
+        cx.files.denies(&self.real) || (self.path != self.real && cx.files.denies(&self.path))
     }
 
     /// Makes sure that the path still leads where it led when it was judged. What is done goes to where it

@@ -96,6 +96,50 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_denial_holds_through_links_and_in_every_spelling() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        for made in ["home/.charla/policies", "home/vault", "work/store", "work/secrets", "beyond"] {
+            fs::create_dir_all(root.join(made)).unwrap();
+        }
+        symlink("store", root.join("work/private")).unwrap();
+        symlink("../beyond", root.join("work/linked")).unwrap();
+        symlink("work", root.join("work-link")).unwrap();
+        let mut environment = Environment::of([("UNUSED", "")]).in_workspace(&root.join("work"));
+        environment.home = Some(root.join("home"));
+        let root_text = root.display();
+        let spellings = ["secrets", "secrets/", "./secrets/**", "secrets//**", "secrets/./**"];
+        let secrets = spellings.map(|pattern| (pattern.to_owned(), "work/secrets/a/b.txt"));
+        let more = [
+            (format!("{root_text}/work//secrets/**"), "work/secrets/a.txt"),
+            (format!("{root_text}/work-link/secrets/**"), "work/secrets/a.txt"),
+            ("private/**".to_owned(), "work/store/k.txt"),
+            ("private/k.txt".to_owned(), "work/store/k.txt"),
+            ("linked/**".to_owned(), "beyond/m.txt"),
+            ("~/vault".to_owned(), "home/vault/v.txt"),
+            ("~/vault/".to_owned(), "home/vault/v.txt"),
+            ("~/./vault/**".to_owned(), "home/vault/v.txt"),
+        ];
+        for (pattern, file) in secrets.into_iter().chain(more) {
+            for (decision, expected) in [("deny", Decision::Deny), ("ask", Decision::Ask)] {
+                let rule = format!("[[rule]]\ntool = '*'\npath = '{pattern}'\ndecision = '{decision}'\n");
+                fs::write(root.join("home/.charla/policies/own.toml"), rule).unwrap();
+                let read = |file: &str| Effect::Read { path: root.join(file) };
+                assert_eq!(decide(&environment, read(file), ApprovalMode::Yolo), expected, "{pattern}");
+                let other = decide(&environment, read("home/other.txt"), ApprovalMode::Yolo);
+                assert_eq!(other, Decision::Allow, "{pattern}");
+            }
+            // What is allowed is what is there, and a folder is not all that is in it.
+            let rule = format!("[[rule]]\ntool = '*'\npath = '{pattern}'\ndecision = 'allow'\n");
+            fs::write(root.join("home/.charla/policies/own.toml"), rule).unwrap();
+            let write = decide(&environment, Effect::Write { path: root.join(file) }, ApprovalMode::Default);
+            let whole = pattern.ends_with("/**") && !pattern.contains("link") && !pattern.contains("private");
+            let expected = if whole { Decision::Allow } else { Decision::Ask };
+            assert_eq!(write, expected, "{pattern}");
+        }
+    }
+
     fn decide(environment: &Environment, effect: Effect, mode: ApprovalMode) -> Decision {
         let tool = if matches!(effect, Effect::Read { .. }) { "read_file" } else { "write_file" };
         let plan = Plan {

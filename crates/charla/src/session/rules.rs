@@ -117,6 +117,8 @@ pub fn rule_book(places: &RulePlaces, roots: &[PathBuf], extra: &[PathBuf]) -> R
         links: places.links.clone(),
     };
     let book = RuleBook::new(scope, &files)?;
+    let linked: Vec<Link> = book.restricted_places().iter().filter_map(|place| links::link(place)).collect();
+    let book = book.knowing(linked);
     Ok(if places.host.is_some() { book.within_workspace() } else { book })
 }
 

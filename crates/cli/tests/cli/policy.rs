@@ -49,6 +49,18 @@ fn explain_as_json_carries_the_effects() {
 }
 
 #[test]
+fn a_restriction_that_could_never_match_is_a_mistake_that_says_what_to_write() {
+    let folder = folder();
+    for (path, hint) in [("$HOME/vault/**", "`~/`"), ("~other/x", "whole path"), ("a/../b", "`..`")] {
+        let rule = format!("[[rule]]\ntool = \"*\"\npath = \"{path}\"\ndecision = \"deny\"\n");
+        std::fs::write(folder.path().join("home/policies/mine.toml"), rule).unwrap();
+        let (_, error, code) = output(charla(folder.path()).arg("list"));
+        assert_eq!(code, 52, "{error}");
+        assert!(error.contains(path) && error.contains(hint), "{error}");
+    }
+}
+
+#[test]
 fn rules_come_from_home_and_the_workspace_and_the_workspace_cannot_allow() {
     let folder = folder();
     let rule = |prefix: &str, decision: &str| {

@@ -20,6 +20,7 @@ mod matching;
 mod only_git;
 mod parse;
 mod paths;
+mod patterns;
 mod protected;
 mod rules;
 #[cfg(test)]
@@ -32,6 +33,8 @@ use std::sync::Arc;
 
 use charla_proto::{ApprovalMode, Confinement, Effect, Plan, Policy, Verdict, Withheld};
 use serde::Serialize;
+
+use rules::Subject;
 
 pub use allowed_tools::allowed_tools;
 pub use links::Link;
@@ -160,6 +163,23 @@ impl RuleBook {
     /// The same rules where these folders may be read, too, without being asked about.
     pub fn reading(mut self, folders: Vec<PathBuf>) -> RuleBook {
         self.scope.readable.extend(folders);
+        self
+    }
+
+    /// What rules that ask or deny name without a wildcard: where that is a link, it has a second name.
+    pub fn restricted_places(&self) -> Vec<PathBuf> {
+        let strict = self.rules.iter().filter(|rule| rule.decision != Decision::Allow);
+        let patterns = strict.filter_map(|rule| match &rule.subject {
+            Subject::Path { patterns, .. } => Some(patterns),
+            _ => None,
+        });
+        let absolute = patterns.flatten().flat_map(|pattern| self.scope.absolute(pattern));
+        absolute.map(|pattern| patterns::place_of(&pattern)).collect()
+    }
+
+    /// The same rules where these have a second name, too.
+    pub fn knowing(mut self, links: impl IntoIterator<Item = Link>) -> RuleBook {
+        self.scope.links.extend(links);
         self
     }
 

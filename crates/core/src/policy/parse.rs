@@ -5,12 +5,13 @@ use std::path::PathBuf;
 
 use charla_proto::text::{one_line, shell_split};
 use charla_proto::{ApprovalMode, Confinement};
-use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
+use globset::Glob;
 use regex::{Regex, RegexBuilder};
 use serde::Deserialize;
 
 use super::RuleFile;
 use super::matching::{SHELL, canonical_tool};
+use super::patterns::{glob_set, normal};
 use super::rules::{Allowance, Bounds, Decision, Rule, RuleSource, Subject};
 use super::tests_of_rules::RuleTest;
 
@@ -186,7 +187,9 @@ fn rule(file: &RuleFile, index: usize, text: RuleText) -> Result<Rule, String> {
         return Err(format!("priority {priority} is out of range; it goes from 0 to {MAX_PRIORITY}"));
     }
     let commands = (text.command, text.command_prefix, text.command_regex);
-    let subject = subject(commands, text.path, text.env, text.host)?;
+    let decision = Decision::from(text.decision);
+    let paths = text.path.map(|paths| normal(&paths.into_vec(), decision != Decision::Allow)).transpose()?;
+    let subject = subject(commands, paths, text.env, text.host)?;
     let names_command = matches!(subject, Subject::Command(_) | Subject::Prefix(_) | Subject::Pattern { .. });
     if text.cwd.is_some() && !names_command {
         return Err("cwd goes with command, commandPrefix or commandRegex".into());
@@ -211,7 +214,7 @@ fn rule(file: &RuleFile, index: usize, text: RuleText) -> Result<Rule, String> {
     Ok(Rule {
         tier: file.tier,
         source: RuleSource { file: file.name.clone(), index },
-        decision: text.decision.into(),
+        decision,
         priority,
         reason: text.reason,
         tests: tests.collect(),
@@ -236,7 +239,7 @@ type Commands = (Option<OneOrMany>, Option<OneOrMany>, Option<String>);
 
 fn subject(
     (command, prefix, pattern): Commands,
-    path: Option<OneOrMany>,
+    path: Option<Vec<String>>,
     env: Option<OneOrMany>,
     host: Option<OneOrMany>,
 ) -> Result<Subject, String> {
@@ -254,8 +257,7 @@ fn subject(
     if let Some(pattern) = pattern {
         return Ok(Subject::Pattern { whole: regex(&format!("^(?:{pattern})$"))?, part: regex(&pattern)? });
     }
-    if let Some(paths) = path {
-        let patterns = paths.into_vec();
+    if let Some(patterns) = path {
         return Ok(Subject::Path { globs: glob_set(&patterns)?, patterns });
     }
     if let Some(hosts) = host {
@@ -290,13 +292,4 @@ fn word_lists(commands: OneOrMany) -> Result<Vec<Vec<String>>, String> {
 
 fn regex(pattern: &str) -> Result<Regex, String> {
     RegexBuilder::new(pattern).size_limit(1 << 20).build().map_err(|error| error.to_string())
-}
-
-fn glob_set(patterns: &[String]) -> Result<GlobSet, String> {
-    let mut set = GlobSetBuilder::new();
-    for pattern in patterns {
-        let glob = GlobBuilder::new(pattern).literal_separator(true).build();
-        set.add(glob.map_err(|error| error.to_string())?);
-    }
-    set.build().map_err(|error| error.to_string())
 }

@@ -7,6 +7,7 @@ use globset::GlobSet;
 
 use super::Scope;
 use super::links::under;
+use super::patterns::is_wild;
 use super::protected::protected;
 
 impl Scope {
@@ -76,11 +77,10 @@ fn components_meet(path: &Path, pattern: &Path) -> bool {
         if right.contains("**") || left.contains("**") {
             return true;
         }
-        let wild = |text: &str| text.contains(['*', '?', '[', '{']);
         let matches = |pattern: &str, text: &str| {
             globset::Glob::new(pattern).is_ok_and(|glob| glob.compile_matcher().is_match(text))
         };
-        let meet = match (wild(&left), wild(&right)) {
+        let meet = match (is_wild(&left), is_wild(&right)) {
             (true, true) => true,
             (true, false) => matches(&left, &right),
             (false, true) => matches(&right, &left),

@@ -47,7 +47,9 @@ files (.gitignore and the like) are left out.";
         let ignored = patterns(&args.ignore, true)?;
         let context = cx.clone();
         let place = check(move || ResolvedPath::resolve(&args.dir_path, &context)).await?;
-        let effects = vec![Effect::Read { path: place.real.clone() }];
+        let by_name = place.restricted_name(cx).map(|path| Effect::Read { path });
+        let real = Effect::Read { path: place.real.clone() };
+        let effects = std::iter::once(real).chain(by_name).collect();
         let plan = read_plan(Self::NAME, format!("List {}", place.title(cx)), effects);
         let filter = args.file_filtering_options;
         Ok(Prepared::boxed(plan, move |cx| {

@@ -73,7 +73,7 @@ impl Saving {
         bench: Arc<Workbench>,
     ) -> Result<Self, ToolError> {
         let place = ResolvedPath::at(&file, cx)?;
-        let preview = match cx.files.denies(&place.real) {
+        let preview = match place.is_denied(cx) {
             true => Preview::None,
             false => {
                 let now = look(&place)?;

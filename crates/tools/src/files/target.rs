@@ -26,7 +26,9 @@ pub(super) struct Target {
 impl Target {
     fn plan(&self, tool: &str, verb: &str, preview: Preview, cx: &ToolContext) -> Plan {
         let write = Effect::Write { path: self.path.real.clone() };
-        let effects = std::iter::once(write).chain(part_of_repository(&self.path.real, &cx.roots));
+        let by_name = self.path.restricted_name(cx).map(|path| Effect::Write { path });
+        let effects =
+            std::iter::once(write).chain(by_name).chain(part_of_repository(&self.path.real, &cx.roots));
         write_plan(tool, format!("{verb} {}", self.path.title(cx)), effects.collect(), preview)
     }
 
@@ -124,7 +126,7 @@ impl<Edit: FileEdit> FileCall<Edit> {
     /// Finds out what would be done. A file that a rule denies is not looked at; why a change does not fit one that is not
     /// open to everybody would tell what it holds, and is told only after the call was judged.
     fn begin(target: Target, args: Edit::Args, cx: &ToolContext) -> Result<Self, ToolError> {
-        if cx.files.denies(&target.path.real) {
+        if target.path.is_denied(cx) {
             return Ok(Self::unseen(Edit::new(target, args), cx));
         }
         let is_open = target.path.is_open(cx);

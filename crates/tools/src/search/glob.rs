@@ -53,7 +53,9 @@ their absolute paths, recently changed ones first.";
     async fn prepare(&self, mut args: GlobArgs, cx: &ToolContext) -> PreparedCall {
         let place = place(args.dir_path.take(), cx).await?;
         let search = GlobQuery::new(&args, place)?;
-        let effects = vec![Effect::Read { path: search.place.real.clone() }];
+        let by_name = search.place.restricted_name(cx).map(|path| Effect::Read { path });
+        let real = Effect::Read { path: search.place.real.clone() };
+        let effects = std::iter::once(real).chain(by_name).collect();
         let title = format!("Find {} in {}", shown(&args.pattern), search.place.title(cx));
         let plan = read_plan(Self::NAME, title, effects);
         Ok(Prepared::boxed(plan, move |cx| {

@@ -54,6 +54,25 @@ pub async fn call(
 }
 
 #[tokio::test]
+async fn a_rule_about_the_name_of_a_link_holds_wherever_the_link_leads() {
+    let bench = workspace();
+    let rules = DENY.replace("secrets/**", "**/lnk/**");
+    let book = book(&bench, &rules);
+    for (tool, args) in [
+        ("read_file", json!({"file_path": "lnk/canary.txt"})),
+        ("read_many_files", json!({"include": ["lnk/canary.txt"]})),
+        ("write_file", json!({"file_path": "lnk/canary.txt", "content": "x"})),
+        ("replace", json!({"file_path": "lnk/canary.txt", "old_string": "a", "new_string": "b"})),
+        ("grep_search", json!({"pattern": "a", "dir_path": "lnk/canary.txt"})),
+    ] {
+        let (became, told) = call(&bench, &book, ApprovalMode::Yolo, tool, args).await;
+        assert_eq!(became, "denied", "{tool}: {told}");
+    }
+    let by_itself = json!({"file_path": "secrets/canary.txt"});
+    assert_eq!(call(&bench, &book, ApprovalMode::Yolo, "read_file", by_itself).await.0, "ran");
+}
+
+#[tokio::test]
 async fn a_denied_folder_is_shown_by_no_tool_in_no_spelling() {
     let bench = workspace();
     let book = book(&bench, DENY);
