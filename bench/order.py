@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes `crates/cli/start.txt`: the functions that a start of Charla calls, which the linker puts side by side.
 
-    CARGO_PROFILE_RELEASE_STRIP=none cargo build --release --locked -p charla-cli
+    CHARLA_KEEP_SYMBOLS=1 cargo build --release --locked -p charla-cli
     cargo build --release --locked -p charla-testkit
     bench/order.py target/release
 

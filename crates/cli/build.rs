@@ -10,6 +10,8 @@ use std::process::Command;
 const PACKED_SINCE: (u32, u32) = (2, 36);
 /// The functions that a start calls; `bench/order.py` makes the list.
 const START: &str = "start.txt";
+/// Set to anything, it keeps the names of functions in a released program, for `bench/order.py`.
+const KEPT: &str = "CHARLA_KEEP_SYMBOLS";
 
 fn main() -> io::Result<()> {
     println!("cargo:rerun-if-changed=build.rs");
@@ -18,6 +20,13 @@ fn main() -> io::Result<()> {
         // The program is loaded anywhere, so tens of thousands of addresses are put in at every start. Packed they
         // are a bitmap of a few kilobytes instead of a megabyte that has to be read.
         println!("cargo:rustc-link-arg-bins=-Wl,-z,pack-relative-relocs");
+    }
+    println!("cargo:rerun-if-env-changed={KEPT}");
+    if variable("PROFILE") == "release"
+        && variable("CARGO_CFG_TARGET_OS") == "linux"
+        && variable(KEPT).is_empty()
+    {
+        println!("cargo:rustc-link-arg-bins=-Wl,--strip-all");
     }
     if variable("PROFILE") == "release" {
         // A start calls a small part of the program. Where that lies scattered, nearly all of the program becomes

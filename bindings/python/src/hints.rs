@@ -10,6 +10,9 @@ pub(crate) fn words(hint: &Hint) -> String {
         Hint::Model(hint) => return of_model(hint),
         Hint::NameModel => "name a model: Agent(model=\"provider/model\")",
         Hint::ChooseAnotherModel => "choose another one: Agent(model=\"provider/model\")",
+        Hint::LimitTokens => {
+            "choose a model whose price is known, or limit tokens instead: settings={\"limits\": {\"maxTokens\": N}}"
+        }
         Hint::LoadModel { provider } => {
             return format!("load one there, then name it: Agent(model=\"{provider}/MODEL\")");
         }

@@ -9,8 +9,8 @@ use charla_proto::{Command, Fact, Record};
 use futures_util::{StreamExt, stream};
 use tokio::task::JoinHandle;
 
-use crate::accounts::OWNER;
-use crate::hub::Hub;
+use crate::accounts::{OWNER, Role};
+use crate::hub::{Hub, Need};
 use crate::people::{People, User};
 use crate::problem::Problem;
 
@@ -32,8 +32,11 @@ pub(crate) async fn adopt_all(people: Arc<People>) {
     loop {
         if let Ok(book) = people.book() {
             let names = book.accounts.keys().map(String::as_str).chain([OWNER]);
-            let users: Vec<Arc<User>> =
-                names.filter_map(|name| people.find(&book, name)).map(|(user, _)| user).collect();
+            let users: Vec<Arc<User>> = names
+                .filter_map(|name| people.find(&book, name))
+                .filter(may_ask)
+                .map(|(user, _)| user)
+                .collect();
             tasks.retain(|_, (known, _)| users.iter().any(|user| Arc::ptr_eq(user, known)));
             for user in users {
                 let begin = || (user.clone(), AbortOnDrop(tokio::spawn(adopt(user.clone()))));
@@ -42,6 +45,11 @@ pub(crate) async fn adopt_all(people: Arc<People>) {
         }
         tokio::time::sleep(LOOK_FOR_USERS).await;
     }
+}
+
+/// Nothing goes on for those who may only look.
+fn may_ask((_, role): &(Arc<User>, Role)) -> bool {
+    *role >= Role::Member
 }
 
 /// A task that ends when nobody needs it any more.
@@ -110,7 +118,7 @@ async fn adopt_one(hub: &Arc<Hub>, sessions: &Sessions, id: String) -> (String, 
         if !left.started.is_some_and(|started| started.cwd.is_dir()) {
             return Err(Problem::not_found("its workspace is not on this node"));
         }
-        let running = hub.resume(&id).await?;
+        let running = hub.resume(&id, Need::Room).await?;
         tracing::info!("went on with session {id} of a node that died");
         // Refused when somebody has gone on with it already, which is as good.
         running.session.send(Command::Continue, NODE).await;

@@ -27,6 +27,7 @@ use crate::meter::{BUDGET, Counting, Meter};
 use crate::problem::Problem;
 use crate::shelf::Kept;
 pub(crate) use opening::NewSession;
+pub(crate) use rooms::Need;
 use rooms::{Room, Rooms};
 pub(crate) use running::{Running, Watcher};
 
@@ -167,16 +168,16 @@ impl Hub {
 
     /// Begins a session of this id, new or forked.
     pub(crate) async fn create(self: &Arc<Self>, id: &str, new: NewSession) -> Result<Arc<Running>, Problem> {
-        self.open(id, new.request(id)).await
+        self.open(id, new.request(id), Need::Room).await
     }
 
     /// Goes on with a session of the store, in the folder it began in. A turn that was left goes on in the mode it had.
-    pub(crate) async fn resume(self: &Arc<Self>, id: &str) -> Result<Arc<Running>, Problem> {
+    pub(crate) async fn resume(self: &Arc<Self>, id: &str, need: Need) -> Result<Arc<Running>, Problem> {
         let summary = self.summary(id).await?;
         let left = self.charla.sessions()?.folded(id).await?;
         // A session from elsewhere may have begun in a folder that is not here.
         let workspace = self.workspace(&summary.started.cwd).ok();
-        self.open(id, opening::resuming(id, workspace, left.turn.map(|_| left.mode))).await
+        self.open(id, opening::resuming(id, workspace, left.turn.map(|_| left.mode)), need).await
     }
 
     /// Puts the session to sleep that rests and was used longest ago, one that nobody looks at if there is one; whether there is any. It is
@@ -198,11 +199,16 @@ impl Hub {
     }
 
     /// Opens a session once, however many ask for it at the same time.
-    async fn open(self: &Arc<Self>, id: &str, request: OpenRequest) -> Result<Arc<Running>, Problem> {
+    async fn open(
+        self: &Arc<Self>,
+        id: &str,
+        request: OpenRequest,
+        need: Need,
+    ) -> Result<Arc<Running>, Problem> {
         let slot = self.slots().entry(id.to_owned()).or_default().clone();
         let opened = slot
             .get_or_try_init(|| async {
-                let room = self.rooms.take(self.put_one_to_sleep()).await?;
+                let room = self.rooms.take(need, self.put_one_to_sleep()).await?;
                 self.refresh().await?;
                 let mut notices: Vec<Notice> = Vec::new();
                 let session = self.charla.open(request, &mut notices).await?;
@@ -280,7 +286,7 @@ impl Hub {
                     running.touch();
                     let Request { by, command } = request.clone();
                     let command = running.session.with_resources(command).await;
-                    running.session.handle.request(Request { by, command }).await
+                    running.session.request_from_elsewhere(Request { by, command }).await
                 }
                 None => match self.post(id, &request).await? {
                     Some(reply) => reply,
@@ -317,7 +323,7 @@ impl Hub {
     /// Opens a session that nobody has open. An answer to a question of a turn that an earlier process left lets that
     /// turn go on: the question is asked again under its id, and then answered.
     async fn go_on(self: &Arc<Self>, id: &str, request: &Request) -> Result<(), Problem> {
-        let running = match self.resume(id).await {
+        let running = match self.resume(id, Need::of(&request.command)).await {
             // Somebody has opened it meanwhile.
             Err(problem) if problem.kind == "in_use" => return Ok(()),
             opened => opened?,
@@ -405,6 +411,13 @@ impl Hub {
                 self.forget(&id, &slot);
                 running.session.close().await;
             }
+        }
+    }
+
+    /// Ends every session now, and waits for none: turns are stopped, prompts that wait are withdrawn.
+    pub(crate) fn stop(&self) {
+        for running in self.all_running() {
+            running.stop(self.meter.user());
         }
     }
 

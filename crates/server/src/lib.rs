@@ -70,6 +70,8 @@ pub use tls::TlsFiles;
 const SESSIONS_DRAIN: Duration = Duration::from_secs(20);
 /// How often sessions are looked for that nobody needs open.
 const SWEEP: Duration = Duration::from_secs(60);
+/// How often it is looked who has lost an account or a role, elsewhere than here.
+const LOOK: Duration = Duration::from_secs(1);
 
 /// How to serve.
 #[derive(Clone, Debug)]
@@ -183,6 +185,7 @@ impl Server {
     pub async fn run(self, stop: CancellationToken) {
         let router = routes::router(&self.app).merge(page::router());
         let sweeper = tokio::spawn(sweep(self.app.clone()));
+        let denying = tokio::spawn(end_denied(self.app.people.clone()));
         let shares = self.app.database.is_some();
         let adopter = shares.then(|| tokio::spawn(adopt::adopt_all(self.app.people.clone())));
         let stopping = self.app.stopping.clone();
@@ -192,6 +195,7 @@ impl Server {
         };
         tokio::join!(closing, listener::serve(self.listening, self.app.clone(), router, stop.clone()));
         sweeper.abort();
+        denying.abort();
         if let Some(adopter) = adopter {
             adopter.abort();
         }
@@ -288,6 +292,13 @@ fn is_origin(text: &str) -> bool {
         let host = host.trim_end_matches('/');
         !host.is_empty() && !host.contains(['/', '?', '#', '@', ' '])
     })
+}
+
+async fn end_denied(people: Arc<People>) {
+    loop {
+        tokio::time::sleep(LOOK).await;
+        people.end_denied();
+    }
 }
 
 async fn sweep(app: Arc<App>) {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use charla::models::Prices;
 use charla_proto::{Command, Fact, Record, Spent, UsageMetadata};
 
-use crate::accounts::{Account, AccountError, Accounts, Book, OWNER, Whose, now};
+use crate::accounts::{Account, AccountError, Accounts, Book, OWNER, Role, Whose, now};
 use crate::metrics::Metrics;
 use crate::problem::Problem;
 
@@ -33,7 +33,12 @@ impl Meter {
         Self { whose, accounts, metrics }
     }
 
-    /// Whether the user is held to a budget. Nobody spends whose account cannot be read.
+    /// Whose sessions these are.
+    pub(crate) fn user(&self) -> &str {
+        &self.whose.user
+    }
+
+    /// Whether the user is held to a budget. Nobody spends whose account cannot be read, or lets them only look.
     fn is_limited(&self) -> Result<bool, Problem> {
         if self.whose.user == OWNER {
             return Ok(false);
@@ -42,7 +47,10 @@ impl Meter {
         let book = book.map_err(|_| Problem::spent("the accounts cannot be read".to_owned()))?;
         let account = book.account_of(&self.whose);
         let account = account.ok_or_else(|| Problem::spent("the account is gone".to_owned()))?;
-        Ok(account.budget.is_limited())
+        match account.role {
+            Role::Viewer => Err(Problem::forbidden("whose session this is may only look")),
+            Role::Member | Role::Admin => Ok(account.budget.is_limited()),
+        }
     }
 
     /// An error where the command would have a model asked although there is too little left of today's budget. Else what the answer may
@@ -111,8 +119,10 @@ impl Meter {
         match &record.fact {
             Fact::TurnStarted(_) | Fact::TurnResumed(_) => {
                 counting.in_turn = true;
-                let limited = self.is_limited().unwrap_or(true);
-                limited && self.reserve(session).await.is_err()
+                match self.is_limited() {
+                    Ok(limited) => limited && self.reserve(session).await.is_err(),
+                    Err(_) => true,
+                }
             }
             Fact::TurnEnded(_) => {
                 counting.in_turn = false;

@@ -141,7 +141,7 @@ impl People {
         let user = Arc::new(self.user(name, given));
         if let Some(before) = known.insert(name.to_owned(), user.clone()) {
             // They were given something else: what ran there ends.
-            tokio::spawn(async move { before.hub.close().await });
+            before.hub.stop();
         }
         Some((user, account.role))
     }
@@ -177,21 +177,20 @@ impl People {
         std::iter::once(&self.owner).chain(known.values()).cloned().collect()
     }
 
-    /// Ends what runs for those who have no account any more, and what nobody looks at.
-    pub(crate) async fn tidy(&self) {
-        if let Ok(book) = self.book() {
-            let mut gone = Vec::new();
-            self.known().retain(|name, user| {
-                let stays = book.accounts.contains_key(name);
-                if !stays {
-                    gone.push(user.clone());
-                }
-                stays
-            });
-            for user in gone {
-                user.hub.close().await;
+    /// Ends, without waiting for it, what runs for those who may ask nothing any more: they have no account, or may only look.
+    pub(crate) fn end_denied(&self) {
+        let Ok(book) = self.book() else { return };
+        self.known().retain(|name, user| {
+            let role = book.role(name).filter(|_| book.has(&user.whose()));
+            if role.is_none_or(|role| role < Role::Member) {
+                user.hub.stop();
             }
-        }
+            role.is_some()
+        });
+    }
+
+    /// Ends what nobody looks at, and brings what users keep up to date.
+    pub(crate) async fn tidy(&self) {
         for user in self.all() {
             user.hub.end_idle().await;
             // Tried again in a minute.

@@ -12,6 +12,7 @@ mod error;
 mod export;
 mod host;
 mod instruction;
+mod links;
 mod log_file;
 mod memory;
 mod mode;

@@ -11,7 +11,7 @@ use charla_core::session::{Attached, Clients, SessionHandle};
 use charla_mcp::Servers;
 use charla_proto::tool::Tool;
 use charla_proto::{
-    BoxFuture, CancelTarget, Command, Content, Owned, Part, Refusal, Reply, SessionStore, Spent,
+    BoxFuture, CancelTarget, Command, Content, Owned, Part, Refusal, Reply, Request, SessionStore, Spent,
 };
 use charla_providers::layers::LogSink;
 use charla_tools::process::Processes;
@@ -29,7 +29,7 @@ use super::log_file::LogFile;
 use super::options::RunOptions;
 use super::output_schema::OutputSchema;
 use super::plan_mode::{self, ModeChanges};
-use super::posted::take_requests;
+use super::posted::{self, take_requests};
 use super::rules::{RulePlaces, judge_of_files};
 use super::servers::SessionServers;
 use super::store::{Begin, Opened, Sessions};
@@ -144,6 +144,11 @@ impl OpenedSession {
     /// Asks something on behalf of `by`.
     pub async fn send(&self, command: Command, by: &str) -> Reply {
         self.handle.send(command, by).await
+    }
+
+    /// Asks as somebody does who is elsewhere: what must wait for the end of a turn is refused while one runs.
+    pub async fn request_from_elsewhere(&self, request: Request) -> Reply {
+        posted::ask(request, &self.handle).await
     }
 
     /// One more client that can be asked, until what is given back is dropped.

@@ -34,7 +34,7 @@ async fn reply_to(posted: Posted, session: &SessionHandle) {
 
 /// Whoever asks from elsewhere is not kept waiting for the end of a turn: it may be long, and what they saw of the
 /// session may no longer hold then.
-async fn ask(request: Request, session: &SessionHandle) -> Reply {
+pub(super) async fn ask(request: Request, session: &SessionHandle) -> Reply {
     if is_for_between_turns(&request.command)
         && let Some((snapshot, _)) = session.snapshot().await
         && !matches!(snapshot.phase, Phase::Idle | Phase::Open)

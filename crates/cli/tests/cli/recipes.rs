@@ -174,14 +174,27 @@ fn a_failing_check_is_fixed_on_a_branch() {
     let check = json!({"command": "grep -q two a.txt"});
     let stage = Stage::new(vec![
         Reply::new().call("replace", edit),
+        Reply::new().call("write_file", json!({"file_path": "new.txt", "content": "new\n"})),
         Reply::new().call("run_shell_command", check),
         "Fixed.".into(),
     ]);
-    stage.script("fix.sh", &recipe("nightly-fix"));
-    let run = stage.command("sh").arg("fix.sh").env("CHECK", "grep -q two a.txt").output().unwrap();
+    stage.script(".git/fix.sh", &recipe("nightly-fix"));
+    let run = stage.command("sh").arg(".git/fix.sh").env("CHECK", "grep -q two a.txt").output().unwrap();
     assert!(run.status.success(), "{}", text(&run));
     assert!(stage.git_text(&["branch", "--show-current"]).starts_with("charla/fix-"));
     assert_eq!(stage.git_text(&["show", "HEAD:a.txt"]), "two\n");
+    assert_eq!(stage.git_text(&["show", "HEAD:new.txt"]), "new\n", "new files are part of it");
+    assert_eq!(stage.git_text(&["status", "--porcelain"]), "");
+}
+
+#[test]
+fn a_check_that_passes_again_without_a_change_makes_no_commit() {
+    let stage = Stage::new(vec!["Nothing to do.".into()]);
+    stage.script(".git/fix.sh", &recipe("nightly-fix"));
+    let flaky = "test -e .git/seen || { touch .git/seen; false; }";
+    let run = stage.command("sh").arg(".git/fix.sh").env("CHECK", flaky).output().unwrap();
+    assert!(run.status.success(), "{}", text(&run));
+    assert_eq!(stage.git_text(&["log", "--format=%s"]), "Begin\n");
 }
 
 #[test]

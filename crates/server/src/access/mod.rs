@@ -107,8 +107,7 @@ impl Access {
 
     fn credential(&self, book: &Book, headers: &HeaderMap, peer: IpAddr) -> Result<Credential, Problem> {
         if let Some(authorization) = headers.get(header::AUTHORIZATION) {
-            let token = authorization.to_str().ok().and_then(|value| value.strip_prefix("Bearer "));
-            let token = token.map(str::trim).unwrap_or_default();
+            let token = authorization.to_str().ok().and_then(bearer).unwrap_or_default();
             if self.token.is_of(token) {
                 return Ok(Credential::OwnerToken);
             }
@@ -173,6 +172,12 @@ impl Access {
         let pairs = values.flat_map(|value| value.split(';')).filter_map(|pair| pair.trim().split_once('='));
         pairs.filter(|(name, _)| *name == self.cookie.name).map(|(_, value)| value)
     }
+}
+
+/// The token in a header. The word before it is written in any case.
+fn bearer(header: &str) -> Option<&str> {
+    let (scheme, token) = header.trim().split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then_some(token.trim())
 }
 
 pub(crate) fn unauthorized(detail: &str) -> Problem {

@@ -85,7 +85,7 @@ pub(crate) async fn create(call: Call) -> Result<Answer, Problem> {
     done(StatusCode::CREATED, &shown_in(&book, &new.name)?)
 }
 
-/// Changes an account. Another password signs every browser of the user out.
+/// Changes an account. Another password signs every browser of the user out; what runs ends for one who may only look from now on.
 pub(crate) async fn change(call: Call) -> Result<Answer, Problem> {
     let change: UserChange = call.json()?;
     let name = call.part("user").to_owned();
@@ -109,13 +109,14 @@ pub(crate) async fn change(call: Call) -> Result<Answer, Problem> {
         Ok(())
     });
     let book = changed.await?;
+    call.app.people.end_denied();
     done(StatusCode::OK, &shown_in(&book, &name)?)
 }
 
-/// Removes an account. What its user kept stays in the server's folder.
+/// Removes an account, and ends what runs for it. What its user kept stays in the server's folder.
 pub(crate) async fn remove(call: Call) -> Result<Answer, Problem> {
     let name = call.part("user").to_owned();
     call.change(move |book| book.remove(&name)).await?;
-    call.app.people.tidy().await;
+    call.app.people.end_denied();
     Ok(nothing())
 }

@@ -41,15 +41,17 @@ fn end(file: &mut File) -> io::Result<(Chain, bool)> {
     Ok((last.unwrap_or_default(), torn))
 }
 
-/// How many entries a log has, if its chain is whole.
+/// How many entries a log has, if its chain is whole. One that is there and empty is not: it begins with an entry.
 pub fn verify_audit(path: &Path) -> io::Result<Result<u64, BrokenChain>> {
     let mut chain = Chain::default();
-    for (line, text) in (1..).zip(BufReader::new(File::open(path)?).lines()) {
-        if let Err(why) = chain.check(&text?)? {
+    for (line, text) in (1..).zip(BufReader::new(File::open(path)?).split(b'\n')) {
+        // What is no text is no entry either.
+        let text = String::from_utf8(text?).unwrap_or_default();
+        if let Err(why) = chain.check(&text)? {
             return Ok(Err(BrokenChain { line, why }));
         }
     }
-    Ok(Ok(chain.number))
+    Ok(chain.whole(true))
 }
 
 #[cfg(test)]
@@ -94,6 +96,32 @@ mod tests {
             std::fs::write(&path, lines.join("\n")).unwrap();
             assert_eq!(verify_audit(&path).unwrap().unwrap_err().line, line, "{lines:?}");
         }
+    }
+
+    #[test]
+    fn a_line_that_says_the_same_in_other_bytes_or_more_is_found() {
+        let (_folder, path) = log(2);
+        let whole = std::fs::read_to_string(&path).unwrap();
+        let changes = [
+            ("{\"number\":1", "{\"extra\":1,\"number\":1"),
+            ("\"number\":1", "\"number\": 1"),
+            ("anna", "\\u0061nna"),
+            ("\"about\":{}", "\"about\":{ }"),
+            ("\n", "\r\n"),
+        ];
+        for (from, to) in changes {
+            let changed = whole.replacen(from, to, 1);
+            assert_ne!(changed, whole, "{from}");
+            std::fs::write(&path, changed).unwrap();
+            assert_eq!(verify_audit(&path).unwrap().unwrap_err().line, 1, "{to}");
+        }
+    }
+
+    #[test]
+    fn a_log_that_was_emptied_is_found() {
+        let (_folder, path) = log(2);
+        std::fs::write(&path, "").unwrap();
+        assert_eq!(verify_audit(&path).unwrap().unwrap_err().line, 1);
     }
 
     #[test]

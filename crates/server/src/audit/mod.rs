@@ -1,7 +1,7 @@
 //! The audit log: who asked for what, in lines that each hold the hash of the one before.
 //!
-//! A line that is changed, taken out or put in breaks the chain from there on. What the chain cannot tell by itself is
-//! that its end was cut off: whoever needs that keeps the last hash elsewhere.
+//! A line that is changed, taken out or put in breaks the chain from there on. What the chain cannot tell by itself, having no key, is
+//! that its end was cut off, or that all of it was written anew: whoever needs that keeps the last hash elsewhere.
 
 mod database;
 mod file;
@@ -88,13 +88,24 @@ impl Chain {
         Some(Self { number: line.number, previous: line.hash })
     }
 
+    /// How many entries there were. `written` says that there must have been some.
+    fn whole(&self, written: bool) -> Result<u64, BrokenChain> {
+        match self.number {
+            0 if written => {
+                Err(BrokenChain { line: 1, why: "nothing is there, although something was done" })
+            }
+            entries => Ok(entries),
+        }
+    }
+
     /// Takes the next entry, if it is as it was written.
     fn check(&mut self, text: &str) -> io::Result<Result<(), &'static str>> {
         let Ok(line) = serde_json::from_str::<Line>(text) else { return Ok(Err("it is no entry")) };
         if line.number != self.number + 1 || line.previous != self.previous {
             return Ok(Err("it does not follow the entry before it"));
         }
-        if line.hash != line.digest()? {
+        // What is read is not all that may stand there: other fields, blanks, other ways to write a character.
+        if line.hash != line.digest()? || serde_json::to_string(&line)? != text {
             return Ok(Err("it was changed"));
         }
         (self.number, self.previous) = (line.number, line.hash);

@@ -1,14 +1,18 @@
 //! A session that runs here, and who looks at it.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use charla::{Notice, OpenedSession};
-use charla_proto::Phase;
+use charla_proto::{CancelTarget, Command, Phase};
 
 /// How long a session stays open here when nobody looks at it and nothing runs.
 const IDLE: Duration = Duration::from_secs(10 * 60);
+/// How often it is looked whether a session that is stopped rests.
+const LOOK: Duration = Duration::from_millis(50);
+/// Who stops the sessions of somebody who may ask nothing any more.
+const ADMIN: &str = "admin";
 
 /// A session that runs here.
 pub(crate) struct Running {
@@ -17,6 +21,7 @@ pub(crate) struct Running {
     pub(crate) notices: Vec<String>,
     watchers: AtomicUsize,
     used: Mutex<Instant>,
+    is_stopped: AtomicBool,
 }
 
 /// Somebody looks at a session. Dropped, they no longer do.
@@ -37,6 +42,7 @@ impl Running {
             notices: notices.collect(),
             watchers: AtomicUsize::new(0),
             used: Mutex::new(Instant::now()),
+            is_stopped: AtomicBool::new(false),
         }
     }
 
@@ -64,5 +70,36 @@ impl Running {
     pub(super) async fn rests(&self) -> bool {
         let phase = self.session.handle.snapshot().await.map(|(snapshot, _)| snapshot.phase);
         matches!(phase, None | Some(Phase::Idle | Phase::Open))
+    }
+
+    /// Ends it now, in a task of its own.
+    pub(super) fn stop(self: &Arc<Self>, user: &str) {
+        if !self.is_stopped.swap(true, Ordering::Relaxed) {
+            let (running, user) = (self.clone(), user.to_owned());
+            tokio::spawn(async move { running.stopped(&user).await });
+        }
+    }
+
+    /// Withdraws what waits and stops what runs, again as long as something was let in meanwhile: a session that is only closed says
+    /// first what waits.
+    async fn stopped(&self, user: &str) {
+        while let Some((snapshot, _)) = self.session.handle.snapshot().await {
+            for queued in snapshot.queue {
+                self.cancel(CancelTarget::Prompt(queued.id), ADMIN).await;
+            }
+            self.cancel(CancelTarget::Turn, ADMIN).await;
+            // With the calls that the user makes themselves.
+            self.cancel(CancelTarget::Mine, user).await;
+            if self.rests().await {
+                break;
+            }
+            tokio::time::sleep(LOOK).await;
+        }
+        self.session.close().await;
+    }
+
+    async fn cancel(&self, target: CancelTarget, by: &str) {
+        // Refused, it is over already.
+        let _ = self.session.send(Command::Cancel { target }, by).await;
     }
 }

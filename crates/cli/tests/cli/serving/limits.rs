@@ -63,6 +63,34 @@ fn sessions_that_rest_are_put_to_sleep_where_a_user_opens_too_many_and_what_wait
 }
 
 #[test]
+fn what_an_earlier_process_left_is_answered_and_cancelled_however_many_sessions_are_open() {
+    let replies = (0..OPEN_AT_ONCE + 2).map(|_| write("a.txt")).chain(["Written.".into()]);
+    let mut team = Team::new(Script::new(replies));
+    let token = {
+        let anna = team.add("anna", "member", json!({}));
+        assert_eq!((asked(&anna, "one").status, asked(&anna, "two").status), (201, 201));
+        anna.questions(2);
+        anna.token.to_owned()
+    };
+    team.served.restart(&team.place);
+    let anna = team.served.with_token(&token);
+    let left = anna.questions(2);
+    for _ in 0..OPEN_AT_ONCE {
+        assert_eq!(asked(&anna, "more").status, 201);
+    }
+    anna.questions(OPEN_AT_ONCE + 2);
+    assert_eq!(asked(&anna, "too many").status, 429);
+    let [first, second] = &left[..] else { panic!() };
+    let approval = first["asked"]["approval"].as_str().unwrap();
+    let answered = anna.post(&format!("/approvals/{approval}"), &json!({"outcome": "proceed_once"}));
+    assert_eq!(answered.status, 200, "{}", answered.text());
+    anna.events(first["session"].as_str().unwrap(), 0).until("turn_ended");
+    let session = second["session"].as_str().unwrap();
+    let cancelled = anna.post(&format!("/sessions/{session}/commands"), &json!({"command": "cancel"}));
+    assert_eq!(cancelled.status, 200, "{}", cancelled.text());
+}
+
+#[test]
 fn prompts_at_once_spend_no_more_than_prompts_one_by_one() {
     let usage = |reply: Reply| reply.usage(Usage { prompt: 300, output: 100, thoughts: 0, cached: 0 });
     let team =

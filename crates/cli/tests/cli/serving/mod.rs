@@ -8,6 +8,7 @@ pub(crate) mod client;
 mod deployment;
 mod hostile;
 mod interface;
+mod leaving;
 mod limits;
 mod matrix;
 mod moving;

@@ -38,6 +38,26 @@ fn the_first_answer_counts_and_a_late_one_is_told_whose_it_was() {
 }
 
 #[test]
+fn what_is_for_the_time_between_turns_is_refused_at_once_while_a_question_waits() {
+    let server = server(Script::new([write("a.txt"), "Written.".into()]));
+    let place = place(&server);
+    let served = Served::start(&place);
+    let session = served.begin("write it");
+    let question = served.questions(1).remove(0);
+    let commands = format!("/sessions/{session}/commands");
+    for command in ["undo", "redo", "compress", "restore"] {
+        let refused = served.post(&commands, &json!({"command": command}));
+        assert_eq!((refused.status, &refused.json()["kind"]), (409, &json!("busy")), "{command}");
+    }
+    let rewind = served.post(&commands, &json!({"command": "rewind", "to": 0}));
+    assert_eq!((rewind.status, &rewind.json()["kind"]), (409, &json!("busy")));
+    let path = format!("/approvals/{}", id(&question));
+    assert_eq!(served.post(&path, &json!({"outcome": "proceed_once"})).status, 200);
+    served.events(&session, 0).until("turn_ended");
+    assert_eq!(place.read("a.txt").as_deref(), Some("Hello.\n"), "nothing of it happens later");
+}
+
+#[test]
 fn a_call_runs_with_the_arguments_that_a_person_gave_it() {
     let replies = [
         Reply::new().call("run_shell_command", json!({"command": "touch wrong"})),
