@@ -273,3 +273,15 @@ fn nobody_is_spoken_to_but_the_model() {
     let told = String::from_utf8_lossy(&seen.stdout);
     assert!(matches!(seen.status.code(), Some(0 | 77)), "{told}{}", String::from_utf8_lossy(&seen.stderr));
 }
+
+#[test]
+fn a_name_that_a_model_makes_up_is_told_to_nobody() {
+    let collector = Collector::start(Manner::Takes);
+    let made_up = Reply::new().call(&"SECRETWORDS ".repeat(50), json!({}));
+    let (_model, place) = place(Script::new([made_up, "Done.".into()]), &collector);
+    assert_eq!(place.run(&ASK).code, Some(0));
+    let spans = collector.spans();
+    let call = spans.iter().find(|span| span["name"] == "execute_tool _OTHER").unwrap();
+    assert_eq!(attribute(call, "gen_ai.tool.name"), json!("_OTHER"));
+    assert!(!json!(spans).to_string().contains("SECRETWORDS"));
+}

@@ -14,6 +14,9 @@ use super::messages::messages;
 use super::metrics::{Instrument, Measurement};
 use super::{Caller, Traces};
 
+/// So long a tool's name is told at most.
+const LONGEST_NAME: usize = 128;
+
 /// What is to be told.
 pub(super) enum Item {
     Span(Box<Span>),
@@ -173,13 +176,11 @@ impl Turns {
     fn called(&mut self, ended: &CallEnded, at: u64) -> [Item; 2] {
         let call = self.calls.remove(&ended.call);
         let start = call.as_ref().and_then(|call| call.began).unwrap_or(at);
-        let name = ended.tool.as_ref().unwrap_or(&ended.response.name);
+        let name = known_name(ended);
         let failed = failure(ended);
-        // A model that makes names up makes no series.
-        let counted = if ended.error == Some(ToolErrorKind::UnknownTool) { "_OTHER" } else { name };
         let mut attributes = Attributes::default().with("gen_ai.tool.type", "function");
         attributes.put_some("error.type", failed.clone());
-        let measured = attributes.clone().with("gen_ai.tool.name", counted);
+        let measured = attributes.clone().with("gen_ai.tool.name", name.as_str());
         attributes.put("gen_ai.operation.name", "execute_tool");
         attributes.put("gen_ai.tool.name", name.as_str());
         attributes.put("gen_ai.tool.call.id", ended.call.as_str());
@@ -251,6 +252,14 @@ impl Turn {
             let parent = caller.and_then(|(caller, call)| caller.parent(call));
             parent.map_or_else(|| (TraceId::new(), None), |parent| (parent.trace, Some(parent.span)))
         })
+    }
+}
+
+/// The name of the tool that a call was for. One that a model made up is words, and makes no series.
+fn known_name(ended: &CallEnded) -> String {
+    match ended.error {
+        Some(ToolErrorKind::UnknownTool) => "_OTHER".to_owned(),
+        _ => ended.tool.as_ref().unwrap_or(&ended.response.name).chars().take(LONGEST_NAME).collect(),
     }
 }
 
