@@ -6,8 +6,10 @@
 use std::fmt::{Display, Formatter};
 use std::path::{Path, PathBuf};
 
+use charla_proto::{FileJudge, Withheld};
+
 use crate::environment::Environment;
-use crate::notices::Notices;
+use crate::notices::{Notice, Notices};
 use crate::trust::{LeftOut, WorkspaceContent, not_trusted};
 
 /// So long a name may be.
@@ -75,6 +77,8 @@ pub struct Sources<'a> {
     pub trusted: bool,
     /// The names of extensions and their folders.
     pub extensions: Vec<(&'a str, &'a Path)>,
+    /// Says which files rules close.
+    pub files: FileJudge,
 }
 
 /// All things of one kind that hold in a workspace, by name.
@@ -91,7 +95,7 @@ impl<T> Default for Collection<T> {
 }
 
 impl<T: Item> Collection<T> {
-    /// Looks for them. That a workspace's do not count is told.
+    /// Looks for them. That a workspace's do not count is told, and which ones rules close.
     pub fn find(sources: &Sources<'_>, notices: &mut dyn Notices) -> Self {
         let mut found = Self::default();
         let number = T::in_workspace(sources.workspace).count();
@@ -99,14 +103,19 @@ impl<T: Item> Collection<T> {
             notices.note(&not_trusted(number, T::WORD));
         } else {
             for (file, bytes) in T::in_workspace(sources.workspace) {
+                if is_closed(&file, &sources.files, notices) {
+                    continue;
+                }
                 found.take(&file, T::of_workspace(&file, bytes));
             }
         }
         for folder in sources.environment.folders_of_user(T::FOLDER, T::OF_OTHERS) {
-            found.add_folder(&folder, &Owner::User);
+            found.add_folder(&folder, &Owner::User, |file| !is_closed(file, &sources.files, notices));
         }
         for (name, folder) in &sources.extensions {
-            found.add_folder(&folder.join(T::FOLDER), &Owner::Extension((*name).to_owned()));
+            let owner = Owner::Extension((*name).to_owned());
+            let is_open = |file: &Path| !is_closed(file, &sources.files, notices);
+            found.add_folder(&folder.join(T::FOLDER), &owner, is_open);
         }
         found.items.sort_by(|one, other| one.name().cmp(other.name()));
         found
@@ -115,7 +124,7 @@ impl<T: Item> Collection<T> {
     /// Those in one folder.
     pub(crate) fn in_folder(folder: &Path, owner: &Owner) -> Self {
         let mut found = Self::default();
-        found.add_folder(folder, owner);
+        found.add_folder(folder, owner, |_| true);
         found
     }
 
@@ -139,13 +148,13 @@ impl<T: Item> Collection<T> {
         &self.left_out
     }
 
-    fn add_folder(&mut self, folder: &Path, owner: &Owner) {
+    fn add_folder(&mut self, folder: &Path, owner: &Owner, mut is_open: impl FnMut(&Path) -> bool) {
         let files = T::files_in(folder);
         if files.len() > T::MOST {
             let reason = format!("it has {} {}s, of which {} are taken", files.len(), T::WORD, T::MOST);
             self.left_out.push(LeftOut { path: folder.to_owned(), reason });
         }
-        for file in files.iter().take(T::MOST) {
+        for file in files.iter().take(T::MOST).filter(|file| is_open(file)) {
             self.take(file, T::read(file, folder, owner));
         }
     }
@@ -163,6 +172,23 @@ impl<T: Item> Collection<T> {
         };
         self.left_out.push(LeftOut { path: file.to_owned(), reason });
     }
+}
+
+/// True for a file that a rule closes, which is told: nothing of it is looked at.
+fn is_closed(file: &Path, files: &FileJudge, notices: &mut dyn Notices) -> bool {
+    let Some(reason) = why_closed(file, files) else { return false };
+    notices.warning(&Notice::from(&LeftOut { path: file.to_owned(), reason }));
+    true
+}
+
+/// The rule that denies a file or asks about it, by its path as it is written or by the one that links lead to.
+pub(crate) fn why_closed(file: &Path, files: &FileJudge) -> Option<String> {
+    let real = file.canonicalize().ok().filter(|real| real != file);
+    std::iter::once(file).chain(real.as_deref()).find_map(|path| match files.withheld(path)? {
+        Withheld::Rule { rule, denies: true } => Some(format!("the rule {rule} denies it")),
+        Withheld::Rule { rule, .. } => Some(format!("the rule {rule} asks about it")),
+        Withheld::Secret => None,
+    })
 }
 
 /// True for what such things may be called.

@@ -13,6 +13,8 @@ pub enum Hint {
     NameModel,
     /// Choose another model.
     ChooseAnotherModel,
+    /// Choose a model whose price is known, or limit tokens instead.
+    LimitTokens,
     /// Load a model at this provider's server, then name it.
     LoadModel {
         /// The provider.

@@ -276,12 +276,14 @@ impl Charla {
 
     /// The skills that a session under these settings would be told of.
     pub fn skills(&self, settings: &Settings, notices: &mut dyn Notices) -> skills::Skills {
-        skills::Skills::find(&settings.brought.sources(&self.environment), notices)
+        let files = session::judge_of_files(&self.environment, &[]);
+        skills::Skills::find(&settings.brought.sources(&self.environment, files), notices)
     }
 
     /// The agents that a session under these settings could call.
     pub fn agents(&self, settings: &Settings, notices: &mut dyn Notices) -> agents::Agents {
-        agents::Agents::find(&settings.brought.sources(&self.environment), notices)
+        let files = session::judge_of_files(&self.environment, &[]);
+        agents::Agents::find(&settings.brought.sources(&self.environment, files), notices)
     }
 
     fn at(&self, workspace: Option<PathBuf>) -> Self {

@@ -14,7 +14,7 @@ use charla_tui::theme::Depth;
 
 use crate::intent::Ask;
 
-/// The last words to whoever interrupted it, as scripts that drive Gemini CLI expect them.
+/// The words to whoever interrupted it, as scripts that drive Gemini CLI expect them.
 const GOODBYE: &str = "Agent powering down. Goodbye!";
 
 /// How a conversation is shown.
@@ -120,12 +120,7 @@ pub fn look(charla: &Charla, no_color: bool) -> Look {
 
 /// Says how to come back, and why it ended where that is no matter of course.
 fn farewell(ending: &Ending, again: &str, printer: &mut Printer) -> i32 {
-    // Words to a terminal that does not read would be waited for without end.
-    let session = ending.session.as_ref().filter(|_| ending.is_read);
-    if let Some(session) = session {
-        printer.note(&format!("go on with: {again} {session}"));
-    }
-    match &ending.reason {
+    let exit = match &ending.reason {
         Reason::Left => OK,
         Reason::Interrupted => {
             if ending.is_read {
@@ -139,7 +134,12 @@ fn farewell(ending: &Ending, again: &str, printer: &mut Printer) -> i32 {
             }
             code(failure.kind)
         }
+    };
+    // Words to a terminal that does not read would be waited for without end.
+    if let Some(session) = ending.session.as_ref().filter(|_| ending.is_read) {
+        printer.note(&format!("go on with: {again} {session}"));
     }
+    exit
 }
 
 /// Talks line by line until the person leaves, and returns the exit code.

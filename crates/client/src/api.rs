@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use charla::session::{Arrival, SessionBundle};
 use charla::{Environment, Failure, network_options};
-use charla_proto::{CallAsked, Command, Outcome, Record, Reply, SessionSnapshot, SessionSummary};
+use charla_proto::{
+    CallAsked, Command, Outcome, Record, Reply, SessionSnapshot, SessionSummary, means_approval,
+};
 use charla_providers::net::client_builder;
 use reqwest::header::{ACCEPT, HeaderValue};
 use reqwest::{Method, RequestBuilder, Response};
@@ -161,10 +163,10 @@ impl Client {
         Ok(self.get::<Approvals>("/approvals").await?.approvals)
     }
 
-    /// The question that waits under this id, or an id that begins so; nothing where none does.
+    /// The question that waits and that this id means ([`means_approval`]); nothing where none does.
     pub async fn find_approval(&self, id: &str) -> Result<Option<RemoteApproval>, Failure> {
         let mut waiting = self.approvals().await?;
-        waiting.retain(|waiting| !id.is_empty() && waiting.asked.approval.starts_with(id));
+        waiting.retain(|waiting| !id.is_empty() && means_approval(id, &waiting.asked.approval));
         if let Some(exact) = waiting.iter().find(|waiting| waiting.asked.approval == id) {
             return Ok(Some(exact.clone()));
         }

@@ -36,6 +36,16 @@ impl fmt::Display for ApprovalMode {
     }
 }
 
+/// True when what somebody typed means the question of this id: the id, its beginning, or the beginning of its session's
+/// id with the question's number behind it (`01a1:4`).
+pub fn means_approval(typed: &str, approval: &str) -> bool {
+    let whole = |(session, number): (&str, &str)| {
+        let (of, question) = typed.split_once(':').unwrap_or_default();
+        !of.is_empty() && session.starts_with(of) && number == question
+    };
+    approval.starts_with(typed) || approval.split_once(':').is_some_and(whole)
+}
+
 /// Judges plans. Pure: the same plan and mode give the same verdict.
 pub trait Policy: Send + Sync {
     /// The verdict on a plan.

@@ -43,6 +43,7 @@ mod view;
 
 pub use approval::{
     ApprovalMode, CallStatus, Confirmation, ConfirmationDetail, Missing, Outcome, Policy, Verdict,
+    means_approval,
 };
 pub use aside::{Aside, AsideAnswer, SampleAnswer, SampleRequest};
 pub use assemble::Assembler;

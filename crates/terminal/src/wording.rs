@@ -91,6 +91,9 @@ pub fn hint(hint: &Hint) -> Option<String> {
         Hint::Model(hint) => return Some(hints::words(hint)),
         Hint::NameModel => "name a model: -m provider/model",
         Hint::ChooseAnotherModel => "-m PROVIDER/MODEL chooses another, `charla models` lists them",
+        Hint::LimitTokens => {
+            "choose a model whose price is known, or limit tokens instead: --max-tokens N, or `limits.maxTokens`"
+        }
         Hint::LoadModel { provider } => {
             return Some(format!("load one there, then name it: -m {provider}/MODEL"));
         }

@@ -12,7 +12,34 @@ use crate::failure::Failure;
 use crate::hint::Hint;
 use crate::notices::{Notice, Notices};
 use crate::settings::Brought;
-use crate::trust::{COMMANDS, command_files, gemini_standing};
+use crate::trust::{COMMANDS, Standing, command_files, gemini_standing};
+
+/// A command's file, wherever it lies.
+struct CommandFile {
+    /// Its path for people.
+    shown: PathBuf,
+    /// The command's name.
+    name: String,
+    /// What it holds, where that is text.
+    text: Option<String>,
+    is_trusted: bool,
+}
+
+impl CommandFile {
+    /// The file at this path in a folder of commands; nothing where no command can be called so.
+    fn new(folder: &Path, path: &str, text: Option<String>, is_trusted: bool) -> Option<Self> {
+        let name = CustomCommand::name_of(Path::new(path))?;
+        Some(Self { shown: folder.join(COMMANDS).join(path), name, text, is_trusted })
+    }
+
+    fn command(&self) -> Result<CustomCommand, String> {
+        let shown = printable(&self.shown);
+        match &self.text {
+            Some(text) => CustomCommand::parse(&self.name, text).map_err(|error| format!("{shown}: {error}")),
+            None => Err(format!("the command in {shown} is no text")),
+        }
+    }
+}
 
 /// The commands that hold here, by name. A workspace's command goes before the user's own of the same name, that before one
 /// of an extension; what cannot be used is told.
@@ -22,51 +49,64 @@ pub fn custom_commands(
     notices: &mut dyn Notices,
 ) -> Result<Vec<CustomCommand>, Failure> {
     let mut commands = BTreeMap::new();
-    // Those of extensions and of Gemini CLI first: ours go before them.
-    let extensions = brought.extensions.iter().map(|extension| extension.folder.clone());
-    let gemini = environment.gemini_home().filter(|_| environment.guest.is_none());
-    let homes = extensions.chain(gemini).chain(environment.charla_home());
-    for (path, text) in homes.flat_map(|home| own_files(&home)) {
-        add(&mut commands, &path, text.as_deref(), notices);
-    }
-    let content = &brought.workspace;
-    let standing = content.known(environment)?;
-    let mut left_out = 0;
-    let gemini = content.gemini_commands().map(|command| (command, gemini_standing(standing, environment)));
-    for ((name, bytes), standing) in gemini.chain(content.commands().map(|command| (command, standing))) {
-        match standing.is_trusted() {
-            true => add(&mut commands, Path::new(name), std::str::from_utf8(bytes).ok(), notices),
-            false => left_out += 1,
+    let (usable, left_out): (Vec<_>, Vec<_>) =
+        files(environment, brought)?.into_iter().partition(|file| file.is_trusted);
+    for file in usable {
+        match file.command() {
+            Ok(command) => drop(commands.insert(file.name, command)),
+            Err(why) => notices.warning(&why.into()),
         }
     }
-    if left_out > 0 {
-        let (commands, are) = if left_out == 1 { ("command", "is") } else { ("commands", "are") };
-        let text = format!("{left_out} {commands} of this workspace {are} left out: it is not trusted");
+    if !left_out.is_empty() {
+        let (commands, are) = if left_out.len() == 1 { ("command", "is") } else { ("commands", "are") };
+        let count = left_out.len();
+        let text = format!("{count} {commands} of this workspace {are} left out: it is not trusted");
         notices.note(&Notice::with_hint(text, Hint::TrustWorkspace));
     }
     Ok(commands.into_values().collect())
 }
 
-/// The files of a user or an extension, by their paths in the folder of commands.
-fn own_files(home: &Path) -> Vec<(PathBuf, Option<String>)> {
-    let read = |name: String| {
-        let text = bounded::text(&home.join(&name)).ok();
-        let path = Path::new(&name).strip_prefix(COMMANDS).map(Path::to_owned);
-        Some((path.ok()?, text))
-    };
-    command_files(home).into_iter().filter_map(read).collect()
+/// Why a command that has a file cannot be used; nothing where it has none.
+pub(crate) fn unusable_command(
+    name: &str,
+    environment: &Environment,
+    brought: &Brought,
+) -> Result<Option<Failure>, Failure> {
+    let found = files(environment, brought)?.into_iter().rfind(|file| file.name == name);
+    Ok(found.and_then(|file| match file.is_trusted {
+        true => file.command().err().map(Failure::input),
+        false => {
+            let shown = printable(&file.shown);
+            let why = format!("the command /{name} in {shown} is left out: this workspace is not trusted");
+            Some(Failure::input(why).with_hint(Hint::TrustWorkspace))
+        }
+    }))
 }
 
-fn add(
-    commands: &mut BTreeMap<String, CustomCommand>,
-    path: &Path,
-    text: Option<&str>,
-    notices: &mut dyn Notices,
-) {
-    let Some(name) = CustomCommand::name_of(path) else { return };
-    match text.map(|text| CustomCommand::parse(&name, text)) {
-        Some(Ok(command)) => drop(commands.insert(name, command)),
-        Some(Err(error)) => notices.warning(&error.to_string().into()),
-        None => notices.warning(&format!("the command in {} is no text", printable(path)).into()),
-    }
+/// The files of all commands; of several of one name the last counts.
+fn files(environment: &Environment, brought: &Brought) -> Result<Vec<CommandFile>, Failure> {
+    // Those of extensions and of Gemini CLI first: ours go before them.
+    let extensions = brought.extensions.iter().map(|extension| extension.folder.clone());
+    let gemini = environment.gemini_home().filter(|_| environment.guest.is_none());
+    let homes = extensions.chain(gemini).chain(environment.charla_home());
+    let own = homes.flat_map(|home| own_files(&home));
+    let content = &brought.workspace;
+    let standing = content.known(environment)?;
+    let brought = |folder: &'static str, (name, bytes): (&str, &[u8]), standing: Standing| {
+        let text = std::str::from_utf8(bytes).ok().map(str::to_owned);
+        CommandFile::new(Path::new(folder), name, text, standing.is_trusted())
+    };
+    let of_gemini = gemini_standing(standing, environment);
+    let gemini = content.gemini_commands().filter_map(|file| brought(".gemini", file, of_gemini));
+    let ours = content.commands().filter_map(|file| brought(".charla", file, standing));
+    Ok(own.chain(gemini).chain(ours).collect())
+}
+
+/// The files of a user or an extension.
+fn own_files(home: &Path) -> Vec<CommandFile> {
+    let read = |name: String| {
+        let text = bounded::text(&home.join(&name)).ok();
+        CommandFile::new(home, name.strip_prefix(COMMANDS)?.strip_prefix('/')?, text, true)
+    };
+    command_files(home).into_iter().filter_map(read).collect()
 }

@@ -21,6 +21,7 @@ use charla_proto::text::shell_quote;
 use serde::Deserialize;
 
 pub use folders::custom_commands;
+pub(crate) use folders::unusable_command;
 
 #[cfg(test)]
 mod tests;

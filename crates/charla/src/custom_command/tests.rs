@@ -113,7 +113,10 @@ fn a_workspaces_commands_hold_once_it_is_trusted() {
     let mine = |name: &str| (name.to_owned(), "mine".to_owned());
     let (commands, notices) = found(&environment);
     assert_eq!(commands, [mine("a"), mine("git:b")]);
-    assert!(notices.iter().any(|text| text.starts_with("the command /broken cannot be read")), "{notices:?}");
+    assert!(
+        notices.iter().any(|text| text.contains("broken.toml: the command /broken cannot be read")),
+        "{notices:?}"
+    );
     assert!(notices.iter().any(|text| text.contains("it is not trusted")), "{notices:?}");
     let content = WorkspaceContent::read(&environment).unwrap();
     TrustBook::of(&environment).unwrap().trust(&environment.directory, content.hash()).unwrap();

@@ -10,7 +10,15 @@ pub(super) fn markdown(folder: &Path, findings: &mut Vec<Finding>) {
         let Some(text) = file::text(&folder.join(&path), findings) else { continue };
         let name = path.with_extension("").to_string_lossy().into_owned();
         match converted(&text) {
-            Ok(text) => findings.push(Finding::Command { name, text }),
+            Ok(converted) => {
+                let left = converted.left.iter().map(|key| Finding::Left {
+                    what: format!("`{key}` of the command {name}"),
+                    why: "it has no counterpart here; what a command runs is asked about or allowed by your rules"
+                        .to_owned(),
+                });
+                findings.extend(left);
+                findings.push(Finding::Command { name, text: converted.text });
+            }
             Err(why) => findings.push(Finding::Left { what: format!("command {name}"), why: why.to_owned() }),
         }
     }
@@ -25,7 +33,13 @@ pub(super) fn toml(folder: &Path, findings: &mut Vec<Finding>) {
     }
 }
 
-fn converted(text: &str) -> Result<String, &'static str> {
+/// A command in our form, and the keys of its head that mean nothing here.
+struct Converted {
+    text: String,
+    left: Vec<String>,
+}
+
+fn converted(text: &str) -> Result<Converted, &'static str> {
     let (head, body) = split(text);
     let description = head.lines().find_map(|line| line.strip_prefix("description:"));
     let description = description.map(|words| words.trim().trim_matches(['"', '\''])).unwrap_or_default();
@@ -36,13 +50,34 @@ fn converted(text: &str) -> Result<String, &'static str> {
     if (1..=9).any(|number| body.contains(&format!("${number}"))) {
         return Err("it takes numbered arguments, which commands do not have here");
     }
-    let prompt = shell_places(&body.replace("$ARGUMENTS", "{{args}}"));
+    let prompt = shell_places(&file_places(&body.replace("$ARGUMENTS", "{{args}}")));
     let mut command = toml::Table::new();
     if !description.is_empty() {
         command.insert("description".to_owned(), description.into());
     }
     command.insert("prompt".to_owned(), prompt.into());
-    toml::to_string(&command).map_err(|_| "it cannot be written as a command")
+    let text = toml::to_string(&command).map_err(|_| "it cannot be written as a command")?;
+    Ok(Converted { text, left: other_keys(head) })
+}
+
+/// The keys of a head that say more than what the command is for.
+fn other_keys(head: &str) -> Vec<String> {
+    let keys = head.lines().filter(|line| !line.starts_with([' ', '\t', '#', '-']));
+    let keys = keys.filter_map(|line| line.split_once(':')).map(|(key, _)| key.trim());
+    keys.filter(|key| !["description", "argument-hint"].contains(key)).map(str::to_owned).collect()
+}
+
+/// Files that are named as `@path`, in our form. A word without a dot or a slash is taken for a name.
+fn file_places(body: &str) -> String {
+    body.split_inclusive(char::is_whitespace).map(file_place).collect()
+}
+
+fn file_place(word: &str) -> String {
+    let Some(rest) = word.strip_prefix('@') else { return word.to_owned() };
+    let path = rest.trim_end().trim_end_matches(['.', ',', ';', ':', ')', '?', '!']);
+    let behind = rest.strip_prefix(path).unwrap_or_default();
+    let is_path = path.contains(['/', '.']) && !path.contains(['{', '}', '@']);
+    if is_path { format!("@{{{path}}}{behind}") } else { word.to_owned() }
 }
 
 /// What stands between two lines of dashes, and the rest.

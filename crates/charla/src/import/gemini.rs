@@ -29,12 +29,35 @@ pub(super) fn find_qwen(home: &Path, keys: bool) -> Vec<Finding> {
     instructions(home, "QWEN.md", ".qwen", &mut findings);
     command::toml(&folder.join("commands"), &mut findings);
     command::markdown(&folder.join("commands"), &mut findings);
-    if let Some(text) = file::text(&folder.join(".env"), &mut findings)
-        && let Some(key) = file::variable(&text, "DASHSCOPE_API_KEY")
-    {
-        findings.push(Finding::Key { provider: "qwen".to_owned(), key });
+    if let Some(text) = file::text(&folder.join(".env"), &mut findings) {
+        findings.extend(qwen_keys(&text));
     }
     findings
+}
+
+/// The keys in a file of variables. What `OPENAI_API_KEY` is for, the address beside it says.
+fn qwen_keys(text: &str) -> Vec<Finding> {
+    let key = |provider: &str, key| Finding::Key { provider: provider.to_owned(), key };
+    let own = file::variable(text, "DASHSCOPE_API_KEY").map(|own| key("qwen", own));
+    let other = file::variable(text, "OPENAI_API_KEY").map(|other| {
+        let address = file::variable(text, "OPENAI_BASE_URL");
+        match address.as_deref().map(host) {
+            None | Some("api.openai.com") => key("openai", other),
+            Some("dashscope.aliyuncs.com" | "dashscope-intl.aliyuncs.com") => key("qwen", other),
+            Some(_) => Finding::Left {
+                what: "OPENAI_API_KEY in ~/.qwen/.env".to_owned(),
+                why: "it is for the server of OPENAI_BASE_URL: name that in the setting `providers`"
+                    .to_owned(),
+            },
+        }
+    });
+    own.into_iter().chain(other).collect()
+}
+
+/// The host in an address.
+fn host(address: &str) -> &str {
+    let rest = address.strip_prefix("https://").unwrap_or_default();
+    rest.split(['/', '?', '#']).next().unwrap_or_default()
 }
 
 fn instructions(home: &Path, name: &str, folder: &str, findings: &mut Vec<Finding>) {

@@ -1,7 +1,7 @@
 //! Moving in: what other agents left on this machine, taken over as far as it means something here.
 //!
 //! First everything is found, then what is not there yet is taken. Nothing of ours is ever replaced, so a second run takes
-//! nothing. Secrets are taken only on demand and never told.
+//! nothing but secrets that were not wanted before. Secrets are taken only on demand and never told.
 
 mod claude;
 mod claude_sessions;
@@ -101,8 +101,8 @@ pub struct Entry {
 
 /// Something to take, as a reader of a program's files finds it.
 enum Finding {
-    /// An MCP server, in our form.
-    Server { name: String, entry: Value },
+    /// An MCP server, in our form; with its secrets, also how it is taken without them.
+    Server { name: String, entry: Value, before: Option<Value> },
     /// A file of instructions, by how an instruction file names it.
     Instructions { reference: String },
     /// A command, as our TOML.

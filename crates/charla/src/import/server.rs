@@ -23,33 +23,52 @@ pub(super) fn servers(servers: Option<&Value>, keys: bool, findings: &mut Vec<Fi
 
 /// A server, with what of it may be taken.
 pub(super) fn push(name: &str, mut entry: Map<String, Value>, keys: bool, findings: &mut Vec<Finding>) {
-    let mut without = Vec::new();
-    for place in ["env", "headers"] {
-        let Some(fields) = entry.get_mut(place).and_then(Value::as_object_mut) else { continue };
-        let secret = |field: &String, value: &Value| {
-            looks_secret(field) && !value.as_str().is_some_and(|value| value.contains('$'))
-        };
-        let names: Vec<String> = fields
-            .iter()
-            .filter(|(field, value)| !keys && secret(field, value))
-            .map(|(field, _)| field.clone())
-            .collect();
-        for field in names {
-            if place == "env" {
-                fields.insert(field.clone(), json!(format!("${field}")));
-            } else {
-                fields.shift_remove(&field);
-            }
-            without.push(field);
-        }
-    }
     entry.retain(|_, value| !value.is_null());
-    findings.push(Finding::Server { name: name.to_owned(), entry: entry.into() });
-    for field in without {
+    let (referring, secrets) = without_secrets(name, &entry);
+    let (entry, before) = if keys { (entry, Some(referring.into())) } else { (referring, None) };
+    findings.push(Finding::Server { name: name.to_owned(), entry: entry.into(), before });
+    for (field, variable) in secrets.into_iter().filter(|_| !keys) {
         let what = format!("the value of {field} for the MCP server {name}");
-        let why = "it looks like a secret: set the variable, or use --keys".to_owned();
+        let why = format!("it looks like a secret: set the variable {variable}, or use --keys");
         findings.push(Finding::Left { what, why });
     }
+}
+
+/// The same server with variables of the user's in the place of secrets; the fields, with their variables.
+fn without_secrets(name: &str, entry: &Map<String, Value>) -> (Map<String, Value>, Vec<(String, String)>) {
+    let (mut entry, mut secrets) = (entry.clone(), Vec::new());
+    for place in ["env", "headers"] {
+        let Some(fields) = entry.get_mut(place).and_then(Value::as_object_mut) else { continue };
+        for (field, value) in fields {
+            let text = value.as_str().unwrap_or_default();
+            if !looks_secret(field) || text.contains('$') {
+                continue;
+            }
+            let (variable, reference) = match place {
+                "env" => (field.clone(), format!("${field}")),
+                _ => {
+                    let variable = variable_of(name, field);
+                    let reference = format!("{}${{{variable}}}", scheme(text));
+                    (variable, reference)
+                }
+            };
+            *value = json!(reference);
+            secrets.push((field.clone(), variable));
+        }
+    }
+    (entry, secrets)
+}
+
+/// The variable for a header of a server: `DOCS_AUTHORIZATION`.
+fn variable_of(server: &str, header: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' };
+    let name: String = format!("{server}_{header}").chars().map(plain).collect();
+    if name.starts_with(|c: char| c.is_ascii_digit()) { format!("_{name}") } else { name }
+}
+
+/// What stands before the secret in a header's value.
+fn scheme(value: &str) -> &str {
+    ["Bearer ", "Basic ", "Token "].into_iter().find(|scheme| value.starts_with(scheme)).unwrap_or_default()
 }
 
 fn entry(server: &Value) -> Result<Map<String, Value>, &'static str> {

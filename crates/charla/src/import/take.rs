@@ -46,7 +46,9 @@ impl<'a> Taker<'a> {
     pub(super) fn take(&mut self, program: &'static str, finding: Finding) -> Result<(), Failure> {
         let (what, done) = match finding {
             Finding::Left { what, why } => (what, Err(why)),
-            Finding::Server { name, entry } => (format!("MCP server {name}"), self.server(&name, &entry)),
+            Finding::Server { name, entry, before } => {
+                (format!("MCP server {name}"), self.server(&name, &entry, before.as_ref()))
+            }
             Finding::Instructions { reference } => {
                 (format!("instructions in {reference}"), self.instructions(&reference)?)
             }
@@ -86,8 +88,13 @@ impl<'a> Taker<'a> {
         Ok(())
     }
 
-    fn server(&mut self, name: &str, entry: &Value) -> Result<String, String> {
-        if self.servers.contains(name) {
+    /// Takes a server. One of the same name stays, unless it is this one as it was taken without its secrets.
+    fn server(&mut self, name: &str, entry: &Value, before: Option<&Value>) -> Result<String, String> {
+        let is_known = self.servers.contains(name);
+        let lacks_secrets = before.is_some_and(|before| {
+            before != entry && mcp::written(self.environment, Scope::User, name).as_ref() == Some(before)
+        });
+        if is_known && !lacks_secrets {
             return Err("you have a server of this name already".to_owned());
         }
         let place = match self.request.dry_run {

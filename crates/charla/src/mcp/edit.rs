@@ -78,6 +78,12 @@ pub fn add(environment: &Environment, scope: Scope, name: &str, server: &Value) 
     Ok(Added { path: file.write()?, replaced, unset })
 }
 
+/// A server as it stands in the settings; nothing where there is none, or something is remarked in it.
+pub(crate) fn written(environment: &Environment, scope: Scope, name: &str) -> Option<Value> {
+    let entry = scope.file(environment).ok()?.get(&[KEY, name])?;
+    serde_json::from_str(&entry).ok()
+}
+
 /// Takes a server out of the settings. Returns the file, if it was there.
 pub fn remove(environment: &Environment, scope: Scope, name: &str) -> Result<Option<PathBuf>, Failure> {
     let file = scope.file(environment)?;

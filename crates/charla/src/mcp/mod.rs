@@ -15,8 +15,8 @@ use std::sync::Arc;
 use charla_mcp::{Planned, Surroundings};
 use charla_tools::process::Processes;
 
-pub(crate) use edit::check;
 pub use edit::{Added, Scope, add, remove};
+pub(crate) use edit::{check, written};
 pub use login::{ServerLogin, log_out};
 pub use new_server::NewServer;
 

@@ -13,6 +13,7 @@ use super::chooser::Chain;
 use super::wiring;
 use crate::environment::Environment;
 use crate::failure::Failure;
+use crate::hint::Hint;
 use crate::network;
 use crate::settings::Settings;
 
@@ -119,8 +120,10 @@ fn keeps_limits(chain: &Chain, settings: &Settings) -> Result<(), Failure> {
         None => Ok(()),
         Some(choice) => {
             let reference = choice.reference();
-            Err(Failure::config(format!("`limits.maxCost` cannot be kept: no price is known of {reference}"))
-                .with_hint("choose a model whose price is known, or set `limits.maxTokens` instead"))
+            Err(Failure::config(format!(
+                "the limit on cost cannot be kept: no price is known of {reference}"
+            ))
+            .with_hint(Hint::LimitTokens))
         }
     }
 }

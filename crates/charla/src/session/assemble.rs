@@ -19,7 +19,7 @@ use super::confinement::{self, sandbox};
 use super::host::{Found, Places, SessionHost};
 use super::options::RunOptions;
 use super::output_schema::OutputSchema;
-use super::rules::{RulePlaces, rule_book};
+use super::rules::{RulePlaces, judge_for_prompts, rule_book};
 use super::servers::SessionServers;
 use super::store::Sessions;
 use crate::clock::now;
@@ -115,8 +115,7 @@ impl SessionBuilder<'_> {
         model: &BoundModel,
         notices: &mut dyn Notices,
     ) -> Result<(Arc<SessionHost>, Arc<Sandbox>), Failure> {
-        let skills = self.skills(notices);
-        let (places, rules, sandbox) = self.places(id, skills, notices)?;
+        let (places, rules, sandbox) = self.places(id, Self::skills, notices)?;
         let schema = self.schema.as_ref().map(|schema| schema.text().to_owned());
         let servers = match &self.servers {
             _ if self.options.no_tools => SessionServers::default(),
@@ -146,7 +145,7 @@ impl SessionBuilder<'_> {
 
     /// Starts the MCP servers for nobody, and says how they are.
     pub async fn check_servers(&self, id: &str, notices: &mut dyn Notices) -> Result<Vec<Health>, Failure> {
-        let (places, ..) = self.places(id, Skills::default(), notices)?;
+        let (places, ..) = self.places(id, |_, _, _| Skills::default(), notices)?;
         let Some(plans) = self.server_plans(&places, notices) else { return Ok(Vec::new()) };
         let servers = plans.start();
         servers.settled().await;
@@ -160,11 +159,12 @@ impl SessionBuilder<'_> {
         ServerPlans::of(self.settings, self.environment, &places.roots, &places.processes, notices)
     }
 
-    /// The skills that the model can ask for.
-    fn skills(&self, notices: &mut dyn Notices) -> Skills {
+    /// The skills that the model can ask for under these rules.
+    fn skills(&self, rules: &RuleBook, notices: &mut dyn Notices) -> Skills {
+        let files = judge_for_prompts(Arc::new(rules.clone()), self.environment);
         match self.options.no_tools {
             true => Skills::default(),
-            false => Skills::find(&self.settings.brought.sources(self.environment), notices),
+            false => Skills::find(&self.settings.brought.sources(self.environment, files), notices),
         }
     }
 
@@ -172,11 +172,13 @@ impl SessionBuilder<'_> {
     fn places(
         &self,
         id: &str,
-        skills: Skills,
+        skills: impl FnOnce(&Self, &RuleBook, &mut dyn Notices) -> Skills,
         notices: &mut dyn Notices,
     ) -> Result<(Places, Arc<RuleBook>, Arc<Sandbox>), Failure> {
         let roots = self.roots()?;
-        let rules = Arc::new(self.rules(&roots, skills.folders())?);
+        let rules = self.rules(&roots)?;
+        let skills = skills(self, &rules, notices);
+        let rules = Arc::new(rules.reading(skills.folders()));
         rules.notices().iter().for_each(|notice| notices.warning(&notice.as_str().into()));
         let mut readable = skills.folders();
         // What was too long to show is for the model to read.
@@ -219,7 +221,7 @@ impl SessionBuilder<'_> {
     }
 
     /// The rules that hold: built-in, the workspace's, the user's, the administrator's, this run's.
-    fn rules(&self, roots: &[PathBuf], readable: Vec<PathBuf>) -> Result<RuleBook, Failure> {
+    fn rules(&self, roots: &[PathBuf]) -> Result<RuleBook, Failure> {
         let extra: Vec<PathBuf> =
             self.options.rule_files.iter().map(|path| self.environment.directory.join(path)).collect();
         let places = RulePlaces::of(self.environment).planning(self.settings);
@@ -229,7 +231,7 @@ impl SessionBuilder<'_> {
             .map_err(|error| Failure::input(error.to_string()).with_hint(Hint::NameTools))?;
         let trusted = trusted_servers(trusted_names(self.settings))
             .map_err(|error| Failure::config(error.to_string()))?;
-        Ok(book.with(rules).with(trusted).reading(readable))
+        Ok(book.with(rules).with(trusted))
     }
 
     fn processes(&self, session: &str, sandbox: Arc<Sandbox>) -> Processes {

@@ -82,7 +82,10 @@ fn together(piped: &str, words: &str) -> String {
 fn given(file: &Path, environment: &Environment, judge: &FileJudge) -> Result<Vec<Part>, Failure> {
     let path = environment.directory.join(file);
     let refused = |why: String| Failure::input(format!("{} {why}", file.display()));
-    let real = path.canonicalize().map_err(|error| refused(format!("cannot be attached: {error}")))?;
+    let real = path.canonicalize().map_err(|error| {
+        let hint = "a path is taken from the current folder on";
+        refused(format!("cannot be attached: {error}")).with_hint(hint)
+    })?;
     if let Some(why) = kept_back(&real, judge) {
         return Err(refused(format!("{why}: it is not sent to a model")).with_hint(Hint::PipeSecret));
     }

@@ -12,6 +12,7 @@ mod error;
 mod export;
 mod host;
 mod instruction;
+mod links;
 mod log_file;
 mod memory;
 mod mode;
@@ -57,6 +58,7 @@ pub use prompt_command::{FilledPrompt, Filler, expand_server_prompt, fill, serve
 pub use prompt_history::PromptHistory;
 pub use pruning::PruneRequest;
 pub use restore::{RestoredSession, SentSize};
+pub(crate) use rules::judge_of_files;
 pub use rules::{RuleCheck, RulePlaces, rule_book};
 pub use saved_rules::SavedRules;
 pub(crate) use store::home_store;

@@ -30,7 +30,7 @@ use super::options::RunOptions;
 use super::output_schema::OutputSchema;
 use super::plan_mode::{self, ModeChanges};
 use super::posted::{self, take_requests};
-use super::rules::RulePlaces;
+use super::rules::{RulePlaces, judge_of_files};
 use super::servers::SessionServers;
 use super::store::{Begin, Opened, Sessions};
 use super::telemetry::{Caller as TracedCaller, LogSinks, Subject, Telemetry};
@@ -328,7 +328,8 @@ impl Opening<'_> {
         if self.child.is_some() || request.options.no_tools {
             return None;
         }
-        let agents = Agents::find(&self.settings.brought.sources(self.environment), notices);
+        let files = judge_of_files(self.environment, &request.options.rule_files);
+        let agents = Agents::find(&self.settings.brought.sources(self.environment, files), notices);
         let bounds = AgentBounds::new(self.settings);
         let calls = |agents| AgentCalls::new(agents, id, self.opener(request, caller), bounds);
         (!agents.is_empty()).then(|| Arc::new(calls(agents)))

@@ -24,7 +24,10 @@ impl OutputSchema {
     pub fn read(path: &Path) -> Result<Self, Failure> {
         let refused =
             |reason: String| Failure::input(format!("the output schema {}: {reason}", path.display()));
-        let text = std::fs::read_to_string(path).map_err(|error| refused(error.to_string()))?;
+        let text = std::fs::read_to_string(path).map_err(|error| {
+            refused(error.to_string())
+                .with_hint("it is the path of a JSON Schema, from the current folder on")
+        })?;
         let schema: Value = serde_json::from_str(&text).map_err(|error| refused(error.to_string()))?;
         Ok(Self { text: schema.to_string(), schema: Schema::new(schema).map_err(refused)? })
     }

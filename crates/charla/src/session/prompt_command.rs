@@ -9,7 +9,7 @@ use charla_proto::{CallEnded, Content, Display, Part, Refusal};
 use super::attachments::PromptDraft;
 use super::open::OpenedSession;
 use super::own_call::run_for_prompt;
-use crate::custom_command::{Piece, custom_commands};
+use crate::custom_command::{Piece, custom_commands, unusable_command};
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::notices::Notices;
@@ -179,7 +179,9 @@ impl OpenedSession {
             Some(command) => Some(fill(&command.expand(arguments), &self.handle, filler).await),
             None => self.of_server(name, arguments).await,
         };
-        let Some(filled) = filled else { return Ok(()) };
+        let Some(filled) = filled else {
+            return unusable_command(name, environment, &settings.brought)?.map_or(Ok(()), Err);
+        };
         let filled = filled.map_err(|why| not_said(name, &why))?;
         let said = content.parts.first().and_then(Part::as_text).unwrap_or_default();
         let piped = said.strip_suffix(typed).unwrap_or_default().trim_end().to_owned();

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use charla_core::policy::{
-    Judgement, PolicyError, RuleBook, RuleFile, Scope, TestFailure, Tier, allowed_tools,
+    Judgement, Link, PolicyError, RuleBook, RuleFile, Scope, TestFailure, Tier, allowed_tools,
 };
 use charla_proto::{ApprovalMode, FileJudge};
 use charla_tools::owner::Owners;
@@ -12,6 +12,7 @@ use charla_tools::shell::{self, ShellContext};
 use charla_tools::{ReadFile, TypedTool};
 
 use super::confinement::wall;
+use super::links;
 use crate::bounded;
 use crate::environment::Environment;
 use crate::settings::Settings;
@@ -41,6 +42,8 @@ pub struct RulePlaces {
     pub owners: Owners,
     /// The rules of whoever lets the user in as a guest.
     pub host: Option<PathBuf>,
+    /// Folders and files with a second name.
+    pub links: Vec<Link>,
 }
 
 impl RulePlaces {
@@ -55,6 +58,7 @@ impl RulePlaces {
             admin: PathBuf::from("/etc/charla"),
             owners: trust::owners(environment),
             host: environment.guest.as_ref().map(|guest| guest.policies.clone()),
+            links: links::of(environment),
         }
     }
 
@@ -110,6 +114,7 @@ pub fn rule_book(places: &RulePlaces, roots: &[PathBuf], extra: &[PathBuf]) -> R
         home: places.home.clone(),
         plans: Some(places.plans.clone()),
         readable: Vec::new(),
+        links: places.links.clone(),
     };
     let book = RuleBook::new(scope, &files)?;
     Ok(if places.host.is_some() { book.within_workspace() } else { book })
@@ -127,7 +132,7 @@ pub(super) fn judge_for_prompts(rules: Arc<RuleBook>, environment: &Environment)
 
 /// The same where no session is there yet, with these files of rules besides. Where rules cannot be read, no session opens, and
 /// the error is told then.
-pub(super) fn judge_of_files(environment: &Environment, extra: &[PathBuf]) -> FileJudge {
+pub(crate) fn judge_of_files(environment: &Environment, extra: &[PathBuf]) -> FileJudge {
     let extra: Vec<PathBuf> = extra.iter().map(|path| environment.directory.join(path)).collect();
     let directory = std::slice::from_ref(&environment.directory);
     let book = rule_book(&RulePlaces::of(environment), directory, &extra);

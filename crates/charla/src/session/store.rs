@@ -8,8 +8,8 @@ use charla_core::session::fork::fork;
 use charla_proto::{
     AgentLink, BoxFuture, CallAsked, Content, Conversation, Fact, Inbox, JOURNAL_VERSION, Journal,
     JournalError, Mailbox, Owned, PartKind, PostError, PrunedSessions, Record, Reply, Request, Role,
-    SessionList, SessionStarted, SessionStore, SessionSummary, Skipped, Snapshots, Spent, Standing, own_text,
-    own_words,
+    SessionList, SessionStarted, SessionStore, SessionSummary, Skipped, Snapshots, Spent, Standing,
+    means_approval, own_text, own_words,
 };
 use charla_store::{Store, Sync};
 use futures_util::TryStreamExt;
@@ -455,11 +455,12 @@ impl Sessions {
         Ok(waiting)
     }
 
-    /// The questions that wait and whose ids begin so. A question's id begins with its session's.
+    /// The questions that wait and that this id means ([`means_approval`]). A question's id begins with its session's.
     pub(super) async fn approvals_of(&self, id: &str) -> Result<Vec<WaitingApproval>, SessionError> {
         let mut waiting = Vec::new();
+        let of = id.split_once(':').map_or(id, |(session, _)| session);
         for SessionSummary { session, started, .. } in self.list().await?.sessions {
-            if !session.starts_with(id) && !id.starts_with(&session) {
+            if !session.starts_with(of) {
                 continue;
             }
             let conversation = match self.store.fold(&session).await {
@@ -468,7 +469,7 @@ impl Sessions {
                 Err(JournalError::Missing(_)) => continue,
                 Err(error) => return Err(SessionError::of(&session, error)),
             };
-            let open = conversation.open_approvals().filter(|open| open.asked.approval.starts_with(id));
+            let open = conversation.open_approvals().filter(|open| means_approval(id, &open.asked.approval));
             waiting.extend(open.map(|open| WaitingApproval {
                 session: session.clone(),
                 folder: started.cwd.clone(),

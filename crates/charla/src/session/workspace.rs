@@ -2,11 +2,13 @@
 
 use std::path::Path;
 
+use charla_proto::FileJudge;
 use charla_proto::text::one_line;
 use serde_json::Value;
 
 use super::memory::memory_files;
 use super::rules::{RulePlaces, judge_of_files, rule_book};
+use crate::collection::why_closed;
 use crate::custom_command::CustomCommand;
 use crate::environment::Environment;
 use crate::failure::Failure;
@@ -22,7 +24,8 @@ pub fn describe_workspace(
     environment: &Environment,
 ) -> Result<Vec<String>, Failure> {
     let mut lines = vec![format!("{} {}", environment.directory.display(), standing.in_words())];
-    let memory = memory_files(environment, judge_of_files(environment, &[]));
+    let files = judge_of_files(environment, &[]);
+    let memory = memory_files(environment, files.clone());
     for file in &memory.project_files {
         let name = file.strip_prefix(&environment.directory).unwrap_or(file);
         lines.push(format!("{} is read as instructions", name.display()));
@@ -33,7 +36,7 @@ pub fn describe_workspace(
         lines.extend(about_settings(content, environment)?);
         lines.extend(about_rules(content, environment)?);
         lines.extend(about_commands(content));
-        lines.extend(about_instructing(content));
+        lines.extend(about_instructing(content, &files));
         lines.push(format!("sha256 {}", content.hash()));
     }
     // The words are the workspace's: none of them makes a line of its own.
@@ -64,10 +67,20 @@ fn about_commands(content: &WorkspaceContent) -> impl Iterator<Item = String> {
     names.map(|name| format!("/{name} is a command, once trusted"))
 }
 
-fn about_instructing(content: &WorkspaceContent) -> Vec<String> {
-    let skills = content.skills().map(|(path, _)| format!("{} is a skill, once trusted", path.display()));
-    let agents = content.agents().map(|(path, _)| format!("{} is an agent, once trusted", path.display()));
+fn about_instructing(content: &WorkspaceContent, files: &FileJudge) -> Vec<String> {
+    let skills = content.skills().map(|(path, _)| about_one(&path, "a skill", files));
+    let agents = content.agents().map(|(path, _)| about_one(&path, "an agent", files));
     skills.chain(agents).collect()
+}
+
+/// What a file would be, where a link on the way to it leads, and whether rules close it.
+fn about_one(path: &Path, what: &str, files: &FileJudge) -> String {
+    let real = path.canonicalize().ok().filter(|real| real != path);
+    let leads = real.map_or(String::new(), |real| format!(" (a link to {})", real.display()));
+    match why_closed(path, files) {
+        Some(why) => format!("{}{leads} is left out: {why}", path.display()),
+        None => format!("{}{leads} is {what}, once trusted", path.display()),
+    }
 }
 
 fn about_rules(content: &WorkspaceContent, environment: &Environment) -> Result<Vec<String>, Failure> {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use charla_proto::{ApprovalMode, ThinkingLevel, WireKind};
+use charla_proto::{ApprovalMode, FileJudge, ThinkingLevel, WireKind};
 use charla_providers::endpoint::{AuthStyle, QuirkOverlay};
 use charla_providers::layers::{GuidancePlace, GuidanceStyle, ThinkStart, ThinkSwitch, ToolMode};
 use schemars::JsonSchema;
@@ -105,13 +105,14 @@ pub enum ServerOrigin {
 
 impl Brought {
     /// Where skills and agents come from in these surroundings.
-    pub fn sources<'a>(&'a self, environment: &'a Environment) -> Sources<'a> {
+    pub fn sources<'a>(&'a self, environment: &'a Environment, files: FileJudge) -> Sources<'a> {
         let of = |extension: &'a Brings| (extension.name.as_str(), extension.folder.as_path());
         Sources {
             environment,
             workspace: &self.workspace,
             trusted: self.trusted_workspace,
             extensions: self.extensions.iter().map(of).collect(),
+            files,
         }
     }
 }

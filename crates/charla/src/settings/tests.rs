@@ -1,6 +1,7 @@
 use std::fs;
 use std::path::Path;
 
+use charla_proto::FileJudge;
 use charla_providers::endpoint::QuirkOverlay;
 use insta::assert_snapshot;
 use serde_json::json;
@@ -295,6 +296,9 @@ fn a_skill_that_comes_after_the_workspace_was_judged_counts_for_nothing() {
     bring("agreed");
     let brought = place.trusting().settings.brought;
     bring("later");
-    let skills = crate::skills::Skills::find(&brought.sources(&place.environment), &mut Vec::new());
+    let skills = crate::skills::Skills::find(
+        &brought.sources(&place.environment, FileJudge::default()),
+        &mut Vec::new(),
+    );
     assert_eq!(skills.iter().map(|skill| skill.name.as_str()).collect::<Vec<_>>(), ["agreed"]);
 }

@@ -3,11 +3,13 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use charla_proto::FileJudge;
 use charla_proto::text::{printable, readable};
 use sha2::{Digest, Sha256};
 
 use super::{FILE, Skill};
 use crate::bounded;
+use crate::collection::why_closed;
 use crate::front_matter::FrontMatter;
 
 /// So much of a skill's words a model is given.
@@ -41,8 +43,11 @@ pub(super) fn digest(bytes: &[u8]) -> String {
 }
 
 /// What a model is told that asks for a skill: its words, and what else lies in its folder.
-pub(super) fn activated(skill: &Skill) -> Result<String, String> {
+pub(super) fn activated(skill: &Skill, judge: &FileJudge) -> Result<String, String> {
     let file = within_its_folder(&skill.folder.join(FILE))?;
+    if let Some(why) = why_closed(&file, judge) {
+        return Err(why);
+    }
     let bytes = beginning(&file, MOST_BYTES)?;
     if skill.agreed.as_ref().is_some_and(|agreed| *agreed != digest(&bytes)) {
         return Err("its file has changed since the workspace was trusted".to_owned());
@@ -56,7 +61,7 @@ pub(super) fn activated(skill: &Skill) -> Result<String, String> {
     let words = words.replace("activated_skill", "activated-skill");
     let (name, owner, folder) = (&skill.name, &skill.owner, printable(&skill.folder));
     let mut told = format!("<activated_skill name=\"{name}\" from=\"{owner}\">\n{words}\n</activated_skill>");
-    let files = files(&skill.folder);
+    let files = files(&skill.folder, judge);
     if !files.is_empty() {
         told.push_str(&format!("\n\nFurther files of the skill, to be read when it says so, in {folder}:\n"));
         told.push_str(&files.join("\n"));
@@ -64,8 +69,8 @@ pub(super) fn activated(skill: &Skill) -> Result<String, String> {
     Ok(told)
 }
 
-/// The files of a folder but its `SKILL.md`, by their paths in it. Links are left out.
-fn files(folder: &Path) -> Vec<String> {
+/// The files of a folder but its `SKILL.md`, by their paths in it. Links are left out, and what rules close.
+fn files(folder: &Path, judge: &FileJudge) -> Vec<String> {
     let mut files = Vec::new();
     let mut open = vec![(folder.to_owned(), 0)];
     while let Some((within, depth)) = open.pop() {
@@ -74,7 +79,7 @@ fn files(folder: &Path) -> Vec<String> {
             let path = entry.path();
             if kind.is_dir() && depth < DEEPEST {
                 open.push((path, depth + 1));
-            } else if kind.is_file() && path != folder.join(FILE) {
+            } else if kind.is_file() && path != folder.join(FILE) && why_closed(&path, judge).is_none() {
                 files.push(printable(path.strip_prefix(folder).unwrap_or(&path)));
             }
             if files.len() > MOST_FILES {

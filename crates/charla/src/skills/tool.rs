@@ -8,6 +8,7 @@ use charla_proto::{
     Args, BoxFuture, Display, FunctionDeclaration, Invocation, Lane, Part, Plan, Preview, RunContext,
     ToolContext, ToolError, ToolErrorKind, ToolOutput,
 };
+use charla_tools::{ReadFile, TypedTool};
 use serde_json::{Value, json};
 
 use super::{Skill, Skills, reading};
@@ -97,11 +98,12 @@ impl Invocation for Activation {
         &self.plan
     }
 
-    fn run(self: Box<Self>, _: RunContext) -> BoxFuture<'static, ToolOutput> {
+    fn run(self: Box<Self>, context: RunContext) -> BoxFuture<'static, ToolOutput> {
         Box::pin(async move {
             let Self { skill, .. } = *self;
+            let judge = context.files.of_tool(ReadFile::NAME);
             let name = skill.name.clone();
-            let read = tokio::task::spawn_blocking(move || reading::activated(&skill)).await;
+            let read = tokio::task::spawn_blocking(move || reading::activated(&skill, &judge)).await;
             match read.unwrap_or_else(|error| Err(error.to_string())) {
                 Ok(words) => ToolOutput {
                     content: vec![Part::text(words)],

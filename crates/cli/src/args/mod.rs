@@ -232,11 +232,17 @@ pub struct AskArgs {
     pub log_file: Option<PathBuf>,
 }
 
+/// A temperature that providers know.
+fn temperature(text: &str) -> Result<f64, String> {
+    let number: f64 = text.parse().map_err(|_| "it is no number".to_owned())?;
+    if (0.0..=2.0).contains(&number) { Ok(number) } else { Err("it must be from 0 to 2".to_owned()) }
+}
+
 /// How the model answers, what it is told, and what that may cost.
 #[derive(Debug, Default, Args)]
 pub struct ModelArgs {
     /// Sampling temperature, 0 to 2.
-    #[arg(long, value_name = "NUMBER", help_heading = "Model")]
+    #[arg(long, value_name = "NUMBER", value_parser = temperature, help_heading = "Model")]
     pub temperature: Option<f64>,
 
     /// How much it thinks: minimal, low, medium, high, or a budget in tokens (0 is off).

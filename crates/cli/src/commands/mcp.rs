@@ -39,7 +39,7 @@ pub fn run(command: McpCommand, charla: &Charla, printer: &mut Printer) -> Resul
                 printer.note(&format!("{name} was taken out of {}", path.display()));
                 Ok(())
             }
-            None => Err(Failure::input(format!("there is no MCP server `{name}` in these settings"))),
+            None => Err(unknown(&name)),
         },
         McpCommand::List { json } => {
             list(settings_of(charla, Vec::new(), printer)?, json, false, charla, printer)
@@ -48,7 +48,7 @@ pub fn run(command: McpCommand, charla: &Charla, printer: &mut Printer) -> Resul
             let mut settings = settings_of(charla, Vec::new(), printer)?;
             settings.mcp_servers.retain(|name, _| server.as_ref().is_none_or(|server| server == name));
             match server.filter(|_| settings.mcp_servers.is_empty()) {
-                Some(name) => Err(Failure::input(format!("there is no MCP server `{name}` in the settings"))),
+                Some(name) => Err(unknown(&name)),
                 None => list(settings, json, true, charla, printer),
             }
         }
@@ -68,6 +68,12 @@ pub fn run(command: McpCommand, charla: &Charla, printer: &mut Printer) -> Resul
             Ok(())
         }
     }
+}
+
+fn unknown(name: &str) -> Failure {
+    Failure::input(format!("there is no MCP server `{name}` in these settings")).with_hint(
+        "`charla mcp list` shows those there are; those of a project want `--project` to be removed",
+    )
 }
 
 fn scope(project: bool) -> Scope {

@@ -163,3 +163,22 @@ fn a_local_model_is_the_built_in_one_or_a_model_file() {
         assert!(run.err.contains(reason), "{}", run.err);
     }
 }
+
+#[test]
+fn what_is_given_wrongly_is_refused_with_advice() {
+    let place = Place::new().variable("OPENAI_API_KEY", "key-openai-1");
+    let rows: [(&[&str], &str); 7] = [
+        (&["--temperature", "9", "-p", "x"], "it must be from 0 to 2"),
+        (&["--temperature", "nan", "-p", "x"], "it must be from 0 to 2"),
+        (&["-m", "openai/no-such", "--max-cost", "1", "-p", "x"], "--max-tokens N"),
+        (&["--output-schema", "none.json", "-p", "x"], "hint: it is the path of a JSON Schema"),
+        (&["--attach", "none.png", "-p", "x"], "hint: a path is taken from the current folder on"),
+        (&["mcp", "remove", "none"], "hint: `charla mcp list`"),
+        (&["mcp", "test", "none"], "hint: `charla mcp list`"),
+    ];
+    for (arguments, said) in rows {
+        let run = place.run(arguments);
+        assert!(matches!(run.code, Some(42 | 52)), "{arguments:?}: {:?} {}", run.code, run.err);
+        assert!(run.err.contains(said) && run.out.is_empty(), "{arguments:?}: {}", run.err);
+    }
+}

@@ -31,7 +31,7 @@ fn lived_in() -> Place {
     let claude = json!({
         "mcpServers": {
             "github": github,
-            "docs": {"type": "http", "url": "https://docs.example.com/mcp", "headers": {"Authorization": SECRET}},
+            "docs": {"type": "http", "url": "https://docs.example.com/mcp", "headers": {"Authorization": format!("Bearer {SECRET}")}},
             "broken": 7,
             "nothing": {},
         },
@@ -41,7 +41,7 @@ fn lived_in() -> Place {
     write(&home, ".claude.json", &claude.to_string());
     write(&home, ".claude/CLAUDE.md", "Be brief.");
     write(&home, ".claude/settings.json", "{\"model\": \"opus\"}");
-    let review = "---\ndescription: \"Review it\"\n---\nReview $ARGUMENTS with !`git diff` at hand.\n";
+    let review = "---\ndescription: \"Review it\"\nallowed-tools: Bash(git:*)\n---\nReview $ARGUMENTS with !`git diff` at hand, as @docs/rules.md, and ask @ben.\n";
     write(&home, ".claude/commands/git/review.md", review);
     write(&home, ".claude/commands/numbered.md", "Say $1.");
     let codex = "model = \"gpt-5\"\n[mcp_servers.time]\ncommand = \"uvx\"\nargs = [\"mcp-server-time\"]\ntool_timeout_sec = 2.5\n";
@@ -50,6 +50,11 @@ fn lived_in() -> Place {
     write(&home, ".codex/auth.json", &json!({"OPENAI_API_KEY": SECRET}).to_string());
     let qwen = "// a comment\n{\"mcpServers\": {\"off\": {\"command\": \"x\", \"disabled\": true}, \"github\": {\"command\": \"y\"}}}";
     write(&home, ".qwen/settings.json", qwen);
+    write(
+        &home,
+        ".qwen/.env",
+        &format!("OPENAI_API_KEY={SECRET}\nOPENAI_BASE_URL=https://llm.example.com/v1\n"),
+    );
     write(&home, ".qwen/commands/hello.toml", "prompt = \"Say hello\"\n");
     let opencode = json!({"mcp": {"far": {"type": "remote", "url": "https://far.example.com"}, "near": {"type": "local", "command": ["near", "-x"]}}});
     write(&home, ".config/opencode/opencode.json", &opencode.to_string());
@@ -83,6 +88,9 @@ fn what_others_left_is_taken_once_and_everything_is_told() {
         "left  claude: command numbered (it takes numbered arguments",
         "left  claude: the value of GITHUB_TOKEN for the MCP server github (it looks like a secret",
         "left  claude: key for anthropic (keys are taken with --keys)",
+        "left  claude: `allowed-tools` of the command git/review (",
+        "left  claude: the value of Authorization for the MCP server docs (it looks like a secret: set the variable DOCS_AUTHORIZATION",
+        "left  qwen: OPENAI_API_KEY in ~/.qwen/.env (it is for the server of OPENAI_BASE_URL",
         "left  codex: setting model",
         "left  qwen: MCP server off (it is switched off)",
         "left  qwen: MCP server github (you have a server of this name already)",
@@ -91,13 +99,22 @@ fn what_others_left_is_taken_once_and_everything_is_told() {
         assert!(run.out.contains(taken), "{taken} is missing in\n{}", run.out);
     }
     let settings = settings(&place);
-    for part in ["\"github\"", "\"$GITHUB_TOKEN\"", "\"MODE\"", "\"httpUrl\"", "2500", "\"near\""] {
+    for part in [
+        "\"github\"",
+        "\"$GITHUB_TOKEN\"",
+        "\"MODE\"",
+        "\"Bearer ${DOCS_AUTHORIZATION}\"",
+        "\"httpUrl\"",
+        "2500",
+        "\"near\"",
+    ] {
         assert!(settings.contains(part), "{part}: {settings}");
     }
     let all = format!("{}{}{}{settings}", would.out, run.out, run.err);
     assert!(!all.contains(SECRET), "{all}");
     let command = fs::read_to_string(home_of(&place).join(".charla/commands/git/review.toml")).unwrap();
     assert!(command.contains("{{args}}") && command.contains("!{git diff}"), "{command}");
+    assert!(command.contains("@{docs/rules.md}, and ask @ben."), "{command}");
     let place = place.variable("OPENAI_API_KEY", "key-openai-1");
     let told = place.run(&["prompt", "show", "-m", "openai/gpt-test"]).out;
     assert!(told.contains("Be brief.") && told.contains("Tests first."), "{told}");
@@ -117,6 +134,20 @@ fn keys_come_on_demand_and_are_told_to_nobody() {
     assert!(settings(&place).contains(SECRET));
     let again = place.run(&["import", "--keys"]);
     assert!(!again.out.contains("took"), "{}", again.out);
+}
+
+#[test]
+fn keys_that_come_later_are_put_where_references_stand_that_nobody_changed() {
+    let place = lived_in();
+    place.run(&["import"]);
+    let mine = settings(&place).replace("\"npx\"", "\"bunx\"");
+    write(&home_of(&place), ".charla/settings.json", &mine);
+    let run = place.run(&["import", "--keys"]);
+    assert!(run.out.contains("took  claude: MCP server docs"), "{}", run.out);
+    assert!(run.out.contains("left  claude: MCP server github"), "{}", run.out);
+    let settings = settings(&place);
+    assert!(settings.contains(&format!("Bearer {SECRET}")), "{settings}");
+    assert!(settings.contains("\"$GITHUB_TOKEN\"") && settings.contains("\"bunx\""), "{settings}");
 }
 
 #[test]

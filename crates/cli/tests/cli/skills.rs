@@ -118,3 +118,58 @@ fn skills_are_listed_with_what_is_left_out() {
     let rows: Value = serde_json::from_str(&place.run(&["skills", "list", "--json"]).out).unwrap();
     assert_eq!((&rows[1]["name"], &rows[1]["owner"]), (&json!("two"), &json!("user")));
 }
+
+#[test]
+fn what_a_rule_closes_is_no_skill_and_no_agent_by_any_path() {
+    let file =
+        |name: &str| format!("---\nname: {name}\ndescription: CANARY about {name}\n---\nCANARY of {name}.\n");
+    let agent = |name: &str| json!({"agent_name": name, "prompt": "x"});
+    let calls = Reply::new()
+        .call("activate_skill", json!({"name": "direct"}))
+        .call("activate_skill", json!({"name": "linked"}))
+        .call("activate_skill", json!({"name": "mine"}))
+        .call("activate_skill", json!({"name": "open"}))
+        .call("invoke_agent", agent("dir"))
+        .call("invoke_agent", agent("ag"));
+    let server = server(Script::new([calls, "Done.".into()]));
+    let place = Place::with_server(&server);
+    for folder in ["closed", ".charla/skills/direct", ".charla/agents"] {
+        std::fs::create_dir_all(place.work().join(folder)).unwrap();
+    }
+    let place = place
+        .file("closed/SKILL.md", &file("linked"))
+        .file("closed/ag.md", &file("ag"))
+        .file(".charla/skills/direct/SKILL.md", &file("direct"))
+        .file(".charla/agents/dir.md", &file("dir"));
+    skill(&place, "home/.charla/skills", "mine", "CANARY about mine");
+    skill(&place, "home/.charla/skills", "open", "Open to all");
+    std::fs::write(place.home().join("skills/open/scripts/hidden.txt"), "x").unwrap();
+    std::fs::create_dir_all(place.work().join(".claude/skills")).unwrap();
+    std::os::unix::fs::symlink("../../closed", place.work().join(".claude/skills/s3")).unwrap();
+    std::os::unix::fs::symlink("../closed", place.work().join(".claude/agents")).unwrap();
+    let paths = json!([
+        "closed/**",
+        ".charla/skills/direct/**",
+        ".charla/agents/dir.md",
+        "~/.charla/skills/mine/**",
+        "~/.charla/skills/open/scripts/hidden.txt"
+    ]);
+    let rule = format!("[[rule]]\ntool = \"*\"\npath = {paths}\ndecision = \"deny\"\n");
+    std::fs::create_dir_all(place.home().join("policies")).unwrap();
+    std::fs::write(place.home().join("policies/own.toml"), rule).unwrap();
+
+    let shown = place.run(&["trust", "--yes"]).out;
+    let linked = shown.lines().find(|line| line.contains(".claude/skills/s3/SKILL.md")).unwrap();
+    assert!(linked.contains("(a link to ") && linked.contains("/closed/SKILL.md) is left out: "), "{linked}");
+    for of in ["skills", "agents"] {
+        let listed = place.run(&[of, "list"]);
+        assert!(!listed.out.contains("CANARY"), "{}", listed.out);
+        assert!(listed.err.contains("is left out: the rule "), "{}", listed.err);
+    }
+    let run = ask(&place, &[]);
+    assert!(run.err.contains("skills/mine/SKILL.md is left out: the rule "), "{}", run.err);
+    let told: String = server.requests().iter().map(|request| request.body.to_string()).collect();
+    assert!(!told.contains("CANARY") && !told.contains("mine-words"), "{told}");
+    assert!(told.contains("open-words") && told.contains("scripts/table.txt"), "{told}");
+    assert!(!told.contains("hidden.txt"), "{told}");
+}

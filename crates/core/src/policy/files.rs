@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use charla_proto::{ApprovalMode, Args, Effect, Lane, Plan, Preview, Withheld, looks_secret};
+use charla_proto::{ApprovalMode, Args, Effect, Lane, Plan, Preview, Withheld};
 
 use super::rules::{Decision, Subject};
 use super::{RuleBook, judge};
@@ -26,6 +26,6 @@ pub(super) fn withheld(book: &RuleBook, tool: &str, path: &Path, mode: ApprovalM
     match rule.filter(|rule| matches!(rule.subject, Subject::Path { .. })) {
         Some(rule) if rule.decision == Decision::Allow => None,
         Some(rule) => Some(Withheld::Rule { rule: rule.name(), denies: rule.decision == Decision::Deny }),
-        None => looks_secret(path).then_some(Withheld::Secret),
+        None => book.scope.looks_secret(path).then_some(Withheld::Secret),
     }
 }

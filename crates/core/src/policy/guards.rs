@@ -7,7 +7,6 @@ use charla_proto::{Effect, Word, WordKind};
 use super::Scope;
 use super::commands::{self, Harm, Operands};
 use super::paths::{aimed_at_secret, is_free, secret, secret_include, secret_pattern};
-use super::protected::protected;
 use super::rules::{Rule, Subject, Tier};
 
 /// What is known of the plan that an effect belongs to.
@@ -27,20 +26,16 @@ pub(super) fn guard(effect: &Effect, rule: &Rule, scope: &Scope, view: View) -> 
         {
             None
         }
-        Effect::Read { path } => {
-            let text = path.to_string_lossy();
-            secret(&text)
-                .map(str::to_owned)
-                .or_else(|| (!scope.readable(path)).then(|| "it lies outside the workspace".to_owned()))
-        }
+        Effect::Read { path } => scope
+            .secret(path)
+            .map(str::to_owned)
+            .or_else(|| (!scope.readable(path)).then(|| "it lies outside the workspace".to_owned())),
         Effect::Write { path } if scope.is_plan(path) => None,
-        Effect::Write { path } => {
-            let text = path.to_string_lossy();
-            secret(&text)
-                .or_else(|| protected(path))
-                .map(str::to_owned)
-                .or_else(|| (!scope.contains(path)).then(|| "it lies outside the workspace".to_owned()))
-        }
+        Effect::Write { path } => scope
+            .secret(path)
+            .or_else(|| scope.protected(path))
+            .map(str::to_owned)
+            .or_else(|| (!scope.contains(path)).then(|| "it lies outside the workspace".to_owned())),
         Effect::Exec { words, cwd, carrier, .. } => {
             exec(words, cwd, rule, view.walled).or_else(|| too_wide(words, cwd, *carrier, rule, scope))
         }

@@ -79,10 +79,10 @@ impl Rule {
                 }
             }
             (Subject::Path { globs, .. }, Some(Effect::Read { path } | Effect::Write { path })) => {
-                yes(scope.named_by(globs, path))
+                yes(if strict { scope.restricted_by(globs, path) } else { scope.named_by(globs, path) })
             }
             (Subject::Path { globs, patterns }, Some(Effect::Exec { words, cwd, .. })) if strict => {
-                let named = |path: &Path| scope.named_by(globs, path);
+                let named = |path: &Path| scope.restricted_by(globs, path);
                 let overlaps = |path: &Path| scope.may_reach(patterns, path);
                 words_as_paths(words, cwd, named, overlaps)
             }

@@ -15,6 +15,7 @@ mod defaults;
 mod files;
 mod guards;
 mod judge;
+mod links;
 mod matching;
 mod only_git;
 mod parse;
@@ -33,6 +34,7 @@ use charla_proto::{ApprovalMode, Confinement, Effect, Plan, Policy, Verdict, Wit
 use serde::Serialize;
 
 pub use allowed_tools::allowed_tools;
+pub use links::Link;
 pub use parse::PolicyError;
 pub use rules::{Decision, Rule, RuleSource, Tier};
 pub use tests_of_rules::{RuleTest, TestFailure};
@@ -60,6 +62,8 @@ pub struct Scope {
     pub plans: Option<PathBuf>,
     /// Folders beyond the workspace that may be read without being asked about.
     pub readable: Vec<PathBuf>,
+    /// Folders and files with a second name.
+    pub links: Vec<Link>,
     /// What the kernel enforces here.
     pub wall: Wall,
 }
@@ -207,7 +211,7 @@ impl RuleBook {
 
     /// True for what runs or instructs later: a command that edits unasked does not write it.
     pub fn protects(&self, path: &Path) -> bool {
-        protected::protected(path).is_some()
+        self.scope.protected(path).is_some()
     }
 
     /// Judges a plan and says how the verdict came about.

@@ -6,6 +6,7 @@ use charla_proto::{PatternDots, looks_secret, pattern_may_match_secret, word_nam
 use globset::GlobSet;
 
 use super::Scope;
+use super::links::under;
 use super::protected::protected;
 
 impl Scope {
@@ -34,25 +35,31 @@ impl Scope {
 
     /// True when a rule's globs name `path`: as it is, from a root, or from `~`.
     pub(super) fn named_by(&self, globs: &GlobSet, path: &Path) -> bool {
-        let from_root = self.roots.iter().filter_map(|root| path.strip_prefix(root).ok());
-        let from_home = self.home.as_ref().and_then(|home| path.strip_prefix(home).ok());
+        let mut from_root = self.roots.iter().filter_map(|root| path.strip_prefix(root).ok());
+        let mut from_home = self.homes().filter_map(|home| path.strip_prefix(home).ok());
         globs.is_match(path)
-            || from_root.into_iter().any(|relative| globs.is_match(relative))
-            || from_home.is_some_and(|relative| globs.is_match(Path::new("~").join(relative)))
+            || from_root.any(|relative| globs.is_match(relative))
+            || from_home.any(|relative| globs.is_match(under(Path::new("~"), relative)))
     }
-}
 
-impl Scope {
+    /// The same under any name of the path: a restriction holds for all of them, an allowance for the real one.
+    pub(super) fn restricted_by(&self, globs: &GlobSet, path: &Path) -> bool {
+        self.names(path).any(|name| self.named_by(globs, &name))
+    }
+
     /// True when `path`, which may be a pattern, may match what one of a rule's patterns matches, or be a
     /// folder above it.
     pub(super) fn may_reach(&self, patterns: &[String], path: &Path) -> bool {
-        patterns.iter().any(|pattern| {
-            let absolute: Vec<PathBuf> = match (pattern.strip_prefix("~/"), &self.home) {
-                (Some(rest), Some(home)) => vec![home.join(rest)],
-                _ => self.roots.iter().map(|root| root.join(pattern)).collect(),
-            };
-            absolute.iter().any(|pattern| components_meet(path, pattern))
-        })
+        let absolute: Vec<PathBuf> = patterns.iter().flat_map(|pattern| self.absolute(pattern)).collect();
+        self.names(path).any(|name| absolute.iter().any(|pattern| components_meet(&name, pattern)))
+    }
+
+    /// A rule's pattern from `/` on, for each folder that it may be meant from.
+    pub(super) fn absolute(&self, pattern: &str) -> Vec<PathBuf> {
+        match pattern.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with('/')) {
+            Some(rest) => self.homes().map(|home| home.join(rest.trim_start_matches('/'))).collect(),
+            None => self.roots.iter().map(|root| root.join(pattern)).collect(),
+        }
     }
 }
 

@@ -9,6 +9,7 @@ const ALL_MODES: [ApprovalMode; 4] =
 
 fn scope() -> Scope {
     Scope {
+        links: Vec::new(),
         wall: Wall::WHOLE,
         roots: vec![PathBuf::from("/w")],
         home: Some(PathBuf::from("/home/u")),

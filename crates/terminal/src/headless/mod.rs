@@ -401,11 +401,15 @@ fn familiar(result: &ToolResult) -> String {
     let is_shell = result.name == "run_shell_command";
     match result.error.as_ref().map(|error| error.kind) {
         Some(ToolErrorKind::NobodyToAsk) if is_shell => "Tool execution denied by policy: ".to_owned(),
-        Some(ToolErrorKind::NobodyToAsk | ToolErrorKind::NotOffered) => {
-            format!("Tool \"{}\" not found: ", one_line(&result.name))
-        }
+        Some(ToolErrorKind::NobodyToAsk) => not_found_among(result, "those that run unasked"),
+        Some(ToolErrorKind::NotOffered) => not_found_among(result, "those of this mode"),
         _ => String::new(),
     }
+}
+
+/// The tool is there, but not where a script that asks nobody may use it.
+fn not_found_among(result: &ToolResult, which: &str) -> String {
+    format!("Tool \"{}\" not found among {which}: ", one_line(&result.name))
 }
 
 #[cfg(test)]

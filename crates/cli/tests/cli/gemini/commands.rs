@@ -87,9 +87,20 @@ fn a_workspaces_command_needs_trust() {
     let folder = stage.place.work().join(".gemini/commands");
     std::fs::create_dir_all(&folder).unwrap();
     std::fs::write(folder.join("evil.toml"), "prompt = 'Evil: !{echo ran > ran}'\n").unwrap();
-    let request = told(&stage, &["--yolo", "-p", "/evil"]);
-    assert!(request.contains("/evil") && !request.contains("Evil:"), "{request}");
+    let run = refused(&stage, &["--yolo", "-p", "/evil"]);
+    assert!(run.err.contains(".gemini/commands/evil.toml is left out"), "{}", run.err);
     assert_eq!(stage.place.read("ran"), None);
+}
+
+#[test]
+fn a_command_that_cannot_be_used_is_no_prompt_and_its_file_is_named() {
+    let stage = with_command("open", "Look: !{echo");
+    let run = refused(&stage, &["-p", "/open x"]);
+    assert!(run.err.contains("open.toml: the command /open has `!{echo`"), "{}", run.err);
+    let broken = stage.place.path().join("gemini-home/.gemini/commands/bad.toml");
+    std::fs::write(broken, "prompt = [").unwrap();
+    let run = refused(&stage, &["-p", "/bad x"]);
+    assert!(run.err.contains("bad.toml: the command /bad cannot be read"), "{}", run.err);
 }
 
 #[test]

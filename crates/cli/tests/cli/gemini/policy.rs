@@ -92,7 +92,7 @@ fn headless_reading_runs_and_what_would_be_asked_about_is_no_tool() {
     let run = stage.run(&answers, &["--approval-mode=default", "-p", "x"]);
     assert_eq!((run.code, stage.place.read("g")), (Some(0), None), "{}", run.err);
     assert!(
-        run.err.contains(r#"Error executing tool write_file: Tool "write_file" not found"#),
+        run.err.contains(r#"Error executing tool write_file: Tool "write_file" not found among those that run unasked: Not run: "#),
         "{}",
         run.err
     );

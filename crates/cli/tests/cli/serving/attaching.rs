@@ -55,7 +55,12 @@ fn questions_of_a_server_are_listed_and_answered_and_a_late_answer_is_told_so() 
     assert_eq!(listed.code, Some(0), "{}", listed.err);
     let id = listed.out.split_whitespace().next().unwrap().to_owned();
     assert!(id.starts_with(&session) && listed.out.contains("write_file"), "{}", listed.out);
-    let answered = laptop.run(&["approvals", "answer", &id, "yes", "--server", &url]);
+    let (of, number) = id.split_once(':').unwrap();
+    let brief = |beginning: &str| format!("{beginning}:{number}");
+    let other = laptop.run(&["approvals", "answer", &brief("ffff"), "yes", "--server", &url]);
+    assert_ne!(other.code, Some(0), "a question of another session: {}", other.err);
+    let brief = brief(of.get(..6).unwrap());
+    let answered = laptop.run(&["approvals", "answer", &brief, "yes", "--server", &url]);
     assert_eq!(answered.code, Some(0), "{}", answered.err);
     assert!(answered.err.contains("answered: write_file"), "{}", answered.err);
     served.events(&session, 0).until("turn_ended");

@@ -9,7 +9,6 @@ use super::expressions::edits_in_place;
 use super::table::EDITORS;
 use super::{Call, Checked};
 use crate::policy::paths::{is_free, secret};
-use crate::policy::protected::protected;
 
 /// True for a command that is there to change files.
 pub(super) fn is_editor(call: Call<'_>) -> bool {
@@ -101,7 +100,7 @@ fn ordinary(call: Call<'_>, path: &Path, text: &str) -> Checked {
     if !call.scope.contains(path) || call.scope.roots.iter().any(|root| root == path) {
         return Err(format!("{text} lies outside the workspace"));
     }
-    match protected(path) {
+    match call.scope.protected(path) {
         Some(reason) => Err(format!("{text}: {reason}")),
         None => Ok(()),
     }
