@@ -23,7 +23,7 @@ use http::StatusCode;
 use serde::Serialize;
 use tokio::sync::{OnceCell, watch};
 
-use crate::meter::{BUDGET, Counting, Meter};
+use crate::meter::{BUDGET, Counting, Meter, Window};
 use crate::problem::Problem;
 use crate::shelf::Kept;
 pub(crate) use opening::NewSession;
@@ -94,7 +94,12 @@ impl Hub {
 
     /// An error where the command would spend what the user does not have.
     pub(crate) async fn admit(&self, session: &str, command: &Command) -> Result<bool, Problem> {
-        self.meter.admit(session, command).await
+        if !self.meter.must_admit(command)? {
+            return Ok(false);
+        }
+        let known = self.snapshot(session).await.ok();
+        let window = known.map_or_else(Window::empty, |snapshot| Window::of(&snapshot));
+        self.meter.reserve(session, window.with(command)).await
     }
 
     /// Frees what was kept for a command that a session did not take.
@@ -232,7 +237,8 @@ impl Hub {
         let mut events = running.session.handle.subscribe();
         let settings = self.charla.settings(Vec::new(), &TrustDemand::default());
         let prices = settings.map(|settings| Prices::new(&settings.settings)).unwrap_or_default();
-        let mut counting = Counting { prices, model: running.session.model.clone(), in_turn: false };
+        let window = running.session.handle.snapshot().await.map(|(snapshot, _)| Window::of(&snapshot));
+        let mut counting = Counting { prices, model: running.session.model.clone(), in_turn: false, window };
         while let Some(event) = events.recv().await {
             if let SessionEvent::Record(record) = &event
                 && self.meter.take(&id, record, &mut counting).await

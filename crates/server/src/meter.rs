@@ -1,5 +1,7 @@
 //! What a user's sessions spend: counted as answers come, and held to the user's budget.
 
+mod window;
+
 use std::sync::Arc;
 
 use charla::models::Prices;
@@ -8,6 +10,7 @@ use charla_proto::{Command, Fact, Record, Spent, UsageMetadata};
 use crate::accounts::{Account, AccountError, Accounts, Book, OWNER, Role, Whose, now};
 use crate::metrics::Metrics;
 use crate::problem::Problem;
+pub(crate) use window::Window;
 
 /// Who stops a turn when a budget is spent.
 pub(crate) const BUDGET: &str = "budget";
@@ -53,27 +56,24 @@ impl Meter {
         }
     }
 
-    /// An error where the command would have a model asked although there is too little left of today's budget. Else what the answer may
-    /// cost is kept for the session until its turn ends, so that turns at once spend no more than turns one by one. True when it
-    /// was not kept before.
-    pub(crate) async fn admit(&self, session: &str, command: &Command) -> Result<bool, Problem> {
+    /// Whether the command has a model asked for somebody who is held to a budget; an error where they may ask nothing.
+    pub(crate) fn must_admit(&self, command: &Command) -> Result<bool, Problem> {
         let asks = matches!(
             command,
             Command::Prompt { .. } | Command::Continue | Command::Answer { .. } | Command::Compress
         );
-        match asks && self.is_limited()? {
-            true => self.reserve(session).await,
-            false => Ok(false),
-        }
+        Ok(asks && self.is_limited()?)
     }
 
-    /// Keeps what the next answer of the session may cost. True when nothing was kept for it before.
-    async fn reserve(&self, session: &str) -> Result<bool, Problem> {
+    /// An error where there is too little left of today's budget for a request of about this many tokens. Else what the answer may cost is
+    /// kept for the session until its turn ends, so that turns at once spend no more than turns one by one. True when nothing was kept for
+    /// it before.
+    pub(crate) async fn reserve(&self, session: &str, asked: u64) -> Result<bool, Problem> {
         let known = self.accounts.book().ok();
         let known = known.as_ref().and_then(|book| book.account_of(&self.whose));
         let is_new = !known.is_some_and(|account| account.reserved.holds(session));
         let wanted = session.to_owned();
-        self.change(move |account| account.reserve(&wanted)).await?;
+        self.change(move |account| account.reserve(&wanted, asked)).await?;
         Ok(is_new)
     }
 
@@ -109,7 +109,7 @@ impl Meter {
     /// Takes a record of a session of the user's: counts what it says was spent, and keeps what the next answer may cost as long as a
     /// turn runs. True when the turn may ask nothing more.
     pub(crate) async fn take(&self, session: &str, record: &Record, counting: &mut Counting) -> bool {
-        let spent = cost(record, &counting.prices, &mut counting.model);
+        let spent = counting.cost(record);
         if let Some(cost) = &spent {
             self.metrics.spent(&self.whose.user, &cost.model, [cost.input, cost.output], cost.usd);
         }
@@ -120,24 +120,28 @@ impl Meter {
             Fact::TurnStarted(_) | Fact::TurnResumed(_) => {
                 counting.in_turn = true;
                 match self.is_limited() {
-                    Ok(limited) => limited && self.reserve(session).await.is_err(),
+                    Ok(limited) => limited && self.reserve(session, counting.asked()).await.is_err(),
                     Err(_) => true,
                 }
             }
             Fact::TurnEnded(_) => {
                 counting.in_turn = false;
+                if let Some(cut) = spent {
+                    self.count(session, &cut, counting).await;
+                }
                 self.release(session).await;
                 false
             }
             _ => match spent {
-                Some(cost) => self.count(session, &cost, counting.in_turn).await,
+                Some(cost) => self.count(session, &cost, counting).await,
                 None => false,
             },
         }
     }
 
     /// Counts what an answer cost. True when nothing more may be spent by this turn.
-    async fn count(&self, session: &str, cost: &Cost, in_turn: bool) -> bool {
+    async fn count(&self, session: &str, cost: &Cost, counting: &Counting) -> bool {
+        let (in_turn, asked) = (counting.in_turn, counting.asked());
         let (tokens, usd) = (cost.input.saturating_add(cost.output), cost.usd);
         let of = session.to_owned();
         let counted = self.change(move |account| {
@@ -145,7 +149,7 @@ impl Meter {
             account.reserved.release(&of);
             if in_turn && account.budget.is_limited() {
                 // Where too little is left for another answer, nothing is kept, and the turn ends.
-                let _ = account.reserve(&of);
+                let _ = account.reserve(&of, asked);
             }
             Ok(())
         });
@@ -168,6 +172,31 @@ pub(crate) struct Counting {
     pub(crate) model: String,
     /// A turn is under way.
     pub(crate) in_turn: bool,
+    /// What is asked next; nothing where the session had ended before it was looked at.
+    pub(crate) window: Option<Window>,
+}
+
+impl Counting {
+    /// About how many tokens the next request has.
+    fn asked(&self) -> u64 {
+        self.window.as_ref().map_or(0, Window::tokens)
+    }
+
+    /// What a record says was spent, or what must be taken for that.
+    fn cost(&mut self, record: &Record) -> Option<Cost> {
+        let estimated = self.window.as_mut().and_then(|window| window.take(record));
+        let told = cost(record, &self.prices, &mut self.model);
+        told.or_else(|| estimated.map(|usage| priced(&usage, &self.prices, &self.model)))
+    }
+}
+
+fn priced(usage: &UsageMetadata, prices: &Prices, model: &str) -> Cost {
+    Cost {
+        model: model.to_owned(),
+        input: usage.prompt_token_count.unwrap_or(0),
+        output: usage.output(),
+        usd: prices.of(model, usage).unwrap_or(0.0),
+    }
 }
 
 /// What others spent who worked for a call, as one cost.
@@ -198,10 +227,5 @@ fn cost(record: &Record, prices: &Prices, model: &mut String) -> Option<Cost> {
         Fact::Sampled(sampled) => sampled.usage.as_ref()?,
         _ => return None,
     };
-    Some(Cost {
-        model: model.clone(),
-        input: usage.prompt_token_count.unwrap_or(0),
-        output: usage.output(),
-        usd: prices.of(model, usage).unwrap_or(0.0),
-    })
+    Some(priced(usage, prices, model))
 }

@@ -10,6 +10,9 @@ const HOLDS: u64 = 15 * 60;
 /// What an answer is taken to cost on a day on which none has come yet: tokens and US dollars.
 const FIRST_ANSWER: (u64, f64) = (20_000, 0.1);
 
+/// How many tokens are taken to be written where more is sent than any answer of the day has cost.
+const ANSWER: u64 = 4_000;
+
 /// What may be spent in a day, by UTC.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -69,20 +72,21 @@ impl Reserved {
         self.0.remove(session);
     }
 
-    /// Keeps what the next answer of this session may cost; an error says why there is too little left for it. A turn that runs alone
-    /// may always ask: it spends the budget to its end, and over it by one answer at most.
+    /// Keeps what the next answer of this session may cost, whose request has about as many tokens as `asked`; an error says why there is
+    /// too little left for it. A turn that runs alone may always ask: it spends the budget to its end, and over it by one answer at most.
     pub(crate) fn reserve(
         &mut self,
         session: &str,
         budget: Budget,
         spent: Spending,
+        asked: u64,
         second: u64,
     ) -> Result<(), String> {
         self.0.retain(|of, kept| of != session && kept.until > second);
         if let Some(why) = budget.exhausted(spent, second) {
             return Err(why);
         }
-        let (tokens, usd) = spent.on(second).next_answer();
+        let (tokens, usd) = spent.on(second).next_answer(asked);
         let others = self
             .0
             .values()
@@ -118,11 +122,15 @@ impl Spending {
         }
     }
 
-    /// What the next answer is taken to cost: the most that one has cost that day.
-    fn next_answer(self) -> (u64, f64) {
-        match self.largest_tokens {
+    /// What the next answer is taken to cost: the most that one has cost that day, and more in proportion where more is sent.
+    fn next_answer(self, asked: u64) -> (u64, f64) {
+        let (tokens, usd) = match self.largest_tokens {
             0 => FIRST_ANSWER,
             tokens => (tokens, self.largest_usd),
+        };
+        match asked.saturating_add(ANSWER) {
+            large if asked > tokens => (large, usd * (large as f64 / tokens as f64)),
+            _ => (tokens, usd),
         }
     }
 }
@@ -161,13 +169,28 @@ mod tests {
     }
 
     #[test]
+    fn what_is_kept_grows_with_what_is_sent() {
+        let budget = Budget { tokens: Some(500_000), usd: Some(5.0) };
+        let noon = 20_000 * DAY + DAY / 2;
+        let take = |spent: Spending, asked: u64| {
+            let mut reserved = Reserved::default();
+            let sessions = ["a", "b", "c", "d"];
+            sessions.iter().filter(|it| reserved.reserve(it, budget, spent, asked, noon).is_ok()).count()
+        };
+        assert_eq!(take(Spending::default(), 100), 4);
+        assert_eq!(take(Spending::default(), 200_000), 2, "twice 204,000 tokens fit");
+        let dear = Spending::default().on(noon).and(20_000, 0.5);
+        assert_eq!(take(dear, 76_000), 2, "80,000 tokens are taken to cost two dollars");
+    }
+
+    #[test]
     fn turns_at_once_keep_what_their_next_answers_may_cost() {
         let budget = Budget { tokens: Some(1000), usd: None };
         let noon = 20_000 * DAY + DAY / 2;
         let mut reserved = Reserved::default();
         let fresh = Spending::default();
         let take = |reserved: &mut Reserved, session: &str, spent: Spending, at: u64| {
-            reserved.reserve(session, budget, spent, at).is_ok()
+            reserved.reserve(session, budget, spent, 0, at).is_ok()
         };
         assert!(take(&mut reserved, "a", fresh, noon), "who is alone may begin");
         assert!(!take(&mut reserved, "b", fresh, noon), "what an answer costs is not known yet");

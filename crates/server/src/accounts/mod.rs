@@ -80,9 +80,9 @@ pub struct Account {
 }
 
 impl Account {
-    /// Keeps what the next answer of a session may cost; an error where too little is left.
-    pub(crate) fn reserve(&mut self, session: &str) -> Result<(), AccountError> {
-        let kept = self.reserved.reserve(session, self.budget, self.spent, now());
+    /// Keeps what the next answer of a session may cost, to a request of about this many tokens; an error where too little is left.
+    pub(crate) fn reserve(&mut self, session: &str, asked: u64) -> Result<(), AccountError> {
+        let kept = self.reserved.reserve(session, self.budget, self.spent, asked, now());
         kept.map_err(AccountError::Budget)
     }
 

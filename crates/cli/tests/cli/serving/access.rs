@@ -50,6 +50,17 @@ fn a_link_signs_one_browser_in_once_and_it_stays_so_when_the_server_starts_again
 }
 
 #[test]
+fn the_word_before_a_token_is_written_in_any_case() {
+    let (_server, place) = quiet();
+    let served = Served::start(&place);
+    let with = |scheme: &str| {
+        let header = format!("{scheme} {}", served.token);
+        served.request("GET", "/api/v1/me", &[("authorization", &header)], b"").status
+    };
+    assert_eq!(["Bearer", "bearer", "BEARER", "Basic"].map(with), [200, 200, 200, 401]);
+}
+
+#[test]
 fn nobody_gets_in_without_a_token_on_this_machine_either() {
     let (_server, place) = quiet();
     let served = Served::start(&place);

@@ -113,6 +113,41 @@ fn prompts_at_once_spend_no_more_than_prompts_one_by_one() {
 }
 
 #[test]
+fn an_answer_that_is_cut_off_costs_what_was_sent() {
+    let cut = [Reply::new().text("Some words").stall(), Reply::new().stall()];
+    let team = Team::new(Script::new(cut));
+    let anna = team.add("anna", "member", json!({"budget": {"tokens": 60_000}}));
+    let prompt = "word ".repeat(20_000);
+    let spent = || anna.get("/me").json()["spent_today"]["tokens"].as_u64().unwrap();
+    let mut before = 0;
+    for number in 1..=2 {
+        let created = asked(&anna, &prompt).json();
+        let session = created["session"].as_str().unwrap();
+        until("the model is asked", || (team.server.requests().len() == number).then_some(()));
+        if number == 1 {
+            let shown = || anna.get(&format!("/sessions/{session}/snapshot")).text().contains("Some words");
+            until("words are shown", || shown().then_some(()));
+        }
+        let cancelled = anna.post(&format!("/sessions/{session}/commands"), &json!({"command": "cancel"}));
+        assert_eq!(cancelled.status, 200, "{}", cancelled.text());
+        anna.events(session, 0).until("turn_ended");
+        until("it is counted", || (spent() >= before + 20_000).then_some(()));
+        before = spent();
+    }
+    until("what was kept is free", || (asked(&anna, "a short one").status == 201).then_some(()));
+}
+
+#[test]
+fn what_is_kept_for_a_prompt_grows_with_it() {
+    let team = Team::new(Script::new([write("a.txt"), write("b.txt")]));
+    let anna = team.add("anna", "member", json!({"budget": {"tokens": 100_000}}));
+    let long = "word ".repeat(60_000);
+    assert_eq!(asked(&anna, &long).status, 201);
+    let second = asked(&anna, &long);
+    assert_eq!(second.status, 402, "{}", second.text());
+}
+
+#[test]
 fn attempts_are_counted_by_the_address_that_the_named_proxy_tells_and_links_apart() {
     let team = Team::with(Script::new(["unused"]), &["--trusted-proxy", "127.0.0.1"]);
     let attempt = |from: &str, body: &Value| {

@@ -235,7 +235,8 @@ fn a_budget_stops_the_turn_that_spends_it_and_lets_no_other_begin() {
     let first = anna.post("/sessions", &json!({"prompt": {"role": "user", "parts": [{"text": "more"}]}}));
     assert_eq!(first.status, 402, "{}", first.text());
     let spent = anna.get("/me").json()["spent_today"]["tokens"].as_u64().unwrap();
-    assert!((700..=1200).contains(&spent), "{spent}");
+    // A third answer may have been asked for before the turn was stopped: what was sent is estimated.
+    assert!((700..=1300).contains(&spent), "{spent}");
     assert_eq!(team.owner().get("/users").json()["users"][0]["spent_today"]["tokens"], spent);
     let metrics = team.owner().get("/metrics").text();
     assert!(metrics.contains("charla_tokens_total{user=\"anna\",model=\"openai/"), "{metrics}");
