@@ -117,9 +117,10 @@ fn may_be_option(word: &Word) -> bool {
 
 /// The option of a word such as `--include=*.rs`: whatever file names it becomes, they begin with it.
 fn option_before_pattern(word: &Word) -> Option<&str> {
-    let (name, _) = word.text.split_once('=').filter(|_| word.kind == WordKind::Glob)?;
+    let (name, value) = word.text.split_once('=').filter(|_| word.kind == WordKind::Glob)?;
     let is_plain = name.bytes().all(|byte| byte == b'-' || byte.is_ascii_alphanumeric());
-    (is_plain && name.starts_with("--")).then_some(name)
+    // A pattern of everything means hidden files, too.
+    (is_plain && name.starts_with("--") && value != "*").then_some(name)
 }
 
 /// Checks one option and names it if the next word is its value.
