@@ -277,7 +277,7 @@ fn nobody_is_spoken_to_but_the_model() {
 #[test]
 fn a_name_that_a_model_makes_up_is_told_to_nobody() {
     let collector = Collector::start(Manner::Takes);
-    let made_up = Reply::new().call(&"SECRETWORDS ".repeat(50), json!({}));
+    let made_up = Reply::new().call("SECRETWORDS ".repeat(50), json!({}));
     let (_model, place) = place(Script::new([made_up, "Done.".into()]), &collector);
     assert_eq!(place.run(&ASK).code, Some(0));
     let spans = collector.spans();
