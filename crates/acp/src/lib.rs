@@ -2,7 +2,7 @@
 //!
 //! An editor starts the program and speaks JSON-RPC with it, a message a line. Every session of the editor is a session of
 //! this user's: kept in a journal, under the same rules, there to be gone on with from a terminal. What the editor's user
-//! sees is told by a [`feed::Feed`] for each session, which follows its records; what they ask for goes to the session as a
+//! sees is told by a `feed::Feed` for each session, which follows its records; what they ask for goes to the session as a
 //! command. The messages are written by hand: the types of the official crate would make the program half a megabyte
 //! larger. Tests hold them against those types, and against the official library of another language.
 

@@ -85,7 +85,7 @@ mod tests {
         let rules = "[[rule]]\ntool = '*'\npath = '~/vault/**'\ndecision = 'deny'\n\
                      [[rule]]\ntool = '*'\npath = '~/notes/**'\ndecision = 'allow'\n";
         fs::write(root.join("home/.charla/policies/own.toml"), rules).unwrap();
-        let mut environment = Environment::of([("UNUSED", "")]).in_workspace(&root.join("work"));
+        let mut environment = Environment::of([("UNUSED", "")]).in_workspace(root.join("work"));
         environment.home = Some(root.join("home-link"));
         for home in ["home", "home-link"] {
             let read = |name: &str| Effect::Read { path: root.join(home).join(name) };
@@ -106,7 +106,7 @@ mod tests {
         symlink("store", root.join("work/private")).unwrap();
         symlink("../beyond", root.join("work/linked")).unwrap();
         symlink("work", root.join("work-link")).unwrap();
-        let mut environment = Environment::of([("UNUSED", "")]).in_workspace(&root.join("work"));
+        let mut environment = Environment::of([("UNUSED", "")]).in_workspace(root.join("work"));
         environment.home = Some(root.join("home"));
         let root_text = root.display();
         let spellings = ["secrets", "secrets/", "./secrets/**", "secrets//**", "secrets/./**"];
