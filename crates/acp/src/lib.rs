@@ -17,6 +17,7 @@ mod permission;
 mod prompt;
 mod questions;
 mod refused;
+mod screen;
 mod session;
 mod turns;
 
