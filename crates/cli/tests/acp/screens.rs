@@ -20,7 +20,10 @@ fn shown(seen: &Seen) -> String {
 
 #[test]
 fn a_terminal_shows_all_that_was_printed_and_how_it_ended() {
-    let model = server(Script::new([shell("echo first; sleep 0.3; echo second; exit 3"), "Done.".into()]));
+    let model = server(Script::new([
+        shell("touch made; echo first; sleep 0.3; echo second; exit 3"),
+        "Done.".into(),
+    ]));
     let place = place(&model);
     let plan =
         json!({"capabilities": screens(), "answers": ["proceed_once"], "steps": [new(&place), prompt("go")]});
