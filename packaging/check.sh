@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Builds each package from one program and runs it in a root that has nothing else in it.
+# Makes a release of one program and runs each package in a root that has nothing else in it.
 #
-#   packaging/check.sh BINARY [MODEL_SERVER]
+#   packaging/check.sh BINARY [MODEL_SERVER [WHEEL]]
 #
 # BINARY is the program to be packed. MODEL_SERVER is the program `charla-testkit`: with it each installed program also answers a prompt
-# in its root. Prints a line for each package; exit status 1 where one fails.
+# in its root. WHEEL is the Python package; the newest of target/wheels when left out. Prints a line for each package; exit status 1 where one
+# fails. What this machine lacks is skipped, and said: npm, ruby (for the formula), a container engine or else root and debootstrap.
 set -euo pipefail
 # shellcheck source=packaging/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
@@ -15,7 +16,7 @@ work=$(mktemp -d)
 model='' failed=0
 finish() {
   if [ -n "$model" ]; then kill "$model" 2>/dev/null || true; fi
-  rm -rf "$work"
+  rm -rf --one-file-system "$work"
 }
 trap finish EXIT
 
@@ -54,21 +55,37 @@ inside() {
 tried() {
   local name=$1 folder=$2 program=$3 said answer=''
   # `env` is ours: the root has none.
-  install -D "$(command -v busybox || echo /nonexistent)" "$folder/usr/bin/env" 2>/dev/null || copy_env "$folder"
+  install -D "$(command -v busybox || echo /nonexistent)" "$folder/usr/bin/env" 2>/dev/null || with_libraries "$(command -v env)" "$folder" /usr/bin/env
   said=$(inside "$folder" "$program" --version 2>&1) || true
   if [ -n "$url" ]; then answer=$(inside "$folder" "$program" -m openai/test -p hello 2>&1) || true; fi
-  if [ "$said" = "charla $version" ] && { [ -z "$url" ] || [ "$answer" = "Hello there." ]; }; then
-    printf 'ok      %-22s %s%s\n' "$name" "$said" "${answer:+, answered in a root of $(find "$folder" -type f | wc -l) files}"
+  judged "$name" "$said" "$answer" "in a root of $(find "$folder" -type f | wc -l) files"
+}
+
+# judged NAME VERSION ANSWER WHERE: is that what it should have said?
+judged() {
+  if [ "$2" = "charla $version" ] && { [ -z "$url" ] || [ "$3" = "Hello there." ]; }; then
+    printf 'ok      %-22s %s%s %s\n' "$1" "$2" "${3:+, answered}" "$4"
   else
-    printf 'FAILED  %-22s %s / %s\n' "$name" "$said" "$answer"
+    printf 'FAILED  %-22s %s / %s\n' "$1" "$2" "$3"
     failed=1
   fi
 }
 
-copy_env() {
+# with_libraries PROGRAM FOLDER PLACE: puts a program and what it is linked with into a root.
+with_libraries() {
   local library
-  install -D "$(command -v env)" "$1/usr/bin/env"
-  ldd "$(command -v env)" | grep -o '/[^ ]*' | while read -r library; do install -D "$library" "$1$library"; done
+  install -D "$1" "$2$3"
+  # Not every module is linked with something.
+  { ldd "$1" | grep -o '/[^ ]*' || true; } | while read -r library; do install -D "$library" "$2$library"; done
+}
+
+# pages FOLDER: a line that tells how many manual pages lie there, and a failure where commands have none.
+pages() {
+  local count wanted
+  count=$(find -L "$1" -name 'charla*.1*' | wc -l)
+  wanted=$(find "$work/pages" -name '*.1' | wc -l)
+  echo "        manual pages: $count"
+  if [ "$count" != "$wanted" ]; then echo "FAILED  there are $wanted commands with a page" && failed=1; fi
 }
 
 skipped() { printf 'skipped %-22s %s\n' "$1" "$2"; }
@@ -78,43 +95,96 @@ is_static "$binary" && echo "the program is static" || echo "the program is not 
 bare "$work/plain" && install -D "$binary" "$work/plain/usr/bin/charla"
 tried "the program alone" "$work/plain" /usr/bin/charla
 
-package=$("$here/deb.sh" "$binary" "$work/packages")
+dist=$work/dist
+"$here/release.sh" --binary "$binary" "$dist" >"$work/log" || { cat "$work/log"; exit 1; }
+(cd "$dist" && sha256sum --check --quiet SHA256SUMS) && echo "ok      checksums              of $(wc -l <"$dist/SHA256SUMS") files"
+HOME=$work "$binary" man --into "$work/pages"
+
+bare "$work/archive" && mkdir -p "$work/archive/usr/local"
+tar --extract --gzip --strip-components=1 --directory "$work/archive/usr/local" --file "$dist"/charla-"$version"-*.tar.gz
+tried "archive" "$work/archive" /usr/local/bin/charla
+pages "$work/archive/usr/local/share/man/man1"
+
+package=$(echo "$dist"/*.deb)
 bare "$work/deb" && mkdir -p "$work/deb/var/lib/dpkg"/{info,updates,triggers} && touch "$work/deb/var/lib/dpkg"/{status,available}
 dpkg --root="$work/deb" --force-depends --force-not-root --force-bad-path --log=/dev/null --install "$package" >"$work/log" 2>&1 || { cat "$work/log"; failed=1; }
 tried "Debian package" "$work/deb" /usr/bin/charla
-dpkg --root="$work/deb" --listfiles charla | grep -c 'man1/.*gz' | sed 's/^/        manual pages: /'
+pages "$work/deb/usr/share/man/man1"
 if [ -n "$(dpkg-deb --info "$package" conffiles 2>/dev/null)" ]; then echo "FAILED  the package has conffiles" && failed=1; fi
 second=$("$here/deb.sh" "$binary" "$work/again")
 if cmp "$package" "$second"; then echo "        made twice, it is the same"; else failed=1; fi
 
 if command -v npm >/dev/null; then
-  archive=$("$here/npm.sh" "$binary" "$work/packages")
   bare "$work/npm"
-  npm install --silent --global --offline --no-audit --no-fund --prefix "$work/npm/usr" "$archive" >"$work/log" 2>&1 || { cat "$work/log"; failed=1; }
+  npm install --silent --global --offline --no-audit --no-fund --prefix "$work/npm/usr" "$dist/charla-$version.tgz" >"$work/log" 2>&1 || { cat "$work/log"; failed=1; }
   tried "npm package" "$work/npm" /usr/bin/charla
+  pages "$work/npm/usr/share/man/man1"
 else
   skipped "npm package" "npm is not installed"
 fi
 
-wheel=$(find "$root/bindings/python" -name 'charla*.whl' 2>/dev/null | head -n 1 || true)
-if [ -n "$wheel" ]; then
-  python3 -m venv "$work/venv" && "$work/venv/bin/pip" install --quiet --no-index "$wheel" &&
-    "$work/venv/bin/python" -c 'import charla' && echo "ok      Python wheel" || { echo "FAILED  Python wheel"; failed=1; }
+# python_in FOLDER: the system's Python and its library, and nothing that is installed for it.
+python_in() {
+  local folder=$1 stdlib module
+  stdlib=$(/usr/bin/python3 -c 'import sysconfig; print(sysconfig.get_path("stdlib"))')
+  bare "$folder" && with_libraries "$(realpath /usr/bin/python3)" "$folder" /usr/bin/python3
+  mkdir -p "$folder$stdlib"
+  tar --create --directory "$stdlib" --exclude='*-packages' --exclude=__pycache__ --exclude=test . | tar --extract --directory "$folder$stdlib"
+  for module in "$stdlib"/lib-dynload/*.so; do with_libraries "$module" "$folder" "$module"; done
+}
+
+wheel=${3:-$(find "$root/target/wheels" -name 'charla*.whl' 2>/dev/null | head -n 1 || true)}
+if [ -n "$wheel" ] && [ -x /usr/bin/python3 ]; then
+  python_in "$work/wheel"
+  python3 -m pip install --quiet --disable-pip-version-check --no-index --no-deps --root-user-action=ignore --target "$work/wheel/opt" "$wheel"
+  with_libraries "$(find "$work/wheel/opt" -name '_native*.so')" "$work/wheel" /tmp/native && with_libraries "$(command -v env)" "$work/wheel" /usr/bin/env
+  cat >"$work/wheel/ask.py" <<'PYTHON'
+import asyncio, os, sys
+sys.path.insert(0, "/opt")
+import charla
+
+async def main():
+    async with charla.Agent(model="openai/test").session() as session:
+        print(await session.ask("hello"))
+
+if not os.environ["OPENAI_BASE_URL"].startswith("/"):
+    asyncio.run(main())
+PYTHON
+  answer=$(inside "$work/wheel" /usr/bin/python3 /ask.py 2>&1) || true
+  judged "Python wheel" "charla $version" "$answer" "in a root of $(find "$work/wheel" -type f | wc -l) files"
 else
-  skipped "Python wheel" "none is built"
+  skipped "Python wheel" "none is built, or there is no Python of the system"
 fi
 
 engine=$(command -v podman || command -v docker || true)
+variables=(OPENAI_API_KEY=key "OPENAI_BASE_URL=$url/v1" CHARLA_OFFLINE=1)
 if [ -n "$engine" ] && "$engine" info >/dev/null 2>&1; then
   install -m 755 "$binary" "$work/charla"
   if "$engine" build --quiet --file "$here/Containerfile" --build-arg BINARY=charla --tag charla-check "$work" >"$work/log" 2>&1; then
-    said=$("$engine" run --rm charla-check --version) && echo "ok      container              $said"
+    ran=("$engine" run --rm --network=host "${variables[@]/#/--env=}" charla-check)
+    judged "container" "$("${ran[@]}" --version 2>&1)" "$([ -z "$url" ] || "${ran[@]}" -m openai/test -p hello 2>&1 </dev/null)" "by $engine"
   else
     skipped "container" "its base image cannot be had: $(tail -n 1 "$work/log")"
   fi
+elif [ "$(id -u)" = 0 ] && command -v debootstrap >/dev/null; then
+  if ran=$("$here/container.py" "$binary" "$work/container" "${variables[@]}" 2>"$work/log"); then
+    judged "container" "$(eval "$ran --version" 2>&1)" "$([ -z "$url" ] || eval "$ran -m openai/test -p hello" 2>&1 </dev/null)" "in a root made step by step"
+  else
+    tail -n 5 "$work/log" && echo "FAILED  container" && failed=1
+  fi
 else
-  skipped "container" "no container engine runs here"
+  skipped "container" "neither a container engine nor, for root, debootstrap is here"
 fi
 
-if command -v ruby >/dev/null; then ruby -c "$here/homebrew/charla.rb" >/dev/null && echo "ok      Homebrew formula       read by ruby"; else skipped "Homebrew formula" "neither brew nor ruby is installed"; fi
+if command -v ruby >/dev/null; then
+  bare "$work/brew"
+  if ruby "$here/homebrew/try.rb" "$dist/charla.rb" "$binary" "$work/brew/usr" >"$work/log" 2>&1; then
+    tried "Homebrew formula" "$work/brew" /usr/bin/charla
+    pages "$work/brew/usr/share/man/man1"
+  else
+    cat "$work/log" && echo "FAILED  Homebrew formula" && failed=1
+  fi
+else
+  skipped "Homebrew formula" "ruby is not installed"
+fi
 exit $failed
