@@ -3,10 +3,11 @@
 //! A model of this size makes values up, and takes them from the next line or column. Its answers have few forms: the lines of a
 //! file that tell it, or the cells of a table by row and column. So both can be seen.
 
+use charla_proto::{FunctionCall, FunctionResponse};
 use serde_json::Value;
 
 use super::conversation::Turn;
-use super::place::{Place, stems, value_of, words};
+use super::place::{Place, flat, stem, words};
 use super::table::Table;
 
 /// The words that its answers about results are made of, beside those of the request, the call and the result. Whatever else
@@ -39,23 +40,23 @@ pub(super) fn may_be_so(request: &str, answer: &str) -> bool {
     let is_figure = |word: &&String| word.starts_with(|c: char| c.is_ascii_digit());
     let figures_are_given = said.iter().filter(is_figure).all(|figure| asked.contains(figure));
     let subject = asked.iter().rfind(|word| word.chars().count() > 3);
-    let stem = subject.map(|word| word.chars().take(4).collect::<String>()).unwrap_or_default();
-    answer.starts_with("I ") || (figures_are_given && answer.to_lowercase().contains(&stem))
+    let is_of_subject = subject.is_none_or(|subject| said.iter().any(|word| stem(word) == stem(subject)));
+    answer.starts_with("I ") || (figures_are_given && is_of_subject)
 }
 
 /// The answer as it may be shown; nothing where the turn's results do not bear it out.
 pub(super) fn borne_out(turn: &Turn, answer: &str) -> Option<String> {
-    let result = turn.last().map(|(_, result)| result.to_text()).unwrap_or_default();
+    let result = turn.result();
     if !is_given(turn, answer) {
         return None;
     }
     if let Some((claims, table)) = claims(answer).zip(Table::of(&result)) {
-        return cells(turn, &claims, &table);
+        return told(turn, &claims, &Place::weighed(turn, &result, table.cells, ""));
     }
     let place = Place::new(turn, &result, "");
     let flat = flat(&result);
-    let holds = |line: &str| match place.find(line) {
-        Some(at) => place.fits(at) && (place.most() > 0.0 || value_of(line).is_none()),
+    let holds = |line: &str| match place.find_text(line) {
+        Some(at) => place.fits(at) && (place.most() > 0.0 || place.lines[at].value.is_empty()),
         None => claims(line).is_none() || flat.contains(line.trim_end_matches('.')),
     };
     let is_there = answer.ends_with(SAYS_NOTHING) && place.most() >= SAYS_SOMETHING;
@@ -65,14 +66,20 @@ pub(super) fn borne_out(turn: &Turn, answer: &str) -> Option<String> {
 /// The lines that a request is about, in place of an answer that does not hold: of a table its head and rows, else those that it
 /// points to, else those that the model named.
 pub(super) fn lines_about(turn: &Turn, answer: &str) -> Option<String> {
-    let result = turn.last().map(|(_, result)| result.to_text())?;
-    if let Some(rows) = Table::of(&result).and_then(|table| table.rows_named(&turn.said)) {
-        return Some(rows);
-    }
-    let place = Place::new(turn, &result, "");
-    let named: Vec<&str> = answer.lines().filter(|line| place.find(line).is_some()).collect();
-    let best = if place.most() == 0.0 { named } else { place.best() };
-    (!best.is_empty()).then(|| best.join("\n"))
+    let result = turn.result();
+    let (lines, place) = (result.lines().collect::<Vec<_>>(), Place::new(turn, &result, ""));
+    let table =
+        Table::of(&result).map(|table| (table.head, Place::weighed(turn, &result, table.cells, "").best()));
+    let (head, best) = match table.filter(|(_, rows)| !rows.is_empty()) {
+        Some((head, rows)) => (Some(head), rows),
+        None if place.most() > 0.0 => (None, place.best()),
+        None => (
+            None,
+            answer.lines().filter_map(|line| place.find_text(line)).map(|at| place.lines[at].at).collect(),
+        ),
+    };
+    let shown: Vec<&str> = head.into_iter().chain(best.iter().map(|at| lines[*at].trim())).collect();
+    (!best.is_empty()).then(|| shown.join("\n"))
 }
 
 /// True when a change that is about to be made is one that the request asks for: its new words are the request's, and the request
@@ -81,36 +88,38 @@ pub(super) fn is_asked_for(turn: &Turn, old: &str, new: &str) -> bool {
     let (said, kept) = (words(&turn.said), words(old));
     let is_said =
         |word: &String| said.contains(word) || kept.contains(word) || TURNS.contains(&word.as_str());
-    let result = turn.last().map(|(_, result)| result.to_text()).unwrap_or_default();
+    let result = turn.result();
     let place = Place::new(turn, &result, new);
-    let is_there = old.lines().all(|line| place.find(line).is_none_or(|at| place.fits(at)));
+    let is_there = old.lines().all(|line| place.find_text(line).is_none_or(|at| place.fits(at)));
     words(new).iter().all(is_said) && is_there
 }
 
 /// True when each word of an answer is the model's own kind of words, or was given to it.
 fn is_given(turn: &Turn, answer: &str) -> bool {
-    let results = turn.steps.iter().filter_map(|step| step.result.as_ref()).map(|result| result.to_text());
-    let calls = turn.steps.iter().map(|step| Value::from(step.call.args.clone()).to_string());
-    let given: Vec<String> = std::iter::once(turn.said.clone()).chain(calls).chain(results).collect();
-    let given = given.join(" ").to_lowercase();
-    let is_own = |word: &str| OWN_WORDS.split(' ').any(|own| own == word);
+    let step = |(call, result): &(FunctionCall, Option<FunctionResponse>)| {
+        let result = result.as_ref().map(|result| result.to_text()).unwrap_or_default();
+        format!(" {} {result}", Value::from(call.args.clone()))
+    };
+    let given = turn.said.clone() + &turn.steps.iter().map(step).collect::<String>();
+    let given = given.to_lowercase();
+    let is_own = |word: &str| OWN_WORDS.split_whitespace().any(|own| own == word);
     words(answer).iter().all(|word| is_own(word) || given.contains(word.as_str()))
 }
 
 /// What the cells hold that an answer names, where the request names them, too: their values are read from the table.
-fn cells(turn: &Turn, claims: &[(&str, &str)], table: &Table<'_>) -> Option<String> {
-    table.rows_named(&turn.said)?;
-    let mut row = None;
-    let mut told = Vec::new();
+fn told(turn: &Turn, claims: &[(&str, &str)], place: &Place<'_>) -> Option<String> {
+    let said: Vec<String> = words(&turn.said).iter().map(|word| stem(word)).collect();
+    let (mut row, mut told) = (None, Vec::new());
     for (about, _) in claims {
         let (column, of) = about.split_once(" of ").or(row.map(|row| (*about, row)))?;
         row = Some(of);
-        let value = table.cell(of, column)?;
-        // A request that names no column names nothing but the row.
-        if table.asked_for(&turn.said, column)? == 0 && !stems(turn, of).is_empty() {
+        let (column, of) = (words(column), words(of));
+        let is_in = |at: usize| place.lines.iter().any(|cell| cell.at == at && cell.value == of);
+        let found = place.find(|cell| cell.key == column && is_in(cell.at)).filter(|at| place.fits(*at))?;
+        if !of.iter().all(|word| said.contains(&stem(word))) {
             return None;
         }
-        told.push(format!("{about} is {value}"));
+        told.push(format!("{about} is {}", place.lines[found].text));
     }
     Some(format!("The {}.", told.join(" and the ")))
 }
@@ -121,16 +130,11 @@ fn claims(answer: &str) -> Option<Vec<(&str, &str)>> {
     rest.split(" and the ").map(|claim| claim.split_once(" is ")).collect()
 }
 
-/// A text on one line: a sentence may be broken into lines.
-fn flat(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
 
-    use charla_proto::{Content, FunctionCall, FunctionResponse, Part, Role};
+    use charla_proto::{Content, Part, Role};
 
     use super::*;
 

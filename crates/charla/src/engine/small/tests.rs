@@ -203,8 +203,9 @@ fn that_a_file_is_not_there_is_an_answer() {
         ("read_file", "file_path", "There is no file notes.txt."),
         ("list_directory", "dir_path", "There is no folder notes.txt."),
     ] {
+        let error = told.replace("notes", "/nowhere/notes") + " Look what is there.";
         let contents =
-            vec![Content::user("Show it"), called(name, &[(argument, "notes.txt")]), failed("None. Look.")];
+            vec![Content::user("Show it"), called(name, &[(argument, "notes.txt")]), failed(&error)];
         assert_eq!(answer(contents, "I read notes.txt."), told);
     }
 }
@@ -388,7 +389,7 @@ fn of_a_line_without_end_the_beginning_is_read_and_shown() {
     let contents = about("Show a.json", "read_file", &[("file_path", "a.json")], &"[1, 2] ".repeat(50_000));
     assert!(texts(&request(contents.clone()))[2].contains("[1, 2] [1, 2]"));
     let shown = answer(contents, "<result/>");
-    assert!(shown.starts_with("[1, 2] [1, 2]") && shown.len() < 1000, "{shown}");
+    assert!(shown.starts_with("[1, 2] [1, 2]") && shown.len() < 20_000, "{shown}");
 }
 
 #[test]
