@@ -7,7 +7,7 @@ use charla_proto::{FunctionCall, FunctionResponse};
 use serde_json::Value;
 
 use super::conversation::Turn;
-use super::place::{Place, flat, stem, words};
+use super::place::{Line, Place, flat, stem, words};
 use super::table::Table;
 
 /// The words that its answers about results are made of, beside those of the request, the call and the result. Whatever else
@@ -51,12 +51,12 @@ pub(super) fn borne_out(turn: &Turn, answer: &str) -> Option<String> {
         return None;
     }
     if let Some((claims, table)) = claims(answer).zip(Table::of(&result)) {
-        return told(turn, &claims, &Place::weighed(turn, &result, table.cells, ""));
+        return told(turn, &claims, table);
     }
     let place = Place::new(turn, &result, "");
     let flat = flat(&result);
     let holds = |line: &str| match place.find_text(line) {
-        Some(at) => place.fits(at) && (place.most() > 0.0 || place.lines[at].value.is_empty()),
+        Some(at) => place.is_meant(at),
         None => claims(line).is_none() || flat.contains(line.trim_end_matches('.')),
     };
     let is_there = answer.ends_with(SAYS_NOTHING) && place.most() >= SAYS_SOMETHING;
@@ -67,19 +67,18 @@ pub(super) fn borne_out(turn: &Turn, answer: &str) -> Option<String> {
 /// points to, else those that the model named.
 pub(super) fn lines_about(turn: &Turn, answer: &str) -> Option<String> {
     let result = turn.result();
-    let (lines, place) = (result.lines().collect::<Vec<_>>(), Place::new(turn, &result, ""));
-    let table =
-        Table::of(&result).map(|table| (table.head, Place::weighed(turn, &result, table.cells, "").best()));
-    let (head, best) = match table.filter(|(_, rows)| !rows.is_empty()) {
-        Some((head, rows)) => (Some(head), rows),
-        None if place.most() > 0.0 => (None, place.best()),
-        None => (
-            None,
-            answer.lines().filter_map(|line| place.find_text(line)).map(|at| place.lines[at].at).collect(),
-        ),
-    };
-    let shown: Vec<&str> = head.into_iter().chain(best.iter().map(|at| lines[*at].trim())).collect();
-    (!best.is_empty()).then(|| shown.join("\n"))
+    let place = Place::new(turn, &result, "");
+    let named =
+        || answer.lines().filter_map(|line| place.find_text(line)).map(|at| place.lines[at].at).collect();
+    let mut best = if place.most() > 0.0 { place.best() } else { named() };
+    if let Some(table) = Table::of(&result)
+        && table.rows.iter().flatten().any(|cell| best.contains(&cell.at))
+    {
+        best.insert(table.head);
+    }
+    let lines: Vec<&str> = result.lines().collect();
+    let shown: Vec<&str> = best.iter().map(|at| lines[*at].trim()).collect();
+    (!shown.is_empty()).then(|| shown.join("\n"))
 }
 
 /// True when a change that is about to be made is one that the request asks for: its new words are the request's, and the request
@@ -107,19 +106,18 @@ fn is_given(turn: &Turn, answer: &str) -> bool {
 }
 
 /// What the cells hold that an answer names, where the request names them, too: their values are read from the table.
-fn told(turn: &Turn, claims: &[(&str, &str)], place: &Place<'_>) -> Option<String> {
+fn told(turn: &Turn, claims: &[(&str, &str)], table: Table<'_>) -> Option<String> {
+    let (_, name) = claims.first()?.0.split_once(" of ")?;
     let said: Vec<String> = words(&turn.said).iter().map(|word| stem(word)).collect();
-    let (mut row, mut told) = (None, Vec::new());
+    let is_named = words(name).iter().all(|word| said.contains(&stem(word)));
+    let is_row = |row: &Vec<Line<'_>>| row.iter().any(|cell| cell.value == words(name));
+    let row = table.rows.into_iter().find(is_row).filter(|_| is_named)?;
+    let place = Place::weighed(turn, row, name);
+    let mut told = Vec::new();
     for (about, _) in claims {
-        let (column, of) = about.split_once(" of ").or(row.map(|row| (*about, row)))?;
-        row = Some(of);
-        let (column, of) = (words(column), words(of));
-        let is_in = |at: usize| place.lines.iter().any(|cell| cell.at == at && cell.value == of);
-        let found = place.find(|cell| cell.key == column && is_in(cell.at)).filter(|at| place.fits(*at))?;
-        if !of.iter().all(|word| said.contains(&stem(word))) {
-            return None;
-        }
-        told.push(format!("{about} is {}", place.lines[found].text));
+        let column = words(about.split_once(" of ").map_or(*about, |(column, _)| column));
+        let at = place.find(|cell| cell.key == column).filter(|at| place.is_meant(*at))?;
+        told.push(format!("{about} is {}", place.lines[at].text));
     }
     Some(format!("The {}.", told.join(" and the ")))
 }

@@ -1,5 +1,5 @@
 //! Where in a text a request points: a line counts by the words of the request that it and what it stands under have. The cells of
-//! a table count like lines, each under the head of its column and the name of its row.
+//! a row count like lines, by the heads of their columns.
 
 use std::collections::BTreeSet;
 
@@ -50,26 +50,28 @@ impl Line<'_> {
 pub(super) struct Place<'a> {
     pub(super) lines: Vec<Line<'a>>,
     weights: Vec<f64>,
+    /// The request has words that say what it is about.
+    is_told: bool,
 }
 
 impl<'a> Place<'a> {
     /// The lines of a text under a turn's request, without these words of it.
     pub(super) fn new(turn: &Turn, text: &'a str, without: &str) -> Self {
-        Self::weighed(turn, text, lines(text), without)
+        Self::weighed(turn, lines(text), without)
     }
 
-    pub(super) fn weighed(turn: &Turn, text: &str, lines: Vec<Line<'a>>, without: &str) -> Self {
-        let (known, stems) = (words(text), stems(turn, without));
+    pub(super) fn weighed(turn: &Turn, lines: Vec<Line<'a>>, without: &str) -> Self {
+        let stems = stems(turn, without);
         // Where the request has words that stand nowhere, a name alone does not tell which of its lines is meant.
-        let by_name = stems.iter().all(|stem| known.iter().any(|word| is_form(word, stem)));
+        let by_name = stems.iter().all(|stem| lines.iter().any(|line| line.share(stem, true) > 0.0));
         let mut weights = vec![0.0; lines.len()];
-        for stem in stems {
-            let shares: Vec<f64> = lines.iter().map(|line| line.share(&stem, by_name)).collect();
+        for stem in &stems {
+            let shares: Vec<f64> = lines.iter().map(|line| line.share(stem, by_name)).collect();
             // A word that few lines have tells more.
             let having = shares.iter().filter(|share| **share > 0.0).count().max(1) as f64;
             weights.iter_mut().zip(shares).for_each(|(weight, share)| *weight += share / having);
         }
-        Self { lines, weights }
+        Self { lines, weights, is_told: !stems.is_empty() }
     }
 
     /// The lines of the text, the ones that the request points to most first.
@@ -112,6 +114,12 @@ impl<'a> Place<'a> {
         let like = self.lines.iter().zip(&self.weights).filter(|(other, _)| is_like(other));
         weight * 2.0 >= self.most()
             && (line.value.is_empty() || like.into_iter().all(|(_, other)| *other <= weight))
+    }
+
+    /// The same of a line that an answer names; where the request's words stand nowhere, a value is not what it asks for.
+    pub(super) fn is_meant(&self, place: usize) -> bool {
+        let is_known = self.most() > 0.0 || !self.is_told || self.lines[place].value.is_empty();
+        is_known && self.fits(place)
     }
 }
 

@@ -5,8 +5,9 @@ use super::place::{Line, words};
 /// The first table of a text.
 pub(super) struct Table<'a> {
     /// The line with the names of the columns.
-    pub(super) head: &'a str,
-    pub(super) cells: Vec<Line<'a>>,
+    pub(super) head: usize,
+    /// The cells of each row, under the heads of their columns.
+    pub(super) rows: Vec<Vec<Line<'a>>>,
 }
 
 /// How a line is cut into cells.
@@ -38,20 +39,18 @@ impl<'a> Table<'a> {
         // Without a rule under its head, only several lines that are alike make a table.
         let least = if text.lines().any(is_rule) { 2 } else { 3 };
         let first = (0..lines.len()).find(|at| like(*at) >= least)?;
-        let (_, head) = lines[first];
-        let row = |(at, line): &(usize, &'a str)| {
-            let name = words(line);
-            let cell = move |(head, text): (&str, &'a str)| Line {
-                at: *at,
-                text,
-                key: words(head),
-                under: Vec::new(),
-                name: name.clone(),
-                value: words(text),
-            };
-            cut(head).into_iter().zip(cut(line)).map(cell).collect::<Vec<_>>()
+        let (head, names) = lines[first];
+        let cell = |at: usize, head: &str, text: &'a str| Line {
+            at,
+            text,
+            key: words(head),
+            under: Vec::new(),
+            name: Vec::new(),
+            value: words(text),
         };
-        let rows = &lines[first + 1..first + like(first)];
-        Some(Self { head, cells: rows.iter().flat_map(row).collect() })
+        let row = |(at, line): &(usize, &'a str)| {
+            cut(names).into_iter().zip(cut(line)).map(|(head, text)| cell(*at, head, text)).collect()
+        };
+        Some(Self { head, rows: lines[first + 1..first + like(first)].iter().map(row).collect() })
     }
 }
