@@ -17,10 +17,6 @@ use crate::bounded;
 const MOST_NAMES: usize = 20_000;
 /// Words of a request that wants something kept and something added.
 const ADDING: [&str; 4] = ["add", "append", "adding", "insert"];
-/// Stand before what takes the place of something.
-const INSTEAD: [&str; 4] = ["with", "by", "to", "into"];
-/// Stand around what a request names, and are no part of it.
-const AROUND: [char; 6] = ['"', '\'', '`', '.', '?', '!'];
 
 /// The call as it is run; nothing where it is a change that nobody asked for.
 pub(super) fn mended(
@@ -53,7 +49,6 @@ pub(super) fn mended(
     if call.name != "replace" {
         return Some(call);
     }
-    put("new_string", substitute(&call, said), &mut call);
     if let Some((old, new)) = one_place(&call, turn, folder) {
         put("old_string", Some(old), &mut call);
         put("new_string", Some(new), &mut call);
@@ -99,42 +94,37 @@ fn only_named(said: &str, folder: &Path, is_it: fn(&Path) -> bool) -> Option<Str
 /// The only name in a request, with an underscore or a capital within, where what is searched for is a word of the model's.
 fn name_in(said: &str, pattern: &str) -> Option<String> {
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
-    let is_own = pattern.chars().all(is_part) && !said.to_lowercase().contains(&pattern.to_lowercase());
+    let words = said.split(|c| !is_part(c));
+    let is_own =
+        pattern.chars().all(is_part) && !words.clone().any(|word| word.eq_ignore_ascii_case(pattern));
     let is_name = |word: &&str| word.contains('_') || word.chars().skip(1).any(char::is_uppercase);
-    only(said.split(|c| !is_part(c)).filter(is_name)).filter(|_| is_own).map(str::to_owned)
+    only(words.filter(is_name)).filter(|_| is_own).map(str::to_owned)
 }
 
-/// "Replace A with B": B is what the user wrote, where the model wrote something else.
-fn substitute(call: &FunctionCall, said: &str) -> Option<String> {
-    let (old, new) = (argument(call, "old_string"), argument(call, "new_string"));
-    let (_, rest) = said.split_once(old).filter(|_| !old.is_empty() && !said.contains(new))?;
-    let mut words = rest.split_whitespace().skip_while(|word| !INSTEAD.contains(word)).skip(1);
-    let word = words.next()?.trim_matches(AROUND);
-    // Of several words, it cannot be told which are meant.
-    (!word.is_empty() && words.next().is_none_or(|next| next == "in")).then(|| word.to_owned())
-}
-
-/// A line that is to be changed and stands in several places, or in longer ones, is told by the line before it.
+/// A line that is to be changed and stands in several places, or in longer ones, is told by the lines before it.
 fn one_place(call: &FunctionCall, turn: &Turn, folder: &Path) -> Option<(String, String)> {
     let (old, new) = (argument(call, "old_string"), argument(call, "new_string"));
     let text = bounded::text(&folder.join(argument(call, "file_path"))).ok()?;
-    let place = Place::new(turn, &text, new);
-    let line =
-        place.find_text(old).and_then(|at| place.lines.get(at)).filter(|_| text.matches(old).count() > 1)?;
-    let above = text.lines().nth(line.at.checked_sub(1)?)?;
-    let whole = format!("{above}\n{}", line.text);
-    (text.matches(&whole).count() == 1)
-        .then(|| (whole, format!("{above}\n{}", line.text.replacen(old, new, 1))))
+    let (place, lines) = (Place::new(turn, &text, new), text.lines().collect::<Vec<_>>());
+    let at =
+        place.find_text(old).map(|found| place.lines[found].at).filter(|_| text.matches(old).count() > 1)?;
+    let is_one = |from: &usize| text.matches(&lines[*from..=at].join("\n")).count() == 1;
+    let above = (0..at).rev().find(is_one).map(|from| lines[from..at].join("\n"))?;
+    let whole = |line: &str| format!("{above}\n{line}");
+    Some((whole(lines[at]), whole(&lines[at].replacen(old, new, 1))))
 }
 
-/// A command that the user wrote out is run as they wrote it: between back quotes, or at the request's end, where the model went on.
+/// A command that the user wrote out is run as they wrote it: between back quotes, or at the request's end, where the model went on or
+/// left options out.
 fn literal(command: &str, said: &str) -> Option<String> {
     let first = command.split_whitespace().next();
     let quoted = said.split('`').skip(1).step_by(2).find(|text| text.split_whitespace().next() == first);
-    let words: Vec<&str> = said.trim_end_matches(AROUND).split_whitespace().collect();
+    let words: Vec<&str> = said.trim_end_matches(['"', '\'', '.', '?', '!']).split_whitespace().collect();
     let mut ends = (0..words.len()).map(|from| words[from..].join(" "));
-    let begins = |end: &String| command.strip_prefix(end.as_str()).is_some_and(|more| more.starts_with(' '));
-    quoted.map(|text| text.trim().to_owned()).or_else(|| ends.find(begins))
+    let goes_on =
+        |one: &str, other: &str, by: &str| one.strip_prefix(other).is_some_and(|more| more.starts_with(by));
+    let is_it = |end: &String| goes_on(command, end, " ") || goes_on(end, command, " -");
+    quoted.map(|text| text.trim().to_owned()).or_else(|| ends.find(is_it))
 }
 
 /// What is to be added to a file does not take the place of what it holds, and its last line has an end.

@@ -234,16 +234,11 @@ fn a_change_is_made_only_where_the_request_points() {
 }
 
 #[test]
-fn what_takes_the_place_of_a_word_is_what_the_user_wrote() {
-    for (said, new, written) in [
-        ("replace cobbler with baker in a.ini", "bread", "baker"),
-        ("change cobbler to `baker`.", "bread", "baker"),
-        ("replace cobbler with baker in a.ini", "baker", "baker"),
-    ] {
-        let call = changed(said, "The cobbler came.\n", "cobbler", new).unwrap();
-        assert_eq!(call.args["new_string"], written, "{said}");
-    }
-    assert!(changed("replace cobbler with a red rose", "The cobbler came.\n", "cobbler", "bread").is_err());
+fn a_word_is_replaced_by_the_one_that_the_user_wrote_or_by_none() {
+    let change =
+        |new: &str| changed("replace cobbler with baker in a.ini", "The cobbler came.\n", "cobbler", new);
+    assert_eq!(change("baker").unwrap().args["new_string"], "baker");
+    assert!(change("bread").is_err());
 }
 
 #[test]
@@ -252,6 +247,9 @@ fn of_two_lines_that_are_alike_the_one_is_changed_that_the_request_points_to() {
     let call = changed("set the server port to 90 in a.ini", text, "port = 80", "port = 90").unwrap();
     assert_eq!(call.args["old_string"], "[server]\nport = 80");
     assert_eq!(call.args["new_string"], "[server]\nport = 90");
+    let text = "[cache]\nport = 80\nhost = \"a\"\n[server]\nport = 80\nhost = \"a\"\n";
+    let call = changed("set the server host to b in a.ini", text, "host = \"a\"", "host = \"b\"").unwrap();
+    assert_eq!(call.args["new_string"], "[server]\nport = 80\nhost = \"b\"");
 }
 
 #[test]
@@ -471,6 +469,7 @@ fn a_search_is_for_the_name_that_the_user_wrote() {
     for (said, pattern, searched) in [
         ("where is nights_since_invoice called", "night_since_invoice", "nights_since_invoice"),
         ("Find all mentions of OAuth", "OAX", "OAuth"),
+        ("Find all mentions of OAuth", "OAU", "OAuth"),
         ("find oauth", "OAuth", "OAuth"),
         ("which failures are there?", "error", "error"),
         ("where are MAX_SIZE and MIN_SIZE used?", "M_SIZE", "M_SIZE"),
@@ -485,6 +484,8 @@ fn a_command_that_was_written_out_stays_as_it_is() {
     for (said, command, run) in [
         ("git log", "git log --oneline -10", "git log"),
         ("run git log.", "git log --oneline -10", "git log"),
+        ("git status -s", "git status", "git status -s"),
+        ("run git status please", "git status", "git status"),
         ("Please run `ls -la src` here", "ls -la", "ls -la src"),
         ("run cargo test for the parser", "cargo test parser", "cargo test parser"),
         ("how large is README.md?", "du -h README.md", "du -h README.md"),
