@@ -16,33 +16,12 @@ const OWN_WORDS: &str = "a added again allow an and any are as ask at because be
     created deleted did do does done empty error executable explaining failed file find folder for found from function has i \
     in is it its like made me model moved named no nobody none not of on or output renamed rule say see small terminal that the \
     there this to very was well with without work wrote you";
-/// Questions begin with these.
-const ASKING: [&str; 9] = ["what", "who", "whose", "when", "where", "which", "why", "how", "whom"];
 /// What turning something on or off writes.
 const TURNS: [&str; 6] = ["true", "false", "yes", "no", "on", "off"];
-/// A question with one of these is about the assistant, the user or what is here.
-const NEAR: [&str; 10] = ["you", "your", "yourself", "i", "me", "my", "we", "our", "this", "here"];
 /// What it says of a file that has no answer.
 const SAYS_NOTHING: &str = " does not say that.";
 /// Two words of a request that one line alone has: then the file does say something.
 const SAYS_SOMETHING: f64 = 1.5;
-
-/// True for a question about the world, which a model of this size can hardly answer.
-pub(super) fn is_of_fact(request: &str) -> bool {
-    let words = words(request);
-    words.first().is_some_and(|first| ASKING.contains(&first.as_str()))
-        && !words.iter().any(|word| NEAR.contains(&word.as_str()))
-}
-
-/// True when an answer to a question of fact may be so: it speaks of what was asked about, and gives no figure of its own.
-pub(super) fn may_be_so(request: &str, answer: &str) -> bool {
-    let (asked, said) = (words(request), words(answer));
-    let is_figure = |word: &&String| word.starts_with(|c: char| c.is_ascii_digit());
-    let figures_are_given = said.iter().filter(is_figure).all(|figure| asked.contains(figure));
-    let subject = asked.iter().rfind(|word| word.chars().count() > 3);
-    let is_of_subject = subject.is_none_or(|subject| said.iter().any(|word| stem(word) == stem(subject)));
-    answer.starts_with("I ") || (figures_are_given && is_of_subject)
-}
 
 /// The answer as it may be shown; nothing where the turn's results do not bear it out.
 pub(super) fn borne_out(turn: &Turn, answer: &str) -> Option<String> {

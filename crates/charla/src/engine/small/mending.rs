@@ -95,8 +95,8 @@ fn only_named(said: &str, folder: &Path, is_it: fn(&Path) -> bool) -> Option<Str
 fn name_in(said: &str, pattern: &str) -> Option<String> {
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     let words = said.split(|c| !is_part(c));
-    let is_own =
-        pattern.chars().all(is_part) && !words.clone().any(|word| word.eq_ignore_ascii_case(pattern));
+    let is_said = |word: &str| word.eq_ignore_ascii_case(pattern) || word.strip_suffix('s') == Some(pattern);
+    let is_own = pattern.chars().all(is_part) && !words.clone().any(is_said);
     let is_name = |word: &&str| word.contains('_') || word.chars().skip(1).any(char::is_uppercase);
     only(words.filter(is_name)).filter(|_| is_own).map(str::to_owned)
 }

@@ -15,14 +15,11 @@ use super::{grounds, mending, results};
 
 /// Calls of one turn.
 const MOST_STEPS: usize = 3;
-/// What it says to a question that it should not answer.
-const UNKNOWN: &str = "I do not know that: I am a very small model.";
 /// What it says where it would change something else than the request names.
 const UNSURE: &str = "The built-in model is not sure which line to change, and changed nothing.";
 const UNFINISHED: &str = "The built-in model began a call and did not finish it.";
 
-/// Reads one answer. One about what a tool returned, or to a question of fact, is held back until it is whole: only then can
-/// it be judged.
+/// Reads one answer. One about what a tool returned is held back until it is whole: only then can it be judged.
 pub(super) struct AnswerReader {
     pub(super) turn: Turn,
     /// The turn before.
@@ -49,8 +46,7 @@ impl AnswerReader {
     /// The words that can be passed on already.
     fn more(&mut self) -> String {
         let begun = self.text.trim_start();
-        let is_judged = !self.turn.steps.is_empty() || grounds::is_of_fact(&self.turn.said);
-        if is_judged || CALL.starts_with(begun) || begun.starts_with(CALL) {
+        if !self.turn.steps.is_empty() || CALL.starts_with(begun) || begun.starts_with(CALL) {
             return String::new();
         }
         let is_begun = |length: &usize| RESULT.get(..*length).is_some_and(|mark| self.text.ends_with(mark));
@@ -89,19 +85,13 @@ impl AnswerReader {
         if let Some(failed) = self.failed() {
             return failed;
         }
-        let said = &self.turn.said;
-        let words = if !self.turn.steps.is_empty() {
-            let held = Some(text.to_owned()).filter(|text| text.contains(RESULT));
-            let held = held.or_else(|| grounds::borne_out(&self.turn, text));
-            held.map_or_else(
-                || results::doubted(&self.turn, text),
-                |held| results::unfolded(&self.turn, &held),
-            )
-        } else if grounds::is_of_fact(said) && !grounds::may_be_so(said, text) {
-            UNKNOWN.to_owned()
-        } else {
-            self.text.get(self.passed..).unwrap_or_default().replace(RESULT, "")
-        };
+        if self.turn.steps.is_empty() {
+            return Ok(Part::text(self.text.get(self.passed..).unwrap_or_default().replace(RESULT, "")));
+        }
+        let held = Some(text.to_owned()).filter(|text| text.contains(RESULT));
+        let held = held.or_else(|| grounds::borne_out(&self.turn, text));
+        let words = held
+            .map_or_else(|| results::doubted(&self.turn, text), |held| results::unfolded(&self.turn, &held));
         Ok(Part::text(words))
     }
 

@@ -297,24 +297,6 @@ fn of_a_table_the_row_is_shown_that_the_request_is_about() {
 }
 
 #[test]
-fn a_fact_that_it_cannot_know_is_not_told() {
-    let unknown = "I do not know that: I am a very small model.";
-    for (said, written, shown) in [
-        ("What is the boiling point of tungsten?", "The boiling point of water is high.", unknown),
-        ("When was Oslo founded?", "Oslo was founded in 1786.", unknown),
-        (
-            "What is the capital of France?",
-            "The capital of France is Paris.",
-            "The capital of France is Paris.",
-        ),
-        ("What is your name?", "I am Charla.", "I am Charla."),
-        ("Hello!", "Hello! It is 2026.", "Hello! It is 2026."),
-    ] {
-        assert_eq!(answer(vec![Content::user(said)], written), shown, "{said}");
-    }
-}
-
-#[test]
 fn a_file_that_the_request_did_not_name_is_named_in_the_answer() {
     let read = |said: &str| about(said, "read_file", &[("file_path", "src/a.yaml")], "port: 8080");
     assert_eq!(answer(read("Which port?"), "port: 8080"), "port: 8080 (src/a.yaml)");
@@ -471,6 +453,7 @@ fn a_search_is_for_the_name_that_the_user_wrote() {
         ("Find all mentions of OAuth", "OAX", "OAuth"),
         ("Find all mentions of OAuth", "OAU", "OAuth"),
         ("find oauth", "OAuth", "OAuth"),
+        ("are there TODOs?", "TODO", "TODO"),
         ("which failures are there?", "error", "error"),
         ("where are MAX_SIZE and MIN_SIZE used?", "M_SIZE", "M_SIZE"),
     ] {
