@@ -46,7 +46,7 @@ pub struct Packages {
 /// A LoRA adapter, which is part of this program.
 #[derive(Clone, Copy)]
 pub struct Adapter {
-    /// The GGUF file, packed with gzip.
+    /// The GGUF file, packed.
     pub packed: &'static [u8],
     /// The file.
     pub file: File,
@@ -111,7 +111,7 @@ const SMOLLM2_WEIGHTS: File = File {
 
 /// Made in `model/`, which says how.
 const ADAPTER: Adapter = Adapter {
-    packed: include_bytes!(concat!(env!("OUT_DIR"), "/adapter.gguf.gz")),
+    packed: include_bytes!(concat!(env!("OUT_DIR"), "/adapter.packed")),
     file: File {
         name: "the adapter",
         size: include_bytes!("../../../model/adapter.gguf").len() as u64,
@@ -122,20 +122,16 @@ const ADAPTER: Adapter = Adapter {
 
 #[cfg(test)]
 mod tests {
-    use std::io::Read;
-
-    use flate2::read::GzDecoder;
     use sha2::{Digest, Sha256};
 
     use super::*;
+    use crate::packing::unpack;
 
     #[test]
     fn the_adapter_is_the_one_that_was_measured_and_fits_the_weights() {
         let Packages { weights, adapter, .. } = Packages::default();
         assert_eq!(adapter.fits, weights.sha256);
-        let mut bytes = Vec::new();
-        GzDecoder::new(adapter.packed).read_to_end(&mut bytes).unwrap();
-        assert_eq!(adapter.file.size, bytes.len() as u64);
+        let bytes = unpack(adapter.packed, adapter.file.size as usize);
         assert_eq!(adapter.file.sha256, format!("{:x}", Sha256::digest(bytes)));
         let noted = include_str!("../../../model/adapter.sha256");
         assert_eq!(noted.split_whitespace().next(), Some(adapter.file.sha256));

