@@ -124,8 +124,7 @@ impl Setting {
             weights,
             adapter: Adapter {
                 packed: pack(b"GGUF adapter").leak(),
-                size: b"GGUF adapter".len() as u64,
-                sha256: known("", b"GGUF adapter").sha256,
+                file: known("the adapter", b"GGUF adapter"),
                 fits: weights.sha256,
             },
         };
