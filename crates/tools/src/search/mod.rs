@@ -6,7 +6,7 @@ mod left_out;
 mod report;
 mod traps;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use charla_proto::{BoxFuture, ToolContext, ToolError, ToolErrorKind, ToolOutput};
@@ -134,6 +134,12 @@ pub(crate) fn walk(folder: &Path, filter: &Filter, home: Option<&Path>) -> WalkB
 /// A walk through the files of a folder that a person may mean: those that git does not ignore.
 pub fn walk_of_names(folder: &Path, home: Option<&Path>) -> WalkBuilder {
     walk(folder, &Filter { respect_git_ignore: true, respect_gemini_ignore: false }, home)
+}
+
+/// What lies in a folder and below it, but for what is ignored, by paths from there; no more than so many.
+pub fn names_under(folder: &Path, most: usize) -> Vec<PathBuf> {
+    let entries = walk(folder, &Filter::new(None, None), None).build().flatten().skip(1);
+    entries.filter_map(|entry| Some(entry.path().strip_prefix(folder).ok()?.to_owned())).take(most).collect()
 }
 
 /// Patterns as one set. A star does not cross folders, two do.
