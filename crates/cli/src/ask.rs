@@ -1,7 +1,7 @@
 //! `charla -p`: one prompt, one answer.
 
 use charla::models::Prices;
-use charla::session::{Filler, PromptDraft};
+use charla::session::{CommandPlace, Filler, PromptDraft};
 use charla::settings::{OutputFormat, Override, Settings};
 use charla::{Begin, Charla, Failure, Notices, OpenRequest, OpenedSession};
 use charla_core::CancellationToken;
@@ -56,11 +56,8 @@ pub async fn run(ask: Ask, charla: &Charla, printer: Printer) -> i32 {
         ..OpenRequest::default()
     };
     let typed = ask.prompt.clone().unwrap_or_default();
-    let draft = PromptDraft {
-        files: ask.attached,
-        rule_files: request.options.rule_files.clone(),
-        ..PromptDraft::default()
-    };
+    let rule_files = request.options.rule_files.clone();
+    let draft = PromptDraft { files: ask.attached, rule_files: rule_files.clone(), ..PromptDraft::default() };
     let opened = match prompt(ask.prompt, draft, goes_on, &cancel, charla, &mut view).await {
         Ok(prompt) => charla.open_with(&settings, request, &mut view).await.map(|session| (prompt, session)),
         Err(failure) => Err(failure),
@@ -68,7 +65,8 @@ pub async fn run(ask: Ask, charla: &Charla, printer: Printer) -> i32 {
     match opened {
         Ok((mut prompt, session)) => {
             if let Some(content) = &mut prompt {
-                let place = (&settings, charla.environment());
+                let (environment, rule_files) = (charla.environment(), rule_files.as_slice());
+                let place = CommandPlace { settings: &settings, environment, rule_files };
                 let filler = Filler { by: USER, unread: true, cancel: &cancel };
                 let filled = session.fill_prompt(&typed, content, place, filler, &mut view);
                 // A server may take its time: what a person wants goes first.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use charla_proto::{
     Args, BoxFuture, CompressionTrigger, Confirmation, Content, Effect, FinishReason, FunctionCall,
-    FunctionCallingConfig, GenerateRequest, HookEvent, HookRan, ModelContent, Plan, ToolOutput,
+    FunctionCallingConfig, GenerateRequest, HookEvent, HookRan, ModelContent, Plan, ToolOfServer, ToolOutput,
 };
 
 /// Runs hooks on behalf of a session.
@@ -170,7 +170,7 @@ impl NamedCall {
 /// How others name the tool of a server.
 fn alias(effect: &Effect) -> Option<String> {
     match effect {
-        Effect::Mcp { server, tool } => Some(format!("mcp_{server}_{tool}")),
+        Effect::Mcp { server, tool } => Some(ToolOfServer { server, tool }.alias()),
         _ => None,
     }
 }

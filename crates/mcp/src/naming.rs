@@ -3,6 +3,7 @@
 //! `server__tool`, as every wire takes it: letters, digits, `_` and `-`, 64 of them at most. A name that is none is
 //! written with a mark made from the whole of it, so that two names never become one, and one never changes.
 
+use charla_proto::ToolOfServer;
 use sha2::{Digest, Sha256};
 
 /// The longest name that every provider takes.
@@ -28,8 +29,7 @@ pub fn tool_name(server: &str, tool: &str) -> String {
 
 /// The name under which a server declares the tool that others call `mcp_server_tool`; none for a name that is not of that form.
 pub fn declared_name(server: &str, alias: &str) -> Option<String> {
-    let tool = alias.strip_prefix("mcp_")?.strip_prefix(server)?.strip_prefix('_')?;
-    Some(tool_name(server, tool))
+    ToolOfServer::of_alias(server, alias).map(|meant| tool_name(server, meant.tool))
 }
 
 /// True for a name that ends like one with a mark.

@@ -143,6 +143,10 @@ impl Tool for ReadResource {
         Box::pin(async move {
             let uri = text_arg(&args, "uri")?;
             let link = self.link(args.get("server").and_then(Value::as_str))?;
+            if let Some(why) = self.servers.withholds(&uri) {
+                let message = format!("{} {why}. Only the user can change that.", one_line(&uri));
+                return Err(ToolError::new(ToolErrorKind::DeniedByRule, message));
+            }
             let server = link.config.name.clone();
             let title = format!("Read {} from the MCP server {}", one_line(&uri), one_line(&server));
             let effects = vec![Effect::Mcp { server, tool: READING.to_owned() }];
@@ -165,6 +169,9 @@ impl Servers {
     /// What a resource that a person names holds, marked as the server's words; `None` where no such server is.
     pub async fn resource(&self, server: &str, uri: &str) -> Option<Result<Vec<Part>, String>> {
         let link = self.links().iter().find(|link| link.config.name == server)?.clone();
+        if let Some(why) = self.withholds(uri) {
+            return Some(Err(format!("it {why}")));
+        }
         let output = read(link, uri.to_owned()).await;
         Some(output.error.map_or(Ok(output.content), |error| Err(error.message)))
     }

@@ -36,6 +36,9 @@ const LONGEST_REASON: usize = 500;
 /// Takes the tools that a server told of.
 pub type Remember = Arc<dyn Fn(&ServerConfig, &[Value]) + Send + Sync>;
 
+/// Says why a file must not be had by way of a server, in words that follow its address.
+pub type Withhold = Arc<dyn Fn(&std::path::Path) -> Option<String> + Send + Sync>;
+
 /// What servers are given by the program.
 #[derive(Clone)]
 pub struct Surroundings {
@@ -49,6 +52,8 @@ pub struct Surroundings {
     pub attended: bool,
     /// Remembers the tools that a server told of.
     pub remember: Remember,
+    /// Keeps files back that a resource would hold.
+    pub withhold: Withhold,
 }
 
 /// How a server is.

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use charla_proto::text::file_address;
 use charla_proto::tool::Tool;
 use charla_proto::{Effect, FunctionDeclaration};
 use futures_util::future::join_all;
@@ -14,7 +15,7 @@ use crate::find::FindTools;
 use crate::naming::{declared_name, server_prefix};
 use crate::ports::Http;
 use crate::resources::{ListResources, ReadResource};
-use crate::server::{Link, Server, State, Surroundings};
+use crate::server::{Link, Server, State, Surroundings, Withhold};
 use crate::tool::{AwaitedTool, ServerTool, is_named};
 
 /// All servers of a session, started in the background. The last clone ends them.
@@ -30,6 +31,7 @@ struct Inner {
     version: Arc<AtomicU64>,
     /// The tools that were found by search, by name.
     loaded: Mutex<BTreeSet<String>>,
+    withhold: Withhold,
 }
 
 /// A server that is to be started.
@@ -73,8 +75,14 @@ impl Servers {
         let running: Vec<Server> = planned.into_iter().map(start).collect();
         let links = running.iter().map(|server| server.link.clone()).collect();
         let (running, http) = (Mutex::new(running), surroundings.http.clone());
-        let inner = Inner { links, running, http, version, loaded: Mutex::default() };
+        let withhold = surroundings.withhold.clone();
+        let inner = Inner { links, running, http, version, loaded: Mutex::default(), withhold };
         Self { inner: Arc::new(inner) }
+    }
+
+    /// Why a resource must not be read, in words that follow its address: it is a file that is kept back.
+    pub(crate) fn withholds(&self, uri: &str) -> Option<String> {
+        (self.inner.withhold)(&file_address(uri)?)
     }
 
     /// Grows whenever what is offered may be another.

@@ -39,6 +39,7 @@ mod standing;
 mod store;
 pub mod text;
 pub mod tool;
+mod tool_of_server;
 mod view;
 
 pub use approval::{
@@ -104,4 +105,5 @@ pub use tool::{
     Args, Effect, Lane, Plan, Preview, Question, QuestionKind, QuestionOption, RunContext, ToolContext, Word,
     WordKind,
 };
+pub use tool_of_server::ToolOfServer;
 pub use view::{Choices, Phase, Room, RunningStep, Said, SessionSnapshot};

@@ -145,6 +145,43 @@ pub fn one_line(text: &str) -> String {
     visible(text).replace('\n', "\\n").replace('\t', " ")
 }
 
+/// A message of ours that may have words of others in it, such as a file's name. Every line but the first stands behind a margin, and what
+/// moves the cursor or hides is shown by its number: nothing in it can pass for a line of ours.
+pub fn behind_margin(text: &str) -> String {
+    visible(text.trim_end_matches('\n')).replace('\n', "\n  │ ")
+}
+
+/// The text with `%2C` and the like put in; what is no such number stays.
+pub fn percent_decoded(text: &str) -> String {
+    let (first, rest) = text.split_once('%').map_or((text, None), |(first, rest)| (first, Some(rest)));
+    let mut bytes = first.as_bytes().to_vec();
+    for part in rest.into_iter().flat_map(|rest| rest.split('%')) {
+        let number = part.get(..2).and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        match number {
+            Some(byte) => {
+                bytes.push(byte);
+                bytes.extend(part.bytes().skip(2));
+            }
+            None => {
+                bytes.push(b'%');
+                bytes.extend(part.bytes());
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// The path in the address of a file (`file:///a%20b`), wherever it is.
+pub fn file_address(uri: &str) -> Option<PathBuf> {
+    let (scheme, rest) = uri.split_once(':')?;
+    let path = match rest.strip_prefix("//") {
+        Some(rest) => rest.get(rest.find('/')?..)?,
+        None => rest,
+    };
+    let path = path.split(['#', '?']).next().unwrap_or_default();
+    scheme.trim_start().eq_ignore_ascii_case("file").then(|| PathBuf::from(percent_decoded(path)))
+}
+
 /// The beginning and the end of a text of more than `most` characters, with a line between them that says
 /// how much was left out; `None` when it fits.
 pub fn middle(text: &str, most: usize) -> Option<String> {
@@ -241,7 +278,23 @@ mod tests {
     }
 
     #[test]
+    fn addresses_of_files_are_known() {
+        for (uri, path) in [
+            ("file:///a%20b/c.txt#L1", Some("/a b/c.txt")),
+            ("FILE://host/a?x", Some("/a")),
+            ("file:/a/%2e%2e/b", Some("/a/../b")),
+            ("file:a", Some("a")),
+            ("file://host", None),
+            ("https://host/a", None),
+            ("/a", None),
+        ] {
+            assert_eq!(file_address(uri), path.map(PathBuf::from), "{uri}");
+        }
+    }
+
+    #[test]
     fn a_name_cannot_forge_a_line() {
+        assert_eq!(behind_margin("a\nerror: b\r\u{1b}[2K\n"), "a\n  │ error: b\\u{d}\\u{1b}[2K");
         assert_eq!(printable(Path::new("a\n\u{1b}[2Kb")), "a\u{FFFD}\u{FFFD}[2Kb");
     }
 }

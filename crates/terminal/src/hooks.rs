@@ -27,6 +27,5 @@ pub fn in_words(hooks: &[(Hook, HookStanding)]) -> Vec<String> {
 
 /// What a hook has for the person.
 pub fn hook_message(message: &str) -> String {
-    // Behind a margin: no line of an output may pass for one of ours.
-    format!("Hook system message: {}", message.replace('\n', "\n  "))
+    format!("Hook system message: {message}")
 }

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::io::{self, BufWriter, IsTerminal, Write};
 
 use charla::{Failure, Notice, Notices, Progress};
+use charla_proto::text::{behind_margin, visible};
 
 use crate::curtain::Curtain;
 use crate::wording;
@@ -104,9 +105,10 @@ impl Printer {
         }
     }
 
-    /// A line for the person, beside the result.
+    /// A line for the person, beside the result. Where words of others make several of it, as in a warning or a failure, none of
+    /// them can pass for a line of ours.
     pub fn note(&mut self, text: &str) {
-        let line = format!("{}\n", self.paint(text, DIM));
+        let line = format!("{}\n", self.paint(&behind_margin(text), DIM));
         self.tell(&line);
     }
 
@@ -118,18 +120,18 @@ impl Printer {
 
     /// Something that may matter.
     pub fn warning(&mut self, text: &str) {
-        let line = format!("{} {}\n", self.paint("warning:", YELLOW), without_controls(text));
+        let line = format!("{} {}\n", self.paint("warning:", YELLOW), behind_margin(text));
         self.tell(&line);
     }
 
     /// What happened and what to do.
     pub fn failure(&mut self, failure: &Failure) {
-        let mut text = format!("{} {}\n", self.paint("error:", RED), without_controls(&failure.message));
+        let mut text = format!("{} {}\n", self.paint("error:", RED), behind_margin(&failure.message));
         if let Some(hint) = failure.hint.as_ref().and_then(wording::hint) {
             let mut lines = hint.lines();
             let first = lines.next().unwrap_or_default();
-            text.push_str(&format!("{} {}\n", self.paint("hint:", CYAN), without_controls(first)));
-            lines.for_each(|line| text.push_str(&format!("      {}\n", without_controls(line))));
+            text.push_str(&format!("{} {}\n", self.paint("hint:", CYAN), visible(first)));
+            lines.for_each(|line| text.push_str(&format!("      {}\n", visible(line))));
         }
         self.tell(&text);
     }
@@ -333,6 +335,20 @@ mod tests {
         view.flush().unwrap();
         let rest = "a note\nwarning: a warning\na note of its own\nwords";
         assert_eq!(shown(), format!("waiting\r\nrun it? {rest}"));
+    }
+
+    #[test]
+    fn no_name_in_a_message_can_pass_for_a_line_of_ours() {
+        let screen = Screen::default();
+        let mut printer = Printer::of(Box::new(io::sink()), Box::new(screen.clone()), false);
+        let name = "a\nerror: forged\r\u{1b}[1Ahint: run it\n";
+        printer.warning(name);
+        printer.note(name);
+        printer.failure(&Failure::input(name).with_hint(name));
+        let shown = String::from_utf8(screen.0.lock().unwrap().clone()).unwrap();
+        let second = "  │ error: forged\\u{d}\\u{1b}[1Ahint: run it\n";
+        let hint = "hint: a\n      error: forged\\u{d}\\u{1b}[1Ahint: run it\n";
+        assert_eq!(shown, format!("warning: a\n{second}a\n{second}error: a\n{second}{hint}"));
     }
 
     #[test]

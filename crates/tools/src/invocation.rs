@@ -85,12 +85,17 @@ pub(crate) async fn read_within(
     let task = tokio::task::spawn_blocking(move || work(&seen));
     tokio::select! {
         done = task => flatten(done),
-        () = cancelled => ToolOutput::failed(ToolError::new(ToolErrorKind::Cancelled, "Cancelled by the user.")),
+        () = cancelled => was_cancelled(),
         () = tokio::time::sleep(limit + GRACE) => ToolOutput::failed(ToolError::new(
             ToolErrorKind::TimedOut,
             format!("Given up after {} seconds: the file system does not answer.", limit.as_secs()),
         )),
     }
+}
+
+/// What a call that the user cancelled gives.
+pub(crate) fn was_cancelled() -> ToolOutput {
+    ToolOutput::failed(ToolError::new(ToolErrorKind::Cancelled, "Cancelled by the user."))
 }
 
 /// Runs changing work on a thread where it may block. Once begun it is not cancelled: it is short, and half

@@ -106,6 +106,7 @@ fn files() -> std::io::Result<()> {
     let started = Instant::now();
     let index = FileIndex::start(
         folder.path().to_owned(),
+        None,
         Arc::new(move || {
             let _ = found.send(());
         }),

@@ -12,7 +12,8 @@ mod new_server;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use charla_mcp::{Planned, Surroundings};
+use charla_mcp::{Planned, Surroundings, Withhold};
+use charla_proto::ToolOfServer;
 use charla_tools::process::Processes;
 
 pub use edit::{Added, Scope, add, remove};
@@ -37,7 +38,7 @@ pub(crate) fn trusted_names(settings: &Settings) -> impl Iterator<Item = &str> {
 /// True for a name that a tool of a server may have, or one of our own about servers.
 pub(crate) fn may_be_tool(name: &str, settings: &Settings) -> bool {
     let of_server = |server: &String| {
-        name.starts_with(&charla_mcp::server_prefix(server)) || name.starts_with(&format!("mcp_{server}_"))
+        name.starts_with(&charla_mcp::server_prefix(server)) || ToolOfServer::of_alias(server, name).is_some()
     };
     charla_mcp::OWN_TOOLS.contains(&name) || settings.mcp_servers.keys().any(of_server)
 }
@@ -64,6 +65,7 @@ impl ServerPlans {
         environment: &Environment,
         roots: &[PathBuf],
         processes: &Processes,
+        withhold: Withhold,
         notices: &mut dyn Notices,
     ) -> Option<Self> {
         let known = Arc::new(KnownTools::of(environment));
@@ -88,6 +90,7 @@ impl ServerPlans {
             roots: roots.to_vec(),
             attended: false,
             remember,
+            withhold,
         };
         (!planned.is_empty()).then_some(Self { planned, surroundings })
     }

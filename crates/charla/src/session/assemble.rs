@@ -15,6 +15,7 @@ use charla_sandbox::Sandbox;
 use charla_tools::process::{self, ProcessSettings, Processes, SpillFolder};
 
 use super::agent_calls::AgentCalls;
+use super::attachments::withhold;
 use super::confinement::{self, sandbox};
 use super::host::{Found, Places, SessionHost};
 use super::options::RunOptions;
@@ -122,7 +123,7 @@ impl SessionBuilder<'_> {
             ServersOf::Nobody => SessionServers::default(),
             ServersOf::Caller(servers) => servers.clone(),
             ServersOf::Own => {
-                SessionServers::new(self.server_plans(&places, notices).map(ServerPlans::attended))
+                SessionServers::new(self.server_plans(&places, &rules, notices).map(ServerPlans::attended))
             }
         };
         let host = Arc::new(SessionHost {
@@ -145,8 +146,8 @@ impl SessionBuilder<'_> {
 
     /// Starts the MCP servers for nobody, and says how they are.
     pub async fn check_servers(&self, id: &str, notices: &mut dyn Notices) -> Result<Vec<Health>, Failure> {
-        let (places, ..) = self.places(id, |_, _, _| Skills::default(), notices)?;
-        let Some(plans) = self.server_plans(&places, notices) else { return Ok(Vec::new()) };
+        let (places, rules, _) = self.places(id, |_, _, _| Skills::default(), notices)?;
+        let Some(plans) = self.server_plans(&places, &rules, notices) else { return Ok(Vec::new()) };
         let servers = plans.start();
         servers.settled().await;
         let health = servers.health();
@@ -155,8 +156,15 @@ impl SessionBuilder<'_> {
         Ok(health)
     }
 
-    fn server_plans(&self, places: &Places, notices: &mut dyn Notices) -> Option<ServerPlans> {
-        ServerPlans::of(self.settings, self.environment, &places.roots, &places.processes, notices)
+    fn server_plans(
+        &self,
+        places: &Places,
+        rules: &Arc<RuleBook>,
+        notices: &mut dyn Notices,
+    ) -> Option<ServerPlans> {
+        let withhold = withhold(judge_for_prompts(rules.clone(), self.environment), self.environment);
+        let (settings, environment) = (self.settings, self.environment);
+        ServerPlans::of(settings, environment, &places.roots, &places.processes, withhold, notices)
     }
 
     /// The skills that the model can ask for under these rules.

@@ -1,8 +1,10 @@
 //! Files in a prompt: those a person names with `@` in it, and those given beside it.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use charla_mcp::Servers;
+use charla_mcp::{Servers, Withhold};
+use charla_proto::text::join_path;
 use charla_proto::{Content, FileJudge, Part, Role, Withheld};
 use charla_tools::attach;
 
@@ -133,6 +135,16 @@ fn kept_back(real: &Path, judge: &FileJudge) -> Option<String> {
         Withheld::Secret => Some("looks like a secret".to_owned()),
         Withheld::Rule { rule, denies } => denies.then(|| format!("is denied by the rule {rule}")),
     }
+}
+
+/// Keeps files from being had by way of MCP servers that would not be sent if they were named.
+pub(super) fn withhold(judge: FileJudge, environment: &Environment) -> Withhold {
+    let directory = environment.directory.clone();
+    Arc::new(move |path| {
+        let real = directory.join(path).canonicalize().ok();
+        let names = [real, Some(join_path(&directory, path))];
+        names.iter().flatten().find_map(|name| kept_back(name, &judge))
+    })
 }
 
 /// The server and the address of what may be a resource: `server:scheme:rest`.

@@ -43,7 +43,7 @@ pub(crate) mod undo;
 mod workspace;
 
 pub use attachments::{PromptDraft, attach_resources};
-pub use charla_tools::git_branch;
+pub use charla_tools::{git_branch, walk_of_names};
 pub use elsewhere::{AnsweredApproval, RewoundSession};
 pub use error::SessionError;
 pub use export::ExportForm;
@@ -54,7 +54,7 @@ pub use options::{OwnEditor, RunOptions};
 pub use output_schema::{OutputSchema, bare_json};
 pub use own_call::{COMMAND_TOOL, own_command, run_own};
 pub use preview::PromptPreview;
-pub use prompt_command::{FilledPrompt, Filler, expand_server_prompt, fill, server_prompt};
+pub use prompt_command::{CommandPlace, FilledPrompt, Filler, expand_server_prompt, fill, server_prompt};
 pub use prompt_history::PromptHistory;
 pub use pruning::PruneRequest;
 pub use restore::{RestoredSession, SentSize};

@@ -1,5 +1,7 @@
 //! Commands behind a `/` that stand for a prompt: those that users write, and prompts of MCP servers.
 
+use std::path::PathBuf;
+
 use charla_core::CancellationToken;
 use charla_core::session::SessionHandle;
 use charla_mcp::{ListedPrompt, ServerPrompt, Servers};
@@ -33,6 +35,17 @@ pub struct Filler<'a> {
     pub unread: bool,
     /// Stops what runs.
     pub cancel: &'a CancellationToken,
+}
+
+/// Where commands that users write are found, and what holds for the files that they name.
+#[derive(Clone, Copy)]
+pub struct CommandPlace<'a> {
+    /// The settings.
+    pub settings: &'a Settings,
+    /// The surroundings.
+    pub environment: &'a Environment,
+    /// Rules of this run beside those of the user: a file that they deny is not sent.
+    pub rule_files: &'a [PathBuf],
 }
 
 /// The name of the command that a line begins with, and the words behind it.
@@ -156,7 +169,7 @@ impl OpenedSession {
         &self,
         typed: &str,
         content: &mut Content,
-        place: (&Settings, &Environment),
+        place: CommandPlace<'_>,
         filler: Filler<'_>,
         notices: &mut dyn Notices,
     ) -> Result<(), Failure> {
@@ -169,7 +182,7 @@ impl OpenedSession {
         &self,
         typed: &str,
         content: &mut Content,
-        (settings, environment): (&Settings, &Environment),
+        CommandPlace { settings, environment, rule_files }: CommandPlace<'_>,
         filler: Filler<'_>,
         notices: &mut dyn Notices,
     ) -> Result<(), Failure> {
@@ -186,7 +199,8 @@ impl OpenedSession {
         let said = content.parts.first().and_then(Part::as_text).unwrap_or_default();
         let piped = said.strip_suffix(typed).unwrap_or_default().trim_end().to_owned();
         let FilledPrompt { text: words, typed: files } = filled;
-        let draft = PromptDraft { words, typed: Some(files), piped, ..PromptDraft::default() };
+        let rule_files = rule_files.to_vec();
+        let draft = PromptDraft { words, typed: Some(files), piped, rule_files, ..PromptDraft::default() };
         let mut with = draft.content(environment, notices)?;
         with.parts.extend(content.parts.drain(..).skip(1));
         *content = with;

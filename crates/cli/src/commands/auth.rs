@@ -56,7 +56,8 @@ fn forget(name: &str, ring: &KeyRing, printer: &mut Printer) -> Result<(), Failu
 
 async fn login(settings: &Settings, environment: &Environment, printer: &mut Printer) -> Result<(), Failure> {
     let login = PendingLogin::start(settings, environment).await?;
-    printer.note(&format!("open this address in a browser on this machine:\n{}", login.url()));
+    printer.note("open this address in a browser on this machine:");
+    printer.note(login.url());
     let path = login.finish().await?;
     printer.note(&format!("logged in; kept in {}", path.display()));
     Ok(())

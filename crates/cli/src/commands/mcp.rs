@@ -101,7 +101,8 @@ async fn login(
     printer: &mut Printer,
 ) -> Result<(), Failure> {
     let login = ServerLogin::start(name, settings, charla.environment()).await?;
-    printer.note(&format!("open this address in a browser on this machine:\n{}", login.url()));
+    printer.note("open this address in a browser on this machine:");
+    printer.note(login.url());
     let path = login.finish().await?;
     printer.note(&format!("logged in; kept in {}", path.display()));
     Ok(())

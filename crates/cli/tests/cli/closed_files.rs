@@ -109,7 +109,7 @@ fn no_tool_tells_anything_of_a_closed_file_in_no_mode() {
 
 #[test]
 fn no_prompt_and_no_instruction_brings_a_closed_file_along() {
-    let model = server(Script::new(["Done."; 4]));
+    let model = server(Script::new(["Done."; 6]));
     let place =
         place(&model).file("AGENTS.md", "Mind this:\n\n@secrets/plan.txt\n@notes.txt\n@lnk/plan.txt\n");
     let ask =
@@ -126,8 +126,29 @@ fn no_prompt_and_no_instruction_brings_a_closed_file_along() {
     assert_ne!(run.code, Some(0));
     assert!(run.err.contains("is denied by the rule"), "{}", run.err);
     assert_nothing_told(&place, &model, &run);
+    // Commands of the user's own: files that they name, and what they run.
+    std::fs::create_dir_all(place.home().join("commands")).unwrap();
+    let command = |name: &str, prompt: &str| {
+        let text = format!("prompt = '{prompt}'\n");
+        std::fs::write(place.home().join(format!("commands/{name}.toml")), text).unwrap();
+    };
+    command("files", "Look: @{secrets/plan.txt} @{lnk/plan.txt} @{notes.txt} @{{{args}}}");
+    let run = ask("/files secrets/../secrets/plan.txt", &[]);
+    assert_eq!(run.code, Some(0), "{}", run.err);
+    assert_nothing_told(&place, &model, &run);
+    for (name, line) in
+        [("cat", "cat secrets/plan.txt"), ("link", "head -1 lnk/plan.txt"), ("in", "wc -l < notes.txt")]
+    {
+        command(name, &format!("Look: !{{{line}}}"));
+        let run = ask(&format!("/{name}"), &["--approval-mode", "yolo"]);
+        assert_eq!(run.code, Some(42), "{line}: {}", run.err);
+        assert_nothing_told(&place, &model, &run);
+    }
     // Rules of this run count, too.
     std::fs::rename(place.home().join("policies/own.toml"), place.path().join("run.toml")).unwrap();
+    let run = ask("/files notes.txt", &["--policy", "../run.toml"]);
+    assert_eq!(run.code, Some(0), "{}", run.err);
+    assert_nothing_told(&place, &model, &run);
     std::fs::write(place.work().join("AGENTS.md"), "").unwrap();
     let run = ask("look at @notes.txt", &["--policy", "../run.toml"]);
     assert_eq!(run.code, Some(0), "{}", run.err);

@@ -135,3 +135,18 @@ fn a_folder_or_a_loop_in_the_place_of_a_file_stops_nothing() {
         FILES.iter().for_each(|file| start_with(kind, file));
     }
 }
+
+#[test]
+fn gits_own_settings_that_are_pipes_make_no_search_wait() {
+    for name in [".gitconfig", ".config/git/config", ".config/git/ignore"] {
+        let search = Reply::new().call("glob", json!({"pattern": "*.txt"}));
+        let model = server(Script::new([search, "Done.".into()]));
+        let place = Place::with_server(&model).file("found.txt", "x");
+        let pipe = place.path().join("home").join(name);
+        std::fs::create_dir_all(pipe.parent().unwrap()).unwrap();
+        assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        let run = place.run(&["-m", "openai/gpt-test", "-p", "go"]);
+        assert_eq!(run.code, Some(0), "{name}: {}", run.err);
+        assert!(model.requests()[1].body.to_string().contains("1 file(s) match"), "{name}");
+    }
+}

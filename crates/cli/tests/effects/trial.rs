@@ -154,7 +154,7 @@ impl Trial<'_> {
                 break;
             };
             let refused = match self.expect {
-                Expect::Refused => true,
+                Expect::Refused => !line.is("may run"),
                 Expect::NoEffect | Expect::NoEffectButNewFiles => line.is("refused"),
                 Expect::Confined => false,
             };

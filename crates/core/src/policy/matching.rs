@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use charla_proto::text::{join_path, shell_quote};
-use charla_proto::{ApprovalMode, Effect, Plan, Word, WordKind};
+use charla_proto::{ApprovalMode, Effect, Plan, ToolOfServer, Word, WordKind};
 use globset::GlobMatcher;
 
 use super::Scope;
@@ -171,8 +171,8 @@ impl Rule {
 
 /// True when a restriction means this tool of a server, by any name that it has anywhere.
 fn is_called(pattern: &str, declared: &str, server: &str, name: &str) -> bool {
-    let others = [format!("mcp_{server}_{name}"), format!("{server}__{name}")];
-    like(pattern, declared) || others.iter().any(|other| like(pattern, other))
+    let names = ToolOfServer { server, tool: name }.names(declared);
+    names.iter().any(|known| like(pattern, known))
 }
 
 /// True when an allowance means this tool of a server: by the name it is declared under, which no other tool has, or by server

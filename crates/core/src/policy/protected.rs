@@ -51,6 +51,15 @@ const NAMES: [(&[&str], &str); 6] = [
             ".pdbrc",
             ".ripgreprc",
             ".autoenv",
+            ".autoenv.zsh",
+            ".direnvrc",
+            ".lvimrc",
+            "_vimrc",
+            ".xsession",
+            ".pam_environment",
+            ".renviron",
+            ".ghci",
+            ".rvmrc",
         ],
         "it is read when a shell or a tool starts",
     ),
@@ -74,8 +83,10 @@ const NAMES: [(&[&str], &str); 6] = [
             "charla.md",
             ".cursorrules",
             ".windsurfrules",
-            ".clinerules",
             ".aider.conf.yml",
+            ".aider.model.settings.yml",
+            "agent.md",
+            "jules.md",
             ".mcp.json",
             "mcp.json",
             "copilot-instructions.md",
@@ -89,6 +100,7 @@ const NAMES: [(&[&str], &str); 6] = [
             ".travis.yml",
             ".drone.yml",
             ".woodpecker.yml",
+            ".gitpod.yml",
             ".appveyor.yml",
             "appveyor.yml",
             "azure-pipelines.yml",
@@ -109,6 +121,11 @@ const NAMES: [(&[&str], &str); 6] = [
             ".pre-commit-config.yaml",
             ".pre-commit-hooks.yaml",
             ".huskyrc",
+            ".overcommit.yml",
+            ".devcontainer.json",
+            ".bazelrc",
+            ".sbtopts",
+            ".jvmopts",
             ".lintstagedrc",
             "conftest.py",
             "sitecustomize.py",
@@ -128,6 +145,14 @@ const NAMES: [(&[&str], &str); 6] = [
             ".tool-versions",
             ".mise.toml",
             "mise.toml",
+            "mise.local.toml",
+            ".lfsconfig",
+            ".python-version",
+            ".ruby-version",
+            ".node-version",
+            ".java-version",
+            ".nvmrc",
+            ".sdkmanrc",
             ".rtx.toml",
             "bunfig.toml",
         ],
@@ -145,9 +170,11 @@ const FOLDERS: [(&[&str], &str); 5] = [
             ".agent",
             ".agents",
             ".aider",
+            ".amazonq",
             ".amp",
             ".augment",
             ".claude",
+            ".clinerules",
             ".codex",
             ".continue",
             ".crush",
@@ -158,6 +185,8 @@ const FOLDERS: [(&[&str], &str); 5] = [
             ".opencode",
             ".qwen",
             ".roo",
+            ".tabnine",
+            ".trae",
             ".windsurf",
         ],
         "it instructs agents in later sessions",
@@ -165,6 +194,13 @@ const FOLDERS: [(&[&str], &str); 5] = [
     (
         &[
             ".husky",
+            ".githooks",
+            ".mvn",
+            ".mise",
+            ".helix",
+            ".ipython",
+            ".jupyter",
+            ".woodpecker",
             ".vscode",
             ".idea",
             ".devcontainer",
@@ -181,10 +217,17 @@ const FOLDERS: [(&[&str], &str); 5] = [
 ];
 
 /// Folders that count in one other.
-const PAIRS: [(&str, &[&str], &str); 4] = [
+const PAIRS: [(&str, &[&str], &str); 7] = [
     (".github", &["workflows", "actions"], "other machines run what it says by themselves"),
-    (".github", &["instructions", "prompts", "agents", "hooks"], "it instructs agents in later sessions"),
+    (
+        ".github",
+        &["instructions", "prompts", "agents", "chatmodes", "hooks"],
+        "it instructs agents in later sessions",
+    ),
     (".gitea", &["workflows"], "other machines run what it says by themselves"),
+    (".gitlab", &["ci"], "other machines run what it says by themselves"),
+    (".config", &["fish", "nvim", "autostart"], "it is read when a shell or a tool starts"),
+    (".yarn", &["releases", "plugins"], "tools run what it says by themselves"),
     (".cargo", &["config", "config.toml"], "it chooses the programs that tools start"),
 ];
 
@@ -216,7 +259,8 @@ pub(super) fn protected(path: &Path) -> Option<&'static str> {
     if last.starts_with(".envrc") {
         return Some("it is read when a shell or a tool starts");
     }
-    last.ends_with(".pth").then_some("tools run what it says by themselves")
+    let runs = [".pth", ".code-workspace"].iter().any(|ending| last.ends_with(ending));
+    runs.then_some("tools run what it says by themselves")
 }
 
 #[cfg(test)]
@@ -270,6 +314,12 @@ mod tests {
             "/w/.gitlab-ci.yml",
             "/w/sub/.gitattributes",
             "/w/vendor/x/HEAD",
+            "/w/.clinerules/x.md",
+            "/w/.mvn/extensions.xml",
+            "/w/a.code-workspace",
+            "/w/.yarn/releases/yarn.cjs",
+            "/w/.gitlab/ci/x.yml",
+            "/w/.Githooks/pre-commit",
         ] {
             assert!(protected(Path::new(path)).is_some(), "{path}");
         }
@@ -280,6 +330,8 @@ mod tests {
             "/w/src/main.rs",
             "/w/docs/agents.txt",
             "/w/.github/ISSUE_TEMPLATE/bug.md",
+            "/w/.yarn/cache/x.zip",
+            "/w/.gitlab/issue_templates/a.md",
             "/w/.gitignore",
             "/w/.cargo/readme.md",
             "/w/head",

@@ -148,6 +148,17 @@ async fn prompts_and_resources_are_listed_and_read() {
     let parts = servers.resource("s", "note:two").await.unwrap().unwrap();
     assert!(parts[0].as_text().unwrap().contains("[resource note:two]\na note"));
     assert!(servers.resource("t", "note:two").await.is_none());
+    for uri in [
+        "file:///w/secrets/k",
+        "file:///w/secret%73/k?x#y",
+        "FILE://localhost/w/secrets/k",
+        "file:/w/secrets/k",
+    ] {
+        assert_eq!(servers.resource("s", uri).await, Some(Err("it is denied".to_owned())), "{uri}");
+        let args = serde_json::Map::from_iter([("uri".to_owned(), uri.into())]);
+        let refused = tool("read_mcp_resource").prepare(args, &context).await.err().unwrap();
+        assert_eq!(refused.kind, charla_proto::ToolErrorKind::DeniedByRule, "{uri}");
+    }
 }
 
 #[tokio::test]

@@ -107,6 +107,7 @@ impl World {
             remember: Arc::new(move |config, tools| {
                 remembered.lock().unwrap().push((config.name.clone(), tools.to_vec()));
             }),
+            withhold: Arc::new(|path| path.starts_with("/w/secrets").then(|| "is denied".to_owned())),
         };
         Servers::start(planned, &surroundings)
     }

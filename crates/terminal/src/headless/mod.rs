@@ -308,8 +308,6 @@ impl View {
         if result.status != CallStatus::Success && !refused {
             let words = format!("{}{}", familiar(result), result.output);
             let words: String = words.chars().take(400).collect();
-            // Behind a margin: no line of an output may pass for one of ours.
-            let words = words.replace('\n', "\n  ");
             self.printer.note(&format!("Error executing tool {}: {words}", one_line(&result.name)));
         }
     }

@@ -4,15 +4,15 @@ use std::ffi::OsStr;
 
 use charla_proto::text::printable;
 use charla_proto::{Effect, FileJudge, Prepared, ToolContext, ToolError, ToolErrorKind, ToolOutput};
+use ignore::WalkBuilder;
 use rustix::fs::FileType;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::read_file::LIMIT;
-use crate::invocation::{StopSignal, check, read_plan, read_within, text_output};
+use crate::invocation::{StopSignal, check, read_plan, text_output};
 use crate::paths::folder::Folder;
 use crate::paths::{FileKind, ResolvedPath, io_failure, kind_of, special};
-use crate::search::{Filter, LeftOut, patterns, walk};
+use crate::search::{Filter, LeftOut, patterns, search_within, walk};
 use crate::typed::{PreparedCall, TypedTool};
 
 /// How many entries are listed.
@@ -51,11 +51,11 @@ files (.gitignore and the like) are left out.";
         let real = Effect::Read { path: place.real.clone() };
         let effects = std::iter::once(real).chain(by_name).collect();
         let plan = read_plan(Self::NAME, format!("List {}", place.title(cx)), effects);
-        let filter = args.file_filtering_options;
+        let (filter, home) = (args.file_filtering_options, cx.home.clone());
         Ok(Prepared::boxed(plan, move |cx| {
-            read_within(LIMIT, cx.cancelled, move |stop| {
+            search_within(cx.cancelled, move |stop| {
                 place.recheck()?;
-                list(&place, &ignored, &filter, &cx.files, stop)
+                list(&place, &ignored, walk(&place.real, &filter, home.as_deref()), &cx.files, stop)
             })
         }))
     }
@@ -70,7 +70,7 @@ struct FolderEntry {
 fn list(
     place: &ResolvedPath,
     ignored: &globset::GlobSet,
-    filter: &Filter,
+    mut walk: WalkBuilder,
     files: &FileJudge,
     stop: &StopSignal,
 ) -> Result<ToolOutput, ToolError> {
@@ -78,9 +78,9 @@ fn list(
     let failed = |error| io_failure(&place.path, &error);
     let folder = Folder::open(&place.real).map_err(failed)?;
     let all = folder.names().map_err(failed)?.len();
-    let mut left_out = LeftOut::default();
+    let mut left_out = LeftOut::below([place]);
     let mut entries = Vec::new();
-    for found in walk(&place.real, filter).max_depth(Some(1)).build().skip(1) {
+    for found in walk.max_depth(Some(1)).build().skip(1) {
         if stop.now() {
             break;
         }

@@ -14,10 +14,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::buffers::Buffers;
-use super::read_file::{LIMIT, LineRange, read};
-use crate::invocation::{StopSignal, check, read_plan, read_within};
+use super::read_file::{LineRange, read};
+use crate::invocation::{StopSignal, check, read_plan};
 use crate::paths::{FileKind, ResolvedPath, look};
-use crate::search::{Filter, LeftOut, patterns, walk};
+use crate::search::{Filter, LeftOut, patterns, search_within, walk};
 use crate::typed::{PreparedCall, TypedTool};
 
 /// How many files are read at once.
@@ -97,7 +97,7 @@ their extension is.";
         let (context, buffers) = (cx.clone(), self.buffers.clone());
         let (plan, reader) = check(move || ManyFilesReader::prepare(&args, context, buffers)).await?;
         Ok(Prepared::boxed(plan, move |cx| {
-            read_within(LIMIT, cx.cancelled, move |stop| reader.run(&cx.files, stop))
+            search_within(cx.cancelled, move |stop| reader.run(&cx.files, stop))
         }))
     }
 }
@@ -105,6 +105,8 @@ their extension is.";
 struct ManyFilesReader {
     cx: ToolContext,
     named: Vec<ResolvedPath>,
+    /// Folders that are read with all that is in them.
+    folders: Vec<ResolvedPath>,
     patterns: Vec<String>,
     matching: GlobSet,
     excluded: GlobSet,
@@ -121,7 +123,7 @@ impl ManyFilesReader {
     ) -> Result<(Plan, Self), ToolError> {
         // What is found below it is compared with paths whose links are followed.
         cx.cwd = fs::canonicalize(&cx.cwd).unwrap_or(cx.cwd);
-        let (mut named, mut globs) = (Vec::new(), Vec::new());
+        let (mut named, mut folders, mut globs) = (Vec::new(), Vec::new(), Vec::new());
         for include in &args.include {
             if include.contains(['*', '?', '[', '{']) {
                 globs.push(relative(include, &cx)?);
@@ -130,7 +132,8 @@ impl ManyFilesReader {
             let place = ResolvedPath::resolve(include, &cx)?;
             match (place.kind()?, place.real.strip_prefix(&cx.cwd)) {
                 (FileKind::Directory, Ok(below)) => {
-                    globs.push(below.join("**").to_string_lossy().into_owned())
+                    globs.push(below.join("**").to_string_lossy().into_owned());
+                    folders.push(place);
                 }
                 _ => named.push(place),
             }
@@ -144,6 +147,7 @@ impl ManyFilesReader {
             recursive: args.recursive,
             filter: args.file_filtering_options,
             named,
+            folders,
             cx,
             buffers,
         };
@@ -152,6 +156,8 @@ impl ManyFilesReader {
 
     fn plan(&self) -> Plan {
         let mut effects: Vec<Effect> = self.named.iter().flat_map(|place| place.reading(&self.cx)).collect();
+        let by_name = self.folders.iter().filter_map(|folder| folder.restricted_name(&self.cx));
+        effects.extend(by_name.map(|path| Effect::Read { path }));
         if !self.patterns.is_empty() {
             effects.push(Effect::Read { path: self.cx.cwd.clone() });
         }
@@ -161,7 +167,7 @@ impl ManyFilesReader {
     }
 
     fn run(&self, files: &FileJudge, stop: &StopSignal) -> Result<ToolOutput, ToolError> {
-        let mut bundle = Bundle::default();
+        let mut bundle = Bundle { withheld: LeftOut::below(&self.folders), ..Bundle::default() };
         let found = self.find(files, &mut bundle, stop)?;
         for (place, named) in found {
             if stop.now() || bundle.files >= MOST_FILES || bundle.chars >= MOST_CHARS {
@@ -192,7 +198,7 @@ impl ManyFilesReader {
             return Ok(found);
         }
         let depth = if self.recursive { None } else { Some(1) };
-        for entry in walk(&self.cx.cwd, &self.filter).max_depth(depth).build() {
+        for entry in walk(&self.cx.cwd, &self.filter, self.cx.home.as_deref()).max_depth(depth).build() {
             if stop.now() {
                 break;
             }

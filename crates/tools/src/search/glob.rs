@@ -10,9 +10,9 @@ use globset::GlobSet;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Filter, LIMIT, LeftOut, patterns, place, shown, walk};
+use super::{Filter, LIMIT, LeftOut, patterns, place, search_within, shown, walk};
 use crate::files::expect_folder;
-use crate::invocation::{StopSignal, read_plan, read_within, text_output};
+use crate::invocation::{StopSignal, read_plan, text_output};
 use crate::paths::{FileKind, ResolvedPath, kind_of, look, modified};
 use crate::typed::{PreparedCall, TypedTool};
 
@@ -52,14 +52,14 @@ their absolute paths, recently changed ones first.";
 
     async fn prepare(&self, mut args: GlobArgs, cx: &ToolContext) -> PreparedCall {
         let place = place(args.dir_path.take(), cx).await?;
-        let search = GlobQuery::new(&args, place)?;
+        let search = GlobQuery::new(&args, place, cx.home.clone())?;
         let by_name = search.place.restricted_name(cx).map(|path| Effect::Read { path });
         let real = Effect::Read { path: search.place.real.clone() };
         let effects = std::iter::once(real).chain(by_name).collect();
         let title = format!("Find {} in {}", shown(&args.pattern), search.place.title(cx));
         let plan = read_plan(Self::NAME, title, effects);
         Ok(Prepared::boxed(plan, move |cx| {
-            read_within(LIMIT, cx.cancelled, move |stop| search.run(&cx.files, stop))
+            search_within(cx.cancelled, move |stop| search.run(&cx.files, stop))
         }))
     }
 }
@@ -71,6 +71,7 @@ struct GlobQuery {
     pattern: String,
     set: GlobSet,
     filter: Filter,
+    home: Option<PathBuf>,
 }
 
 struct FoundFile {
@@ -79,23 +80,23 @@ struct FoundFile {
 }
 
 impl GlobQuery {
-    fn new(args: &GlobArgs, place: ResolvedPath) -> Result<Self, ToolError> {
+    fn new(args: &GlobArgs, place: ResolvedPath, home: Option<PathBuf>) -> Result<Self, ToolError> {
         let pattern = relative(&args.pattern, &place)?;
         let set = patterns(&[&pattern], args.case_sensitive)?;
         // Without regard to case `SRC/*.rs` may be meant for `src`: only a walk can tell.
         let below = if args.case_sensitive { literal_folder(&pattern) } else { PathBuf::new() };
         let start = place.real.join(below).components().collect();
         let filter = Filter::new(args.respect_git_ignore, args.respect_gemini_ignore);
-        Ok(Self { place, start, pattern, set, filter })
+        Ok(Self { place, start, pattern, set, filter, home })
     }
 
     fn run(&self, files: &FileJudge, stop: &StopSignal) -> Result<ToolOutput, ToolError> {
         self.place.recheck()?;
         expect_folder(&self.place)?;
         let mut found = Vec::new();
-        let mut left_out = LeftOut::default();
+        let mut left_out = LeftOut::below([&self.place]);
         let mut looked_at = 0_u64;
-        for entry in walk(self.start(), &self.filter).build() {
+        for entry in walk(self.start(), &self.filter, self.home.as_deref()).build() {
             if stop.now() || found.len() >= MOST_FOUND {
                 break;
             }

@@ -1,7 +1,7 @@
 //! `grep_search`.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use charla_proto::{FileJudge, Prepared, ToolContext, ToolError, ToolErrorKind, ToolOutput};
 use globset::GlobSet;
@@ -14,8 +14,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::report::{FileMatches, Line, Report};
-use super::{Filter, LIMIT, LONGEST_PATTERN, name_patterns, place, shown, walk};
-use crate::invocation::{StopSignal, read_plan, read_within};
+use super::{Filter, LONGEST_PATTERN, LeftOut, name_patterns, place, search_within, shown, walk};
+use crate::invocation::{StopSignal, read_plan};
 use crate::paths::folder::open_regular;
 use crate::paths::{FileKind, ResolvedPath, missing, special};
 use crate::typed::{PreparedCall, TypedTool};
@@ -79,12 +79,12 @@ and returns them with their line numbers. Binary and ignored files are left out.
 
     async fn prepare(&self, mut args: GrepSearchArgs, cx: &ToolContext) -> PreparedCall {
         let place = place(args.dir_path.take(), cx).await?;
-        let search = GrepQuery::new(args, place)?;
+        let search = GrepQuery::new(args, place, cx.home.clone())?;
         let effects = search.place.reading(cx);
         let title = format!("Search {} for {}", search.place.title(cx), shown(&search.args.pattern));
         let plan = read_plan(Self::NAME, title, effects);
         Ok(Prepared::boxed(plan, move |cx| {
-            read_within(LIMIT, cx.cancelled, move |stop| search.run(&cx.files, stop))
+            search_within(cx.cancelled, move |stop| search.run(&cx.files, stop))
         }))
     }
 }
@@ -95,22 +95,23 @@ struct GrepQuery {
     matcher: RegexMatcher,
     excluded: Option<RegexMatcher>,
     included: Option<GlobSet>,
+    home: Option<PathBuf>,
 }
 
 impl GrepQuery {
-    fn new(args: GrepSearchArgs, place: ResolvedPath) -> Result<Self, ToolError> {
+    fn new(args: GrepSearchArgs, place: ResolvedPath, home: Option<PathBuf>) -> Result<Self, ToolError> {
         let matcher = matcher(&args.pattern, args.case_sensitive, args.fixed_strings)?;
         let excluded = args.exclude_pattern.as_deref().filter(|pattern| !pattern.is_empty());
         let excluded =
             excluded.map(|pattern| self::matcher(pattern, args.case_sensitive, false)).transpose()?;
         let included = name_patterns(args.include_pattern.as_deref())?;
-        Ok(Self { place, args, matcher, excluded, included })
+        Ok(Self { place, args, matcher, excluded, included, home })
     }
 
     fn run(&self, files: &FileJudge, stop: &StopSignal) -> Result<ToolOutput, ToolError> {
         self.place.recheck()?;
         let (before, after) = self.context();
-        let mut report = Report::default();
+        let mut report = Report { left_out: LeftOut::below([&self.place]), ..Report::default() };
         let kind = self.place.kind()?;
         match kind {
             FileKind::Missing => return Err(missing(&self.place.path)),
@@ -147,7 +148,7 @@ impl GrepQuery {
         stop: &StopSignal,
     ) {
         let filter = Filter::new(Some(!self.args.no_ignore), Some(!self.args.no_ignore));
-        for entry in walk(&self.place.real, &filter).build() {
+        for entry in walk(&self.place.real, &filter, self.home.as_deref()).build() {
             if stop.now() || report.capped {
                 return;
             }

@@ -4,24 +4,26 @@ mod glob;
 mod grep;
 mod left_out;
 mod report;
+mod traps;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use charla_proto::{ToolContext, ToolError, ToolErrorKind};
+use charla_proto::{BoxFuture, ToolContext, ToolError, ToolErrorKind, ToolOutput};
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use ignore::{DirEntry, WalkBuilder};
 use schemars::JsonSchema;
 use serde::Deserialize;
+use tokio::sync::Semaphore;
 
-use crate::bounded;
 use crate::git::is_gits_folder;
-use crate::invocation::check;
+use crate::invocation::{StopSignal, check, read_within, was_cancelled};
 use crate::paths::ResolvedPath;
 
 pub use glob::Glob;
 pub use grep::GrepSearch;
 pub(crate) use left_out::LeftOut;
+use traps::{global_is_trap, has_trap};
 
 /// Longer patterns are no patterns anybody means.
 const LONGEST_PATTERN: usize = 10_000;
@@ -29,6 +31,30 @@ const LONGEST_PATTERN: usize = 10_000;
 const OWN_IGNORE: [&str; 2] = [".geminiignore", ".charlaignore"];
 /// How long a search may take.
 const LIMIT: Duration = Duration::from_secs(30);
+/// So many searches run at once: each holds the patterns of ignore files.
+const MOST_AT_ONCE: usize = 4;
+static AT_ONCE: Semaphore = Semaphore::const_new(MOST_AT_ONCE);
+
+/// Runs a search on a thread where it may block, once few enough others run.
+pub(crate) async fn search_within(
+    mut cancelled: BoxFuture<'static, ()>,
+    work: impl FnOnce(&StopSignal) -> Result<ToolOutput, ToolError> + Send + 'static,
+) -> ToolOutput {
+    let place = tokio::select! {
+        place = tokio::time::timeout(LIMIT, AT_ONCE.acquire()) => place,
+        () = &mut cancelled => return was_cancelled(),
+    };
+    let Ok(place) = place else {
+        let message =
+            format!("Not begun within {} seconds: others go on. Search again later.", LIMIT.as_secs());
+        return ToolOutput::failed(ToolError::new(ToolErrorKind::TimedOut, message));
+    };
+    read_within(LIMIT, cancelled, move |stop| {
+        let _place = place;
+        work(stop)
+    })
+    .await
+}
 
 /// The folder that a call names; the working folder when it names none.
 async fn place(given: Option<String>, cx: &ToolContext) -> Result<ResolvedPath, ToolError> {
@@ -68,29 +94,8 @@ impl Filter {
     }
 }
 
-/// True for a folder with a file that says what is ignored and cannot be read, or would fill the memory.
-fn has_trap(folder: &Path) -> bool {
-    let names = OWN_IGNORE.into_iter().chain([".gitignore", ".ignore", ".git/info/exclude"]);
-    names.map(|name| folder.join(name)).any(|file| is_trap(&file)) || leads_to_trap(&folder.join(".git"))
-}
-
-fn is_trap(file: &Path) -> bool {
-    std::fs::metadata(file).is_ok_and(|found| !found.is_file() || found.len() > bounded::MOST_BYTES)
-}
-
-/// The same of a file that names git's folder, and of what the walk reads there.
-fn leads_to_trap(git: &Path) -> bool {
-    if git.is_dir() || std::fs::metadata(git).is_err() {
-        return false;
-    }
-    let Ok(text) = bounded::text(git) else { return true };
-    let folder = text.lines().next().and_then(|line| line.strip_prefix("gitdir: "));
-    let folder = folder.map(|folder| git.with_file_name(folder.trim_end()));
-    folder.is_some_and(|folder| is_trap(&folder.join("commondir")) || is_trap(&folder.join("info/exclude")))
-}
-
 fn is_trapped(entry: &DirEntry) -> bool {
-    entry.file_type().is_some_and(|kind| kind.is_dir()) && has_trap(entry.path())
+    entry.file_type().is_some_and(|kind| kind.is_dir()) && has_trap(entry.path(), entry.depth())
 }
 
 /// True for a folder of git's.
@@ -104,18 +109,18 @@ fn is_repository(entry: &DirEntry) -> bool {
 /// opened as [`crate::paths`] opens, and told of only if it is there.
 ///
 /// Files that say what is ignored are read by the walk itself, whatever they are: where one that counts for all of it cannot be
-/// read, such files do not count, and a folder in which one lies is not entered.
-pub(crate) fn walk(folder: &Path, filter: &Filter) -> WalkBuilder {
+/// read or is too large, such files do not count, and a folder in which one lies is not entered. Those that git's settings in `home` name count, too.
+pub(crate) fn walk(folder: &Path, filter: &Filter, home: Option<&Path>) -> WalkBuilder {
     let mut walk = WalkBuilder::new(folder);
     let real = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
-    let is_trap = real.ancestors().any(has_trap);
+    let is_trap = real.ancestors().enumerate().any(|(distance, folder)| has_trap(folder, distance));
     let filter = if is_trap { &Filter::NONE } else { filter };
     walk.parents(!is_trap);
     walk.hidden(false)
         .follow_links(false)
         .require_git(false)
         .git_ignore(filter.respect_git_ignore)
-        .git_global(filter.respect_git_ignore)
+        .git_global(filter.respect_git_ignore && !global_is_trap(home))
         .git_exclude(filter.respect_git_ignore)
         .ignore(filter.respect_git_ignore)
         .sort_by_file_path(Path::cmp)
@@ -126,9 +131,14 @@ pub(crate) fn walk(folder: &Path, filter: &Filter) -> WalkBuilder {
     walk
 }
 
+/// A walk through the files of a folder that a person may mean: those that git does not ignore.
+pub fn walk_of_names(folder: &Path, home: Option<&Path>) -> WalkBuilder {
+    walk(folder, &Filter { respect_git_ignore: true, respect_gemini_ignore: false }, home)
+}
+
 /// What lies in a folder and below it, but for what is ignored, by paths from there; no more than so many.
 pub fn names_under(folder: &Path, most: usize) -> Vec<PathBuf> {
-    let entries = walk(folder, &Filter::new(None, None)).build().flatten().skip(1);
+    let entries = walk(folder, &Filter::new(None, None), None).build().flatten().skip(1);
     entries.filter_map(|entry| Some(entry.path().strip_prefix(folder).ok()?.to_owned())).take(most).collect()
 }
 
@@ -168,4 +178,28 @@ pub(crate) fn name_patterns(pattern: Option<&str>) -> Result<Option<GlobSet>, To
         return patterns(&[pattern, &format!("**/{pattern}")], true).map(Some);
     }
     patterns(&[&format!("**/{pattern}"), &format!("**/{pattern}/**")], true).map(Some)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn few_searches_run_at_once() {
+        static RUNNING: AtomicUsize = AtomicUsize::new(0);
+        let search = |_| {
+            tokio::spawn(search_within(Box::pin(std::future::pending()), |_| {
+                let running = RUNNING.fetch_add(1, Ordering::SeqCst) + 1;
+                std::thread::sleep(Duration::from_millis(5));
+                RUNNING.fetch_sub(1, Ordering::SeqCst);
+                assert!(running <= MOST_AT_ONCE);
+                Ok(ToolOutput::default())
+            }))
+        };
+        for search in (0..24).map(search).collect::<Vec<_>>() {
+            assert!(search.await.unwrap().error.is_none());
+        }
+    }
 }

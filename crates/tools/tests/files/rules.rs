@@ -68,6 +68,21 @@ async fn a_rule_about_the_name_of_a_link_holds_wherever_the_link_leads() {
         let (became, told) = call(&bench, &book, ApprovalMode::Yolo, tool, args).await;
         assert_eq!(became, "denied", "{tool}: {told}");
     }
+    symlink("..", bench.root.join("open/lnk")).unwrap();
+    for folder in ["lnk", "./lnk/", "lnk/deep", "open/lnk/secrets", "lnk/../secrets/../lnk"] {
+        for (tool, args) in [
+            ("read_many_files", json!({"include": [folder]})),
+            ("read_many_files", json!({"include": [format!("{folder}/**")]})),
+            ("grep_search", json!({"pattern": "needle", "dir_path": folder})),
+            ("grep_search", json!({"pattern": "needle", "dir_path": folder, "names_only": true})),
+            ("glob", json!({"pattern": "**/*.txt", "dir_path": folder})),
+            ("glob", json!({"pattern": format!("{folder}/**"), "case_sensitive": true})),
+            ("list_directory", json!({"dir_path": folder})),
+        ] {
+            let (_, told) = call(&bench, &book, ApprovalMode::Yolo, tool, args).await;
+            assert!(!told.contains(CANARY), "{tool} in {folder}: {told}");
+        }
+    }
     let by_itself = json!({"file_path": "secrets/canary.txt"});
     assert_eq!(call(&bench, &book, ApprovalMode::Yolo, "read_file", by_itself).await.0, "ran");
 }

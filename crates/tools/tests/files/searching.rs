@@ -165,3 +165,31 @@ async fn a_cancelled_search_comes_back_at_once() {
     let output = call.run(cx).await;
     assert_eq!(output.error.map(|error| error.kind), Some(ToolErrorKind::Cancelled));
 }
+
+/// A walk holds hundreds of bytes for each one of a pattern.
+#[tokio::test]
+async fn ignore_files_with_more_patterns_than_anybody_writes_are_passed_over() {
+    let patterns = |number: usize| {
+        let nasty = (0..number).map(|n| format!("**/{{a,b}}{n}*/**/x?[a-z]*\n"));
+        std::iter::once("skipped.txt\n".to_owned()).chain(nasty).collect::<String>()
+    };
+    for (folder, number, is_read) in
+        [("", 1000, true), ("", 4000, false), ("a/b/c/d/e", 300, true), ("a/b/c/d/e", 2000, false)]
+    {
+        let bench = Bench::new();
+        bench.write("beside.txt", "x");
+        let at = |name: &str| std::path::Path::new(folder).join(name).display().to_string();
+        bench.write(&at("skipped.txt"), "x");
+        bench.write(&at("kept.txt"), "x");
+        bench.write(&at(".gitignore"), &patterns(number));
+        let found = bench.ok("glob", json!({"pattern": "**/*.txt"})).await;
+        assert!(found.contains("beside.txt"), "{found}");
+        // A folder below is left out with its files.
+        assert_eq!(found.contains("kept.txt"), is_read || folder.is_empty(), "{folder} {number}: {found}");
+        assert_eq!(
+            found.contains("skipped.txt"),
+            !is_read && folder.is_empty(),
+            "{folder} {number}: {found}"
+        );
+    }
+}

@@ -28,6 +28,7 @@ pub(super) fn completions(
     Completions {
         commands: Box::new(Names::with(custom)),
         folder: Some(charla.environment().directory.clone()),
+        home: charla.environment().home.clone(),
         found_more: Arc::new(move || drop(tell.send(News::FilesFound))),
     }
 }

@@ -44,13 +44,15 @@ pub struct Sources {
     pub commands: Box<dyn CommandSource>,
     /// The folder whose files can be named; without one, none can.
     pub folder: Option<PathBuf>,
+    /// The home whose git settings say which files are of no interest anywhere.
+    pub home: Option<PathBuf>,
     /// Called from another thread when more files were found: [`super::Composer::refresh`] shows them.
     pub found_more: Arc<dyn Fn() + Send + Sync>,
 }
 
 impl Default for Sources {
     fn default() -> Self {
-        Self { commands: Box::new(()), folder: None, found_more: Arc::new(|| {}) }
+        Self { commands: Box::new(()), folder: None, home: None, found_more: Arc::new(|| {}) }
     }
 }
 
@@ -128,7 +130,10 @@ impl Completion {
     fn files(&mut self, word: &str, is_new: bool) -> Vec<Candidate> {
         let Some(folder) = self.sources.folder.clone() else { return Vec::new() };
         match &mut self.files {
-            None => self.files = Some(FileIndex::start(folder, Arc::clone(&self.sources.found_more))),
+            None => {
+                let (home, found_more) = (self.sources.home.clone(), Arc::clone(&self.sources.found_more));
+                self.files = Some(FileIndex::start(folder, home, found_more));
+            }
             Some(files) if is_new => files.renew(),
             Some(_) => {}
         }

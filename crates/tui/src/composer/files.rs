@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use ignore::{DirEntry, WalkBuilder, WalkState};
+use charla::session::walk_of_names;
+use ignore::{DirEntry, WalkState};
 
 use super::score::Query;
 
@@ -18,12 +19,19 @@ const THREADS: usize = 2;
 
 /// The files of a folder that no ignore file excludes.
 pub struct FileIndex {
-    folder: PathBuf,
+    folder: Folder,
     found_more: Arc<dyn Fn() + Send + Sync>,
     /// The walk that is complete, or the first one.
     shown: Arc<Walk>,
     /// A later walk that is going on.
     coming: Option<Arc<Walk>>,
+}
+
+/// A folder, and the home whose git settings name files that are of no interest anywhere.
+#[derive(Clone)]
+struct Folder {
+    path: PathBuf,
+    home: Option<PathBuf>,
 }
 
 /// One walk through the folder.
@@ -46,7 +54,8 @@ struct Paths {
 impl FileIndex {
     /// Begins to look at a folder. `found_more` is called from another thread: when there are twice as many files as the
     /// last time, and at the end.
-    pub fn start(folder: PathBuf, found_more: Arc<dyn Fn() + Send + Sync>) -> Self {
+    pub fn start(path: PathBuf, home: Option<PathBuf>, found_more: Arc<dyn Fn() + Send + Sync>) -> Self {
+        let folder = Folder { path, home };
         let shown = Walk::begin(&folder, &found_more);
         Self { folder, found_more, shown, coming: None }
     }
@@ -97,9 +106,9 @@ impl Drop for FileIndex {
 }
 
 impl Walk {
-    fn begin(folder: &Path, found_more: &Arc<dyn Fn() + Send + Sync>) -> Arc<Self> {
+    fn begin(folder: &Folder, found_more: &Arc<dyn Fn() + Send + Sync>) -> Arc<Self> {
         let walk = Arc::new(Self::default());
-        let (walking, folder, found_more) = (Arc::clone(&walk), folder.to_owned(), Arc::clone(found_more));
+        let (walking, folder, found_more) = (Arc::clone(&walk), folder.clone(), Arc::clone(found_more));
         let started = thread::Builder::new().name("files".to_owned()).spawn(move || {
             walking.run(&folder, found_more.as_ref());
             walking.done.store(true, Ordering::Release);
@@ -120,14 +129,12 @@ impl Walk {
         self.paths.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn run(&self, folder: &Path, found_more: &(dyn Fn() + Send + Sync)) {
-        let mut walker = WalkBuilder::new(folder);
-        walker.hidden(false).require_git(false).threads(THREADS);
-        walker.filter_entry(|entry| entry.file_name() != ".git");
-        walker.build_parallel().run(|| {
+    fn run(&self, folder: &Folder, found_more: &(dyn Fn() + Send + Sync)) {
+        let walk = walk_of_names(&folder.path, folder.home.as_deref()).threads(THREADS).build_parallel();
+        walk.run(|| {
             let mut batch = Batch { walk: self, paths: Vec::new(), found_more };
             Box::new(move |entry| {
-                let path = entry.ok().and_then(|entry| relative(&entry, folder));
+                let path = entry.ok().and_then(|entry| relative(&entry, &folder.path));
                 batch.add(path)
             })
         });

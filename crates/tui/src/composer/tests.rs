@@ -406,6 +406,16 @@ fn files_are_completed_by_a_few_letters_and_ignored_ones_are_not() {
     assert_eq!(rows(&composer.view(60, 10)), ["› me@main"]);
 }
 
+#[test]
+fn an_ignore_file_that_would_fill_the_memory_does_not_count() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("built.rs"), "").unwrap();
+    std::fs::write(folder.path().join(".gitignore"), "built.rs\n".repeat(20_000)).unwrap();
+    let mut composer = over(folder.path());
+    keys(&mut composer, "@built");
+    assert_eq!(rows(&composer.view(60, 10)), ["› @built", "▸ @built.rs"]);
+}
+
 fn score(typed: &str, path: &str) -> Option<i32> {
     score::Query::new(typed).score(path)
 }

@@ -1,6 +1,6 @@
 //! What was said and done beside the running step, as rows.
 
-use charla_proto::text::one_line;
+use charla_proto::text::{behind_margin, one_line};
 use charla_proto::{
     Citation, CompressionTrigger, Content, Fact, ModelSwitch, PartKind, RevertedFile, TurnEvent, own_parts,
 };
@@ -127,7 +127,7 @@ pub fn in_passing(event: &TurnEvent, columns: usize) -> Vec<Line> {
             (Role::Warning, format!("{from} gave up ({reason}); {to} goes on"))
         }
         TurnEvent::HookRan(ran) => match &ran.system_message {
-            Some(message) => (Role::Dim, hook_message(message)),
+            Some(message) => (Role::Dim, behind_margin(&hook_message(message))),
             None => return Vec::new(),
         },
         TurnEvent::Notice { message } => (Role::Warning, format!("warning: {message}")),

@@ -208,7 +208,8 @@ pub(super) fn awk(call: Call<'_>) -> Checked {
 
 /// `jq` with a filter that does not look at the environment or at other files.
 pub(super) fn jq(call: Call<'_>) -> Checked {
-    let sorted = sort(call.words, JQ, "", Doubt::behind(call))?;
+    let words = without_named(call.words);
+    let sorted = sort(&words, JQ, "", Doubt::behind(call))?;
     let (filter, files) = sorted.operands.split_first().ok_or("it has no filter")?;
     let filter = filter.known().ok_or("its filter is only known to the shell")?;
     // Secrets were taken out of the variables of what runs unasked.
@@ -219,6 +220,61 @@ pub(super) fn jq(call: Call<'_>) -> Checked {
         return Err(format!("its filter uses {found}"));
     }
     files.iter().try_for_each(|word| readable(call, word))
+}
+
+/// The words of `jq` without `--arg NAME VALUE`, which is no file.
+fn without_named(words: &[Word]) -> Vec<Word> {
+    let mut kept = Vec::new();
+    let mut rest = words;
+    while let Some((word, behind)) = rest.split_first() {
+        rest = match (word.known(), behind) {
+            // From here on, nothing is an option.
+            (Some("--"), _) => {
+                kept.extend_from_slice(rest);
+                &[]
+            }
+            (Some("--arg" | "--argjson"), [name, value, behind @ ..])
+                if [name, value]
+                    .iter()
+                    .all(|word| matches!(word.kind, WordKind::Literal | WordKind::Single)) =>
+            {
+                behind
+            }
+            _ => {
+                kept.push(word.clone());
+                behind
+            }
+        };
+    }
+    kept
+}
+
+/// `python3 -m json.tool [FILE]`, which shows a file. That nothing in the working folder takes the place of its modules, the disk
+/// tells; should something do so all the same, the kernel holds it.
+pub(super) fn json_tool(call: Call<'_>) -> Checked {
+    const LONG: &[&str] = &[
+        "--sort-keys",
+        "--no-ensure-ascii",
+        "--json-lines",
+        "--indent=",
+        "--tab",
+        "--no-indent",
+        "--compact",
+    ];
+    let rest = match call.words {
+        [module, tool, rest @ ..]
+            if call.walled && module.known() == Some("-m") && tool.known() == Some("json.tool") =>
+        {
+            rest
+        }
+        _ => return Err("it is not known to be harmless".into()),
+    };
+    let sorted = sort(rest, Options::Only { letters: "", long: LONG }, "", Doubt::Option)?;
+    match sorted.operands.as_slice() {
+        [] => Ok(()),
+        [file] => readable(call, file),
+        _ => Err("one of its files is written to".into()),
+    }
 }
 
 /// `[[`: its operators are written out, but some evaluate their operands, and so run what is hidden in them.

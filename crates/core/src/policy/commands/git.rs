@@ -387,11 +387,18 @@ pub(super) fn check(call: Call<'_>) -> Checked {
         return Err(format!("git {name} may change the repository or run programs"));
     };
     let options = Options::Only { letters: subcommand.letters, long: subcommand.long };
-    let plain: Vec<Word> = rest.iter().filter(|word| !(call.walled && is_no_index(word))).cloned().collect();
+    let is_apart =
+        |word: &&Word| call.walled && is_no_index(word) || name == "status" && says_untracked(word);
+    let plain: Vec<Word> = rest.iter().filter(|word| !is_apart(word)).cloned().collect();
     let sorted = sort(&plain, options, subcommand.valued, Doubt::Option)?;
     operands(subcommand, &sorted)?;
     revisions(subcommand, &sorted)?;
     paths(call, &sorted)
+}
+
+/// The option of `git status` whose value, if it has one, is glued to it.
+fn says_untracked(word: &Word) -> bool {
+    matches!(word.known(), Some("-uno" | "-unormal" | "-uall"))
 }
 
 /// `git diff --no-index` compares any two files: with it, git is a reader like others, for which the kernel hides what it keeps.

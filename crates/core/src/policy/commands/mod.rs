@@ -120,6 +120,7 @@ fn reads_only(call: Call<'_>) -> Checked {
         "sed" => expressions::sed(call),
         "awk" | "gawk" | "mawk" => expressions::awk(call),
         "jq" => expressions::jq(call),
+        "python" | "python3" => expressions::json_tool(call),
         "test" | "[" => expressions::test(call),
         "[[" => expressions::condition(call),
         "printf" => match call.words.first() {
@@ -144,6 +145,15 @@ fn reads_only(call: Call<'_>) -> Checked {
         "unzip" => match call.words {
             [list, rest @ ..] if matches!(list.known(), Some("-l" | "-v" | "-Z1")) => {
                 rest.iter().try_for_each(|word| options::readable(call, word))
+            }
+            _ => Err("it may write files".into()),
+        },
+        "gzip" | "xz" => match call.words {
+            [list, files @ ..]
+                if matches!(list.known(), Some("-l" | "-lv" | "--list"))
+                    && files.iter().all(|word| word.known().is_some_and(|word| !word.starts_with('-'))) =>
+            {
+                files.iter().try_for_each(|word| options::readable(call, word))
             }
             _ => Err("it may write files".into()),
         },

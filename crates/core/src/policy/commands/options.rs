@@ -47,11 +47,13 @@ impl Doubt {
 /// Checks a call against its row.
 pub(super) fn check(call: Call<'_>, spec: &Spec) -> Checked {
     // Its words may come out of a file: `strings @list`.
-    if call.name == "strings" && call.words.iter().any(|word| word.text.starts_with('@')) {
+    let takes_list = ["strings", "nm", "objdump", "readelf", "size"].contains(&call.name);
+    if takes_list && call.words.iter().any(|word| word.text.starts_with('@')) {
         return Err("it takes its options from a file".into());
     }
-    // The one that can be told to run a program.
-    let doubt = if call.name == "sort" { Doubt::Option } else { Doubt::behind(call) };
+    // Those that can be told to run a program, or code of a file.
+    let runs = ["sort", "nm", "objdump", "readelf", "size", "xmllint"].contains(&call.name);
+    let doubt = if runs { Doubt::Option } else { Doubt::behind(call) };
     let sorted = sort(call.words, spec.options, spec.valued, doubt)?;
     let several = spec.most < usize::MAX && !call.walled && any_unknown(&sorted.operands);
     if sorted.operands.len() > spec.most || several {

@@ -3,6 +3,7 @@
 
 mod history;
 mod links;
+mod modules;
 mod repository;
 mod toolchain;
 
@@ -152,7 +153,12 @@ impl Disk {
             "git" => self.git(operands, cwd, command),
             _ => {}
         }
-        if toolchain::asks_version(name, operands) {
+        let runs_module = modules::runs_module(name, operands);
+        if runs_module && let Some(module) = modules::module_in(&walk(cwd)) {
+            let reason = format!("{} may run in the place of Python's own modules", module.display());
+            self.unclear(command, &reason);
+        }
+        if runs_module || toolchain::asks_version(name, operands) {
             let real = walk(cwd);
             let roots: Vec<&Path> = self.roots.iter().map(|(_, root)| root.as_path()).collect();
             if let Some(file) = toolchain::chosen_by(name, &real, &roots) {

@@ -4,6 +4,7 @@
 
 use std::time::Duration;
 
+use charla_proto::text::percent_decoded;
 use serde_json::Value;
 
 use super::encode::{Attributes, TraceParent};
@@ -124,28 +125,8 @@ fn headers(wanted: &TelemetrySettings, environment: &Environment) -> Result<Vec<
 /// `name=value` pairs between commas, their values percent-encoded, as the variables hold them.
 fn pairs(text: &str) -> Vec<(String, String)> {
     let pairs = text.split(',').filter_map(|pair| pair.split_once('='));
-    let pairs = pairs.map(|(name, value)| (name.trim().to_owned(), decoded(value.trim())));
+    let pairs = pairs.map(|(name, value)| (name.trim().to_owned(), percent_decoded(value.trim())));
     pairs.filter(|(name, _)| !name.is_empty()).collect()
-}
-
-/// The text with `%2C` and the like put in; what is no such number stays.
-fn decoded(text: &str) -> String {
-    let (first, rest) = text.split_once('%').map_or((text, None), |(first, rest)| (first, Some(rest)));
-    let mut bytes = first.as_bytes().to_vec();
-    for part in rest.into_iter().flat_map(|rest| rest.split('%')) {
-        let number = part.get(..2).and_then(|digits| u8::from_str_radix(digits, 16).ok());
-        match number {
-            Some(byte) => {
-                bytes.push(byte);
-                bytes.extend(part.bytes().skip(2));
-            }
-            None => {
-                bytes.push(b'%');
-                bytes.extend(part.bytes());
-            }
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 fn resource(
