@@ -11,6 +11,7 @@ pub(crate) mod elsewhere;
 mod error;
 mod export;
 mod host;
+mod init;
 mod instruction;
 mod links;
 mod log_file;
@@ -47,6 +48,7 @@ pub use charla_tools::git_branch;
 pub use elsewhere::{AnsweredApproval, RewoundSession};
 pub use error::SessionError;
 pub use export::ExportForm;
+pub use init::init_prompt;
 pub use memory::instruction_files;
 pub use moving::{Arrival, HeldSession, SessionBundle};
 pub use open::{OpenRequest, OpenedSession, SIGNAL, SessionSource};
@@ -54,7 +56,9 @@ pub use options::{OwnEditor, RunOptions};
 pub use output_schema::{OutputSchema, bare_json};
 pub use own_call::{COMMAND_TOOL, own_command, run_own};
 pub use preview::PromptPreview;
-pub use prompt_command::{FilledPrompt, Filler, expand_server_prompt, fill, server_prompt, split_command};
+pub use prompt_command::{
+    FilledPrompt, Filler, expand_server_prompt, fill, server_prompt, server_prompts, split_command,
+};
 pub use prompt_history::PromptHistory;
 pub use pruning::PruneRequest;
 pub use restore::{RestoredSession, SentSize};
