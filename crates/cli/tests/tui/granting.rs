@@ -45,7 +45,7 @@ fn an_always_is_told_and_taken_back_also_after_coming_back() {
     terminal.wait_for("1 thing is always allowed in this session");
     terminal.press("/approvals\r");
     terminal.wait_for("no question waits");
-    terminal.wait_for("`touch a` in this folder");
+    terminal.wait_for("  `touch a` in this folder");
     let number = number(&mut terminal);
     terminal.press("/approvals revoke 9999\r");
     terminal.wait_for("nothing is always allowed under the number 9999");
@@ -97,7 +97,7 @@ fn without_a_screen_an_always_is_told_listed_and_taken_back() {
     terminal.wait_for("always: the tool run_shell_command");
     terminal.wait_for("One.");
     terminal.press("/approvals\r");
-    terminal.wait_for("1 thing is always allowed in this session");
+    terminal.wait_for("  the tool run_shell_command");
     let number = number(&mut terminal);
     terminal.press(&format!("/approvals revoke {number}\r"));
     terminal.wait_for("no longer always: the tool run_shell_command");
