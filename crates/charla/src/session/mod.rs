@@ -56,14 +56,12 @@ pub use options::{OwnEditor, RunOptions};
 pub use output_schema::{OutputSchema, bare_json};
 pub use own_call::{COMMAND_TOOL, own_command, run_own};
 pub use preview::PromptPreview;
-pub use prompt_command::{
-    FilledPrompt, Filler, expand_server_prompt, fill, server_prompt, server_prompts, split_command,
-};
+pub use prompt_command::{FilledPrompt, Filler, expand_server_prompt, fill, server_prompt, server_prompts};
 pub use prompt_history::PromptHistory;
 pub use pruning::PruneRequest;
 pub use restore::{RestoredSession, SentSize};
 pub(crate) use rules::judge_of_files;
-pub use rules::{RuleCheck, RulePlaces, rule_book};
+pub use rules::{RuleCheck, RulePlaces};
 pub use saved_rules::SavedRules;
 pub(crate) use store::home_store;
 pub use store::{Begin, Message, Sessions, WaitingApproval};
