@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use charla::custom_command::{CustomCommand, Piece};
+use charla::session::init_prompt;
 use charla_proto::{Command, CompressionReport, Reply, RevertSelection, SessionEvent, TurnEvent};
 use serde_json::{Value, json};
 
@@ -13,7 +14,8 @@ use crate::session::EditorSession;
 const TOLD_WITHIN: Duration = Duration::from_secs(5);
 
 /// Our own commands: name and what they do.
-const OWN: [(&str, &str); 5] = [
+const OWN: [(&str, &str); 6] = [
+    ("init", "Look at this folder and write AGENTS.md"),
     ("compress", "Put a summary in place of the older part of the conversation"),
     ("uncompress", "Bring the whole conversation back"),
     ("undo", "Take the last turn's file changes back"),
@@ -46,6 +48,7 @@ pub(crate) async fn run(session: &EditorSession, words: &str) -> Option<Done> {
         return Some(Done::Prompt(command.expand(arguments)));
     }
     let words = match name {
+        "init" => return Some(Done::Prompt(vec![Piece::Text(init_prompt(arguments))])),
         "compress" => compressed(session, Command::Compress).await,
         "uncompress" => compressed(session, Command::Restore).await,
         "undo" => reverted(session, Command::Undo(RevertSelection::default()), "taken back").await,
@@ -102,4 +105,16 @@ pub(crate) fn lines<'a>(pieces: &'a [Piece]) -> Vec<&'a str> {
         _ => None,
     };
     pieces.iter().filter_map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use charla::custom_command::BUILT_IN;
+
+    use super::*;
+
+    #[test]
+    fn no_command_that_a_user_wrote_has_the_name_of_one_of_ours() {
+        OWN.iter().for_each(|(name, _)| assert!(BUILT_IN.contains(name), "{name}"));
+    }
 }

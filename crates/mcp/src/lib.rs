@@ -34,6 +34,7 @@ pub use message::RpcError;
 pub use naming::{declared_name, server_prefix, tool_name};
 pub use ports::{Http, HttpAnswer, HttpBody, HttpEvent, HttpMethod, HttpRequest, Launch, Pipes};
 pub use prompts::ServerPrompt;
+pub use resources::ListedResource;
 pub use server::{Remember, State, Surroundings, Withhold};
 pub use servers::{Health, Offer, Planned, Servers};
 

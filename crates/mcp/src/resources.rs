@@ -85,17 +85,27 @@ async fn list(servers: Servers, only: Option<String>) -> ToolOutput {
 }
 
 async fn resources(link: &Link) -> Result<Vec<String>, ToolError> {
+    let line = |resource: &Value| {
+        let (uri, name, about) =
+            (text(resource, "uri"), text(resource, "name"), text(resource, "description"));
+        let line: String = format!("{uri} {name} {about}").chars().take(300).collect();
+        one_line(line.trim_end())
+    };
+    Ok(listed(link).await?.iter().map(line).collect())
+}
+
+/// The resources as a server lists them.
+async fn listed(link: &Link) -> Result<Vec<Value>, ToolError> {
     let problem = |error: &_| failure(&link.config.name, error);
     let gone = |why| problem(&crate::client::RequestError::Gone(why));
     let client = link.ready().await.map_err(gone)?;
-    let resources = pages(&client, "resources/list", "resources").await.map_err(|error| problem(&error))?;
-    let line = |resource: &Value| {
-        let text = |key: &str| resource.get(key).and_then(Value::as_str).unwrap_or_default();
-        let line: String =
-            format!("{} {} {}", text("uri"), text("name"), text("description")).chars().take(300).collect();
-        one_line(line.trim_end())
-    };
-    Ok(resources.iter().take(MOST_LISTED).map(line).collect())
+    let mut all = pages(&client, "resources/list", "resources").await.map_err(|error| problem(&error))?;
+    all.truncate(MOST_LISTED);
+    Ok(all)
+}
+
+fn text<'a>(resource: &'a Value, key: &str) -> &'a str {
+    resource.get(key).and_then(Value::as_str).unwrap_or_default()
 }
 
 /// Reads what a server has to read.
@@ -165,7 +175,39 @@ async fn read(link: Arc<Link>, uri: String) -> ToolOutput {
     }
 }
 
+/// A resource that a person can name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListedResource {
+    /// Its address.
+    pub uri: String,
+    /// What the server calls it.
+    pub name: String,
+}
+
 impl Servers {
+    /// The servers that have resources, as far as they have told.
+    pub fn with_resources(&self) -> Vec<String> {
+        let links = self.links().iter().filter(|link| link.listing().has_resources);
+        links.map(|link| link.config.name.clone()).collect()
+    }
+
+    /// The resources of a server, as far as their addresses can be typed; none where it does not answer.
+    pub async fn resources(&self, server: &str) -> Vec<ListedResource> {
+        let Some(link) = self.links().iter().find(|link| link.config.name == server).cloned() else {
+            return Vec::new();
+        };
+        let can_be_typed = |uri: &str| {
+            !uri.is_empty() && !uri.contains(|c: char| c.is_whitespace() || c.is_control() || c == '"')
+        };
+        let all = listed(&link).await.unwrap_or_default();
+        let typable = all.iter().filter(|resource| can_be_typed(text(resource, "uri")));
+        let resource = |resource: &Value| ListedResource {
+            uri: text(resource, "uri").to_owned(),
+            name: one_line(text(resource, "name")).chars().take(80).collect(),
+        };
+        typable.map(resource).collect()
+    }
+
     /// What a resource that a person names holds, marked as the server's words; `None` where no such server is.
     pub async fn resource(&self, server: &str, uri: &str) -> Option<Result<Vec<Part>, String>> {
         let link = self.links().iter().find(|link| link.config.name == server)?.clone();

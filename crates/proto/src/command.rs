@@ -92,6 +92,11 @@ pub enum Command {
         /// The rules, as TOML.
         rules: String,
     },
+    /// Takes back what an "always" has allowed: from now on it is asked about again.
+    Revoke {
+        /// The approval whose answer it was.
+        approval: String,
+    },
     /// Looks at memory files, rules and tools again.
     Refresh,
 }
@@ -283,6 +288,7 @@ mod tests {
                 for_prompt: true,
                 if_allowed: true,
             },
+            Command::Revoke { approval: "s:7".to_owned() },
             Command::Cancel { target: CancelTarget::Call("charla_7_1".to_owned()) },
         ];
         for command in commands {

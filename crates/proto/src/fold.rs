@@ -1,5 +1,6 @@
 //! The fold: what a session's records add up to.
 
+mod grants;
 mod hooked;
 mod shortening;
 mod untold;
@@ -10,11 +11,12 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    ApprovalAnswered, ApprovalMode, Args, CallAsked, CallEnded, CallHooks, CallStatus, ConfirmationDetail,
-    Content, Delivery, Fact, FinishReason, FunctionCall, LlmErrorKind, ModelContent, Origin, Outcome, Part,
-    PromptJoined, PromptQueued, Record, Role, SessionStarted, ToolErrorKind, TurnEnd, TurnEnded, TurnHooks,
-    TurnStarted, UsageMetadata,
+    ApprovalAnswered, ApprovalMode, Args, CallAsked, CallEnded, CallHooks, CallStatus, Content, Delivery,
+    Fact, FinishReason, FunctionCall, LlmErrorKind, ModelContent, Origin, Outcome, Part, PromptJoined,
+    PromptQueued, Record, Role, SessionStarted, ToolErrorKind, TurnEnd, TurnEnded, TurnHooks, TurnStarted,
+    UsageMetadata,
 };
+pub use grants::{Grant, Granted};
 use hooked::Hooked;
 pub use shortening::Shortening;
 pub use untold::{ClientCall, Untold};
@@ -41,8 +43,8 @@ pub struct Conversation {
     pub last_usage: Option<UsageMetadata>,
     /// Prompts that wait, in their order.
     pub queue: Vec<QueuedPrompt>,
-    /// What "always" answers have allowed, in their order.
-    pub grants: Vec<Grant>,
+    /// What "always" answers have allowed and nobody has taken back, in their order; the same thing once.
+    pub grants: Vec<Granted>,
     /// What the model does not know yet.
     pub untold: Untold,
     /// Where less is sent than was said.
@@ -136,45 +138,6 @@ pub struct QueuedPrompt {
     pub by: String,
 }
 
-/// What an "always" has allowed for the rest of the session.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "grant", rename_all = "snake_case")]
-pub enum Grant {
-    /// The rules the question has shown, as TOML.
-    Rules {
-        /// The rules, as TOML.
-        rules: String,
-    },
-    /// A tool, where nothing but its own rule asks.
-    Tool {
-        /// The tool's name.
-        tool: String,
-    },
-    /// All tools of an MCP server.
-    Server {
-        /// The server's name.
-        server: String,
-    },
-}
-
-impl Grant {
-    /// What an answer to a question allows beyond its own call.
-    pub fn of(outcome: &Outcome, asked: &CallAsked) -> Option<Grant> {
-        let confirmation = &asked.confirmation;
-        match outcome {
-            Outcome::ProceedAlways | Outcome::ProceedAlwaysAndSave => {
-                confirmation.always.clone().map(|rules| Grant::Rules { rules })
-            }
-            Outcome::ProceedAlwaysTool => Some(Grant::Tool { tool: confirmation.tool.clone() }),
-            Outcome::ProceedAlwaysServer => match &confirmation.detail {
-                ConfirmationDetail::Mcp { server, .. } => Some(Grant::Server { server: server.clone() }),
-                _ => None,
-            },
-            _ => None,
-        }
-    }
-}
-
 impl Conversation {
     /// An empty session.
     pub fn new() -> Self {
@@ -245,6 +208,7 @@ impl Conversation {
             Fact::ChangesUndone(reverted) => self.untold.reverted.push((true, reverted.clone())),
             Fact::ChangesRedone(reverted) => self.untold.reverted.push((false, reverted.clone())),
             Fact::HookActed(acted) => Hooked(self).acted(seq, acted),
+            Fact::GrantRevoked(revoked) => self.grants.retain(|held| held.approval != revoked.approval),
             Fact::Imported(_) => self.imported(),
             Fact::TurnResumed(_) | Fact::RulesSaved(_) | Fact::Unknown { .. } => {}
         }
@@ -340,7 +304,7 @@ impl Conversation {
             // What it allows is allowed in the session that asks.
             return;
         }
-        let grant = Grant::of(&answered.outcome, &approval.asked);
+        let grant = Grant::of(&answered.outcome, &approval.asked.confirmation);
         if let Some(args) = &answered.args {
             let before = std::mem::replace(&mut call.call.args, args.clone());
             call.original.get_or_insert(before);
@@ -348,7 +312,21 @@ impl Conversation {
         if answered.outcome.allows() && call.status != CallStatus::Executing {
             call.status = CallStatus::Scheduled;
         }
-        self.grants.extend(grant);
+        if let Some(grant) = grant {
+            self.granted(grant, answered);
+        }
+    }
+
+    /// The same is held once, so that it can be taken back as one.
+    fn granted(&mut self, grant: Grant, answered: &ApprovalAnswered) {
+        let saved = answered.outcome == Outcome::ProceedAlwaysAndSave;
+        match self.grants.iter_mut().find(|held| held.grant == grant) {
+            Some(held) => held.saved |= saved,
+            None => {
+                let (approval, by) = (answered.approval.clone(), answered.by.clone());
+                self.grants.push(Granted { approval, by, grant, saved });
+            }
+        }
     }
 
     fn call_ended(&mut self, seq: u64, ended: &CallEnded) {

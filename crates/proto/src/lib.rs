@@ -67,8 +67,8 @@ pub use extra::Extra;
 pub use fetch::{Fetch, FetchAnswer, FetchRequest};
 pub use files::{FileJudge, Withheld};
 pub use fold::{
-    ClientCall, Conversation, Grant, OpenApproval, OpenCall, OpenTurn, PastTurns, QueuedPrompt, Shortening,
-    Untold,
+    ClientCall, Conversation, Grant, Granted, OpenApproval, OpenCall, OpenTurn, PastTurns, QueuedPrompt,
+    Shortening, Untold,
 };
 pub use hint::{Hint, WindowPart};
 pub use hook::{CallHooks, HookEffect, HookEvent, HookRan, TurnHooks};
@@ -80,9 +80,10 @@ pub use passing::{Begun, PassedQuestion, PassingOn};
 pub use port::{BoxFuture, ChunkStream, ContentGenerator};
 pub use record::{
     AgentLink, ApprovalAnswered, CallAsked, CallEnded, CallStarted, ChangesReverted, ClientCallStarted,
-    Compressed, CompressionFailed, Fact, FileChange, HookActed, Imported, JOURNAL_VERSION, ModeChanged,
-    ModelChanged, ModelContent, OutputsCut, PromptJoined, PromptQueued, PromptWithdrawn, Record, Restored,
-    RevertedFile, Rewound, RulesSaved, Sampled, SessionStarted, Spent, TurnEnded, TurnResumed, TurnStarted,
+    Compressed, CompressionFailed, Fact, FileChange, GrantRevoked, HookActed, Imported, JOURNAL_VERSION,
+    ModeChanged, ModelChanged, ModelContent, OutputsCut, PromptJoined, PromptQueued, PromptWithdrawn, Record,
+    Restored, RevertedFile, Rewound, RulesSaved, Sampled, SessionStarted, Spent, TurnEnded, TurnResumed,
+    TurnStarted,
 };
 pub use request::{
     EmbedRequest, FunctionCallingConfig, FunctionCallingMode, FunctionDeclaration, GenerateRequest,

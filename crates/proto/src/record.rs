@@ -12,8 +12,8 @@ use serde_json::{Map, Value};
 
 use crate::{
     ApprovalMode, Args, CallStatus, Citation, CompressionStatus, Confinement, Confirmation, Content,
-    Delivery, Display, FinishReason, FunctionCall, FunctionResponse, HookEffect, HookEvent, LlmErrorKind,
-    Origin, Outcome, ToolErrorKind, TurnEnd, UsageMetadata,
+    Delivery, Display, FinishReason, FunctionCall, FunctionResponse, Grant, HookEffect, HookEvent,
+    LlmErrorKind, Origin, Outcome, ToolErrorKind, TurnEnd, UsageMetadata,
 };
 use json::{Flat, Head};
 use table::facts;
@@ -96,6 +96,8 @@ facts! {
     "hook_acted" => HookActed(Box<HookActed>),
     /// Rules are kept for every session.
     "rules_saved" => RulesSaved(RulesSaved),
+    /// What an "always" had allowed is taken back.
+    "grant_revoked" => GrantRevoked(Box<GrantRevoked>),
     /// What is before this record was written elsewhere, and only tells what was said: nobody here has allowed, chosen or
     /// changed what it speaks of.
     "imported" => Imported(Imported),
@@ -471,6 +473,17 @@ pub struct RulesSaved {
     /// Where they are kept.
     pub place: String,
     /// Who wanted it.
+    pub by: String,
+}
+
+/// See [`Fact::GrantRevoked`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct GrantRevoked {
+    /// The question whose answer it was.
+    pub approval: String,
+    /// What it had allowed.
+    pub grant: Grant,
+    /// Who took it back.
     pub by: String,
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    ApprovalMode, CallAsked, CallStatus, ClientCall, Content, Conversation, OpenCall, QueuedPrompt,
+    ApprovalMode, CallAsked, CallStatus, ClientCall, Content, Conversation, Granted, OpenCall, QueuedPrompt,
     UsageMetadata,
 };
 
@@ -21,7 +21,7 @@ pub struct SessionSnapshot {
     pub session: String,
     /// The folder it works in.
     pub cwd: PathBuf,
-    /// What is set: model and mode.
+    /// What is set: model, mode and grants.
     #[serde(flatten)]
     pub choices: Choices,
     /// What the session is doing.
@@ -63,6 +63,9 @@ pub struct Choices {
     pub model: String,
     /// How much is allowed without asking.
     pub mode: ApprovalMode,
+    /// What "always" answers allow.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub grants: Vec<Granted>,
 }
 
 /// A content with the record it came with.
@@ -118,7 +121,11 @@ impl SessionSnapshot {
             seq: conversation.seq,
             session: started.map(|started| started.session.clone()).unwrap_or_default(),
             cwd: started.map(|started| started.cwd.clone()).unwrap_or_default(),
-            choices: Choices { model: conversation.model.clone(), mode: conversation.mode },
+            choices: Choices {
+                model: conversation.model.clone(),
+                mode: conversation.mode,
+                grants: conversation.grants.clone(),
+            },
             phase: if is_open { Phase::Open } else { Phase::Idle },
             contents: conversation.contents.iter().map(said).collect(),
             turn: conversation.turn.as_ref().map(|turn| turn.turn),

@@ -273,6 +273,11 @@ export class Conversation {
   rules_saved(record) {
     this.add(record.seq, element("p", { class: "notice note" }, `A rule is kept in ${record.place}.`));
   }
+
+  grant_revoked(record) {
+    const what = record.grant.tool || record.grant.server || "what was allowed";
+    this.add(record.seq, element("p", { class: "notice note" }, `No longer always: ${what} (by ${record.by}).`));
+  }
 }
 
 const files = (record) => record.files.map((file) => file.path.split("/").at(-1)).join(", ");

@@ -21,6 +21,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 use crate::editor::Editor;
+use crate::grants;
 use crate::lines::Lines;
 use crate::printer::Printer;
 
@@ -106,9 +107,18 @@ fn understand(line: &str, confirmation: &Confirmation, is_clipped: bool) -> Word
         "a" if always => Word::Answer(Outcome::ProceedAlways),
         "s" if always => Word::Answer(Outcome::ProceedAlwaysAndSave),
         "t" => Word::Answer(Outcome::ProceedAlwaysTool),
+        "m" if server(confirmation).is_some() => Word::Answer(Outcome::ProceedAlwaysServer),
         "e" => Word::Edit,
         "v" if is_clipped => Word::View,
         _ => Word::Unclear,
+    }
+}
+
+/// The MCP server whose tool it is.
+fn server(confirmation: &Confirmation) -> Option<&str> {
+    match &confirmation.detail {
+        ConfirmationDetail::Mcp { server, .. } => Some(server),
+        _ => None,
     }
 }
 
@@ -170,7 +180,14 @@ impl Asker {
         self.printer.close_card();
         self.stopped = matches!(outcome, Some(Outcome::Cancel { reason: None }));
         let refused = match outcome {
-            Some(outcome) => self.session.answer(&approval, outcome, &self.me).await.err(),
+            Some(outcome) => {
+                let given = grants::given(&outcome, confirmation);
+                let refused = self.session.answer(&approval, outcome, &self.me).await.err();
+                if let (None, Some(given)) = (&refused, given) {
+                    self.printer.note(&given);
+                }
+                refused
+            }
             None => None,
         };
         match (refused, self.answered.get(&approval)) {
@@ -309,7 +326,10 @@ fn choices(confirmation: &Confirmation, is_clipped: bool) -> String {
         choices.extend(["a always", "s always and save"]);
     }
     let tool = format!("t always {}", one_line(&confirmation.tool));
-    choices.extend([tool.as_str(), "e edit"]);
+    choices.push(&tool);
+    let of_server = server(confirmation).map(|server| format!("m always {}", one_line(server)));
+    choices.extend(of_server.as_deref());
+    choices.push("e edit");
     if is_clipped {
         choices.push("v view all");
     }

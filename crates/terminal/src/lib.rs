@@ -13,6 +13,7 @@ pub mod editor;
 pub mod excerpt;
 pub mod exit;
 pub mod extensions;
+pub mod grants;
 pub mod headless;
 pub mod hints;
 pub mod hooks;

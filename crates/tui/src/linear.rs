@@ -5,11 +5,11 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use charla::models::Prices;
-use charla::session::{PromptDraft, run_own};
+use charla::session::{Filler, PromptDraft, run_own};
 use charla::settings::{OutputFormat, Settings};
 use charla::{Begin, Charla, Failure, OpenRequest, OpenedSession, SessionSource};
 use charla_core::session::Follower;
-use charla_proto::{CancelTarget, Command, OpenCall, Phase, Refusal, Reply};
+use charla_proto::{CancelTarget, Command, Content, OpenCall, Phase, Refusal, Reply};
 use charla_terminal::answer::Answer;
 use charla_terminal::approver::Approver;
 use charla_terminal::exit::{CANCELLED, OK, code};
@@ -19,7 +19,7 @@ use charla_terminal::printer::Printer;
 use charla_terminal::signals::Interrupts;
 
 use crate::app::ME;
-use crate::commands::{Errand, Exports, Linear, linear};
+use crate::commands::{Errand, Exports, Linear, linear, parse};
 use crate::transcript::files_in_words;
 
 /// What the first Ctrl-C says.
@@ -164,6 +164,20 @@ impl Talk {
     }
 
     async fn command(&self, line: &str, printer: &mut Printer) -> bool {
+        if parse(line).is_err() {
+            match self.expanded(line, printer).await {
+                Ok(Some(content)) => {
+                    let words = content.text();
+                    self.turn(Command::prompt(content), &words, printer).await;
+                    return true;
+                }
+                Ok(None) => {}
+                Err(failure) => {
+                    printer.failure(&failure);
+                    return true;
+                }
+            }
+        }
         let snapshot = self.session.handle.snapshot().await.map(|(snapshot, _)| snapshot).unwrap_or_default();
         let errand = Errand {
             charla: self.charla.clone(),
@@ -173,6 +187,7 @@ impl Talk {
         };
         match linear(line, errand, snapshot.choices.mode, snapshot.room.window) {
             Linear::Leave => return false,
+            Linear::Say(words) => self.turn(Command::prompt(Content::user(&words)), &words, printer).await,
             Linear::Ask(command) => self.turn(command, "", printer).await,
             Linear::Tell(lines) => lines.iter().for_each(|line| printer.note(line)),
             Linear::Find(finding, command) => {
@@ -186,6 +201,16 @@ impl Talk {
             }
         }
         true
+    }
+
+    /// The prompt that a command of the user's own, or of an MCP server, stands for; nothing where there is none of this name.
+    async fn expanded(&self, line: &str, printer: &mut Printer) -> Result<Option<Content>, Failure> {
+        let mut content = Content::user(line);
+        let cancel = self.interrupts.leave.child_token();
+        let filler = Filler { by: ME, unread: true, cancel: &cancel };
+        let place = (&self.settings, self.charla.environment());
+        self.session.fill_prompt(line, &mut content, place, filler, printer).await?;
+        Ok((content.text() != line).then_some(content))
     }
 
     /// Runs a command line of the person's own, and shows what it prints once it has ended.

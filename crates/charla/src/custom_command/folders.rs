@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use charla_proto::text::printable;
 
-use super::CustomCommand;
+use super::{CustomCommand, is_built_in, safe_name};
 use crate::bounded;
 use crate::environment::Environment;
 use crate::failure::Failure;
@@ -18,18 +18,33 @@ use crate::trust::{COMMANDS, Standing, command_files, gemini_standing};
 struct CommandFile {
     /// Its path for people.
     shown: PathBuf,
-    /// The command's name.
+    /// What it is called by its path.
+    written: String,
+    /// The command's name: the same, unless that is one of ours.
     name: String,
     /// What it holds, where that is text.
     text: Option<String>,
     is_trusted: bool,
 }
 
+/// Begins the names of commands that are called like one of ours.
+const USERS: &str = "user.";
+const WORKSPACES: &str = "workspace.";
+
 impl CommandFile {
-    /// The file at this path in a folder of commands; nothing where no command can be called so.
-    fn new(folder: &Path, path: &str, text: Option<String>, is_trusted: bool) -> Option<Self> {
-        let name = CustomCommand::name_of(Path::new(path))?;
-        Some(Self { shown: folder.join(COMMANDS).join(path), name, text, is_trusted })
+    /// The file at this path in a folder of commands; nothing where no command can be called so. `prefix` begins its name where
+    /// that is one of ours.
+    fn new(folder: &Path, prefix: &str, path: &str, text: Option<String>, is_trusted: bool) -> Option<Self> {
+        let written = CustomCommand::name_of(Path::new(path))?;
+        let name = if is_built_in(&written) { format!("{prefix}{written}") } else { written.clone() };
+        Some(Self { shown: folder.join(COMMANDS).join(path), written, name, text, is_trusted })
+    }
+
+    /// What is said where it has another name than its file.
+    fn renamed(&self) -> Option<String> {
+        let Self { written, name, shown, .. } = self;
+        let shown = printable(shown);
+        (written != name).then(|| format!("/{written} is built in: the command in {shown} is /{name}"))
     }
 
     fn command(&self) -> Result<CustomCommand, String> {
@@ -52,6 +67,7 @@ pub fn custom_commands(
     let (usable, left_out): (Vec<_>, Vec<_>) =
         files(environment, brought)?.into_iter().partition(|file| file.is_trusted);
     for file in usable {
+        file.renamed().into_iter().for_each(|words| notices.warning(&words.into()));
         match file.command() {
             Ok(command) => drop(commands.insert(file.name, command)),
             Err(why) => notices.warning(&why.into()),
@@ -72,8 +88,10 @@ pub(crate) fn unusable_command(
     environment: &Environment,
     brought: &Brought,
 ) -> Result<Option<Failure>, Failure> {
-    let found = files(environment, brought)?.into_iter().rfind(|file| file.name == name);
+    let found =
+        files(environment, brought)?.into_iter().rfind(|file| file.written == name || file.name == name);
     Ok(found.and_then(|file| match file.is_trusted {
+        true if file.name != name => file.renamed().map(Failure::input),
         true => file.command().err().map(Failure::input),
         false => {
             let shown = printable(&file.shown);
@@ -86,15 +104,18 @@ pub(crate) fn unusable_command(
 /// The files of all commands; of several of one name the last counts.
 fn files(environment: &Environment, brought: &Brought) -> Result<Vec<CommandFile>, Failure> {
     // Those of extensions and of Gemini CLI first: ours go before them.
-    let extensions = brought.extensions.iter().map(|extension| extension.folder.clone());
+    let extensions = brought
+        .extensions
+        .iter()
+        .map(|extension| (extension.folder.clone(), format!("{}:", safe_name(&extension.name))));
     let gemini = environment.gemini_home().filter(|_| environment.guest.is_none());
-    let homes = extensions.chain(gemini).chain(environment.charla_home());
-    let own = homes.flat_map(|home| own_files(&home));
+    let homes = gemini.into_iter().chain(environment.charla_home()).map(|home| (home, USERS.to_owned()));
+    let own = extensions.chain(homes).flat_map(|(home, prefix)| own_files(&home, &prefix));
     let content = &brought.workspace;
     let standing = content.known(environment)?;
     let brought = |folder: &'static str, (name, bytes): (&str, &[u8]), standing: Standing| {
         let text = std::str::from_utf8(bytes).ok().map(str::to_owned);
-        CommandFile::new(Path::new(folder), name, text, standing.is_trusted())
+        CommandFile::new(Path::new(folder), WORKSPACES, name, text, standing.is_trusted())
     };
     let of_gemini = gemini_standing(standing, environment);
     let gemini = content.gemini_commands().filter_map(|file| brought(".gemini", file, of_gemini));
@@ -103,10 +124,10 @@ fn files(environment: &Environment, brought: &Brought) -> Result<Vec<CommandFile
 }
 
 /// The files of a user or an extension.
-fn own_files(home: &Path) -> Vec<CommandFile> {
+fn own_files(home: &Path, prefix: &str) -> Vec<CommandFile> {
     let read = |name: String| {
         let text = bounded::text(&home.join(&name)).ok();
-        CommandFile::new(home, name.strip_prefix(COMMANDS)?.strip_prefix('/')?, text, true)
+        CommandFile::new(home, prefix, name.strip_prefix(COMMANDS)?.strip_prefix('/')?, text, true)
     };
     command_files(home).into_iter().filter_map(read).collect()
 }

@@ -26,6 +26,48 @@ pub(crate) use folders::unusable_command;
 #[cfg(test)]
 mod tests;
 
+/// The commands that front ends have themselves, at the terminal and in editors. One that a user wrote has another name than these.
+pub const BUILT_IN: [&str; 33] = [
+    "agents",
+    "approvals",
+    "clear",
+    "compress",
+    "copy",
+    "doctor",
+    "exit",
+    "export",
+    "extensions",
+    "fork",
+    "help",
+    "hooks",
+    "init",
+    "mcp",
+    "memory",
+    "mode",
+    "model",
+    "new",
+    "policy",
+    "quit",
+    "redo",
+    "refresh",
+    "resume",
+    "rewind",
+    "sessions",
+    "settings",
+    "skills",
+    "stats",
+    "theme",
+    "thoughts",
+    "tools",
+    "uncompress",
+    "undo",
+];
+
+/// True for the name of a command that front ends have themselves.
+fn is_built_in(name: &str) -> bool {
+    BUILT_IN.contains(&name)
+}
+
 /// The place of what is typed behind the command.
 const ARGUMENTS: &str = "{{args}}";
 /// What a command's file is called.

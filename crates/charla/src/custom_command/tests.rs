@@ -144,6 +144,29 @@ fn commands_of_gemini_cli_stand_below_ours() {
     assert_eq!(found(&environment).0, [of("a", "ours"), of("b", "gemini"), of("c", "theirs")]);
 }
 
+#[test]
+fn a_command_that_is_called_like_one_of_ours_has_another_name_and_says_so() {
+    let files = [
+        ("home/.charla/commands/help.toml", "prompt = 'x'\ndescription = 'mine'"),
+        ("home/.charla/commands/git/help.toml", "prompt = 'x'\ndescription = 'mine'"),
+        ("work/.charla/commands/undo.toml", "prompt = 'x'\ndescription = 'theirs'"),
+    ];
+    let (_folder, environment) = place(&files);
+    let content = WorkspaceContent::read(&environment).unwrap();
+    TrustBook::of(&environment).unwrap().trust(&environment.directory, content.hash()).unwrap();
+    let (commands, notices) = found(&environment);
+    let names: Vec<&str> = commands.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["git:help", "user.help", "workspace.undo"]);
+    let told = |words: &str| assert!(notices.iter().any(|text| text.contains(words)), "{words}: {notices:?}");
+    told("/help is built in: the command in ");
+    told("help.toml is /user.help");
+    told("undo.toml is /workspace.undo");
+    let brought = crate::settings::load(&environment, Vec::new()).unwrap().settings.brought;
+    let failure = unusable_command("help", &environment, &brought).unwrap().unwrap();
+    assert!(failure.to_string().contains("is /user.help"), "{failure}");
+    assert!(unusable_command("user.help", &environment, &brought).unwrap().is_none());
+}
+
 proptest! {
     #[test]
     fn no_prompt_breaks_it(prompt in "(!\\{|@\\{|\\{\\{args\\}\\}|[{}!@a-z é]){0,30}", arguments: String) {

@@ -21,7 +21,7 @@ pub(crate) use edit::{check, written};
 pub use login::{ServerLogin, log_out};
 pub use new_server::NewServer;
 
-pub use charla_mcp::{Health, ListedPrompt, ServerPrompt, Servers, State};
+pub use charla_mcp::{Health, ListedPrompt, ListedResource, ServerPrompt, Servers, State};
 
 use crate::environment::Environment;
 use crate::notices::Notices;

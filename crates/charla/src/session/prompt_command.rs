@@ -9,9 +9,10 @@ use charla_proto::text::{one_line, shell_split};
 use charla_proto::{CallEnded, Content, Display, Part, Refusal};
 
 use super::attachments::PromptDraft;
+use super::init::{INIT, init_prompt};
 use super::open::OpenedSession;
 use super::own_call::run_for_prompt;
-use crate::custom_command::{Piece, custom_commands, unusable_command};
+use crate::custom_command::{BUILT_IN, Piece, custom_commands, unusable_command};
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::notices::Notices;
@@ -107,6 +108,19 @@ pub fn server_prompt(servers: &Servers, name: &str) -> Option<ServerPrompt> {
     prompts.iter().find(is_it).cloned()
 }
 
+/// The prompts of servers, each with the name that a command of it has: with its server's where a command of ours, or a prompt before
+/// it, has the name alone.
+pub fn server_prompts(servers: &Servers) -> Vec<(String, ServerPrompt)> {
+    let mut named: Vec<(String, ServerPrompt)> = Vec::new();
+    for one in servers.prompts() {
+        let short = command_name(&one.prompt.name);
+        let is_taken = BUILT_IN.contains(&short.as_str()) || named.iter().any(|(name, _)| *name == short);
+        let name = if is_taken { format!("{}:{short}", one.server) } else { short };
+        named.push((name, one));
+    }
+    named
+}
+
 /// What a server's prompt is called behind a `/`.
 fn command_name(prompt: &str) -> String {
     prompt.split_whitespace().collect::<Vec<_>>().join("-")
@@ -190,6 +204,9 @@ impl OpenedSession {
         let custom = custom_commands(environment, &settings.brought, notices)?;
         let filled = match custom.iter().find(|command| command.name == name) {
             Some(command) => Some(fill(&command.expand(arguments), &self.handle, filler).await),
+            None if name == INIT => {
+                Some(Ok(FilledPrompt { text: init_prompt(arguments), ..FilledPrompt::default() }))
+            }
             None => self.of_server(name, arguments).await,
         };
         let Some(filled) = filled else {

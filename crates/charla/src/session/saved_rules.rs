@@ -8,7 +8,7 @@ use crate::private_file;
 
 /// The file of a user's saved rules.
 #[derive(Clone, Debug)]
-pub(super) struct SavedRules {
+pub struct SavedRules {
     path: PathBuf,
 }
 

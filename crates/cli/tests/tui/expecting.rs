@@ -89,6 +89,70 @@ fn a_question_of_the_model_is_a_list() {
 }
 
 #[test]
+fn a_word_that_begins_with_yes_or_no_is_no_answer_to_the_model() {
+    let question = |words: &str| json!({"question": words, "header": "Sure", "type": "yesno"});
+    let asked = json!({ "questions": [question("Shall I?"), question("Really?")] });
+    let server = server(Script::new([Reply::new().call("ask_user", asked), "Heard.".into()]));
+    let place = Place::with_server(&server);
+    let mut terminal = start(&place);
+    terminal.say("ask");
+    terminal.wait_for("Shall I?");
+    terminal.wait_for("↑ ↓ Enter, or type");
+    terminal.press("not today\r");
+    // It takes keys once it has been seen.
+    terminal.wait_until("the next question", |screen| {
+        screen.contains("│ Really?") && screen.contains("↑ ↓ Enter, or type")
+    });
+    terminal.press("y");
+    terminal.wait_for("Heard.");
+    let told = server.requests().last().unwrap().body.to_string();
+    assert!(told.contains("not today") && told.contains("yes"), "{told}");
+}
+
+#[test]
+fn a_command_of_ones_own_never_takes_the_place_of_one_of_ours() {
+    let server = server(Script::new(["One.", "Two."]));
+    let place = Place::with_server(&server);
+    std::fs::create_dir_all(place.home().join("commands")).unwrap();
+    std::fs::write(place.home().join("commands/help.toml"), "prompt = \"Say mine.\"\n").unwrap();
+    let mut terminal = start(&place);
+    terminal.wait_for("/help is built in");
+    terminal.press("/help\r");
+    terminal.wait_for("Ctrl-C twice");
+    assert!(server.requests().is_empty());
+    terminal.press("/user.help\r");
+    terminal.wait_for("One.");
+    assert!(server.requests().last().unwrap().body.to_string().contains("Say mine."));
+    terminal.press("\u{4}");
+    terminal.finish();
+    // Without a screen they are there, too.
+    let mut terminal = Terminal::sized(&place, &["-m", "openai/gpt-test", "--screen-reader"], 100, 40);
+    terminal.wait_for("/help lists commands");
+    terminal.press("/user.help\r");
+    terminal.wait_for("Two.");
+}
+
+#[test]
+fn init_asks_the_model_for_an_instruction_file_whose_writing_is_asked_about() {
+    let write = Reply::new().call("write_file", json!({"file_path": "AGENTS.md", "content": "# Here\n"}));
+    let server = server(Script::new([write, "Written.".into()]));
+    let place = Place::with_server(&server);
+    let mut terminal = start(&place);
+    for (command, told) in [("/skills", "there are no skills"), ("/agents", "there are no agents")] {
+        terminal.press(&format!("{command}\r"));
+        terminal.wait_for(told);
+    }
+    terminal.press("/init keep it short\r");
+    terminal.wait_for("r no, with a reason");
+    assert!(place.read("AGENTS.md").is_none());
+    terminal.press("y");
+    terminal.wait_for("Written.");
+    assert_eq!(place.read("AGENTS.md").as_deref(), Some("# Here\n"));
+    let asked = server.requests()[0].body.to_string();
+    assert!(asked.contains("Write AGENTS.md") && asked.contains("Besides: keep it short"), "{asked}");
+}
+
+#[test]
 fn commands_within_a_command_of_ones_own_are_answered_by_a_key_recorded_and_judged() {
     let server = server(Script::new(["One.", "Two."]));
     let place = Place::with_server(&server);

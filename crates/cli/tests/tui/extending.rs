@@ -80,6 +80,17 @@ fn a_prompt_of_a_server_is_a_command() {
     // The servers have answered once one of their resources has.
     terminal.say("@s:note:one");
     terminal.wait_for("a note");
+    // What it has is offered while somebody writes.
+    terminal.press("see @s");
+    terminal.wait_for("▸ @s:");
+    terminal.press("\t");
+    terminal.wait_for("▸ @s:note:one");
+    terminal.press("\u{15}/gre");
+    terminal.wait_for("▸ /greet");
+    terminal.press("\t--");
+    terminal.wait_for("▸ --who=");
+    terminal.press("\u{15}");
+    terminal.wait_without("▸ --who=");
     command(&mut terminal, "/greet ");
     terminal.wait_for("`who` is missing: /greet --who=…");
     command(&mut terminal, "/greet Ann");

@@ -8,6 +8,7 @@ mod commanding;
 mod expecting;
 mod extending;
 mod first_run;
+mod granting;
 mod journal;
 mod leaving;
 mod lines;

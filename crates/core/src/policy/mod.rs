@@ -13,6 +13,7 @@ mod always;
 mod commands;
 mod defaults;
 mod files;
+mod granted;
 mod guards;
 mod judge;
 mod links;
@@ -37,6 +38,7 @@ use serde::Serialize;
 use rules::Subject;
 
 pub use allowed_tools::allowed_tools;
+pub use granted::grant_in_words;
 pub use links::Link;
 pub use parse::PolicyError;
 pub use rules::{Decision, Rule, RuleSource, Tier};

@@ -32,6 +32,9 @@ pub(super) fn next_request(view: &View, cancelling: bool) -> Option<Request> {
         Fact::RulesSaved(saved) if !comes_of_answer(view) => {
             (saved.by.clone(), Command::SaveRules { rules: saved.rules.clone() })
         }
+        Fact::GrantRevoked(revoked) => {
+            (revoked.by.clone(), Command::Revoke { approval: revoked.approval.clone() })
+        }
         Fact::ApprovalAnswered(answered) if is_by_person(answered) && !closes_question(view) => {
             let (approval, outcome) = (answered.approval.clone(), answered.outcome.clone());
             (answered.by.clone(), Command::Answer { approval, outcome })

@@ -164,7 +164,8 @@ fn length(records: &[Record], before: &Conversation) -> usize {
             | Fact::PromptWithdrawn(_)
             | Fact::ModeChanged(_)
             | Fact::ModelChanged(_)
-            | Fact::RulesSaved(_) => {}
+            | Fact::RulesSaved(_)
+            | Fact::GrantRevoked(_) => {}
             // Summaries and files depend on more than is recorded: they are taken as they are.
             _ => return index,
         }
@@ -201,7 +202,8 @@ fn can_come_while_waiting(fact: &Fact) -> bool {
         | Fact::PromptWithdrawn(_)
         | Fact::ModeChanged(_)
         | Fact::ModelChanged(_)
-        | Fact::RulesSaved(_) => true,
+        | Fact::RulesSaved(_)
+        | Fact::GrantRevoked(_) => true,
         Fact::ApprovalAnswered(answered) => is_by_person(answered),
         Fact::CallEnded(ended) => {
             ended.status == CallStatus::Cancelled || ended.error == Some(ToolErrorKind::Interrupted)

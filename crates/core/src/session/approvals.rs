@@ -5,23 +5,31 @@ use std::sync::Arc;
 
 use charla_proto::{
     ApprovalMode, CallAsked, Confinement, Confirmation, ConfirmationDetail, Effect, FileJudge, FunctionCall,
-    Grant, Missing, Outcome, Plan, Policy, Preview, Verdict,
+    Grant, Granted, Missing, Outcome, Plan, Policy, Preview, Verdict,
 };
 
 use super::{EARLIER_ANSWER, Isolation};
 
 /// The rules of a session with what people have allowed for the rest of it.
 pub(super) struct Approvals {
+    /// The rules alone.
+    rules: Arc<dyn Policy>,
+    /// The rules with what was allowed.
     policy: Arc<dyn Policy>,
     servers: HashSet<String>,
 }
 
 impl Approvals {
     /// The rules, with what earlier answers allowed.
-    pub(super) fn new(policy: Arc<dyn Policy>, grants: &[Grant]) -> Self {
-        let mut approvals = Self { policy, servers: HashSet::new() };
-        grants.iter().for_each(|grant| approvals.take(grant));
+    pub(super) fn new(rules: Arc<dyn Policy>, grants: &[Granted]) -> Self {
+        let mut approvals = Self { policy: rules.clone(), rules, servers: HashSet::new() };
+        grants.iter().for_each(|granted| approvals.take(&granted.grant));
         approvals
+    }
+
+    /// Something was taken back: these grants hold, and no other.
+    pub(super) fn keep_only(&mut self, grants: &[Granted]) {
+        *self = Self::new(self.rules.clone(), grants);
     }
 
     /// Takes in what an answer allows beyond its own call: exactly what it said.
@@ -219,7 +227,8 @@ mod tests {
     #[test]
     fn always_for_a_server_is_about_calls_of_its_tools_and_nothing_else_it_wants() {
         let grant = Grant::Server { server: "s".to_owned() };
-        let approvals = Approvals::new(Arc::new(AlwaysAsks), &[grant]);
+        let granted = Granted { approval: "s:1".to_owned(), by: "me".to_owned(), grant, saved: false };
+        let approvals = Approvals::new(Arc::new(AlwaysAsks), &[granted]);
         let plan = |preview: Preview| Plan {
             tool: "s__t".to_owned(),
             args: Args::new(),

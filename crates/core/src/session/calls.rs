@@ -734,7 +734,7 @@ pub(super) async fn take_grant(
     asked: &CallAsked,
     by: &str,
 ) -> Result<bool, Stop> {
-    let grant = Grant::of(outcome, asked);
+    let grant = Grant::of(outcome, &asked.confirmation);
     if let Some(grant) = &grant {
         session.approvals.take(grant);
     }

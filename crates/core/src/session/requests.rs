@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use charla_proto::{
-    CallAsked, CancelTarget, Command, CompressionTrigger, Content, Delivery, Fact, ModeChanged, ModelChanged,
-    Outcome, PromptQueued, PromptWithdrawn, QueuedPrompt, Record, Refusal, Reply, Request, Role, Room,
-    RulesSaved, SessionSnapshot, TurnEvent,
+    CallAsked, CancelTarget, Command, CompressionTrigger, Content, Delivery, Fact, GrantRevoked, ModeChanged,
+    ModelChanged, Outcome, PromptQueued, PromptWithdrawn, QueuedPrompt, Record, Refusal, Reply, Request,
+    Role, Room, RulesSaved, SessionSnapshot, TurnEvent,
 };
 use tokio::sync::oneshot;
 
@@ -96,6 +96,7 @@ impl Requests<'_> {
                 Ok(place) => Reply::Saved { place },
                 Err(message) => Reply::Refused(Refusal::Failed { message }),
             },
+            Command::Revoke { approval } => self.revoke(approval, by).await?,
             Command::Refresh => {
                 self.0.binding.host.clone().refresh().await;
                 self.0.binding.forget();
@@ -268,6 +269,20 @@ impl Requests<'_> {
         Ok(saved)
     }
 
+    /// Takes back what an answer allowed for good: calls that have not begun are judged without it.
+    async fn revoke(&mut self, approval: String, by: String) -> Result<Reply, Stop> {
+        let session = &mut *self.0;
+        let mut held = session.ledger.conversation.grants.iter();
+        let Some(granted) = held.find(|granted| granted.approval == approval) else {
+            let what = format!("grant by the answer to `{approval}`");
+            return Ok(Reply::Refused(Refusal::Unknown { what }));
+        };
+        let fact = GrantRevoked { approval, grant: granted.grant.clone(), by };
+        session.ledger.commit_one(Fact::GrantRevoked(Box::new(fact))).await?;
+        session.approvals.keep_only(&session.ledger.conversation.grants);
+        Ok(Reply::Done)
+    }
+
     /// The question of this id, if it waits for an answer.
     pub(super) async fn question(&mut self, approval: &str) -> Result<Result<Arc<CallAsked>, Refusal>, Stop> {
         let turn = self.0.ledger.conversation.turn.as_ref();
@@ -330,7 +345,7 @@ impl Requests<'_> {
         let fact = answered(asked.approval.clone(), outcome, by, args);
         self.0.ledger.commit_one(fact).await?;
         let granted = self.0.ledger.conversation.grants.iter().skip(known);
-        granted.for_each(|grant| self.0.approvals.take(grant));
+        granted.for_each(|granted| self.0.approvals.take(&granted.grant));
         if let (true, Some(rules)) = (saves, &asked.confirmation.always) {
             let _ = self.save_rules(rules, by).await?;
         }

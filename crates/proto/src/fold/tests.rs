@@ -1,5 +1,5 @@
 use super::*;
-use crate::{PromptWithdrawn, Rewound};
+use crate::{Confirmation, GrantRevoked, PromptWithdrawn, Rewound};
 
 fn conversation(facts: Vec<Fact>) -> Conversation {
     let records: Vec<Record> =
@@ -61,4 +61,38 @@ fn a_rewind_gives_the_turns_their_numbers_back() {
     ];
     let conversation = conversation(facts);
     assert_eq!((conversation.past.count, conversation.contents.len()), (1, 1));
+}
+
+fn always(call: &str, approval: &str) -> [Fact; 2] {
+    let confirmation: Confirmation = serde_json::from_value(serde_json::json!({
+        "tool": "write", "title": "", "detail": {"type": "info", "text": "", "urls": []}, "rule": "", "isolation": "",
+    }))
+    .unwrap();
+    let (call, approval) = (call.to_owned(), approval.to_owned());
+    let asked = CallAsked { turn: 1, call, approval: approval.clone(), confirmation, stands_for: None };
+    let (outcome, by) = (Outcome::ProceedAlwaysTool, "anna".to_owned());
+    let answered = ApprovalAnswered { approval, outcome, by, args: None };
+    [Fact::CallAsked(Box::new(asked)), Fact::ApprovalAnswered(Box::new(answered))]
+}
+
+#[test]
+fn a_grant_is_held_once_until_it_is_taken_back_whatever_is_rewound() {
+    let call = |id: &str| Part::function_call(FunctionCall::new(id, "write", Args::new()));
+    let content = Arc::new(Content::new(Role::Model, vec![call("a"), call("b")]));
+    let said =
+        ModelContent { turn: 1, content, finish: None, usage: None, citations: Vec::new(), hook: None };
+    let mut facts = vec![started(1, "p1", "go"), Fact::ModelContent(Box::new(said))];
+    facts.extend(always("a", "s:3"));
+    facts.extend(always("b", "s:5"));
+    facts.push(ended(1, TurnEnd::Finished));
+    facts.push(Fact::Rewound(Rewound { to: 1, files: Vec::new(), by: None }));
+    let held = conversation(facts.clone()).grants;
+    let grant = Grant::Tool { tool: "write".to_owned() };
+    let granted =
+        Granted { approval: "s:3".to_owned(), by: "anna".to_owned(), grant: grant.clone(), saved: false };
+    assert_eq!(held, [granted]);
+    assert_eq!(held[0].number(), Some(3));
+    let (approval, by) = ("s:3".to_owned(), "me".to_owned());
+    facts.push(Fact::GrantRevoked(Box::new(GrantRevoked { approval, grant, by })));
+    assert!(conversation(facts).grants.is_empty());
 }

@@ -31,6 +31,14 @@ fn only_what_is_offered_is_understood() {
     assert_eq!(understand("s", &always, false), Word::Answer(Outcome::ProceedAlwaysAndSave));
     assert!(!choices(&plain, false).contains("always and save"));
     assert!(choices(&always, false).contains("always and save"));
+    assert_eq!(understand("m", &plain, false), Word::Unclear);
+    let (server, tool) = ("notes".to_owned(), "read".to_owned());
+    let detail = ConfirmationDetail::Mcp { server, tool, args: Default::default() };
+    let of_server = Confirmation { detail, ..exec("read", None) };
+    assert_eq!(understand("m", &of_server, false), Word::Answer(Outcome::ProceedAlwaysServer));
+    assert!(
+        choices(&of_server, false).contains("m always notes") && !choices(&plain, false).contains("m always")
+    );
     assert_eq!(understand("v", &plain, false), Word::Unclear);
     assert_eq!(understand("v", &plain, true), Word::View);
     assert!(choices(&plain, true).contains("v view all") && !choices(&plain, false).contains("v view all"));

@@ -6,6 +6,7 @@ use std::time::Instant;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use charla::custom_command::Piece;
+use charla::session::init_prompt;
 use charla::settings;
 use charla::{Begin, Charla, Failure, OpenRequest};
 use charla_core::hooks::{EndReason, StartSource};
@@ -14,6 +15,7 @@ use charla_proto::{ApprovalMode, Command, RevertSelection};
 use super::Reason;
 use super::first_run::Set;
 use super::news::{Asked, News};
+use super::setup::first_message;
 use super::state::{App, Standing};
 use crate::commands::{self, Errand, Found, Slash, marked};
 use crate::picker::{Item, Picked, Picker};
@@ -32,6 +34,10 @@ fn about_theme(name: &str, worn: &str, background: Background) -> String {
     };
     marked(name == worn, suits.to_owned())
 }
+
+/// Where help begins beside names that take at most so many columns, on terminals that have at least so many.
+const BESIDE: usize = 23;
+const NARROW: usize = 60;
 
 /// Where a conversation goes back to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -109,12 +115,15 @@ impl App {
             Slash::Tools => self.find_out(Errand::tools, now),
             Slash::Mcp => self.find_out(Errand::mcp, now),
             Slash::Extensions => self.find_out(move |errand| errand.extensions(rest), now),
+            Slash::Skills => self.find_out(Errand::skills, now),
+            Slash::Agents => self.find_out(Errand::agents, now),
             Slash::Hooks => self.find_out(Errand::hooks, now),
+            Slash::Init => self.say(first_message(init_prompt(&rest))),
             Slash::Policy => {
                 let mode = self.status.mode;
                 self.find_out(move |errand| errand.policy(rest, mode), now);
             }
-            Slash::Approvals => self.find_out(Errand::approvals, now),
+            Slash::Approvals => self.find_out(move |errand| errand.approvals(rest), now),
             Slash::Memory => {
                 self.ask(Command::Refresh, "refreshing");
                 self.find_out(Errand::memory, now);
@@ -146,17 +155,11 @@ impl App {
     }
 
     fn help(&mut self) {
+        let columns = self.display.size().columns;
         let mut lines = vec![Line::of(Role::Heading, "Commands")];
-        lines.extend(
-            commands::help().map(|(name, help)| {
-                Line::of(Role::Accent, &format!("  {name:<20} ")).then(Line::plain(help))
-            }),
-        );
+        lines.extend(commands::help().flat_map(|(name, help)| explained(&name, help, columns)));
         lines.push(Line::of(Role::Heading, "Keys"));
-        lines.extend(
-            KEYS.iter()
-                .map(|(key, what)| Line::of(Role::Accent, &format!("  {key:<20} ")).then(Line::plain(what))),
-        );
+        lines.extend(KEYS.iter().flat_map(|(key, what)| explained(key, what, columns)));
         self.transcript.print(lines);
     }
 
@@ -244,6 +247,9 @@ impl App {
             Ok(Found::Lines(mut lines)) => {
                 lines.push(Line::new());
                 self.transcript.print(lines);
+            }
+            Ok(Found::Recorded { besides, .. }) => {
+                besides.iter().for_each(|words| self.transcript.tell(Role::Warning, words));
             }
             Ok(Found::Choice(picker)) => self.picker = Some(picker),
             Ok(Found::Session(id)) => self.go_to(Begin::Resume(id)),
@@ -345,6 +351,17 @@ impl App {
     }
 }
 
+/// A name and what it stands for, which begins below it where there is little room beside it.
+fn explained(name: &str, what: &str, columns: usize) -> Vec<Line> {
+    let first = Line::of(Role::Accent, &format!("  {name:<20} "));
+    if columns < NARROW || first.width() > BESIDE {
+        let indent = Line::plain("      ");
+        let name = Line::of(Role::Accent, &format!("  {name}")).wrap(columns);
+        return name.into_iter().chain(Line::plain(what).wrap_behind(columns, &indent, &indent)).collect();
+    }
+    Line::plain(what).wrap_behind(columns, &first, &Line::plain(&" ".repeat(first.width())))
+}
+
 /// The themes that can be named: built-in ones, and those in the user's folder.
 pub(super) fn themes(charla: &Charla) -> Themes {
     Themes::new(charla.environment().charla_home().map(|home| home.join("themes")))
@@ -365,3 +382,33 @@ const KEYS: [(&str, &str); 12] = [
     ("Ctrl-C twice", "leave"),
     ("Ctrl-D", "leave, on an empty line"),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rows(name: &str, what: &str, columns: usize) -> Vec<String> {
+        explained(name, what, columns).iter().map(Line::text).collect()
+    }
+
+    #[test]
+    fn help_stands_beside_its_name_where_there_is_room_and_below_it_elsewhere() {
+        let words = "say what the rules say to a command line, and list them";
+        assert_eq!(
+            rows("/policy", words, 60),
+            [
+                "  /policy              say what the rules say to a command",
+                "                       line, and list them"
+            ]
+        );
+        assert_eq!(rows("/policy", "list them", 40), ["  /policy", "      list them"]);
+        let long = "/extensions [enable|disable NAME]";
+        assert_eq!(rows(long, "list them", 80), ["  /extensions [enable|disable NAME]", "      list them"]);
+        for columns in [20, 40, 59, 60, 80] {
+            assert!(
+                rows(long, words, columns).iter().all(|row| crate::text::width(row) <= columns),
+                "{columns}"
+            );
+        }
+    }
+}

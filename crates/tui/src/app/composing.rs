@@ -181,6 +181,11 @@ impl App {
         if let Some(command) = message.text.strip_prefix('!').filter(|_| message.files.is_empty()) {
             return self.run_own(command.trim());
         }
+        self.say(message);
+    }
+
+    /// Says something, at the latest once the session is open.
+    pub(super) fn say(&mut self, message: Message) {
         match self.link() {
             Some(link) => link.say(message),
             None => self.unsent.push(message),

@@ -118,6 +118,7 @@ impl App {
         self.person.has_spoken = !snapshot.contents.is_empty();
         let link =
             Link::new(session, &self.base.charla, &self.base.options.rule_files, self.base.tell.clone());
+        self.base.servers.follow(link.servers().cloned());
         self.person.session = Some(link.id().to_owned());
         if link.is_open() {
             self.transcript.tell(Role::Dim, "going on with what an earlier process left");

@@ -39,11 +39,10 @@ impl Questions {
         self.cards.is_empty()
     }
 
-    /// It has its answer; true when it was on the screen.
-    pub fn close(&mut self, approval: &str) -> bool {
-        let was_front = self.cards.front().is_some_and(|card| card.asked().approval == approval);
-        self.cards.retain(|card| card.asked().approval != approval);
-        was_front
+    /// It has its answer: the question, and whether it was on the screen.
+    pub fn close(&mut self, approval: &str) -> Option<(Card, bool)> {
+        let at = self.cards.iter().position(|card| card.asked().approval == approval)?;
+        self.cards.remove(at).map(|card| (card, at == 0))
     }
 
     /// A question's card.

@@ -9,7 +9,7 @@ use tokio::sync::mpsc::UnboundedSender;
 
 use super::commands::themes;
 use super::news::News;
-use crate::commands::Names;
+use crate::commands::{KnownServers, Names};
 use crate::composer::{Keys, Message, Sources as Completions, When};
 use crate::theme::{Background, Theme};
 
@@ -18,19 +18,26 @@ pub(super) fn first_message(text: String) -> Message {
     Message { typed: text.clone(), text, files: Vec::new(), when: When::Now }
 }
 
-/// What is offered while something is written: commands, and files of the workspace.
+/// What is offered while something is written: commands, files of the workspace, and what MCP servers have.
 pub(super) fn completions(
     charla: &Charla,
     custom: &[CustomCommand],
+    servers: &KnownServers,
     tell: &UnboundedSender<News>,
 ) -> Completions {
-    let tell = tell.clone();
     Completions {
-        commands: Box::new(Names::with(custom)),
+        commands: Box::new(Names::with(custom, servers.clone())),
+        resources: Box::new(servers.clone()),
         folder: Some(charla.environment().directory.clone()),
         home: charla.environment().home.clone(),
-        found_more: Arc::new(move || drop(tell.send(News::FilesFound))),
+        found_more: found_more(tell),
     }
+}
+
+/// Tells that more can be named.
+pub(super) fn found_more(tell: &UnboundedSender<News>) -> Arc<dyn Fn() + Send + Sync> {
+    let tell = tell.clone();
+    Arc::new(move || drop(tell.send(News::FilesFound)))
 }
 
 /// What confines tools on this machine, in a word.

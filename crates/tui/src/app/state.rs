@@ -10,7 +10,8 @@ use charla::settings::Settings;
 use charla::{Charla, Failure, FirstRun, OpenRequest, RunOptions, SessionSource, Wall};
 use charla_core::CancellationToken;
 use charla_core::hooks::EndReason;
-use charla_proto::{Fact, SessionEvent};
+use charla_proto::{ApprovalAnswered, Fact, SessionEvent};
+use charla_terminal::grants;
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::activity::Activity;
@@ -18,12 +19,12 @@ use super::display::Display;
 use super::link::{self, Link};
 use super::news::{News, Teller};
 use super::questions::Questions;
-use super::setup::{completions, confinement, first_message, keys, theme};
+use super::setup::{completions, confinement, first_message, found_more, keys, theme};
 use super::signals::{Signal, stop_process};
 use super::sources::{Happening, Sources};
 use super::{Choice, Ending, Launch, Reason};
 use crate::card::RestOfWord;
-use crate::commands::{Exports, window};
+use crate::commands::{Exports, KnownServers, window};
 use crate::composer::{Composer, History, Message};
 use crate::picker::Picker;
 use crate::status::Status;
@@ -94,6 +95,8 @@ pub(super) struct Base {
     pub(super) history: PromptHistory,
     /// Commands that the user wrote.
     pub(super) custom: Vec<CustomCommand>,
+    /// The MCP servers of the session.
+    pub(super) servers: KnownServers,
     /// What was written by `/export`.
     pub(super) exports: Exports,
     /// The theme by its name, and what it stands on.
@@ -145,10 +148,15 @@ impl App {
             Ok(custom) => (custom, None),
             Err(failure) => (Vec::new(), Some(failure)),
         };
+        let servers = KnownServers::new(found_more(&tell));
         let history_entries = History::new(history.read());
         let mut app = Self {
             display,
-            composer: Composer::new(keys(&settings), history_entries, completions(&charla, &custom, &tell)),
+            composer: Composer::new(
+                keys(&settings),
+                history_entries,
+                completions(&charla, &custom, &servers, &tell),
+            ),
             transcript: Transcript::new(columns, me.clone()),
             questions: Questions::default(),
             status,
@@ -165,6 +173,7 @@ impl App {
                 options: request.options.clone(),
                 history,
                 custom,
+                servers,
                 exports: Exports::default(),
                 theme: named,
                 tell,
@@ -284,12 +293,7 @@ impl App {
                     self.questions.push(asked);
                     self.call_the_person(&asked.confirmation.tool);
                 }
-                Fact::ApprovalAnswered(answered) => {
-                    let was_shown = self.questions.close(&answered.approval);
-                    if was_shown && answered.by != self.base.me {
-                        self.transcript.tell(Role::Dim, &format!("answered by {}", answered.by));
-                    }
-                }
+                Fact::ApprovalAnswered(answered) => self.question_answered(answered),
                 Fact::ModelChanged(changed) => {
                     self.status.window = window(&self.base.settings, &changed.model)
                 }
@@ -301,6 +305,16 @@ impl App {
                 _ => {}
             }
         }
+    }
+
+    /// A question has its answer: who gave it is told, and what it allows from now on.
+    fn question_answered(&mut self, answered: &ApprovalAnswered) {
+        let Some((card, was_shown)) = self.questions.close(&answered.approval) else { return };
+        if was_shown && answered.by != self.base.me {
+            self.transcript.tell(Role::Dim, &format!("answered by {}", answered.by));
+        }
+        let given = grants::given_to(&answered.outcome, card.asked());
+        given.iter().for_each(|words| self.transcript.tell(Role::Dim, words));
     }
 
     /// A question waits: whoever looks elsewhere is told.

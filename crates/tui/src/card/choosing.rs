@@ -61,9 +61,6 @@ impl Choosing {
                     self.marked.insert(at);
                 }
             }
-            KeyCode::Char(c @ ('y' | 'n')) if is_empty && question.kind == QuestionKind::Yesno => {
-                return Chosen::Answer(answer(question, &c.to_string()));
-            }
             _ => match self.entry.key(key) {
                 Typed::Done => return Chosen::Answer(self.answer(question, &options)),
                 Typed::Left => return Chosen::Left,
@@ -71,6 +68,11 @@ impl Choosing {
             },
         }
         Chosen::More
+    }
+
+    /// True for a letter that would answer alone: it counts once nothing has followed it.
+    pub fn is_answer(&self, letter: char, question: &Question) -> bool {
+        question.kind == QuestionKind::Yesno && self.entry.text().is_empty() && matches!(letter, 'y' | 'n')
     }
 
     /// The row that is stood on: at first none where an answer may be left open.

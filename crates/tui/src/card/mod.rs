@@ -7,6 +7,7 @@
 
 mod choosing;
 mod held;
+mod interview;
 mod keys;
 mod paint;
 mod rest;
@@ -21,8 +22,8 @@ use crossterm::event::{KeyCode, KeyEvent};
 use crate::entry::{Entry, Typed};
 use crate::screen::Place;
 use crate::text::{Line, Role};
-use choosing::{Choosing, Chosen};
 use held::{Held, letter};
+use interview::{Interview, Said};
 use keys::Word;
 pub use rest::RestOfWord;
 
@@ -73,10 +74,8 @@ pub struct Card {
     shown: (usize, usize),
     /// What is being typed: a reason.
     entry: Option<Entry>,
-    /// The answer to the question of the model that is shown.
-    choosing: Choosing,
-    /// Answers to the model's questions so far.
-    answers: Vec<String>,
+    /// Answers to the model's questions.
+    interview: Interview,
     /// What is wrong with the last try.
     problem: Option<String>,
 }
@@ -92,8 +91,7 @@ impl Card {
             scroll: is_edit.then_some(0),
             shown: (0, 0),
             entry: None,
-            choosing: Choosing::default(),
-            answers: Vec::new(),
+            interview: Interview::default(),
             problem: None,
         }
     }
@@ -127,6 +125,7 @@ impl Card {
     /// The terminal was away: what was typed meanwhile is no answer.
     pub fn disarm(&mut self) {
         self.armed = None;
+        self.interview.forget_held();
         if matches!(self.attention, Attention::Held(_)) {
             self.attention = Attention::Card;
         }
@@ -154,7 +153,7 @@ impl Card {
     pub fn settles_at(&self) -> Option<Instant> {
         match &self.attention {
             Attention::Held(held) => Some(held.until()),
-            _ => None,
+            _ => self.interview.settles_at(),
         }
     }
 
@@ -167,7 +166,8 @@ impl Card {
             }
             other => {
                 self.attention = other;
-                (Deed::Taken, RestOfWord::default())
+                let (said, rest) = self.interview.settle(questions(&self.asked), now);
+                (self.heard(said), rest)
             }
         }
     }
@@ -190,7 +190,9 @@ impl Card {
             return Deed::NotMine;
         }
         if self.question().is_some() && !keys::turns_pages(key) {
-            return self.asked_by_the_model(key);
+            let said = self.interview.key(key, questions(&self.asked), now);
+            self.scroll = None;
+            return self.heard(said);
         }
         if keys::scrolls(key) {
             self.scroll = keys::scrolled(key, self.scroll, self.shown);
@@ -208,7 +210,7 @@ impl Card {
         match &mut self.entry {
             _ if self.armed.is_none_or(|armed| armed > now) => {}
             _ if is_question => {
-                self.choosing.paste(text);
+                self.interview.paste(text, questions(&self.asked));
                 return Deed::Taken;
             }
             Some(entry) => {
@@ -304,22 +306,16 @@ impl Card {
         Deed::Taken
     }
 
-    fn asked_by_the_model(&mut self, key: KeyEvent) -> Deed {
-        let ConfirmationDetail::AskUser { questions } = &self.asked.confirmation.detail else {
-            return Deed::Taken;
-        };
-        let Some(question) = questions.get(self.answers.len()) else { return Deed::Taken };
-        match self.choosing.key(key, question) {
-            Chosen::More => self.scroll = None,
-            Chosen::Left => return Deed::Answer(Outcome::Cancel { reason: None }),
-            Chosen::Answer(answer) => {
-                self.answers.push(answer);
-                self.choosing = Choosing::default();
+    /// What was said to a question of the model. The next one takes keys once it was seen.
+    fn heard(&mut self, said: Said) -> Deed {
+        match said {
+            Said::More => {}
+            Said::Next => {
                 self.scroll = None;
-                if self.answers.len() >= questions.len() {
-                    return Deed::Answer(Outcome::Answers { answers: std::mem::take(&mut self.answers) });
-                }
+                self.armed = None;
             }
+            Said::Left => return Deed::Answer(Outcome::Cancel { reason: None }),
+            Said::All(answers) => return Deed::Answer(Outcome::Answers { answers }),
         }
         Deed::Taken
     }
@@ -354,7 +350,7 @@ impl Card {
             }
             _ if !self.is_armed(now) => foot.push(Line::of(Role::Dim, "…")),
             (_, Some(question)) => {
-                let (lines, at) = self.choosing.foot(question, columns);
+                let (lines, at) = self.interview.foot(question, columns);
                 foot.extend(lines);
                 column = at;
             }
@@ -373,10 +369,7 @@ impl Card {
     }
 
     fn question(&self) -> Option<&Question> {
-        match &self.asked.confirmation.detail {
-            ConfirmationDetail::AskUser { questions } => questions.get(self.answers.len()),
-            _ => None,
-        }
+        self.interview.question(questions(&self.asked))
     }
 
     /// What would happen, or what is asked: as much of it as fits.
@@ -386,7 +379,7 @@ impl Card {
             Some(question) => {
                 let words = Question { options: Vec::new(), ..question.clone() };
                 let mut lines = paint::lines(&CardText::question(&words, columns).text, detail);
-                let (options, at) = self.choosing.lines(question, columns);
+                let (options, at) = self.interview.lines(question, columns);
                 let stands = lines.len() + at;
                 lines.extend(options);
                 (lines, Some(stands))
@@ -417,6 +410,14 @@ impl Card {
         );
         shown.push(Line::of(Role::Warning, &words));
         shown
+    }
+}
+
+/// What the model asks the person in words.
+fn questions(asked: &CallAsked) -> &[Question] {
+    match &asked.confirmation.detail {
+        ConfirmationDetail::AskUser { questions } => questions,
+        _ => &[],
     }
 }
 

@@ -194,6 +194,11 @@ fn the_model_s_questions_are_asked_one_after_another() {
     assert_eq!(press(&mut card, KeyCode::Enter, now), Deed::Taken);
     let (lines, _) = card.view(60, 20, (0, false), now);
     assert!(lines.iter().any(|line| line.text().contains("Why?")));
+    // Nobody has seen the second one yet.
+    assert_eq!(press(&mut card, KeyCode::Enter, now), Deed::NotMine);
+    card.drawn(now);
+    assert_eq!(press(&mut card, KeyCode::Enter, now + QUIET / 2), Deed::NotMine);
+    let now = now + QUIET * 2;
     let answers = vec!["red".to_owned(), String::new()];
     assert_eq!(press(&mut card, KeyCode::Enter, now), Deed::Answer(Outcome::Answers { answers }));
 }
@@ -242,6 +247,41 @@ fn answers_to_the_model_are_chosen_from_a_list_or_typed() {
         press(&mut card, code, now);
     }
     assert_eq!(press(&mut card, KeyCode::Enter, now), answers(&["red, blue"]));
+}
+
+#[test]
+fn a_letter_answers_the_model_when_nothing_follows_it() {
+    let ask = || {
+        let kind = charla_proto::QuestionKind::Yesno;
+        let question = Question { question: "Sure?".to_owned(), kind, ..Question::default() };
+        ready(asked(ConfirmationDetail::AskUser { questions: vec![question] }))
+    };
+    let (mut card, now) = ask();
+    assert_eq!(alone(&mut card, 'y', now), answers(&["yes"]));
+    let (mut card, now) = ask();
+    assert_eq!(alone(&mut card, 'n', now), answers(&["no"]));
+    // A word that answers does, with Enter or once nothing follows it.
+    let typed = |card: &mut Card, keys: &str, now| {
+        keys.chars().for_each(|c| assert_eq!(press(card, KeyCode::Char(c), now), Deed::Taken, "{keys}"));
+    };
+    let (mut card, now) = ask();
+    typed(&mut card, "yes", now);
+    assert_eq!(press(&mut card, KeyCode::Enter, now), answers(&["yes"]));
+    let (mut card, now) = ask();
+    typed(&mut card, "no", now);
+    assert_eq!(card.settle(now + HOLD).0, answers(&["no"]));
+    // Any other is an answer in one's own words, and none before Enter.
+    for words in ["not today", "yesterday", "ye", "never"] {
+        let (mut card, now) = ask();
+        typed(&mut card, words, now);
+        assert_eq!(card.settle(now + HOLD).0, Deed::Taken, "{words}");
+        assert_eq!(press(&mut card, KeyCode::Enter, now + HOLD), answers(&[words]));
+    }
+    let (mut card, now) = ask();
+    typed(&mut card, "n", now);
+    assert_eq!(card.paste("ext week", now), Deed::Taken);
+    assert_eq!(card.settle(now + HOLD).0, Deed::Taken);
+    assert_eq!(press(&mut card, KeyCode::Enter, now + HOLD), answers(&["next week"]));
 }
 
 #[test]

@@ -1,9 +1,9 @@
-//! `/extensions` and `/hooks`: what somebody else's work adds to sessions.
+//! `/extensions`, `/skills`, `/agents` and `/hooks`: what somebody else's work adds to sessions.
 
 use charla::extensions::Extensions;
 use charla::hooks::{HookStanding, listed};
 use charla::{Failure, Notice};
-use charla_terminal::{extensions, hooks, wording};
+use charla_terminal::{extensions, hooks, skills, wording};
 
 use super::work::{Errand, Finding, Found, plain};
 use crate::text::{Line, Role};
@@ -27,6 +27,24 @@ impl Errand {
             _ => Err(Failure::input("it takes `enable NAME` or `disable NAME`, or nothing")
                 .with_hint("`charla extensions --help` tells how they are installed and removed")),
         }
+    }
+
+    /// The skills, whose they are, and what was left out.
+    pub async fn skills(self) -> Finding {
+        let mut notices: Vec<Notice> = Vec::new();
+        let found = self.charla.skills(&self.settings, &mut notices);
+        let left_out = found.left_out().iter().map(Notice::from);
+        notices.extend(left_out);
+        Ok(Found::Lines(listing(&notices, &skills::in_words(&found))))
+    }
+
+    /// The agents, whose they are, and what was left out.
+    pub async fn agents(self) -> Finding {
+        let mut notices: Vec<Notice> = Vec::new();
+        let found = self.charla.agents(&self.settings, &mut notices);
+        let left_out = found.left_out().iter().map(Notice::from);
+        notices.extend(left_out);
+        Ok(Found::Lines(listing(&notices, &skills::agents_in_words(&found))))
     }
 
     /// The hooks, where they are set and whether they run.
@@ -54,6 +72,11 @@ fn told(all: &Extensions<'_>) -> Result<Vec<Line>, Failure> {
         lines = plain("No extensions installed; `charla extensions install PATH` adds one");
     }
     Ok(lines)
+}
+
+/// What there is, below what was left out.
+fn listing(notices: &[Notice], rows: &[String]) -> Vec<Line> {
+    warnings(notices).into_iter().chain(rows.iter().map(|row| Line::plain(row))).collect()
 }
 
 fn warnings(notices: &[Notice]) -> Vec<Line> {

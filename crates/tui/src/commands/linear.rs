@@ -1,6 +1,7 @@
 //! Commands where there is no screen: what each of them is line by line.
 
 use charla::Failure;
+use charla::session::init_prompt;
 use charla_proto::{ApprovalMode, BoxFuture, Command, RevertSelection};
 
 use super::{Errand, Found, Slash, help, parse, unknown_mode};
@@ -13,6 +14,8 @@ pub enum Linear {
     Ask(Command),
     /// Something to find out first, and to ask of the session then, perhaps.
     Find(BoxFuture<'static, Result<Found, Failure>>, Option<Command>),
+    /// A prompt to say.
+    Say(String),
     /// Words alone.
     Tell(Vec<String>),
 }
@@ -57,9 +60,12 @@ pub fn linear(line: &str, errand: Errand, mode: ApprovalMode, window: Option<u32
         Slash::Tools => find(errand.tools()),
         Slash::Mcp => find(errand.mcp()),
         Slash::Extensions => find(errand.extensions(rest)),
+        Slash::Skills => find(errand.skills()),
+        Slash::Agents => find(errand.agents()),
         Slash::Hooks => find(errand.hooks()),
+        Slash::Init => Linear::Say(init_prompt(&rest)),
         Slash::Policy => find(errand.policy(rest, mode)),
-        Slash::Approvals => find(errand.approvals()),
+        Slash::Approvals => find(errand.approvals(rest)),
         Slash::Memory => Linear::Find(Box::pin(errand.memory()), Some(Command::Refresh)),
         Slash::Stats => find(errand.stats(Vec::new(), window)),
         Slash::Export => find(errand.export(rest)),
@@ -90,6 +96,7 @@ impl Found {
             Found::Lines(lines) => lines.iter().map(|line| line.text()).collect(),
             Found::Choice(picker) => picker.words(),
             Found::Session(id) => vec![id.clone()],
+            Found::Recorded { words, besides } => std::iter::once(words).chain(besides).cloned().collect(),
         }
     }
 }

@@ -2,11 +2,14 @@
 
 mod export;
 mod extending;
+mod granting;
+mod known_servers;
 mod linear;
 mod report;
 mod work;
 
 pub use export::Exports;
+pub use known_servers::KnownServers;
 pub use linear::{Linear, linear};
 pub use report::Tally;
 pub use work::{Errand, Found, marked, model_items, window};
@@ -15,7 +18,7 @@ use charla::custom_command::CustomCommand;
 use charla_proto::ApprovalMode;
 use charla_proto::text::{nearest, one_line};
 
-use crate::composer::{Candidate, CommandSource};
+use crate::composer::{Candidate, WordSource};
 
 /// A command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +35,10 @@ pub enum Slash {
     Mcp,
     /// Extensions: what there is, and which are used.
     Extensions,
+    /// Skills that can be activated.
+    Skills,
+    /// Agents that can be called.
+    Agents,
     /// Hooks.
     Hooks,
     /// What the rules say to a command line.
@@ -40,6 +47,8 @@ pub enum Slash {
     Approvals,
     /// Instruction files.
     Memory,
+    /// An instruction file, written by the model.
+    Init,
     /// A summary in place of the older part.
     Compress,
     /// The whole conversation again.
@@ -84,6 +93,8 @@ impl Slash {
                 Slash::Tools
                     | Slash::Mcp
                     | Slash::Extensions
+                    | Slash::Skills
+                    | Slash::Agents
                     | Slash::Hooks
                     | Slash::Policy
                     | Slash::Memory
@@ -110,7 +121,7 @@ const fn row(name: &'static str, slash: Slash, takes: &'static str, help: &'stat
 }
 
 /// Every command.
-const TABLE: [Row; 26] = [
+const TABLE: [Row; 29] = [
     row("help", Slash::Help, "", "what there is"),
     row("model", Slash::Model, "[NAME]", "choose which model answers"),
     row("mode", Slash::Mode, "[MODE]", "choose what runs without asking: plan, default, auto_edit, yolo"),
@@ -122,10 +133,23 @@ const TABLE: [Row; 26] = [
         "[enable|disable NAME]",
         "list the extensions and what they bring; use one, or no longer",
     ),
+    row("skills", Slash::Skills, "", "list the skills the model can activate, and whose they are"),
+    row("agents", Slash::Agents, "", "list the agents the model can call, and whose they are"),
     row("hooks", Slash::Hooks, "", "list the hooks, where they are set and whether they run"),
-    row("policy", Slash::Policy, "[COMMAND]", "say what the rules say to a command line"),
-    row("approvals", Slash::Approvals, "", "list the questions that wait, in all sessions"),
+    row(
+        "policy",
+        Slash::Policy,
+        "[COMMAND]",
+        "list the rules and what is always allowed, or say what they say to a command line",
+    ),
+    row(
+        "approvals",
+        Slash::Approvals,
+        "[revoke NUMBER]",
+        "list the questions that wait, and what is always allowed; take such an always back",
+    ),
     row("memory", Slash::Memory, "", "say which instruction files are read; refreshes them"),
+    row("init", Slash::Init, "[WORDS]", "have the model look at this folder and write AGENTS.md"),
     row("compress", Slash::Compress, "", "put a summary in place of the older part"),
     row("uncompress", Slash::Uncompress, "", "bring the whole conversation back"),
     row("rewind", Slash::Rewind, "", "go back to an earlier message, with or without the files"),
@@ -193,43 +217,44 @@ pub fn help() -> impl Iterator<Item = (String, &'static str)> {
 }
 
 /// Completes the names of commands.
-#[derive(Default)]
 pub struct Names {
     /// Commands that users write: name and description.
     custom: Vec<(String, String)>,
+    /// Whose prompts are commands, too.
+    servers: KnownServers,
 }
 
 impl Names {
-    /// With commands that users write.
-    pub fn with(custom: &[CustomCommand]) -> Self {
+    /// With commands that users write, and prompts of servers.
+    pub fn with(custom: &[CustomCommand], servers: KnownServers) -> Self {
         let named = |command: &CustomCommand| (command.name.clone(), command.description.clone());
-        Self { custom: custom.iter().map(named).collect() }
+        Self { custom: custom.iter().map(named).collect(), servers }
     }
 }
 
-impl CommandSource for Names {
+impl WordSource for Names {
     fn candidates(&self, typed: &str) -> Vec<Candidate> {
         if typed.contains(char::is_whitespace) {
-            return Vec::new();
+            return self.servers.commands(typed);
         }
         let own = TABLE.iter().map(|row| (row.name, row.help, row.takes.is_empty()));
         let custom = self.custom.iter().map(|(name, about)| (name.as_str(), about.as_str(), false));
         let mut named: Vec<_> = own.chain(custom).filter(|(name, ..)| name.starts_with(typed)).collect();
         // What is typed in full is meant, though longer names begin with it.
         named.sort_by_key(|(name, ..)| *name != typed);
-        named
-            .into_iter()
-            .map(|(name, help, is_whole)| Candidate {
-                text: format!("/{name}"),
-                help: help.to_owned(),
-                is_whole,
-            })
-            .collect()
+        let candidates = named.into_iter().map(|(name, help, is_whole)| Candidate {
+            text: format!("/{name}"),
+            help: help.to_owned(),
+            is_whole,
+        });
+        candidates.chain(self.servers.commands(typed)).collect()
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use charla::custom_command::BUILT_IN;
+
     use super::*;
 
     #[test]
@@ -249,8 +274,12 @@ mod tests {
         let count = all.len();
         all.dedup();
         assert_eq!(all.len(), count);
-        assert!(
-            Names::default().candidates("mo").iter().map(|one| one.text.as_str()).eq(["/model", "/mode"])
-        );
+        let names = Names::with(&[], KnownServers::new(std::sync::Arc::new(|| {})));
+        assert!(names.candidates("mo").iter().map(|one| one.text.as_str()).eq(["/model", "/mode"]));
+    }
+
+    #[test]
+    fn no_command_that_a_user_wrote_has_the_name_of_one_of_ours() {
+        names().for_each(|name| assert!(BUILT_IN.contains(&name), "{name}"));
     }
 }

@@ -24,6 +24,13 @@ pub enum Found {
     Choice(Picker<Choice>),
     /// A session to go on with.
     Session(String),
+    /// It is done.
+    Recorded {
+        /// What, in words: where records are shown, they have told it.
+        words: String,
+        /// What there is to know besides.
+        besides: Option<String>,
+    },
 }
 
 /// Everything an errand may need.
@@ -102,22 +109,33 @@ impl Errand {
     pub async fn policy(self, command: String, mode: ApprovalMode) -> Finding {
         let places = RulePlaces::of(self.charla.environment());
         let rules = RuleCheck::new(&places, &[], &[]).map_err(|error| Failure::config(error.to_string()))?;
-        let text = match command.is_empty() {
-            true => judgement::listed(rules.book.rules()),
-            false => judgement::told(&rules.explain(&command, mode)),
-        };
-        Ok(Found::Lines(plain(&text)))
+        if !command.is_empty() {
+            return Ok(Found::Lines(plain(&judgement::told(&rules.explain(&command, mode)))));
+        }
+        let mut lines = plain(&judgement::listed(rules.book.rules()));
+        lines.extend(self.granted().await);
+        Ok(Found::Lines(lines))
     }
 
-    /// The questions that wait, in all sessions.
-    pub async fn approvals(self) -> Finding {
+    /// The questions that wait, in all sessions, and what is always allowed in this one; `revoke NUMBER` takes that back.
+    pub async fn approvals(self, words: String) -> Finding {
+        match words.split_whitespace().collect::<Vec<_>>().as_slice() {
+            [] | ["list"] => self.waiting().await,
+            ["revoke", number] => self.revoke(number).await,
+            _ => Err(Failure::input("it takes `revoke NUMBER`, or nothing")),
+        }
+    }
+
+    async fn waiting(self) -> Finding {
         let waiting = self.charla.sessions()?.approvals().await?;
         let lines = waiting.iter().map(|one| {
             let title = one_line(&one.asked.confirmation.title);
             Line::plain(&format!("{}  {title}  in {}", one.asked.approval, one.folder.display()))
         });
         let lines: Vec<Line> = lines.collect();
-        Ok(Found::Lines(if lines.is_empty() { plain("no question waits") } else { lines }))
+        let mut lines = if lines.is_empty() { plain("no question waits") } else { lines };
+        lines.extend(self.granted().await);
+        Ok(Found::Lines(lines))
     }
 
     /// The instruction files that are read.

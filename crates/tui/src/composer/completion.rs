@@ -24,15 +24,15 @@ pub struct Candidate {
     pub is_whole: bool,
 }
 
-/// Who knows the commands.
-pub trait CommandSource: Send {
-    /// What could stand in the place of the last word of a line that begins with `/`, the best first. `typed` is the line
-    /// up to the cursor, without the `/`.
+/// Who knows what could be typed behind a mark.
+pub trait WordSource: Send {
+    /// What could stand in the place of the last word, the best first: `typed` is what stands behind the mark, up to the cursor. A
+    /// command's mark, `/`, begins the line; that of a resource, `@`, begins the word.
     fn candidates(&self, typed: &str) -> Vec<Candidate>;
 }
 
 /// Nobody does.
-impl CommandSource for () {
+impl WordSource for () {
     fn candidates(&self, _typed: &str) -> Vec<Candidate> {
         Vec::new()
     }
@@ -41,7 +41,9 @@ impl CommandSource for () {
 /// Where completions come from.
 pub struct Sources {
     /// The commands.
-    pub commands: Box<dyn CommandSource>,
+    pub commands: Box<dyn WordSource>,
+    /// Resources of MCP servers, which are named as files are.
+    pub resources: Box<dyn WordSource>,
     /// The folder whose files can be named; without one, none can.
     pub folder: Option<PathBuf>,
     /// The home whose git settings say which files are of no interest anywhere.
@@ -52,7 +54,13 @@ pub struct Sources {
 
 impl Default for Sources {
     fn default() -> Self {
-        Self { commands: Box::new(()), folder: None, home: None, found_more: Arc::new(|| {}) }
+        Self {
+            commands: Box::new(()),
+            resources: Box::new(()),
+            folder: None,
+            home: None,
+            found_more: Arc::new(|| {}),
+        }
     }
 }
 
@@ -112,7 +120,12 @@ impl Completion {
             }
             Kind::File => {
                 let is_new = earlier.as_ref().is_none_or(|offer| offer.word.start != word.start);
-                self.files(buffer.slice(word.clone()), is_new)
+                let typed = buffer.slice(word.clone());
+                let resources = self.sources.resources.candidates(typed.trim_start_matches('@'));
+                let files = self.files(typed, is_new);
+                // Nothing says yet that no file is meant.
+                let (first, then) = if typed == "@" { (files, resources) } else { (resources, files) };
+                first.into_iter().chain(then).collect()
             }
         };
         if candidates.is_empty() {

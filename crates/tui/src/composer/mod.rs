@@ -25,7 +25,7 @@ use std::path::PathBuf;
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 pub use action::{Action, Message, When};
-pub use completion::{Candidate, CommandSource, Sources};
+pub use completion::{Candidate, Sources, WordSource};
 pub use dropped::dropped_paths;
 pub use files::FileIndex;
 pub use history::History;
@@ -340,11 +340,11 @@ impl Composer {
     /// Puts what is chosen; true where nothing has to follow.
     fn complete(&mut self) -> bool {
         let Some((word, candidate)) = self.completion.take() else { return false };
-        let is_folder = candidate.text.ends_with('/');
-        let gap = if candidate.is_whole || is_folder { "" } else { " " };
+        let is_begun = candidate.text.ends_with(['/', ':', '=']);
+        let gap = if candidate.is_whole || is_begun { "" } else { " " };
         self.editing.apply(Edit::Replace(word, format!("{}{gap}", candidate.text)));
-        if is_folder || !gap.is_empty() {
-            // A folder can be gone on in, and a command may have words of its own.
+        if is_begun || !gap.is_empty() {
+            // A folder or a server can be gone on in, and a command may have words of its own.
             self.completion.reopen();
             self.completion.update(&self.editing.buffer);
         }

@@ -315,7 +315,7 @@ fn an_empty_composer_says_what_it_is_for() {
 /// Commands as a front end would have them.
 struct Commands;
 
-impl CommandSource for Commands {
+impl WordSource for Commands {
     fn candidates(&self, typed: &str) -> Vec<Candidate> {
         let candidate = |text: &str, help: &str, is_whole| Candidate {
             text: text.to_owned(),

@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-use charla_proto::{Args, CallEnded, Content, Fact, FunctionCall, Record, Role as Speaker, SessionSnapshot};
+use charla_proto::{
+    Args, CallAsked, CallEnded, Content, Fact, FunctionCall, Record, Role as Speaker, SessionSnapshot,
+};
+use charla_terminal::grants;
 
 use super::call::CallCell;
 use super::{layout, said};
@@ -23,6 +26,8 @@ pub struct Recall<'a> {
     changed: BTreeMap<&'a str, &'a Args>,
     /// Calls that people made themselves: when they ended, who made them and which it was.
     own: Vec<(u64, &'a str, &'a FunctionCall)>,
+    /// What was allowed for good, and taken back.
+    allowed: Vec<(u64, String)>,
 }
 
 /// The first record whose content is shown again; nothing where there is none.
@@ -40,16 +45,27 @@ fn prompts(snapshot: &SessionSnapshot) -> Vec<u64> {
 impl<'a> Recall<'a> {
     /// Of a session as it is. `records` are those from [`first`] on.
     pub fn new(snapshot: &'a SessionSnapshot, records: &'a [Arc<Record>]) -> Self {
-        let mut recall = Self { snapshot, ended: BTreeMap::new(), changed: BTreeMap::new(), own: Vec::new() };
-        let mut asked: BTreeMap<&str, &str> = BTreeMap::new();
+        let mut recall = Self {
+            snapshot,
+            ended: BTreeMap::new(),
+            changed: BTreeMap::new(),
+            own: Vec::new(),
+            allowed: Vec::new(),
+        };
+        let mut asked: BTreeMap<&str, &CallAsked> = BTreeMap::new();
         let mut made: BTreeMap<&str, (&str, &FunctionCall)> = BTreeMap::new();
         for record in records {
             match &record.fact {
                 Fact::CallEnded(ended) => _ = recall.ended.insert(&ended.call, ended),
-                Fact::CallAsked(question) => _ = asked.insert(&question.approval, &question.call),
+                Fact::CallAsked(question) => _ = asked.insert(&question.approval, question),
                 Fact::ApprovalAnswered(answered) => {
-                    let call = asked.get(answered.approval.as_str()).copied();
-                    recall.changed.extend(call.zip(answered.args.as_ref()));
+                    let Some(asked) = asked.get(answered.approval.as_str()).copied() else { continue };
+                    recall.changed.extend(answered.args.as_ref().map(|args| (asked.call.as_str(), args)));
+                    let given = grants::given_to(&answered.outcome, asked);
+                    recall.allowed.extend(given.map(|words| (record.seq, words)));
+                }
+                Fact::GrantRevoked(revoked) => {
+                    recall.allowed.push((record.seq, grants::revoked(&revoked.grant)))
                 }
                 Fact::ClientCallStarted(started) => {
                     let id = started.call.id.as_deref().unwrap_or_default();
@@ -82,6 +98,9 @@ impl<'a> Recall<'a> {
         for (seq, by, call) in &self.own {
             let cell = CallCell::of_client(call, (*by != me).then_some(*by));
             pieces.entry(*seq).or_default().extend(self.shown(cell, columns));
+        }
+        for (seq, words) in &self.allowed {
+            pieces.entry(*seq).or_default().extend(Line::of(Role::Dim, words).wrap(columns));
         }
         let mut lines = self.earlier();
         for piece in pieces.into_values().filter(|piece| !piece.is_empty()) {

@@ -4,8 +4,8 @@ use charla_proto::text::{behind_margin, one_line};
 use charla_proto::{
     Citation, CompressionTrigger, Content, Fact, ModelSwitch, PartKind, RevertedFile, TurnEvent, own_parts,
 };
-use charla_terminal::compression;
 use charla_terminal::hooks::hook_message;
+use charla_terminal::{compression, grants};
 
 use crate::text::{Emphasis, Line, Role};
 
@@ -78,6 +78,9 @@ pub fn about(fact: &Fact, me: &str, columns: usize) -> Vec<Line> {
             format!("approval mode: {}{}", changed.mode, by(&changed.by))
         }
         Fact::ModelChanged(changed) => format!("{} answers from now on{}", changed.model, by(&changed.by)),
+        Fact::GrantRevoked(revoked) => {
+            format!("{}{}", grants::revoked(&revoked.grant), by(&Some(revoked.by.clone())))
+        }
         Fact::RulesSaved(saved) => format!("saved in {}", saved.place),
         Fact::Imported(imported) => {
             format!("came from {}: what was allowed there no longer holds", one_line(&imported.from))

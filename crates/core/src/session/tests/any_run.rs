@@ -21,6 +21,8 @@ enum Step {
     Mode(ApprovalMode),
     Model(&'static str),
     Rewind(Index, bool),
+    /// One of the grants is taken back.
+    Revoke(Index),
     Fork(Index),
     Leave,
 }
@@ -92,6 +94,7 @@ fn any_step() -> impl Strategy<Value = Step> {
         1 => mode.prop_map(Step::Mode),
         1 => model.prop_map(Step::Model),
         1 => (any::<Index>(), any::<bool>()).prop_map(|(to, files)| Step::Rewind(to, files)),
+        2 => any::<Index>().prop_map(Step::Revoke),
         1 => any::<Index>().prop_map(Step::Fork),
         1 => Just(Step::Leave),
     ]
@@ -141,12 +144,28 @@ async fn take(run: &mut Run, step: Step) {
                 assert!(folded(run).contents.iter().any(|(seq, _)| *seq == to));
             }
         }
+        Step::Revoke(which) => revoke(run, &which).await,
         Step::Fork(at) => {
             let journal = run.world.journal.lock().unwrap().clone();
             let at = at.get(&journal).seq;
             check_fork(&journal, at).await;
         }
         Step::Leave => run._client = None,
+    }
+}
+
+/// What is taken back is gone, and is gone once.
+async fn revoke(run: &Run, which: &Index) {
+    let grants = folded(run).grants;
+    if grants.is_empty() {
+        return;
+    }
+    let approval = which.get(&grants).approval.clone();
+    let again = Command::Revoke { approval: approval.clone() };
+    // A session whose journal takes nothing more has ended, and takes nothing back.
+    if run.send(Command::Revoke { approval: approval.clone() }).await == Reply::Done {
+        assert!(folded(run).grants.iter().all(|granted| granted.approval != approval));
+        assert!(matches!(run.send(again).await, Reply::Refused(Refusal::Unknown { .. } | Refusal::Ended)));
     }
 }
 
@@ -199,6 +218,7 @@ async fn check_live(run: &Run) {
     let said: Vec<_> = live.contents.iter().map(|said| (said.seq, said.content.clone())).collect();
     assert_eq!(said, fold.contents);
     assert_eq!((&live.choices.model, live.choices.mode), (&fold.model, fold.mode));
+    assert_eq!(live.choices.grants, fold.grants);
     assert_eq!(live.queue, fold.queue);
     assert_eq!(live.turn, fold.turn.as_ref().map(|turn| turn.turn));
     let calls: Vec<OpenCall> = fold.turn.iter().flat_map(|turn| turn.calls.clone()).collect();

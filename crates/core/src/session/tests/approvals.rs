@@ -1,6 +1,6 @@
 //! Questions put to a person, and what comes of the answers.
 
-use charla_proto::ConfirmationDetail;
+use charla_proto::{ConfirmationDetail, Grant};
 
 use super::*;
 
@@ -151,6 +151,56 @@ async fn always_is_remembered_for_what_it_named() {
     assert_eq!(*run.world.ran.lock().unwrap(), ["write 1", "write 1"]);
     run.session.answer(&approval, Outcome::Cancel { reason: None }, "me").await.unwrap();
     assert_eq!(run.end().await, TurnEnd::Cancelled);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_always_that_is_taken_back_asks_again_also_in_the_next_process() {
+    let step = || Answer::Calls(vec![("write", 1)]);
+    let mut run = Run::new(vec![step(), step(), step(), step()], true);
+    run.prompt("go").await;
+    let first = run.asked().await;
+    run.session.answer(&first, Outcome::ProceedAlways, "anna").await.unwrap();
+    // The second and the third `write 1` run unasked, as does the fourth.
+    assert_eq!(run.end().await, TurnEnd::Finished);
+    let grants = run.session.snapshot().await.unwrap().0.choices.grants;
+    let [granted] = grants.as_slice() else { panic!("{grants:?}") };
+    assert_eq!((granted.approval.as_str(), granted.by.as_str()), (first.as_str(), "anna"));
+    assert_eq!(granted.grant, Grant::Rules { rules: "write 1".to_owned() });
+
+    let unknown = run.send(Command::Revoke { approval: "s:999".to_owned() }).await;
+    assert!(matches!(unknown, Reply::Refused(Refusal::Unknown { .. })), "{unknown:?}");
+    assert_eq!(run.send(Command::Revoke { approval: first.clone() }).await, Reply::Done);
+    let revoked = run.until(|fact| matches!(fact, Fact::GrantRevoked(_))).await;
+    let Fact::GrantRevoked(revoked) = revoked else { unreachable!() };
+    assert_eq!((revoked.approval, revoked.grant), (first.clone(), granted.grant.clone()));
+
+    run.world.replies.lock().unwrap().push(step());
+    run.prompt("again").await;
+    let again = run.asked().await;
+    run.session.answer(&again, Outcome::Cancel { reason: None }, "me").await.unwrap();
+    assert_eq!(run.end().await, TurnEnd::Cancelled);
+
+    let mut next = Run::resume(run.world.clone(), true);
+    assert!(next.session.snapshot().await.unwrap().0.choices.grants.is_empty());
+    next.world.replies.lock().unwrap().push(step());
+    next.prompt("and here").await;
+    next.asked().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_grant_allowed_and_has_not_begun_is_asked_about_once_it_is_taken_back() {
+    let replies = vec![Answer::Calls(vec![("write", 2)]), Answer::Calls(vec![("question", 1), ("write", 2)])];
+    let mut run = Run::new(replies, true);
+    run.prompt("go").await;
+    let always = run.asked().await;
+    run.session.answer(&always, Outcome::ProceedAlwaysTool, "me").await.unwrap();
+    let question = run.asked().await;
+    settle().await;
+    assert_eq!(run.send(Command::Revoke { approval: always }).await, Reply::Done);
+    let answers = Outcome::Answers { answers: vec!["blue".to_owned()] };
+    run.session.answer(&question, answers, "me").await.unwrap();
+    run.asked().await;
+    assert_eq!(*run.world.ran.lock().unwrap(), ["write 2", "question 1"]);
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,0 +1,124 @@
+//! What the session's MCP servers have, for who writes: their prompts behind a `/`, their resources behind an `@`.
+//!
+//! Nobody who types waits for a server: what is not known yet is asked for beside the screen, once, and offered when it has come.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use charla::mcp::{ListedResource, ServerPrompt, Servers};
+use charla::session::server_prompts;
+use charla_proto::text::one_line;
+
+use crate::composer::{Candidate, WordSource};
+
+/// So many resources are offered at once.
+const OFFERED: usize = 50;
+
+/// The servers of the session that is attached to.
+#[derive(Clone)]
+pub struct KnownServers {
+    known: Arc<Mutex<Known>>,
+    /// Called when more is known.
+    found_more: Arc<dyn Fn() + Send + Sync>,
+}
+
+#[derive(Default)]
+struct Known {
+    servers: Option<Servers>,
+    /// The resources that were asked for, by server; empty until they have come.
+    resources: BTreeMap<String, Vec<ListedResource>>,
+}
+
+impl KnownServers {
+    /// None yet.
+    pub fn new(found_more: Arc<dyn Fn() + Send + Sync>) -> Self {
+        Self { known: Arc::default(), found_more }
+    }
+
+    /// These are the session's from now on.
+    pub fn follow(&self, servers: Option<Servers>) {
+        *self.lock() = Known { servers, resources: BTreeMap::new() };
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The prompts that are commands here, by name.
+    fn prompts(&self) -> Vec<(String, ServerPrompt)> {
+        let servers = self.lock().servers.clone();
+        servers.map(|servers| server_prompts(&servers)).unwrap_or_default()
+    }
+
+    /// The names of prompts that begin as what was typed; behind one of them, the arguments it has.
+    pub fn commands(&self, typed: &str) -> Vec<Candidate> {
+        let prompts = self.prompts();
+        let Some((name, behind)) = typed.split_once(char::is_whitespace) else {
+            let begun = prompts.into_iter().filter(|(name, _)| name.starts_with(typed));
+            return begun.map(|(name, one)| command(&name, &one)).collect();
+        };
+        let Some((_, one)) = prompts.into_iter().find(|(known, _)| known == name) else { return Vec::new() };
+        let last = behind.rsplit(char::is_whitespace).next().unwrap_or_default();
+        // Words fill arguments by their place, too: what begins none is sent as it is.
+        let is_open = |text: &str| last.starts_with('-') && !behind.contains(text) && text.starts_with(last);
+        let help = |required| if required { "needed" } else { "may be left out" };
+        let arguments = one.prompt.arguments.iter();
+        let arguments = arguments.map(|known| (format!("--{}=", known.name), help(known.required)));
+        let open = arguments.filter(|(text, _)| is_open(text));
+        open.map(|(text, help)| Candidate { text, help: help.to_owned(), is_whole: false }).collect()
+    }
+
+    /// The resources of a server, as far as they are known; asks for them where nobody has.
+    fn resources(&self, server: &str) -> Vec<ListedResource> {
+        let mut known = self.lock();
+        if let Some(resources) = known.resources.get(server) {
+            return resources.clone();
+        }
+        if let Some(servers) = known.servers.clone() {
+            known.resources.insert(server.to_owned(), Vec::new());
+            let (asking, server) = (self.clone(), server.to_owned());
+            tokio::spawn(async move {
+                let resources = servers.resources(&server).await;
+                asking.lock().resources.insert(server, resources);
+                (asking.found_more)();
+            });
+        }
+        Vec::new()
+    }
+}
+
+fn command(name: &str, one: &ServerPrompt) -> Candidate {
+    let help = match one.prompt.description.lines().next() {
+        Some(about) if !about.trim().is_empty() => one_line(about),
+        _ => format!("a prompt of the MCP server {}", one_line(&one.server)),
+    };
+    Candidate { text: format!("/{name}"), help, is_whole: one.prompt.arguments.is_empty() }
+}
+
+/// Behind an `@`: servers by name, and what they have by address.
+impl WordSource for KnownServers {
+    fn candidates(&self, typed: &str) -> Vec<Candidate> {
+        let servers = self.lock().servers.clone();
+        let with = servers.map(|servers| servers.with_resources()).unwrap_or_default();
+        if let Some((server, begun)) =
+            typed.split_once(':').filter(|(server, _)| with.iter().any(|one| one == server))
+        {
+            let begun = begun.to_lowercase();
+            let suits = |one: &ListedResource| {
+                one.uri.to_lowercase().contains(&begun) || one.name.to_lowercase().contains(&begun)
+            };
+            let suiting = self.resources(server).into_iter().filter(suits).take(OFFERED);
+            let candidate = |one: ListedResource| Candidate {
+                text: format!("@{server}:{}", one.uri),
+                help: one.name,
+                is_whole: false,
+            };
+            return suiting.map(candidate).collect();
+        }
+        let begun = with.into_iter().filter(|server| server.starts_with(typed));
+        let help = "resources of this MCP server".to_owned();
+        begun
+            .map(|server| Candidate { text: format!("@{server}:"), help: help.clone(), is_whole: false })
+            .collect()
+    }
+}
