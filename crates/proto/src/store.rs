@@ -113,6 +113,11 @@ pub trait SessionStore: Send + Sync {
 
     /// The folder for large outputs of a session's tools. It need not exist.
     fn outputs(&self, session: &str) -> PathBuf;
+
+    /// The file of one of them, made again where it is kept elsewhere and this machine does not have it. It need not exist.
+    fn output<'a>(&'a self, session: &'a str, name: &'a str) -> BoxFuture<'a, Result<PathBuf, JournalError>> {
+        Box::pin(std::future::ready(Ok(self.outputs(session).join(name))))
+    }
 }
 
 /// What came of removing sessions.

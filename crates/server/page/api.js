@@ -38,6 +38,9 @@ export const remove = (path) => send("DELETE", path);
 export const command = (session, value) => post(`/sessions/${encodeURIComponent(session)}/commands`, value);
 export const answer = (approval, outcome) => post(`/approvals/${encodeURIComponent(approval)}`, outcome);
 
+/** Where all of a call's output is. */
+export const wholeOutput = (session, call) => `${BASE}/sessions/${encodeURIComponent(session)}/outputs/${encodeURIComponent(call)}`;
+
 /** How long without a word until the connection counts as gone: some heartbeats. */
 const SILENCE = 40_000;
 

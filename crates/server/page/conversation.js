@@ -192,7 +192,7 @@ export class Conversation {
   }
 
   call_ended(record) {
-    this.calls.get(record.call)?.ended(record);
+    this.calls.get(record.call)?.ended(record, record.whole_output && this.acts.output(record.call));
   }
 
   client_call_started(record) {
@@ -350,13 +350,15 @@ class Call {
     if (this.terminal) this.terminal.textContent = "";
   }
 
-  ended(record) {
+  /** `whole` is where all of its output is, if more was printed than is told. */
+  ended(record, whole) {
     const failed = failure(record.display);
     this.status(failed ? "error" : record.status);
     if (failed) this.state.textContent = failed;
     this.body.open = false;
     this.terminal = null;
-    this.output.replaceChildren(...result(record));
+    const link = whole && element("a", { class: "whole", href: whole, download: "output.txt" }, "All of the output");
+    this.output.replaceChildren(...result(record), ...(link ? [link] : []));
   }
 }
 
@@ -395,10 +397,10 @@ function brief(args) {
   return first.split("\n")[0].slice(0, 120);
 }
 
-/** What somebody said: words, and what they attached. */
 /** A prompt's own parts: not the note that the session puts before them for the model. */
 const own = ({ parts }) => (parts.length > 1 && parts[0].text?.startsWith("[Note: ") ? parts.slice(1) : parts);
 
+/** What somebody said: words, and what they attached. */
 function parts(content) {
   return own(content).map((part) => {
     if (part.text !== undefined) return element("div", { class: "words" }, part.text);

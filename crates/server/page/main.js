@@ -1,6 +1,6 @@
 // The page: sessions at the side, one conversation, questions that wait across all of them.
 
-import { Events, command, get, post, remove } from "./api.js";
+import { Events, command, get, post, remove, wholeOutput } from "./api.js";
 import { card } from "./card.js";
 import { Conversation } from "./conversation.js";
 import { ago, byId, element } from "./dom.js";
@@ -16,6 +16,7 @@ const conversation = new Conversation(byId("log"), {
   fork: (prompt) => attempt(async () => fork(await before(prompt))),
   changed: () => drawSession(),
   me: () => state.me?.name,
+  output: (call) => wholeOutput(state.session, call),
 });
 
 /** Does something; what goes wrong is shown. */
@@ -47,6 +48,7 @@ function open(session) {
   state.events = new Events(session, {
     overview: (overview) => {
       state.overview = overview;
+      if (state.found) search();
       drawOverview();
     },
     record: (record) => {
@@ -70,11 +72,45 @@ function open(session) {
     },
     lost: () => document.body.classList.add("lost"),
   });
+  drawDefaults();
+  if (!session) begin();
   showInbox(false);
   drawOverview();
   drawSession();
   closeSide();
   byId("prompt").focus();
+}
+
+/** A new session is as the settings of its folder have it, until something else is chosen here. */
+function begin() {
+  state.mode = undefined;
+  byId("folder").value = state.me?.workspace ?? "";
+  byId("model").value = "";
+  attempt(readDefaults);
+}
+
+/** What the settings of the folder say to what was not chosen. */
+async function readDefaults() {
+  state.defaults = {};
+  const folder = byId("folder").value.trim();
+  const { settings } = await get(folder ? `/settings?workspace=${encodeURIComponent(folder)}` : "/settings");
+  const value = (key) => settings.find((one) => one.key === key)?.value;
+  state.defaults = { model: value("model.name"), mode: value("tools.approvalMode") };
+  drawDefaults();
+  drawSession();
+}
+
+/** The first choice of a new session's model is none; a session that is there has one. */
+function drawDefaults() {
+  const select = byId("model");
+  const known = [...select.options].find((option) => option.value === "");
+  if (state.session) return known?.remove();
+  const none = known ?? element("option", { value: "" });
+  none.textContent = state.defaults?.model ? `${state.defaults.model} (settings)` : "the settings' model";
+  if (known) return undefined;
+  select.prepend(none);
+  select.value = "";
+  return undefined;
 }
 
 /** Keeps the end in view, unless somebody reads further up. */
@@ -99,7 +135,8 @@ function entry() {
 function drawOverview() {
   const { sessions, approvals } = state.overview;
   const shown = state.found ?? sessions;
-  byId("sessions").replaceChildren(...shown.map(sessionRow));
+  const none = state.found && !shown.length ? [element("li", { class: "empty" }, "Nothing found.")] : [];
+  byId("sessions").replaceChildren(...shown.map(sessionRow), ...none);
   byId("inbox-count").textContent = String(approvals.length);
   byId("inbox-count").hidden = approvals.length === 0;
   drawInbox();
@@ -153,14 +190,15 @@ function drawSession() {
   const title = one?.title || (state.session ? "New session" : "Charla");
   document.title = `${approvals ? `(${approvals}) ` : ""}${title === "Charla" ? title : `${title} · Charla`}`;
   byId("title").textContent = title;
-  byId("place").textContent = one ? one.started.cwd : state.me?.workspace ?? "";
+  byId("place").textContent = one?.started.cwd ?? "";
+  byId("folder").parentNode.hidden = Boolean(state.session);
   const badge = byId("badge");
   const left = one?.turn_open && one.state === "stored";
   badge.hidden = !(one?.state === "in_use" || left);
   badge.textContent = left ? "a turn was left open" : `open ${one ? inUse(one) : ""}`;
   for (const id of ["more", "badge"]) byId(id).classList.toggle("off", !state.session);
   byId("stop").hidden = !conversation.busy || left;
-  byId("mode").value = state.session ? conversation.mode : state.mode ?? "default";
+  byId("mode").value = state.session ? conversation.mode : state.mode ?? state.defaults?.mode ?? "default";
   chooseModel(conversation.model);
   goOn(left && !one.waiting);
   drawRights(one?.shared);
@@ -218,10 +256,7 @@ async function loadModels() {
     return element("optgroup", { label: one.title }, ...options);
   });
   byId("model").replaceChildren(...groups);
-  if (!state.session) {
-    byId("model").prepend(element("option", { value: "" }, "the settings' model"));
-    byId("model").value = "";
-  }
+  drawDefaults();
   chooseModel(conversation.model);
 }
 
@@ -242,8 +277,9 @@ async function fork(at) {
 async function say() {
   const text = byId("prompt").value;
   if (!text.trim() && !state.attached.length) return;
-  const parts = [...state.attached.map(({ mimeType, data }) => ({ inlineData: { mimeType, data } }))];
-  if (text.trim()) parts.push({ text });
+  // The words come first: a session is known by them.
+  const words = text.trim() ? [{ text }] : [];
+  const parts = [...words, ...state.attached.map(({ mimeType, data }) => ({ inlineData: { mimeType, data } }))];
   const content = { role: "user", parts };
   byId("send").disabled = true;
   await attempt(async () => {
@@ -251,8 +287,8 @@ async function say() {
       await command(state.session, { command: "prompt", content });
     } else {
       // What was not chosen here is as the settings have it.
-      const { session, notices } = await post("/sessions", { model: byId("model").value || undefined, mode: state.mode, prompt: content });
-      state.mode = undefined;
+      const workspace = byId("folder").value.trim() || undefined;
+      const { session, notices } = await post("/sessions", { workspace, model: byId("model").value || undefined, mode: state.mode, prompt: content });
       open(session);
       if (notices.length) trouble(notices.join(" · "));
     }
@@ -318,8 +354,9 @@ byId("sessions").addEventListener("click", (event) => {
 });
 byId("new").addEventListener("click", () => {
   open(null);
-  loadModels();
+  attempt(loadModels);
 });
+byId("folder").addEventListener("change", () => attempt(readDefaults));
 byId("inbox-open").addEventListener("click", () => {
   showInbox(byId("inbox").hidden);
   closeSide();
@@ -381,14 +418,20 @@ byId("sign-out").addEventListener("click", () =>
   }),
 );
 let searching;
-byId("search").addEventListener("input", (event) => {
+
+/** Looks for sessions, again whenever they change. */
+function search() {
   clearTimeout(searching);
   searching = setTimeout(async () => {
-    const words = event.target.value.trim();
-    state.found = words ? (await get(`/sessions?search=${encodeURIComponent(words)}`)).sessions : undefined;
+    const words = byId("search").value.trim();
+    // Without an answer what was found before stays.
+    const found = words ? await get(`/sessions?search=${encodeURIComponent(words)}`).catch(() => ({ sessions: state.found })) : {};
+    state.found = found.sessions;
     drawOverview();
   }, 150);
-});
+}
+
+byId("search").addEventListener("input", search);
 document.addEventListener("keydown", (event) => {
   if (event.key === "Escape") {
     closeSide();

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use charla_core::CancellationToken;
 use charla_store::Database;
+use tokio::sync::Semaphore;
 
 use crate::access::Access;
 use crate::arrivals::Arrivals;
@@ -28,6 +29,8 @@ const BEGINNINGS: (f64, f64) = (30.0, 1.0);
 const AT_ONCE: usize = 64;
 /// Streams of events that one user may have open.
 const STREAMS: usize = 64;
+/// Large outputs that are fetched at the same time: each may be in memory as a whole.
+const OUTPUTS: usize = 2;
 
 /// The server's state.
 pub(crate) struct App {
@@ -60,6 +63,8 @@ pub(crate) struct RateLimits {
     pub(crate) bodies: Bodies,
     pub(crate) at_once: Places,
     pub(crate) streams: Places,
+    /// Large outputs that are brought here from a database at the same time.
+    pub(crate) outputs: Semaphore,
 }
 
 impl Default for RateLimits {
@@ -73,6 +78,7 @@ impl Default for RateLimits {
             bodies: Bodies::default(),
             at_once: Places::new(AT_ONCE),
             streams: Places::new(STREAMS),
+            outputs: Semaphore::new(OUTPUTS),
         }
     }
 }

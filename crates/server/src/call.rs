@@ -8,7 +8,7 @@ use axum::body::Body;
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use http::request::Parts;
-use http::{Request, StatusCode};
+use http::{HeaderMap, Request, StatusCode, header};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -16,18 +16,16 @@ use serde_json::{Map, Value};
 use crate::access::{Caller, Credential, Digest, network, unauthorized};
 use crate::accounts::{AccountError, Book, Right, Role};
 use crate::app::{App, RateLimits};
-use crate::audit::Entry;
+use crate::audit::{self, Entry};
 use crate::bodies::Held;
 use crate::people::User;
 use crate::places::Place;
 use crate::problem::Problem;
 use crate::rate::Rate;
 use crate::repeats::Answer;
-use crate::routes::{Does, Route};
+use crate::routes::{Acting, Does, Reading, Route};
 
-/// How much of each value the log tells.
-const TOLD_CHARACTERS: usize = 1000;
-/// The same of a name that nobody has shown to be theirs.
+/// How much the log tells of a name that nobody has shown to be theirs.
 const TOLD_OF_A_NAME: usize = 64;
 /// The longest key of a repeated request.
 const MAX_KEY: usize = 200;
@@ -51,29 +49,10 @@ pub(crate) struct Call {
 }
 
 impl Call {
-    /// What the audit log says about this request.
+    /// What the audit log says about this request: what the body chooses, and what the path names, which no body hides.
     fn entry(&self, route: &Route, from: IpAddr) -> Entry {
-        let text = |value: &str| Value::from(value.chars().take(TOLD_CHARACTERS).collect::<String>());
-        let mut about: Map<String, Value> =
-            self.path.iter().map(|(name, value)| (name.clone(), text(value))).collect();
-        if let Ok(Value::Object(body)) = serde_json::from_slice(&self.body) {
-            let told = TOLD.iter().filter_map(|name| Some((name, body.get(*name)?)));
-            about.extend(told.map(|(name, value)| match value {
-                Value::String(value) => ((*name).to_owned(), text(value)),
-                value => ((*name).to_owned(), text(&value.to_string())),
-            }));
-        }
-        Entry { who: self.who(), from: from.to_string(), what: route.name.to_owned(), about }
-    }
-
-    /// What the audit log says about an attempt to sign in, which anybody may make: the name that was given, and not all of a long one.
-    fn attempt(&self, route: &Route, from: IpAddr) -> Entry {
-        let mut about = Map::new();
-        if let Ok(Value::Object(body)) = serde_json::from_slice(&self.body)
-            && let Some(Value::String(name)) = body.get("name")
-        {
-            about.insert("name".to_owned(), name.chars().take(TOLD_OF_A_NAME).collect::<String>().into());
-        }
+        let mut about = audit::told(&self.body);
+        about.extend(self.path.iter().map(|(name, value)| (name.clone(), audit::shown(value))));
         Entry { who: self.who(), from: from.to_string(), what: route.name.to_owned(), about }
     }
 
@@ -172,8 +151,12 @@ pub(crate) async fn answer(
     };
     let from = credential.as_ref().map_or_else(|| network(client), |_| user.id.clone());
     let (body, held) = app.limits.bodies.collect(&from, body, route.body).await?;
-    let attempts = attempts(&app.limits, route, &body);
-    if attempts.is_some_and(|attempts| !attempts.take(network(client), Instant::now())) {
+    if route.takes.is_some() && !body.is_empty() && !says_json(&head.headers) {
+        return Err(no_json());
+    }
+    let limit = attempts(&app.limits, route, &body);
+    if limit.is_some_and(|limit| !limit.take(network(client), Instant::now())) {
+        app.audit.count(&network(client), refused(attempt(&app, route, &body, client)));
         return Err(too_often());
     }
     let user = match &credential {
@@ -188,21 +171,11 @@ pub(crate) async fn answer(
     match route.does {
         Does::Reads(handle) => handle(call).await,
         Does::SignIn(handle) | Does::BeginElsewhere(handle) | Does::SignInElsewhere(handle) => {
-            let (app, mut entry) = (call.app.clone(), call.attempt(route, client));
-            let is_link = is_link(&call.body);
-            let answered = handle(call).await;
-            let status = answered.as_ref().map_or_else(|problem| problem.status, Response::status);
-            let signed_in = answered.as_ref().ok().and_then(|response| response.extensions().get());
-            // Everything counts that does not succeed, and every beginning: who knows the answer is not slowed down.
-            if status.is_success() || signed_in.is_some() {
-                let attempts = if is_link { &app.limits.links } else { &app.limits.attempts };
-                attempts.give_back(&network(client));
-            }
-            if let Some(SignedIn(name)) = signed_in {
-                entry.about.insert("user".to_owned(), name.as_str().into());
-            }
-            write(&app, entry, Some(status)).await?;
-            answered
+            signing(call, handle, route, client).await
+        }
+        Does::Hands(handle) => {
+            write(&call.app, call.entry(route, client), None).await?;
+            handle(call).await
         }
         Does::Tells(handle) => {
             write(&call.app, call.entry(route, client), None).await?;
@@ -216,13 +189,54 @@ pub(crate) async fn answer(
     }
 }
 
+/// Lets somebody sign in or out, and has what came of it in the log.
+async fn signing(call: Call, handle: Reading, route: &Route, client: IpAddr) -> Result<Response, Problem> {
+    let (app, who, is_link) = (call.app.clone(), call.who(), is_link(&call.body));
+    let mut entry = Entry { who, ..attempt(&app, route, &call.body, client) };
+    let answered = handle(call).await;
+    let status = answered.as_ref().map_or_else(|problem| problem.status, Response::status);
+    let signed_in = answered.as_ref().ok().and_then(|response| response.extensions().get());
+    // Everything counts that does not succeed, and every beginning: who knows the answer is not slowed down.
+    if status.is_success() || signed_in.is_some() {
+        let attempts = if is_link { &app.limits.links } else { &app.limits.attempts };
+        attempts.give_back(&network(client));
+    }
+    if status == StatusCode::TOO_MANY_REQUESTS {
+        app.audit.count(&network(client), refused(entry));
+        return answered;
+    }
+    if let Some(SignedIn(name)) = signed_in {
+        entry.about.insert("user".to_owned(), name.as_str().into());
+    }
+    write(&app, entry, Some(status)).await?;
+    answered
+}
+
+/// What the audit log says about an attempt to sign in, which anybody may make: the name that was given, and not all of a long one.
+fn attempt(app: &App, route: &Route, body: &[u8], from: IpAddr) -> Entry {
+    let mut about = Map::new();
+    if let Some(name) = audit::told(body).get("name").and_then(Value::as_str) {
+        about.insert("name".to_owned(), name.chars().take(TOLD_OF_A_NAME).collect::<String>().into());
+    }
+    if let (Does::BeginElsewhere(_) | Does::SignInElsewhere(_), Some(oidc)) = (route.does, &app.oidc) {
+        about.insert("provider".to_owned(), audit::shown(oidc.issuer()));
+    }
+    Entry { who: String::new(), from: from.to_string(), what: route.name.to_owned(), about }
+}
+
+/// The same of one that nobody listened to.
+fn refused(mut attempt: Entry) -> Entry {
+    attempt.about.insert("status".to_owned(), StatusCode::TOO_MANY_REQUESTS.as_u16().into());
+    attempt
+}
+
 /// What counts how often somebody tries to get in this way.
 fn attempts<'l>(limits: &'l RateLimits, route: &Route, body: &[u8]) -> Option<&'l Rate<String>> {
     match route.does {
         Does::SignIn(_) if is_link(body) => Some(&limits.links),
         Does::SignIn(_) | Does::SignInElsewhere(_) => Some(&limits.attempts),
         Does::BeginElsewhere(_) => Some(&limits.beginnings),
-        Does::Reads(_) | Does::Acts(_) | Does::Tells(_) => None,
+        Does::Reads(_) | Does::Hands(_) | Does::Acts(_) | Does::Tells(_) => None,
     }
 }
 
@@ -231,25 +245,6 @@ fn is_link(body: &[u8]) -> bool {
     let shown: Option<Map<String, Value>> = serde_json::from_slice(body).ok();
     shown.is_some_and(|shown| shown.contains_key("code") && !shown.contains_key("password"))
 }
-
-/// What the log tells of a body beside its route: the choice that was made, not the words.
-const TOLD: [&str; 15] = [
-    "command",
-    "outcome",
-    "approval",
-    "reason",
-    "mode",
-    "model",
-    "workspace",
-    "to",
-    "name",
-    "user",
-    "role",
-    "right",
-    "label",
-    "provider",
-    "budget",
-];
 
 async fn write(app: &App, mut entry: Entry, status: Option<StatusCode>) -> Result<(), Problem> {
     if let Some(status) = status {
@@ -325,18 +320,32 @@ pub(crate) fn too_often() -> Problem {
         .with_hint("wait a moment")
 }
 
+/// Whether a body is said to be JSON; one that nobody says anything about is taken for it.
+fn says_json(headers: &HeaderMap) -> bool {
+    let Some(said) = headers.get(header::CONTENT_TYPE) else { return true };
+    let kind = said.to_str().unwrap_or_default().split(';').next().unwrap_or_default();
+    let kind = kind.trim().to_ascii_lowercase();
+    kind == "application/json" || kind.ends_with("+json")
+}
+
+fn no_json() -> Problem {
+    Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "media_type", "bodies are JSON here")
+        .with_hint("send it as `Content-Type: application/json`")
+}
+
 fn is_key(text: &str) -> bool {
     !text.is_empty() && text.len() <= MAX_KEY && text.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
 /// What changes something is done to its end, whether or not the client waits for it, and once for each key.
-async fn act(call: Call, handle: crate::routes::Acting, is_secret: bool) -> Result<Response, Problem> {
+async fn act(call: Call, handle: Acting, is_secret: bool) -> Result<Response, Problem> {
     let key = match call.head.headers.get("idempotency-key").map(|key| key.to_str()) {
         Some(Ok(key)) if is_key(key) => Some(key.to_owned()),
         Some(_) => return Err(Problem::bad_request("the Idempotency-Key is no word, or too long")),
         None => None,
     };
-    let mut request = format!("{} {}\n", call.head.method, call.head.uri.path()).into_bytes();
+    // What a query says is part of what is asked.
+    let mut request = format!("{} {}\n", call.head.method, call.head.uri).into_bytes();
     request.extend_from_slice(&call.body);
     let request = Digest::of_bytes(&request);
     let (app, user) = (call.app.clone(), call.user.clone());

@@ -23,6 +23,7 @@ use tokio::sync::watch;
 use tokio::time::{Interval, MissedTickBehavior, interval};
 
 use crate::access::Credential;
+use crate::accounts::Book;
 use crate::app::App;
 use crate::call::Call;
 use crate::hub::Watcher;
@@ -78,6 +79,8 @@ pub(crate) struct Feed {
     heartbeat: Interval,
     /// Whether the database answers, where there is one.
     database: Option<watch::Receiver<bool>>,
+    /// Who may what.
+    accounts: watch::Receiver<Arc<Book>>,
     stopping: CancellationToken,
     ready: VecDeque<Bytes>,
     _open: Open,
@@ -169,6 +172,7 @@ impl Feed {
             overview: with_overview.then(|| OverviewFeed::new(&viewer.user)),
             heartbeat,
             database: viewer.app.database.as_ref().map(Database::status),
+            accounts: viewer.app.people.changes(),
             stopping: viewer.app.stopping.clone(),
             ready: VecDeque::new(),
             viewer,
@@ -220,6 +224,11 @@ impl Feed {
                 Ok(()) = changed(&mut self.database) => {
                     let up = self.database.as_mut().is_some_and(|up| *up.borrow_and_update());
                     self.ready.push_back(event("database", None, &json!({ "up": up })));
+                }
+                Ok(()) = self.accounts.changed() => {
+                    if !self.viewer.may_follow(self.session.as_ref()) {
+                        return None;
+                    }
                 }
                 _ = self.heartbeat.tick() => self.ready.push_back(event("heartbeat", None, &())),
             }

@@ -23,7 +23,7 @@ use http::StatusCode;
 use serde::Serialize;
 use tokio::sync::{OnceCell, watch};
 
-use crate::meter::{BUDGET, Counting, Meter, Window};
+use crate::meter::{BUDGET, Counting, Meter, Window, untold};
 use crate::problem::Problem;
 use crate::shelf::Kept;
 pub(crate) use opening::NewSession;
@@ -241,7 +241,7 @@ impl Hub {
         let mut counting = Counting { prices, model: running.session.model.clone(), in_turn: false, window };
         while let Some(event) = events.recv().await {
             if let SessionEvent::Record(record) = &event
-                && self.meter.take(&id, record, &mut counting).await
+                && self.meter.take(&id, record, &untold(&self.charla, &id, record).await, &mut counting).await
             {
                 // What is asked already is paid for; the turn goes no further.
                 running.session.send(Command::Cancel { target: CancelTarget::Turn }, BUDGET).await;

@@ -14,6 +14,7 @@ mod audit;
 mod bodies;
 mod call;
 mod database;
+mod desk;
 mod feed;
 mod guard;
 mod hub;
@@ -21,6 +22,7 @@ mod listener;
 mod live;
 mod meter;
 mod metrics;
+mod nonsense;
 mod oidc;
 mod openapi;
 mod overview;
@@ -50,9 +52,10 @@ use access::{Access, Cookie, Secret};
 use accounts::{Accounts, DatabaseAccounts, FileAccounts, OWNER};
 use app::{App, RateLimits};
 use arrivals::Arrivals;
-use audit::{Audit, DatabaseLog};
+use audit::Audit;
 pub use audit::{BrokenChain, verify_audit, verify_database_audit};
 pub use database::{SharedDatabase, connect};
+pub use desk::{AccountDesk, Edit};
 use guard::Names;
 use listener::Listening;
 use live::Live;
@@ -61,7 +64,7 @@ use oidc::Oidc;
 pub use oidc::OidcOptions;
 use people::People;
 use repeats::Repeats;
-use shelf::{Seal, Shelf, ShelfError};
+use shelf::{Seal, SealError, Shelf, ShelfError};
 use tls::Certificate;
 pub use tls::TlsFiles;
 
@@ -70,7 +73,7 @@ pub use tls::TlsFiles;
 const SESSIONS_DRAIN: Duration = Duration::from_secs(20);
 /// How often sessions are looked for that nobody needs open.
 const SWEEP: Duration = Duration::from_secs(60);
-/// How often it is looked who has lost an account or a role, elsewhere than here.
+/// How often it is looked who has lost an account or a role, elsewhere than here, and what the log is still to tell.
 const LOOK: Duration = Duration::from_secs(1);
 
 /// How to serve.
@@ -143,10 +146,7 @@ impl Server {
             oidc: options.oidc.clone().map(Oidc::new).transpose()?,
             repeats: Repeats::new(database.clone()),
             arrivals: Arrivals::new(database.clone()),
-            audit: match &database {
-                Some(database) => Audit::Database(DatabaseLog::new(database.clone())),
-                None => Audit::File(audit_file(&folder)),
-            },
+            audit: Audit::new(&folder, database.as_ref()),
             limits: RateLimits::default(),
             live: database.clone().map(|database| Live::new(database, people.clone())),
             people,
@@ -186,6 +186,7 @@ impl Server {
         let router = routes::router(&self.app).merge(page::router());
         let sweeper = tokio::spawn(sweep(self.app.clone()));
         let denying = tokio::spawn(end_denied(self.app.people.clone()));
+        let telling = tokio::spawn(tell_bursts(self.app.clone()));
         let shares = self.app.database.is_some();
         let adopter = shares.then(|| tokio::spawn(adopt::adopt_all(self.app.people.clone())));
         let stopping = self.app.stopping.clone();
@@ -196,6 +197,8 @@ impl Server {
         tokio::join!(closing, listener::serve(self.listening, self.app.clone(), router, stop.clone()));
         sweeper.abort();
         denying.abort();
+        telling.abort();
+        self.app.audit.tell_rest().await;
         if let Some(adopter) = adopter {
             adopter.abort();
         }
@@ -228,8 +231,13 @@ fn seal(shared: &SharedDatabase, folder: &Path) -> Result<Seal, Failure> {
         None => Seal::read_or_make(&folder.join("key")).map_err(|error| (folder.join("key"), error)),
     };
     read.map_err(|(file, error)| {
-        Failure::config(format!("the key in {} cannot be used: {error}", file.display()))
-            .with_hint("make one with `openssl rand -base64 32`, readable by the server's user alone")
+        let hint = match error {
+            SealError::Open(_) => format!("chmod 600 {}", file.display()),
+            SealError::Unusable(_) => {
+                "make one with `openssl rand -base64 32`, readable by the server's user alone".to_owned()
+            }
+        };
+        Failure::config(format!("the key in {} cannot be used: {error}", file.display())).with_hint(hint)
     })
 }
 
@@ -259,11 +267,7 @@ fn with_database(charla: Charla, database: Option<&Database>) -> Result<Charla, 
 
 /// The audit log of this user's servers.
 pub fn audit_log(environment: &Environment) -> Result<PathBuf, Failure> {
-    server_folder(environment).map(|folder| audit_file(&folder))
-}
-
-fn audit_file(folder: &Path) -> PathBuf {
-    folder.join("audit.jsonl")
+    server_folder(environment).map(|folder| audit::path_in(&folder))
 }
 
 /// What is sent beyond this machine must be encrypted, by whoever is in front if not by us.
@@ -298,6 +302,13 @@ async fn end_denied(people: Arc<People>) {
     loop {
         tokio::time::sleep(LOOK).await;
         people.end_denied();
+    }
+}
+
+async fn tell_bursts(app: Arc<App>) {
+    loop {
+        tokio::time::sleep(LOOK).await;
+        app.audit.tell_bursts().await;
     }
 }
 

@@ -25,6 +25,7 @@ use tower_service::Service;
 use crate::access::network;
 use crate::app::App;
 use crate::guard;
+use crate::nonsense::Worded;
 use crate::places::Places;
 use crate::tls::Certificate;
 
@@ -100,7 +101,7 @@ fn connection<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_PATIENCE)
         .max_buf_size(MAX_HEAD)
-        .serve_connection(TokioIo::new(stream), service)
+        .serve_connection(TokioIo::new(Worded::new(stream)), service)
 }
 
 /// Answers one request.

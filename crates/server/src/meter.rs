@@ -4,6 +4,7 @@ mod window;
 
 use std::sync::Arc;
 
+use charla::Charla;
 use charla::models::Prices;
 use charla_proto::{Command, Fact, Record, Spent, UsageMetadata};
 
@@ -107,9 +108,15 @@ impl Meter {
     }
 
     /// Takes a record of a session of the user's: counts what it says was spent, and keeps what the next answer may cost as long as a
-    /// turn runs. True when the turn may ask nothing more.
-    pub(crate) async fn take(&self, session: &str, record: &Record, counting: &mut Counting) -> bool {
-        let spent = counting.cost(record);
+    /// turn runs. True when the turn may ask nothing more. `untold` is what the agent of a call that ended spent beside what the record says.
+    pub(crate) async fn take(
+        &self,
+        session: &str,
+        record: &Record,
+        untold: &[Spent],
+        counting: &mut Counting,
+    ) -> bool {
+        let spent = counting.cost(record, untold);
         if let Some(cost) = &spent {
             self.metrics.spent(&self.whose.user, &cost.model, [cost.input, cost.output], cost.usd);
         }
@@ -165,6 +172,15 @@ impl Meter {
     }
 }
 
+/// What the agent of a call that ended spent, where nobody tells the price: its answers may have been cut off, too.
+pub(crate) async fn untold(charla: &Charla, session: &str, record: &Record) -> Vec<Spent> {
+    let Fact::CallEnded(ended) = &record.fact else { return Vec::new() };
+    match charla.sessions() {
+        Ok(sessions) => window::untold(&sessions.agent_records(session, ended).await),
+        Err(_) => Vec::new(),
+    }
+}
+
 /// What is known about a session while its costs are counted.
 pub(crate) struct Counting {
     pub(crate) prices: Prices,
@@ -183,9 +199,9 @@ impl Counting {
     }
 
     /// What a record says was spent, or what must be taken for that.
-    fn cost(&mut self, record: &Record) -> Option<Cost> {
+    fn cost(&mut self, record: &Record, untold: &[Spent]) -> Option<Cost> {
         let estimated = self.window.as_mut().and_then(|window| window.take(record));
-        let told = cost(record, &self.prices, &mut self.model);
+        let told = cost(record, untold, &self.prices, &mut self.model);
         told.or_else(|| estimated.map(|usage| priced(&usage, &self.prices, &self.model)))
     }
 }
@@ -200,7 +216,7 @@ fn priced(usage: &UsageMetadata, prices: &Prices, model: &str) -> Cost {
 }
 
 /// What others spent who worked for a call, as one cost.
-fn of_agents(spent: &[Spent], prices: &Prices, model: &str) -> Cost {
+fn of_agents<'a>(spent: impl Iterator<Item = &'a Spent>, prices: &Prices, model: &str) -> Cost {
     let mut cost = Cost { model: model.to_owned(), input: 0, output: 0, usd: 0.0 };
     for spent in spent {
         let usage = &spent.usage;
@@ -212,7 +228,7 @@ fn of_agents(spent: &[Spent], prices: &Prices, model: &str) -> Cost {
     cost
 }
 
-fn cost(record: &Record, prices: &Prices, model: &mut String) -> Option<Cost> {
+fn cost(record: &Record, untold: &[Spent], prices: &Prices, model: &mut String) -> Option<Cost> {
     let usage: &UsageMetadata = match &record.fact {
         Fact::ModelContent(content) => {
             if let Some(origin) = &content.content.origin {
@@ -221,8 +237,8 @@ fn cost(record: &Record, prices: &Prices, model: &mut String) -> Option<Cost> {
             content.usage.as_ref()?
         }
         Fact::Compressed(compressed) => compressed.usage.as_ref()?,
-        Fact::CallEnded(ended) if !ended.spent.is_empty() => {
-            return Some(of_agents(&ended.spent, prices, model));
+        Fact::CallEnded(ended) if !ended.spent.is_empty() || !untold.is_empty() => {
+            return Some(of_agents(ended.spent.iter().chain(untold), prices, model));
         }
         Fact::Sampled(sampled) => sampled.usage.as_ref()?,
         _ => return None,

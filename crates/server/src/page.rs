@@ -6,6 +6,7 @@ use axum::routing::get;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 
 use crate::access::Digest;
+use crate::routes::wrong_method;
 
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 
@@ -41,7 +42,8 @@ pub(crate) fn sign_in_path(code: &str) -> String {
 /// Serves the page's files.
 pub(crate) fn router() -> Router {
     FILES.iter().fold(Router::new(), |router, (path, text, kind)| {
-        router.route(path, get(move |headers: HeaderMap| async move { file(&headers, text, kind) }))
+        let method = get(move |headers: HeaderMap| async move { file(&headers, text, kind) });
+        router.route(path, method.fallback(wrong_method))
     })
 }
 

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use charla::{Charla, Environment, Guest, NETWORK_VARIABLES};
 use charla_store::Database;
 use http::StatusCode;
+use tokio::sync::watch;
 
 use crate::accounts::{Account, AccountError, Accounts, Book, OWNER, Role, Whose};
 use crate::hub::Hub;
@@ -77,6 +78,8 @@ pub(crate) struct People {
     shelf: Option<Arc<Shelf>>,
     /// Those with accounts who were here since the start.
     known: Mutex<HashMap<String, Arc<User>>>,
+    /// The accounts as they were when it was looked who has lost one.
+    seen: watch::Sender<Arc<Book>>,
 }
 
 impl People {
@@ -92,7 +95,8 @@ impl People {
         let meter = Meter::new(whose, accounts.clone(), metrics.clone());
         let owner = Arc::new(User::new(OWNER, Hub::new(charla, meter, None), None));
         let folder = folder.to_owned();
-        Self { owner, accounts, metrics, folder, database, shelf: None, known: Mutex::default() }
+        let (known, seen) = (Mutex::default(), watch::Sender::default());
+        Self { owner, accounts, metrics, folder, database, shelf: None, known, seen }
     }
 
     /// The same, whose users keep their files there.
@@ -177,6 +181,11 @@ impl People {
         std::iter::once(&self.owner).chain(known.values()).cloned().collect()
     }
 
+    /// Changes, at the latest a moment later, whenever the accounts do: somebody may have lost what they had.
+    pub(crate) fn changes(&self) -> watch::Receiver<Arc<Book>> {
+        self.seen.subscribe()
+    }
+
     /// Ends, without waiting for it, what runs for those who may ask nothing any more: they have no account, or may only look.
     pub(crate) fn end_denied(&self) {
         let Ok(book) = self.book() else { return };
@@ -187,6 +196,7 @@ impl People {
             }
             role.is_some()
         });
+        self.seen.send_if_modified(|seen| !Arc::ptr_eq(&std::mem::replace(seen, book.clone()), &book));
     }
 
     /// Ends what nobody looks at, and brings what users keep up to date.

@@ -143,6 +143,7 @@ impl From<AccountError> for Problem {
             AccountError::Name(_) | AccountError::Password(_) => (StatusCode::BAD_REQUEST, "bad_request"),
             AccountError::Budget(_) => return Self::spent(error.to_string()),
             AccountError::Asker => (StatusCode::UNAUTHORIZED, "unauthorized"),
+            AccountError::Audit(_) => (StatusCode::SERVICE_UNAVAILABLE, "audit"),
             AccountError::Kept(_) => (StatusCode::SERVICE_UNAVAILABLE, "accounts"),
         };
         Self::new(status, kind, error.to_string())

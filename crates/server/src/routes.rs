@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use axum::Router;
+use axum::extract::rejection::RawPathParamsRejection;
 use axum::extract::{RawPathParams, Request};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodFilter, on};
@@ -11,7 +12,9 @@ use charla_proto::BoxFuture;
 use http::StatusCode;
 
 use crate::accounts::{Right, Role};
-use crate::api::{about, account, approvals, identity, keys, moving, sessions, shares, tokens, users};
+use crate::api::{
+    about, account, approvals, identity, keys, moving, outputs, sessions, shares, tokens, users,
+};
 use crate::app::App;
 use crate::bodies::BodyLimit;
 use crate::call::{self, Call};
@@ -31,6 +34,8 @@ pub(crate) type Acting = fn(Call) -> BoxFuture<'static, Result<Answer, Problem>>
 pub(crate) enum Does {
     /// It changes nothing.
     Reads(Reading),
+    /// It changes nothing, and what it gives away is in the audit log.
+    Hands(Reading),
     /// It changes something; a repeated request with the same key does so once.
     Acts(Acting),
     /// The same, and what it answers is a secret: it is told once and kept nowhere.
@@ -144,11 +149,12 @@ pub(crate) static ROUTES: &[Route] = &[
     route!(GET "/sessions/{id}", "get_session", "A session, briefly", VIEWER, READ, &[], None => "Session", Reads(sessions::get)),
     route!(DELETE "/sessions/{id}", "delete_session", "Removes a session for good", MEMBER, OWN, &[SEQ], None => "Nothing", Acts(sessions::delete)),
     route!(POST "/sessions/{id}/fork", "fork_session", "Begins a session with what this one said", MEMBER, OWN, &[], Some("Fork") => "CreatedSession", Acts(sessions::fork)),
-    route!(GET "/sessions/{id}/bundle", "export_session", "The whole session, to keep it elsewhere", VIEWER, OWN, &[], None => "SessionBundle", Reads(moving::export)),
+    route!(GET "/sessions/{id}/bundle", "export_session", "The whole session, to keep it elsewhere", VIEWER, OWN, &[], None => "SessionBundle", Hands(moving::export)),
     Route { body: BodyLimit::SESSION, ..route!(POST "/sessions/import", "import_session", "Keeps a session that comes from elsewhere, whole or not at all", MEMBER, NO_SESSION, &[], Some("SessionBundle") => "Imported", Acts(moving::import)) },
     route!(GET "/sessions/{id}/snapshot", "snapshot", "The session as it is", VIEWER, READ, &[], None => "Snapshot", Reads(sessions::snapshot)),
     route!(GET "/sessions/{id}/records", "records", "Records of the session, oldest first", VIEWER, READ, &[AFTER], None => "Records", Reads(sessions::records)),
     route!(GET "/sessions/{id}/events", "session_events", "Server-sent events: records after `after` or `Last-Event-ID`, then everything as it happens", VIEWER, READ, &[AFTER], None => "Events", Reads(sessions::events)),
+    route!(GET "/sessions/{id}/outputs/{call}", "whole_output", "The whole output of a call, where its record tells less", VIEWER, READ, &[], None => "Text", Reads(outputs::whole)),
     route!(POST "/sessions/{id}/commands", "command", "Sends the session a command: prompt, cancel, answer, set_mode, rewind, undo and the others", MEMBER, OWN, &[], Some("Command") => "Reply", Acts(sessions::command)),
     route!(GET "/sessions/{id}/shares", "list_shares", "Who else may use the session", VIEWER, OWN, &[], None => "Shares", Reads(shares::list)),
     route!(POST "/sessions/{id}/shares", "share", "Lets another user read the session, or answer its questions too", MEMBER, OWN, &[], Some("NewShare") => "Nothing", Acts(shares::share)),
@@ -169,9 +175,12 @@ pub(crate) fn router(app: &Arc<App>) -> Router {
     let mut router = Router::new();
     for route in ROUTES {
         let app = app.clone();
-        let handle = move |path: RawPathParams, request: Request| {
+        let handle = move |path: Result<RawPathParams, RawPathParamsRejection>, request: Request| {
             let app = app.clone();
             async move {
+                let Ok(path) = path else {
+                    return Problem::not_found("the address is no text").into_response();
+                };
                 let path = path.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
                 // Every connection tells who is at its other end.
                 let peer = request.extensions().get::<SocketAddr>().copied();
@@ -185,8 +194,10 @@ pub(crate) fn router(app: &Arc<App>) -> Router {
         router = router.route(&format!("{BASE}{}", route.path), on(route.method, handle));
     }
     let unknown = || async { Problem::not_found("there is nothing at this address") };
-    let wrong = || async {
-        Problem::new(StatusCode::METHOD_NOT_ALLOWED, "method", "this address does not take that method")
-    };
-    router.fallback(unknown).method_not_allowed_fallback(wrong)
+    router.fallback(unknown).method_not_allowed_fallback(wrong_method)
+}
+
+/// The address is known, and does something else.
+pub(crate) async fn wrong_method() -> Problem {
+    Problem::new(StatusCode::METHOD_NOT_ALLOWED, "method", "this address does not take that method")
 }

@@ -86,14 +86,13 @@ impl AgentCalls {
         // One that does not stop goes on with its caller, if that ever does.
         let _ = tokio::time::timeout(PATIENCE, self.at_once.acquire_many(AT_ONCE)).await;
     }
+}
 
-    /// The id of the session that works for a call: always the same one.
-    fn child_id(&self, call: &str) -> String {
-        let digest =
-            Sha256::new().chain_update(&self.session).chain_update(":").chain_update(call).finalize();
-        let bytes: [u8; 16] = std::array::from_fn(|index| digest[index]);
-        uuid::Builder::from_random_bytes(bytes).into_uuid().to_string()
-    }
+/// The id of the session that works for a call: always the same one.
+pub(super) fn child_id(session: &str, call: &str) -> String {
+    let digest = Sha256::new().chain_update(session).chain_update(":").chain_update(call).finalize();
+    let bytes: [u8; 16] = std::array::from_fn(|index| digest[index]);
+    uuid::Builder::from_random_bytes(bytes).into_uuid().to_string()
 }
 
 /// Calls an agent.
@@ -230,7 +229,7 @@ impl AgentCall {
             slot = at_once.acquire_owned() => slot,
         };
         let link = AgentLink { name: self.agent.name.clone(), session: self.calls.session.clone(), call };
-        let id = self.calls.child_id(&link.call);
+        let id = child_id(&link.session, &link.call);
         let mut situation = self.caller.clone();
         let mode = self.calls.bounds.mode();
         situation.mode = situation.mode.min(*mode.borrow());

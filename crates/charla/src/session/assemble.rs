@@ -17,6 +17,7 @@ use charla_tools::process::{self, ProcessSettings, Processes, SpillFolder};
 use super::agent_calls::AgentCalls;
 use super::attachments::withhold;
 use super::confinement::{self, sandbox};
+use super::guest_journal::GuestJournal;
 use super::host::{Found, Places, SessionHost};
 use super::options::RunOptions;
 use super::output_schema::OutputSchema;
@@ -92,6 +93,10 @@ impl SessionBuilder<'_> {
         let hooks = HookRunner::of(hooks, &processes, id, transcript, cwd);
         let model = host.take(model);
         host.warm_up(&model.reference);
+        let journal: Box<dyn Journal> = match self.environment.guest {
+            Some(_) => Box::new(GuestJournal::new(journal, id)),
+            None => journal,
+        };
         let setup = SessionSetup {
             host,
             model,
@@ -186,11 +191,12 @@ impl SessionBuilder<'_> {
         let roots = self.roots()?;
         let rules = self.rules(&roots)?;
         let skills = skills(self, &rules, notices);
-        let rules = Arc::new(rules.reading(skills.folders()));
+        // What was too long to show is for the model to read.
+        let outputs = self.sessions.outputs(id);
+        let rules = Arc::new(rules.reading(skills.folders()).reading(vec![outputs.clone()]));
         rules.notices().iter().for_each(|notice| notices.warning(&notice.as_str().into()));
         let mut readable = skills.folders();
-        // What was too long to show is for the model to read.
-        readable.push(self.sessions.outputs(id));
+        readable.push(outputs);
         let sandbox = Arc::new(sandbox(self.environment, &roots, rules.clone(), readable));
         let processes = self.processes(id, sandbox.clone());
         let places = Places { roots, processes, skills: Arc::new(skills), agents: self.agents.clone() };

@@ -176,6 +176,11 @@ impl Sessions {
         self.store.outputs(session)
     }
 
+    /// The file of one of them, made again where this machine does not have it.
+    pub(super) async fn output(&self, session: &str, name: &str) -> Result<PathBuf, SessionError> {
+        self.store.output(session, name).await.map_err(|error| SessionError::of(session, error))
+    }
+
     /// A new session.
     pub(super) async fn create(&self, id: &str, model: &str) -> Result<Opened, SessionError> {
         self.begin(id, &[self.first_record(id, model, None)]).await
@@ -432,6 +437,7 @@ impl Sessions {
             let (origin, usage) = match record.fact {
                 Fact::ModelContent(said) => (said.content.origin.clone(), said.usage),
                 Fact::Compressed(compressed) => (None, compressed.usage),
+                Fact::Sampled(sampled) => (None, sampled.usage),
                 _ => continue,
             };
             let Some(usage) = usage else { continue };

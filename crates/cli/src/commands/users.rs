@@ -1,15 +1,13 @@
 //! `charla users`: the accounts of this user's servers. A server that runs sees what is changed here.
 
 use std::fmt::Write as _;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use charla::{Charla, Failure};
 use charla_server::accounts::{
-    Account, AccountError, Accounts, Book, Budget, Change, DatabaseAccounts, FileAccounts, Password,
-    Reserved, Role, Spending, now, workspace,
+    Account, AccountError, Book, Budget, Password, Reserved, Role, Spending, now, workspace,
 };
-use charla_server::{SharedDatabase, connect, server_folder};
+use charla_server::{AccountDesk, Edit, SharedDatabase};
 use charla_terminal::printer::Printer;
 use serde_json::{Value, json};
 
@@ -18,28 +16,31 @@ use crate::args::{RoleWord, UsersCommand};
 use crate::runtime::runtime;
 
 /// Where accounts are kept: in the server's folder, or in a database that several nodes share.
-struct Kept {
-    folder: PathBuf,
-    database: Option<String>,
+struct Kept<'a> {
+    charla: &'a Charla,
+    database: Option<SharedDatabase>,
 }
 
-impl Kept {
-    /// Changes the accounts; as they are then.
-    fn change(&self, change: Change) -> Result<Arc<Book>, Failure> {
-        runtime()?.block_on(async {
-            let Some(address) = self.database.clone() else {
-                return FileAccounts::new(&self.folder).change(change).await.map_err(failure);
-            };
-            let database = connect(&SharedDatabase::new(address)).await?;
-            let changed = DatabaseAccounts::new(database.clone()).change(change).await.map_err(failure);
-            // A node that only looked is forgotten with its lease.
-            let _ = database.leave().await;
-            changed
-        })
+impl Kept<'_> {
+    /// Changes an account, and has that in the audit log.
+    fn edit(&self, name: &str, edit: Edit) -> Result<(), Failure> {
+        self.at_desk(async |desk| desk.edit(name, edit).await)
     }
 
     fn read(&self) -> Result<Arc<Book>, Failure> {
-        self.change(Box::new(|_| Ok(())))
+        self.at_desk(async |desk| desk.book().await)
+    }
+
+    fn at_desk<T>(
+        &self,
+        work: impl AsyncFnOnce(&AccountDesk) -> Result<T, AccountError>,
+    ) -> Result<T, Failure> {
+        runtime()?.block_on(async {
+            let desk = AccountDesk::open(self.charla.environment(), self.database.as_ref()).await?;
+            let done = work(&desk).await;
+            desk.close().await;
+            done.map_err(failure)
+        })
     }
 }
 
@@ -50,43 +51,35 @@ pub fn run(
     charla: &Charla,
     printer: &mut Printer,
 ) -> Result<(), Failure> {
-    let kept = Kept { folder: server_folder(charla.environment())?, database };
+    let kept = Kept { charla, database: database.map(SharedDatabase::new) };
     match command {
         UsersCommand::List { json } => list(&kept, json, printer),
         UsersCommand::Remove { name } => {
-            let gone = name.clone();
-            kept.change(Box::new(move |book| book.remove(&gone)))?;
+            kept.edit(&name, Edit::Remove)?;
             printer.note(&format!("{name} has no account any more"));
             Ok(())
         }
         UsersCommand::Role { name, role } => {
-            let told = format!("{name} is {} from now on", in_words(role));
-            let change_role = move |book: &mut Book| {
-                book.account_mut(&name)?.role = role_of(role);
-                Ok(())
-            };
-            kept.change(Box::new(change_role))?;
-            printer.note(&told);
+            kept.edit(&name, Edit::Role(role_of(role)))?;
+            printer.note(&format!("{name} is {} from now on", in_words(role)));
             Ok(())
         }
         UsersCommand::Passwd { name } => {
             kept.read()?.account(&name).map_err(failure)?;
-            let password = password(&name, printer)?;
-            let told = format!("{name} has another password, and is signed out everywhere");
-            let change_password = move |book: &mut Book| {
-                book.account_mut(&name)?.password = Some(password.clone());
-                book.sign_out(&name);
-                Ok(())
-            };
-            kept.change(Box::new(change_password))?;
-            printer.note(&told);
+            kept.edit(&name, Edit::Password(password(&name, printer)?))?;
+            printer.note(&format!("{name} has another password, and is signed out everywhere"));
             Ok(())
         }
         add @ UsersCommand::Add { .. } => self::add(add, &kept, charla, printer),
     }
 }
 
-fn add(command: UsersCommand, kept: &Kept, charla: &Charla, printer: &mut Printer) -> Result<(), Failure> {
+fn add(
+    command: UsersCommand,
+    kept: &Kept<'_>,
+    charla: &Charla,
+    printer: &mut Printer,
+) -> Result<(), Failure> {
     let UsersCommand::Add {
         name,
         workspace: folder,
@@ -115,7 +108,7 @@ fn add(command: UsersCommand, kept: &Kept, charla: &Charla, printer: &mut Printe
         reserved: Reserved::default(),
     };
     let told = format!("{name} can sign in and works in {}", account.workspace.display());
-    kept.change(Box::new(move |book| book.add(&name, account.clone())))?;
+    kept.edit(&name, Edit::Add(Box::new(account)))?;
     printer.note(&told);
     Ok(())
 }
@@ -150,12 +143,12 @@ fn failure(error: AccountError) -> Failure {
         AccountError::Workspace { .. } => {
             Failure::input(message).with_hint("give a folder that is for this user alone")
         }
-        AccountError::Kept(_) => Failure::system(message),
+        AccountError::Kept(_) | AccountError::Audit(_) => Failure::system(message),
         _ => Failure::input(message),
     }
 }
 
-fn list(kept: &Kept, as_json: bool, printer: &mut Printer) -> Result<(), Failure> {
+fn list(kept: &Kept<'_>, as_json: bool, printer: &mut Printer) -> Result<(), Failure> {
     let book = kept.read()?;
     if as_json {
         let rows: Vec<Value> = book.accounts.iter().map(|(name, account)| account.shown(name)).collect();

@@ -215,6 +215,9 @@ pub enum AccountError {
     /// Whoever wants the change may not any more: the account is gone or another, the credential was taken back, or the role is less.
     #[error("nothing was changed: you may not do this any more")]
     Asker,
+    /// What is not in the audit log is not done.
+    #[error("nothing was changed, because it cannot be written to the audit log: {0}")]
+    Audit(#[source] io::Error),
     /// The book cannot be read or written.
     #[error("the accounts cannot be kept: {0}")]
     Kept(#[from] io::Error),

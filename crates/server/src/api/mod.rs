@@ -6,6 +6,7 @@ pub(crate) mod approvals;
 pub(crate) mod identity;
 pub(crate) mod keys;
 pub(crate) mod moving;
+pub(crate) mod outputs;
 pub(crate) mod sessions;
 pub(crate) mod shares;
 pub(crate) mod tokens;

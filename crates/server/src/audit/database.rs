@@ -14,14 +14,14 @@ const PAGE: i64 = 1000;
 
 /// The log that the nodes of a database share.
 #[derive(Debug)]
-pub(crate) struct DatabaseLog {
+pub(super) struct DatabaseLog {
     database: Database,
     /// Entries of one node follow each other: only other nodes are in the way.
     turn: Mutex<()>,
 }
 
 impl DatabaseLog {
-    pub(crate) fn new(database: Database) -> Self {
+    pub(super) fn new(database: Database) -> Self {
         Self { database, turn: Mutex::default() }
     }
 

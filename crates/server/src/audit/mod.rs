@@ -3,20 +3,25 @@
 //! A line that is changed, taken out or put in breaks the chain from there on. What the chain cannot tell by itself, having no key, is
 //! that its end was cut off, or that all of it was written anew: whoever needs that keeps the last hash elsewhere.
 
+mod bursts;
 mod database;
 mod file;
+mod told;
 
 use std::io;
-use std::path::PathBuf;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::path::{Path, PathBuf};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
+use charla_store::Database;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::access::Digest;
-pub(crate) use database::DatabaseLog;
+use bursts::{Burst, Bursts};
+use database::DatabaseLog;
 pub use database::verify_database_audit;
 pub use file::verify_audit;
+pub(crate) use told::{secret, shown, told};
 
 /// What is written about one request.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -115,23 +120,69 @@ impl Chain {
 
 /// Where the log is.
 #[derive(Debug)]
-pub(crate) enum Audit {
+enum Log {
     /// A file of this machine.
     File(PathBuf),
     /// The database that several nodes share.
     Database(DatabaseLog),
 }
 
+/// The log, and what it is still to tell.
+#[derive(Debug)]
+pub(crate) struct Audit {
+    log: Log,
+    bursts: Bursts,
+}
+
 impl Audit {
+    /// The log that servers of this folder share; in the database, where there is one.
+    pub(crate) fn new(folder: &Path, database: Option<&Database>) -> Self {
+        let log = match database {
+            Some(database) => Log::Database(DatabaseLog::new(database.clone())),
+            None => Log::File(path_in(folder)),
+        };
+        Self { log, bursts: Bursts::default() }
+    }
+
     /// Writes an entry. When this returns, it survives the process, as records do. Several servers of one user take turns.
     pub(crate) async fn write(&self, entry: Entry) -> io::Result<()> {
-        match self {
-            Audit::File(path) => {
+        match &self.log {
+            Log::File(path) => {
                 let path = path.clone();
                 let written = tokio::task::spawn_blocking(move || file::append(&path, entry)).await;
                 written.map_err(io::Error::other)?
             }
-            Audit::Database(log) => log.append(entry).await,
+            Log::Database(log) => log.append(entry).await,
         }
     }
+
+    /// Counts an attempt that nobody listened to; it is in the log with the others of its burst when that is over.
+    pub(crate) fn count(&self, from: &str, attempt: Entry) {
+        self.bursts.count(from, attempt, Instant::now());
+    }
+
+    /// Writes down the bursts that are over.
+    pub(crate) async fn tell_bursts(&self) {
+        self.tell(self.bursts.take_over(Instant::now())).await;
+    }
+
+    /// Writes down all of them, when the server ends.
+    pub(crate) async fn tell_rest(&self) {
+        self.tell(self.bursts.take_all()).await;
+    }
+
+    /// What cannot be written is tried again with the next ones.
+    async fn tell(&self, bursts: Vec<Burst>) {
+        for burst in bursts {
+            if let Err(error) = self.write(burst.entry()).await {
+                tracing::warn!("attempts that were refused are not in the audit log yet: {error}");
+                self.bursts.put_back(burst);
+            }
+        }
+    }
+}
+
+/// The log in the folder of a server.
+pub(crate) fn path_in(folder: &Path) -> PathBuf {
+    folder.join("audit.jsonl")
 }

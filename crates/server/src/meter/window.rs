@@ -7,7 +7,7 @@ use std::sync::Arc;
 use charla::providers::tokens;
 use charla_proto::{
     CallEnded, CallStatus, Command, Content, Fact, GenerateRequest, ModelContent, Part, PartKind, Record,
-    Role, SessionSnapshot, TurnEnd, UsageMetadata,
+    Role, SessionSnapshot, Spent, TurnEnd, UsageMetadata,
 };
 
 /// What a request has beside the conversation, until an answer tells: the instruction and the tools.
@@ -99,6 +99,18 @@ impl Window {
         // What a hook says is nobody's answer.
         (said.usage.is_none() && said.hook.is_none()).then(|| usage(before, output))
     }
+}
+
+/// What the answers of a whole session cost that nobody tells the price of, by who was asked.
+pub(super) fn untold(records: &[Record]) -> Vec<Spent> {
+    let (mut window, mut origin, mut spent) = (Window::empty(), None, Vec::new());
+    for record in records {
+        if let Fact::ModelContent(said) = &record.fact {
+            origin = said.content.origin.clone().or(origin);
+        }
+        spent.extend(window.take(record).map(|usage| Spent { origin: origin.clone(), usage }));
+    }
+    spent
 }
 
 fn usage(prompt: u64, output: u64) -> UsageMetadata {

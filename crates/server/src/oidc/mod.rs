@@ -70,6 +70,11 @@ pub(crate) struct Oidc {
 }
 
 impl Oidc {
+    /// The provider's address.
+    pub(crate) fn issuer(&self) -> &str {
+        &self.issuer
+    }
+
     pub(crate) fn new(options: OidcOptions) -> Result<Self, Failure> {
         let issuer = options.issuer.trim_end_matches('/').to_owned();
         if !client::is_safe(&issuer) {

@@ -18,7 +18,7 @@ use tokio::sync::Mutex;
 
 use crate::access::Digest;
 use crate::problem::Problem;
-pub(crate) use seal::Seal;
+pub(crate) use seal::{Seal, SealError};
 
 /// What a user keeps.
 const OF_USERS: [&str; 4] = ["keys.json", "settings.json", "policies/auto-saved.toml", "CHARLA.md"];

@@ -1,7 +1,7 @@
 //! The key that all nodes of a database have, and what is encrypted with it.
 
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Read};
 use std::path::Path;
 
 use base64::Engine;
@@ -15,14 +15,44 @@ use crate::access::Secret;
 /// Encrypts texts, each bound to what it is.
 pub(crate) struct Seal(LessSafeKey);
 
+/// Why there is no key.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum SealError {
+    /// Others have it, too.
+    #[error(
+        "others than its owner may use the file (its mode is {0:04o}), and whoever has the key reads what users keep in the database"
+    )]
+    Open(u32),
+    /// It cannot be read, or is none.
+    #[error(transparent)]
+    Unusable(#[from] io::Error),
+}
+
+/// An error where anybody but its owner may read or write the file.
+#[cfg(unix)]
+fn must_be_private(file: &File) -> Result<(), SealError> {
+    let mode = std::os::unix::fs::MetadataExt::mode(&file.metadata()?) & 0o7777;
+    match mode & 0o077 {
+        0 => Ok(()),
+        _ => Err(SealError::Open(mode)),
+    }
+}
+
+#[cfg(not(unix))]
+fn must_be_private(_file: &File) -> Result<(), SealError> {
+    Ok(())
+}
+
 fn unusable(path: &Path, why: &str) -> io::Error {
     io::Error::other(format!("{} is no key: {why}", path.display()))
 }
 
 impl Seal {
-    /// The key in this file: 32 bytes in base64.
-    pub(crate) fn read(path: &Path) -> io::Result<Self> {
-        let text = fs::read_to_string(path)?;
+    /// The key in this file: 32 bytes in base64, for its owner alone.
+    pub(crate) fn read(path: &Path) -> Result<Self, SealError> {
+        let (mut file, mut text) = (File::open(path)?, String::new());
+        must_be_private(&file)?;
+        file.read_to_string(&mut text)?;
         let text = text.trim();
         let bytes = STANDARD.decode(text).or_else(|_| URL_SAFE_NO_PAD.decode(text));
         let bytes = bytes.map_err(|_| unusable(path, "it is not base64"))?;
@@ -31,7 +61,7 @@ impl Seal {
     }
 
     /// The same; made where there is none. Of several nodes that make one in a folder that they share, one does.
-    pub(crate) fn read_or_make(path: &Path) -> io::Result<Self> {
+    pub(crate) fn read_or_make(path: &Path) -> Result<Self, SealError> {
         if !path.exists() {
             let secret = Secret::new();
             let new = path.with_extension(format!("new-{}", charla::new_id()));
@@ -39,7 +69,7 @@ impl Seal {
             let made = fs::hard_link(&new, path);
             fs::remove_file(&new)?;
             match made {
-                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error.into()),
                 _ => {}
             }
         }
@@ -93,5 +123,21 @@ mod tests {
         fs::write(&path, "c2hvcnQ=\n").unwrap();
         assert!(Seal::read(&path).is_err_and(|error| error.to_string().contains("32 bytes")));
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "nothing else is left");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_key_that_others_may_use_is_none() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("key");
+        Seal::read_or_make(&path).unwrap();
+        for (mode, is_fine) in [(0o600, true), (0o400, true), (0o640, false), (0o604, false), (0o620, false)]
+        {
+            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+            let read = Seal::read(&path);
+            assert_eq!(read.is_ok(), is_fine, "{mode:o}");
+            assert!(is_fine || matches!(read, Err(SealError::Open(told)) if told == mode));
+        }
     }
 }

@@ -70,6 +70,15 @@ impl Outputs {
         Ok(())
     }
 
+    /// The file of this name, made again where this machine does not have it.
+    pub(super) async fn file(&self, name: &str) -> Result<PathBuf, JournalError> {
+        let path = self.folder.join(name);
+        if is_plain(name) && !path.exists() {
+            self.restore_one(&self.session, name, path.clone()).await?;
+        }
+        Ok(path)
+    }
+
     async fn restore_one(&self, session: &str, name: &str, path: PathBuf) -> Result<(), JournalError> {
         let statement = "select bytes from charla.outputs where space = $1 and session = $2 and name = $3";
         let values = vec![self.space.as_str().into(), session.into(), name.into()];

@@ -389,4 +389,10 @@ impl SessionStore for DatabaseStore {
     fn outputs(&self, session: &str) -> PathBuf {
         self.outputs.join(session)
     }
+
+    fn output<'a>(&'a self, session: &'a str, name: &'a str) -> BoxFuture<'a, Result<PathBuf, JournalError>> {
+        let folder = self.outputs.join(session);
+        let outputs = Outputs::new(self.database.clone(), &self.space, session, folder);
+        Box::pin(async move { outputs.file(name).await })
+    }
 }

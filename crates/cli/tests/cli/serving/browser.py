@@ -349,10 +349,118 @@ def the_conversation_goes_back(page, link, _):
     expect(page.locator("#log .card")).to_be_visible()
 
 
+def a_form_and_its_defaults(page, link, _):
+    sign_in(page, link)
+    mode, model, folder = page.locator("#mode"), page.locator("#model"), page.locator("#folder")
+
+    def as_the_settings_say():
+        expect(mode).to_have_value("auto_edit")
+        expect(model).to_have_value("")
+        expect(model.locator("option").first).to_have_text("openai/gpt-test (settings)")
+        expect(folder).to_be_visible()
+
+    as_the_settings_say()
+    own = folder.input_value()
+    assert own.startswith("/"), own
+    prompt(page, "go")
+    expect(page.locator("#log .message.model").last).to_contain_text("Written.")
+    expect(page.locator("#log .answered")).to_have_count(0)
+    expect(mode).to_have_value("auto_edit")
+    expect(model).to_have_value("openai/gpt-test")
+    expect(model.locator("option[value='']")).to_have_count(0)
+    expect(folder).to_be_hidden()
+    expect(page.locator("#place")).to_have_text(own)
+    page.click("#new")
+    as_the_settings_say()
+    assert folder.input_value() == own
+    folder.fill("/no/such/folder")
+    folder.blur()
+    expect(page.locator("#trouble")).to_contain_text("/no/such/folder")
+    folder.fill(own + "/below")
+    folder.blur()
+    expect(page.locator("#trouble")).to_be_hidden()
+    page.select_option("#mode", "default")
+    page.select_option("#model", "openai/gpt-4.1")
+    prompt(page, "go below")
+    expect(page.locator("#log .card")).to_be_visible()
+    expect(page.locator("#place")).to_have_text(own + "/below")
+    expect(mode).to_have_value("default")
+    answer(page, "yes")
+    expect(page.locator("#log .message.model").last).to_contain_text("Written, too.")
+    page.on("dialog", lambda dialog: dialog.accept())
+    page.click("#more summary")
+    page.click("#delete")
+    expect(page.locator("#sessions a")).to_have_count(1)
+    as_the_settings_say()
+    assert folder.input_value() == own
+
+
+def a_long_output_is_linked(page, link, _):
+    sign_in(page, link)
+    page.select_option("#mode", "yolo")
+    prompt(page, "go")
+    expect(page.locator("#log .message.model").last).to_contain_text("Much.")
+    last_call(page).locator("summary").click()
+    with page.expect_download() as download:
+        last_call(page).locator("a.whole").click()
+    with open(download.value.path()) as file:
+        text = file.read()
+    assert text.endswith("59999\n60000\n") and "\n30000\n" in text, len(text)
+
+
+DOT = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+
+CARRY = """([kind, target, name, picture]) => {
+    const bytes = Uint8Array.from(atob(picture), (one) => one.charCodeAt(0));
+    const data = new DataTransfer();
+    data.items.add(new File([bytes], name, { type: "image/png" }));
+    const options = { bubbles: true, cancelable: true, clipboardData: data, dataTransfer: data };
+    document.querySelector(target).dispatchEvent(kind === "paste" ? new ClipboardEvent(kind, options) : new DragEvent(kind, options));
+}"""
+
+
+def drops_searches_and_live_output(page, link, folder):
+    sign_in(page, link)
+    page.evaluate(CARRY, ["drop", "#conversation", "dropped.png", DOT])
+    page.evaluate(CARRY, ["paste", "#prompt", "pasted.png", DOT])
+    expect(page.locator("#attached li")).to_have_count(2)
+    page.click("[aria-label='Leave dropped.png out']")
+    expect(page.locator("#attached li")).to_have_text(re.compile("pasted.png"))
+    prompt(page, "words about apples")
+    expect(page.locator("#log .message.user img")).to_have_count(1)
+    expect(page.locator("#log .message.model").last).to_contain_text("Fruit.")
+    page.click("#new")
+    page.select_option("#mode", "yolo")
+    prompt(page, "go")
+    expect(last_call(page)).to_have_attribute("data-status", "executing")
+    expect(last_call(page).locator("pre.live")).to_have_text("begun\n")
+    page.reload()
+    expect(last_call(page)).to_have_attribute("data-status", "executing")
+    expect(last_call(page).locator("pre.live")).to_have_text("begun\n")
+    place = page.locator("#place").inner_text()
+    open(os.path.join(place, "go"), "w").close()
+    expect(page.locator("#log .message.model").last).to_contain_text("Done.")
+    expect(last_call(page)).to_have_attribute("data-status", "success")
+    expect(page.locator("#sessions a")).to_have_count(2)
+    page.fill("#search", "apples")
+    expect(page.locator("#sessions a")).to_have_count(1)
+    expect(page.locator("#sessions a")).to_contain_text("words about apples")
+    page.fill("#search", "nothing of that kind")
+    expect(page.locator("#sessions")).to_have_text("Nothing found.")
+    page.fill("#search", "")
+    expect(page.locator("#sessions a")).to_have_count(2)
+    page.locator("#sessions a").last.focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("#log .message.user img")).to_have_count(1)
+    for key, shown in (("i", "#inbox"), ("n", "#folder")):
+        page.evaluate("document.activeElement.blur()")
+        page.keyboard.press(key)
+        expect(page.locator(shown)).to_be_visible()
+
+
 def files_go_along(page, link, folder):
     sign_in(page, link)
-    dot = base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")
-    page.set_input_files("#file", {"name": "dot.png", "mimeType": "image/png", "buffer": dot})
+    page.set_input_files("#file", {"name": "dot.png", "mimeType": "image/png", "buffer": base64.b64decode(DOT)})
     expect(page.locator("#attached")).to_contain_text("dot.png")
     prompt(page, "what is it")
     expect(page.locator("#log .message.user img")).to_be_visible()

@@ -126,6 +126,33 @@ fn mode_and_model_are_switched_and_a_conversation_is_undone_copied_and_rewound()
 }
 
 #[test]
+fn a_new_session_is_as_the_settings_have_it_until_its_form_says_otherwise() {
+    let server =
+        server(Script::new([write("a.txt"), "Written.".into(), write("b.txt"), "Written, too.".into()]));
+    let settings = r#"{"model": {"name": "openai/gpt-test"}, "tools": {"approvalMode": "auto_edit"}}"#;
+    let place = place(&server).settings(settings);
+    std::fs::create_dir_all(place.work().join("below")).unwrap();
+    let mut served = Served::start(&place);
+    drive("a_form_and_its_defaults", &place, &mut served);
+    assert_eq!(["a.txt", "below/b.txt"].map(|name| place.read(name).is_some()), [true, true]);
+    let models: Vec<_> = server.requests().iter().map(|request| request.body["model"].clone()).collect();
+    assert_eq!(models, ["gpt-test", "gpt-test", "gpt-4.1", "gpt-4.1"]);
+}
+
+#[test]
+fn all_of_a_long_output_is_one_click_away() {
+    let long = Reply::new().call("run_shell_command", json!({"command": "seq 1 60000"}));
+    browse("a_long_output_is_linked", Script::new([long, "Much.".into()]));
+}
+
+#[test]
+fn pictures_are_dropped_and_pasted_sessions_searched_and_running_output_is_there_after_a_reload() {
+    let command = "echo begun; until [ -e go ]; do sleep 0.02; done; echo ended";
+    let waits = Reply::new().call("run_shell_command", json!({"command": command}));
+    browse("drops_searches_and_live_output", Script::new(["Fruit.".into(), waits, "Done.".into()]));
+}
+
+#[test]
 fn a_picture_goes_along_with_a_prompt() {
     browse("files_go_along", Script::new(["A dot."]));
 }

@@ -4,7 +4,7 @@ use charla_testkit::Script;
 use serde_json::{Value, json};
 
 use super::client::Served;
-use super::matrix::ROWS;
+use super::matrix::{ROWS, filled};
 use super::place;
 use crate::place::server;
 
@@ -12,9 +12,7 @@ use crate::place::server;
 fn operations(document: &Value) -> Vec<(String, String, Value)> {
     let mut all = Vec::new();
     for (path, methods) in document["paths"].as_object().unwrap() {
-        let path = path.replace("{id}", "01a1").replace("{approval}", "01a1:4");
-        let path =
-            path.replace("{user}", "nobody").replace("{token}", "none").replace("{provider}", "openai");
+        let path = filled(path, "01a1");
         for (method, operation) in methods.as_object().unwrap() {
             all.push((method.to_uppercase(), path.clone(), operation.clone()));
         }

@@ -3,7 +3,7 @@
 use std::sync::Barrier;
 use std::time::{Duration, Instant};
 
-use charla_testkit::{Reply, Script, Usage};
+use charla_testkit::{Reply, Rule, Script, Usage, When};
 use serde_json::{Value, json};
 
 use super::client::{Answer, Client};
@@ -135,6 +135,35 @@ fn an_answer_that_is_cut_off_costs_what_was_sent() {
         before = spent();
     }
     until("what was kept is free", || (asked(&anna, "a short one").status == 201).then_some(()));
+}
+
+#[test]
+fn an_answer_to_an_agent_that_is_cut_off_costs_what_was_sent() {
+    let invoked = json!({"agent_name": "worker", "prompt": "task of the worker"});
+    let usage = Usage { prompt: 300, output: 100, thoughts: 0, cached: 0 };
+    let when =
+        When { text: Some("task of the worker".to_owned()), answers_tools: Some(false), ..When::default() };
+    let stalls = Rule { when, reply: Reply::new().text("Some words").stall(), times: None };
+    let replies = vec![Reply::new().call("invoke_agent", invoked).usage(usage)];
+    let team = Team::new(Script { replies, rules: vec![stalls], ..Script::default() });
+    let anna = team.add("anna", "member", json!({"budget": {"tokens": 60_000}}));
+    let users = std::fs::read_dir(team.place.home().join("server/users")).unwrap();
+    let agents = users.map(|user| user.unwrap().path().join("agents")).next().unwrap();
+    std::fs::create_dir_all(&agents).unwrap();
+    std::fs::write(agents.join("worker.md"), "---\nname: worker\ndescription: Works.\n---\nYou work.\n")
+        .unwrap();
+    let created = anna.post("/sessions", &json!({"mode": "yolo"})).json();
+    let session = created["session"].as_str().unwrap();
+    let commands = format!("/sessions/{session}/commands");
+    let prompt = json!({"command": "prompt", "content": {"role": "user", "parts": [{"text": "go"}]}});
+    assert_eq!(anna.post(&commands, &prompt).status, 200);
+    until("the agent asks its model", || (team.server.requests().len() == 2).then_some(()));
+    assert_eq!(anna.post(&commands, &json!({"command": "cancel"})).status, 200);
+    anna.events(session, 0).until("turn_ended");
+    let spent = || anna.get("/me").json()["spent_today"]["tokens"].as_u64().unwrap();
+    // The caller's own answer is told: 400. What the agent was sent has an instruction, too.
+    until("what the agent was sent is counted", || (spent() > 5_000).then_some(()));
+    assert!(spent() < 30_000, "{}", spent());
 }
 
 #[test]

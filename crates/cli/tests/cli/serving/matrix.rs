@@ -37,6 +37,7 @@ pub const ROWS: &[(&str, &str, Option<&str>)] = &[
     ("snapshot", "viewer", Some("read")),
     ("records", "viewer", Some("read")),
     ("session_events", "viewer", Some("read")),
+    ("whole_output", "viewer", Some("read")),
     ("command", "member", Some("own")),
     ("list_shares", "viewer", Some("own")),
     ("share", "member", Some("own")),
@@ -87,14 +88,16 @@ fn expected(needed: &str, right: Option<&str>, role: &str, has: Option<&str>) ->
     }
 }
 
-struct Operation {
-    name: String,
-    method: String,
-    path: String,
-    streams: bool,
+/// A route as the document tells it.
+pub struct Operation {
+    pub name: String,
+    pub method: String,
+    pub path: String,
+    pub streams: bool,
 }
 
-fn operations(document: &Value) -> Vec<Operation> {
+/// Every route; those that remove what others need come last.
+pub fn operations(document: &Value) -> Vec<Operation> {
     let mut all = Vec::new();
     for (path, methods) in document["paths"].as_object().unwrap() {
         for (method, operation) in methods.as_object().unwrap() {
@@ -111,9 +114,15 @@ fn operations(document: &Value) -> Vec<Operation> {
     all
 }
 
+/// A path with something for its variable parts.
+pub fn filled(path: &str, session: &str) -> String {
+    let path = path.replace("{id}", session).replace("{approval}", &format!("{session}:4"));
+    let path = path.replace("{user}", "nobody").replace("{token}", "none").replace("{call}", "none");
+    path.replace("{provider}", "mistral")
+}
+
 fn attempt(client: &Client<'_>, operation: &Operation, session: &str) -> Outcome {
-    let path = operation.path.replace("{id}", session).replace("{approval}", &format!("{session}:4"));
-    let path = path.replace("{user}", "nobody").replace("{token}", "none").replace("{provider}", "mistral");
+    let path = filled(&operation.path, session);
     if operation.streams {
         let named = if path.starts_with("/events") { format!("{path}?session={session}") } else { path };
         return match status_of(client.stream(&named, 0)) {
@@ -148,7 +157,7 @@ fn attempt(client: &Client<'_>, operation: &Operation, session: &str) -> Outcome
     }
 }
 
-fn new_session(client: &Client<'_>) -> String {
+pub fn new_session(client: &Client<'_>) -> String {
     let created = client.post("/sessions", &json!({}));
     assert_eq!(created.status, 201, "{}", created.text());
     created.json()["session"].as_str().unwrap().to_owned()

@@ -3,6 +3,7 @@
 mod access;
 mod agents;
 mod attaching;
+mod audit;
 mod browser;
 pub(crate) mod client;
 mod deployment;
@@ -14,7 +15,9 @@ mod matrix;
 mod moving;
 mod nodes;
 mod oidc;
+mod outputs;
 mod ownership;
+mod problems;
 mod questions;
 mod schema;
 mod sessions;

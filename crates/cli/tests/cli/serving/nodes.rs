@@ -43,6 +43,31 @@ impl Nodes {
         created.json()["session"].as_str().unwrap().to_owned()
     }
 
+    /// Adds a member who works in a folder of the place and asks the nodes' model; a token of theirs.
+    fn member(&self, name: &str) -> String {
+        let (given, folder) = (self.place.path().join("given"), self.place.home().join("server"));
+        for needed in [&given, &folder] {
+            std::fs::create_dir_all(needed).unwrap();
+        }
+        let address = self.model.base_url(charla_proto::WireKind::OpenaiChat);
+        let settings =
+            json!({"model": {"name": "openai/gpt-4.1"}, "providers": {"openai": {"baseUrl": address}}});
+        std::fs::write(folder.join("settings.json"), settings.to_string()).unwrap();
+        let password = "a long enough one";
+        let account = json!({"name": name, "role": "member", "workspace": given, "password": password});
+        assert_eq!(self.nodes[0].post("/users", &account).status, 201);
+        let body = json!({"name": name, "password": password}).to_string();
+        let signed = self.nodes[1].request("POST", "/api/v1/sign-in", &[], body.as_bytes());
+        let cookie = signed.header("set-cookie").split(';').next().unwrap().to_owned();
+        let headers = [("cookie", cookie.as_str()), ("sec-fetch-site", "same-origin")];
+        let made = self.nodes[1].request("POST", "/api/v1/tokens", &headers, br#"{"label": "x"}"#).json();
+        let token = made["token"].as_str().unwrap().to_owned();
+        let key = json!({"provider": "openai", "key": "k"});
+        let kept = self.nodes[0].with_token(&token).post("/keys", &key);
+        assert_eq!(kept.status, 204, "at once at any node: {}", kept.text());
+        token
+    }
+
     /// How many records of this kind the session has now.
     fn count_now(&self, session: &str, kind: &str) -> usize {
         let read = self.nodes[0].get(&format!("/sessions/{session}/records")).json();
@@ -266,33 +291,13 @@ fn a_node_that_is_asked_to_end_hands_its_sessions_on() {
 #[test]
 fn accounts_are_known_to_every_node_and_a_users_turn_outlives_the_node_it_ran_on() {
     let mut nodes = Nodes::start([write("a.txt"), "Written.".into()]);
-    let (given, folder) = (nodes.place.path().join("given"), nodes.place.home().join("server"));
-    for needed in [&given, &folder] {
-        std::fs::create_dir_all(needed).unwrap();
-    }
-    let address = nodes.model.base_url(charla_proto::WireKind::OpenaiChat);
-    let settings =
-        json!({"model": {"name": "openai/gpt-4.1"}, "providers": {"openai": {"baseUrl": address}}});
-    std::fs::write(folder.join("settings.json"), settings.to_string()).unwrap();
-    let password = "a long enough one";
-    let account = json!({"name": "anna", "role": "member", "workspace": given, "password": password});
-    assert_eq!(nodes.nodes[0].post("/users", &account).status, 201);
-    let body = json!({"name": "anna", "password": password}).to_string();
-    let signed = nodes.nodes[1].request("POST", "/api/v1/sign-in", &[], body.as_bytes());
-    let cookie = signed.header("set-cookie").split(';').next().unwrap().to_owned();
-    let headers = [("cookie", cookie.as_str()), ("sec-fetch-site", "same-origin")];
-    let made = nodes.nodes[1].request("POST", "/api/v1/tokens", &headers, br#"{"label": "x"}"#).json();
-    let token = made["token"].as_str().unwrap().to_owned();
+    let given = nodes.place.path().join("given");
+    let token = nodes.member("anna");
     let listed = nodes.place.run(&["users", "list", "--json"]);
     assert!(listed.out.contains("anna"), "{}{}", listed.out, listed.err);
     let client = |nodes: &Nodes, number: usize, path: &str, body: &Value| {
         nodes.nodes[number].with_token(&token).post(path, body).status
     };
-    assert_eq!(
-        client(&nodes, 0, "/keys", &json!({"provider": "openai", "key": "k"})),
-        204,
-        "at once at any node"
-    );
     let session = nodes.nodes[2].with_token(&token).begin("write it");
     let question = id(&nodes.nodes[2].with_token(&token).questions(1)[0]);
     nodes.kill(2);
@@ -305,6 +310,68 @@ fn accounts_are_known_to_every_node_and_a_users_turn_outlives_the_node_it_ran_on
     assert_eq!(client(&nodes, 0, &format!("/approvals/{question}"), &answer), 200);
     nodes.nodes[1].with_token(&token).events(&session, 0).until("turn_ended");
     assert_eq!(std::fs::read_to_string(given.join("a.txt")).unwrap(), "Hello.\n");
+}
+
+/// How long who was removed may go on at another node.
+const SOON: Duration = Duration::from_secs(10);
+
+/// The turn of a member that runs a long command at the second node: their token and the session.
+fn at_work(nodes: &Nodes) -> (String, String) {
+    let token = nodes.member("anna");
+    let b = nodes.nodes[1].with_token(&token);
+    let content = json!({"role": "user", "parts": [{"text": "go"}]});
+    let created = b.post("/sessions", &json!({"mode": "yolo", "prompt": content}));
+    assert_eq!(created.status, 201, "{}", created.text());
+    let session = created.json()["session"].as_str().unwrap().to_owned();
+    b.events(&session, 0).until("call_started");
+    (token, session)
+}
+
+/// What the journal of somebody's session says, whoever may ask for it.
+fn written(nodes: &Nodes, kind: &str) -> usize {
+    let query = format!("select count(*) from charla.records where body like '%\"kind\":\"{kind}\"%'");
+    let counted = nodes.postgres.run("psql", &["-d", "postgres", "-Atc", &query]).unwrap();
+    String::from_utf8_lossy(&counted).trim().parse().unwrap()
+}
+
+fn sleeps() -> Reply {
+    Reply::new().call("run_shell_command", json!({"command": "sleep 120"}))
+}
+
+#[test]
+fn who_is_removed_at_one_node_has_nothing_run_followed_or_believed_at_another() {
+    let nodes = Nodes::start([sleeps(), "Never.".into()]);
+    let (token, session) = at_work(&nodes);
+    let [a, b, c] = [0, 1, 2].map(|number| nodes.nodes[number].with_token(&token));
+    // One that follows the session, and one that hears nothing but what concerns all of them.
+    let (mut session_events, mut overview) = (b.events(&session, 0), c.overview());
+    overview.next().unwrap();
+    let begin = Instant::now();
+    assert_eq!(nodes.nodes[0].delete("/users/anna").status, 204);
+    assert_eq!(a.get("/me").status, 401, "at once where it was done");
+    until("the token counts elsewhere", || [&b, &c].iter().all(|node| node.get("/me").status == 401));
+    while session_events.next().is_some() {}
+    while overview.next().is_some() {}
+    until("the turn goes on", || written(&nodes, "turn_ended") == 1);
+    assert!(begin.elapsed() < SOON, "{:?}", begin.elapsed());
+    assert_eq!(nodes.model.requests().len(), 1, "nothing more was asked");
+}
+
+#[test]
+fn who_may_only_look_from_now_on_has_nothing_run_at_another_node_and_follows_still() {
+    let nodes = Nodes::start([sleeps(), "Never.".into()]);
+    let (token, session) = at_work(&nodes);
+    let b = nodes.nodes[1].with_token(&token);
+    let mut events = b.events(&session, 0);
+    let begin = Instant::now();
+    assert_eq!(nodes.nodes[0].post("/users/anna", &json!({"role": "viewer"})).status, 200);
+    let end = events.until("turn_ended").pop().unwrap();
+    assert_eq!(end.data["end"], "cancelled", "{end:?}");
+    assert!(begin.elapsed() < SOON, "{:?}", begin.elapsed());
+    let prompt = json!({"command": "prompt", "content": {"role": "user", "parts": [{"text": "more"}]}});
+    assert_eq!(b.post(&format!("/sessions/{session}/commands"), &prompt).status, 403);
+    assert_eq!(b.get(&format!("/sessions/{session}")).status, 200);
+    assert_eq!(nodes.model.requests().len(), 1, "nothing more was asked");
 }
 
 #[test]

@@ -135,6 +135,14 @@ fn a_prompt_that_is_sent_again_with_its_key_acts_once() {
     events.until("turn_ended");
     assert_eq!(server.requests().len(), 2, "the model was asked once for it");
     assert_eq!(served.post_with(&path, &prompt("another"), &key).json()["kind"], "key_reused");
+    // What a query says is part of the request.
+    let bearer = format!("Bearer {}", served.token);
+    let delete = |seq: u64| {
+        let path = format!("/api/v1/sessions/{session}?seq={seq}");
+        let headers = [("authorization", bearer.as_str()), ("idempotency-key", "k2")];
+        served.request("DELETE", &path, &headers, b"").json()["kind"].clone()
+    };
+    assert_eq!([delete(1), delete(1), delete(2)], ["conflict", "conflict", "key_reused"]);
 }
 
 #[test]

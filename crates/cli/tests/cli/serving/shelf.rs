@@ -1,5 +1,8 @@
 //! Nodes with homes of their own, on one database: what users keep is the same at each, and readable at none without the key.
 
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
+
 use charla_proto::WireKind;
 use charla_testkit::{Postgres, Script};
 use serde_json::json;
@@ -16,6 +19,7 @@ fn keys_settings_and_the_token_are_known_at_every_node_and_encrypted_in_the_data
     let file = |name: &str, text: &str| {
         let path = common.path().join(name);
         std::fs::write(&path, text).unwrap();
+        std::fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
         path.to_str().unwrap().to_owned()
     };
     let key = file("key", "b64b64b64b64b64b64b64b64b64b64b64b64b64b64s=\n");
@@ -72,4 +76,9 @@ fn keys_settings_and_the_token_are_known_at_every_node_and_encrypted_in_the_data
     );
     let stranger = home().run(&["serve", "--listen", "127.0.0.1:0", "--key-file", &other]);
     assert!(stranger.code != Some(0) && stranger.err.contains("--key-file"), "{}", stranger.err);
+    std::fs::set_permissions(&key, Permissions::from_mode(0o640)).unwrap();
+    let open = home().run(&["serve", "--listen", "127.0.0.1:0", "--key-file", &key]);
+    let told = [&key, "may use the file (its mode is 0640)", &format!("chmod 600 {key}")]
+        .map(|words| open.err.contains(words));
+    assert!(open.code != Some(0) && told == [true; 3], "{}", open.err);
 }

@@ -1,0 +1,188 @@
+//! Accounts as the command line changes them, beside a server that may run: what is changed there is in the audit log, too.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use charla::{Environment, Failure};
+use charla_store::Database;
+use serde_json::{Map, Value, json};
+
+use crate::accounts::{
+    Account, AccountError, Accounts, Book, DatabaseAccounts, FileAccounts, OWNER, Password, Role,
+};
+use crate::audit::{self, Audit, Entry};
+use crate::{SharedDatabase, connect, server_folder};
+
+/// Where the log says such changes come from.
+const FROM: &str = "command line";
+
+/// A change of somebody's account.
+#[derive(Clone, Debug)]
+pub enum Edit {
+    /// They have one from now on.
+    Add(Box<Account>),
+    /// They may do this much.
+    Role(Role),
+    /// They have another password, and every browser of theirs is signed out.
+    Password(Password),
+    /// They have none any more.
+    Remove,
+}
+
+impl Edit {
+    /// The name of the route that does the same.
+    fn name(&self) -> &'static str {
+        match self {
+            Edit::Add(_) => "create_user",
+            Edit::Role(_) | Edit::Password(_) => "change_user",
+            Edit::Remove => "remove_user",
+        }
+    }
+
+    /// What the log says about it, in the words of those routes.
+    fn entry(&self, user: &str) -> Entry {
+        let (named, mut about) = match self {
+            Edit::Add(account) => ("name", told(account)),
+            Edit::Role(role) => ("user", Map::from_iter([("role".to_owned(), json!(role))])),
+            Edit::Password(_) => ("user", Map::from_iter([audit::secret()])),
+            Edit::Remove => ("user", Map::new()),
+        };
+        about.insert(named.to_owned(), audit::shown(user));
+        Entry { who: OWNER.to_owned(), from: FROM.to_owned(), what: self.name().to_owned(), about }
+    }
+
+    fn make(&self, user: &str, book: &mut Book) -> Result<(), AccountError> {
+        match self {
+            Edit::Add(account) => book.add(user, Account::clone(account)),
+            Edit::Role(role) => {
+                book.account_mut(user)?.role = *role;
+                Ok(())
+            }
+            Edit::Password(password) => {
+                book.account_mut(user)?.password = Some(password.clone());
+                book.sign_out(user);
+                Ok(())
+            }
+            Edit::Remove => book.remove(user),
+        }
+    }
+}
+
+/// What the log tells of a new account.
+fn told(account: &Account) -> Map<String, Value> {
+    let body = json!({
+        "role": account.role,
+        "workspace": account.workspace,
+        "identity": account.identity,
+        "network": account.network,
+        "budget": account.budget,
+        "password": account.password.as_ref().map(|_| ""),
+    });
+    audit::told(body.to_string().as_bytes())
+}
+
+/// The accounts of this user's servers.
+pub struct AccountDesk {
+    accounts: Box<dyn Accounts>,
+    audit: Audit,
+    database: Option<Database>,
+}
+
+impl AccountDesk {
+    /// The accounts in the server's folder, or in a database that several nodes share.
+    pub async fn open(environment: &Environment, shared: Option<&SharedDatabase>) -> Result<Self, Failure> {
+        let folder = server_folder(environment)?;
+        let database = match shared {
+            Some(shared) => Some(connect(shared).await?),
+            None => None,
+        };
+        Ok(Self::new(&folder, database))
+    }
+
+    fn new(folder: &Path, database: Option<Database>) -> Self {
+        let accounts: Box<dyn Accounts> = match &database {
+            Some(database) => Box::new(DatabaseAccounts::new(database.clone())),
+            None => Box::new(FileAccounts::new(folder)),
+        };
+        Self { accounts, audit: Audit::new(folder, database.as_ref()), database }
+    }
+
+    /// All accounts as they are.
+    pub async fn book(&self) -> Result<Arc<Book>, AccountError> {
+        Ok(self.accounts.fresh().await?)
+    }
+
+    /// Changes an account. Nothing is changed that is not in the log.
+    pub async fn edit(&self, user: &str, edit: Edit) -> Result<(), AccountError> {
+        self.audit.write(edit.entry(user)).await.map_err(AccountError::Audit)?;
+        let name = user.to_owned();
+        self.accounts.change(Box::new(move |book| edit.make(&name, book))).await?;
+        Ok(())
+    }
+
+    /// Lets go of the database. One that only looked is forgotten with its lease where that fails.
+    pub async fn close(self) {
+        if let Some(database) = self.database {
+            let _ = database.leave().await;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::accounts::{Budget, Reserved, Spending};
+    use crate::verify_audit;
+
+    fn account(folder: &Path) -> Account {
+        Account {
+            id: String::new(),
+            role: Role::Member,
+            password: Some(Password::new("quite a long one").unwrap()),
+            identity: Some("anna@example.org".to_owned()),
+            workspace: folder.to_owned(),
+            network: true,
+            budget: Budget { tokens: Some(5), usd: None },
+            spent: Spending::default(),
+            reserved: Reserved::default(),
+        }
+    }
+
+    #[tokio::test]
+    async fn each_change_is_in_the_log_before_it_is_made_without_a_secret() {
+        let folder = tempfile::tempdir().unwrap();
+        let desk = AccountDesk::new(folder.path(), None);
+        desk.edit("anna", Edit::Add(Box::new(account(folder.path())))).await.unwrap();
+        desk.edit("anna", Edit::Role(Role::Viewer)).await.unwrap();
+        desk.edit("anna", Edit::Password(Password::new("another long one").unwrap())).await.unwrap();
+        desk.edit("anna", Edit::Remove).await.unwrap();
+        assert!(matches!(desk.edit("anna", Edit::Remove).await, Err(AccountError::Unknown(_))));
+        assert!(desk.book().await.unwrap().accounts.is_empty());
+        let log = audit::path_in(folder.path());
+        assert_eq!(verify_audit(&log).unwrap(), Ok(5));
+        let text = std::fs::read_to_string(&log).unwrap();
+        let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let what: Vec<&str> = lines.iter().map(|line| line["what"].as_str().unwrap()).collect();
+        assert_eq!(what, ["create_user", "change_user", "change_user", "remove_user", "remove_user"]);
+        let about = &lines[0]["about"];
+        assert_eq!(
+            (&about["name"], &about["network"], &about["password"]),
+            (&json!("anna"), &json!("true"), &json!("(set)"))
+        );
+        assert_eq!(about["identity"], "anna@example.org");
+        assert_eq!(lines[1]["about"], json!({"role": "viewer", "user": "anna"}));
+        assert_eq!(lines[2]["about"], json!({"password": "(set)", "user": "anna"}));
+        assert!(lines.iter().all(|line| line["who"] == "web" && line["from"] == "command line"));
+        assert!(!text.contains("argon2") && !text.contains("long one"), "{text}");
+    }
+
+    #[tokio::test]
+    async fn what_the_log_does_not_take_is_not_done() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(audit::path_in(folder.path())).unwrap();
+        let desk = AccountDesk::new(folder.path(), None);
+        let refused = desk.edit("anna", Edit::Add(Box::new(account(folder.path())))).await;
+        assert!(matches!(refused, Err(AccountError::Audit(_))));
+        assert!(desk.book().await.unwrap().accounts.is_empty());
+    }
+}
