@@ -95,7 +95,7 @@ pub fn server_prompt(servers: &Servers, name: &str) -> Option<ServerPrompt> {
 }
 
 /// What a server's prompt is called behind a `/`.
-fn command_name(prompt: &str) -> String {
+pub fn command_name(prompt: &str) -> String {
     prompt.split_whitespace().collect::<Vec<_>>().join("-")
 }
 

@@ -7,6 +7,7 @@ mod report;
 mod work;
 
 pub use export::Exports;
+pub use extending::Offered;
 pub use linear::{Linear, linear};
 pub use report::Tally;
 pub use work::{Errand, Found, marked, model_items, window};
@@ -119,8 +120,8 @@ const TABLE: [Row; 26] = [
     row(
         "extensions",
         Slash::Extensions,
-        "[enable|disable NAME]",
-        "list the extensions and what they bring; use one, or no longer",
+        "[install|update|enable|disable|uninstall NAME|reload]",
+        "list the extensions and what they bring; change them, or take up what was changed",
     ),
     row("hooks", Slash::Hooks, "", "list the hooks, where they are set and whether they run"),
     row("policy", Slash::Policy, "[COMMAND]", "say what the rules say to a command line"),
@@ -149,7 +150,12 @@ const TABLE: [Row; 26] = [
     ),
     row("theme", Slash::Theme, "[NAME]", "choose how it looks"),
     row("settings", Slash::Settings, "", "show what is set, and by whom"),
-    row("doctor", Slash::Doctor, "", "try what this machine enforces"),
+    row(
+        "doctor",
+        Slash::Doctor,
+        "",
+        "look at all that a session stands on: settings, model, servers, sandbox",
+    ),
     row("thoughts", Slash::Thoughts, "", "show thoughts in full, or no longer"),
     Row { name: "clear", also: &["new"], slash: Slash::Clear, takes: "", help: "begin a new session" },
     Row { name: "quit", also: &["exit"], slash: Slash::Quit, takes: "", help: "leave" },
