@@ -48,8 +48,9 @@ fn sources_are_recorded_and_told_in_every_format() {
     let lines = run("stream-json").lines();
     assert_eq!(lines.iter().filter(|line| line["type"] == "citation").count(), 4);
     assert_eq!(named(&lines.last().unwrap()["citations"]), all);
-    let (_, journal) = stage.place.journals().pop().unwrap();
-    let records: Vec<Value> = journal.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let exported = stage.place.run(&["sessions", "export", "--format", "json"]).out;
+    let exported: Value = serde_json::from_str(&exported).unwrap();
+    let records = exported["records"].as_array().unwrap();
     let of = |kind: &str| records.iter().rfind(|record| record["kind"] == kind).unwrap();
     assert_eq!(named(&of("sampled")["citations"]), all[..2]);
     assert_eq!(named(&of("model_content")["citations"]), [all[0], all[2]]);
