@@ -19,7 +19,8 @@ def lines(path):
 
 def prompts():
     texts = [json.loads(line)["user"] for line in lines(HERE / "sets/frozen.jsonl")]
-    texts += [said for line in lines(HERE / "sets/whole.jsonl") for said in json.loads(line)["say"]]
+    for name in ("whole", "fresh"):
+        texts += [said for line in lines(HERE / f"sets/{name}.jsonl") for said in json.loads(line)["say"]]
     for path in sys.argv[1:]:
         texts += [case["p"] for case in json.loads(pathlib.Path(path).read_text())]
     for path in TSV:

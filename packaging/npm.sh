@@ -14,10 +14,11 @@ trap 'rm -rf "$tree"' EXIT
 install -D -m 755 "$binary" "$tree/bin/charla"
 extras "$binary" "$tree/usr"
 mkdir "$tree/man"
-mv "$tree/usr/share/man/man1/charla.1.gz" "$tree/man/"
+mv "$tree"/usr/share/man/man1/*.gz "$tree/man/"
 rm -rf "$tree/usr"
+pages=$(cd "$tree" && printf '"%s", ' man/*)
 cp "$root/README.md" "$root/LICENSE" "$tree/"
-sed "s/@VERSION@/$version/; s/@CPU@/$cpu/" "$here/npm/package.json" >"$tree/package.json"
+sed "s/@VERSION@/$version/; s/@CPU@/$cpu/; s|@PAGES@|${pages%, }|" "$here/npm/package.json" >"$tree/package.json"
 mkdir -p "$out"
 out=$(cd "$out" && pwd)
 (cd "$tree" && npm pack --silent --pack-destination "$out" >/dev/null)

@@ -1,20 +1,19 @@
 //! Packs the adapter, which is part of the program.
 
-use std::fs::File;
 use std::path::PathBuf;
-use std::{env, io};
+use std::{env, fs, io};
 
-use flate2::Compression;
-use flate2::write::GzEncoder;
+#[path = "src/packing/coder.rs"]
+mod coder;
+#[path = "src/packing/pack.rs"]
+mod pack;
 
 const ADAPTER: &str = "../../model/adapter.gguf";
 
 fn main() -> io::Result<()> {
     println!("cargo:rerun-if-changed=build.rs");
+    println!("cargo:rerun-if-changed=src/packing");
     println!("cargo:rerun-if-changed={ADAPTER}");
     let folder = env::var_os("OUT_DIR").map(PathBuf::from).unwrap_or_default();
-    let packed = File::create(folder.join("adapter.gguf.gz"))?;
-    let mut packed = GzEncoder::new(packed, Compression::best());
-    io::copy(&mut File::open(ADAPTER)?, &mut packed)?;
-    packed.finish().map(drop)
+    fs::write(folder.join("adapter.packed"), pack::pack(&fs::read(ADAPTER)?))
 }

@@ -25,11 +25,12 @@ def digest(names):
 class Sets(unittest.TestCase):
     def test_the_whole_turns_are_as_they_were_frozen(self):
         top = os.path.join(HERE, "sets")
-        names = ["whole.jsonl"]
-        for folder, _, files in os.walk(os.path.join(top, "whole")):
-            names += [os.path.relpath(os.path.join(folder, name), top) for name in files]
-        with open(os.path.join(top, "whole.sha256")) as file:
-            self.assertEqual(digest(names), file.read().strip())
+        for set_name in ("whole", "fresh"):
+            names = [f"{set_name}.jsonl"]
+            for folder, _, files in os.walk(os.path.join(top, set_name)):
+                names += [os.path.relpath(os.path.join(folder, name), top) for name in files]
+            with open(os.path.join(top, f"{set_name}.sha256")) as file:
+                self.assertEqual(digest(names), file.read().strip())
 
     def test_all_prompts_are_taken(self):
         with open(os.path.join(HERE, "taken.txt")) as file:

@@ -10,6 +10,8 @@ use charla_proto::{
 };
 use serde_json::{Value, json};
 
+use crate::screen::Screen;
+
 /// The columns of a question.
 const COLUMNS: usize = 100;
 /// So many characters of an output are shown.
@@ -31,8 +33,9 @@ pub(crate) struct Call {
     cwd: PathBuf,
     /// The changes that its question showed.
     diff: Option<Value>,
-    /// What it has shown so far.
+    /// What it has shown so far, where it has no terminal.
     live: String,
+    screen: Option<Screen>,
 }
 
 impl Call {
@@ -44,12 +47,18 @@ impl Call {
             cwd: cwd.to_owned(),
             diff: None,
             live: String::new(),
+            screen: None,
         }
+    }
+
+    /// The same call in an editor whose terminals show what a command prints.
+    pub(crate) fn on_a_screen(self, call: &FunctionCall) -> Self {
+        Self { screen: Screen::of(call), ..self }
     }
 
     /// The call when it comes up.
     pub(crate) fn begun(&self) -> Value {
-        json!({
+        let begun = json!({
             "sessionUpdate": "tool_call",
             "toolCallId": self.id,
             "title": self.title(),
@@ -58,12 +67,16 @@ impl Call {
             "status": "pending",
             "rawInput": self.args,
             "locations": self.locations(None),
-        })
+        });
+        with_meta(begun, self.screen.as_ref().map(|screen| screen.opened(&self.cwd)))
     }
 
     /// It runs now.
     pub(crate) fn started(&self) -> Value {
-        self.update(json!({"status": "in_progress"}))
+        match &self.screen {
+            Some(screen) => self.update(json!({"status": "in_progress", "content": [screen.content()]})),
+            None => self.update(json!({"status": "in_progress"})),
+        }
     }
 
     /// The call as a question shows it: everything that would happen is in it.
@@ -84,6 +97,10 @@ impl Call {
 
     /// It shows more.
     pub(crate) fn showed(&mut self, more: &str) -> Value {
+        if let Some(screen) = &mut self.screen {
+            let shown = screen.showed(more);
+            return self.update(json!({"_meta": shown}));
+        }
         self.live.push_str(more);
         if let Some(shorter) = middle(&self.live, MOST_SHOWN) {
             self.live = shorter;
@@ -91,15 +108,25 @@ impl Call {
         self.update(json!({"content": [text(&fenced(&self.live))]}))
     }
 
+    /// What its terminal has to show before it is told that the call has its response.
+    pub(crate) fn rest(&self, ended: &CallEnded) -> Option<Value> {
+        let screen = self.screen.as_ref()?;
+        let missing = screen.missing(ended).filter(|missing| !missing.is_empty())?;
+        Some(self.update(json!({"_meta": screen.output(missing)})))
+    }
+
     /// It has its response.
     pub(crate) fn ended(&self, ended: &CallEnded) -> Value {
         let status = if ended.status == CallStatus::Success { "completed" } else { "failed" };
-        self.update(json!({
+        let whole = self.screen.as_ref().filter(|screen| screen.missing(ended).is_some());
+        let content = whole.map_or_else(|| self.result(ended), |screen| vec![screen.content()]);
+        let update = self.update(json!({
             "status": status,
-            "content": self.result(ended),
+            "content": content,
             "locations": self.locations(ended.display.as_ref()),
             "rawOutput": ended.response.response,
-        }))
+        }));
+        with_meta(update, self.screen.as_ref().map(|screen| screen.closed(ended)))
     }
 
     fn update(&self, fields: Value) -> Value {
@@ -183,6 +210,14 @@ fn entry(item: &Todo) -> Value {
         _ => "pending",
     };
     json!({"content": item.description, "priority": "medium", "status": status})
+}
+
+/// The same message with what extensions of the protocol add to it.
+fn with_meta(mut message: Value, meta: Option<Value>) -> Value {
+    if let (Some(fields), Some(meta)) = (message.as_object_mut(), meta) {
+        fields.insert("_meta".to_owned(), meta);
+    }
+    message
 }
 
 fn title(words: &str) -> String {

@@ -13,6 +13,8 @@ pub(crate) struct Client {
     pub(crate) forms: bool,
     /// It shows notices.
     pub(crate) notices: bool,
+    /// It shows in its terminals what commands of ours print.
+    pub(crate) screens: bool,
 }
 
 impl Client {
@@ -26,6 +28,7 @@ impl Client {
             writes: is_true("fs/writeTextFile"),
             forms: is_there("elicitation/form"),
             notices: is_there("session/notices"),
+            screens: is_true("_meta/terminal_output"),
         }
     }
 }

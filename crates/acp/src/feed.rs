@@ -154,7 +154,7 @@ impl Feed {
         match &record.fact {
             Fact::ModelContent(said) => {
                 for call in said.content.function_calls() {
-                    self.know(call);
+                    self.know(call, Call::new(call, &self.cwd));
                 }
             }
             Fact::CallAsked(asked) => drop(self.asked(asked)),
@@ -307,11 +307,8 @@ impl Feed {
         }
     }
 
-    fn know(&mut self, call: &FunctionCall) -> Value {
-        let known = Call::new(call, &self.cwd);
-        let begun = known.begun();
+    fn know(&mut self, call: &FunctionCall, known: Call) {
         self.state.calls.insert(call.id.clone().unwrap_or_default(), known);
-        begun
     }
 
     fn forget(&mut self, call: &str) {
@@ -320,8 +317,12 @@ impl Feed {
     }
 
     async fn call(&mut self, call: &FunctionCall) {
-        let begun = self.know(call);
-        self.updates.send(begun).await;
+        let mut known = Call::new(call, &self.cwd);
+        if self.asking.client.screens {
+            known = known.on_a_screen(call);
+        }
+        self.updates.send(known.begun()).await;
+        self.know(call, known);
     }
 
     /// A call waits for a person; the call as it is shown then.
@@ -338,6 +339,9 @@ impl Feed {
 
     async fn call_ended(&mut self, ended: &CallEnded) {
         if let Some(call) = self.state.calls.get(&ended.call) {
+            if let Some(rest) = call.rest(ended) {
+                self.updates.send(rest).await;
+            }
             self.updates.send(call.ended(ended)).await;
         }
         if let Some(plan) = plan(ended) {

@@ -17,6 +17,7 @@ mod permission;
 mod prompt;
 mod questions;
 mod refused;
+mod screen;
 mod session;
 mod turns;
 
@@ -26,11 +27,10 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use charla::Charla;
-use charla::json_rpc::{Connection, INVALID_REQUEST, Line, METHOD_NOT_FOUND, PARSE_ERROR};
+use charla::json_rpc::{Connection, INVALID_REQUEST, Incoming, METHOD_NOT_FOUND, Requests};
 use charla::settings::Override;
 use charla_core::CancellationToken;
 use serde_json::{Value, json};
-use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use client::Client;
@@ -58,17 +58,22 @@ pub async fn serve(
     input: impl BufRead + Send + 'static,
     output: impl Write + Send + 'static,
 ) {
-    let (connection, mut lines) = Connection::start(input, output, CANCELLED);
-    let work = Work {
+    let (connection, mut requests) = Connection::start(input, output, CANCELLED, MOST_REQUESTS);
+    let work = Arc::new(Work {
         charla: charla.clone(),
         overrides,
         connection,
         client: OnceLock::new(),
         sessions: Mutex::default(),
-    };
-    let mut server = Server { work: Arc::new(work), running: HashMap::new(), tasks: JoinSet::new() };
-    server.run(&mut lines).await;
-    server.end().await;
+    });
+    while let Some(Incoming { id, method, params }) = requests.next().await {
+        match id {
+            Some(id) => work.request(&mut requests, id, method, params).await,
+            None if method == "session/cancel" => work.cancel(&requests, &params).await,
+            None => {}
+        }
+    }
+    work.end().await;
 }
 
 /// What requests work with.
@@ -104,103 +109,33 @@ impl Work {
     }
 }
 
-/// A request that is worked on.
-struct Running {
-    cancel: CancellationToken,
-    /// The session that it prompts. Known before the work begins: a cancel may come right behind the prompt.
-    prompts: Option<String>,
-}
-
-/// The task that owns the connection.
-struct Server {
-    work: Arc<Work>,
-    /// The requests that are worked on, by their ids as they were written.
-    running: HashMap<String, Running>,
-    tasks: JoinSet<String>,
-}
-
-impl Server {
-    async fn run(&mut self, lines: &mut mpsc::Receiver<Line>) {
-        loop {
-            tokio::select! {
-                line = lines.recv() => match line {
-                    Some(Line::Message(message)) => self.message(message).await,
-                    Some(Line::Nonsense) => {
-                        self.work.connection.refuse(&Value::Null, PARSE_ERROR, "that is no JSON, or too much").await;
-                    }
-                    None => return,
-                },
-                Some(done) = self.tasks.join_next(), if !self.tasks.is_empty() => {
-                    if let Ok(id) = done {
-                        self.running.remove(&id);
-                    }
-                }
-            }
-        }
-    }
-
-    /// The editor is gone: nobody waits for it, and its sessions are closed.
-    async fn end(mut self) {
-        self.work.connection.close();
-        let sessions: Vec<_> = self.work.sessions().drain().map(|(_, session)| session).collect();
-        let mut closing = JoinSet::new();
-        for session in sessions {
-            closing.spawn(async move { session.part().await });
-        }
-        let closed = async { while closing.join_next().await.is_some() {} };
-        let _ = tokio::time::timeout(PARTING, closed).await;
-        self.tasks.abort_all();
-    }
-
-    async fn message(&mut self, message: Value) {
-        let id = message.get("id").filter(|id| id.is_string() || id.is_number()).cloned();
-        let params = message.get("params").cloned().unwrap_or_default();
-        match (message.get("method").and_then(Value::as_str), id) {
-            (Some(method), Some(id)) => self.request(id, method, params).await,
-            (Some(method), None) => self.notification(method, &params).await,
-            (None, Some(id)) => self.work.connection.answered(&id, message),
-            (None, None) => {
-                self.work.connection.refuse(&Value::Null, INVALID_REQUEST, "that is no request").await;
-            }
-        }
-    }
-
-    async fn request(&mut self, id: Value, method: &str, params: Value) {
-        let connection = &self.work.connection;
+impl Work {
+    async fn request(self: &Arc<Self>, requests: &mut Requests, id: Value, method: String, params: Value) {
         if method == "initialize" {
             let greeting = self.greet(&params);
-            return connection.answer(&id, &greeting).await;
+            return self.connection.answer(&id, &greeting).await;
         }
-        if self.work.client.get().is_none() {
-            return connection.refuse(&id, INVALID_REQUEST, "`initialize` comes first").await;
+        if self.client.get().is_none() {
+            return self.connection.refuse(&id, INVALID_REQUEST, "`initialize` comes first").await;
         }
-        let key = id.to_string();
-        if self.tasks.len() >= MOST_REQUESTS || self.running.contains_key(&key) {
-            let why = format!("more than {MOST_REQUESTS} requests at once, or two with one id");
-            return connection.refuse(&id, INVALID_REQUEST, &why).await;
-        }
-        let cancel = CancellationToken::new();
         let session = params.get("sessionId").and_then(Value::as_str);
         let prompts = session.filter(|_| method == "session/prompt").map(str::to_owned);
-        self.running.insert(key.clone(), Running { cancel: cancel.clone(), prompts });
-        let (work, method) = (self.work.clone(), method.to_owned());
-        self.tasks.spawn(async move {
-            let done = answer(&work, &method, &params, cancel).await;
-            match &done {
-                Ok(result) => work.connection.answer(&id, result).await,
-                Err(refused) => work.connection.refuse(&id, refused.code, &refused.message).await,
-            }
-            if let Ok(result) = done {
-                work.introduce(&method, &params, &result).await;
-            }
-            key
-        });
+        let (work, answered) = (self.clone(), id.clone());
+        let answer =
+            async move |cancel: CancellationToken| match answer(&work, &method, &params, cancel).await {
+                Ok(result) => {
+                    work.connection.answer(&answered, &result).await;
+                    work.introduce(&method, &params, &result).await;
+                }
+                Err(refused) => work.connection.refuse(&answered, refused.code, &refused.message).await,
+            };
+        requests.begin(&id, prompts, answer).await;
     }
 
     /// Hears what the editor can do, and says what we can.
     fn greet(&self, params: &Value) -> Value {
         // Who says it twice meant it the first time.
-        let _ = self.work.client.set(Client::of(params));
+        let _ = self.client.set(Client::of(params));
         json!({
             "protocolVersion": VERSION,
             "agentCapabilities": {
@@ -216,29 +151,26 @@ impl Server {
         })
     }
 
-    async fn notification(&self, method: &str, params: &Value) {
-        match method {
-            "session/cancel" => self.cancel(params).await,
-            CANCELLED => {
-                let named = params.get("requestId").and_then(|id| self.running.get(&id.to_string()));
-                named.into_iter().for_each(|running| running.cancel.cancel());
-            }
-            _ => {}
-        }
-    }
-
     /// Stops the prompts of a session, however far they are; where there are none, the turn that runs.
-    async fn cancel(&self, params: &Value) {
-        let Ok(session) = self.work.session(params) else { return };
-        let prompts = self.running.values().filter(|one| one.prompts.as_deref() == Some(session.id()));
-        let stopped = prompts.map(|one| one.cancel.cancel()).count();
-        if stopped == 0 {
+    async fn cancel(&self, requests: &Requests, params: &Value) {
+        let Ok(session) = self.session(params) else { return };
+        if requests.cancel(session.id()) == 0 {
             session.stop().await;
         }
     }
-}
 
-impl Work {
+    /// The editor is gone: nobody waits for it, and its sessions are closed.
+    async fn end(&self) {
+        self.connection.close();
+        let sessions: Vec<_> = self.sessions().drain().map(|(_, session)| session).collect();
+        let mut closing = JoinSet::new();
+        for session in sessions {
+            closing.spawn(async move { session.part().await });
+        }
+        let closed = async { while closing.join_next().await.is_some() {} };
+        let _ = tokio::time::timeout(PARTING, closed).await;
+    }
+
     /// Tells of a session that was opened what the editor takes only once it knows of it.
     async fn introduce(&self, method: &str, params: &Value, result: &Value) {
         let opened = match method {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use charla_proto::tool::{Args, Tool};
 use charla_proto::{
-    BoxFuture, FunctionDeclaration, Invocation, Lane, Part, Plan, Preview, RunContext, ToolContext,
+    BoxFuture, FunctionDeclaration, Invocation, Lane, Part, Plan, Prepared, Preview, RunContext, ToolContext,
     ToolError, ToolErrorKind, ToolOutput,
 };
 use charla_schema::Schema;
@@ -76,7 +76,8 @@ impl FunctionTool {
             preview: Preview::None,
             lane: Lane::Exclusive,
         };
-        Ok(Box::new(FunctionCall { plan, run: self.run.clone() }))
+        let (run, args) = (self.run.clone(), plan.args.clone());
+        Ok(Prepared::boxed(plan, |cx| call(run, args, cx)))
     }
 }
 
@@ -94,29 +95,14 @@ impl Tool for FunctionTool {
     }
 }
 
-struct FunctionCall {
-    plan: Plan,
-    run: Run,
-}
-
-impl Invocation for FunctionCall {
-    fn plan(&self) -> &Plan {
-        &self.plan
-    }
-
-    fn run(self: Box<Self>, cx: RunContext) -> BoxFuture<'static, ToolOutput> {
-        Box::pin(async move {
-            let failed = |kind, message| ToolOutput {
-                error: Some(ToolError::new(kind, message)),
-                ..ToolOutput::default()
-            };
-            tokio::select! {
-                () = cx.cancelled => failed(ToolErrorKind::Cancelled, "Cancelled.".to_owned()),
-                done = (self.run)(self.plan.args.clone()) => match done {
-                    Ok(text) => ToolOutput { content: vec![Part::text(text)], ..ToolOutput::default() },
-                    Err(message) => failed(ToolErrorKind::Other, message),
-                },
-            }
-        })
+async fn call(run: Run, args: Args, cx: RunContext) -> ToolOutput {
+    let failed =
+        |kind, message| ToolOutput { error: Some(ToolError::new(kind, message)), ..ToolOutput::default() };
+    tokio::select! {
+        () = cx.cancelled => failed(ToolErrorKind::Cancelled, "Cancelled.".to_owned()),
+        done = run(args) => match done {
+            Ok(text) => ToolOutput { content: vec![Part::text(text)], ..ToolOutput::default() },
+            Err(message) => failed(ToolErrorKind::Other, message),
+        },
     }
 }

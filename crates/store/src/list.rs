@@ -1,5 +1,6 @@
 //! Listing sessions from their files alone.
 
+use std::borrow::Cow;
 use std::fs::{self, File};
 use std::io::{self, Read as _, Seek, SeekFrom};
 use std::path::Path;
@@ -42,7 +43,7 @@ fn summary(session: &str, path: &Path, buffer: &mut Vec<u8>) -> Result<SessionSu
     let metadata = file.metadata().map_err(in_words)?;
     buffer.clear();
     file.by_ref().take(LOOK).read_to_end(buffer).map_err(in_words)?;
-    let text = String::from_utf8_lossy(buffer);
+    let text = in_text(buffer);
     let text = text.strip_prefix('\u{FEFF}').unwrap_or(&text);
     let mut lines = text.lines();
     let first = Record::from_json(lines.next().unwrap_or_default()).map_err(|error| error.to_string())?;
@@ -56,7 +57,7 @@ fn summary(session: &str, path: &Path, buffer: &mut Vec<u8>) -> Result<SessionSu
     let prompt = match prompt {
         None if long => {
             file.by_ref().take(LOOK_FURTHER).read_to_end(&mut further).map_err(in_words)?;
-            String::from_utf8_lossy(&further).lines().find(is_start).map(title)
+            in_text(&further).lines().find(is_start).map(title)
         }
         prompt => prompt,
     };
@@ -80,12 +81,17 @@ fn model_at_the_end(file: &mut File, size: u64) -> io::Result<Option<String>> {
         file.seek(SeekFrom::Start(size.saturating_sub(look)))?;
         let mut end = Vec::new();
         file.by_ref().take(look).read_to_end(&mut end)?;
-        let model = last_model(&String::from_utf8_lossy(&end));
+        let model = last_model(&in_text(&end));
         if model.is_some() || look >= size {
             return Ok(model);
         }
     }
     Ok(None)
+}
+
+/// The bytes as text. Nearly always they are: making sure of that is quicker than looking for what is not.
+fn in_text(bytes: &[u8]) -> Cow<'_, str> {
+    str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::from)
 }
 
 /// The model that the last line tells which has one. Lines that are cut tell nothing.

@@ -99,6 +99,7 @@ fn check_one(question: &Question) -> Result<(), String> {
 impl TypedTool for AskUser {
     type Args = AskUserArgs;
     const NAME: &'static str = "ask_user";
+    const SCHEMA: &'static str = include_str!("schemas/ask_user.json");
     const DESCRIPTION: &'static str = "Asks the person one to four questions and waits for the answers. Use it \
 when a decision is theirs and you cannot find it out yourself, not to ask whether you may go on.";
 

@@ -31,6 +31,6 @@ pub use registry::{
     Announced, CommandOutput, CommandRunner, DISCOVERED_PREFIX, Discovery, DiscoveryError, Registry,
     Replaced, Selection, Source, ToolCommand, discover, parse_declarations,
 };
-pub use search::{Glob, GrepSearch};
+pub use search::{Glob, GrepSearch, names_under};
 pub use todos::WriteTodos;
 pub use typed::{PreparedCall, Typed, TypedTool};

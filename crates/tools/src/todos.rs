@@ -38,7 +38,7 @@ fn todos(_: &mut SchemaGenerator) -> Schema {
 impl TypedTool for WriteTodos {
     type Args = WriteTodosArgs;
     const NAME: &'static str = "write_todos";
-    const SCHEMA: Option<&'static str> = Some(include_str!("schemas/write_todos.json"));
+    const SCHEMA: &'static str = include_str!("schemas/write_todos.json");
     const DESCRIPTION: &'static str = "Keeps the list of steps of a longer task. Give the whole list each time; it \
 replaces the one before. At most one step is in_progress.";
 

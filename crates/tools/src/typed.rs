@@ -7,10 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use charla_proto::tool::Tool;
 use charla_proto::{Args, BoxFuture, FunctionDeclaration, Invocation, ToolContext, ToolError};
 use schemars::JsonSchema;
-use schemars::generate::SchemaSettings;
-use schemars::transform::RecursiveTransform;
 use serde::de::DeserializeOwned;
-use serde_json::{Map, Value};
 
 use crate::args::Schema;
 
@@ -19,7 +16,7 @@ pub type PreparedCall = Result<Box<dyn Invocation>, ToolError>;
 
 /// A tool that takes its arguments as a type. [`Typed`] makes a [`Tool`] of it.
 pub trait TypedTool: Send + Sync + 'static {
-    /// What it takes. The schema is derived from it, and its doc comments are what the model reads.
+    /// What it takes. Its doc comments are what the model reads.
     type Args: DeserializeOwned + JsonSchema + Send;
 
     /// Its name.
@@ -28,8 +25,8 @@ pub trait TypedTool: Send + Sync + 'static {
     /// What it does and when to use it, for the model.
     const DESCRIPTION: &'static str;
 
-    /// The schema of what it takes, as JSON, so that no start of the program has to derive it.
-    const SCHEMA: Option<&'static str> = None;
+    /// The schema of what it takes, as JSON, so that no program has to derive it; a test compares it with the type.
+    const SCHEMA: &'static str;
 
     /// Says what would happen. The arguments fit the schema; has no side effects.
     fn prepare(&self, args: Self::Args, cx: &ToolContext) -> impl Future<Output = PreparedCall> + Send;
@@ -56,7 +53,7 @@ fn schema_of<T: TypedTool>() -> Arc<Schema> {
         Arc::new(Schema::new(FunctionDeclaration {
             name: T::NAME.to_owned(),
             description: T::DESCRIPTION.to_owned(),
-            parameters_json_schema: written::<T>().unwrap_or_else(parameters::<T::Args>),
+            parameters_json_schema: serde_json::from_str(T::SCHEMA).unwrap_or_default(),
             ..FunctionDeclaration::default()
         }))
     };
@@ -73,50 +70,47 @@ impl<T: TypedTool> Tool for Typed<T> {
     }
 }
 
-/// The schema that is written down.
-fn written<T: TypedTool>() -> Option<Value> {
-    T::SCHEMA.and_then(|schema| serde_json::from_str(schema).ok())
-}
-
-/// The schema of an object with the fields of `T` and no others.
-fn parameters<T: JsonSchema>() -> Value {
-    let settings = SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
-    let generator = settings.with_transform(RecursiveTransform(plain)).into_generator();
-    let mut schema = generator.into_root_schema_for::<T>().to_value();
-    let mut take = |key: &str| schema.get_mut(key).map(Value::take);
-    let properties = take("properties").unwrap_or_else(|| Map::new().into());
-    let required = take("required").unwrap_or_else(|| Vec::<Value>::new().into());
-    // Written out: `json!` would copy all of it once more.
-    let fields = [
-        ("type", Value::from("object")),
-        ("properties", properties),
-        ("required", required),
-        ("additionalProperties", Value::from(false)),
-    ];
-    fields.map(|(name, value)| (name.to_owned(), value)).into_iter().collect::<Map<_, _>>().into()
-}
-
-/// Leaves what every provider understands: an optional field may be left out, so it need not take null too.
-fn plain(schema: &mut schemars::Schema) {
-    let Some(fields) = schema.as_object_mut() else { return };
-    fields.retain(|key, _| !["format", "default"].contains(&key.as_str()));
-    if let Some(types) = fields.get_mut("type")
-        && let Some([one, null]) = types.as_array().map(Vec::as_slice)
-        && null == "null"
-    {
-        *types = one.clone();
-    }
-    if let Some(Value::String(words)) = fields.get_mut("description") {
-        *words = words.replace('\n', " ");
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use schemars::generate::SchemaSettings;
+    use schemars::transform::RecursiveTransform;
     use serde::Deserialize;
-    use serde_json::json;
+    use serde_json::{Map, Value, json};
 
     use super::*;
+
+    /// The schema of an object with the fields of `T` and no others.
+    fn parameters<T: JsonSchema>() -> Value {
+        let settings = SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
+        let generator = settings.with_transform(RecursiveTransform(plain)).into_generator();
+        let mut schema = generator.into_root_schema_for::<T>().to_value();
+        let mut take = |key: &str| schema.get_mut(key).map(Value::take);
+        let properties = take("properties").unwrap_or_else(|| Map::new().into());
+        let required = take("required").unwrap_or_else(|| Vec::<Value>::new().into());
+        // Written out: `json!` would copy all of it once more.
+        let fields = [
+            ("type", Value::from("object")),
+            ("properties", properties),
+            ("required", required),
+            ("additionalProperties", Value::from(false)),
+        ];
+        fields.map(|(name, value)| (name.to_owned(), value)).into_iter().collect::<Map<_, _>>().into()
+    }
+
+    /// Leaves what every provider understands: an optional field may be left out, so it need not take null too.
+    fn plain(schema: &mut schemars::Schema) {
+        let Some(fields) = schema.as_object_mut() else { return };
+        fields.retain(|key, _| !["format", "default"].contains(&key.as_str()));
+        if let Some(types) = fields.get_mut("type")
+            && let Some([one, null]) = types.as_array().map(Vec::as_slice)
+            && null == "null"
+        {
+            *types = one.clone();
+        }
+        if let Some(Value::String(words)) = fields.get_mut("description") {
+            *words = words.replace('\n', " ");
+        }
+    }
 
     #[derive(Deserialize, JsonSchema)]
     #[expect(dead_code, reason = "only its schema is looked at")]
@@ -145,11 +139,12 @@ mod tests {
     fn compare<T: TypedTool>() {
         let derived = parameters::<T::Args>().to_string() + "\n";
         let name = T::NAME;
-        assert_eq!(T::SCHEMA, Some(derived.as_str()), "write it to crates/tools/src/schemas/{name}.json");
+        assert_eq!(T::SCHEMA, derived, "write it to crates/tools/src/schemas/{name}.json");
     }
 
     #[test]
     fn the_schemas_that_are_written_down_are_those_of_the_types() {
+        compare::<crate::ask_user::AskUser>();
         compare::<crate::command::ListBackgroundProcesses>();
         compare::<crate::command::ReadBackgroundOutput>();
         compare::<crate::command::RunShellCommand>();
@@ -163,6 +158,7 @@ mod tests {
         compare::<crate::search::GrepSearch>();
         compare::<crate::todos::WriteTodos>();
         compare::<crate::web_fetch::WebFetch>();
+        compare::<crate::web_search::WebSearch>();
     }
 
     #[test]

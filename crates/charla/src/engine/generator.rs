@@ -1,17 +1,15 @@
 //! The engine as a generator.
 
-use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::task::{Context, Poll};
 
 use charla_local::{Engine, InUse};
 use charla_proto::{
     BoxFuture, ChunkStream, ContentGenerator, EmbedRequest, EmbedResponse, GenerateRequest, GenerateResponse,
-    LlmError, LlmErrorKind, StreamEvent, TokenCount,
+    LlmError, LlmErrorKind, TokenCount,
 };
 use charla_providers::endpoint::{Endpoint, ModelRow, Target};
 use charla_providers::{Client, Credential, Generator};
-use futures_util::Stream;
+use futures_util::StreamExt;
 
 /// Asks a model of the engine. Makes sure before each request that the engine runs, and keeps it running
 /// until the answer is complete.
@@ -20,27 +18,24 @@ pub struct EngineGenerator {
     endpoint: Endpoint,
     model: ModelRow,
     client: Client,
-    /// The generator for the address that was valid last.
-    current: Mutex<Option<Arc<Generator>>>,
-    address: Mutex<String>,
+    /// The address that was valid last, and the generator for it.
+    current: Mutex<Option<(String, Arc<Generator>)>>,
 }
 
 impl EngineGenerator {
     /// A generator over this engine. `endpoint` says all but where it is.
     pub fn new(engine: Engine, endpoint: Endpoint, model: ModelRow, client: Client) -> Self {
-        Self { engine, endpoint, model, client, current: Mutex::default(), address: Mutex::default() }
+        Self { engine, endpoint, model, client, current: Mutex::default() }
     }
 
     async fn ready(&self) -> Result<(InUse, Arc<Generator>), LlmError> {
         let used = self.engine.ensure(&|_| {}).await;
         let used = used.map_err(|error| LlmError::new(LlmErrorKind::Network, error.to_string()))?;
-        let mut address = self.address.lock().unwrap_or_else(PoisonError::into_inner);
         let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = current.clone().filter(|_| *address == used.base_url);
-        let generator = known.unwrap_or_else(|| Arc::new(self.generator(&used)));
-        address.clone_from(&used.base_url);
-        *current = Some(generator.clone());
-        Ok((used, generator))
+        let known = current.take().filter(|(address, _)| *address == used.base_url);
+        let known = known.unwrap_or_else(|| (used.base_url.clone(), Arc::new(self.generator(&used))));
+        let (_, generator) = current.insert(known);
+        Ok((used, generator.clone()))
     }
 
     fn generator(&self, used: &InUse) -> Generator {
@@ -73,7 +68,8 @@ impl ContentGenerator for EngineGenerator {
         Box::pin(async move {
             let (used, generator) = self.ready().await?;
             let inner = generator.stream(request).await.map_err(starts_again)?;
-            Ok(Box::pin(Held { inner, _used: used }) as ChunkStream)
+            // The engine is kept running as long as the answer is read.
+            Ok(inner.inspect(move |_| _ = &used).boxed())
         })
     }
 
@@ -92,19 +88,5 @@ impl ContentGenerator for EngineGenerator {
             let (_used, generator) = self.ready().await?;
             generator.embed(request).await
         })
-    }
-}
-
-/// A stream that keeps the engine running.
-struct Held {
-    inner: ChunkStream,
-    _used: InUse,
-}
-
-impl Stream for Held {
-    type Item = Result<StreamEvent, LlmError>;
-
-    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        self.inner.as_mut().poll_next(cx)
     }
 }

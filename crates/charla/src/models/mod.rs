@@ -16,9 +16,10 @@ pub mod survey;
 mod wiring;
 
 pub(crate) use auth_type::check as check_auth_type;
-pub use bound::BoundModel;
-pub use choice::{Access, Choice, PromptSize};
-pub use chooser::{Chain, Chooser};
+pub(crate) use bound::BoundModel;
+pub(crate) use choice::PromptSize;
+pub use choice::{Access, Choice};
+pub(crate) use chooser::{Chain, Chooser};
 pub use directory::{Directory, Entry};
 pub(crate) use keep_alive::begin as keep_loaded;
 pub use prices::Prices;

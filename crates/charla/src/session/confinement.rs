@@ -134,7 +134,7 @@ mod tests {
     use charla_proto::{Args, Lane, Plan, Preview};
 
     use super::*;
-    use crate::session::{RulePlaces, rule_book};
+    use crate::session::rules::{RulePlaces, rule_book};
 
     #[test]
     fn a_card_says_what_holds_an_mcp_server_in() {

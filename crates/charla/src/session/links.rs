@@ -74,7 +74,7 @@ mod tests {
     use charla_proto::{ApprovalMode, Args, Effect, Lane, Plan, Policy, Preview};
 
     use super::*;
-    use crate::session::{RulePlaces, rule_book};
+    use crate::session::rules::{RulePlaces, rule_book};
 
     #[test]
     fn rules_about_a_home_hold_where_it_is_a_link() {

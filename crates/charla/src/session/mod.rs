@@ -54,15 +54,12 @@ pub use options::{OwnEditor, RunOptions};
 pub use output_schema::{OutputSchema, bare_json};
 pub use own_call::{COMMAND_TOOL, own_command, run_own};
 pub use preview::{PreviewRequest, PromptPreview};
-pub use prompt_command::{
-    FilledPrompt, Filler, command_name, expand_server_prompt, fill, server_prompt, split_command,
-};
+pub use prompt_command::{FilledPrompt, Filler, command_name, expand_server_prompt, fill, server_prompt};
 pub use prompt_history::PromptHistory;
 pub use pruning::PruneRequest;
 pub use restore::{RestoredSession, SentSize};
 pub(crate) use rules::judge_of_files;
-pub use rules::{RuleCheck, RulePlaces, rule_book};
-pub use saved_rules::SavedRules;
+pub use rules::{RuleCheck, RulePlaces};
 pub(crate) use store::home_store;
 pub use store::{Begin, Message, Sessions, WaitingApproval};
 pub use story::{Said, SessionStory, Spent, TurnStory};

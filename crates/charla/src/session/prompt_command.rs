@@ -36,7 +36,7 @@ pub struct Filler<'a> {
 }
 
 /// The name of the command that a line begins with, and the words behind it.
-pub fn split_command(line: &str) -> Option<(&str, &str)> {
+fn split_command(line: &str) -> Option<(&str, &str)> {
     let line = line.trim().strip_prefix('/')?;
     let (name, arguments) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     (!name.is_empty()).then_some((name, arguments.trim()))

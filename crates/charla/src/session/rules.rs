@@ -27,23 +27,23 @@ const PLANS: &str = ".charla/plans";
 #[derive(Clone, Debug)]
 pub struct RulePlaces {
     /// The workspace.
-    pub directory: PathBuf,
+    pub(super) directory: PathBuf,
     /// The user's home.
-    pub home: Option<PathBuf>,
+    pub(super) home: Option<PathBuf>,
     /// Charla's own folder (`~/.charla` or `$CHARLA_HOME`).
-    pub charla_home: Option<PathBuf>,
+    pub(super) charla_home: Option<PathBuf>,
     /// What the user has set for Gemini CLI (`~/.gemini`).
-    pub gemini_home: Option<PathBuf>,
+    pub(super) gemini_home: Option<PathBuf>,
     /// Where plan mode may write its plans.
-    pub plans: PathBuf,
+    pub(super) plans: PathBuf,
     /// The administrator's folder (`/etc/charla`).
-    pub admin: PathBuf,
+    pub(super) admin: PathBuf,
     /// Whose files count in a workspace.
-    pub owners: Owners,
+    pub(super) owners: Owners,
     /// The rules of whoever lets the user in as a guest.
-    pub host: Option<PathBuf>,
+    pub(super) host: Option<PathBuf>,
     /// Folders and files with a second name.
-    pub links: Vec<Link>,
+    pub(super) links: Vec<Link>,
 }
 
 impl RulePlaces {
@@ -88,7 +88,11 @@ impl RulePlaces {
 
 /// The rules of the administrator, the user and the workspace, and the files named beside them, which speak
 /// for the user. `roots` are all folders of the workspace.
-pub fn rule_book(places: &RulePlaces, roots: &[PathBuf], extra: &[PathBuf]) -> Result<RuleBook, PolicyError> {
+pub(super) fn rule_book(
+    places: &RulePlaces,
+    roots: &[PathBuf],
+    extra: &[PathBuf],
+) -> Result<RuleBook, PolicyError> {
     let mut files = folder(&places.admin.join("policies"), Tier::Admin)?;
     let homes = [&places.charla_home, &places.gemini_home];
     for home in homes.into_iter().flatten() {

@@ -8,7 +8,7 @@ use crate::private_file;
 
 /// The file of a user's saved rules.
 #[derive(Clone, Debug)]
-pub struct SavedRules {
+pub(super) struct SavedRules {
     path: PathBuf,
 }
 

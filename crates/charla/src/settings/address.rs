@@ -32,7 +32,7 @@ fn ends_in_version(url: &str) -> bool {
 }
 
 /// The address without user name, password and query, for showing it.
-pub fn without_secrets(url: &str) -> String {
+pub(crate) fn without_secrets(url: &str) -> String {
     let (before, rest) = match url.split_once("://") {
         Some((scheme, rest)) => (format!("{scheme}://"), rest),
         None => (String::new(), url),

@@ -32,8 +32,7 @@ use std::sync::Arc;
 use charla_proto::text::one_line;
 use charla_providers::catalog;
 
-pub(crate) use address::is_local_network;
-pub use address::without_secrets;
+pub(crate) use address::{is_local_network, without_secrets};
 pub(crate) use edit::SettingsFile;
 pub use edit::keep;
 pub use hooks::{HookCommand, HookGroup, HookGroups, HookKind, HooksConfig};
@@ -42,7 +41,9 @@ pub use model::{
     Brought, KeySource, McpForm, McpServerSettings, ModelFacts, OutputFormat, PromptLength, ProviderSettings,
     ServerOrigin, Settings, TelemetrySettings, TerminalSettings, ThinkingSwitch, WritingKeys,
 };
-pub use schema::{all_keys, settings_schema};
+pub use schema::settings_schema;
+#[cfg(test)]
+use schema::{all_keys, derived_schema};
 pub use shown::ShownSetting;
 
 use typed::{Misfit, typed};
@@ -183,7 +184,10 @@ fn needing_trust(document: &load::Document) -> Vec<(String, serde_json::Value)> 
 }
 
 /// What these settings of a workspace say that only a trusted one may, key by key.
-pub fn keys_needing_trust(path: &Path, bytes: &[u8]) -> Result<Vec<(String, serde_json::Value)>, Failure> {
+pub(crate) fn keys_needing_trust(
+    path: &Path,
+    bytes: &[u8],
+) -> Result<Vec<(String, serde_json::Value)>, Failure> {
     Ok(needing_trust(&load::parse_bytes(path, bytes)?))
 }
 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use charla_proto::text::one_line;
 use charla_proto::tool::Tool;
 use charla_proto::{
-    Args, BoxFuture, Display, FunctionDeclaration, Invocation, Lane, Part, Plan, Preview, RunContext,
-    ToolContext, ToolError, ToolErrorKind, ToolOutput,
+    Args, BoxFuture, Display, FunctionDeclaration, Invocation, Lane, Part, Plan, Prepared, Preview,
+    RunContext, ToolContext, ToolError, ToolErrorKind, ToolOutput,
 };
 use charla_tools::{ReadFile, TypedTool};
 use serde_json::{Value, json};
@@ -82,39 +82,25 @@ impl Tool for ActivateSkill {
                 preview: Preview::None,
                 lane: Lane::Shared,
             };
-            Box::new(Activation { plan, skill }) as Box<dyn Invocation>
+            Prepared::boxed(plan, |context| activate(skill, context))
         });
         Box::pin(std::future::ready(prepared))
     }
 }
 
-struct Activation {
-    plan: Plan,
-    skill: Skill,
-}
-
-impl Invocation for Activation {
-    fn plan(&self) -> &Plan {
-        &self.plan
-    }
-
-    fn run(self: Box<Self>, context: RunContext) -> BoxFuture<'static, ToolOutput> {
-        Box::pin(async move {
-            let Self { skill, .. } = *self;
-            let judge = context.files.of_tool(ReadFile::NAME);
-            let name = skill.name.clone();
-            let read = tokio::task::spawn_blocking(move || reading::activated(&skill, &judge)).await;
-            match read.unwrap_or_else(|error| Err(error.to_string())) {
-                Ok(words) => ToolOutput {
-                    content: vec![Part::text(words)],
-                    display: Some(Display::text(format!("Loaded the skill {name}."))),
-                    ..ToolOutput::default()
-                },
-                Err(why) => {
-                    let message = format!("The skill {name} cannot be loaded: {why}.");
-                    ToolOutput::failed(ToolError::new(ToolErrorKind::Other, message))
-                }
-            }
-        })
+async fn activate(skill: Skill, context: RunContext) -> ToolOutput {
+    let judge = context.files.of_tool(ReadFile::NAME);
+    let name = skill.name.clone();
+    let read = tokio::task::spawn_blocking(move || reading::activated(&skill, &judge)).await;
+    match read.unwrap_or_else(|error| Err(error.to_string())) {
+        Ok(words) => ToolOutput {
+            content: vec![Part::text(words)],
+            display: Some(Display::text(format!("Loaded the skill {name}."))),
+            ..ToolOutput::default()
+        },
+        Err(why) => {
+            let message = format!("The skill {name} cannot be loaded: {why}.");
+            ToolOutput::failed(ToolError::new(ToolErrorKind::Other, message))
+        }
     }
 }

@@ -10,4 +10,5 @@ mod opening;
 #[path = "../cli/place.rs"]
 #[expect(dead_code, reason = "shared with the other tests of the binary, which need more of it")]
 mod place;
+mod screens;
 mod talking;

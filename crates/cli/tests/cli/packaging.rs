@@ -8,6 +8,15 @@ use serde_json::{Value, json};
 
 use crate::place::{Place, server};
 
+/// The commands that the help of these words lists.
+fn commands(place: &Place, words: &[&str]) -> Vec<String> {
+    let help = place.run(&[words, &["--help"]].concat()).out;
+    let Some((_, list)) = help.split_once("\nCommands:\n") else { return Vec::new() };
+    let rows = list.lines().take_while(|line| !line.is_empty());
+    let names = rows.filter_map(|row| row.strip_prefix("  ")?.split(' ').next());
+    names.filter(|name| !name.is_empty() && *name != "help").map(str::to_owned).collect()
+}
+
 #[test]
 fn every_command_has_a_manual_page() {
     let place = Place::new();
@@ -17,10 +26,15 @@ fn every_command_has_a_manual_page() {
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .collect();
-    for name in
-        ["charla.1", "charla-serve.1", "charla-sessions.1", "charla-sessions-export.1", "charla-mcp-add.1"]
-    {
-        assert!(pages.iter().any(|page| page == name), "{name} is not among {pages:?}");
+    let first = commands(&place, &[]);
+    assert!(first.len() > 20, "{first:?}");
+    let below = ["sessions", "mcp", "extensions", "auth"].map(|name| (name, commands(&place, &[name])));
+    assert!(below.iter().all(|(_, names)| names.len() > 1), "{below:?}");
+    let below =
+        below.into_iter().flat_map(|(name, all)| all.into_iter().map(move |one| format!("{name}-{one}")));
+    for name in first.into_iter().chain(below) {
+        let wanted = format!("charla-{name}.1");
+        assert!(pages.contains(&wanted), "{wanted} is not among {pages:?}");
     }
     for page in &pages {
         let text = std::fs::read_to_string(folder.join(page)).unwrap();

@@ -4,20 +4,7 @@ use charla_testkit::{Reply, Script};
 use serde_json::json;
 
 use crate::place::{Place, server};
-use crate::terminal::Terminal;
-
-fn start(place: &Place) -> Terminal {
-    let mut terminal = Terminal::sized(place, &["-m", "openai/gpt-test"], 100, 40);
-    terminal.wait_for("openai/gpt-test");
-    terminal
-}
-
-/// Sends a command; the menu of completions is closed first.
-fn command(terminal: &mut Terminal, line: &str) {
-    terminal.press(line);
-    terminal.wait_for(line);
-    terminal.press("\r");
-}
+use crate::terminal::{Terminal, command, start};
 
 #[test]
 fn commands_are_listed_and_the_nearest_is_suggested() {

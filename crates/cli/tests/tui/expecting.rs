@@ -5,17 +5,11 @@ use serde_json::json;
 
 use crate::journal::records;
 use crate::place::{Place, server};
-use crate::terminal::Terminal;
+use crate::terminal::{Terminal, start};
 
 const MODEL: [&str; 2] = ["-m", "openai/gpt-test"];
 /// The last row of a card that takes keys.
 const CHOICES: &str = "r no, with a reason";
-
-fn start(place: &Place) -> Terminal {
-    let mut terminal = Terminal::sized(place, &MODEL, 100, 40);
-    terminal.wait_for("openai/gpt-test");
-    terminal
-}
 
 fn shell(command: &str) -> Reply {
     Reply::new().call("run_shell_command", json!({ "command": command }))

@@ -6,19 +6,7 @@ use charla_testkit::{Otherwise, Reply, Rule, Script, When};
 use serde_json::{Value, json};
 
 use crate::place::{Place, server};
-use crate::terminal::Terminal;
-
-fn start(place: &Place) -> Terminal {
-    let mut terminal = Terminal::sized(place, &["-m", "openai/gpt-test"], 120, 40);
-    terminal.wait_for("openai/gpt-test");
-    terminal
-}
-
-fn command(terminal: &mut Terminal, line: &str) {
-    terminal.press(line);
-    terminal.wait_for(line);
-    terminal.press("\r");
-}
+use crate::terminal::{command, start};
 
 #[test]
 fn extensions_and_hooks_are_listed_and_switched() {

@@ -38,6 +38,20 @@ pub struct End {
     pub rows: Vec<String>,
 }
 
+/// The binary where a session can begin.
+pub fn start(place: &Place) -> Terminal {
+    let mut terminal = Terminal::sized(place, &["-m", "openai/gpt-test"], 100, 40);
+    terminal.wait_for("openai/gpt-test");
+    terminal
+}
+
+/// Types a command, whole, and sends it.
+pub fn command(terminal: &mut Terminal, line: &str) {
+    terminal.press(line);
+    terminal.wait_for(line);
+    terminal.press("\r");
+}
+
 impl Terminal {
     pub fn start(place: &Place, arguments: &[&str]) -> Self {
         Self::sized(place, arguments, 80, 24)

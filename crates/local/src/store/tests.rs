@@ -6,10 +6,8 @@ use std::net::TcpListener;
 use std::process::Command as StdCommand;
 use std::sync::{Arc, Mutex};
 
-use flate2::Compression;
-use flate2::write::GzEncoder;
-
 use super::*;
+use crate::packing::pack;
 
 const ENGINE_WHEEL: &str = "tiny_engine-1.0-py3-none-any.whl";
 const MODEL_WHEEL: &str = "tiny_model-1.0-py3-none-any.whl";
@@ -104,12 +102,6 @@ fn known(name: &'static str, bytes: &[u8]) -> File {
     File { name, size: bytes.len() as u64, sha256: sha256.leak() }
 }
 
-fn packed(bytes: &[u8]) -> Vec<u8> {
-    let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
-    packed.write_all(bytes).unwrap();
-    packed.finish().unwrap()
-}
-
 struct Setting {
     folder: tempfile::TempDir,
     index: Index,
@@ -131,9 +123,8 @@ impl Setting {
             model: package("tiny-model", MODEL_WHEEL, &model),
             weights,
             adapter: Adapter {
-                packed: packed(b"GGUF adapter").leak(),
-                size: b"GGUF adapter".len() as u64,
-                sha256: known("", b"GGUF adapter").sha256,
+                packed: pack(b"GGUF adapter").leak(),
+                file: known("the adapter", b"GGUF adapter"),
                 fits: weights.sha256,
             },
         };

@@ -5,6 +5,7 @@
 //! not exist; a caller resolves links first. Upper and lower case are the same.
 
 mod attributes;
+mod index;
 mod list;
 mod pattern;
 mod version_control;
@@ -15,6 +16,7 @@ pub use attributes::secret_attributes;
 pub use pattern::PatternDots;
 pub use version_control::{GITS_OWN, is_open_in_git};
 
+use index::{FILES_BY_END, FOLDERS_BY_END};
 use list::{FILES, FOLDERS, PUBLIC, WRITINGS};
 
 /// True when what has this path is likely to hold secrets: a file of such a name, or anything in a folder
@@ -58,12 +60,12 @@ pub fn pattern_may_match_secret(pattern: &str, dots: PatternDots) -> bool {
 fn names_secret(lower: &str) -> bool {
     let parts: Vec<&str> = parts(lower).collect();
     let Some(name) = parts.last() else { return false };
-    let beneath = |folder: &&str| {
-        let ends = 1..=parts.len();
-        ends.filter_map(|end| parts.get(..end)).any(|folders| ends_in(folders, folder))
+    let held = |folders: &[&str]| {
+        let folder = folders.last().copied().unwrap_or_default();
+        FOLDERS_BY_END.may_match(folder).any(|entry| ends_in(folders, entry))
     };
-    (!is_public(name) && FILES.iter().any(|file| ends_in(&parts, file)))
-        || FOLDERS.iter().any(beneath)
+    (!is_public(name) && FILES_BY_END.may_match(name).any(|file| ends_in(&parts, file)))
+        || (1..=parts.len()).filter_map(|end| parts.get(..end)).any(held)
         || version_control::is_kept(&parts)
 }
 
@@ -73,11 +75,6 @@ fn parts(path: &str) -> impl Iterator<Item = &str> {
 
 /// True when the last parts of a path are those of an entry of the list.
 fn ends_in(parts: &[&str], entry: &str) -> bool {
-    // Most entries end in another letter, and a path is compared with all of them.
-    let (name, end) = (parts.last().copied().unwrap_or_default(), entry.as_bytes().last());
-    if end != Some(&b'*') && end != name.as_bytes().last() {
-        return false;
-    }
     let mut parts = parts.iter().rev();
     entry.rsplit('/').all(|wanted| parts.next().is_some_and(|part| matches(wanted, part)))
 }

@@ -38,7 +38,7 @@ impl ListBackgroundProcesses {
 impl TypedTool for ListBackgroundProcesses {
     type Args = ListBackgroundProcessesArgs;
     const NAME: &'static str = "list_background_processes";
-    const SCHEMA: Option<&'static str> = Some(include_str!("../schemas/list_background_processes.json"));
+    const SCHEMA: &'static str = include_str!("../schemas/list_background_processes.json");
     const DESCRIPTION: &'static str =
         "Lists the background processes of this session with their process ids and how they stand.";
 
@@ -81,7 +81,7 @@ impl ReadBackgroundOutput {
 impl TypedTool for ReadBackgroundOutput {
     type Args = ReadBackgroundOutputArgs;
     const NAME: &'static str = "read_background_output";
-    const SCHEMA: Option<&'static str> = Some(include_str!("../schemas/read_background_output.json"));
+    const SCHEMA: &'static str = include_str!("../schemas/read_background_output.json");
     const DESCRIPTION: &'static str =
         "Shows the last lines a background process of this session has written, and how it stands.";
 

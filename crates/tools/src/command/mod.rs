@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use charla_proto::{
-    BoxFuture, Confinement, Effect, Invocation, Part, Plan, Preview, RunContext, ToolContext, ToolError,
-    ToolErrorKind, ToolOutput, Word,
+    Confinement, Effect, Part, Prepared, Preview, RunContext, ToolContext, ToolError, ToolErrorKind,
+    ToolOutput, Word,
 };
 use charla_sandbox::{Extra, SandboxError, denial};
 use schemars::JsonSchema;
@@ -82,7 +82,7 @@ impl RunShellCommand {
 impl TypedTool for RunShellCommand {
     type Args = RunShellCommandArgs;
     const NAME: &'static str = "run_shell_command";
-    const SCHEMA: Option<&'static str> = Some(include_str!("../schemas/run_shell_command.json"));
+    const SCHEMA: &'static str = include_str!("../schemas/run_shell_command.json");
     const DESCRIPTION: &'static str = DESCRIPTION;
 
     async fn prepare(&self, args: RunShellCommandArgs, cx: &ToolContext) -> PreparedCall {
@@ -101,7 +101,7 @@ impl TypedTool for RunShellCommand {
         if args.unconfined {
             effects.push(Effect::Unconfined);
         }
-        let extra = named_by(&effects);
+        let extra = Extra { searches: searches(&effects), ..named_by(&effects) };
         let git = GitUse::of(&effects, &cx.roots);
         let plan = write_plan(Self::NAME, title, effects, preview);
         let launch = Launch {
@@ -116,7 +116,8 @@ impl TypedTool for RunShellCommand {
             git,
         };
         let background = args.is_background.then(|| Duration::from_millis(delay));
-        Ok(Box::new(ShellCall { plan, launch, background, processes: self.processes.clone() }))
+        let call = ShellCall { launch, background, processes: self.processes.clone() };
+        Ok(Prepared::boxed(plan, move |cx| call.run(cx)))
     }
 }
 
@@ -172,35 +173,25 @@ fn find_shell(path: Option<&OsStr>) -> PathBuf {
 
 /// A checked command.
 struct ShellCall {
-    plan: Plan,
     launch: Launch,
     /// How long to watch it before leaving it in the background.
     background: Option<Duration>,
     processes: Processes,
 }
 
-impl Invocation for ShellCall {
-    fn plan(&self) -> &Plan {
-        &self.plan
-    }
-
-    fn run(mut self: Box<Self>, cx: RunContext) -> BoxFuture<'static, ToolOutput> {
-        Box::pin(async move {
-            self.launch.confinement = cx.confinement;
-            self.launch.extra.searches = searches(&self.plan.effects);
-            if cx.only_git_reads {
-                self.launch.extra.git = self.launch.git.folders.clone();
-            }
-            let outcome = match self.background {
-                None => self.run_to_its_end(cx).await,
-                Some(delay) => self.leave_running(delay, cx).await,
-            };
-            outcome.unwrap_or_else(ToolOutput::failed)
-        })
-    }
-}
-
 impl ShellCall {
+    async fn run(mut self, cx: RunContext) -> ToolOutput {
+        self.launch.confinement = cx.confinement;
+        if cx.only_git_reads {
+            self.launch.extra.git = self.launch.git.folders.clone();
+        }
+        let outcome = match self.background {
+            None => self.run_to_its_end(cx).await,
+            Some(delay) => self.leave_running(delay, cx).await,
+        };
+        outcome.unwrap_or_else(ToolOutput::failed)
+    }
+
     async fn run_to_its_end(self, cx: RunContext) -> Result<ToolOutput, ToolError> {
         let (cwd, confinement) = (self.launch.cwd.clone(), self.launch.confinement);
         let job = self.processes.start(self.launch).await.map_err(|error| not_started(&error, &cwd))?;

@@ -39,7 +39,7 @@ pub struct ListDirectoryArgs {
 impl TypedTool for ListDirectory {
     type Args = ListDirectoryArgs;
     const NAME: &'static str = "list_directory";
-    const SCHEMA: Option<&'static str> = Some(include_str!("../schemas/list_directory.json"));
+    const SCHEMA: &'static str = include_str!("../schemas/list_directory.json");
     const DESCRIPTION: &'static str = "Lists the names of the files and folders directly in a folder. Ignored \
 files (.gitignore and the like) are left out.";
 

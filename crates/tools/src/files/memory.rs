@@ -46,7 +46,7 @@ impl SaveMemory {
 impl TypedTool for SaveMemory {
     type Args = SaveMemoryArgs;
     const NAME: &'static str = "save_memory";
-    const SCHEMA: Option<&'static str> = Some(include_str!("../schemas/save_memory.json"));
+    const SCHEMA: &'static str = include_str!("../schemas/save_memory.json");
     const DESCRIPTION: &'static str = "Remembers a fact for all later sessions. Use it when the user asks for \
 that, or states a lasting preference; not for what matters only now.";
 

@@ -59,7 +59,7 @@ pub struct ReadFileArgs {
 impl TypedTool for ReadFile {
     type Args = ReadFileArgs;
     const NAME: &'static str = "read_file";
-    const SCHEMA: Option<&'static str> = Some(include_str!("../schemas/read_file.json"));
+    const SCHEMA: &'static str = include_str!("../schemas/read_file.json");
     const DESCRIPTION: &'static str = "Reads a file. Text is returned as it is, at most 2000 lines at once; when \
 there is more, the answer says how to read on. Images (PNG, JPEG, WEBP, GIF, BMP), PDF, audio and video files are \
 shown to you.";

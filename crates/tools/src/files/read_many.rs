@@ -88,7 +88,7 @@ fn yes() -> bool {
 impl TypedTool for ReadManyFiles {
     type Args = ReadManyFilesArgs;
     const NAME: &'static str = "read_many_files";
-    const SCHEMA: Option<&'static str> = Some(include_str!("../schemas/read_many_files.json"));
+    const SCHEMA: &'static str = include_str!("../schemas/read_many_files.json");
     const DESCRIPTION: &'static str = "Reads several files at once, named by paths or glob patterns, and returns \
 them one after the other. Binary files are left out; images, PDFs, audio and video are shown when they are named or \
 their extension is.";

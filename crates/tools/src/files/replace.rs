@@ -52,7 +52,7 @@ impl Replace {
 impl TypedTool for Replace {
     type Args = ReplaceArgs;
     const NAME: &'static str = "replace";
-    const SCHEMA: Option<&'static str> = Some(include_str!("../schemas/replace.json"));
+    const SCHEMA: &'static str = include_str!("../schemas/replace.json");
     const DESCRIPTION: &'static str = "Replaces text in a file. old_string must be the exact text as it stands in \
 the file, blanks and line breaks included, with enough lines around it to be there only once. Both strings are \
 literal: nothing is escaped. Read the file first.";

@@ -40,7 +40,7 @@ impl WriteFile {
 impl TypedTool for WriteFile {
     type Args = WriteFileArgs;
     const NAME: &'static str = "write_file";
-    const SCHEMA: Option<&'static str> = Some(include_str!("../schemas/write_file.json"));
+    const SCHEMA: &'static str = include_str!("../schemas/write_file.json");
     const DESCRIPTION: &'static str = "Writes a file: creates it, with its folders, or replaces all it holds. Give \
 the complete content; nothing may be left out. An existing file keeps its encoding and line ends. To change a part of \
 a file use replace.";

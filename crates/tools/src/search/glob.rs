@@ -46,7 +46,7 @@ pub struct GlobArgs {
 impl TypedTool for Glob {
     type Args = GlobArgs;
     const NAME: &'static str = "glob";
-    const SCHEMA: Option<&'static str> = Some(include_str!("../schemas/glob.json"));
+    const SCHEMA: &'static str = include_str!("../schemas/glob.json");
     const DESCRIPTION: &'static str = "Finds files by a glob pattern (`src/**/*.rs`, `*.{md,txt}`) and returns \
 their absolute paths, recently changed ones first.";
 

@@ -73,7 +73,7 @@ pub struct GrepSearchArgs {
 impl TypedTool for GrepSearch {
     type Args = GrepSearchArgs;
     const NAME: &'static str = "grep_search";
-    const SCHEMA: Option<&'static str> = Some(include_str!("../schemas/grep_search.json"));
+    const SCHEMA: &'static str = include_str!("../schemas/grep_search.json");
     const DESCRIPTION: &'static str = "Finds lines in files by a regular expression (Rust syntax, line by line) \
 and returns them with their line numbers. Binary and ignored files are left out.";
 

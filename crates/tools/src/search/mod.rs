@@ -5,7 +5,7 @@ mod grep;
 mod left_out;
 mod report;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use charla_proto::{ToolContext, ToolError, ToolErrorKind};
@@ -124,6 +124,12 @@ pub(crate) fn walk(folder: &Path, filter: &Filter) -> WalkBuilder {
         walk.add_custom_ignore_filename(OWN_IGNORE[0]).add_custom_ignore_filename(OWN_IGNORE[1]);
     }
     walk
+}
+
+/// What lies in a folder and below it, but for what is ignored, by paths from there; no more than so many.
+pub fn names_under(folder: &Path, most: usize) -> Vec<PathBuf> {
+    let entries = walk(folder, &Filter::new(None, None)).build().flatten().skip(1);
+    entries.filter_map(|entry| Some(entry.path().strip_prefix(folder).ok()?.to_owned())).take(most).collect()
 }
 
 /// Patterns as one set. A star does not cross folders, two do.

@@ -140,7 +140,7 @@ fn plan(text: &str, urls: &[Url]) -> Plan {
 impl TypedTool for WebFetch {
     type Args = WebFetchArgs;
     const NAME: &'static str = "web_fetch";
-    const SCHEMA: Option<&'static str> = Some(include_str!("../schemas/web_fetch.json"));
+    const SCHEMA: &'static str = include_str!("../schemas/web_fetch.json");
     const DESCRIPTION: &'static str = DESCRIPTION;
 
     async fn prepare(&self, args: WebFetchArgs, _: &ToolContext) -> PreparedCall {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use charla_proto::{Content, FunctionCall, FunctionResponse, Part, PartKind, Role};
+use serde_json::Value;
 
 /// Stands in an answer for the last tool's result.
 pub(super) const RESULT: &str = "<result/>";
@@ -12,24 +13,10 @@ pub(super) const RESULT: &str = "<result/>";
 pub(super) struct Turn {
     /// What the user said.
     pub(super) said: String,
-    /// The calls, in order.
-    pub(super) steps: Vec<Step>,
+    /// The calls in order, each with what came of it.
+    pub(super) steps: Vec<(FunctionCall, Option<FunctionResponse>)>,
     /// The answer, when there is one.
     pub(super) answer: Option<String>,
-}
-
-/// A call and what came of it.
-#[derive(Clone, Debug)]
-pub(super) struct Step {
-    pub(super) call: FunctionCall,
-    pub(super) result: Option<FunctionResponse>,
-}
-
-impl Step {
-    /// An argument of the call.
-    pub(super) fn argument(&self, name: &str) -> Option<&str> {
-        self.call.args.get(name)?.as_str()
-    }
 }
 
 impl Turn {
@@ -37,14 +24,8 @@ impl Turn {
     pub(super) fn all(contents: &[Arc<Content>]) -> Vec<Self> {
         let mut turns: Vec<Self> = Vec::new();
         for content in contents {
-            for part in &content.parts {
-                match (&part.kind, turns.last_mut()) {
-                    (PartKind::FunctionCall(call), Some(turn)) => {
-                        turn.steps.push(Step { call: FunctionCall::clone(call), result: None });
-                    }
-                    (PartKind::FunctionResponse(response), Some(turn)) => turn.take(response),
-                    _ => {}
-                }
+            if let Some(turn) = turns.last_mut() {
+                content.parts.iter().for_each(|part| turn.take(&part.kind));
             }
             let said = said(content);
             match (content.role, turns.last_mut()) {
@@ -58,17 +39,32 @@ impl Turn {
     }
 
     /// Results come in the order of the calls.
-    fn take(&mut self, response: &FunctionResponse) {
-        if let Some(step) = self.steps.iter_mut().find(|step| step.result.is_none()) {
-            step.result = Some(response.clone());
+    fn take(&mut self, part: &PartKind) {
+        match part {
+            PartKind::FunctionCall(call) => self.steps.push((FunctionCall::clone(call), None)),
+            PartKind::FunctionResponse(response) => {
+                if let Some((_, result)) = self.steps.iter_mut().find(|(_, result)| result.is_none()) {
+                    *result = Some(FunctionResponse::clone(response));
+                }
+            }
+            _ => {}
         }
     }
 
     /// The last call and what it returned.
-    pub(super) fn last(&self) -> Option<(&Step, &FunctionResponse)> {
-        let step = self.steps.last()?;
-        step.result.as_ref().map(|result| (step, result))
+    pub(super) fn last(&self) -> Option<(&FunctionCall, &FunctionResponse)> {
+        self.steps.last().and_then(|(call, result)| Some((call, result.as_ref()?)))
     }
+
+    /// What the last call returned.
+    pub(super) fn result(&self) -> String {
+        self.last().map(|(_, result)| result.to_text()).unwrap_or_default()
+    }
+}
+
+/// An argument of a call, empty where it has none.
+pub(super) fn argument<'a>(call: &'a FunctionCall, name: &str) -> &'a str {
+    call.args.get(name).and_then(Value::as_str).unwrap_or_default()
 }
 
 /// The words of a message. Of a user's, those before the last request got no answer; a file that was attached begins with

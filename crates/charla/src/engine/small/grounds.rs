@@ -3,10 +3,11 @@
 //! A model of this size makes values up, and takes them from the next line or column. Its answers have few forms: the lines of a
 //! file that tell it, or the cells of a table by row and column. So both can be seen.
 
+use charla_proto::{FunctionCall, FunctionResponse};
 use serde_json::Value;
 
 use super::conversation::Turn;
-use super::place::{Place, stems, value_of, words};
+use super::place::{Line, Place, flat, stem, words};
 use super::table::Table;
 
 /// The words that its answers about results are made of, beside those of the request, the call and the result. Whatever else
@@ -15,47 +16,26 @@ const OWN_WORDS: &str = "a added again allow an and any are as ask at because be
     created deleted did do does done empty error executable explaining failed file find folder for found from function has i \
     in is it its like made me model moved named no nobody none not of on or output renamed rule say see small terminal that the \
     there this to very was well with without work wrote you";
-/// Questions begin with these.
-const ASKING: [&str; 9] = ["what", "who", "whose", "when", "where", "which", "why", "how", "whom"];
 /// What turning something on or off writes.
 const TURNS: [&str; 6] = ["true", "false", "yes", "no", "on", "off"];
-/// A question with one of these is about the assistant, the user or what is here.
-const NEAR: [&str; 10] = ["you", "your", "yourself", "i", "me", "my", "we", "our", "this", "here"];
 /// What it says of a file that has no answer.
 const SAYS_NOTHING: &str = " does not say that.";
 /// Two words of a request that one line alone has: then the file does say something.
 const SAYS_SOMETHING: f64 = 1.5;
 
-/// True for a question about the world, which a model of this size can hardly answer.
-pub(super) fn is_of_fact(request: &str) -> bool {
-    let words = words(request);
-    words.first().is_some_and(|first| ASKING.contains(&first.as_str()))
-        && !words.iter().any(|word| NEAR.contains(&word.as_str()))
-}
-
-/// True when an answer to a question of fact may be so: it speaks of what was asked about, and gives no figure of its own.
-pub(super) fn may_be_so(request: &str, answer: &str) -> bool {
-    let (asked, said) = (words(request), words(answer));
-    let is_figure = |word: &&String| word.starts_with(|c: char| c.is_ascii_digit());
-    let figures_are_given = said.iter().filter(is_figure).all(|figure| asked.contains(figure));
-    let subject = asked.iter().rfind(|word| word.chars().count() > 3);
-    let stem = subject.map(|word| word.chars().take(4).collect::<String>()).unwrap_or_default();
-    answer.starts_with("I ") || (figures_are_given && answer.to_lowercase().contains(&stem))
-}
-
 /// The answer as it may be shown; nothing where the turn's results do not bear it out.
 pub(super) fn borne_out(turn: &Turn, answer: &str) -> Option<String> {
-    let result = turn.last().map(|(_, result)| result.to_text()).unwrap_or_default();
+    let result = turn.result();
     if !is_given(turn, answer) {
         return None;
     }
     if let Some((claims, table)) = claims(answer).zip(Table::of(&result)) {
-        return cells(turn, &claims, &table);
+        return told(turn, &claims, table);
     }
     let place = Place::new(turn, &result, "");
     let flat = flat(&result);
-    let holds = |line: &str| match place.find(line) {
-        Some(at) => place.fits(at) && (place.most() > 0.0 || value_of(line).is_none()),
+    let holds = |line: &str| match place.find_text(line) {
+        Some(at) => place.is_meant(at),
         None => claims(line).is_none() || flat.contains(line.trim_end_matches('.')),
     };
     let is_there = answer.ends_with(SAYS_NOTHING) && place.most() >= SAYS_SOMETHING;
@@ -65,14 +45,19 @@ pub(super) fn borne_out(turn: &Turn, answer: &str) -> Option<String> {
 /// The lines that a request is about, in place of an answer that does not hold: of a table its head and rows, else those that it
 /// points to, else those that the model named.
 pub(super) fn lines_about(turn: &Turn, answer: &str) -> Option<String> {
-    let result = turn.last().map(|(_, result)| result.to_text())?;
-    if let Some(rows) = Table::of(&result).and_then(|table| table.rows_named(&turn.said)) {
-        return Some(rows);
-    }
+    let result = turn.result();
     let place = Place::new(turn, &result, "");
-    let named: Vec<&str> = answer.lines().filter(|line| place.find(line).is_some()).collect();
-    let best = if place.most() == 0.0 { named } else { place.best() };
-    (!best.is_empty()).then(|| best.join("\n"))
+    let named =
+        || answer.lines().filter_map(|line| place.find_text(line)).map(|at| place.lines[at].at).collect();
+    let mut best = if place.most() > 0.0 { place.best() } else { named() };
+    if let Some(table) = Table::of(&result)
+        && table.rows.iter().flatten().any(|cell| best.contains(&cell.at))
+    {
+        best.insert(table.head);
+    }
+    let lines: Vec<&str> = result.lines().collect();
+    let shown: Vec<&str> = best.iter().map(|at| lines[*at].trim()).collect();
+    (!shown.is_empty()).then(|| shown.join("\n"))
 }
 
 /// True when a change that is about to be made is one that the request asks for: its new words are the request's, and the request
@@ -81,36 +66,37 @@ pub(super) fn is_asked_for(turn: &Turn, old: &str, new: &str) -> bool {
     let (said, kept) = (words(&turn.said), words(old));
     let is_said =
         |word: &String| said.contains(word) || kept.contains(word) || TURNS.contains(&word.as_str());
-    let result = turn.last().map(|(_, result)| result.to_text()).unwrap_or_default();
+    let result = turn.result();
     let place = Place::new(turn, &result, new);
-    let is_there = old.lines().all(|line| place.find(line).is_none_or(|at| place.fits(at)));
+    let is_there = old.lines().all(|line| place.find_text(line).is_none_or(|at| place.fits(at)));
     words(new).iter().all(is_said) && is_there
 }
 
 /// True when each word of an answer is the model's own kind of words, or was given to it.
 fn is_given(turn: &Turn, answer: &str) -> bool {
-    let results = turn.steps.iter().filter_map(|step| step.result.as_ref()).map(|result| result.to_text());
-    let calls = turn.steps.iter().map(|step| Value::from(step.call.args.clone()).to_string());
-    let given: Vec<String> = std::iter::once(turn.said.clone()).chain(calls).chain(results).collect();
-    let given = given.join(" ").to_lowercase();
-    let is_own = |word: &str| OWN_WORDS.split(' ').any(|own| own == word);
+    let step = |(call, result): &(FunctionCall, Option<FunctionResponse>)| {
+        let result = result.as_ref().map(|result| result.to_text()).unwrap_or_default();
+        format!(" {} {result}", Value::from(call.args.clone()))
+    };
+    let given = turn.said.clone() + &turn.steps.iter().map(step).collect::<String>();
+    let given = given.to_lowercase();
+    let is_own = |word: &str| OWN_WORDS.split_whitespace().any(|own| own == word);
     words(answer).iter().all(|word| is_own(word) || given.contains(word.as_str()))
 }
 
 /// What the cells hold that an answer names, where the request names them, too: their values are read from the table.
-fn cells(turn: &Turn, claims: &[(&str, &str)], table: &Table<'_>) -> Option<String> {
-    table.rows_named(&turn.said)?;
-    let mut row = None;
+fn told(turn: &Turn, claims: &[(&str, &str)], table: Table<'_>) -> Option<String> {
+    let (_, name) = claims.first()?.0.split_once(" of ")?;
+    let said: Vec<String> = words(&turn.said).iter().map(|word| stem(word)).collect();
+    let is_named = words(name).iter().all(|word| said.contains(&stem(word)));
+    let is_row = |row: &Vec<Line<'_>>| row.iter().any(|cell| cell.value == words(name));
+    let row = table.rows.into_iter().find(is_row).filter(|_| is_named)?;
+    let place = Place::weighed(turn, row, name);
     let mut told = Vec::new();
     for (about, _) in claims {
-        let (column, of) = about.split_once(" of ").or(row.map(|row| (*about, row)))?;
-        row = Some(of);
-        let value = table.cell(of, column)?;
-        // A request that names no column names nothing but the row.
-        if table.asked_for(&turn.said, column)? == 0 && !stems(turn, of).is_empty() {
-            return None;
-        }
-        told.push(format!("{about} is {value}"));
+        let column = words(about.split_once(" of ").map_or(*about, |(column, _)| column));
+        let at = place.find(|cell| cell.key == column).filter(|at| place.is_meant(*at))?;
+        told.push(format!("{about} is {}", place.lines[at].text));
     }
     Some(format!("The {}.", told.join(" and the ")))
 }
@@ -121,16 +107,11 @@ fn claims(answer: &str) -> Option<Vec<(&str, &str)>> {
     rest.split(" and the ").map(|claim| claim.split_once(" is ")).collect()
 }
 
-/// A text on one line: a sentence may be broken into lines.
-fn flat(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
 
-    use charla_proto::{Content, FunctionCall, FunctionResponse, Part, Role};
+    use charla_proto::{Content, Part, Role};
 
     use super::*;
 

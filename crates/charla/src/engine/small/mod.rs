@@ -59,7 +59,8 @@ impl Layer for SmallModel {
         let mut turns = Turn::all(&request.contents);
         let turn = turns.pop().unwrap_or_default();
         let offers = request.function_declarations().next().is_some();
-        Some(Box::new(AnswerReader::new(turn, turns.pop(), self.folder.clone(), offers)))
+        let (before, folder) = (turns.pop(), self.folder.clone());
+        Some(Box::new(AnswerReader { turn, before, folder, offers, text: String::new(), passed: 0 }))
     }
 }
 

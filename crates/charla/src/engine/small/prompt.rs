@@ -53,11 +53,8 @@ pub(super) fn system_of(folder: &str, names: &[String]) -> String {
     let has = if shown.is_empty() { String::new() } else { format!(" It has: {}.", shown.join(", ")) };
     let tools: Vec<String> =
         TOOLS.iter().map(|(name, arguments)| format!("{name}({})", arguments.join(", "))).collect();
-    let text = format!(
-        "You are Charla, a small assistant in the folder {folder}.{has}\nTools: {}",
-        tools.join(", ")
-    );
-    harmless(&text)
+    let tools = tools.join(", ");
+    harmless(&format!("You are Charla, a small assistant in the folder {folder}.{has}\nTools: {tools}"))
 }
 
 /// The conversation as messages of plain text: the last turn, and before it a few earlier ones that were answered.
@@ -67,12 +64,9 @@ pub(super) fn contents(turns: &[Turn]) -> Vec<Arc<Content>> {
         let answer = turn.answer.as_deref().map(|answer| results::folded(turn, answer));
         turn.said.len() <= SHORT && answer.is_some_and(|answer| answer.len() <= SHORT)
     };
-    let mut told: Vec<&Turn> = earlier.iter().rev().take_while(short).take(EARLIER).collect();
-    told.reverse();
+    let told: Vec<&Turn> = earlier.iter().rev().take_while(short).take(EARLIER).collect();
     let mut contents = Vec::new();
-    for turn in told {
-        messages(turn, results::earlier, &mut contents);
-    }
+    told.into_iter().rev().for_each(|turn| messages(turn, results::earlier, &mut contents));
     messages(now, results::excerpt, &mut contents);
     contents
 }
@@ -81,9 +75,9 @@ pub(super) fn contents(turns: &[Turn]) -> Vec<Arc<Content>> {
 fn messages(turn: &Turn, told: fn(&Turn, &str) -> String, contents: &mut Vec<Arc<Content>>) {
     let mut add = |content: Content| contents.push(Arc::new(content));
     add(Content::user(harmless(&turn.said)));
-    for step in &turn.steps {
-        add(Content::model(harmless(&call(&step.call))));
-        let result = step.result.as_ref().map(|result| result.to_text()).unwrap_or_default();
+    for (step, result) in &turn.steps {
+        add(Content::model(harmless(&call(step))));
+        let result = result.as_ref().map(|result| result.to_text()).unwrap_or_default();
         let result = harmless(told(turn, &result).trim_end_matches('\n'));
         add(Content::user(format!("<tool_response>\n{result}\n</tool_response>")));
     }
@@ -93,15 +87,11 @@ fn messages(turn: &Turn, told: fn(&Turn, &str) -> String, contents: &mut Vec<Arc
 }
 
 /// A call as the model writes it.
-fn call(call: &FunctionCall) -> String {
-    let trained = TOOLS.iter().find(|(name, _)| *name == call.name).map(|(_, arguments)| *arguments);
-    let order = |name: &str| trained.and_then(|names| names.iter().position(|known| *known == name));
-    let mut arguments: Vec<_> = call.args.iter().filter(|(name, _)| order(name).is_some()).collect();
-    arguments.sort_by_key(|(name, _)| order(name));
-    let arguments: Vec<String> =
-        arguments.iter().map(|(name, value)| format!("\"{name}\": {value}")).collect();
-    let arguments = arguments.join(", ");
-    format!("{CALL}\n{{\"name\": \"{}\", \"arguments\": {{{arguments}}}}}\n{CALL_END}", call.name)
+fn call(FunctionCall { name, args, .. }: &FunctionCall) -> String {
+    let known = TOOLS.iter().find(|(known, _)| known == name).map_or(&[][..], |(_, arguments)| *arguments);
+    let told = known.iter().filter_map(|name| Some(format!("\"{name}\": {}", args.get(*name)?)));
+    let told: Vec<String> = told.collect();
+    format!("{CALL}\n{{\"name\": \"{name}\", \"arguments\": {{{}}}}}\n{CALL_END}", told.join(", "))
 }
 
 /// The text with nothing in it that the engine takes for the beginning or the end of a message.

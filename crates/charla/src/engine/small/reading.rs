@@ -6,58 +6,51 @@ use charla_proto::{
     Candidate, Content, FunctionCall, GenerateResponse, LlmError, LlmErrorKind, Part, PartKind, Role,
 };
 use charla_providers::layers::Reader;
-use serde_json::Value;
+use serde::Deserialize;
+use serde_json::{Map, Value};
 
-use super::conversation::{RESULT, Turn};
+use super::conversation::{RESULT, Turn, argument};
 use super::prompt::{CALL, CALL_END};
 use super::{grounds, mending, results};
 
 /// Calls of one turn.
 const MOST_STEPS: usize = 3;
-
-/// What it says to a question that it should not answer.
-const UNKNOWN: &str = "I do not know that: I am a very small model.";
-
 /// What it says where it would change something else than the request names.
 const UNSURE: &str = "The built-in model is not sure which line to change, and changed nothing.";
+const UNFINISHED: &str = "The built-in model began a call and did not finish it.";
 
-/// Reads one answer. One about what a tool returned, or to a question of fact, is held back until it is whole: only then can
-/// it be judged.
+/// Reads one answer. One about what a tool returned is held back until it is whole: only then can it be judged.
 pub(super) struct AnswerReader {
-    turn: Turn,
+    pub(super) turn: Turn,
     /// The turn before.
-    before: Option<Turn>,
-    folder: PathBuf,
+    pub(super) before: Option<Turn>,
+    pub(super) folder: PathBuf,
     /// Tools may be called.
-    offers: bool,
-    text: String,
+    pub(super) offers: bool,
+    pub(super) text: String,
     /// Bytes of it that were passed on.
-    passed: usize,
+    pub(super) passed: usize,
 }
 
-/// What an answer is.
-enum Answer {
-    Words(String),
-    Call(FunctionCall),
-    Failure(String),
+/// What an answer is: words or a call, else why it is none.
+type Answer = Result<Part, String>;
+
+/// A call as the model writes it.
+#[derive(Deserialize)]
+struct Call {
+    name: String,
+    arguments: Map<String, Value>,
 }
 
 impl AnswerReader {
-    pub(super) fn new(turn: Turn, before: Option<Turn>, folder: PathBuf, offers: bool) -> Self {
-        Self { turn, before, folder, offers, text: String::new(), passed: 0 }
-    }
-
     /// The words that can be passed on already.
     fn more(&mut self) -> String {
         let begun = self.text.trim_start();
-        let is_judged = !self.turn.steps.is_empty() || grounds::is_of_fact(&self.turn.said);
-        if is_judged || CALL.starts_with(begun) || begun.starts_with(CALL) {
+        if !self.turn.steps.is_empty() || CALL.starts_with(begun) || begun.starts_with(CALL) {
             return String::new();
         }
-        let marked = (1..=RESULT.len()).rev().find_map(|length| {
-            RESULT.get(..length).filter(|beginning| self.text.ends_with(beginning)).map(str::len)
-        });
-        let until = self.text.len() - marked.unwrap_or(0);
+        let is_begun = |length: &usize| RESULT.get(..*length).is_some_and(|mark| self.text.ends_with(mark));
+        let until = self.text.len() - (1..=RESULT.len()).rev().find(is_begun).unwrap_or(0);
         let more = self.text.get(self.passed..until).unwrap_or_default().replace(RESULT, "");
         self.passed = until.max(self.passed);
         more
@@ -72,82 +65,50 @@ impl AnswerReader {
     }
 
     fn called(&self, text: &str) -> Answer {
-        let Some(call) = parsed(text) else {
-            return Answer::Failure("The built-in model began a call and did not finish it.".to_owned());
-        };
+        let call = text.strip_suffix(CALL_END).and_then(|text| serde_json::from_str(text).ok());
+        let Call { name, arguments: args } = call.ok_or(UNFINISHED)?;
         if !self.offers {
-            let why =
-                format!("The built-in model would call {}, and there are no tools in this run.", call.name);
-            return Answer::Failure(why);
+            return Err(format!("The built-in model would call {name}, and there are no tools in this run."));
         }
-        let call = mending::mended(call, &self.turn, self.before.as_ref(), &self.folder);
-        if !is_asked_for(&self.turn, &call) {
-            return Answer::Failure(UNSURE.to_owned());
-        }
-        let again =
-            self.turn.steps.iter().any(|step| step.call.name == call.name && step.call.args == call.args);
-        match (again || self.turn.steps.len() >= MOST_STEPS, self.error()) {
-            (false, _) => Answer::Call(call),
-            (true, Some(error)) => Answer::Failure(error),
-            (true, None) => Answer::Words(results::unfolded(&self.turn, RESULT)),
+        let call = FunctionCall { name, args, ..FunctionCall::default() };
+        let call = mending::mended(call, &self.turn, self.before.as_ref(), &self.folder).ok_or(UNSURE)?;
+        let again = |made: &FunctionCall| made.name == call.name && made.args == call.args;
+        let is_enough =
+            self.turn.steps.len() >= MOST_STEPS || self.turn.steps.iter().any(|(made, _)| again(made));
+        match is_enough {
+            false => Ok(Part::function_call(call)),
+            true => self.failed().unwrap_or_else(|| Ok(Part::text(results::unfolded(&self.turn, RESULT)))),
         }
     }
 
     fn said(&self, text: &str) -> Answer {
-        if let Some(missing) = self.missing() {
-            return Answer::Words(missing);
-        }
-        if let Some(error) = self.error() {
-            return Answer::Failure(error);
+        if let Some(failed) = self.failed() {
+            return failed;
         }
         if self.turn.steps.is_empty() {
-            if grounds::is_of_fact(&self.turn.said) && !grounds::may_be_so(&self.turn.said, text) {
-                return Answer::Words(UNKNOWN.to_owned());
-            }
-            let rest = self.text.get(self.passed..).unwrap_or_default();
-            return Answer::Words(rest.replace(RESULT, ""));
+            return Ok(Part::text(self.text.get(self.passed..).unwrap_or_default().replace(RESULT, "")));
         }
-        let held =
-            if text.contains(RESULT) { Some(text.to_owned()) } else { grounds::borne_out(&self.turn, text) };
-        Answer::Words(match held {
-            Some(held) => results::unfolded(&self.turn, &held),
-            None => results::doubted(&self.turn, text),
-        })
+        let held = Some(text.to_owned()).filter(|text| text.contains(RESULT));
+        let held = held.or_else(|| grounds::borne_out(&self.turn, text));
+        let words = held
+            .map_or_else(|| results::doubted(&self.turn, text), |held| results::unfolded(&self.turn, &held));
+        Ok(Part::text(words))
     }
 
-    /// A file or folder that was to be shown and is not there: that is the answer.
-    fn missing(&self) -> Option<String> {
-        let (step, _) = self.turn.last().filter(|(_, result)| result.is_error())?;
-        let (name, kind) = match step.call.name.as_str() {
-            "read_file" => ("file_path", "file"),
-            "list_directory" => ("dir_path", "folder"),
-            _ => return None,
+    /// What went wrong with the last call. That is no answer, whatever the model says about it, unless it is that a file or folder
+    /// which was to be shown is not there.
+    fn failed(&self) -> Option<Answer> {
+        let (call, result) = self.turn.last().filter(|(_, result)| result.is_error())?;
+        let text = result.to_text().replace(&format!("{}/", self.folder.display()), "");
+        let why = text.split_inclusive(". ").next().unwrap_or_default().trim_end().to_owned();
+        let path = match call.name.as_str() {
+            "read_file" => Some(argument(call, "file_path")),
+            "list_directory" => Some(argument(call, "dir_path")),
+            _ => None,
         };
-        let path = step.argument(name)?;
-        (!self.folder.join(path).exists()).then(|| format!("There is no {kind} {path}."))
+        let is_missing = path.is_some_and(|path| !self.folder.join(path).exists());
+        Some(if is_missing { Ok(Part::text(why)) } else { Err(why) })
     }
-
-    /// What went wrong with the last call. That is no answer, whatever the model says about it.
-    fn error(&self) -> Option<String> {
-        let (_, result) = self.turn.last().filter(|(_, result)| result.is_error())?;
-        let text = result.to_text();
-        Some(text.split_inclusive(". ").next().unwrap_or_default().trim_end().to_owned())
-    }
-}
-
-/// True for every call but a change that nobody asked for.
-fn is_asked_for(turn: &Turn, call: &FunctionCall) -> bool {
-    let argument = |name: &str| call.args.get(name).and_then(Value::as_str).unwrap_or_default();
-    call.name != "replace" || grounds::is_asked_for(turn, argument("old_string"), argument("new_string"))
-}
-
-/// The call in the text behind its mark.
-fn parsed(text: &str) -> Option<FunctionCall> {
-    let text = text.trim().strip_suffix(CALL_END)?;
-    let mut call: Value = serde_json::from_str(text).ok()?;
-    let Value::Object(args) = call.get_mut("arguments")?.take() else { return None };
-    let name = call.get("name")?.as_str()?.to_owned();
-    Some(FunctionCall { name, args, ..FunctionCall::default() })
 }
 
 impl Reader for AnswerReader {
@@ -156,9 +117,7 @@ impl Reader for AnswerReader {
             self.text.push_str(&content.text());
             content.parts.retain(|part| !matches!(part.kind, PartKind::Text(_)));
             let more = self.more();
-            if !more.is_empty() {
-                content.parts.push(Part::text(more));
-            }
+            content.parts.extend(Some(Part::text(more)).filter(|part| part.as_text() != Some("")));
         }
         chunk
     }
@@ -169,20 +128,13 @@ impl Reader for AnswerReader {
     }
 
     fn finish(&mut self) -> Option<GenerateResponse> {
-        let part = match self.answer() {
-            Answer::Words(text) if !text.is_empty() => Part::text(text),
-            Answer::Call(call) => Part::function_call(call),
-            Answer::Words(_) | Answer::Failure(_) => return None,
-        };
-        let content = Content::new(Role::Model, vec![part]);
-        let candidate = Candidate { content: Some(content), ..Candidate::default() };
-        Some(GenerateResponse { candidates: vec![candidate], ..GenerateResponse::default() })
+        let part = self.answer().ok().filter(|part| part.as_text() != Some(""))?;
+        let content = Some(Content::new(Role::Model, vec![part]));
+        let candidates = vec![Candidate { content, ..Candidate::default() }];
+        Some(GenerateResponse { candidates, ..GenerateResponse::default() })
     }
 
     fn verdict(&self) -> Result<(), LlmError> {
-        match self.answer() {
-            Answer::Failure(why) => Err(LlmError::new(LlmErrorKind::NotSupported, why)),
-            Answer::Words(_) | Answer::Call(_) => Ok(()),
-        }
+        self.answer().map(|_| ()).map_err(|why| LlmError::new(LlmErrorKind::NotSupported, why))
     }
 }

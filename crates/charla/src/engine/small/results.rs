@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::conversation::{RESULT, Turn};
+use super::conversation::{RESULT, Turn, argument};
 use super::grounds;
 use super::place::Place;
 
@@ -24,12 +24,11 @@ const DOUBT: &str = "I am not sure of an answer. This is what I found:\n";
 
 /// An answer with the result in the place of its mark, and with the file that it comes from where the request did not name it.
 pub(super) fn unfolded(turn: &Turn, answer: &str) -> String {
-    let file = unnamed_file(turn);
-    match (answer.contains(RESULT), file) {
-        (true, Some(file)) => format!("{file}:\n{}", answer.replace(RESULT, &shown(turn))),
-        (true, None) => answer.replace(RESULT, &shown(turn)),
-        (false, Some(file)) if !answer.contains(file) => format!("{answer} ({file})"),
-        (false, _) => answer.to_owned(),
+    let whole = answer.replace(RESULT, &shown(turn));
+    match unnamed_file(turn) {
+        Some(file) if answer.contains(RESULT) => format!("{file}:\n{whole}"),
+        Some(file) if !answer.contains(file) => format!("{whole} ({file})"),
+        _ => whole,
     }
 }
 
@@ -44,45 +43,28 @@ pub(super) fn folded(turn: &Turn, answer: &str) -> String {
     if answer.starts_with(DOUBT) {
         return RESULT.to_owned();
     }
-    let (mut answer, shown) = (answer.to_owned(), shown(turn));
-    if !shown.is_empty() {
-        answer = answer.replacen(&shown, RESULT, 1);
-    }
+    let shown = Some(shown(turn)).filter(|shown| !shown.is_empty());
+    let answer = shown.map_or(answer.to_owned(), |shown| answer.replacen(&shown, RESULT, 1));
     let Some(file) = unnamed_file(turn) else { return answer };
-    let bare =
-        answer.strip_prefix(&format!("{file}:\n")).or_else(|| answer.strip_suffix(&format!(" ({file})")));
-    bare.map(str::to_owned).unwrap_or(answer)
+    let bare = answer.strip_prefix(&format!("{file}:\n"));
+    bare.or_else(|| answer.strip_suffix(&format!(" ({file})"))).unwrap_or(&answer).to_owned()
 }
 
 /// The file that was read, when the request does not have its name.
 fn unnamed_file(turn: &Turn) -> Option<&str> {
-    let (step, _) = turn.last().filter(|(_, result)| !result.is_error())?;
-    let file = step.argument("file_path").filter(|_| step.call.name == "read_file")?;
-    (!turn.said.contains(file)).then_some(file)
+    let (call, _) = turn.last().filter(|(call, result)| call.name == "read_file" && !result.is_error())?;
+    Some(argument(call, "file_path")).filter(|file| !turn.said.contains(file))
 }
 
 /// The last result as a person is shown it.
-pub(super) fn shown(turn: &Turn) -> String {
-    let Some((step, result)) = turn.last() else { return String::new() };
-    let text = result.to_text();
-    let text = match step.call.name.as_str() {
-        "run_shell_command" => text.strip_prefix("Output: ").unwrap_or(&text),
-        _ => &text,
-    };
-    let text = text.trim_end_matches('\n');
-    if text.len() <= SHOWN && text.lines().count() <= SHOWN_LINES {
-        return text.to_owned();
-    }
-    let mut left = SHOWN;
-    let fits = |line: &&str| {
-        let room = left.checked_sub(line.len() + 1);
-        left = room.unwrap_or_default();
-        room.is_some()
-    };
-    let lines: Vec<&str> =
-        text.lines().take(SHOWN_LINES).map(|line| cut(line, WIDTH)).take_while(fits).collect();
+fn shown(turn: &Turn) -> String {
+    let text = turn.result();
+    let is_run = turn.last().is_some_and(|(call, _)| call.name == "run_shell_command");
+    let text = text.strip_prefix("Output: ").filter(|_| is_run).unwrap_or(&text).trim_end_matches('\n');
+    let lines: Vec<&str> = cut(text, SHOWN).lines().take(SHOWN_LINES).collect();
     let more = text.lines().count() - lines.len();
-    format!("{}\n[{more} more lines]", lines.join("\n"))
+    let rest = if more > 0 { format!("\n[{more} more lines]") } else { String::new() };
+    lines.join("\n") + &rest
 }
 
 /// An earlier result: its beginning.
@@ -101,18 +83,16 @@ pub(super) fn excerpt(turn: &Turn, text: &str) -> String {
         return text.to_owned();
     }
     let lines: Vec<&str> = text.lines().map(|line| cut(line, WIDTH)).collect();
-    let mut ranked: Vec<usize> = (0..lines.len()).collect();
-    let place = Place::new(turn, text, "");
-    ranked.sort_by(|one, other| place.weight(*other).total_cmp(&place.weight(*one)));
+    let ranked = Place::new(turn, text, "").ranked();
     let around = ranked.iter().flat_map(|at| at.saturating_sub(AROUND)..=at + AROUND);
-    let mut chosen = BTreeSet::new();
-    let mut left = READ_LONG;
-    for at in (0..AROUND).chain(around) {
-        let Some(line) = lines.get(at).filter(|_| !chosen.contains(&at)) else { continue };
-        let Some(room) = left.checked_sub(line.len() + 1) else { break };
+    let (mut chosen, mut left) = (BTreeSet::new(), READ_LONG);
+    for at in (0..AROUND).chain(around).filter(|at| *at < lines.len()) {
+        if chosen.contains(&at) {
+            continue;
+        }
+        let Some(room) = left.checked_sub(lines[at].len() + 1) else { break };
         left = room;
         chosen.insert(at);
     }
-    let chosen: Vec<&str> = chosen.iter().filter_map(|at| lines.get(*at).copied()).collect();
-    chosen.join("\n")
+    chosen.into_iter().map(|at| lines[at]).collect::<Vec<_>>().join("\n")
 }

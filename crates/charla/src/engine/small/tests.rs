@@ -203,8 +203,9 @@ fn that_a_file_is_not_there_is_an_answer() {
         ("read_file", "file_path", "There is no file notes.txt."),
         ("list_directory", "dir_path", "There is no folder notes.txt."),
     ] {
+        let error = told.replace("notes", "/nowhere/notes") + " Look what is there.";
         let contents =
-            vec![Content::user("Show it"), called(name, &[(argument, "notes.txt")]), failed("None. Look.")];
+            vec![Content::user("Show it"), called(name, &[(argument, "notes.txt")]), failed(&error)];
         assert_eq!(answer(contents, "I read notes.txt."), told);
     }
 }
@@ -233,16 +234,11 @@ fn a_change_is_made_only_where_the_request_points() {
 }
 
 #[test]
-fn what_takes_the_place_of_a_word_is_what_the_user_wrote() {
-    for (said, new, written) in [
-        ("replace cobbler with baker in a.ini", "bread", "baker"),
-        ("change cobbler to `baker`.", "bread", "baker"),
-        ("replace cobbler with baker in a.ini", "baker", "baker"),
-    ] {
-        let call = changed(said, "The cobbler came.\n", "cobbler", new).unwrap();
-        assert_eq!(call.args["new_string"], written, "{said}");
-    }
-    assert!(changed("replace cobbler with a red rose", "The cobbler came.\n", "cobbler", "bread").is_err());
+fn a_word_is_replaced_by_the_one_that_the_user_wrote_or_by_none() {
+    let change =
+        |new: &str| changed("replace cobbler with baker in a.ini", "The cobbler came.\n", "cobbler", new);
+    assert_eq!(change("baker").unwrap().args["new_string"], "baker");
+    assert!(change("bread").is_err());
 }
 
 #[test]
@@ -251,6 +247,9 @@ fn of_two_lines_that_are_alike_the_one_is_changed_that_the_request_points_to() {
     let call = changed("set the server port to 90 in a.ini", text, "port = 80", "port = 90").unwrap();
     assert_eq!(call.args["old_string"], "[server]\nport = 80");
     assert_eq!(call.args["new_string"], "[server]\nport = 90");
+    let text = "[cache]\nport = 80\nhost = \"a\"\n[server]\nport = 80\nhost = \"a\"\n";
+    let call = changed("set the server host to b in a.ini", text, "host = \"a\"", "host = \"b\"").unwrap();
+    assert_eq!(call.args["new_string"], "[server]\nport = 80\nhost = \"b\"");
 }
 
 #[test]
@@ -295,24 +294,6 @@ fn of_a_table_the_row_is_shown_that_the_request_is_about() {
         shown,
         "I am not sure of an answer. This is what I found:\ncustomer,item,pieces\nOksana,tiles,15"
     );
-}
-
-#[test]
-fn a_fact_that_it_cannot_know_is_not_told() {
-    let unknown = "I do not know that: I am a very small model.";
-    for (said, written, shown) in [
-        ("What is the boiling point of tungsten?", "The boiling point of water is high.", unknown),
-        ("When was Oslo founded?", "Oslo was founded in 1786.", unknown),
-        (
-            "What is the capital of France?",
-            "The capital of France is Paris.",
-            "The capital of France is Paris.",
-        ),
-        ("What is your name?", "I am Charla.", "I am Charla."),
-        ("Hello!", "Hello! It is 2026.", "Hello! It is 2026."),
-    ] {
-        assert_eq!(answer(vec![Content::user(said)], written), shown, "{said}");
-    }
 }
 
 #[test]
@@ -388,7 +369,7 @@ fn of_a_line_without_end_the_beginning_is_read_and_shown() {
     let contents = about("Show a.json", "read_file", &[("file_path", "a.json")], &"[1, 2] ".repeat(50_000));
     assert!(texts(&request(contents.clone()))[2].contains("[1, 2] [1, 2]"));
     let shown = answer(contents, "<result/>");
-    assert!(shown.starts_with("[1, 2] [1, 2]") && shown.len() < 1000, "{shown}");
+    assert!(shown.starts_with("[1, 2] [1, 2]") && shown.len() < 20_000, "{shown}");
 }
 
 #[test]
@@ -470,7 +451,9 @@ fn a_search_is_for_the_name_that_the_user_wrote() {
     for (said, pattern, searched) in [
         ("where is nights_since_invoice called", "night_since_invoice", "nights_since_invoice"),
         ("Find all mentions of OAuth", "OAX", "OAuth"),
+        ("Find all mentions of OAuth", "OAU", "OAuth"),
         ("find oauth", "OAuth", "OAuth"),
+        ("are there TODOs?", "TODO", "TODO"),
         ("which failures are there?", "error", "error"),
         ("where are MAX_SIZE and MIN_SIZE used?", "M_SIZE", "M_SIZE"),
     ] {
@@ -484,6 +467,8 @@ fn a_command_that_was_written_out_stays_as_it_is() {
     for (said, command, run) in [
         ("git log", "git log --oneline -10", "git log"),
         ("run git log.", "git log --oneline -10", "git log"),
+        ("git status -s", "git status", "git status -s"),
+        ("run git status please", "git status", "git status"),
         ("Please run `ls -la src` here", "ls -la", "ls -la src"),
         ("run cargo test for the parser", "cargo test parser", "cargo test parser"),
         ("how large is README.md?", "du -h README.md", "du -h README.md"),

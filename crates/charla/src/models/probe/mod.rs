@@ -17,7 +17,8 @@ use charla_providers::layers::{LogSink, Logging, Redactor, ToolMode};
 use charla_providers::probe::{self, Finding};
 use charla_providers::{Client, catalog};
 
-pub use kept::{Findings, Kept};
+pub(crate) use kept::Findings;
+pub use kept::Kept;
 pub use report::ProbeReport;
 
 use super::choice::Choice;

@@ -1,5 +1,7 @@
 //! JSON-RPC as lines in both directions: what comes, what is answered, and the answers to what is asked of the client.
 
+mod requests;
+
 use std::collections::HashMap;
 use std::io::{BufRead, Read, Write};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -8,13 +10,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
 
+pub use requests::{Incoming, Requests};
+
 /// So many messages wait in each direction; who sends more has to wait.
 const WAITING: usize = 64;
 /// The longest line that is taken.
 const LONGEST: usize = 16 * 1024 * 1024;
 
 /// The line is no JSON.
-pub const PARSE_ERROR: i64 = -32700;
+const PARSE_ERROR: i64 = -32700;
 /// The message is no request, or none that can be made now.
 pub const INVALID_REQUEST: i64 = -32600;
 /// There is no such method.
@@ -26,7 +30,7 @@ pub const INTERNAL_ERROR: i64 = -32603;
 
 /// Something that came.
 #[derive(Debug)]
-pub enum Line {
+enum Line {
     /// JSON.
     Message(Value),
     /// Anything else, or more than is taken.
@@ -56,28 +60,29 @@ pub struct Connection {
 
 impl Connection {
     /// Begins to read and to write, on threads of their own: both may block. `cancelled` is the notification by which the
-    /// protocol takes a request back.
+    /// protocol takes a request back; at most `most` requests are worked on at once.
     pub fn start(
         input: impl BufRead + Send + 'static,
         output: impl Write + Send + 'static,
         cancelled: &'static str,
-    ) -> (Arc<Self>, mpsc::Receiver<Line>) {
+        most: usize,
+    ) -> (Arc<Self>, Requests) {
         let (outgoing, to_send) = mpsc::channel(WAITING);
         let (heard, lines) = mpsc::channel(WAITING);
         std::thread::spawn(move || read_lines(input, &heard));
         std::thread::spawn(move || write_lines(output, to_send));
-        let connection = Self {
+        let connection = Arc::new(Self {
             outgoing,
             asked: Mutex::default(),
             next: AtomicU64::new(1),
             gone: AtomicBool::new(false),
             cancelled,
-        };
-        (Arc::new(connection), lines)
+        });
+        (connection.clone(), Requests::new(connection, lines, most))
     }
 
     /// Sends a message. A client that is gone gets none.
-    pub async fn send(&self, message: Value) {
+    async fn send(&self, message: Value) {
         let _ = self.outgoing.send(message).await;
     }
 
@@ -97,7 +102,7 @@ impl Connection {
     }
 
     /// Tells the client something that may be lost.
-    pub fn mention(&self, method: &str, params: &Value) {
+    pub(crate) fn mention(&self, method: &str, params: &Value) {
         let _ = self.outgoing.try_send(json!({"jsonrpc": "2.0", "method": method, "params": params}));
     }
 
@@ -120,7 +125,7 @@ impl Connection {
     }
 
     /// The client has answered what we asked.
-    pub fn answered(&self, id: &Value, message: Value) {
+    fn answered(&self, id: &Value, message: Value) {
         if let Some(asked) = id.as_u64().and_then(|id| self.asked().remove(&id)) {
             let _ = asked.send(message);
         }
@@ -178,3 +183,6 @@ fn write_lines(mut output: impl Write, mut to_send: mpsc::Receiver<Value>) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,142 @@
+//! What a client wants: its requests, each worked on beside the others, until it is gone.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+use charla_core::CancellationToken;
+use serde_json::Value;
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+
+use super::{Connection, INVALID_REQUEST, Line, PARSE_ERROR};
+
+/// What a client sent.
+#[derive(Debug)]
+pub struct Incoming {
+    /// What it wants an answer by; a notification has none.
+    pub id: Option<Value>,
+    /// What it wants.
+    pub method: String,
+    /// With what.
+    pub params: Value,
+}
+
+/// The requests of one client. Answers to our own go to whoever waits for them, and what the client takes back is
+/// cancelled, while the next is waited for.
+pub struct Requests {
+    connection: Arc<Connection>,
+    lines: mpsc::Receiver<Line>,
+    /// Messages that came together with the last one.
+    batch: VecDeque<Value>,
+    /// The requests that are worked on, by their ids as they were written.
+    running: HashMap<String, Running>,
+    tasks: JoinSet<String>,
+    most: usize,
+}
+
+/// A request that is worked on.
+struct Running {
+    cancel: CancellationToken,
+    /// What it is about. Known before the work begins: a cancel may come right behind the request.
+    about: Option<String>,
+}
+
+impl Requests {
+    pub(super) fn new(connection: Arc<Connection>, lines: mpsc::Receiver<Line>, most: usize) -> Self {
+        Self {
+            connection,
+            lines,
+            batch: VecDeque::new(),
+            running: HashMap::new(),
+            tasks: JoinSet::new(),
+            most,
+        }
+    }
+
+    /// The next thing the client wants; nothing when it is gone. What is no message is refused.
+    pub async fn next(&mut self) -> Option<Incoming> {
+        loop {
+            while let Some(message) = self.batch.pop_front() {
+                if let Some(incoming) = self.take(message).await {
+                    return Some(incoming);
+                }
+            }
+            tokio::select! {
+                line = self.lines.recv() => match line? {
+                    Line::Message(Value::Array(messages)) if !messages.is_empty() => self.batch.extend(messages),
+                    Line::Message(message) => self.batch.push_back(message),
+                    Line::Nonsense => {
+                        let why = "that is no JSON, or too much";
+                        self.connection.refuse(&Value::Null, PARSE_ERROR, why).await;
+                    }
+                },
+                Some(done) = self.tasks.join_next(), if !self.tasks.is_empty() => {
+                    if let Ok(id) = done {
+                        self.running.remove(&id);
+                    }
+                }
+            }
+        }
+    }
+
+    async fn take(&self, mut message: Value) -> Option<Incoming> {
+        let id = message.get("id").filter(|id| id.is_string() || id.is_number()).cloned();
+        let method = message.get("method").and_then(Value::as_str).map(str::to_owned);
+        match (method, id) {
+            (Some(method), None) if method == self.connection.cancelled => self.take_back(&message),
+            (Some(method), id) => {
+                let params = message.get_mut("params").map(Value::take).unwrap_or_default();
+                return Some(Incoming { id, method, params });
+            }
+            (None, Some(id)) => self.connection.answered(&id, message),
+            (None, None) => {
+                self.connection.refuse(&Value::Null, INVALID_REQUEST, "that is no request").await;
+            }
+        }
+        None
+    }
+
+    fn take_back(&self, message: &Value) {
+        let id = message.pointer("/params/requestId").map(Value::to_string);
+        if let Some(running) = id.and_then(|id| self.running.get(&id)) {
+            running.cancel.cancel();
+        }
+    }
+
+    /// Works on the request with this id beside the others; refuses it where there are too many, or one of that id.
+    pub async fn begin<W>(
+        &mut self,
+        id: &Value,
+        about: Option<String>,
+        work: impl FnOnce(CancellationToken) -> W,
+    ) where
+        W: Future<Output = ()> + Send + 'static,
+    {
+        let key = id.to_string();
+        if self.tasks.len() >= self.most || self.running.contains_key(&key) {
+            let why = format!("more than {} requests at once, or two with one id", self.most);
+            return self.connection.refuse(id, INVALID_REQUEST, &why).await;
+        }
+        let cancel = CancellationToken::new();
+        self.running.insert(key.clone(), Running { cancel: cancel.clone(), about });
+        let work = work(cancel);
+        self.tasks.spawn(async move {
+            work.await;
+            key
+        });
+    }
+
+    /// Cancels the requests that are about this; how many there are.
+    pub fn cancel(&self, about: &str) -> usize {
+        let running = self.running.values().filter(|one| one.about.as_deref() == Some(about));
+        running.map(|one| one.cancel.cancel()).count()
+    }
+
+    /// Cancels everything that runs, and waits for it so long.
+    pub async fn cancel_all(&mut self, patience: Duration) {
+        self.running.values().for_each(|one| one.cancel.cancel());
+        let ended = async { while self.tasks.join_next().await.is_some() {} };
+        let _ = tokio::time::timeout(patience, ended).await;
+    }
+}
