@@ -123,7 +123,8 @@ impl Opening<'_> {
             cancel: self.cancel.clone(),
             ..OpenRequest::default()
         };
-        let opened = charla.open_with(&settings, request, &mut notices).await?;
+        let opened = charla.open_with(&settings, request, &mut notices).await;
+        let opened = opened.map_err(|failure| Refused::opening(failure, &settings))?;
         let custom = custom_commands(charla.environment(), &settings.brought, &mut notices)?;
         let (snapshot, events) =
             opened.handle.snapshot().await.ok_or_else(|| Refused::failed("the session has ended"))?;

@@ -2,6 +2,7 @@
 
 use charla::json_rpc::{INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST};
 use charla::session::SessionError;
+use charla::settings::Settings;
 use charla::{Failure, FailureKind};
 use charla_proto::text::one_line;
 use serde_json::Value;
@@ -27,6 +28,20 @@ impl Refused {
     /// It cannot be done now.
     pub(crate) fn now(message: impl Into<String>) -> Self {
         Self { code: INVALID_REQUEST, message: message.into() }
+    }
+
+    /// A session cannot be opened. Editors that were set up for Gemini CLI look for its words where the key is missing.
+    pub(crate) fn opening(failure: Failure, settings: &Settings) -> Self {
+        let wants_key = settings.security.selected_auth.as_deref() == Some("gemini-api-key");
+        let is_missing = failure.kind == FailureKind::Auth && wants_key;
+        let refused = Self::from(failure);
+        match is_missing {
+            true => Self {
+                message: format!("Gemini API key is missing or not configured. {}", refused.message),
+                ..refused
+            },
+            false => refused,
+        }
     }
 
     /// It was tried and failed.

@@ -85,6 +85,7 @@ impl SessionStore for MemoryStore {
             Some(SessionSummary {
                 session: session.clone(),
                 modified: SystemTime::UNIX_EPOCH,
+                began: SystemTime::UNIX_EPOCH,
                 size: 0,
                 started: conversation.started?,
                 model: conversation.model,

@@ -37,6 +37,11 @@ pub fn time_text(time: SystemTime) -> String {
     format!("{:.3}", jiff::Timestamp::try_from(time).unwrap_or(jiff::Timestamp::MAX))
 }
 
+/// The milliseconds since 1970 of such a text.
+pub(crate) fn milliseconds_of(text: &str) -> Option<u64> {
+    u64::try_from(text.parse::<jiff::Timestamp>().ok()?.as_millisecond()).ok()
+}
+
 /// The day here, such as `2026-01-02`.
 pub(crate) fn today() -> String {
     moment().to_zoned(jiff::tz::TimeZone::system()).date().to_string()

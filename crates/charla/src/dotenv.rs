@@ -46,7 +46,7 @@ fn in_folder(folder: &Path, counts: impl Fn(&Path) -> bool) -> Option<String> {
 
 /// True where the user trusts what the workspace brings, or is at home in it.
 fn is_trusted(environment: &Environment) -> bool {
-    let standing = WorkspaceContent::read(environment).and_then(|content| content.known(environment));
+    let standing = WorkspaceContent::read(environment).known(environment);
     let is_home = environment.gemini_home().as_deref().and_then(Path::parent) == Some(&environment.directory);
     is_home || standing.is_ok_and(|standing| gemini_standing(standing, environment).is_trusted())
 }

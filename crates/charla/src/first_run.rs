@@ -45,7 +45,7 @@ impl FirstRun {
 
     /// What the workspace brings that its user was never asked about.
     pub fn untrusted(&self) -> Result<Option<WorkspaceContent>, Failure> {
-        let content = WorkspaceContent::read(&self.environment)?;
+        let content = WorkspaceContent::read(&self.environment);
         let is_new = content.known(&self.environment)? == Standing::Unknown;
         Ok(is_new.then_some(content))
     }

@@ -112,6 +112,7 @@ mod clock;
 pub mod collection;
 pub mod credentials;
 pub mod custom_command;
+pub mod doctor;
 mod dotenv;
 mod embed;
 pub mod engine;
@@ -128,6 +129,7 @@ pub mod import;
 pub mod json_rpc;
 pub mod mcp;
 pub mod mcp_server;
+mod model_pairs;
 pub mod models;
 mod network;
 mod notices;
@@ -135,6 +137,7 @@ mod own_model;
 mod own_programs;
 pub mod private_file;
 pub mod question;
+mod replayed;
 pub mod session;
 pub mod settings;
 pub mod skills;
@@ -158,6 +161,7 @@ pub use hint::{EngineRemedy, Hint, KeyAdvice};
 pub use network::network_options;
 pub use notices::{Notice, Notices, Progress};
 pub use own_model::OwnModel;
+pub use replayed::ReplayedLines;
 pub use session::{Begin, OpenRequest, OpenedSession, RunOptions, SessionSource};
 pub use stats::Stats;
 
@@ -172,8 +176,8 @@ use charla_proto::{BoxFuture, SessionStore};
 use charla_tools::bounded;
 use session::elsewhere::Elsewhere;
 use session::{
-    AnsweredApproval, PromptPreview, RestoredSession, RevertError, RevertRequest, Reverted, RewoundSession,
-    SessionError, Sessions,
+    AnsweredApproval, PreviewRequest, PromptPreview, RestoredSession, RevertError, RevertRequest, Reverted,
+    RewoundSession, SessionError, Sessions,
 };
 use settings::{Effective, Override, Settings};
 use trust::TrustDemand;
@@ -256,13 +260,14 @@ impl Charla {
         session::open::open(request, &settings, &here.environment, here.store, notices).await
     }
 
-    /// The system prompt and the tools that a run under these settings would send. Asks no model.
+    /// The system prompt and the tools that a run under these settings would send. Asks no model and starts nothing.
     pub async fn prompt_preview(
         &self,
+        request: &PreviewRequest,
         settings: &Settings,
         notices: &mut dyn Notices,
     ) -> Result<PromptPreview, Failure> {
-        session::preview::preview(settings, &self.environment, notices).await
+        session::preview::preview(request, settings, &self.environment, notices).await
     }
 
     /// Starts the MCP servers of these settings, says how they are and ends them.

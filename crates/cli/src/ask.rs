@@ -107,7 +107,7 @@ fn format_flag(flags: &[Override]) -> OutputFormat {
 
 /// True when a question can be put to a person: they see it and can answer, and nothing says that this is a
 /// program's run.
-fn somebody_is_there(settings: &Settings, charla: &Charla, printer: &Printer) -> bool {
+pub fn somebody_is_there(settings: &Settings, charla: &Charla, printer: &Printer) -> bool {
     input::is_terminal()
         && printer.err_terminal
         && settings.output.format.unwrap_or_default() == OutputFormat::Text

@@ -8,6 +8,7 @@ use charla_client::{RemoteSessions, RemoteStore};
 use charla_terminal::exit::code;
 use charla_terminal::printer::Printer;
 use charla_tui::Launch;
+use charla_tui::app::Demands;
 
 use crate::args::AttachArgs;
 use crate::commands::server::connect;
@@ -34,7 +35,9 @@ pub async fn run(args: AttachArgs, charla: &Charla, no_color: bool, mut printer:
             let Scene { charla: there, source, me, settings, request, .. } = scene;
             let look = look(charla, no_color);
             let (first_run, prompt) = (None, None);
-            let launch = Launch { charla: there, source, me, settings, request, first_run, prompt, look };
+            let demands = Demands::default();
+            let launch =
+                Launch { charla: there, source, me, settings, demands, request, first_run, prompt, look };
             on_screen(launch, &again, &mut printer).await
         }
     }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use charla::settings::Override;
 use charla::trust::TrustDemand;
-use charla::{Begin, Failure, RunOptions};
+use charla::{Begin, Failure, RunOptions, Wall};
 use charla_proto::ApprovalMode;
 use charla_proto::text::nearest;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -17,7 +17,7 @@ use crate::args::{
 };
 
 /// What a model tells the user who wants more allowed.
-const HOW_TO_ALLOW: &str = "with --approval-mode auto_edit (edits) or --allowed-tools NAME";
+pub const HOW_TO_ALLOW: &str = "with --approval-mode auto_edit (edits) or --allowed-tools NAME";
 
 /// What a run is to do.
 #[derive(Debug)]
@@ -76,7 +76,7 @@ pub fn understand(arguments: impl IntoIterator<Item = OsString>) -> Result<(Inte
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     // Asked often, by scripts: answered without building the parser.
     if let [_, only] = arguments.as_slice()
-        && (only == "--version" || only == "-V")
+        && ["--version", "-V", "-v"].iter().any(|version| only == version)
     {
         let version = format!("charla {}\n", env!("CARGO_PKG_VERSION"));
         return Ok((Intent::Print(version), Diagnostics::default()));
@@ -103,6 +103,9 @@ pub fn understand(arguments: impl IntoIterator<Item = OsString>) -> Result<(Inte
             let command = ExtensionsCommand::List { json: false };
             Intent::Command(Box::new(Command::Work(Work::Extensions { command })))
         }
+        None if typed.ask.gemini.acp => {
+            Intent::Command(Box::new(Command::Work(Work::Acp { model: typed.ask.model })))
+        }
         None if typed.ask.list_sessions => Intent::Sessions(SessionWork::List),
         None => match typed.ask.delete_session.clone() {
             Some(which) => Intent::Sessions(SessionWork::Delete(which)),
@@ -128,6 +131,7 @@ fn ask(args: AskArgs) -> Result<Ask, Failure> {
     refuse_misspelt_command(&args.words)?;
     let words = (!args.words.is_empty()).then(|| args.words.join(" "));
     refuse_alone(&args, words.as_deref())?;
+    refuse_unconfined(&args)?;
     let flags = flags(&args);
     let added_prompt = args.manner.append_system_prompt.filter(|text| !text.starts_with('@'));
     let begin = match (args.resume, args.fork) {
@@ -149,6 +153,16 @@ fn ask(args: AskArgs) -> Result<Ask, Failure> {
     let trust = TrustDemand { exactly: args.trust_workspace, required: args.require_trust };
     let (prompt, opening) = (args.prompt.or(words), args.prompt_interactive);
     Ok(Ask { prompt, attached: args.attach, flags, begin, options, trust, opening })
+}
+
+/// Whoever wants a sandbox does not want to go without one.
+fn refuse_unconfined(args: &AskArgs) -> Result<(), Failure> {
+    let holds = |wall: Wall| wall.reading && wall.editing;
+    match args.gemini.sandbox && !holds(Wall::look()) {
+        true => Err(Failure::config("commands cannot be confined on this machine, and --sandbox wants it")
+            .with_hint("`charla doctor` says what is missing")),
+        false => Ok(()),
+    }
 }
 
 /// A new session has nothing to compress or bring back.

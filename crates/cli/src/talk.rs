@@ -7,7 +7,7 @@ use charla::trust::TrustDemand;
 use charla::{Begin, Charla, Failure, FirstRun, OpenRequest};
 use charla_terminal::exit::{CANCELLED, OK, code};
 use charla_terminal::printer::Printer;
-use charla_tui::app::{Ending, Launch, Look, ME, Reason};
+use charla_tui::app::{Demands, Ending, Launch, Look, ME, Reason};
 use charla_tui::linear::{self, Scene};
 use charla_tui::screen::Narrowing;
 use charla_tui::theme::Depth;
@@ -79,11 +79,12 @@ pub async fn run(ask: Ask, charla: &Charla, no_color: bool, mut printer: Printer
     let is_plain_start =
         request.begin == Begin::New && ask.opening.is_none() && ask.trust == TrustDemand::default();
     let first_run =
-        is_plain_start.then(|| FirstRun::of(charla.environment(), &settings, ask.flags)).flatten();
+        is_plain_start.then(|| FirstRun::of(charla.environment(), &settings, ask.flags.clone())).flatten();
     let launch = Launch {
         source: Arc::new(charla.clone()),
         me: ME.to_owned(),
         settings,
+        demands: Demands { overrides: ask.flags.clone(), trust: ask.trust.clone() },
         request,
         first_run,
         prompt: ask.opening,
@@ -122,11 +123,11 @@ pub fn look(charla: &Charla, no_color: bool) -> Look {
 fn farewell(ending: &Ending, again: &str, printer: &mut Printer) -> i32 {
     let exit = match &ending.reason {
         Reason::Left => OK,
-        Reason::Interrupted => {
+        Reason::Dismissed | Reason::Interrupted => {
             if ending.is_read {
                 printer.note(GOODBYE);
             }
-            CANCELLED
+            if matches!(ending.reason, Reason::Dismissed) { OK } else { CANCELLED }
         }
         Reason::Failed(failure) => {
             if ending.is_read {

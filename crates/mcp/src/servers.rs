@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use crate::config::ServerConfig;
 use crate::find::FindTools;
+use crate::listing::ListedPrompt;
 use crate::naming::{declared_name, server_prefix};
 use crate::ports::Http;
 use crate::resources::{ListResources, ReadResource};
@@ -51,8 +52,8 @@ pub struct Health {
     pub state: State,
     /// The names of the tools it offers, as models call them.
     pub tools: Vec<String>,
-    /// How many prompts it has.
-    pub prompts: usize,
+    /// The prompts it has.
+    pub prompts: Vec<ListedPrompt>,
     /// It has resources.
     pub has_resources: bool,
     /// Why some of its tools were left out, in words.
@@ -155,7 +156,7 @@ impl Servers {
                 server: link.config.name.clone(),
                 state: link.status().state,
                 tools: listing.tools.iter().map(|tool| tool.declaration.name.clone()).collect(),
-                prompts: listing.prompts.len(),
+                prompts: listing.prompts.clone(),
                 has_resources: listing.has_resources,
                 left_out: listing.left_out.clone(),
             }

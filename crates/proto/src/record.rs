@@ -460,6 +460,9 @@ pub struct Sampled {
     pub call: String,
     /// The answer, as the call got it.
     pub content: Arc<Content>,
+    /// Sources it names.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub citations: Vec<Citation>,
     /// What it cost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<UsageMetadata>,

@@ -233,6 +233,9 @@ pub struct SessionSummary {
     /// When it was written to last; in JSON in milliseconds since 1970.
     #[serde(serialize_with = "to_millis", deserialize_with = "from_millis")]
     pub modified: SystemTime,
+    /// When it began, by its first record; as `modified` in JSON.
+    #[serde(serialize_with = "to_millis", deserialize_with = "from_millis", default = "long_ago")]
+    pub began: SystemTime,
     /// Its size in bytes.
     pub size: u64,
     /// Its first record, with the session it was forked from.
@@ -243,6 +246,11 @@ pub struct SessionSummary {
     pub title: String,
     /// Something was asked in it.
     pub has_turns: bool,
+}
+
+/// When sessions began that do not say so.
+fn long_ago() -> SystemTime {
+    SystemTime::UNIX_EPOCH
 }
 
 fn to_millis<S: Serializer>(time: &SystemTime, serializer: S) -> Result<S::Ok, S::Error> {

@@ -17,6 +17,7 @@ mod port;
 mod postgres;
 mod reader;
 mod syncs;
+mod times;
 mod writer;
 
 use std::fs::{self, File, OpenOptions};
@@ -92,7 +93,12 @@ impl Store {
             unfinished.prefix(ARRIVING).append(true).tempfile_in(&self.folder).map_err(wrong)?;
         owner::lock(unfinished.as_file(), &path)?;
         let lines = writer::lines(records)?;
-        unfinished.write_all(&lines).and_then(|()| unfinished.as_file().sync_all()).map_err(wrong)?;
+        unfinished.write_all(&lines).map_err(wrong)?;
+        if let Some(last) = times::last_elsewhere(records) {
+            // It is as old as what was said in it, not as its file here. Where that cannot be told, it is new.
+            let _ = unfinished.as_file().set_modified(last);
+        }
+        unfinished.as_file().sync_all().map_err(wrong)?;
         let file = unfinished.persist_noclobber(&path).map_err(|error| match error.error.kind() {
             io::ErrorKind::AlreadyExists => JournalError::Exists(session.to_owned()),
             _ => failed(&path, &error.error),

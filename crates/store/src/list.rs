@@ -7,6 +7,8 @@ use std::path::Path;
 
 use charla_proto::{Fact, NOTE, Record, SessionList, SessionSummary, own_words};
 
+use crate::times::time;
+
 /// How much of a file's beginning is looked at: the first record and the beginning of the first prompt.
 const LOOK: u64 = 8 * 1024;
 /// How much more, where that holds no prompt.
@@ -66,6 +68,7 @@ fn summary(session: &str, path: &Path, buffer: &mut Vec<u8>) -> Result<SessionSu
         modified: metadata.modified().map_err(in_words)?,
         size: metadata.len(),
         model: model.unwrap_or_else(|| started.model.clone()),
+        began: time(first.at),
         started: *started,
         has_turns: prompt.is_some(),
         title: prompt.unwrap_or_default(),

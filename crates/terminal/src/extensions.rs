@@ -122,9 +122,7 @@ fn agree(
     otherwise: &str,
     printer: &mut Printer,
 ) -> Result<(), Failure> {
-    let title = (!changes.is_empty()).then(|| "What changed (- gone, + new, ~ another text):".to_owned());
-    let changed = title.iter().chain(changes);
-    for line in shown(&candidate.consent, &candidate.left_out).iter().chain(changed) {
+    for line in shown(&candidate.consent, &candidate.left_out).into_iter().chain(self::changes(changes)) {
         printer.words(&format!("{line}\n"))?;
     }
     printer.flush()?;
@@ -142,7 +140,14 @@ fn agree(
     }
 }
 
-fn shown(consent: &Consent, left_out: &[String]) -> Vec<String> {
+/// What of an extension changed, below a title.
+pub fn changes(changes: &[String]) -> Vec<String> {
+    let title = (!changes.is_empty()).then(|| "What changed (- gone, + new, ~ another text):".to_owned());
+    title.into_iter().chain(changes.iter().cloned()).collect()
+}
+
+/// What an extension brings, for somebody who is to agree.
+pub fn shown(consent: &Consent, left_out: &[String]) -> Vec<String> {
     let mut lines = vec![
         "An extension is somebody else's work: what it runs has your rights, what it says your models read."
             .to_owned(),
@@ -179,6 +184,17 @@ pub fn in_words(extension: &Extension) -> String {
     let (name, version) = (&extension.manifest.name, &extension.manifest.version);
     let from = one_line(&extension.source.to_string());
     format!("{name} (v{version}) - {state}, from {from}\n")
+}
+
+/// An extension in a conversation, in the words that scripts know; `newer` says that there is a newer one where it came from.
+pub fn standing(extension: &Extension, newer: bool) -> String {
+    let state = match (extension.enabled, newer) {
+        (false, _) => "disabled",
+        (true, false) => "active",
+        (true, true) => "active (update available)",
+    };
+    let (name, version) = (&extension.manifest.name, &extension.manifest.version);
+    format!("{name} (v{version}) - {state}, from {}", one_line(&extension.source.to_string()))
 }
 
 fn row(extension: &Extension) -> Value {

@@ -9,6 +9,7 @@ pub mod answer;
 pub mod approver;
 pub mod compression;
 mod curtain;
+pub mod doctor;
 pub mod editor;
 pub mod excerpt;
 pub mod exit;

@@ -1,6 +1,8 @@
 //! How MCP servers are, in words and as JSON.
 
-use charla::mcp::{Health, State};
+use charla::mcp::{Health, ListedPrompt, PromptArgument, State};
+use charla::session::command_name;
+use charla_proto::text::one_line;
 use serde_json::{Value, json};
 
 /// A line for a server, and with `detailed` one for each of its tools.
@@ -13,11 +15,44 @@ pub fn in_words(health: &Health, detailed: bool) -> String {
     let mut lines = vec![format!("{}  {state}", health.server)];
     if detailed {
         lines.extend(health.tools.iter().map(|tool| format!("  {tool}")));
-        lines.extend((health.prompts > 0).then(|| format!("  {} prompts", health.prompts)));
-        lines.extend(health.has_resources.then(|| "  resources".to_owned()));
+        lines.extend(beside_tools(health));
     }
     lines.extend(health.left_out.iter().map(|why| format!("  left out: {why}")));
     lines.join("\n") + "\n"
+}
+
+/// A server in a conversation, in the words that scripts know. `from` is the extension that brings it.
+pub fn standing(health: &Health, from: Option<&str>) -> String {
+    let state = match &health.state {
+        State::Ready if health.tools.len() == 1 => "Ready (1 tool)".to_owned(),
+        State::Ready => format!("Ready ({} tools)", health.tools.len()),
+        State::Starting => "Starting".to_owned(),
+        State::Failed(why) => format!("Failed: {why}"),
+    };
+    let from = from.map(|from| format!(" (from {from})")).unwrap_or_default();
+    let mut lines = vec![format!("{}{from} - {state}", health.server)];
+    let familiar = |tool: &String| match tool.strip_prefix(&format!("{}__", health.server)) {
+        Some(name) => format!("  - mcp_{}_{name}, declared as {tool}", health.server),
+        None => format!("  - {tool}"),
+    };
+    lines.extend(health.tools.iter().map(familiar));
+    lines.extend(beside_tools(health));
+    lines.extend(health.left_out.iter().map(|why| format!("  left out: {why}")));
+    lines.join("\n")
+}
+
+/// Its prompts, as they are said, and whether it has resources.
+fn beside_tools(health: &Health) -> impl Iterator<Item = String> {
+    let argument = |argument: &PromptArgument| match argument.required {
+        true => format!(" --{}=…", argument.name),
+        false => format!(" [--{}=…]", argument.name),
+    };
+    let prompt = move |prompt: &ListedPrompt| {
+        let arguments: String = prompt.arguments.iter().map(argument).collect();
+        one_line(&format!("  prompt /{}{arguments}", command_name(&prompt.name)))
+    };
+    let resources = health.has_resources.then(|| "  resources".to_owned());
+    health.prompts.iter().map(prompt).chain(resources)
 }
 
 /// The same for programs.
@@ -32,7 +67,7 @@ pub fn as_json(health: &Health) -> Value {
         "state": state,
         "error": why,
         "tools": health.tools,
-        "prompts": health.prompts,
+        "prompts": health.prompts.len(),
         "resources": health.has_resources,
         "leftOut": health.left_out,
     })

@@ -118,7 +118,7 @@ fn a_workspaces_commands_hold_once_it_is_trusted() {
         "{notices:?}"
     );
     assert!(notices.iter().any(|text| text.contains("it is not trusted")), "{notices:?}");
-    let content = WorkspaceContent::read(&environment).unwrap();
+    let content = WorkspaceContent::read(&environment);
     TrustBook::of(&environment).unwrap().trust(&environment.directory, content.hash()).unwrap();
     assert_eq!(found(&environment).0, [("a".to_owned(), "theirs".to_owned()), mine("git:b")]);
     std::fs::write(folder.path().join("work/.charla/commands/a.toml"), "prompt = '!{evil}'").unwrap();

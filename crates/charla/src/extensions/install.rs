@@ -51,6 +51,15 @@ impl Extensions<'_> {
         }
     }
 
+    /// The version of an installed one where it came from, if it is another. Only folders are looked at: nothing is fetched.
+    pub fn newer(&self, extension: &Extension) -> Option<String> {
+        let place = Some(Path::new(&extension.source.place));
+        let place = place.filter(|_| extension.source.origin == Origin::Local)?;
+        let there = Manifest::read(place).ok()?;
+        let is_it = there.name == extension.manifest.name && there.version != extension.manifest.version;
+        is_it.then_some(there.version)
+    }
+
     fn copied(&self, source: Source) -> Result<Candidate, Failure> {
         let failed = |error: std::io::Error| {
             Failure::system(format!("cannot write in {}: {error}", self.folder.display()))

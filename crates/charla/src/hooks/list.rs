@@ -55,12 +55,14 @@ pub fn listed(
 /// The hooks of a workspace that is not trusted.
 fn untrusted(environment: &Environment, notices: &mut dyn Notices) -> Result<HookSet, Failure> {
     let mut set = HookSet::default();
-    let content = WorkspaceContent::read(environment)?;
+    let content = WorkspaceContent::read(environment);
     let Some((path, bytes)) = content.settings() else { return Ok(set) };
     if content.standing(environment, &TrustDemand::default())?.is_trusted() {
         return Ok(set);
     }
-    let events: Map<String, Value> = keys_needing_trust(&path, bytes)?
+    // A file with a mistake is left out, which is told by who reads the settings.
+    let events: Map<String, Value> = keys_needing_trust(&path, bytes)
+        .unwrap_or_default()
         .into_iter()
         .filter_map(|(key, value)| Some((key.strip_prefix("hooks.")?.to_owned(), value)))
         .collect();

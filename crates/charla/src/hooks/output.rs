@@ -116,13 +116,13 @@ fn tail_call(request: &Value) -> Option<(String, Args)> {
 /// The messages of a request; nothing when they are none.
 fn messages(request: &Value) -> Option<Vec<Content>> {
     let messages = request.get("messages")?.as_array()?.iter().filter_map(|message| {
-        let text = match message.get("content")? {
-            Value::String(text) => text.clone(),
-            Value::Array(parts) => parts.iter().filter_map(part).collect(),
+        let parts = match message.get("content")? {
+            Value::String(text) => vec![Part::text(text)],
+            Value::Array(parts) => parts.iter().filter_map(part).map(Part::text).collect(),
             _ => return None,
         };
         let is_model = matches!(message.get("role").and_then(Value::as_str), Some("model" | "assistant"));
-        Some(if is_model { Content::model(text) } else { Content::user(text) })
+        Some(Content::new(if is_model { Role::Model } else { Role::User }, parts))
     });
     let messages: Vec<Content> = messages.collect();
     (!messages.is_empty()).then_some(messages)

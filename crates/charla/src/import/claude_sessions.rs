@@ -6,7 +6,7 @@ use std::path::Path;
 use charla_proto::CallStatus;
 use serde_json::Value;
 
-use super::story::{Conversation, Held, OldCall, Story, written};
+use super::story::{Conversation, Held, OldCall, Story, time_of, written};
 use super::{Finding, Program, UNREADABLE, file};
 use crate::session::SessionBundle;
 
@@ -54,6 +54,7 @@ fn bundle(lines: &[Value], session: &str, folder: &Path, at: u64) -> Option<Sess
     let named = |line: &Value| line.pointer("/message/model")?.as_str().map(str::to_owned);
     let model = lines.iter().rev().filter_map(named).find(|model| !model.starts_with('<'));
     let model = format!("anthropic/{}", model.as_deref().unwrap_or(MODEL));
+    let at = lines.iter().find_map(|line| time_of(line.get("timestamp"))).unwrap_or(at);
     let mut story = Story::new(Program::Claude, Held { session, folder, model, at });
     let mut results = results(lines);
     let mut answer: Option<Answer> = None;
@@ -67,9 +68,11 @@ fn bundle(lines: &[Value], session: &str, folder: &Path, at: u64) -> Option<Sess
                     continue;
                 }
                 tell(&mut story, answer.take());
+                story.comes_to(line.get("timestamp"));
                 story.prompt(words);
             }
             Some("assistant") => {
+                story.comes_to(line.get("timestamp"));
                 let id = message.get("id").and_then(Value::as_str).unwrap_or_default();
                 // An answer comes in several lines, between which results may stand.
                 if answer.as_ref().is_none_or(|open| open.id.is_empty() || open.id != id) {

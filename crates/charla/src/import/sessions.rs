@@ -6,7 +6,7 @@ use charla_proto::CallStatus;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use super::story::{Conversation, Held, OldCall, Story, written};
+use super::story::{Conversation, Held, OldCall, Story, time_of, written};
 use super::{Finding, Program, UNREADABLE, file};
 use crate::session::SessionBundle;
 
@@ -48,9 +48,11 @@ fn bundle(value: &Value, folder: &Path, at: u64) -> Option<SessionBundle> {
     let messages = value.get("messages")?.as_array()?;
     let model = messages.iter().rev().find_map(|message| message.get("model")?.as_str()).unwrap_or(MODEL);
     let session = value.get("sessionId")?.as_str()?;
+    let at = time_of(value.get("startTime")).unwrap_or(at);
     let mut story =
         Story::new(Program::Gemini, Held { session, folder, model: format!("gemini/{model}"), at });
     for message in messages {
+        story.comes_to(message.get("timestamp"));
         let words = words(message.get("content"));
         match message.get("type").and_then(Value::as_str) {
             Some("user") => story.prompt(words),

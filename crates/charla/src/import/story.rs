@@ -12,7 +12,10 @@ use charla_proto::{
     TurnStarted,
 };
 
+use serde_json::Value;
+
 use super::Program;
+use crate::clock::milliseconds_of;
 use crate::session::SessionBundle;
 
 /// A conversation that was found.
@@ -40,7 +43,7 @@ pub(super) struct Held<'a> {
     pub(super) folder: &'a Path,
     /// `provider/model`.
     pub(super) model: String,
-    /// In milliseconds since 1970.
+    /// When it began, in milliseconds since 1970.
     pub(super) at: u64,
 }
 
@@ -80,6 +83,11 @@ impl Story {
     fn tell(&mut self, fact: Fact) {
         let seq = self.records.len() as u64 + 1;
         self.records.push(Record::new(seq, self.at, fact));
+    }
+
+    /// What follows was said then, where that is known: not before what was said before it.
+    pub(super) fn comes_to(&mut self, timestamp: Option<&Value>) {
+        self.at = time_of(timestamp).map_or(self.at, |at| at.max(self.at));
     }
 
     /// Somebody said this.
@@ -156,6 +164,11 @@ impl Story {
             self.tell(Fact::TurnEnded(Box::new(ended)));
         }
     }
+}
+
+/// A moment as other programs write it, in milliseconds since 1970.
+pub(super) fn time_of(timestamp: Option<&Value>) -> Option<u64> {
+    milliseconds_of(timestamp?.as_str()?)
 }
 
 /// When a file was written, in milliseconds since 1970.

@@ -8,6 +8,8 @@ mod known;
 mod launch;
 mod login;
 mod new_server;
+mod outlook;
+mod unstarted;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -20,14 +22,16 @@ pub use edit::{Added, Scope, add, remove};
 pub(crate) use edit::{check, written};
 pub use login::{ServerLogin, log_out};
 pub use new_server::NewServer;
+pub(crate) use outlook::outlook;
 
-pub use charla_mcp::{Health, ListedPrompt, ListedResource, ServerPrompt, Servers, State};
+pub use charla_mcp::{Health, ListedPrompt, ListedResource, PromptArgument, ServerPrompt, Servers, State};
 
 use crate::environment::Environment;
 use crate::notices::Notices;
 use crate::settings::Settings;
 use ground::{Ground, make_apart};
 use known::KnownTools;
+use unstarted::Unstarted;
 
 /// The servers that their user trusts.
 pub(crate) fn trusted_names(settings: &Settings) -> impl Iterator<Item = &str> {
@@ -98,6 +102,13 @@ impl ServerPlans {
     /// The same for a session: there they may ask people and the model.
     pub(crate) fn attended(mut self) -> Self {
         self.surroundings.attended = true;
+        self
+    }
+
+    /// The same for somebody who looks what a session would begin with: none of them is ever reached.
+    pub(crate) fn unstarted(mut self) -> Self {
+        self.surroundings.launch = Arc::new(Unstarted);
+        self.surroundings.http = Arc::new(Unstarted);
         self
     }
 

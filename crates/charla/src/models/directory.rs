@@ -8,6 +8,7 @@ use charla_providers::layers::{GuidanceStyle, ParameterMap, StackOptions, TextTo
 
 use crate::failure::Failure;
 use crate::hint::Hint;
+use crate::model_pairs;
 use crate::settings::{ModelFacts, ProviderSettings, Settings, ThinkingSwitch, is_local_network};
 
 /// More bytes than any provider's longest name has; what is longer is a file that was taken for a name.
@@ -76,6 +77,7 @@ impl<'a> Directory<'a> {
         if self.knows(reference) {
             return Ok((self.entry(reference.to_owned()), None));
         }
+        let reference = model_pairs::working(reference).unwrap_or(reference);
         let failure = match catalog::resolve(reference, |name| self.knows(name)) {
             Ok((provider, model)) => return Ok((self.entry(provider), Some(model))),
             Err(ReferenceError::UnknownProvider(name)) => self.unknown(&name),

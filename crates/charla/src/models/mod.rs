@@ -7,6 +7,7 @@ pub(crate) mod chooser;
 pub(crate) mod directory;
 mod keep_alive;
 pub(crate) mod own;
+pub(crate) mod planning;
 mod prices;
 pub mod probe;
 mod recordings;

@@ -6,17 +6,18 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use charla_proto::ContentGenerator;
 use charla_providers::endpoint::Target;
-use charla_providers::generator::{Recorded, RecordedLine, RecordedOrder, Recording};
+use charla_providers::generator::{Recorded, RecordedLine, RecordedLines, RecordedOrder, Recording};
 
 use super::choice::Choice;
 use crate::environment::Environment;
 use crate::failure::Failure;
+use crate::settings::Settings;
 
 /// What answers from this file in place of the model.
 pub(super) fn replayed(
     choice: &Choice,
     file: &str,
-    any_order: bool,
+    settings: &Settings,
     environment: &Environment,
 ) -> Result<Arc<dyn ContentGenerator>, Failure> {
     let path = environment.expand(file, &environment.directory);
@@ -25,10 +26,14 @@ pub(super) fn replayed(
             r#"it has one JSON object a line: {"method": "generateContentStream", "response": […]}"#,
         )
     };
-    let text = std::fs::read_to_string(&path).map_err(|error| unusable(error.to_string()))?;
+    let lines = settings.brought.replayed.get(|| {
+        let text = std::fs::read_to_string(&path).map_err(|error| unusable(error.to_string()))?;
+        RecordedLines::read(&text).map_err(unusable)
+    })?;
+    let any_order = settings.model.responses.any_order == Some(true);
     let order = if any_order { RecordedOrder::ByMethod } else { RecordedOrder::Strict };
     let target = Target::new(Arc::new(choice.entry.endpoint()?), choice.row());
-    Ok(Arc::new(Recorded::new(&text, order, target).map_err(unusable)?))
+    Ok(Arc::new(Recorded::new(lines, order, target)))
 }
 
 /// The generator with every answer added to this file, which only its owner can read.

@@ -49,7 +49,7 @@ fn link(
 ) -> Result<Link, Failure> {
     let responses = &settings.model.responses;
     let mut generator = match &responses.replay {
-        Some(file) => recordings::replayed(&choice, file, responses.any_order == Some(true), environment)?,
+        Some(file) => recordings::replayed(&choice, file, settings, environment)?,
         None => bare(&choice, settings, client)?,
     };
     if let Some(file) = &responses.record {

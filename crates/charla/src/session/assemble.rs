@@ -64,8 +64,8 @@ pub(super) struct SessionBuilder<'a> {
 pub(super) enum ServersOf {
     /// Its own.
     Own,
-    /// None: nobody will call them.
-    Nobody,
+    /// Its own by what is remembered of them: nobody will call them, and none is started.
+    Remembered,
     /// Those of the session that it works for.
     Caller(SessionServers),
 }
@@ -84,7 +84,7 @@ impl SessionBuilder<'_> {
         let servers = match &self.servers {
             // They are not ours to end.
             ServersOf::Caller(_) => SessionServers::default(),
-            ServersOf::Own | ServersOf::Nobody => host.servers.clone(),
+            ServersOf::Own | ServersOf::Remembered => host.servers.clone(),
         };
         let options = self.session_options(host.places.roots.clone(), sandbox);
         let transcript = journal.reader().map(|reader| reader.place()).unwrap_or_default();
@@ -125,7 +125,9 @@ impl SessionBuilder<'_> {
         let schema = self.schema.as_ref().map(|schema| schema.text().to_owned());
         let servers = match &self.servers {
             _ if self.options.no_tools => SessionServers::default(),
-            ServersOf::Nobody => SessionServers::default(),
+            ServersOf::Remembered => {
+                SessionServers::new(self.server_plans(&places, notices).map(ServerPlans::unstarted))
+            }
             ServersOf::Caller(servers) => servers.clone(),
             ServersOf::Own => {
                 SessionServers::new(self.server_plans(&places, &rules, notices).map(ServerPlans::attended))

@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use charla_core::policy::RuleBook;
 use charla_core::prompt::OwnPrompt;
 use charla_core::session::{self, Equipment, Host, RevertProblem, RevertStep, Reverted, Situation};
-use charla_proto::BoxFuture;
 use charla_proto::tool::{Tool, Toolbox};
+use charla_proto::{ApprovalMode, BoxFuture};
 use charla_providers::layers::LogSink;
 use charla_tools::process::Processes;
 use charla_tools::{Registry, Source};
@@ -30,6 +30,7 @@ use super::store::Sessions;
 use super::toolset::Toolset;
 use crate::environment::Environment;
 use crate::failure::Failure;
+use crate::models::planning::planning;
 use crate::models::{BoundModel, Chain, Chooser, PromptSize, check_auth_type, keep_loaded, own, probe};
 use crate::notices::{Notice, Notices};
 use crate::settings::Settings;
@@ -74,6 +75,8 @@ pub(super) struct Found {
     discovered: Vec<Arc<dyn Tool>>,
     /// What the memory files say.
     memory: String,
+    /// The model that answered before another one planned.
+    usual: Option<String>,
 }
 
 /// How a model is spoken to.
@@ -218,6 +221,22 @@ impl Host for SessionHost {
 
     fn next_model(&self, model: &str) -> Option<String> {
         Chooser::new(&self.settings, &self.environment).next_ready(model)
+    }
+
+    fn model_for(&self, mode: ApprovalMode, current: &str) -> Option<String> {
+        let plans = planning(&self.settings)?;
+        match (mode == ApprovalMode::Plan, current == plans) {
+            (true, false) => {
+                self.found().usual = Some(current.to_owned());
+                Some(plans)
+            }
+            // A session that began with planning had no other model yet.
+            (false, true) => {
+                let usual = self.found().usual.take().or_else(|| self.settings.model.name.clone());
+                usual.or_else(|| Chooser::new(&self.settings, &self.environment).next_ready(""))
+            }
+            _ => None,
+        }
     }
 
     fn equip(&self, situation: &Situation) -> Equipment {

@@ -57,9 +57,10 @@ pub use open::{OpenRequest, OpenedSession, SIGNAL, SessionSource};
 pub use options::{OwnEditor, RunOptions};
 pub use output_schema::{OutputSchema, bare_json};
 pub use own_call::{COMMAND_TOOL, own_command, run_own};
-pub use preview::PromptPreview;
+pub use preview::{PreviewRequest, PromptPreview};
 pub use prompt_command::{
-    CommandPlace, FilledPrompt, Filler, expand_server_prompt, fill, server_prompt, server_prompts,
+    CommandPlace, FilledPrompt, Filler, command_name, expand_server_prompt, fill, server_prompt,
+    server_prompts,
 };
 pub use prompt_history::PromptHistory;
 pub use pruning::PruneRequest;

@@ -1,5 +1,6 @@
 //! Opens a session: from settings and options to a running conversation.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
@@ -11,7 +12,8 @@ use charla_core::session::{Attached, Clients, SessionHandle};
 use charla_mcp::Servers;
 use charla_proto::tool::Tool;
 use charla_proto::{
-    BoxFuture, CancelTarget, Command, Content, Owned, Part, Refusal, Reply, Request, SessionStore, Spent,
+    ApprovalMode, BoxFuture, CancelTarget, Command, Content, Owned, Part, Refusal, Reply, Request,
+    SessionStore, Spent,
 };
 use charla_providers::layers::LogSink;
 use charla_tools::process::Processes;
@@ -39,6 +41,7 @@ use crate::clock::new_id;
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::mcp::with_declared;
+use crate::models::planning::planning;
 use crate::models::{BoundModel, PromptSize};
 use crate::notices::{Notice, Notices};
 use crate::settings::{Override, Settings};
@@ -222,7 +225,7 @@ pub(crate) async fn open(
     notices: &mut dyn Notices,
 ) -> Result<OpenedSession, Failure> {
     let cancel = request.cancel.clone();
-    let opening = Opening { settings, environment, store, made: OnceLock::new(), child: None, caller: None };
+    let opening = Opening { store, ..Opening::new(settings, environment) };
     let opened = tokio::select! {
         biased;
         () = cancel.cancelled() => Err(Failure::cancelled()),
@@ -234,7 +237,7 @@ pub(crate) async fn open(
     opened
 }
 
-struct Opening<'a> {
+pub(super) struct Opening<'a> {
     settings: &'a Settings,
     environment: &'a Environment,
     store: Option<Arc<dyn SessionStore>>,
@@ -246,12 +249,25 @@ struct Opening<'a> {
     caller: Option<TracedCaller>,
 }
 
+/// The settings that the tools of a run are put together by: what it leaves out is left out under all its names.
+pub(super) fn with_excluded(settings: &Settings, options: &RunOptions) -> Settings {
+    let mut settings = settings.clone();
+    settings.tools.exclude.extend(options.excluded_tools.iter().cloned());
+    settings.tools.exclude = with_declared(&settings.tools.exclude, &settings);
+    settings
+}
+
+impl<'a> Opening<'a> {
+    /// A session that is nobody's child and kept nowhere.
+    pub(super) fn new(settings: &'a Settings, environment: &'a Environment) -> Self {
+        Self { settings, environment, store: None, made: OnceLock::new(), child: None, caller: None }
+    }
+}
+
 impl Opening<'_> {
     async fn open(&self, request: OpenRequest, notices: &mut dyn Notices) -> Result<OpenedSession, Failure> {
         let options = &request.options;
-        let mut settings = self.settings.clone();
-        settings.tools.exclude.extend(options.excluded_tools.iter().cloned());
-        settings.tools.exclude = with_declared(&settings.tools.exclude, &settings);
+        let settings = with_excluded(self.settings, options);
         let own_prompt = match self.child {
             Some(child) => Some(OwnPrompt::Instead(child.agent.prompt.clone())),
             None => own_prompt(&settings, self.environment, options.added_prompt.as_deref())?,
@@ -271,15 +287,7 @@ impl Opening<'_> {
         let is_open = conversation.turn.is_some() || !conversation.queue.is_empty();
         let caller = telemetry.as_ref().and_then(Telemetry::caller);
         let agents = self.agent_calls(&id, &request, caller, notices);
-        let (plan_tools, mode_changes) = self.plan_tools();
-        let mut own_tools = request.tools;
-        let core = settings.tools.core.as_ref();
-        let is_wanted = |tool: &Arc<dyn Tool>| {
-            core.is_none_or(|names| names.contains(&tool.declaration().name))
-                && model.prompt_size <= PromptSize::Compact
-        };
-        // Whoever works for a call keeps to its caller's mode.
-        own_tools.extend(plan_tools.into_iter().filter(is_wanted).filter(|_| self.child.is_none()));
+        let (own_tools, mode_changes) = self.own_tools(request.tools, &model);
         let builder = SessionBuilder {
             settings: &settings,
             environment: self.environment,
@@ -318,7 +326,7 @@ impl Opening<'_> {
     }
 
     /// The agents that the session can call; one that works for a call can call none.
-    fn agent_calls(
+    pub(super) fn agent_calls(
         &self,
         id: &str,
         request: &OpenRequest,
@@ -351,9 +359,23 @@ impl Opening<'_> {
         })
     }
 
-    fn plan_tools(&self) -> (Vec<Arc<dyn Tool>>, ModeChanges) {
+    /// The tools of the front end, and those that change the mode.
+    pub(super) fn own_tools(
+        &self,
+        mut tools: Vec<Arc<dyn Tool>>,
+        model: &BoundModel,
+    ) -> (Vec<Arc<dyn Tool>>, ModeChanges) {
         let mode = self.settings.tools.approval_mode.unwrap_or_default();
-        plan_mode::tools(mode, RulePlaces::of(self.environment).planning(self.settings).plans)
+        let plans = RulePlaces::of(self.environment).planning(self.settings).plans;
+        let (planning, changes) = plan_mode::tools(mode, plans);
+        let core = self.settings.tools.core.as_ref();
+        let is_wanted = |tool: &Arc<dyn Tool>| {
+            core.is_none_or(|names| names.contains(&tool.declaration().name))
+                && model.prompt_size <= PromptSize::Compact
+        };
+        // Whoever works for a call keeps to its caller's mode.
+        tools.extend(planning.into_iter().filter(is_wanted).filter(|_| self.child.is_none()));
+        (tools, changes)
     }
 
     /// The session to go on with, and its model: the one it had, unless another is asked for.
@@ -369,7 +391,8 @@ impl Opening<'_> {
             .map(|sessions| sessions.working_for(self.child.map(|child| child.link.clone())));
         let (sessions, opened) = match &request.begin {
             Begin::New => {
-                let model = ready(self.settings, self.environment, tools, log, notices).await?;
+                let settings = as_it_begins(self.settings);
+                let model = ready(&settings, self.environment, tools, log, notices).await?;
                 let (sessions, opened) = match request.must_be_kept {
                     true => {
                         let sessions = kept?;
@@ -465,6 +488,17 @@ impl Opening<'_> {
         sinks.extend(telemetry.map(Telemetry::sinks).unwrap_or_default());
         Ok(LogSinks::of(sinks))
     }
+}
+
+/// The settings as they choose the model of a new session: one that begins with planning begins with the model that plans.
+pub(super) fn as_it_begins(settings: &Settings) -> Cow<'_, Settings> {
+    let mut settings = Cow::Borrowed(settings);
+    if settings.tools.approval_mode == Some(ApprovalMode::Plan)
+        && let Some(plans) = planning(&settings)
+    {
+        settings.to_mut().model.name = Some(plans);
+    }
+    settings
 }
 
 /// What an agent's session has of the session that calls it.

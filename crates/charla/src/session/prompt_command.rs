@@ -122,7 +122,7 @@ pub fn server_prompts(servers: &Servers) -> Vec<(String, ServerPrompt)> {
 }
 
 /// What a server's prompt is called behind a `/`.
-fn command_name(prompt: &str) -> String {
+pub fn command_name(prompt: &str) -> String {
     prompt.split_whitespace().collect::<Vec<_>>().join("-")
 }
 

@@ -330,10 +330,10 @@ impl Sessions {
     /// The ids of this folder's sessions in the order of their numbers, from 1 for the oldest, as Gemini CLI counts them.
     pub fn in_order<'a>(&self, listed: &'a [SessionSummary]) -> Vec<&'a str> {
         let used = listed.iter().filter(|session| session.has_turns && self.is_here(session));
-        let mut here: Vec<&str> = used.map(|session| session.session.as_str()).collect();
-        // Ids are as old as their sessions.
-        here.sort_unstable();
-        here
+        let mut here: Vec<&SessionSummary> = used.collect();
+        // Ids of sessions that came from elsewhere say nothing of their age.
+        here.sort_unstable_by_key(|session| (session.began, &session.session));
+        here.into_iter().map(|session| session.session.as_str()).collect()
     }
 
     /// The id meant by `latest`, an id, or the beginning of one. A session in which nothing was asked is nobody's

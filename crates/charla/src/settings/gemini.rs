@@ -9,6 +9,7 @@ use super::merge::{Layers, Source};
 use super::model::Settings;
 use super::source::{KeyPath, SourceLocation};
 use crate::environment::Environment;
+use crate::model_pairs;
 use crate::notices::Notice;
 use crate::trust::GeminiFile;
 
@@ -23,6 +24,7 @@ const KEYS: &[Row] = &[
     ("model.compressionThreshold", "compression.threshold", share),
     ("general.defaultApprovalMode", "tools.approvalMode", approval_mode),
     ("general.plan.directory", "tools.planDirectory", same),
+    ("general.plan.modelRouting", "model.plan", unrouted),
     ("general.maxAttempts", "retry.maxAttempts", positive),
     ("general.vimMode", "terminal.keys", writing_keys),
     ("ui.accessibility.screenReader", "terminal.screenReader", same),
@@ -173,10 +175,16 @@ fn words(value: &Value) -> Option<Value> {
     value.as_str().filter(|text| !text.is_empty()).map(Value::from)
 }
 
-/// A model; `auto` and its kin leave the choice to the program.
+/// A model, or a name that stands for two; others like it leave the choice to the program.
 fn model_name(value: &Value) -> Option<Value> {
-    let is_model = |name: &&str| !name.starts_with("auto") && !["pro", "flash", "flash-lite"].contains(name);
+    let is_choice = |name: &str| name.starts_with("auto") || ["pro", "flash", "flash-lite"].contains(&name);
+    let is_model = |name: &&str| !is_choice(name) || model_pairs::working(name).is_some();
     value.as_str().filter(|name| !name.is_empty()).filter(is_model).map(Value::from)
+}
+
+/// Where nothing plans but the usual model, none is named for it.
+fn unrouted(value: &Value) -> Option<Value> {
+    (value == &Value::Bool(false)).then(|| "".into())
 }
 
 /// Who talks to Google's models by a login of Gemini CLI alone can talk to others here: a name that no key opens would

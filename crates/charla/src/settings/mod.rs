@@ -29,6 +29,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use charla_proto::text::one_line;
 use charla_providers::catalog;
 
 pub(crate) use address::{is_local_network, without_secrets};
@@ -51,7 +52,7 @@ use crate::bounded;
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::notices::Notice;
-use crate::trust::{GeminiFile, TrustDemand, WorkspaceContent, gemini_standing};
+use crate::trust::{GeminiFile, Standing, TrustDemand, WorkspaceContent, gemini_standing};
 
 /// Settings as they hold for this run.
 #[derive(Clone, Debug, Default)]
@@ -101,7 +102,7 @@ pub(crate) fn load_trusting(
         notices.extend(guest::tame(&mut document, environment));
         layers.put_document(document);
     }
-    let workspace = WorkspaceContent::read(environment)?;
+    let workspace = WorkspaceContent::read(environment);
     notices.extend(workspace.left_out().iter().map(Notice::from));
     let standing = workspace.standing(environment, demand)?;
     let mut servers = BTreeMap::new();
@@ -114,8 +115,7 @@ pub(crate) fn load_trusting(
         servers.extend(of_workspace(&document));
         layers.put_document(document);
     }
-    if let Some((path, bytes)) = workspace.settings() {
-        let mut document = load::parse_bytes(&path, bytes)?;
+    if let Some(mut document) = of_the_workspace(&workspace, standing, &mut notices)? {
         notices.extend(workspace::tame(&mut document, standing));
         notices.extend(guest::tame(&mut document, environment));
         servers.extend(of_workspace(&document));
@@ -133,6 +133,25 @@ pub(crate) fn load_trusting(
     settings.brought.workspace = Arc::new(workspace);
     extended::extend(&mut settings, environment, &mut notices)?;
     Ok(Effective { settings, layers, notices })
+}
+
+/// The workspace's own file. A mistake in one that the user has not agreed to stops no run: it is left out whole.
+fn of_the_workspace(
+    workspace: &WorkspaceContent,
+    standing: Standing,
+    notices: &mut Vec<Notice>,
+) -> Result<Option<load::Document>, Failure> {
+    let Some((path, bytes)) = workspace.settings() else { return Ok(None) };
+    match load::parse_bytes(&path, bytes) {
+        Ok(document) => Ok(Some(document)),
+        Err(mistake) if !standing.is_trusted() => {
+            let left_out =
+                format!("the settings of this workspace are left out: {}", one_line(&mistake.message));
+            notices.push(Notice::from(left_out));
+            Ok(None)
+        }
+        Err(mistake) => Err(mistake),
+    }
 }
 
 /// The MCP servers that a file of the workspace has a say in.

@@ -20,6 +20,7 @@ use crate::collection::Sources;
 use crate::environment::Environment;
 use crate::extensions::Brings;
 use crate::own_model::OwnModel;
+use crate::replayed::ReplayedLines;
 use crate::trust::WorkspaceContent;
 
 /// Settings of Charla.
@@ -92,6 +93,8 @@ pub struct Brought {
     pub agent: Option<Arc<Agent>>,
     /// Models that the embedding program brings.
     pub models: Vec<OwnModel>,
+    /// What is left of the recording that answers in place of all of them.
+    pub replayed: ReplayedLines,
 }
 
 /// Whose an MCP server is that is not the user's own.
@@ -104,6 +107,13 @@ pub enum ServerOrigin {
 }
 
 impl Brought {
+    /// The name of the extension that brings this MCP server.
+    pub fn extension_of(&self, server: &str) -> Option<&str> {
+        let Some(ServerOrigin::Extension(folder)) = self.servers.get(server) else { return None };
+        let extension = self.extensions.iter().find(|extension| extension.folder == *folder)?;
+        Some(&extension.name)
+    }
+
     /// Where skills and agents come from in these surroundings.
     pub fn sources<'a>(&'a self, environment: &'a Environment, files: FileJudge) -> Sources<'a> {
         let of = |extension: &'a Brings| (extension.name.as_str(), extension.folder.as_path());
@@ -271,6 +281,8 @@ pub struct ModelSettings {
     pub name: Option<String>,
     /// Models that take over, in this order, when the first stays overloaded, rate-limited or unreachable.
     pub fallback: Vec<String>,
+    /// The model that answers in plan mode; unset, the usual one. With `auto-gemini-2.5` and `auto-gemini-3` as the model's name it is the larger model of the two.
+    pub plan: Option<String>,
     /// Sampling temperature. Unset leaves it to the provider. Also `--temperature`.
     #[schemars(range(min = 0.0, max = 2.0))]
     pub temperature: Option<f64>,

@@ -107,7 +107,7 @@ impl Place {
 
     /// The settings once the workspace is trusted.
     fn trusting(&self) -> Effective {
-        let content = WorkspaceContent::read(&self.environment).unwrap();
+        let content = WorkspaceContent::read(&self.environment);
         let exactly = (!content.is_empty()).then(|| content.hash());
         load_trusting(&self.environment, Vec::new(), &TrustDemand { exactly, required: false }).unwrap()
     }

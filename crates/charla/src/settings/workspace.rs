@@ -29,6 +29,7 @@ use WorkspaceRight::{Free, Never, Trusted};
 const RIGHTS: &[(&str, WorkspaceRight)] = &[
     ("model.name", Trusted),
     ("model.fallback", Trusted),
+    ("model.plan", Trusted),
     ("model.temperature", Free),
     ("model.maxOutputTokens", Free),
     ("model.thinking.level", Free),

@@ -31,7 +31,7 @@ fn find(environment: &Environment, trusted: bool) -> Skills {
 }
 
 fn find_telling(environment: &Environment, trusted: bool, notices: &mut Vec<Notice>) -> Skills {
-    let workspace = &WorkspaceContent::read(environment).unwrap();
+    let workspace = &WorkspaceContent::read(environment);
     let files = FileJudge::default();
     Skills::find(&Sources { environment, workspace, trusted, extensions: Vec::new(), files }, notices)
 }

@@ -97,11 +97,11 @@ impl Standing {
 impl WorkspaceContent {
     /// Reads the settings, the rules and the commands of the workspace. In the home directory they are the user's own and
     /// need no trust: then there is nothing here.
-    pub fn read(environment: &Environment) -> Result<Self, Failure> {
+    pub fn read(environment: &Environment) -> Self {
         let folder = environment.directory.join(".charla");
         let mut content = Self { workspace: environment.directory.clone(), folder, ..Self::default() };
         if is_same(environment.charla_home(), &content.folder) {
-            return Ok(content);
+            return content;
         }
         let names = std::iter::once("settings.json".to_owned()).chain(rule_files(&content.folder));
         let instructing = instructing::skill_files(&content.workspace).into_iter();
@@ -114,10 +114,16 @@ impl WorkspaceContent {
             }
             match why_left_out(&path, &environment.directory, owners(environment)) {
                 Some(reason) => content.left_out.push(LeftOut { path, reason }),
-                None => content.files.extend(read_file(&path)?.map(|bytes| (name, bytes))),
+                None => match read_file(&path) {
+                    Ok(bytes) => content.files.extend(bytes.map(|bytes| (name, bytes))),
+                    Err(error) => {
+                        let reason = format!("it cannot be read: {error}");
+                        content.left_out.push(LeftOut { path, reason });
+                    }
+                },
             }
         }
-        Ok(content)
+        content
     }
 
     fn place(&self, name: &str) -> PathBuf {
@@ -293,12 +299,12 @@ pub(crate) fn command_files(folder: &Path) -> Vec<String> {
     names
 }
 
-fn read_file(path: &Path) -> Result<Option<Vec<u8>>, Failure> {
+fn read_file(path: &Path) -> io::Result<Option<Vec<u8>>> {
     let absent = |error: &io::Error| matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory);
     match bounded::read(path) {
         Ok(bytes) => Ok(Some(bytes)),
         Err(error) if absent(&error) => Ok(None),
-        Err(error) => Err(Failure::config(format!("cannot read {}: {error}", path.display()))),
+        Err(error) => Err(error),
     }
 }
 

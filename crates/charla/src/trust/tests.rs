@@ -17,7 +17,7 @@ fn place(files: &[(&str, &str)]) -> (tempfile::TempDir, Environment) {
 }
 
 fn content(environment: &Environment) -> WorkspaceContent {
-    WorkspaceContent::read(environment).unwrap()
+    WorkspaceContent::read(environment)
 }
 
 fn standing(environment: &Environment) -> Standing {
@@ -85,7 +85,7 @@ fn a_run_may_demand_trust_or_bring_it() {
     assert_eq!(ask(Some("abc"), false), Err(FailureKind::Input));
     let (_empty, bare) = place(&[]);
     let demand = TrustDemand { exactly: None, required: true };
-    let nothing = WorkspaceContent::read(&bare).unwrap().standing(&bare, &demand);
+    let nothing = WorkspaceContent::read(&bare).standing(&bare, &demand);
     assert_eq!(nothing.unwrap(), Standing::Nothing);
 }
 

@@ -11,6 +11,14 @@ pub struct GeminiArgs {
     #[arg(short, long, conflicts_with = "approval_mode", help_heading = "Tools")]
     pub yolo: bool,
 
+    /// Do not run where commands cannot be confined; where they can, they are in any case.
+    #[arg(short, long, help_heading = "Tools")]
+    pub sandbox: bool,
+
+    /// The same as `charla acp`: work in an editor, over the Agent Client Protocol.
+    #[arg(long, alias = "experimental-acp", conflicts_with_all = ["prompt", "words"])]
+    pub acp: bool,
+
     /// The only MCP servers that are used.
     #[arg(long, value_name = "NAMES", value_delimiter = ',', help_heading = "Tools")]
     pub allowed_mcp_server_names: Vec<String>,

@@ -142,7 +142,7 @@ pub struct AskArgs {
     pub thoughts: bool,
 
     /// Go on with an earlier session: the latest of this folder, or by id.
-    #[arg(short, long, value_name = "ID", num_args = 0..=1, default_missing_value = "latest", help_heading = "Sessions")]
+    #[arg(short, long, visible_alias = "continue", short_alias = 'c', value_name = "ID", num_args = 0..=1, default_missing_value = "latest", help_heading = "Sessions")]
     pub resume: Option<String>,
 
     /// Go on in a copy of an earlier session; the session itself stays as it is.
@@ -484,7 +484,7 @@ pub enum Work {
         #[command(subcommand)]
         command: AuditCommand,
     },
-    /// Try what holds commands in on this machine.
+    /// Look at all that a run stands on: settings, model, keys, servers, extensions, sandbox.
     Doctor {
         /// Print JSON.
         #[arg(long)]

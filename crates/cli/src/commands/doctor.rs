@@ -1,12 +1,23 @@
-//! `charla doctor`: tries what this machine enforces.
+//! `charla doctor`: looks at everything that a run stands on.
 
-use charla::{Failure, Wall};
-
+use charla::doctor::Checkup;
+use charla::{Charla, Failure};
+use charla_terminal::doctor::{in_words, to_json};
 use charla_terminal::printer::Printer;
 
-/// Runs `charla doctor`.
-pub fn run(json: bool, printer: &mut Printer) -> Result<(), Failure> {
-    let wall = Wall::prove();
-    let text = if json { format!("{}\n", serde_json::json!({ "sandbox": wall })) } else { wall.to_string() };
-    printer.result(&text)
+use crate::runtime::runtime;
+
+/// Runs `charla doctor`. What is wrong makes it fail.
+pub fn run(json: bool, charla: &Charla, printer: &mut Printer) -> Result<(), Failure> {
+    let checkup = runtime()?.block_on(Checkup::of(charla));
+    match json {
+        true => printer.result(&format!("{:#}\n", to_json(&checkup)))?,
+        false => printer.result(&in_words(&checkup))?,
+    }
+    printer.flush()?;
+    match checkup.wrong() {
+        0 => Ok(()),
+        1 => Err(Failure::system("one thing is wrong")),
+        wrong => Err(Failure::system(format!("{wrong} things are wrong"))),
+    }
 }

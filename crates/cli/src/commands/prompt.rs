@@ -1,10 +1,13 @@
 //! `charla prompt show`: what a run would send before anything is said.
 
-use charla::{Charla, Failure};
+use charla::session::PreviewRequest;
+use charla::{Charla, Failure, RunOptions};
 use serde_json::json;
 
 use super::{named_model, settings_of};
 use crate::args::PromptCommand;
+use crate::ask::somebody_is_there;
+use crate::intent::HOW_TO_ALLOW;
 use crate::runtime::runtime;
 use charla_terminal::printer::Printer;
 
@@ -12,7 +15,9 @@ use charla_terminal::printer::Printer;
 pub fn run(command: PromptCommand, charla: &Charla, printer: &mut Printer) -> Result<(), Failure> {
     let PromptCommand::Show { model, json } = command;
     let settings = settings_of(charla, named_model(model), printer)?;
-    let preview = runtime()?.block_on(charla.prompt_preview(&settings, printer))?;
+    let options = RunOptions { how_to_allow: Some(HOW_TO_ALLOW.to_owned()), ..RunOptions::default() };
+    let request = PreviewRequest { options, somebody: somebody_is_there(&settings, charla, printer) };
+    let preview = runtime()?.block_on(charla.prompt_preview(&request, &settings, printer))?;
     if json {
         let document = json!({
             "model": preview.model,

@@ -20,7 +20,7 @@ pub fn run(args: &TrustArgs, charla: &Charla, printer: &mut Printer) -> Result<(
         printer.note(&format!("{} {done}", environment.directory.display()));
         return Ok(());
     }
-    let content = WorkspaceContent::read(environment)?;
+    let content = WorkspaceContent::read(environment);
     let standing = content.known(environment)?;
     for line in describe_workspace(&content, standing, environment)? {
         printer.words(&format!("{line}\n"))?;

@@ -243,6 +243,41 @@ fn an_old_conversation_of_gemini_cli_is_gone_on_with() {
 }
 
 #[test]
+fn old_conversations_are_listed_by_their_age_and_gone_on_with_by_their_number() {
+    let model = server(Script::always(Reply::new().text("Understood.")));
+    let place = Place::with_server(&model);
+    let run = place.run(&["-m", "openai/gpt-test", "-p", "one of ours"]);
+    assert_eq!(run.code, Some(0), "{}", run.err);
+    // The ids are in another order than the conversations.
+    let held = [("fb5bca2e", "2025-03-01", "the oldest"), ("0b5bca2e", "2025-05-01", "the next")];
+    for (id, day, words) in held {
+        let conversation = json!({
+            "sessionId": format!("{id}-6f0c-4c2e-9d1a-4f4cf4b4a111"), "startTime": format!("{day}T10:00:00.000Z"),
+            "messages": [
+                {"type": "user", "timestamp": format!("{day}T10:00:01.000Z"), "content": words},
+                {"type": "gemini", "timestamp": format!("{day}T10:00:02.500Z"), "content": "Yes.", "model": "gemini-test"},
+            ],
+        });
+        write(&home_of(&place), &format!(".gemini/tmp/slug/chats/{id}.json"), &conversation.to_string());
+    }
+    write(&home_of(&place), ".gemini/tmp/slug/.project_root", &place.work().to_string_lossy());
+    assert_eq!(place.run(&["import", "--from", "gemini", "--sessions"]).code, Some(0));
+    let listed = place.run(&["sessions", "list"]).out;
+    let rows: Vec<&str> = listed.lines().collect();
+    let is_row =
+        |row: &str, number: &str, words: &str| row.contains(&format!(" *{number} ")) && row.ends_with(words);
+    assert_eq!(rows.len(), 3, "{listed}");
+    assert!(is_row(rows[0], "3", "one of ours") && rows[0].contains(" s "), "{listed}");
+    assert!(is_row(rows[1], "2", "the next") && rows[1].contains(" d "), "{listed}");
+    assert!(is_row(rows[2], "1", "the oldest") && rows[2].contains(" d "), "{listed}");
+    for (number, words) in [("1", "the oldest"), ("2", "the next"), ("latest", "the next")] {
+        let run = place.run(&["--resume", number, "-m", "openai/gpt-test", "-p", "And then?"]);
+        assert_eq!(run.code, Some(0), "{}", run.err);
+        assert!(model.requests().last().unwrap().body.to_string().contains(words), "{number}");
+    }
+}
+
+#[test]
 fn an_old_conversation_of_claude_code_is_gone_on_with() {
     let model = server(Script::always(Reply::new().text("Understood.")));
     let place = Place::with_server(&model);

@@ -12,6 +12,7 @@ mod call_ids;
 mod closed_files;
 mod commands;
 mod compressing;
+mod doctor;
 mod elsewhere;
 mod engine;
 mod extensions;

@@ -287,7 +287,11 @@ fn servers_are_added_listed_tested_and_removed() {
     assert_eq!((listed.code, listed.out.as_str()), (Some(0), expected), "{}", listed.err);
     let tested = place.run(&["mcp", "test", "s"]);
     assert_eq!(tested.code, Some(0), "{}", tested.err);
-    assert!(tested.out.contains("  s__echo\n") && tested.out.contains("1 prompts"), "{}", tested.out);
+    assert!(
+        tested.out.contains("  s__echo\n") && tested.out.contains("  prompt /greet --who=… [--how=…]\n"),
+        "{}",
+        tested.out
+    );
     assert_ne!(place.run(&["mcp", "test"]).code, Some(0));
     let json: Value = serde_json::from_str(&place.run(&["mcp", "list", "--json"]).out).unwrap();
     assert_eq!(json[0]["state"], "failed");

@@ -2,9 +2,10 @@
 
 use std::os::unix::fs::PermissionsExt;
 
+use charla_testkit::{Reply, Script};
 use insta::assert_snapshot;
 
-use crate::place::Place;
+use crate::place::{Place, server};
 
 #[test]
 fn with_nothing_configured_and_no_downloads_the_ways_out_are_named() {
@@ -42,8 +43,37 @@ fn garbage_in_the_settings_names_the_place_and_exits_with_the_config_code() {
     error: ~/home/.charla/settings.json:2:14: unknown key `model.nmae`; did you mean `name`?
     hint: `charla settings schema` prints every key with its meaning
     ");
-    let run = Place::new().workspace_settings("\0\u{1}{{{").run(&["-p", "hi"]);
-    assert_eq!(run.code, Some(52), "{}", run.err);
+}
+
+#[test]
+fn a_mistake_of_an_untrusted_workspace_stops_no_run_and_cannot_be_agreed_to() {
+    let unknown = r#"{"model": {"temperature": 1}, "hoks": {}}"#;
+    for mistake in ["\0\u{1}{{{", "{ broken", unknown] {
+        let server = server(Script::always(Reply::new().text("Done.")));
+        let place = Place::with_server(&server).workspace_settings(mistake);
+        let run = place.run(&["-m", "openai/gpt-test", "-p", "hi"]);
+        assert_eq!((run.code, run.out.as_str()), (Some(0), "Done.\n"), "{mistake}: {}", run.err);
+        assert!(run.err.contains("warning: the settings of this workspace are left out: "), "{}", run.err);
+        assert!(run.err.contains("work/.charla/settings.json:1:"), "{}", run.err);
+        // Nothing of it holds, not even what any workspace may set.
+        assert_eq!(server.requests()[0].body.get("temperature"), None, "{mistake}");
+        assert_eq!(place.run(&["hooks", "list"]).code, Some(0));
+        let run = place.run(&["settings", "show"]);
+        assert_eq!(run.code, Some(0), "{}", run.err);
+    }
+    let place = Place::new().workspace_settings(unknown);
+    let trust = place.run(&["trust", "--yes"]);
+    assert_eq!((trust.code, trust.err.contains("unknown key `hoks`")), (Some(52), true), "{}", trust.err);
+}
+
+#[test]
+fn a_file_of_a_workspace_that_cannot_be_read_is_left_out() {
+    let server = server(Script::always(Reply::new().text("Done.")));
+    let place = Place::with_server(&server);
+    std::fs::create_dir(place.work().join(".charla/settings.json")).unwrap();
+    let run = place.run(&["-m", "openai/gpt-test", "-p", "hi"]);
+    assert_eq!((run.code, run.out.as_str()), (Some(0), "Done.\n"), "{}", run.err);
+    assert!(run.err.contains("settings.json is left out: it cannot be read"), "{}", run.err);
 }
 
 #[test]

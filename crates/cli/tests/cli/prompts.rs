@@ -160,6 +160,81 @@ fn the_prompt_can_be_looked_at_without_asking_a_model() {
     assert!(place.journals().is_empty());
 }
 
+/// The words of a system prompt and the tools of a request, as its wire has them.
+fn sent(body: &Value) -> (String, Vec<(String, String)>) {
+    let texts = |parts: &Value| {
+        let parts = parts.as_array().into_iter().flatten();
+        parts.map(|part| part["text"].as_str().unwrap().to_owned()).collect::<Vec<_>>().join("\n\n")
+    };
+    let system = match (&body["messages"][0]["content"], &body["system"], &body["systemInstruction"]["parts"])
+    {
+        (Value::String(text), ..) if body["messages"][0]["role"] == "system" => text.clone(),
+        (_, Value::Null, parts) => texts(parts),
+        (_, blocks, _) => texts(blocks),
+    };
+    let tools = body["tools"].as_array().unwrap().iter();
+    let tools = tools.flat_map(|tool| match &tool["functionDeclarations"] {
+        Value::Array(declared) => declared.clone(),
+        _ => vec![tool.get("function").unwrap_or(tool).clone()],
+    });
+    let told = |tool: Value| {
+        let text = |key: &str| tool[key].as_str().unwrap_or_default().to_owned();
+        (text("name"), text("description"))
+    };
+    (system, tools.map(told).collect())
+}
+
+#[test]
+fn the_prompt_that_is_shown_is_the_one_that_is_sent() {
+    let server = server(Script::always(Reply::new().text("Done.")));
+    let settings = json!({
+        "mcpServers": {"unseen": {"command": "/bin/cat"}}, "tools": {"exclude": ["web_fetch"]},
+    });
+    let place =
+        Place::with_server(&server).settings(&settings.to_string()).file("CHARLA.md", "Use tabs, always.");
+    let write = |name: &str, text: &str| {
+        let path = place.home().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    };
+    write("agents/reviewer.md", "---\nname: reviewer\ndescription: It reviews\n---\nReview.\n");
+    write("skills/deploy/SKILL.md", "---\nname: deploy\ndescription: How to deploy\n---\nDeploy.\n");
+    for model in ["openai/gpt-test", "anthropic/claude-test", "gemini/gemini-test"] {
+        for mode in ["default", "plan", "yolo"] {
+            choose_mode(&place, mode);
+            ok(&place, &["-m", model, "-p", "hi"]);
+            let body = server.requests().last().unwrap().body.to_string();
+            // As output is shown by tests.
+            let body = body.replace(place.path().to_str().unwrap(), "~");
+            let (system, tools) = sent(&serde_json::from_str(&body).unwrap());
+            let shown: Value =
+                serde_json::from_str(&ok(&place, &["prompt", "show", "-m", model, "--json"]).out).unwrap();
+            assert_eq!(shown["system"], system.as_str(), "{model} {mode}");
+            let declared = shown["tools"].as_array().unwrap().iter().map(|tool| {
+                (tool["name"].as_str().unwrap().to_owned(), tool["description"].as_str().unwrap().to_owned())
+            });
+            assert_eq!(declared.collect::<Vec<_>>(), tools, "{model} {mode}");
+            for name in ["invoke_agent", "activate_skill"] {
+                assert!(tools.iter().any(|(tool, _)| tool == name), "{model} {mode}: {name}");
+            }
+            assert!(
+                !tools.iter().any(|(tool, _)| tool == "web_fetch" || tool == "ask_user"),
+                "{model} {mode}"
+            );
+        }
+    }
+    let asked = place.run_on_terminal(&["prompt", "show", "-m", "openai/gpt-test"], &[]);
+    assert!(asked.out.contains("ask_user"), "somebody is there: {}", asked.out);
+}
+
+/// The user chooses this mode.
+fn choose_mode(place: &Place, mode: &str) {
+    let path = place.home().join("settings.json");
+    let mut settings: Value = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
+    settings["tools"]["approvalMode"] = mode.into();
+    std::fs::write(path, settings.to_string()).unwrap();
+}
+
 #[test]
 fn a_group_of_commands_and_help_print_help_and_ask_nobody() {
     let server = answering();

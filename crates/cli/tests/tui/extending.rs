@@ -21,22 +21,135 @@ fn extensions_and_hooks_are_listed_and_switched() {
     assert_eq!(installed.code, Some(0), "{}", installed.err);
     let mut terminal = start(&place);
     command(&mut terminal, "/extensions ");
-    terminal.wait_for("helper (v1.2) - enabled");
+    terminal.wait_for("helper (v1.2) - active, from");
     terminal.wait_for("SessionEnd: true # of the extension");
     command(&mut terminal, "/hooks ");
     terminal.wait_for("SessionEnd true # of the extension");
     command(&mut terminal, "/extensions disable helper");
     terminal.wait_for("\"helper\" successfully disabled");
+    terminal.wait_for("settings and extensions are read anew");
+    command(&mut terminal, "/hooks ");
+    terminal.wait_for("no hooks are configured");
     command(&mut terminal, "/extensions list");
     terminal.wait_for("helper (v1.2) - disabled");
     command(&mut terminal, "/extensions disable nothing");
     terminal.wait_for("nothing");
     command(&mut terminal, "/extensions remove helper");
-    terminal.wait_for("it takes `enable NAME` or `disable NAME`");
-    drop(terminal);
+    terminal.wait_for("it takes `install SOURCE`");
+}
+
+/// Writes version `version` of an extension that brings one of everything, each with the version in it.
+fn write_extension(place: &Place, version: &str) -> String {
+    let folder = place.path().join("ext");
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../mcp/tests/servers/server.py");
+    let server = json!({"command": "python3", "args": [script, "plain"]});
+    let manifest = json!({
+        "name": "helper", "version": version, "contextFileName": "ABOUT.md", "mcpServers": {format!("s{version}"): server},
+    });
+    let hook = json!({"hooks": {"BeforeAgent": [{"hooks": [{"command": format!("cat > /dev/null; echo {version} >> hooked")}]}]}});
+    let files = [
+        ("gemini-extension.json", manifest.to_string()),
+        ("ABOUT.md", format!("The helper is of version {version}.")),
+        ("hooks/hooks.json", hook.to_string()),
+        ("commands/greet.toml", format!("prompt = \"Greetings of {version}\"")),
+        (
+            "skills/dance/SKILL.md",
+            format!("---\nname: dance\ndescription: Steps of {version}\n---\nDance.\n"),
+        ),
+    ];
+    for (name, text) in files {
+        std::fs::create_dir_all(folder.join(name).parent().unwrap()).unwrap();
+        std::fs::write(folder.join(name), text).unwrap();
+    }
+    folder.display().to_string()
+}
+
+#[test]
+fn extensions_come_change_and_go_while_a_conversation_goes_on() {
+    let server = server(Script::new(["One.", "Two.", "Three.", "Four."]));
+    let place = Place::with_server(&server);
+    let folder = write_extension(&place, "1");
     let mut terminal = start(&place);
-    command(&mut terminal, "/hooks ");
-    terminal.wait_for("no hooks are configured");
+    terminal.say("first");
+    terminal.wait_for("One.");
+    command(&mut terminal, "/mode auto_edit");
+    terminal.wait_for("approval mode: auto_edit");
+    command(&mut terminal, &format!("/extensions install {folder}"));
+    terminal.wait_for(" * s1 (local): python3");
+    terminal.wait_for("install helper 1?");
+    terminal.press("y");
+    terminal.wait_for("\"helper\" installed successfully");
+    terminal.wait_for("are read anew");
+    terminal.wait_without("opening the session");
+    command(&mut terminal, "/mcp list");
+    terminal.wait_for("s1 (from helper) - Ready (");
+    terminal.wait_for("- mcp_s1_echo");
+    command(&mut terminal, "/greet");
+    terminal.wait_for("Two.");
+    let asked = server.requests().last().unwrap().body.to_string();
+    for told in ["first", "One.", "Greetings of 1", "The helper is of version 1.", "Steps of 1"] {
+        assert!(asked.contains(told), "{told}: {asked}");
+    }
+    assert_eq!(place.read("hooked").as_deref(), Some("1\n"));
+    let rows = terminal.rows().join("\n");
+    assert_eq!(rows.matches("One.").count(), 1, "nothing is shown twice: {rows}");
+    terminal.wait_for("· auto_edit");
+
+    write_extension(&place, "2");
+    command(&mut terminal, "/extensions list");
+    terminal.wait_for("helper (v1) - active (update available)");
+    command(&mut terminal, "/extensions update helper");
+    terminal.wait_for("update helper from 1 to 2?");
+    terminal.press("\r");
+    terminal.wait_for("Extension \"helper\" successfully updated: 1 → 2");
+    terminal.wait_without("opening the session");
+    command(&mut terminal, "/greet");
+    terminal.wait_for("Three.");
+    let asked = server.requests().last().unwrap().body.to_string();
+    assert!(asked.contains("Greetings of 2") && asked.contains("The helper is of version 2."), "{asked}");
+    assert!(!asked.contains("The helper is of version 1."), "{asked}");
+    assert_eq!(place.read("hooked").as_deref(), Some("1\n2\n"));
+
+    // What another process changes is taken up when it is asked for.
+    assert_eq!(place.run(&["extensions", "uninstall", "helper"]).code, Some(0));
+    command(&mut terminal, "/extensions reload");
+    terminal.wait_without("opening the session");
+    command(&mut terminal, "/greet now");
+    terminal.wait_for("there is no command /greet");
+    terminal.say("last");
+    terminal.wait_for("Four.");
+    let asked = server.requests().last().unwrap().body.to_string();
+    assert!(asked.contains("Three.") && !asked.contains("The helper is of version"), "{asked}");
+    assert_eq!(place.read("hooked").as_deref(), Some("1\n2\n"));
+    assert_eq!(place.journals().len(), 1, "one session all along");
+}
+
+#[test]
+fn settings_that_are_read_anew_trust_no_more_than_a_start_does() {
+    let server = server(Script::new(["One.", "Two."]));
+    let place = Place::with_server(&server);
+    let mut terminal = start(&place);
+    terminal.say("first");
+    terminal.wait_for("One.");
+    let hooks = json!({"hooks": {"BeforeAgent": [{"hooks": [{"command": "touch theirs"}]}]}});
+    let place = place.workspace_settings(&hooks.to_string());
+    command(&mut terminal, "/extensions reload");
+    terminal.wait_for("is ignored: this workspace is not trusted");
+    terminal.wait_without("opening the session");
+    terminal.say("second");
+    terminal.wait_for("Two.");
+    assert_eq!(place.read("theirs"), None);
+}
+
+#[test]
+fn an_update_of_an_extension_is_told_at_the_start() {
+    let server = server(Script::echo());
+    let place = Place::with_server(&server);
+    let folder = write_extension(&place, "1");
+    assert_eq!(place.run(&["extensions", "install", "--consent", &folder]).code, Some(0));
+    write_extension(&place, "2");
+    let mut terminal = start(&place);
+    terminal.wait_for("You have 1 extension with an update available");
 }
 
 #[test]

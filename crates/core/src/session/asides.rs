@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use charla_proto::{
     AsideAnswer, CallAsked, Content, Fact, FunctionCall, GenerateRequest, GenerateResponse, LlmError,
-    Outcome, Part, Plan, Refusal, Reply, Role, SampleAnswer, SampleRequest, Sampled, Verdict,
+    Outcome, Part, Plan, Refusal, Reply, Role, SampleAnswer, SampleRequest, Sampled, TurnEvent, Verdict,
 };
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
@@ -193,16 +193,21 @@ impl Sample {
         let origin = response.content().and_then(|content| content.origin.clone());
         let text = response.text();
         let content = Content { origin, ..Content::new(Role::Model, vec![Part::text(text.clone())]) };
+        let usage = response.usage_metadata.clone();
+        let candidate = response.candidates.into_iter().next();
+        let (finish, citations) =
+            candidate.map(|candidate| (candidate.finish_reason, candidate.citations)).unwrap_or_default();
         let fact = Sampled {
             turn: session.ledger.conversation.past.count,
             call: self.call,
             content: Arc::new(content),
-            usage: response.usage_metadata.clone(),
+            citations: citations.clone(),
+            usage,
         };
         session.ledger.commit_one(Fact::Sampled(Box::new(fact))).await?;
-        let candidate = response.candidates.into_iter().next();
-        let (finish, citations) =
-            candidate.map(|candidate| (candidate.finish_reason, candidate.citations)).unwrap_or_default();
+        for citation in &citations {
+            session.ledger.show(TurnEvent::Citation(citation.clone()));
+        }
         let _ = self.reply.send(Ok(SampleAnswer { model: self.model, text, citations, finish }));
         Ok(())
     }

@@ -29,7 +29,7 @@ fn reworded(given: &[&[Arc<Content>]], messages: &[Content]) -> Vec<Arc<Content>
         let Some((first, follow)) = given.split_first() else { continue };
         sent.push(match first.text() == message.text() {
             true => first.clone(),
-            false => Arc::new(with_words(first, &message.text())),
+            false => Arc::new(with_words(first, message)),
         });
         sent.extend_from_slice(follow);
     }
@@ -61,14 +61,52 @@ fn speaks_as(content: &Content, message: &Content) -> bool {
     (content.role == Role::Model) == (message.role == Role::Model)
 }
 
-/// The content with these words where its own stood. A signature belongs to the words that it was made for.
-fn with_words(content: &Content, words: &str) -> Content {
-    let is_word = |part: &Part| matches!(part.kind, PartKind::Text(_)) && !part.thought;
-    let mut content = content.clone();
-    let at = content.parts.iter().position(is_word).unwrap_or(0);
-    content.parts.retain(|part| !is_word(part));
-    content.parts.insert(at.min(content.parts.len()), Part::text(words));
-    content
+/// The content with the words of this message where its own stood: part by part where there are as many, and otherwise in the place
+/// of those parts that are not found in them any more. A signature belongs to the words that it was made for.
+fn with_words(content: &Content, message: &Content) -> Content {
+    let said: Vec<&str> =
+        message.parts.iter().filter(|part| is_word(part)).filter_map(Part::as_text).collect();
+    let own: Vec<&str> =
+        content.parts.iter().filter(|part| is_word(part)).filter_map(Part::as_text).collect();
+    let words = match said.len() == own.len() {
+        true => said.into_iter().map(str::to_owned).collect(),
+        false => divided(&own, &said.concat()),
+    };
+    let mut words = words.into_iter();
+    let mut changed = Content { parts: Vec::new(), ..content.clone() };
+    for part in &content.parts {
+        match is_word(part).then(|| words.next().unwrap_or_default()) {
+            None => changed.parts.push(part.clone()),
+            Some(same) if part.as_text() == Some(same.as_str()) => changed.parts.push(part.clone()),
+            Some(other) if other.is_empty() => {}
+            Some(other) => changed.parts.push(Part::text(other)),
+        }
+    }
+    changed
+}
+
+fn is_word(part: &Part) -> bool {
+    matches!(part.kind, PartKind::Text(_)) && !part.thought
+}
+
+/// These words over as many parts as there were: those that they begin and end with stay, the first of the others takes the rest.
+fn divided(own: &[&str], words: &str) -> Vec<String> {
+    let mut rest = words;
+    let from_front = own.iter().map_while(|part| rest.strip_prefix(part).map(|after| rest = after)).count();
+    let behind = own.iter().skip(from_front).rev();
+    let from_back = behind.map_while(|part| rest.strip_suffix(part).map(|before| rest = before)).count();
+    let mut divided: Vec<String> = own.iter().map(|part| (*part).to_owned()).collect();
+    let changed = divided.iter_mut().take(own.len() - from_back).skip(from_front);
+    for (at, part) in changed.enumerate() {
+        *part = if at == 0 { rest.to_owned() } else { String::new() };
+    }
+    // Every part is there, and words behind them.
+    if from_front == own.len()
+        && let Some(last) = divided.last_mut()
+    {
+        last.push_str(rest);
+    }
+    divided
 }
 
 #[cfg(test)]
@@ -130,6 +168,42 @@ mod tests {
         assert_eq!(sent(&added), expected);
         assert_eq!(sent(&[Content::user("go on")]), [r#"user "go on" +0"#]);
         assert_eq!(sent(&[Content::user("look"), Content::user("go on")]).len(), 2);
+    }
+
+    /// A prompt, a picture and a file.
+    fn in_parts() -> Vec<Arc<Content>> {
+        let picture = Part::inline_data("image/png", "AA==");
+        let parts = vec![Part::text("look at "), picture, Part::text("--- a.txt\n"), Part::text("Anna")];
+        vec![Arc::new(Content::new(Role::User, parts))]
+    }
+
+    fn parts(message: Content) -> Vec<String> {
+        let sent = correspond(&in_parts(), &[message]);
+        let shown = |part: &Part| part.as_text().unwrap_or("[picture]").to_owned();
+        sent[0].parts.iter().map(shown).collect()
+    }
+
+    #[test]
+    fn words_of_one_part_that_are_changed_leave_the_other_parts() {
+        let changed = parts(Content::user("look at --- a.txt\nthe user"));
+        assert_eq!(changed, ["look at ", "[picture]", "--- a.txt\n", "the user"]);
+        let changed = parts(Content::user("see --- a.txt\nAnna"));
+        assert_eq!(changed, ["see ", "[picture]", "--- a.txt\n", "Anna"]);
+        let added = parts(Content::user("look at --- a.txt\nAnna and more"));
+        assert_eq!(added, ["look at ", "[picture]", "--- a.txt\n", "Anna and more"]);
+    }
+
+    #[test]
+    fn words_of_several_parts_that_are_changed_stand_in_one() {
+        assert_eq!(parts(Content::user("see B")), ["see B", "[picture]"]);
+        assert_eq!(parts(Content::user("look at this")), ["look at ", "[picture]", "this"]);
+    }
+
+    #[test]
+    fn words_that_are_given_part_by_part_stand_where_those_stood() {
+        let texts = ["LOOK AT ", "--- A.TXT\n", "ANNA"].map(Part::text);
+        let changed = parts(Content::new(Role::User, texts.to_vec()));
+        assert_eq!(changed, ["LOOK AT ", "[picture]", "--- A.TXT\n", "ANNA"]);
     }
 
     #[test]

@@ -162,6 +162,11 @@ pub trait Host: Send + Sync {
         None
     }
 
+    /// The model that answers in this mode in place of the current one, where that depends on the mode.
+    fn model_for(&self, _mode: ApprovalMode, _current: &str) -> Option<String> {
+        None
+    }
+
     /// Tools and instruction for a situation. Called whenever it or [`Self::equipment_version`] changes, and after
     /// [`Self::refresh`].
     fn equip(&self, situation: &Situation) -> Equipment;

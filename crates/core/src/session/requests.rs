@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use charla_proto::{
-    CallAsked, CancelTarget, Command, CompressionTrigger, Content, Delivery, Fact, GrantRevoked, ModeChanged,
-    ModelChanged, Outcome, PromptQueued, PromptWithdrawn, QueuedPrompt, Record, Refusal, Reply, Request,
-    Role, Room, RulesSaved, SessionSnapshot, TurnEvent,
+    ApprovalMode, CallAsked, CancelTarget, Command, CompressionTrigger, Content, Delivery, Fact,
+    GrantRevoked, ModeChanged, ModelChanged, Outcome, PromptQueued, PromptWithdrawn, QueuedPrompt, Record,
+    Refusal, Reply, Request, Role, Room, RulesSaved, SessionSnapshot, TurnEvent,
 };
 use tokio::sync::oneshot;
 
@@ -76,13 +76,7 @@ impl Requests<'_> {
             Command::Answer { approval, outcome } => {
                 return Ok(Signal::Answer(Answer { approval, outcome, by, reply }));
             }
-            Command::SetMode { mode } => {
-                if self.0.ledger.conversation.mode != mode {
-                    let fact = ModeChanged { mode, by: Some(by) };
-                    self.0.ledger.commit_one(Fact::ModeChanged(fact)).await?;
-                }
-                Reply::Done
-            }
+            Command::SetMode { mode } => return self.set_mode(mode, by, reply).await,
             Command::SetModel { model } => {
                 let request = Request { by, command: Command::SetModel { model: model.clone() } };
                 self.bind(model, Asked { request, reply });
@@ -109,6 +103,30 @@ impl Requests<'_> {
             }
         };
         let _ = reply.send(answer);
+        Ok(Signal::Nothing)
+    }
+
+    /// Another mode holds, and perhaps another model answers in it: then that is waited for by whoever asked.
+    async fn set_mode(
+        &mut self,
+        mode: ApprovalMode,
+        by: String,
+        reply: oneshot::Sender<Reply>,
+    ) -> Result<Signal, Stop> {
+        let session = &mut *self.0;
+        let changes = session.ledger.conversation.mode != mode;
+        if changes {
+            let fact = ModeChanged { mode, by: Some(by.clone()) };
+            session.ledger.commit_one(Fact::ModeChanged(fact)).await?;
+        }
+        let binding = &session.binding;
+        match changes.then(|| binding.host.model_for(mode, &binding.model.reference)).flatten() {
+            Some(model) => {
+                let request = Request { by, command: Command::SetMode { mode } };
+                self.bind(model, Asked { request, reply });
+            }
+            None => drop(reply.send(Reply::Done)),
+        }
         Ok(Signal::Nothing)
     }
 
@@ -208,6 +226,13 @@ impl Requests<'_> {
     ) -> Result<(), Stop> {
         let session = &mut *self.0;
         let reply = match bound {
+            // The mode holds all the same.
+            Err(message) if matches!(asked.request.command, Command::SetMode { .. }) => {
+                let current = &session.binding.model.reference;
+                let message = format!("the model of this mode cannot be had ({message}); {current} goes on");
+                session.ledger.show(TurnEvent::Notice { message });
+                Reply::Done
+            }
             Err(message) => Reply::Refused(Refusal::Failed { message }),
             Ok(_) if wish != session.binding.wishes => {
                 let why = "another model was chosen meanwhile".to_owned();

@@ -33,7 +33,7 @@ pub(crate) use measure::ENDLESS;
 use answer::Answer;
 pub use listing::list_models;
 pub use measure::{MOST_MEDIA, MOST_WORDS};
-pub use recorded::{Recorded, RecordedLine, RecordedMethod, RecordedOrder};
+pub use recorded::{Recorded, RecordedLine, RecordedLines, RecordedMethod, RecordedOrder};
 pub use recording::{Recording, RecordingSink};
 
 /// Most of an error's body that is read, and how long it may take.

@@ -4,7 +4,7 @@
 //! the codec of the Gemini wire and is judged like an answer from a server.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use charla_proto::{
     Assembler, BoxFuture, ChunkStream, ContentGenerator, EmbedRequest, EmbedResponse, GenerateRequest,
@@ -64,29 +64,41 @@ pub enum RecordedOrder {
     ByMethod,
 }
 
-/// A recording that answers in place of a model.
-pub struct Recorded {
-    target: Target,
-    order: RecordedOrder,
+/// The lines of a recording that are left. Clones are the same: what one takes is gone for all.
+#[derive(Clone, Debug, Default)]
+pub struct RecordedLines {
     /// Locked only to take a line.
-    lines: Mutex<VecDeque<RecordedLine>>,
+    left: Arc<Mutex<VecDeque<RecordedLine>>>,
 }
 
-impl Recorded {
-    /// The recording in this text, for answers that seem to come from `target`; what is wrong with the text, and in which
-    /// line. Blank lines say nothing.
-    pub fn new(text: &str, order: RecordedOrder, target: Target) -> Result<Self, String> {
+impl RecordedLines {
+    /// Those in this text, or what is wrong with it, and in which line. Blank lines say nothing.
+    pub fn read(text: &str) -> Result<Self, String> {
         let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
         let read = |(at, line): (usize, &str)| {
             serde_json::from_str(line).map_err(|error| format!("line {}: {error}", at + 1))
         };
         let lines = lines.map(read).collect::<Result<_, _>>()?;
-        Ok(Self { target, order, lines: Mutex::new(lines) })
+        Ok(Self { left: Arc::new(Mutex::new(lines)) })
+    }
+}
+
+/// A recording that answers in place of a model.
+pub struct Recorded {
+    target: Target,
+    order: RecordedOrder,
+    lines: RecordedLines,
+}
+
+impl Recorded {
+    /// The recording of these lines, for answers that seem to come from `target`.
+    pub fn new(lines: RecordedLines, order: RecordedOrder, target: Target) -> Self {
+        Self { target, order, lines }
     }
 
     /// The next answer to this method. `asked` tells what was asked, for an error.
     fn take(&self, method: RecordedMethod, asked: impl FnOnce() -> String) -> Result<Value, LlmError> {
-        let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut lines = self.lines.left.lock().unwrap_or_else(PoisonError::into_inner);
         let at = match self.order {
             RecordedOrder::Strict => 0,
             RecordedOrder::ByMethod => {

@@ -6,7 +6,7 @@ use std::path::Path;
 use axum::response::{IntoResponse, Response};
 use charla::models::Prices;
 use charla::models::survey::{survey, to_json};
-use charla::session::{RuleCheck, RulePlaces, Spent};
+use charla::session::{PreviewRequest, RuleCheck, RulePlaces, Spent};
 use charla::trust::TrustDemand;
 use charla::{Charla, Notice};
 use charla_proto::ApprovalMode;
@@ -85,7 +85,8 @@ pub(crate) async fn tools(call: Call) -> Result<Response, Problem> {
     let charla = in_workspace(&call, call.query("workspace")).await?;
     let effective = charla.settings(Vec::new(), &TrustDemand::default())?;
     let mut notices: Vec<Notice> = Vec::new();
-    let preview = charla.prompt_preview(&effective.settings, &mut notices).await?;
+    let request = PreviewRequest { somebody: true, ..PreviewRequest::default() };
+    let preview = charla.prompt_preview(&request, &effective.settings, &mut notices).await?;
     call::json(StatusCode::OK, &json!({ "model": preview.model, "tools": preview.tools }))
 }
 

@@ -17,7 +17,7 @@ pub struct Schema {
 }
 
 /// The tables of sessions.
-pub(super) const STORE: Schema = Schema { name: "store", steps: &[STEP_1, STEP_2] };
+pub(super) const STORE: Schema = Schema { name: "store", steps: &[STEP_1, STEP_2, STEP_3] };
 
 const STEP_1: &str = "
 create table charla.nodes (
@@ -99,6 +99,14 @@ create table charla.approvals (
     primary key (session, seq, number)
 );
 create index on charla.approvals (space, id);
+";
+
+/// When sessions began, by their first records. An older node leaves it at 0.
+const STEP_3: &str = "
+alter table charla.sessions add column began bigint not null default 0;
+update charla.sessions s set began = coalesce((
+    select substring(left(r.body, 100) from '\"at\":([0-9]{1,18})')::bigint
+    from charla.records r where r.session = s.key order by r.seq limit 1), 0);
 ";
 
 /// Brings the tables of these components up to date. Several processes may begin at once: one does it, others wait.

@@ -20,6 +20,7 @@ use super::journal::{Batch, DatabaseJournal, place};
 use super::outputs::Outputs;
 use super::pages::{self, Folded};
 use super::standings;
+use crate::times::{last_elsewhere, time};
 
 /// The sessions of one user in a database, as a [`SessionStore`].
 #[derive(Clone, Debug)]
@@ -53,9 +54,10 @@ macro_rules! free {
 
 const CREATE: &str = "with made as (
         insert into charla.sessions
-            (space, id, started, model, seq, size, title, has_turns, owner, made_by, known_seq, turn_open)
+            (space, id, started, model, seq, size, title, has_turns, owner, made_by, known_seq, turn_open,
+            began, modified)
         values ($9, $10, $11, coalesce($7, $12), $5, $6, coalesce($8, ''), $8 is not null, $13, $14,
-            $5, $15)
+            $5, $15, $18, case when $19::int8 = 0 then clock_timestamp() else to_timestamp($19::int8 / 1000.0) end)
         on conflict (space, id) do nothing returning key, token, seq),
     written as (
         insert into charla.records (session, seq, body)
@@ -79,7 +81,8 @@ const OWN: &str = concat!(
 );
 
 const LIST: &str =
-    "select id, (extract(epoch from modified) * 1000000)::int8, size, started, model, title, has_turns
+    "select id, (extract(epoch from modified) * 1000000)::int8, size, started, model, title, has_turns,
+        began
     from charla.sessions where space = $1 and ($2 = '' or id = $2) order by modified desc, id desc";
 
 const OWNED: &str = concat!(
@@ -175,6 +178,7 @@ impl DatabaseStore {
             .into_iter()
             .chain(rest)
             .chain(standing.into_iter().skip(1))
+            .chain(times_of(records))
             .collect();
         let rows = self.write(CREATE, values).await?;
         let row = rows.first().ok_or_else(|| JournalError::Exists(session.to_owned()))?;
@@ -261,11 +265,21 @@ impl DatabaseStore {
     }
 }
 
+/// When a session of these records began, and when it was written to last where that was elsewhere, in milliseconds; 0 for now.
+fn times_of(records: &[Record]) -> [Value; 2] {
+    let began = records.first().map_or(0, |first| i64::try_from(first.at).unwrap_or(i64::MAX));
+    let last = last_elsewhere(records).and_then(|last| last.duration_since(SystemTime::UNIX_EPOCH).ok());
+    let last = last.and_then(|last| i64::try_from(last.as_millis()).ok());
+    [Value::Number(began), Value::Number(last.unwrap_or(0))]
+}
+
 fn summary(row: &Row) -> Result<SessionSummary, serde_json::Error> {
     let started: SessionStarted = serde_json::from_str(row.get(3))?;
     let micros = u64::try_from(row.get::<_, i64>(1)).unwrap_or(0);
+    let began = u64::try_from(row.get::<_, i64>(7)).unwrap_or(0);
     Ok(SessionSummary {
         session: row.get(0),
+        began: time(began),
         modified: SystemTime::UNIX_EPOCH + Duration::from_micros(micros),
         size: u64::try_from(row.get::<_, i64>(2)).unwrap_or(0),
         started,

@@ -1,9 +1,11 @@
 //! What every store promises, whatever it keeps sessions in.
 
 use charla_proto::{
-    CallEnded, CallStatus, FileChange, FunctionResponse, Inbox, MAX_POST, ModelChanged, ModelContent, Origin,
-    Owned, PostError, SessionSummary, SnapshotError, WireKind,
+    CallEnded, CallStatus, FileChange, FunctionResponse, Imported, Inbox, MAX_POST, ModelChanged,
+    ModelContent, Origin, Owned, PostError, SessionSummary, SnapshotError, WireKind,
 };
+use std::time::SystemTime;
+
 use futures_util::StreamExt;
 
 use super::standings::what_waits_is_what_the_records_say;
@@ -48,6 +50,7 @@ promises! {
     what_is_not_there_is_missing
     a_session_is_listed_with_the_model_that_answered_last_or_was_chosen_since
     sessions_are_listed_the_latest_first_and_found_by_their_id
+    a_session_from_elsewhere_is_as_old_as_what_was_said_in_it
     what_this_version_does_not_know_is_kept
     any_text_comes_back
     a_compressed_session_is_folded_without_what_a_summary_stands_for
@@ -206,6 +209,33 @@ async fn sessions_are_listed_the_latest_first_and_found_by_their_id(store: &Kept
     let after = store.find("b").await.unwrap().unwrap();
     assert!(after.size > before.size && after.modified >= before.modified);
     assert_eq!(store.find("").await, Ok(None));
+}
+
+async fn a_session_from_elsewhere_is_as_old_as_what_was_said_in_it(store: &Kept) {
+    let taken_in = |session: &str, said_at: u64| {
+        let mut records = vec![first(session), prompt(2, "hello")];
+        if let Fact::SessionStarted(started) = &mut records[0].fact {
+            started.imported_up_to = Some(2);
+        }
+        records[1].at = said_at;
+        let imported = Fact::Imported(Imported { from: "elsewhere".to_owned() });
+        records.push(Record::new(3, u64::MAX >> 16, imported));
+        records
+    };
+    drop(store.create(&[first("b"), prompt(2, "hello")]).await.unwrap());
+    drop(store.create(&taken_in("a", 86_400_000)).await.unwrap());
+    drop(store.create(&taken_in("c", u64::MAX >> 16)).await.unwrap());
+    let list = store.list().await.unwrap().sessions;
+    let names: Vec<&str> = list.iter().map(|session| session.session.as_str()).collect();
+    assert_eq!(names, ["c", "b", "a"], "what would be yet to come is new");
+    let day = std::time::Duration::from_secs(86_400);
+    assert_eq!(list[2].modified, SystemTime::UNIX_EPOCH + day);
+    assert!(list[0].modified.elapsed().unwrap() < day);
+    let began = SystemTime::UNIX_EPOCH + std::time::Duration::from_millis(5);
+    assert!(list.iter().all(|session| session.began == began), "{list:?}");
+    let mut owned = store.own("a").await.unwrap();
+    owned.journal.append(&[prompt(4, "and on")]).await.unwrap();
+    assert_eq!(store.list().await.unwrap().sessions[0].session, "a");
 }
 
 async fn what_this_version_does_not_know_is_kept(store: &Kept) {

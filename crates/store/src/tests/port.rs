@@ -46,6 +46,7 @@ fn a_summary_goes_over_the_wire() {
     let listed = store.list().unwrap();
     let json = serde_json::to_value(&listed).unwrap();
     assert!(json["sessions"][0]["modified"].is_u64());
+    assert_eq!(json["sessions"][0]["began"], 5);
     let mut back: SessionList = serde_json::from_value(json).unwrap();
     let off = listed.sessions[0].modified.duration_since(back.sessions[0].modified).unwrap();
     assert!(off < std::time::Duration::from_millis(1));

@@ -37,15 +37,11 @@ impl Renderer for Json {
             "finish_reason": state.finish_reason,
             "stats": state.stats.to_json(&state.prices),
         });
-        if let Some(fields) = document.as_object_mut() {
-            if !state.compressions.is_empty() {
-                fields.insert("compressions".to_owned(), json!(state.compressions));
-            }
-            // Hooks end turns as they were written to: no failure, but no answer either.
-            if let Some(end) = state.stopped {
-                fields.insert("stopped".to_owned(), json!(end));
-            }
+        if let (false, Some(fields)) = (state.compressions.is_empty(), document.as_object_mut()) {
+            fields.insert("compressions".to_owned(), json!(state.compressions));
         }
+        state.sources.put_into(&mut document);
+        state.tell_stop(&mut document);
         printer.result(&format!("{document:#}\n"))
     }
 

@@ -8,6 +8,7 @@ mod ending;
 mod json;
 mod live;
 mod results;
+mod sources;
 mod state;
 mod stream_json;
 mod text;
@@ -28,7 +29,7 @@ use charla_proto::{
 };
 
 use self::ending::stopped;
-use self::state::RunState;
+use self::state::{RunState, Stopped};
 use self::waiting::Waiting;
 use crate::answer::Answer;
 use crate::compression;
@@ -204,6 +205,7 @@ impl View {
                 state.stats.answered(usage.as_ref());
                 // Only the last step's text is the answer.
                 state.text.clear();
+                state.sources.keep();
             }
             TurnEvent::ToolCallConfirmation { confirmation, .. } if !self.asks => {
                 let is_edit = matches!(confirmation.detail, ConfirmationDetail::Edit { .. });
@@ -213,6 +215,7 @@ impl View {
             TurnEvent::ToolCallResponse(result) => {
                 state.stats.called(&result.name, result.status == CallStatus::Success);
                 state.stats.spent(&result.spent);
+                state.sources.keep();
                 if let (CallStatus::Success, Some(Display::Diff { diff, .. })) =
                     (result.status, &result.display)
                 {
@@ -241,19 +244,23 @@ impl View {
             }
             // The user's own hooks did what they are for.
             TurnEvent::Stopped { end: end @ (TurnEnd::HookStopped | TurnEnd::HookBlocked), detail } => {
-                state.stopped = Some(*end);
+                state.stopped = Some(Stopped { end: *end, why: detail.clone() });
                 self.renderer.make_way(&mut self.printer)?;
-                self.printer.note(detail);
+                self.printer.warning(detail);
                 return Ok(Some(Ok(())));
             }
             TurnEvent::Stopped { end, detail } => {
-                state.stopped = Some(*end);
+                state.stopped = Some(Stopped { end: *end, why: detail.clone() });
                 self.renderer.make_way(&mut self.printer)?;
                 self.tell_how_to_allow();
                 return Ok(Some(Err(stopped(*end, detail))));
             }
+            TurnEvent::Citation(citation) => state.sources.add(citation),
             TurnEvent::Retry(notice) => {
                 state.text.clear();
+                if notice.withdraws {
+                    state.sources.withdraw();
+                }
                 state.stats.failed();
                 let model = state.stats.current_model().unwrap_or_default().to_owned();
                 state.stats.attempt(&model, Instant::now() + notice.delay);

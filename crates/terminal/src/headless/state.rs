@@ -3,6 +3,16 @@
 use charla::Stats;
 use charla::models::Prices;
 use charla_proto::{CompressionReport, CompressionStatus, CompressionTrigger, FinishReason, TurnEnd};
+use serde_json::{Value, json};
+
+use super::sources::Sources;
+
+/// How a turn was stopped.
+pub(super) struct Stopped {
+    pub end: TurnEnd,
+    /// In words.
+    pub why: String,
+}
 
 /// What every renderer knows of the run.
 pub(super) struct RunState {
@@ -16,7 +26,9 @@ pub(super) struct RunState {
     /// Why the answer ended.
     pub finish_reason: Option<FinishReason>,
     /// How the turn was stopped before its answer was good.
-    pub stopped: Option<TurnEnd>,
+    pub stopped: Option<Stopped>,
+    /// What the answer rests on.
+    pub sources: Sources,
     /// Calls that nobody was there to approve: what they would have done, and whether that is an edit.
     pub unapproved: Vec<(String, bool)>,
     /// What came of compressions.
@@ -38,6 +50,7 @@ impl RunState {
             wants_json: false,
             finish_reason: None,
             stopped: None,
+            sources: Sources::default(),
             unapproved: Vec::new(),
             compressions: Vec::new(),
             summing: false,
@@ -63,6 +76,14 @@ impl RunState {
             }
         }
         self.compressions.push(report.clone());
+    }
+
+    /// The turn was stopped, and how: no failure where hooks did it, but no answer either.
+    pub fn tell_stop(&self, document: &mut Value) {
+        if let (Some(Stopped { end, why }), Some(fields)) = (&self.stopped, document.as_object_mut()) {
+            fields.insert("stopped".to_owned(), json!(end));
+            fields.insert("reason".to_owned(), json!(why));
+        }
     }
 
     /// The run was asked to compress or restore: no model is asked for an answer.

@@ -55,9 +55,8 @@ impl Renderer for StreamJson {
         {
             fields.insert("response".to_owned(), state.text.clone().into());
         }
-        if let (Some(end), Some(fields)) = (state.stopped, fields.as_object_mut()) {
-            fields.insert("stopped".to_owned(), json!(end));
-        }
+        state.sources.put_into(&mut fields);
+        state.tell_stop(&mut fields);
         line(printer, "result", fields)
     }
 

@@ -119,17 +119,28 @@ impl Renderer for Text {
     fn success(&mut self, state: &RunState, printer: &mut Printer) -> Result<(), Failure> {
         self.end_thoughts(printer);
         if printer.out_terminal {
-            return self.end_line(printer);
+            self.end_line(printer)?;
+            state.sources.tell(printer);
+            return Ok(());
+        }
+        if state.stopped.is_some() && state.text.is_empty() {
+            // A hook stopped the turn, and standard error says why: an empty line would pass for an answer.
+            return Ok(());
         }
         printer.result(state.text.trim_end_matches('\n'))?;
-        printer.result("\n")
+        printer.result("\n")?;
+        printer.flush()?;
+        state.sources.tell(printer);
+        Ok(())
     }
 
     fn failure(&mut self, failure: &Failure, state: &RunState, printer: &mut Printer) -> Result<(), Failure> {
         self.end_thoughts(printer);
         if printer.out_terminal {
             self.end_line(printer)?;
-        } else if state.stopped == Some(TurnEnd::Blocked) && !state.text.trim().is_empty() {
+        } else if state.stopped.as_ref().is_some_and(|stopped| stopped.end == TurnEnd::Blocked)
+            && !state.text.trim().is_empty()
+        {
             printer.result(state.text.trim_end_matches('\n'))?;
             printer.result("\n")?;
             printer.flush()?;

@@ -17,7 +17,7 @@ use super::first_run::Set;
 use super::news::{Asked, News};
 use super::setup::first_message;
 use super::state::{App, Standing};
-use crate::commands::{self, Errand, Found, Slash, marked};
+use crate::commands::{self, Errand, Found, Offered, Slash, marked};
 use crate::picker::{Item, Picked, Picker};
 use crate::text::{Line, Role};
 use crate::theme::{Background, ThemeError, Themes};
@@ -69,6 +69,8 @@ pub enum Choice {
     Trust(bool),
     /// A prompt whose places are to be filled, commands included.
     Compose(Vec<Piece>),
+    /// An extension that is agreed to.
+    Agree(Offered),
     /// None of it.
     Nothing,
 }
@@ -114,6 +116,7 @@ impl App {
             Slash::Mode => self.mode(&rest, now),
             Slash::Tools => self.find_out(Errand::tools, now),
             Slash::Mcp => self.find_out(Errand::mcp, now),
+            Slash::Extensions if rest == "reload" => self.reload(),
             Slash::Extensions => self.find_out(move |errand| errand.extensions(rest), now),
             Slash::Skills => self.find_out(Errand::skills, now),
             Slash::Agents => self.find_out(Errand::agents, now),
@@ -252,6 +255,14 @@ impl App {
                 besides.iter().for_each(|words| self.transcript.tell(Role::Warning, words));
             }
             Ok(Found::Choice(picker)) => self.picker = Some(picker),
+            Ok(Found::Question(lines, picker)) => {
+                self.transcript.print(lines);
+                self.picker = Some(picker);
+            }
+            Ok(Found::Changed(lines)) => {
+                self.transcript.print(lines);
+                self.reload();
+            }
             Ok(Found::Session(id)) => self.go_to(Begin::Resume(id)),
             Err(failure) => self.failed(&failure),
         }
@@ -277,6 +288,7 @@ impl App {
     fn choose(&mut self, choice: Choice, now: Instant) {
         match choice {
             Choice::Nothing => {}
+            Choice::Agree(offered) => self.find_out(move |errand| errand.agreed(offered), now),
             Choice::KeepModel(model) => self.keep_model(model.as_deref()),
             Choice::Trust(yes) => self.trust(yes),
             Choice::Compose(pieces) => self.compose(pieces, now),
@@ -332,7 +344,7 @@ impl App {
     }
 
     /// Goes on in another session; the one before is closed first.
-    fn go_to(&mut self, begin: Begin) {
+    pub(super) fn go_to(&mut self, begin: Begin) {
         let (start, reason) = match begin {
             Begin::New => (StartSource::Clear, EndReason::Clear),
             _ => (StartSource::Resume, EndReason::Exit),

@@ -237,7 +237,7 @@ impl App {
     pub(super) fn interrupt(&mut self, now: Instant) {
         let is_second = self.person.interrupted.is_some_and(|when| now < when + TWICE);
         if is_second {
-            self.leave(Reason::Interrupted);
+            self.leave(Reason::Dismissed);
             return;
         }
         self.cancel();

@@ -49,6 +49,7 @@ impl App {
     /// A session that cannot be opened ends the application, unless it was to take the place of another.
     fn not_opened(&mut self, failure: Failure, now: Instant) {
         self.activity.progress(None, now);
+        self.reloaded();
         if let Standing::Leaving(reason) = &mut self.standing {
             let reason = std::mem::replace(reason, Reason::Left);
             self.standing = Standing::Over(reason);
@@ -105,11 +106,17 @@ impl App {
             link.close(false, empty_of, EndReason::Exit);
             return;
         }
-        if snapshot.contents.is_empty() {
-            self.transcript.tell(Role::Dim, "/help lists commands and keys");
-            self.transcript.part();
+        match self.reloaded() {
+            // What was said stands above.
+            true => self.transcript.go_on(&snapshot, now),
+            false => {
+                if snapshot.contents.is_empty() {
+                    self.transcript.tell(Role::Dim, "/help lists commands and keys");
+                    self.transcript.part();
+                }
+                self.transcript.begin(&snapshot, &records, now);
+            }
         }
-        self.transcript.begin(&snapshot, &records, now);
         self.status.begin(&snapshot);
         self.status.window = snapshot.room.window.or_else(|| window(&self.base.settings, &self.status.model));
         self.activity.begin(&snapshot, now);

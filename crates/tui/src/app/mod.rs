@@ -14,6 +14,7 @@ mod hearing;
 mod link;
 mod news;
 mod questions;
+mod reloading;
 mod setup;
 mod signals;
 mod sources;
@@ -22,7 +23,8 @@ mod view;
 
 use std::sync::Arc;
 
-use charla::settings::Settings;
+use charla::settings::{Override, Settings};
+use charla::trust::TrustDemand;
 use charla::{Charla, Failure, FirstRun, OpenRequest, SessionSource};
 use tokio::sync::mpsc::unbounded_channel;
 
@@ -46,6 +48,8 @@ pub struct Launch {
     pub me: String,
     /// The settings that hold.
     pub settings: Settings,
+    /// What the run says beside the settings files.
+    pub demands: Demands,
     /// The session to open.
     pub request: OpenRequest,
     /// What is chosen before it, where this is the user's first run.
@@ -54,6 +58,15 @@ pub struct Launch {
     pub prompt: Option<String>,
     /// How it looks.
     pub look: Look,
+}
+
+/// What a run says beside the settings files, for when they are read anew.
+#[derive(Clone, Debug, Default)]
+pub struct Demands {
+    /// Settings that hold for the run.
+    pub overrides: Vec<Override>,
+    /// What is said about trust in the workspace.
+    pub trust: TrustDemand,
 }
 
 /// How the application looks.
@@ -83,7 +96,9 @@ pub struct Ending {
 pub enum Reason {
     /// The person left.
     Left,
-    /// The person interrupted it, or the system did.
+    /// The person left by Ctrl-C.
+    Dismissed,
+    /// The system interrupted it.
     Interrupted,
     /// The session could not be opened, or broke.
     Failed(Failure),

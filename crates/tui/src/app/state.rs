@@ -10,7 +10,7 @@ use charla::settings::Settings;
 use charla::{Charla, Failure, FirstRun, OpenRequest, RunOptions, SessionSource, Wall};
 use charla_core::CancellationToken;
 use charla_core::hooks::EndReason;
-use charla_proto::{ApprovalAnswered, Fact, SessionEvent};
+use charla_proto::{ApprovalAnswered, ApprovalMode, Fact, SessionEvent};
 use charla_terminal::grants;
 use tokio::sync::mpsc::UnboundedSender;
 
@@ -22,7 +22,7 @@ use super::questions::Questions;
 use super::setup::{completions, confinement, first_message, found_more, keys, theme};
 use super::signals::{Signal, stop_process};
 use super::sources::{Happening, Sources};
-use super::{Choice, Ending, Launch, Reason};
+use super::{Choice, Demands, Ending, Launch, Reason};
 use crate::card::RestOfWord;
 use crate::commands::{Exports, KnownServers, window};
 use crate::composer::{Composer, History, Message};
@@ -90,6 +90,8 @@ pub(super) struct Base {
     /// Who types.
     pub(super) me: String,
     pub(super) settings: Settings,
+    /// What the run says beside the settings files.
+    pub(super) demands: Demands,
     /// What holds for every session that is opened here.
     pub(super) options: RunOptions,
     pub(super) history: PromptHistory,
@@ -120,6 +122,8 @@ pub(super) struct Person {
     pub(super) has_spoken: bool,
     /// Stops the opening of a session.
     pub(super) opening: CancellationToken,
+    /// Settings are read anew, and the session goes on in its mode: the mode that they name.
+    pub(super) reloading: Option<Option<ApprovalMode>>,
     /// Stops the filling of a prompt's places.
     pub(super) composing: Option<CancellationToken>,
 }
@@ -127,7 +131,7 @@ pub(super) struct Person {
 impl App {
     /// Takes the terminal, and begins to open the session.
     pub fn new(launch: Launch, tell: UnboundedSender<News>) -> std::io::Result<Self> {
-        let Launch { charla, source, me, settings, request, first_run, prompt, look } = launch;
+        let Launch { charla, source, me, settings, demands, request, first_run, prompt, look } = launch;
         let theme = theme(&charla, &settings).unwrap_or_default();
         let named = (theme.name().to_owned(), Background::Unknown);
         let painter = Painter::new(theme, look.depth, true);
@@ -170,6 +174,7 @@ impl App {
                 source,
                 me,
                 settings,
+                demands,
                 options: request.options.clone(),
                 history,
                 custom,
@@ -182,6 +187,7 @@ impl App {
         };
         app.composer.set_placeholder("  Type your message or @path/to/file");
         app.look_around();
+        app.look_for_updates();
         problem.iter().for_each(|failure| app.failed(failure));
         app.transcript.shows_thoughts = app.base.settings.output.thoughts.unwrap_or(false);
         match first_run {

@@ -1,32 +1,81 @@
 //! `/extensions`, `/skills`, `/agents` and `/hooks`: what somebody else's work adds to sessions.
 
-use charla::extensions::Extensions;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use charla::extensions::{Candidate, Extensions};
 use charla::hooks::{HookStanding, listed};
-use charla::{Failure, Notice};
+use charla::{Charla, Failure, Notice};
 use charla_terminal::{extensions, hooks, skills, wording};
 
 use super::work::{Errand, Finding, Found, plain};
+use crate::app::Choice;
+use crate::picker::{Item, Picker};
 use crate::text::{Line, Role};
 
+/// An extension that waits for somebody to agree to it. What was shown is what is installed.
+#[derive(Clone)]
+pub struct Offered {
+    candidate: Arc<Mutex<Option<Candidate>>>,
+    /// The version that it takes the place of.
+    before: Option<String>,
+}
+
+impl fmt::Debug for Offered {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Offered").field("before", &self.before).finish_non_exhaustive()
+    }
+}
+
+impl PartialEq for Offered {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.candidate, &other.candidate)
+    }
+}
+
+impl Eq for Offered {}
+
 impl Errand {
-    /// The extensions, what each brings and whether it is used; `enable NAME` and `disable NAME` change that.
+    /// The extensions, what each brings and whether it is used; further words install, update, use and remove them.
     pub async fn extensions(self, words: String) -> Finding {
-        let environment = self.charla.environment();
-        let all = Extensions::of(environment)
-            .ok_or_else(|| Failure::config("there is no home directory to keep extensions in"))?;
-        let words: Vec<&str> = words.split_whitespace().collect();
-        match words.as_slice() {
-            [] | ["list"] => Ok(Found::Lines(told(&all)?)),
-            [what @ ("enable" | "disable"), name] => {
-                all.enable(name, *what == "enable")?;
-                let done = format!(
-                    "Extension \"{name}\" successfully {what}d; it holds from the next start of charla on"
-                );
-                Ok(Found::Lines(plain(&done)))
+        beside(move || {
+            let all = all_of(&self.charla)?;
+            let words: Vec<&str> = words.split_whitespace().collect();
+            match words.as_slice() {
+                [] | ["list"] => Ok(Found::Lines(told(&all)?)),
+                ["install", source] => Ok(offer(all.candidate(source)?, None)),
+                ["update", name] => newest(&all, name),
+                ["uninstall", name] => {
+                    all.uninstall(name)?;
+                    Ok(changed(&format!("Extension \"{name}\" successfully uninstalled.")))
+                }
+                [what @ ("enable" | "disable"), name] => {
+                    all.enable(name, *what == "enable")?;
+                    Ok(changed(&format!("Extension \"{name}\" successfully {what}d.")))
+                }
+                _ => {
+                    let takes = "it takes `install SOURCE`, `update NAME`, `enable NAME`, `disable NAME`, `uninstall NAME`, `reload`, or nothing";
+                    Err(Failure::input(takes))
+                }
             }
-            _ => Err(Failure::input("it takes `enable NAME` or `disable NAME`, or nothing")
-                .with_hint("`charla extensions --help` tells how they are installed and removed")),
-        }
+        })
+        .await
+    }
+
+    /// Installs what was agreed to.
+    pub async fn agreed(self, offered: Offered) -> Finding {
+        beside(move || {
+            let all = all_of(&self.charla)?;
+            let candidate = offered.candidate.lock().unwrap_or_else(PoisonError::into_inner).take();
+            let candidate = candidate.ok_or_else(|| Failure::input("it is installed already"))?;
+            let manifest = all.install(candidate)?;
+            let (name, version) = (&manifest.name, &manifest.version);
+            Ok(changed(&match offered.before {
+                Some(before) => format!("Extension \"{name}\" successfully updated: {before} → {version}."),
+                None => format!("Extension \"{name}\" installed successfully and enabled."),
+            }))
+        })
+        .await
     }
 
     /// The skills, whose they are, and what was left out.
@@ -60,16 +109,66 @@ impl Errand {
     }
 }
 
+/// Does what reads files and fetches repositories where it holds nobody up.
+async fn beside(work: impl FnOnce() -> Finding + Send + 'static) -> Finding {
+    let broken = |_| Err(Failure::system("the work on extensions broke off"));
+    tokio::task::spawn_blocking(work).await.unwrap_or_else(broken)
+}
+
+fn all_of(charla: &Charla) -> Result<Extensions<'_>, Failure> {
+    Extensions::of(charla.environment())
+        .ok_or_else(|| Failure::config("there is no home directory to keep extensions in"))
+}
+
+fn changed(words: &str) -> Found {
+    Found::Changed(plain(words))
+}
+
+/// The newest of an installed one: asked about where it brings something else than was agreed to.
+fn newest(all: &Extensions<'_>, name: &str) -> Finding {
+    let extension = all.get(name)?;
+    let candidate = all.newest(&extension)?;
+    let before = extension.manifest.version.clone();
+    match (extension.agrees_to_other_than(&candidate), candidate.manifest.version == before) {
+        (false, true) => Ok(Found::Lines(plain(&format!("Extension \"{name}\" is already up to date.")))),
+        (false, false) => {
+            let version = all.install(candidate)?.version;
+            Ok(changed(&format!("Extension \"{name}\" successfully updated: {before} → {version}.")))
+        }
+        (true, _) => Ok(offer(candidate, Some((before, &extension.consent())))),
+    }
+}
+
+/// Shows what an extension brings, and asks. `earlier` is the version it takes the place of, and what that brings.
+fn offer(candidate: Candidate, earlier: Option<(String, &charla::extensions::Consent)>) -> Found {
+    let mut lines = extensions::shown(&candidate.consent, &candidate.left_out);
+    if let Some((_, consent)) = &earlier {
+        lines.extend(extensions::changes(&candidate.consent.changes_since(consent)));
+    }
+    let (name, version) = (&candidate.manifest.name, &candidate.manifest.version);
+    let title = match &earlier {
+        Some((before, _)) => format!("update {name} from {before} to {version}?"),
+        None => format!("install {name} {version}?"),
+    };
+    let before = earlier.map(|(before, _)| before);
+    let offered = Offered { candidate: Arc::new(Mutex::new(Some(candidate))), before };
+    let item = |label: &str, choice| Item { label: label.to_owned(), detail: String::new(), choice };
+    let items = vec![item("yes", Choice::Agree(offered)), item("no", Choice::Nothing)];
+    let lines = lines.iter().flat_map(|line| plain(line)).collect();
+    Found::Question(lines, Picker::new(&title, items).with_keys(&['y', 'n']))
+}
+
 fn told(all: &Extensions<'_>) -> Result<Vec<Line>, Failure> {
     let (installed, broken) = all.list()?;
     let mut lines = warnings(&broken);
     for extension in &installed {
-        lines.extend(plain(extensions::in_words(extension).trim_end()));
+        let newer = all.newer(extension).is_some();
+        lines.extend(plain(&extensions::standing(extension, newer)));
         let brings = extension.consent();
         lines.extend(brings.lines().iter().map(|line| Line::of(Role::Dim, &format!("  {line}"))));
     }
     if lines.is_empty() {
-        lines = plain("No extensions installed; `charla extensions install PATH` adds one");
+        lines = plain("No extensions installed; `/extensions install PATH` adds one");
     }
     Ok(lines)
 }

@@ -59,6 +59,9 @@ pub fn linear(line: &str, errand: Errand, mode: ApprovalMode, window: Option<u32
         Slash::Model => find(errand.models()),
         Slash::Tools => find(errand.tools()),
         Slash::Mcp => find(errand.mcp()),
+        Slash::Extensions if rest == "reload" => {
+            Linear::Tell(vec!["this needs a screen; without one there is `charla --resume`".to_owned()])
+        }
         Slash::Extensions => find(errand.extensions(rest)),
         Slash::Skills => find(errand.skills()),
         Slash::Agents => find(errand.agents()),
@@ -95,6 +98,14 @@ impl Found {
         match self {
             Found::Lines(lines) => lines.iter().map(|line| line.text()).collect(),
             Found::Choice(picker) => picker.words(),
+            Found::Question(lines, _) => {
+                let elsewhere = "this needs a screen; without one there is `charla extensions`".to_owned();
+                lines.iter().map(|line| line.text()).chain([elsewhere]).collect()
+            }
+            Found::Changed(lines) => {
+                let later = "it holds from the next start of charla on".to_owned();
+                lines.iter().map(|line| line.text()).chain([later]).collect()
+            }
             Found::Session(id) => vec![id.clone()],
             Found::Recorded { words, besides } => std::iter::once(words).chain(besides).cloned().collect(),
         }

@@ -9,6 +9,7 @@ mod report;
 mod work;
 
 pub use export::Exports;
+pub use extending::Offered;
 pub use known_servers::KnownServers;
 pub use linear::{Linear, linear};
 pub use report::Tally;
@@ -130,8 +131,8 @@ const TABLE: [Row; 29] = [
     row(
         "extensions",
         Slash::Extensions,
-        "[enable|disable NAME]",
-        "list the extensions and what they bring; use one, or no longer",
+        "[install|update|enable|disable|uninstall NAME|reload]",
+        "list the extensions and what they bring; change them, or take up what was changed",
     ),
     row("skills", Slash::Skills, "", "list the skills the model can activate, and whose they are"),
     row("agents", Slash::Agents, "", "list the agents the model can call, and whose they are"),
@@ -173,7 +174,12 @@ const TABLE: [Row; 29] = [
     ),
     row("theme", Slash::Theme, "[NAME]", "choose how it looks"),
     row("settings", Slash::Settings, "", "show what is set, and by whom"),
-    row("doctor", Slash::Doctor, "", "try what this machine enforces"),
+    row(
+        "doctor",
+        Slash::Doctor,
+        "",
+        "look at all that a session stands on: settings, model, servers, sandbox",
+    ),
     row("thoughts", Slash::Thoughts, "", "show thoughts in full, or no longer"),
     Row { name: "clear", also: &["new"], slash: Slash::Clear, takes: "", help: "begin a new session" },
     Row { name: "quit", also: &["exit"], slash: Slash::Quit, takes: "", help: "leave" },

@@ -1,14 +1,18 @@
 //! What commands find out beside the screen.
 
+use charla::doctor::Checkup;
+use charla::mcp::Health;
 use charla::models::Directory;
 use charla::models::survey::{Row, survey};
-use charla::session::{Message, RuleCheck, RulePlaces, SessionError, instruction_files};
+use charla::session::{
+    Message, PreviewRequest, PromptPreview, RuleCheck, RulePlaces, SessionError, instruction_files,
+};
 use charla::settings::{self, Settings};
-use charla::{Charla, Failure, Notice, Wall};
+use charla::{Charla, Failure, Notice};
 use charla_core::session::SessionHandle;
 use charla_proto::text::one_line;
 use charla_proto::{ApprovalMode, Role as Speaker, SessionSummary};
-use charla_terminal::{judgement, servers, wording};
+use charla_terminal::{doctor, judgement, servers, wording};
 
 use super::export::Exports;
 use super::report;
@@ -22,6 +26,10 @@ pub enum Found {
     Lines(Vec<Line>),
     /// A choice.
     Choice(Picker<Choice>),
+    /// Rows, and a choice about them.
+    Question(Vec<Line>, Picker<Choice>),
+    /// Extensions are others than before, as these rows say.
+    Changed(Vec<Line>),
     /// A session to go on with.
     Session(String),
     /// It is done.
@@ -84,12 +92,18 @@ impl Errand {
     /// The tools the model has.
     pub async fn tools(self) -> Finding {
         let mut notices: Vec<Notice> = Vec::new();
-        let preview = self.charla.prompt_preview(&self.settings, &mut notices).await?;
+        let preview = self.preview(&mut notices).await?;
         let line = |tool: &std::sync::Arc<charla_proto::FunctionDeclaration>| {
             let about = tool.description.lines().next().unwrap_or_default();
             Line::of(Role::Accent, &format!("{:<20} ", tool.name)).then(Line::plain(&one_line(about)))
         };
         Ok(Found::Lines(preview.tools.iter().map(line).collect()))
+    }
+
+    /// What the model is told before anything is said.
+    async fn preview(&self, notices: &mut Vec<Notice>) -> Result<PromptPreview, Failure> {
+        let request = PreviewRequest { somebody: true, ..PreviewRequest::default() };
+        self.charla.prompt_preview(&request, &self.settings, notices).await
     }
 
     /// The MCP servers of the settings, each tried.
@@ -98,7 +112,8 @@ impl Errand {
         let found = self.charla.check_servers(&self.settings, &mut notices).await?;
         let mut lines: Vec<Line> =
             notices.iter().map(|notice| Line::of(Role::Warning, &wording::notice(notice))).collect();
-        lines.extend(found.iter().flat_map(|server| plain(&servers::in_words(server, true))));
+        let from = |server: &Health| self.settings.brought.extension_of(&server.server);
+        lines.extend(found.iter().flat_map(|server| plain(&servers::standing(server, from(server)))));
         if lines.is_empty() {
             lines = plain("no MCP servers are configured; `charla mcp add NAME COMMAND` adds one");
         }
@@ -218,7 +233,7 @@ impl Errand {
     /// What fills the window, below what was used.
     pub async fn stats(self, mut lines: Vec<Line>, window: Option<u32>) -> Finding {
         let mut notices: Vec<Notice> = Vec::new();
-        let preview = self.charla.prompt_preview(&self.settings, &mut notices).await.ok();
+        let preview = self.preview(&mut notices).await.ok();
         let (system, tools) = preview.map_or((0, 0), |preview| (preview.system_tokens, preview.tool_tokens));
         let snapshot = match &self.session {
             Some((handle, _)) => handle.snapshot().await.map(|(snapshot, _)| snapshot),
@@ -245,11 +260,10 @@ impl Errand {
         Ok(Found::Lines(lines))
     }
 
-    /// What this machine enforces.
+    /// Everything that a run stands on.
     pub async fn doctor(self) -> Finding {
-        let wall = tokio::task::spawn_blocking(Wall::prove).await;
-        let wall = wall.map_err(|_| Failure::system("the trial broke off"))?;
-        Ok(Found::Lines(plain(&wall.to_string())))
+        let checkup = Checkup::of(&self.charla).await;
+        Ok(Found::Lines(plain(&doctor::in_words(&checkup))))
     }
 }
 

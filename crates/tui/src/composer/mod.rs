@@ -103,6 +103,11 @@ impl Composer {
         composer
     }
 
+    /// Offers completions from elsewhere from now on.
+    pub fn set_sources(&mut self, sources: Sources) {
+        self.completion = Completion::new(sources);
+    }
+
     /// Uses other keys from now on.
     pub fn set_keys(&mut self, keys: Keys) {
         self.keymap = match keys {

@@ -85,6 +85,11 @@ impl Transcript {
     /// `records` are those of the turns that are shown again.
     pub fn begin(&mut self, snapshot: &SessionSnapshot, records: &[Arc<Record>], now: Instant) {
         self.finished.extend(Recall::new(snapshot, records).lines(&self.me, self.columns));
+        self.go_on(snapshot, now);
+    }
+
+    /// Goes on with a session whose conversation is shown already.
+    pub fn go_on(&mut self, snapshot: &SessionSnapshot, now: Instant) {
         self.answer = Answer::new(self.columns);
         let answers = snapshot.contents.iter().rev().filter(|said| said.content.role == Speaker::Model);
         let mut answers = answers.map(|said| said.content.text());

@@ -71,10 +71,28 @@ pub(crate) async fn first_use(
     log: Option<Arc<dyn LogSink>>,
     notices: &mut dyn Notices,
 ) {
+    recall(chain, offers_tools, settings, environment, notices);
+    let first = &mut chain.first;
+    if offers_tools && first.probed.is_none() && is_unknown(first, settings) {
+        let findings = Findings::of(environment);
+        first.probed = ask_first(first, settings, environment, log, &findings, notices).await;
+    }
+    if first.probed == Some(ToolMode::None) {
+        notices.note(&about_chat_only(first));
+    }
+}
+
+/// What was found out about the models of a run before; nobody is asked.
+pub(crate) fn recall(
+    chain: &mut Chain,
+    offers_tools: bool,
+    settings: &Settings,
+    environment: &Environment,
+    notices: &mut dyn Notices,
+) {
     let findings = Findings::of(environment);
-    let models = std::iter::once((&mut chain.first, true));
-    let models = models.chain(chain.fallbacks.iter_mut().map(|choice| (choice, false)));
-    for (choice, is_first) in models.filter(|(choice, _)| is_uncatalogued(choice)) {
+    let models = std::iter::once(&mut chain.first).chain(&mut chain.fallbacks);
+    for choice in models.filter(|choice| is_uncatalogued(choice)) {
         let kept = match findings.find(choice, seconds()) {
             Ok(kept) => kept,
             Err(damage) => {
@@ -84,16 +102,9 @@ pub(crate) async fn first_use(
         };
         // What is loaded can change with every start of the server, so its own word goes first.
         choice.window = choice.window.or(kept.as_ref().and_then(|kept| kept.window));
-        if !offers_tools || !is_unknown(choice, settings) {
-            continue;
+        if offers_tools && is_unknown(choice, settings) {
+            choice.probed = kept.map(|kept| kept.tools);
         }
-        choice.probed = kept.map(|kept| kept.tools);
-        if choice.probed.is_none() && is_first {
-            choice.probed = ask_first(choice, settings, environment, log.clone(), &findings, notices).await;
-        }
-    }
-    if chain.first.probed == Some(ToolMode::None) {
-        notices.note(&about_chat_only(&chain.first));
     }
 }
 

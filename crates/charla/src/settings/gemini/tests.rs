@@ -27,7 +27,10 @@ fn every_key_in_our_words_is_one_of_ours() {
 fn what_can_be_taken_is_taken_and_the_rest_is_no_mistake() {
     let rows = [
         (r#"{"model": {"name": "gemini-2.5-pro"}}"#, json!({"model": {"name": "gemini-2.5-pro"}})),
-        (r#"{"model": {"name": "auto-gemini-3"}}"#, json!({})),
+        (r#"{"model": {"name": "auto-gemini-3"}}"#, json!({"model": {"name": "auto-gemini-3"}})),
+        (r#"{"model": {"name": "auto"}}"#, json!({})),
+        (r#"{"general": {"plan": {"modelRouting": false}}}"#, json!({"model": {"plan": ""}})),
+        (r#"{"general": {"plan": {"modelRouting": true}}}"#, json!({})),
         (
             r#"{"general": {"defaultApprovalMode": "plan", "plan": {"directory": "plans"}}}"#,
             json!({"tools": {"approvalMode": "plan", "planDirectory": "plans"}}),

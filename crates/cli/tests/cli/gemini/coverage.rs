@@ -12,6 +12,11 @@ const GROUPS: [Group; 11] = [
             ("-p, words, piped text, --debug, --model", &["a_recording_answers_in_every_form_of_prompt"]),
             ("-i with piped text is refused", &["a_conversation_is_no_answer_to_what_is_piped"]),
             ("-y and --approval-mode", &["yolo_has_a_short_form_and_no_other_mode_beside_it"]),
+            (
+                "--acp, and a key that is missing",
+                &["an_editor_starts_it_by_a_flag_and_is_told_of_a_missing_key"],
+            ),
+            ("-v, -s, -r", &["short_forms_that_people_type_elsewhere_are_known"]),
             ("no prompt at all", &["no_prompt_at_all_is_told_in_the_known_words"]),
             (
                 "a home of its own, the same settings twice",
@@ -61,7 +66,10 @@ const GROUPS: [Group; 11] = [
                 "ask, even in yolo",
                 &["a_hook_that_wants_a_person_to_be_asked_is_heard_even_where_all_is_allowed"],
             ),
-            ("continue: false", &["a_hook_may_end_the_turn_anywhere"]),
+            (
+                "continue: false",
+                &["a_hook_may_end_the_turn_anywhere", "a_turn_that_hooks_ended_says_so_in_every_format"],
+            ),
             ("context of a tool's result", &["what_a_tool_gave_is_added_to_or_withheld"]),
             ("tail calls", &["a_tail_call_is_a_call_of_its_own_and_gives_the_result"]),
             ("a request that is not made", &["a_request_is_not_made_where_a_hook_does_not_let_it_through"]),
@@ -135,6 +143,7 @@ const GROUPS: [Group; 11] = [
                 "google_web_search in a request of its own",
                 &["the_provider_searches_in_an_exchange_of_its_own"],
             ),
+            ("sources of a search", &["sources_are_recorded_and_told_in_every_format"]),
             ("tools.core", &["core_tools_are_all_there_is"]),
             ("an unknown tool", &["what_happened_is_on_disk_when_the_run_ends"]),
             ("invoke_agent", &["an_agent_works_in_a_session_of_its_own_that_is_linked_to_the_call"]),
@@ -146,6 +155,7 @@ const GROUPS: [Group; 11] = [
             ("plans are written in their folder alone", &["plan_mode_writes_plans_and_nothing_else"]),
             ("nothing that runs is offered", &["plan_mode_runs_nothing_and_offers_nothing_that_runs"]),
             ("by default from the settings", &["the_default_mode_comes_from_the_settings"]),
+            ("another model plans", &["another_model_plans_where_one_is_named_for_it"]),
             (
                 "entered and left",
                 &["plan_mode_is_entered_and_left_where_that_is_allowed", "nobody_leaves_plan_mode_unasked"],
@@ -226,9 +236,25 @@ const GROUPS: [Group; 11] = [
                 &["an_update_asks_again_when_it_brings_something_else"],
             ),
             ("at the terminal", &["extensions_and_hooks_are_listed_and_switched"]),
+            (
+                "taken up without a new start",
+                &[
+                    "extensions_come_change_and_go_while_a_conversation_goes_on",
+                    "an_update_of_an_extension_is_told_at_the_start",
+                ],
+            ),
         ],
     ),
-    ("resume", &[("latest, and by number", &["a_session_is_gone_on_with"])]),
+    (
+        "resume",
+        &[
+            ("latest, and by number", &["a_session_is_gone_on_with"]),
+            (
+                "sessions of Gemini CLI",
+                &["old_conversations_are_listed_by_their_age_and_gone_on_with_by_their_number"],
+            ),
+        ],
+    ),
 ];
 
 /// Every source of the binary's tests.

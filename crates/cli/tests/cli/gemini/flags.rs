@@ -1,6 +1,54 @@
-use serde_json::json;
+use std::io::{BufRead, BufReader, Write};
+use std::process::Stdio;
+
+use serde_json::{Value, json};
 
 use super::{Stage, call, say, shell, streamed};
+
+#[test]
+fn an_editor_starts_it_by_a_flag_and_is_told_of_a_missing_key() {
+    for flag in ["--acp", "--experimental-acp"] {
+        let stage = Stage::plain();
+        let place = stage.place.variable("GEMINI_API_KEY", "");
+        let client = json!({"protocolVersion": 1, "clientCapabilities": {}});
+        let new = json!({"cwd": place.work(), "mcpServers": []});
+        let lines = [
+            json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": client}),
+            json!({"jsonrpc": "2.0", "id": 1, "method": "session/new", "params": new}),
+        ];
+        let mut command = place.process(&[flag]);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut editor = command.spawn().unwrap();
+        let mut said = editor.stdin.take().unwrap();
+        let mut heard = BufReader::new(editor.stdout.take().unwrap()).lines();
+        let mut answer = |line: &Value| -> Value {
+            writeln!(said, "{line}").unwrap();
+            let answers = heard.by_ref().map(|heard| serde_json::from_str(&heard.unwrap()).unwrap());
+            let mut answers = answers.filter(|heard: &Value| heard["id"] == line["id"]);
+            answers.next().unwrap()
+        };
+        assert_eq!(answer(&lines[0])["result"]["protocolVersion"], 1);
+        let refused = answer(&lines[1])["error"]["message"].as_str().unwrap().to_owned();
+        assert!(refused.contains("Gemini API key is missing or not configured."), "{refused}");
+        drop(said);
+        assert!(editor.wait().unwrap().success(), "{flag}");
+    }
+}
+
+#[test]
+fn short_forms_that_people_type_elsewhere_are_known() {
+    let stage = Stage::plain();
+    let version = stage.place.run(&["-v"]);
+    assert_eq!((version.code, version.out.starts_with("charla ")), (Some(0), true), "{}", version.err);
+    for more in [&["--sandbox"][..], &["-s"]] {
+        let run = stage.run(&[say("Hello.")], &[more, &["-p", "hi"]].concat());
+        assert_eq!((run.code, run.out.as_str()), (Some(0), "Hello.\n"), "{more:?}: {}", run.err);
+    }
+    for more in [&["--continue"][..], &["-c"], &["-r"], &["-r", "latest"]] {
+        let run = stage.run(&[say("Again.")], &[more, &["-p", "go on"]].concat());
+        assert_eq!((run.code, run.out.as_str()), (Some(0), "Again.\n"), "{more:?}: {}", run.err);
+    }
+}
 
 #[test]
 fn a_recording_answers_in_every_form_of_prompt() {

@@ -1,8 +1,8 @@
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{Stage, call, say};
 
-fn write(path: &str) -> serde_json::Value {
+fn write(path: &str) -> Value {
     call("write_file", json!({"file_path": path, "content": "# Plan\n"}))
 }
 
@@ -70,6 +70,41 @@ fn plan_mode_is_entered_and_left_where_that_is_allowed() {
     ];
     assert_eq!(calls, expected, "{}", run.err);
     assert!(stage.place.read("early").is_none() && stage.place.read("late").is_some());
+}
+
+#[test]
+fn another_model_plans_where_one_is_named_for_it() {
+    let settings = |model: Value| {
+        json!({
+            "model": model, "general": {"plan": {"directory": "plans"}},
+            "tools": {"allowed": ["enter_plan_mode", "exit_plan_mode"]},
+        })
+    };
+    let enter = call("enter_plan_mode", json!({"reason": "it is large"}));
+    let leave = call("exit_plan_mode", json!({"plan_filename": "a.md"}));
+    let whole = [enter, write("plans/a.md"), leave.clone(), say("Done.")];
+    let planned = [write("plans/a.md"), leave, say("Done.")];
+    let (flash, pro) = ("gemini-2.5-flash", "gemini-2.5-pro");
+    let auto = || settings(json!({"name": "auto-gemini-2.5"}));
+    let mut unrouted = auto();
+    unrouted["general"]["plan"]["modelRouting"] = false.into();
+    let rows: [(Value, &str, &[Value], &[&str]); 4] = [
+        (auto(), "default", &whole, &[flash, pro, pro, flash]),
+        (auto(), "plan", &planned, &[pro, pro, flash]),
+        (settings(json!({"name": flash})), "plan", &planned, &[flash; 3]),
+        (unrouted, "default", &whole, &[flash; 4]),
+    ];
+    for (settings, mode, answers, expected) in rows {
+        let stage = Stage::new(&settings);
+        let run = stage.run(answers, &["--approval-mode", mode, "-p", "x"]);
+        assert_eq!((run.code, run.out.as_str()), (Some(0), "Done.\n"), "{settings} {mode}: {}", run.err);
+        let asked: Vec<String> = stage
+            .events("api_request")
+            .iter()
+            .map(|asked| asked["model"].as_str().unwrap().rsplit('/').next().unwrap().to_owned())
+            .collect();
+        assert_eq!(asked, expected, "{settings} {mode}");
+    }
 }
 
 #[test]

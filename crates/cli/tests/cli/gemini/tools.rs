@@ -11,6 +11,52 @@ fn told(stage: &Stage, name: &str, args: Value) -> (bool, String) {
     (success, stage.events("api_request").pop().unwrap()["request_text"].as_str().unwrap().to_owned())
 }
 
+/// A recorded answer that rests on these sources.
+fn grounded(text: &str, sources: &[(&str, &str)]) -> Value {
+    let mut answer = say(text);
+    let chunks: Vec<Value> =
+        sources.iter().map(|(title, uri)| json!({"web": {"title": title, "uri": uri}})).collect();
+    answer["response"][0]["candidates"][0]["groundingMetadata"] = json!({"groundingChunks": chunks});
+    answer
+}
+
+#[test]
+fn sources_are_recorded_and_told_in_every_format() {
+    let found = [("One", "https://one.example/a"), ("Two", "https://two.example/b")];
+    let searched = grounded("The team won.", &found);
+    let answers = [
+        call("google_web_search", json!({"query": "who won"})),
+        json!({"method": "generateContent", "response": searched["response"][0]}),
+        grounded("They won.", &[found[0], ("Three", "https://three.example/c")]),
+    ];
+    let stage = Stage::new(&json!({"tools": {"allowed": ["google_web_search"]}}));
+    let run = |format: &str| stage.run(&answers, &["--output-format", format, "-p", "x"]);
+    let text = run("text");
+    assert_eq!((text.code, text.out.as_str()), (Some(0), "They won.\n"), "{}", text.err);
+    let all = ["One https://one.example/a", "Two https://two.example/b", "Three https://three.example/c"];
+    for source in all {
+        assert_eq!(text.err.matches(&format!("source: {source}")).count(), 1, "{}", text.err);
+    }
+    let named = |citations: &Value| -> Vec<String> {
+        let citations = citations.as_array().unwrap().iter();
+        citations
+            .map(|one| format!("{} {}", one["title"].as_str().unwrap(), one["uri"].as_str().unwrap()))
+            .collect()
+    };
+    let document: Value = serde_json::from_str(&run("json").out).unwrap();
+    assert_eq!(named(&document["citations"]), all);
+    let lines = run("stream-json").lines();
+    assert_eq!(lines.iter().filter(|line| line["type"] == "citation").count(), 4);
+    assert_eq!(named(&lines.last().unwrap()["citations"]), all);
+    let exported = stage.place.run(&["sessions", "export", "--format", "json"]).out;
+    let exported: Value = serde_json::from_str(&exported).unwrap();
+    let records = exported["records"].as_array().unwrap();
+    let of = |kind: &str| records.iter().rfind(|record| record["kind"] == kind).unwrap();
+    assert_eq!(named(&of("sampled")["citations"]), all[..2]);
+    assert_eq!(named(&of("model_content")["citations"]), [all[0], all[2]]);
+    assert!(of("call_ended")["display"].to_string().contains("[2] Two (https://two.example/b)"));
+}
+
 #[test]
 fn files_are_read_whatever_their_encoding() {
     let stage = Stage::plain();

@@ -112,6 +112,43 @@ fn a_hook_that_wants_a_person_to_be_asked_is_heard_even_where_all_is_allowed() {
 }
 
 #[test]
+fn a_turn_that_hooks_ended_says_so_in_every_format() {
+    let rows = [
+        (
+            json!({"decision": "deny", "reason": "not today"}),
+            "hook_blocked",
+            "Agent execution blocked by hook",
+        ),
+        (
+            json!({"continue": false, "stopReason": "not today"}),
+            "hook_stopped",
+            "Agent execution stopped by hook",
+        ),
+    ];
+    for (answer, end, told) in rows {
+        let told = format!("{told}: not today");
+        let server = server(Script::new(["Never."]));
+        let place = place(&server, &at("BeforeModel", &says(&answer)));
+        let run = |format: &str| place.run(&["-m", MODEL, "-p", "go", "--output-format", format]);
+        let text = run("text");
+        assert_eq!((text.code, text.out.as_str()), (Some(0), ""), "{}", text.err);
+        assert!(text.err.contains(&told), "{}", text.err);
+        let json = run("json");
+        let document: Value = serde_json::from_str(&json.out).unwrap();
+        assert_eq!(
+            (json.code, &document["stopped"], &document["reason"]),
+            (Some(0), &json!(end), &json!(told))
+        );
+        assert_eq!((&document["response"], document.get("error")), (&json!(""), None));
+        let lines = run("stream-json").lines();
+        let result = lines.last().unwrap();
+        assert_eq!((&result["type"], &result["status"]), (&json!("result"), &json!("success")));
+        assert_eq!((&result["stopped"], &result["reason"]), (&json!(end), &json!(told)));
+        assert!(server.requests().is_empty());
+    }
+}
+
+#[test]
 fn a_hook_may_end_the_turn_anywhere() {
     let answer = json!({"continue": false, "stopReason": "that is enough"});
     // The event, and how many requests there are before it.
@@ -127,6 +164,7 @@ fn a_hook_may_end_the_turn_anywhere() {
         assert_eq!(run.code, Some(0), "{event}: {}", run.err);
         let told = "Agent execution stopped by hook: that is enough";
         assert!(run.err.contains(told), "{event}: {}", run.err);
+        assert_eq!(run.out, if event == "AfterAgent" { "Done.\n" } else { "" }, "{event}");
         assert_eq!(server.requests().len(), requests, "{event}");
         assert_eq!(records(&place, "turn_ended")[0]["end"], "hook_stopped", "{event}");
         let calls = records(&place, "call_ended").len();

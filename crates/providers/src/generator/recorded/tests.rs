@@ -15,7 +15,7 @@ fn target() -> Target {
 
 fn recorded(order: RecordedOrder, lines: &[Value]) -> Recorded {
     let text: Vec<String> = lines.iter().map(Value::to_string).collect();
-    Recorded::new(&text.join("\n\n"), order, target()).unwrap()
+    Recorded::new(RecordedLines::read(&text.join("\n\n")).unwrap(), order, target())
 }
 
 fn request() -> GenerateRequest {
@@ -122,7 +122,7 @@ fn a_line_that_cannot_be_read_is_named() {
     for (text, line) in
         [("\n{", "line 2"), (r#"{"method": "other", "response": {}}"#, "line 1"), ("[]", "line 1")]
     {
-        let why = Recorded::new(text, RecordedOrder::Strict, target()).err().unwrap();
+        let why = RecordedLines::read(text).err().unwrap();
         assert!(why.starts_with(line), "{text}: {why}");
     }
 }

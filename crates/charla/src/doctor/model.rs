@@ -1,0 +1,77 @@
+//! Which model would answer, and whether its server does.
+
+use std::time::Duration;
+
+use charla_proto::text::one_line;
+use charla_providers::generator::list_models;
+
+use super::{Finding, Health};
+use crate::engine;
+use crate::environment::Environment;
+use crate::failure::Failure;
+use crate::models::planning::planning;
+use crate::models::survey::survey;
+use crate::models::{Access, Chain, Choice, Chooser};
+use crate::network;
+use crate::settings::Settings;
+
+/// How long a server may take to list its models.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The model that a run would ask, whether its server answers, and what else is ready.
+pub(super) async fn look(settings: &Settings, environment: &Environment) -> Vec<Finding> {
+    let mut findings = match Chooser::new(settings, environment).chain().await {
+        Ok(chain) => about_chain(&chain, settings, environment).await,
+        Err(failure) => vec![wrong(&failure)],
+    };
+    for row in survey(settings, environment).await {
+        if let Ok(state) = &row.state {
+            findings.push(finding("provider", Health::Ok, &format!("{}: {state}", row.entry.name)));
+        }
+    }
+    findings
+}
+
+async fn about_chain(chain: &Chain, settings: &Settings, environment: &Environment) -> Vec<Finding> {
+    let plans = planning(settings).map(|model| format!(", {model} in plan mode")).unwrap_or_default();
+    let answers = format!("{} answers{plans}", chain.first.reference());
+    let mut findings = vec![finding("model", Health::Ok, &answers)];
+    findings.extend(chain.left_out.iter().map(|why| finding("model", Health::Wrong, why)));
+    findings.push(match reached(&chain.first, settings, environment).await {
+        Ok(how) => finding("model", Health::Ok, &how),
+        Err(failure) => {
+            let text = format!("{}: {}", chain.first.reference(), failure.message);
+            Finding { hint: failure.hint.clone(), ..finding("model", Health::Wrong, &text) }
+        }
+    });
+    findings
+}
+
+/// Asks the model's server for its models: that costs nothing, and tells whether it takes the key.
+async fn reached(choice: &Choice, settings: &Settings, environment: &Environment) -> Result<String, Failure> {
+    match &choice.access {
+        _ if settings.model.responses.replay.is_some() => return Ok("a recording answers".to_owned()),
+        Access::Engine(_) => return engine::state(settings, environment).map_err(Failure::config),
+        Access::Google(..) => return Ok("its server was not asked: it wants a login of Google's".to_owned()),
+        Access::Open | Access::Key(_) => {}
+    }
+    let client = network::client(settings, environment, choice.is_encrypted())?;
+    let endpoint = choice.entry.endpoint()?;
+    let asked = list_models(&client, &endpoint, choice.access.key());
+    let Ok(listed) = tokio::time::timeout(PATIENCE, asked).await else {
+        let limit = PATIENCE.as_secs();
+        return Err(Failure::system(format!("its server did not answer within {limit} s")));
+    };
+    let models = listed.map_err(|error| Failure::from(&error))?;
+    let is_listed = models.iter().any(|model| model == &choice.model);
+    let about = if is_listed || models.is_empty() { "" } else { ", and this one is not in its list" };
+    Ok(format!("its server answers and has {} models{about}", models.len()))
+}
+
+fn wrong(failure: &Failure) -> Finding {
+    Finding { hint: failure.hint.clone(), ..finding("model", Health::Wrong, &failure.message) }
+}
+
+fn finding(about: &'static str, health: Health, text: &str) -> Finding {
+    Finding { about, health, text: one_line(text), hint: None }
+}

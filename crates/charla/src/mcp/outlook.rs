@@ -1,0 +1,41 @@
+//! The servers of the settings as they would be reached. None of them is.
+
+use std::path::Path;
+
+use charla_mcp::Reach;
+use charla_proto::text::one_line;
+
+use super::config;
+use super::ground::Ground;
+use crate::environment::Environment;
+use crate::settings::{Settings, without_secrets};
+
+/// Each server by its name: how it would be reached, or why it cannot be.
+pub(crate) fn outlook(
+    settings: &Settings,
+    environment: &Environment,
+) -> Vec<(String, Result<String, String>)> {
+    let servers = settings.mcp_servers.iter().map(|(name, server)| {
+        let used = if settings.mcp.uses(name) { "" } else { " (not used)" };
+        let config = config::config(name, server, &Ground::of(name, settings), environment);
+        let config = config.map_err(|flaw| flaw.to_string());
+        let reached = config.and_then(|config| match config.reach {
+            Reach::Process(command) => {
+                let (program, how) =
+                    (one_line(&command.program), if command.trusted { "trusted" } else { "confined" });
+                match is_there(&command.program, environment) {
+                    true => Ok(format!("{program} ({how}){used}")),
+                    false => Err(format!("there is no program `{program}`")),
+                }
+            }
+            Reach::Http(endpoint) => Ok(format!("{}{used}", without_secrets(&endpoint.url))),
+        });
+        (name.clone(), reached)
+    });
+    servers.collect()
+}
+
+/// True for a program that is where it is said to be, or on the user's path.
+fn is_there(program: &str, environment: &Environment) -> bool {
+    Path::new(program).is_file() || environment.program(program).is_some()
+}

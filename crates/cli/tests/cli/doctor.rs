@@ -1,0 +1,117 @@
+//! `charla doctor`: everything that a run stands on, in one look.
+
+use charla_testkit::Script;
+use serde_json::{Value, json};
+
+use crate::place::{Place, server};
+
+fn write(place: &Place, name: &str, text: &str) {
+    let path = place.home().join(name);
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, text).unwrap();
+}
+
+/// What is told of each thing: about what, how, and what.
+fn findings(place: &Place) -> (Option<i32>, Vec<(String, String, String)>) {
+    let run = place.run(&["doctor", "--json"]);
+    let document: Value = serde_json::from_str(&run.out).unwrap();
+    let text = |finding: &Value, key: &str| finding[key].as_str().unwrap().to_owned();
+    let rows = document["findings"].as_array().unwrap().iter();
+    let rows: Vec<_> = rows.map(|row| (text(row, "about"), text(row, "health"), text(row, "text"))).collect();
+    assert!(document["sandbox"]["landlock"].is_u64(), "{document}");
+    let wrong = rows.iter().filter(|(_, health, _)| health == "wrong").count();
+    assert_eq!(document["wrong"], wrong);
+    (run.code, rows)
+}
+
+fn has(rows: &[(String, String, String)], about: &str, health: &str, text: &str) -> bool {
+    rows.iter().any(|(a, h, t)| a == about && h == health && t.contains(text))
+}
+
+#[test]
+fn what_is_set_up_is_told_and_all_is_well() {
+    let model = server(Script::echo());
+    let settings = json!({
+        "model": {"name": "openai/gpt-test", "plan": "anthropic/claude-test"},
+        "mcpServers": {"near": {"command": "sh", "args": ["-c", "touch started"], "trust": true},
+                       "far": {"url": "https://user:s3cret@mcp.example.com/x"}},
+        "hooks": {"SessionStart": [{"hooks": [{"name": "greets", "command": "touch hooked"}]}]},
+    });
+    let place = Place::with_server(&model).settings(&settings.to_string());
+    write(&place, "skills/deploy/SKILL.md", "---\nname: deploy\ndescription: d\n---\nx\n");
+    write(&place, "agents/reviewer.md", "---\nname: reviewer\ndescription: d\n---\nx\n");
+    let (code, rows) = findings(&place);
+    for (about, text) in [
+        ("charla", env!("CARGO_PKG_VERSION")),
+        ("settings", "home/.charla/settings.json is there"),
+        ("settings", "work/.charla/settings.json is not there"),
+        ("trust", "has nothing to trust"),
+        ("rules", "hold"),
+        ("model", "openai/gpt-test answers, anthropic/claude-test in plan mode"),
+        ("model", "its server answers"),
+        ("provider", "openai: key from"),
+        ("mcp server", "near: "),
+        ("mcp server", "far: https://"),
+        ("skills", "deploy"),
+        ("agents", "reviewer"),
+        ("hook", "SessionStart greets"),
+        ("sessions", "kept in"),
+    ] {
+        assert!(has(&rows, about, "ok", text), "{about} {text}: {rows:#?}");
+    }
+    assert_eq!(code, Some(0), "{rows:#?}");
+    let all = format!("{rows:?}{}", place.run(&["doctor"]).out);
+    assert!(!all.contains("s3cret") && !all.contains("key-openai"), "{all}");
+    for made in ["started", "hooked"] {
+        assert_eq!(place.read(made), None, "nothing is started");
+    }
+    assert!(place.run(&["doctor"]).out.contains("sandbox  Landlock"));
+}
+
+#[test]
+fn what_is_wrong_is_told_with_what_to_do_and_the_exit_code_says_so() {
+    let broken = Place::new().settings("{\n  \"modle\": {}\n}");
+    let (code, rows) = findings(&broken);
+    assert_eq!(code, Some(1));
+    assert!(has(&rows, "settings", "wrong", "settings.json:2:3: unknown key `modle`"), "{rows:#?}");
+    assert!(has(&rows, "model", "wrong", "no model is configured"), "{rows:#?}");
+    let run = broken.run(&["doctor"]);
+    assert!(
+        run.out.contains("GEMINI_API_KEY") && run.err.contains("things are wrong"),
+        "{}{}",
+        run.out,
+        run.err
+    );
+
+    let settings = json!({
+        "model": {"name": "openai/gpt-test"}, "retry": {"maxAttempts": 1},
+        "mcpServers": {"gone": {"command": "/no/such/program"}, "unset": {"command": "sh", "args": ["$NOT_SET"]}},
+    });
+    let place = Place::new()
+        .variable("OPENAI_API_KEY", "key-openai-1")
+        .variable("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+        .settings(&settings.to_string())
+        .workspace_settings(r#"{"mcpServers": {"theirs": {"command": "touch", "args": ["made"]}}}"#);
+    write(
+        &place,
+        "extensions.json",
+        r#"{"lost": {"origin": "local", "place": "/x", "enabled": true, "agreed": ""}}"#,
+    );
+    write(&place, "policies/mine.toml", "not a rule");
+    let (code, rows) = findings(&place);
+    assert_eq!(code, Some(1));
+    for (about, text) in [
+        ("model", "openai"),
+        ("mcp server", "gone cannot be used"),
+        ("rules", "mine.toml"),
+        ("extension", "lost"),
+    ] {
+        assert!(has(&rows, about, "wrong", text), "{about} {text}: {rows:#?}");
+    }
+    assert!(has(&rows, "trust", "ok", "is not trusted"), "{rows:#?}");
+    assert!(has(&rows, "settings", "note", "`mcpServers.theirs.command` is ignored"), "{rows:#?}");
+    assert!(
+        !rows.iter().any(|(about, _, text)| about == "mcp server" && text.contains("theirs")),
+        "{rows:#?}"
+    );
+}
