@@ -5,7 +5,7 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use charla::models::Prices;
-use charla::session::{Filler, PromptDraft, run_own};
+use charla::session::{CommandPlace, Filler, PromptDraft, run_own};
 use charla::settings::{OutputFormat, Settings};
 use charla::{Begin, Charla, Failure, OpenRequest, OpenedSession, SessionSource};
 use charla_core::session::Follower;
@@ -208,7 +208,8 @@ impl Talk {
         let mut content = Content::user(line);
         let cancel = self.interrupts.leave.child_token();
         let filler = Filler { by: ME, unread: true, cancel: &cancel };
-        let place = (&self.settings, self.charla.environment());
+        let (environment, rule_files) = (self.charla.environment(), self.rule_files.as_slice());
+        let place = CommandPlace { settings: &self.settings, environment, rule_files };
         self.session.fill_prompt(line, &mut content, place, filler, printer).await?;
         Ok((content.text() != line).then_some(content))
     }

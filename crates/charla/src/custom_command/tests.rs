@@ -152,7 +152,7 @@ fn a_command_that_is_called_like_one_of_ours_has_another_name_and_says_so() {
         ("work/.charla/commands/undo.toml", "prompt = 'x'\ndescription = 'theirs'"),
     ];
     let (_folder, environment) = place(&files);
-    let content = WorkspaceContent::read(&environment).unwrap();
+    let content = WorkspaceContent::read(&environment);
     TrustBook::of(&environment).unwrap().trust(&environment.directory, content.hash()).unwrap();
     let (commands, notices) = found(&environment);
     let names: Vec<&str> = commands.iter().map(|(name, _)| name.as_str()).collect();

@@ -123,15 +123,12 @@ impl SessionBuilder<'_> {
     ) -> Result<(Arc<SessionHost>, Arc<Sandbox>), Failure> {
         let (places, rules, sandbox) = self.places(id, Self::skills, notices)?;
         let schema = self.schema.as_ref().map(|schema| schema.text().to_owned());
+        let plans = |notices: &mut dyn Notices| self.server_plans(&places, &rules, notices);
         let servers = match &self.servers {
             _ if self.options.no_tools => SessionServers::default(),
-            ServersOf::Remembered => {
-                SessionServers::new(self.server_plans(&places, notices).map(ServerPlans::unstarted))
-            }
+            ServersOf::Remembered => SessionServers::new(plans(notices).map(ServerPlans::unstarted)),
             ServersOf::Caller(servers) => servers.clone(),
-            ServersOf::Own => {
-                SessionServers::new(self.server_plans(&places, &rules, notices).map(ServerPlans::attended))
-            }
+            ServersOf::Own => SessionServers::new(plans(notices).map(ServerPlans::attended)),
         };
         let host = Arc::new(SessionHost {
             settings: self.settings.clone(),

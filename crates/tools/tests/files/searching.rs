@@ -181,7 +181,7 @@ async fn ignore_files_with_more_patterns_than_anybody_writes_are_passed_over() {
         let at = |name: &str| std::path::Path::new(folder).join(name).display().to_string();
         bench.write(&at("skipped.txt"), "x");
         bench.write(&at("kept.txt"), "x");
-        bench.write(&at(".gitignore"), &patterns(number));
+        bench.write(&at(".gitignore"), patterns(number));
         let found = bench.ok("glob", json!({"pattern": "**/*.txt"})).await;
         assert!(found.contains("beside.txt"), "{found}");
         // A folder below is left out with its files.

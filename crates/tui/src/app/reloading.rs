@@ -69,7 +69,7 @@ impl App {
         let brought = &self.base.settings.brought;
         match custom_commands(charla.environment(), brought, &mut Teller(tell.clone())) {
             Ok(custom) => {
-                self.composer.set_sources(completions(charla, &custom, tell));
+                self.composer.set_sources(completions(charla, &custom, &self.base.servers, tell));
                 self.base.custom = custom;
             }
             Err(failure) => self.failed(&failure),
