@@ -9,6 +9,7 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use axum::Router;
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::IntoResponse;
 use charla_core::CancellationToken;
 use hyper::body::Incoming;
@@ -27,6 +28,7 @@ use crate::app::App;
 use crate::guard;
 use crate::nonsense::Worded;
 use crate::places::Places;
+use crate::problem::Problem;
 use crate::tls::Certificate;
 
 /// How many connections there may be; further ones wait to be taken.
@@ -104,6 +106,19 @@ fn connection<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
         .serve_connection(TokioIo::new(Worded::new(stream)), service)
 }
 
+/// Refuses a head that came in one piece with more than the reader keeps of one that comes in several.
+fn fits(headers: &HeaderMap) -> Result<(), Problem> {
+    let size: usize = headers.iter().map(|(name, value)| name.as_str().len() + value.len()).sum();
+    match size > MAX_HEAD {
+        true => Err(Problem::new(
+            StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
+            "too_large",
+            "the request's head is too large",
+        )),
+        false => Ok(()),
+    }
+}
+
 /// Answers one request.
 async fn respond(
     app: Arc<App>,
@@ -111,7 +126,7 @@ async fn respond(
     peer: SocketAddr,
     request: http::Request<Incoming>,
 ) -> Result<http::Response<axum::body::Body>, std::convert::Infallible> {
-    let mut response = match app.names.check_host(request.headers()) {
+    let mut response = match fits(request.headers()).and_then(|()| app.names.check_host(request.headers())) {
         Ok(()) => {
             let mut request = request.map(axum::body::Body::new);
             request.extensions_mut().insert(peer);

@@ -134,7 +134,7 @@ fn settings_that_are_read_anew_trust_no_more_than_a_start_does() {
     let hooks = json!({"hooks": {"BeforeAgent": [{"hooks": [{"command": "touch theirs"}]}]}});
     let place = place.workspace_settings(&hooks.to_string());
     command(&mut terminal, "/extensions reload");
-    terminal.wait_for("is ignored: this workspace is not trusted");
+    terminal.wait_for("shows what this workspace would set");
     terminal.wait_without("opening the session");
     terminal.say("second");
     terminal.wait_for("Two.");

@@ -58,7 +58,8 @@ fn who_may_read_a_session_has_the_whole_output_and_nobody_else_has() {
     let mut seen = 0;
     let mut read = |file: &str| {
         let tool = json!({"command": "run_tool", "name": "read_file", "args": {"file_path": file}});
-        assert_eq!(anna.post(&format!("/sessions/{session}/commands"), &tool).status, 200);
+        let taken = anna.post(&format!("/sessions/{session}/commands"), &tool);
+        assert_eq!(taken.status, 200, "{file}: {}", taken.text());
         let ended = anna.events(&session, seen).until("client_call_ended").pop().unwrap();
         seen = ended.id.unwrap();
         ended.data["response"].to_string()

@@ -50,11 +50,7 @@ fn every_error_of_every_route_is_a_problem_document() {
         try_it("an unknown method", "BREW", &path, "", b"");
         try_it("too large a body", method, &path, "content-length: 99999999999\r\n", b"");
         try_it("no length", method, &path, "content-length: many\r\n", b"");
-        // One that is taken all the same is none; who sends what nobody reads may find the connection closed before the answer.
-        let large = sent(&served, method, &path, &format!("x-large: {}\r\n", "x".repeat(90_000)), b"");
-        if large.status >= 400 {
-            is_problem(&large, &format!("{name}: a large head"));
-        }
+        try_it("a large head", method, &path, &format!("x-large: {}\r\n", "x".repeat(90_000)), b"");
         try_it("many fields", method, &path, &"x-field: 1\r\n".repeat(500), b"");
         let odd = served.bare(
             &format!("{method} {path} HTTP/1.1\r\nhost: elsewhere.example\r\nconnection: close\r\n\r\n"),
