@@ -55,20 +55,18 @@ fn who_may_read_a_session_has_the_whole_output_and_nobody_else_has() {
         );
     }
     // The model, which is told of the file, can read it; other files of the server stay out of reach.
-    let mut seen = 0;
-    let mut read = |file: &str| {
+    let read = |file: &str| {
         let tool = json!({"command": "run_tool", "name": "read_file", "args": {"file_path": file}});
-        let taken = anna.post(&format!("/sessions/{session}/commands"), &tool);
-        assert_eq!(taken.status, 200, "{file}: {}", taken.text());
-        let ended = anna.events(&session, seen).until("client_call_ended").pop().unwrap();
-        seen = ended.id.unwrap();
-        ended.data["response"].to_string()
+        anna.post(&format!("/sessions/{session}/commands"), &tool)
     };
-    let told = read(path);
+    assert_eq!(read(path).status, 200);
+    let ended = anna.events(&session, 0).until("client_call_ended").pop().unwrap();
+    let told = ended.data["response"].to_string();
     assert!(told.contains("1\\n2\\n3"), "{told}");
     let accounts = team.place.home().join("server/accounts.json");
-    let told = read(accounts.to_str().unwrap());
-    assert!(told.contains("only the workspace can be reached"), "{told}");
+    let refused = read(accounts.to_str().unwrap());
+    assert_eq!(refused.status, 422);
+    assert!(refused.text().contains("only the workspace can be reached"), "{}", refused.text());
 }
 
 #[test]
