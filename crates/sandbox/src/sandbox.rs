@@ -195,6 +195,7 @@ impl Sandbox {
         for root in tree::outermost(&places.roots).into_iter().chain(&places.history) {
             grants.write(root, &hidden);
         }
+        self.read_beside(&mut grants);
         grants.agreed(places, extra, &hidden);
         let mounts = if extra.lasting { self.settled(&hidden, cwd)? } else { None };
         self.cell(Confinement::Asked, grants, mounts)

@@ -27,6 +27,8 @@ const LONGEST_NAME: usize = 255;
 const MOST_LINKS: usize = 40;
 /// Trees whose files act when they are opened: reading one may wait forever.
 const SPECIAL_TREES: &[&str] = &["/proc", "/sys", "/dev"];
+/// The one place in them that holds ordinary files.
+const SHARED_MEMORY: &str = "/dev/shm";
 
 /// A path a model gave, resolved.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -262,10 +264,14 @@ pub(crate) fn look(real: &Path) -> io::Result<Stat> {
     }
 }
 
+fn is_special(path: &Path) -> bool {
+    SPECIAL_TREES.iter().any(|tree| path.starts_with(tree)) && !path.starts_with(SHARED_MEMORY)
+}
+
 pub(crate) fn kind_of(path: &Path, found: &Stat) -> FileKind {
     let special = match FileType::from_raw_mode(found.st_mode) {
         FileType::Directory => return FileKind::Directory,
-        _ if SPECIAL_TREES.iter().any(|tree| path.starts_with(tree)) => "a file of the system itself",
+        _ if is_special(path) => "a file of the system itself",
         FileType::RegularFile => {
             return FileKind::File { size: u64::try_from(found.st_size).unwrap_or_default() };
         }

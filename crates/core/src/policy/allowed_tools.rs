@@ -34,7 +34,9 @@ pub fn allowed_tools<'a>(forms: impl IntoIterator<Item = &'a str>) -> Result<Vec
         if !prefix.is_empty() && tool != super::matching::SHELL {
             return Err(refused(form, "only run_shell_command takes a command in parentheses"));
         }
-        text.push_str("[[rule]]\ndecision = \"allow\"\npriority = 300\n");
+        // What is named is asked about first: it may reach what it plainly has to.
+        let priority = if prefix.is_empty() { 300 } else { 301 };
+        text.push_str(&format!("[[rule]]\ndecision = \"allow\"\npriority = {priority}\n"));
         text.push_str(&format!("tool = {}\n", toml::Value::from(tool)));
         if !prefix.is_empty() {
             names_commands = true;

@@ -10,11 +10,11 @@ use charla_proto::text::shell_quote;
 use charla_proto::{Confinement, Effect, Plan, Word};
 
 use super::Scope;
-use super::commands::{reads_input, runs_file};
-use super::guards::delicate;
+use super::commands::{is_plainly_far, reads_input, runs_file, subcommand_at, trusted_name};
+use super::guards::{delicate, discloses};
 
 /// Commands that a sandbox would only break: they act elsewhere, or as somebody else.
-const REACHING: [&str; 32] = [
+const REACHING: [&str; 56] = [
     "sudo",
     "doas",
     "su",
@@ -47,10 +47,40 @@ const REACHING: [&str; 32] = [
     "ssh-keygen",
     "gh",
     "at",
+    "aws",
+    "gcloud",
+    "gsutil",
+    "az",
+    "terraform",
+    "tofu",
+    "pulumi",
+    "helm",
+    "ansible",
+    "ansible-playbook",
+    "glab",
+    "heroku",
+    "fly",
+    "flyctl",
+    "vercel",
+    "netlify",
+    "wrangler",
+    "doctl",
+    "twine",
+    "rclone",
+    "s3cmd",
+    "vault",
+    "op",
+    "pass",
 ];
 
-/// Commands of git that talk to another repository, as a rule over ssh or with a credential.
-const GIT_REACHING: [&str; 6] = ["push", "pull", "fetch", "clone", "ls-remote", "submodule"];
+/// Commands of programs that talk to another machine with a credential.
+const REACHING_WITH: [(&str, &[&str]); 5] = [
+    ("git", &["push", "pull", "fetch", "clone", "ls-remote", "submodule"]),
+    ("npm", &["publish", "login", "adduser", "whoami", "owner", "unpublish"]),
+    ("pnpm", &["publish", "login"]),
+    ("yarn", &["publish", "login"]),
+    ("cargo", &["publish", "login", "owner", "yank"]),
+];
 
 /// How far a command reaches that a person approved: not everywhere, unless it plainly has to.
 pub(super) fn reach(effect: Option<&Effect>) -> Confinement {
@@ -59,10 +89,27 @@ pub(super) fn reach(effect: Option<&Effect>) -> Confinement {
         Some(Effect::Exec { words, .. }) => words,
         _ => return Confinement::Asked,
     };
-    let name = super::commands::base_name(words).unwrap_or_default();
-    let mut known = words.iter().skip(1).filter_map(Word::known);
-    let git = name == "git" && known.any(|word| GIT_REACHING.contains(&word));
-    if git || REACHING.contains(&name) { Confinement::Open } else { Confinement::Asked }
+    // A program of the workspace may have any name.
+    let name = trusted_name(words).unwrap_or_default();
+    let command = match name {
+        "git" => subcommand_at(words).and_then(|at| words.get(at)),
+        _ => words.get(1),
+    };
+    let command = command.and_then(Word::known).unwrap_or_default();
+    let with =
+        REACHING_WITH.iter().any(|(program, commands)| *program == name && commands.contains(&command));
+    if with || REACHING.contains(&name) { Confinement::Open } else { Confinement::Asked }
+}
+
+/// The same for a command that a rule names: nobody has looked at its options, and some of git's run programs.
+pub(super) fn reach_by_name(effect: Option<&Effect>) -> Confinement {
+    let Some(Effect::Exec { words, .. }) = effect else { return Confinement::Asked };
+    match trusted_name(words) {
+        Some("git") if !is_plainly_far(words) => Confinement::Asked,
+        // What the shell makes of a word nobody has seen.
+        _ if words.iter().any(|word| word.known().is_none()) => Confinement::Asked,
+        _ => reach(effect),
+    }
 }
 
 /// What the person should know before allowing a command for good.
@@ -79,11 +126,19 @@ pub(super) fn caveat(effect: &Effect) -> Option<&'static str> {
 pub(super) fn rule(plan: &Plan, effect: Option<&Effect>, scope: &Scope) -> Option<String> {
     let lines = match effect {
         // Nobody gives this away with one key; who means it writes the rule.
-        Some(Effect::Exec { words, .. }) if delicate(words).is_some() => return None,
+        Some(Effect::Exec { words, cwd, .. })
+            if delicate(words).is_some() || discloses(words, cwd, true).is_some() =>
+        {
+            return None;
+        }
         Some(Effect::Exec { words, fed, .. }) if reads_input(words, *fed) => return None,
         Some(Effect::Exec { words, cwd, .. }) => {
             let known: Option<Vec<String>> = words.iter().map(|word| word.known().map(shell_quote)).collect();
             line("command", &known?.join(" ")) + &line("cwd", &folder(cwd, scope))
+        }
+        Some(Effect::Read { path }) if scope.secret(path).is_some() => return None,
+        Some(Effect::Write { path }) if scope.secret(path).or_else(|| scope.protected(path)).is_some() => {
+            return None;
         }
         Some(Effect::Read { path } | Effect::Write { path }) => {
             line("path", &globset::escape(&path.to_string_lossy()))

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use charla_proto::{Effect, Word, WordKind};
+use charla_proto::{Confinement, Effect, Word, WordKind};
 
 use super::Scope;
 use super::commands::{self, Harm, Operands};
@@ -16,6 +16,10 @@ pub(super) struct View {
     pub(super) others: bool,
     /// All of it is held by the kernel as what runs unasked is.
     pub(super) walled: bool,
+    /// Git is kept from showing secret files: all of it runs as what runs unasked does.
+    pub(super) git_held: bool,
+    /// A part of it is not understood, such as where it goes.
+    pub(super) unclear: bool,
 }
 
 /// Why `effect` is asked about although `rule` allows it.
@@ -37,7 +41,7 @@ pub(super) fn guard(effect: &Effect, rule: &Rule, scope: &Scope, view: View) -> 
             .map(str::to_owned)
             .or_else(|| (!scope.contains(path)).then(|| "it lies outside the workspace".to_owned())),
         Effect::Exec { words, cwd, carrier, .. } => {
-            exec(words, cwd, rule, view.walled).or_else(|| too_wide(words, cwd, *carrier, rule, scope))
+            exec(words, cwd, rule, scope, view).or_else(|| too_wide(words, cwd, *carrier, rule, scope))
         }
         Effect::Env { name, .. }
             if matches!(rule.subject, Subject::Env { .. }) || harmless_variable(name, view.others) =>
@@ -47,21 +51,72 @@ pub(super) fn guard(effect: &Effect, rule: &Rule, scope: &Scope, view: View) -> 
         Effect::Env { .. } => Some("this variable may change what commands do".into()),
         // The built-in rules allow what is understood.
         Effect::Unclear { reason, .. } if rule.tier == Tier::Default => Some(reason.clone()),
+        Effect::Unconfined if rule.allowance.confinement != Some(Confinement::Open) => {
+            Some("the call wants to run outside the sandbox".to_owned())
+        }
         Effect::Unclear { .. } | Effect::Unconfined | Effect::Net { .. } | Effect::Mcp { .. } => None,
     }
 }
 
-fn exec(words: &[Word], cwd: &Path, rule: &Rule, walled: bool) -> Option<String> {
+fn exec(words: &[Word], cwd: &Path, rule: &Rule, scope: &Scope, view: View) -> Option<String> {
     if matches!(rule.subject, Subject::Command(_)) {
         return None;
     }
-    if let Some(reason) = discloses(words, cwd, walled) {
+    if let Some(reason) = discloses(words, cwd, view.walled) {
         return Some(reason);
     }
-    if rule.names_command() {
-        return None;
+    if !view.git_held && commands::base_name(words) == Some("git") && shows_unnamed(words, rule) {
+        return Some("it may show secret files that git keeps; by itself it does not ask".to_owned());
     }
-    delicate(words).map(str::to_owned)
+    let stated = rule.allowance.confinement.is_some() || rule.tier == Tier::Default;
+    if !view.walled && !stated && searches_all(words) {
+        return Some("it may show secret files of the folders it goes through".to_owned());
+    }
+    // Without a rule, a command that writes is asked about anyway.
+    if rule.tier > Tier::Default
+        && let Some(reason) = commands::writes_beyond(words, cwd, scope, rule.named_words(words))
+    {
+        return Some(reason);
+    }
+    if rule.tier > Tier::Default && view.unclear && commands::writes(words, cwd, scope) {
+        return Some("where it writes cannot be told: a part of the line is not understood".to_owned());
+    }
+    match &rule.subject {
+        Subject::Prefix(_) => beyond_prefix(words, cwd, scope, rule.named_words(words)),
+        Subject::Pattern { .. } => None,
+        _ => delicate(words).map(str::to_owned),
+    }
+}
+
+/// True for `grep` that goes through folders.
+fn searches_all(words: &[Word]) -> bool {
+    let recursive = |text: &str| match text.strip_prefix('-') {
+        Some(long) if long.starts_with('-') => {
+            long.starts_with("-r") || long.starts_with("-de") || long.starts_with("-di")
+        }
+        Some(letters) => letters.contains(['r', 'R', 'd']),
+        None => false,
+    };
+    matches!(commands::base_name(words), Some("grep" | "egrep" | "fgrep"))
+        && words.iter().filter_map(Word::known).any(recursive)
+}
+
+/// True for git that shows what it keeps, unless a rule says how far it reaches, or names a command of git that does so by
+/// handing it on.
+fn shows_unnamed(words: &[Word], rule: &Rule) -> bool {
+    if rule.allowance.confinement.is_some() {
+        return false;
+    }
+    let named = commands::subcommand_at(words).is_some_and(|at| rule.named_words(words) > at);
+    commands::shows_kept(words) && (!named || commands::is_reader(words))
+}
+
+/// Why a command does more than the first `named` of its words say: those are what a rule allows by name.
+fn beyond_prefix(words: &[Word], cwd: &Path, scope: &Scope, named: usize) -> Option<String> {
+    let said = words.get(..named).unwrap_or_default();
+    let known: Vec<Word> = words.iter().filter(|word| word.known().is_some()).cloned().collect();
+    let beyond = delicate(&known).filter(|_| delicate(said).is_none()).map(str::to_owned);
+    beyond.or_else(|| commands::launches(words, cwd, scope, named))
 }
 
 /// Why a command goes beyond what a narrow rule was written for: the flag names a command, not all its options.
@@ -103,7 +158,7 @@ fn too_wide(words: &[Word], cwd: &Path, carrier: bool, rule: &Rule, scope: &Scop
 
 /// Why a command may show a secret. Behind the wall, which files a word only the shell knows will name is left to the
 /// kernel: it hides those that are secret.
-fn discloses(words: &[Word], cwd: &Path, walled: bool) -> Option<String> {
+pub(super) fn discloses(words: &[Word], cwd: &Path, walled: bool) -> Option<String> {
     let name = commands::base_name(words)?;
     let operands = commands::operands_of(name);
     if matches!(operands, Some(Operands::Nothing | Operands::Names)) {

@@ -9,21 +9,68 @@ use super::guards::{View, guard, harmless_variable};
 use super::matching::{Match, SHELL};
 use super::only_git;
 use super::paths::is_free;
-use super::rules::{Decision, Rule, Tier};
+use super::rules::{Decision, Rule, Subject, Tier};
 use super::{Finding, Judgement, RuleBook, Scope};
 
 /// Behind the wall, what only the kernel can see is left to it. That counts where the whole line only reads, or not at
 /// all: one shell runs all of it, and reaches as far as the part that reaches furthest.
 pub(super) fn explain(book: &RuleBook, plan: &Plan, mode: ApprovalMode) -> Judgement {
-    let held = judgement(book, plan, mode, book.scope.wall.reading);
-    let judged = match held.verdict {
-        Verdict::Allow { confinement: Confinement::Reading, .. } => held,
-        _ => judgement(book, plan, mode, false),
+    let walled = book.scope.wall.reading && plan.starts_processes();
+    let held = if walled { held(book, plan, mode) } else { Held::Not };
+    let judged = match held {
+        Held::Reading(judged) => judged,
+        Held::Editing => judgement(book, plan, mode, Ground { git_held: true, ..Ground::default() }),
+        Held::Not => judgement(book, plan, mode, Ground::default()),
     };
     match book.bounded {
         true => within_bounds(&book.scope, plan, judged),
         false => judged,
     }
+}
+
+/// How the kernel holds a plan.
+enum Held {
+    /// As what only reads.
+    Reading(Judgement),
+    /// As what edits unasked.
+    Editing,
+    /// Not as what runs unasked.
+    Not,
+}
+
+/// Says how the kernel holds a plan that runs. An allowance widens nothing: what would run without it runs as it would then.
+fn held(book: &RuleBook, plan: &Plan, mode: ApprovalMode) -> Held {
+    let behind = Ground { walled: true, git_held: true, unaided: false };
+    let judged = judgement(book, plan, mode, behind);
+    let Verdict::Allow { confinement, .. } = judged.verdict else { return Held::Not };
+    if confinement == Confinement::Reading {
+        return Held::Reading(judged);
+    }
+    let unaided = judgement(book, plan, mode, Ground { unaided: true, ..behind });
+    match unaided.verdict {
+        Verdict::Allow { confinement: Confinement::Reading, .. } => Held::Reading(reading(judged)),
+        _ if confinement == Confinement::Editing => Held::Editing,
+        _ => Held::Not,
+    }
+}
+
+/// The same judgement for a plan that runs as what only reads does.
+fn reading(judged: Judgement) -> Judgement {
+    let lowered = |finding| Finding { confinement: Confinement::Reading, ..finding };
+    let findings: Vec<Finding> = judged.findings.into_iter().map(lowered).collect();
+    let verdict = strictest(&findings);
+    Judgement { findings, verdict }
+}
+
+/// What a judgement takes for granted.
+#[derive(Clone, Copy, Default)]
+struct Ground {
+    /// Nothing of the plan reaches further than the kernel lets what runs unasked.
+    walled: bool,
+    /// Git is kept from showing secret files.
+    git_held: bool,
+    /// Rules that allow, and say neither all words of a command nor how far it reaches, do not count.
+    unaided: bool,
 }
 
 /// A guest reaches the workspace and nothing else, whoever allows it. Commands are held there by the kernel.
@@ -54,9 +101,9 @@ fn within_bounds(scope: &Scope, plan: &Plan, judged: Judgement) -> Judgement {
 /// What denies a guest what lies beyond the workspace.
 pub(super) const BOUNDS: &str = "bounds of the workspace";
 
-fn judgement(book: &RuleBook, plan: &Plan, mode: ApprovalMode, walled: bool) -> Judgement {
-    let others = plan.effects.iter().any(|effect| runs_others(effect, &book.scope, walled));
-    let judged = |effect: Option<&Effect>| Case { book, plan, mode, effect, others, walled }.finding();
+fn judgement(book: &RuleBook, plan: &Plan, mode: ApprovalMode, ground: Ground) -> Judgement {
+    let others = plan.effects.iter().any(|effect| runs_others(effect, &book.scope, ground.walled));
+    let judged = |effect: Option<&Effect>| Case { book, plan, mode, effect, others, ground }.finding();
     let findings: Vec<Finding> = if plan.effects.is_empty() {
         vec![judged(None)]
     } else {
@@ -82,7 +129,7 @@ pub(super) fn rule_about<'a>(
     effect: &'a Effect,
     mode: ApprovalMode,
 ) -> Option<&'a Rule> {
-    Case { book, plan, mode, effect: Some(effect), others: true, walled: false }
+    Case { book, plan, mode, effect: Some(effect), others: true, ground: Ground::default() }
         .ruling()
         .map(|ruling| ruling.rule)
 }
@@ -95,8 +142,7 @@ struct Case<'a> {
     effect: Option<&'a Effect>,
     /// True when the plan runs commands that are not known to be harmless.
     others: bool,
-    /// True when nothing of the plan reaches further than the kernel lets what runs unasked.
-    walled: bool,
+    ground: Ground,
 }
 
 /// What is found about an effect, before it is put into words.
@@ -127,6 +173,12 @@ impl<'a> Case<'a> {
             return self.found(asked("no rule".into(), "no rule is about it".into()));
         };
         let settled = self.settle(&ruling);
+        if settled.decision == Decision::Allow
+            && let Some(rule) = self.unread_denial(ruling.rule)
+        {
+            let reason = format!("it is not known to leave alone what this rule is about: {}", rule.about());
+            return Finding { always: None, ..self.found(asked(rule.name(), reason)) };
+        }
         match ruling.doubt.filter(|_| settled.decision == Decision::Allow) {
             Some(rule) => {
                 let reason = format!("it cannot be told whether this rule is about it: {}", rule.about());
@@ -175,10 +227,42 @@ impl<'a> Case<'a> {
             rule: ruling.rule.name(),
             reason: reason.unwrap_or_else(|| stated(ruling.rule)),
             confinement: match ruling.decision {
-                Decision::Allow => ruling.rule.allowance.confinement.unwrap_or(Confinement::Open),
+                Decision::Allow => self.reach_under(ruling.rule),
                 Decision::Ask | Decision::Deny => always::reach(self.effect),
             },
         }
+    }
+
+    /// How far processes reach that a rule allows. Who says all words of a command, or wants everything allowed, means it without
+    /// a wall; who names a command, what that plainly needs; and a rule about more than that lets nothing past what a person's
+    /// yes would.
+    fn reach_under(&self, rule: &Rule) -> Confinement {
+        let whole = matches!(rule.subject, Subject::Command(_)) || rule.tier == Tier::Default;
+        match rule.allowance.confinement {
+            Some(stated) => stated,
+            None if whole || self.mode == ApprovalMode::Yolo || self.plan.tool != SHELL => Confinement::Open,
+            None if rule.names_command() => always::reach_by_name(self.effect),
+            None => Confinement::Asked,
+        }
+    }
+
+    /// The denial of a path that a command may read without any word that says so: one that is not understood, which nothing
+    /// but an allowance of every command lets through.
+    fn unread_denial(&self, allowing: &Rule) -> Option<&'a Rule> {
+        let Effect::Exec { words, cwd, carrier: false, .. } = self.effect? else { return None };
+        let broad = allowing.tier > Tier::Default && !allowing.names_command();
+        if !broad || self.mode == ApprovalMode::Yolo {
+            return None;
+        }
+        let understood =
+            !matches!(commands::harm(words, cwd, &self.book.scope, self.ground.walled), Harm::Possible(_))
+                || commands::writes(words, cwd, &self.book.scope);
+        let denies = |rule: &&Rule| {
+            rule.decision == Decision::Deny
+                && matches!(rule.subject, Subject::Path { .. })
+                && rule.concerns(SHELL, self.mode)
+        };
+        self.book.rules.iter().find(denies).filter(|_| !understood)
     }
 
     /// Asks the tiers from the highest down. A denial above the built-in tier holds in any case, and the
@@ -187,7 +271,7 @@ impl<'a> Case<'a> {
         let mut doubt: Option<&Rule> = None;
         let mut hidden: Option<&Rule> = None;
         let mut decided: Vec<&Rule> = Vec::new();
-        for rule in &self.book.rules {
+        for rule in self.book.rules.iter().filter(|rule| !self.ground.unaided || !rule.aids()) {
             // What a flag allows, a rule of the user's may deny all the same.
             let denies_flag = |last: &&Rule| last.allowance.narrow && rule.decision == Decision::Deny;
             if decided.last().is_some_and(|last| last.tier == rule.tier && !denies_flag(last)) {
@@ -257,7 +341,7 @@ impl<'a> Case<'a> {
             {
                 editing("writing in the workspace")
             }
-            Effect::Exec { words, cwd, .. } => match commands::harm(words, cwd, scope, self.walled) {
+            Effect::Exec { words, cwd, .. } => match commands::harm(words, cwd, scope, self.ground.walled) {
                 Harm::None => reading("a command that only reads"),
                 Harm::Edits if edits => editing("a command that edits the workspace"),
                 _ => None,
@@ -288,7 +372,7 @@ impl<'a> Case<'a> {
         let general = self.book.rules.iter().find(|rule| rule.tier == Tier::Default)?;
         let known = || match effect {
             Effect::Exec { words, cwd, .. } => {
-                match commands::harm(words, cwd, &self.book.scope, self.walled) {
+                match commands::harm(words, cwd, &self.book.scope, self.ground.walled) {
                     Harm::Possible(reason) => Some(reason),
                     Harm::Edits => Some("it changes files".into()),
                     Harm::None => None,
@@ -308,7 +392,13 @@ impl<'a> Case<'a> {
     }
 
     fn view(&self) -> View {
-        View { others: self.others, walled: self.walled }
+        let unclear = |effect: &Effect| matches!(effect, Effect::Unclear { .. });
+        View {
+            others: self.others,
+            walled: self.ground.walled,
+            git_held: self.ground.git_held,
+            unclear: self.plan.effects.iter().any(unclear),
+        }
     }
 
     fn found(&self, settled: Settled) -> Finding {

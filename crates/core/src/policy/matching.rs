@@ -7,7 +7,8 @@ use charla_proto::{ApprovalMode, Effect, Plan, ToolOfServer, Word, WordKind};
 use globset::GlobMatcher;
 
 use super::Scope;
-use super::commands::{self, Operands};
+use super::commands;
+use super::restricted::Restriction;
 use super::rules::{Decision, Rule, Subject};
 
 /// The tool that runs command lines.
@@ -81,10 +82,8 @@ impl Rule {
             (Subject::Path { globs, .. }, Some(Effect::Read { path } | Effect::Write { path })) => {
                 yes(if strict { scope.restricted_by(globs, path) } else { scope.named_by(globs, path) })
             }
-            (Subject::Path { globs, patterns }, Some(Effect::Exec { words, cwd, .. })) if strict => {
-                let named = |path: &Path| scope.restricted_by(globs, path);
-                let overlaps = |path: &Path| scope.may_reach(patterns, path);
-                words_as_paths(words, cwd, named, overlaps)
+            (Subject::Path { globs, patterns }, Some(Effect::Exec { words, cwd, carrier, .. })) if strict => {
+                Restriction { globs, patterns, scope }.touched_by(words, cwd, *carrier)
             }
             (Subject::Env { names, .. }, Some(Effect::Env { name, value })) => {
                 variable(names, name, value, strict)
@@ -92,6 +91,12 @@ impl Rule {
             (Subject::Host(hosts), Some(Effect::Net { host })) => {
                 let host = host.to_lowercase();
                 yes(hosts.iter().any(|wanted| like(wanted, &host)))
+            }
+            // What the words stand for was agreed to, not what they would be fed with this time.
+            (Subject::Command(_), Some(Effect::Exec { words, fed: true, .. }))
+                if !strict && commands::reads_input(words, true) =>
+            {
+                Match::No
             }
             (subject, Some(Effect::Exec { words, command, cwd, carrier, .. })) => {
                 let found = about_command(subject, words, command, strict);
@@ -161,6 +166,13 @@ impl Rule {
                     Decision::Ask | Decision::Deny => is_called(tool, &plan.tool, server, name),
                 }
         })
+    }
+
+    /// How many of a command's words the rule itself says.
+    pub(super) fn named_words(&self, words: &[Word]) -> usize {
+        let Subject::Prefix(commands) = &self.subject else { return 0 };
+        let named = commands.iter().filter(|wanted| prefix(wanted, words) == Match::Yes);
+        named.map(Vec::len).max().unwrap_or_default()
     }
 
     fn names_args(&self, plan: &Plan) -> bool {
@@ -347,40 +359,4 @@ fn has_letters(letters: &str, words: &[Word]) -> Match {
     }
     let unknown = |word: &Word| matches!(word.kind, WordKind::Single | WordKind::Unknown);
     if words.iter().any(unknown) { Match::Maybe } else { Match::No }
-}
-
-/// Whether a command's words name a path that `named` knows. Patterns, folders and words only the shell knows
-/// may do so; `overlaps` tells for the first two.
-fn words_as_paths(
-    words: &[Word],
-    cwd: &Path,
-    named: impl Fn(&Path) -> bool,
-    overlaps: impl Fn(&Path) -> bool,
-) -> Match {
-    let name = commands::base_name(words).unwrap_or_default();
-    let operands = commands::operands_of(name);
-    if operands == Some(Operands::Nothing) {
-        return Match::No;
-    }
-    let names_only = operands == Some(Operands::Names);
-    let everywhere = name == "rg" && overlaps(cwd);
-    let mut found = if everywhere { Match::Maybe } else { Match::No };
-    for word in words.iter().skip(1) {
-        let path = join_path(cwd, &word.text);
-        match word.kind {
-            WordKind::Literal => {
-                let mut parts = word.text.split(['=', ':', '@']).chain([word.text.as_str()]);
-                if parts.any(|part| !part.is_empty() && named(&join_path(cwd, part))) {
-                    return Match::Yes;
-                }
-                if !names_only && overlaps(&path) {
-                    found = Match::Maybe;
-                }
-            }
-            WordKind::Glob if overlaps(&path) => found = Match::Maybe,
-            WordKind::Glob => {}
-            WordKind::Single | WordKind::Unknown => found = Match::Maybe,
-        }
-    }
-    found
 }

@@ -23,6 +23,7 @@ mod parse;
 mod paths;
 mod patterns;
 mod protected;
+mod restricted;
 mod rules;
 #[cfg(test)]
 mod tests;
@@ -54,6 +55,13 @@ pub struct RuleFile {
     pub name: String,
     /// Its rules, as TOML.
     pub text: String,
+}
+
+impl RuleFile {
+    /// Says whether its rules can be read.
+    pub fn check(&self) -> Result<(), PolicyError> {
+        parse::parse(self).map(drop)
+    }
 }
 
 /// The folders rules and modes speak of.
@@ -177,6 +185,12 @@ impl RuleBook {
         });
         let absolute = patterns.flatten().flat_map(|pattern| self.scope.absolute(pattern));
         absolute.map(|pattern| patterns::place_of(&pattern)).collect()
+    }
+
+    /// The same rules, with more that the user should know.
+    pub fn noting(mut self, notices: Vec<String>) -> RuleBook {
+        self.notices.extend(notices);
+        self
     }
 
     /// The same rules where these have a second name, too.

@@ -55,6 +55,12 @@ impl Scope {
         self.names(path).any(|name| absolute.iter().any(|pattern| components_meet(&name, pattern)))
     }
 
+    /// True when `path`, which may be a pattern, may itself be what one of a rule's patterns matches.
+    pub(super) fn may_name(&self, patterns: &[String], path: &Path) -> bool {
+        let absolute: Vec<PathBuf> = patterns.iter().flat_map(|pattern| self.absolute(pattern)).collect();
+        self.names(path).any(|name| absolute.iter().any(|pattern| patterns_meet(&name, pattern)))
+    }
+
     /// A rule's pattern from `/` on, for each folder that it may be meant from.
     pub(super) fn absolute(&self, pattern: &str) -> Vec<PathBuf> {
         match pattern.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with('/')) {
@@ -77,20 +83,60 @@ fn components_meet(path: &Path, pattern: &Path) -> bool {
         if right.contains("**") || left.contains("**") {
             return true;
         }
-        let matches = |pattern: &str, text: &str| {
-            globset::Glob::new(pattern).is_ok_and(|glob| glob.compile_matcher().is_match(text))
-        };
-        let meet = match (is_wild(&left), is_wild(&right)) {
-            (true, true) => true,
-            (true, false) => matches(&left, &right),
-            (false, true) => matches(&right, &left),
-            (false, false) => left == right,
-        };
-        if !meet {
+        if !names_meet(&left, &right) {
             return false;
         }
     }
     true
+}
+
+/// True when some path is matched by both patterns. `**` stands for any number of folders, none among them.
+fn patterns_meet(path: &Path, pattern: &Path) -> bool {
+    let parts = |path: &Path| path.iter().map(|part| part.to_string_lossy().into_owned()).collect::<Vec<_>>();
+    let (left, right) = (parts(path), parts(pattern));
+    // For each part of `right`: whether what is before it may be what was seen of `left`.
+    let mut met: Vec<bool> = Vec::with_capacity(right.len() + 1);
+    met.push(true);
+    for part in &right {
+        let before = met.last().copied().unwrap_or_default();
+        met.push(before && part.contains("**"));
+    }
+    for part in &left {
+        let any = part.contains("**");
+        let mut next = vec![any && met.first().copied().unwrap_or_default()];
+        for (index, wanted) in right.iter().enumerate() {
+            let at = |met: &[bool], index: usize| met.get(index).copied().unwrap_or_default();
+            let skips = wanted.contains("**") && (at(&met, index + 1) || at(&next, index));
+            let spans = any && (at(&met, index + 1) || at(&next, index));
+            let same = !any && !wanted.contains("**") && at(&met, index) && names_meet(part, wanted);
+            next.push(skips || spans || same);
+        }
+        met = next;
+    }
+    met.last().copied().unwrap_or_default()
+}
+
+/// True when some name is matched by both.
+fn names_meet(left: &str, right: &str) -> bool {
+    let matches = |pattern: &str, text: &str| {
+        globset::Glob::new(pattern).is_ok_and(|glob| glob.compile_matcher().is_match(text))
+    };
+    match (is_wild(left), is_wild(right)) {
+        (true, true) => ends_meet(left, right),
+        (true, false) => matches(left, right),
+        (false, true) => matches(right, left),
+        (false, false) => left == right,
+    }
+}
+
+/// False when what two patterns say before their first and behind their last wildcard rules out that they match the same name:
+/// `*.md` and `*.key`.
+fn ends_meet(left: &str, right: &str) -> bool {
+    const WILD: [char; 10] = ['*', '?', '[', ']', '{', '}', '\\', '(', ')', '|'];
+    let (first, second) = (left.split(WILD).next(), right.split(WILD).next());
+    let heads = first.zip(second).is_none_or(|(one, other)| one.starts_with(other) || other.starts_with(one));
+    let (first, second) = (left.rsplit(WILD).next(), right.rsplit(WILD).next());
+    heads && first.zip(second).is_none_or(|(one, other)| one.ends_with(other) || other.ends_with(one))
 }
 
 /// True for the targets every command may write to. The terminal is none: a person reads there what we ask.
@@ -175,6 +221,40 @@ mod tests {
             [".env.example", "environment.rs", "process.env", "src/env.rs", "keyboard.rs", "pem", "README"]
         {
             assert!(secret(word).is_none(), "{word}");
+        }
+    }
+
+    #[test]
+    fn patterns_that_have_a_path_in_common_meet() {
+        let meet = |path: &str, pattern: &str| patterns_meet(Path::new(path), Path::new(pattern));
+        for (path, pattern) in [
+            ("/w/private/a", "/w/**/private/**"),
+            ("/w/x/y/private/a", "/w/**/private/**"),
+            ("/w/p*", "/w/**/private/**"),
+            ("/w/*/a", "/w/**/private/**"),
+            ("/w/**", "/w/**/private/**"),
+            ("/w/**", "/w/a/b"),
+            ("/w/**/b", "/w/a/**"),
+            ("/w/a", "/w/a/**"),
+            ("/w/*.rs", "/w/a.rs"),
+            ("/w/**/x/**/y", "/w/x/y"),
+            ("/w/*.@(md|key)", "/w/*.key"),
+            ("/w/a*", "/w/*b"),
+            ("/w/*.tar.gz", "/w/*.gz"),
+        ] {
+            assert!(meet(path, pattern), "{path} {pattern}");
+        }
+        for (path, pattern) in [
+            ("/w/*.md", "/w/**/private/**"),
+            ("/w/src/*.rs", "/w/**/private/*.key"),
+            ("/w/src/a", "/w/**/private/**"),
+            ("/w/*.md", "/w/**/*.key"),
+            ("/w/a*", "/w/b?"),
+            ("/w/a", "/w/a/b"),
+            ("/w/**/b", "/x/**"),
+            ("/w/*/a", "/w/a"),
+        ] {
+            assert!(!meet(path, pattern), "{path} {pattern}");
         }
     }
 

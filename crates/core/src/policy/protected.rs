@@ -54,6 +54,8 @@ const NAMES: [(&[&str], &str); 6] = [
             ".autoenv.zsh",
             ".direnvrc",
             ".lvimrc",
+            ".local.vimrc",
+            ".vimrc.local",
             "_vimrc",
             ".xsession",
             ".pam_environment",
@@ -77,6 +79,8 @@ const NAMES: [(&[&str], &str); 6] = [
             ".roomodes",
             "opencode.json",
             "opencode.jsonc",
+            ".opencode.json",
+            ".opencode.jsonc",
             "crush.json",
             ".crush.json",
             "crush.md",
@@ -127,6 +131,7 @@ const NAMES: [(&[&str], &str); 6] = [
             ".sbtopts",
             ".jvmopts",
             ".lintstagedrc",
+            ".pylintrc",
             "conftest.py",
             "sitecustomize.py",
             "usercustomize.py",
@@ -152,6 +157,7 @@ const NAMES: [(&[&str], &str); 6] = [
             ".node-version",
             ".java-version",
             ".nvmrc",
+            ".bazelversion",
             ".sdkmanrc",
             ".rtx.toml",
             "bunfig.toml",
@@ -231,9 +237,10 @@ const PAIRS: [(&str, &[&str], &str); 7] = [
     (".cargo", &["config", "config.toml"], "it chooses the programs that tools start"),
 ];
 
-/// Why writing a path is more than an edit. Upper and lower case are not told apart, as some disks do not.
+/// Why writing a path is more than an edit. Upper and lower case are not told apart, as some disks do not,
+/// nor are names with characters that nobody sees.
 pub(super) fn protected(path: &Path) -> Option<&'static str> {
-    let parts: Vec<String> = path.iter().map(|part| part.to_string_lossy().to_lowercase()).collect();
+    let parts: Vec<String> = path.iter().map(|part| visible(&part.to_string_lossy())).collect();
     let last = parts.last().map(String::as_str).unwrap_or_default();
     let has = |names: &[&str]| parts.iter().any(|part| names.contains(&part.as_str()));
     let paired = |first: &str, second: &[&str]| {
@@ -259,8 +266,14 @@ pub(super) fn protected(path: &Path) -> Option<&'static str> {
     if last.starts_with(".envrc") {
         return Some("it is read when a shell or a tool starts");
     }
-    let runs = [".pth", ".code-workspace"].iter().any(|ending| last.ends_with(ending));
+    let runs = [".pth", ".code-workspace", ".sublime-project"].iter().any(|ending| last.ends_with(ending));
     runs.then_some("tools run what it says by themselves")
+}
+
+/// A name in lower case, without what is not seen of it.
+fn visible(name: &str) -> String {
+    const UNSEEN: [char; 5] = ['\u{200b}', '\u{200c}', '\u{200d}', '\u{2060}', '\u{feff}'];
+    name.replace(UNSEEN, "").to_lowercase()
 }
 
 #[cfg(test)]
@@ -320,6 +333,15 @@ mod tests {
             "/w/.yarn/releases/yarn.cjs",
             "/w/.gitlab/ci/x.yml",
             "/w/.Githooks/pre-commit",
+            "/w/.opencode.json",
+            "/w/.bazelversion",
+            "/w/.local.vimrc",
+            "/w/.vimrc.local",
+            "/w/a.sublime-project",
+            "/w/.pylintrc",
+            "/w/AGENTS\u{200b}.md",
+            "/w/.g\u{2060}it/hooks/x",
+            "/w/\u{feff}CLAUDE.md",
         ] {
             assert!(protected(Path::new(path)).is_some(), "{path}");
         }

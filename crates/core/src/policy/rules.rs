@@ -110,7 +110,7 @@ pub(crate) struct Bounds {
 pub(crate) struct Allowance {
     /// Redirects into the workspace.
     pub(crate) redirection: bool,
-    /// How far processes reach; to where the user may, when the rule does not say.
+    /// How far processes reach, when the rule says so.
     pub(crate) confinement: Option<Confinement>,
     /// True when only the plain forms of a command are meant, not every option it has.
     pub(crate) narrow: bool,
@@ -186,6 +186,13 @@ impl Rule {
             );
         }
         None
+    }
+
+    /// True for an allowance that says neither all words of a command nor how far it reaches, and for what a flag asks about.
+    pub(crate) fn aids(&self) -> bool {
+        let says = matches!(self.subject, Subject::Command(_)) || self.allowance.confinement.is_some();
+        let allows = self.decision == Decision::Allow && self.tier > Tier::Default && !says;
+        allows || self.allowance.narrow
     }
 
     pub(crate) fn names_command(&self) -> bool {

@@ -1,6 +1,6 @@
 use std::path::PathBuf;
 
-use charla_proto::{ApprovalMode, Args, Effect, Lane, Plan, Policy, Preview, Verdict, Word};
+use charla_proto::{ApprovalMode, Args, Confinement, Effect, Lane, Plan, Policy, Preview, Verdict, Word};
 
 use super::{Decision, RuleBook, RuleFile, Scope, Tier, Wall, allowed_tools, trusted_servers};
 
@@ -185,11 +185,11 @@ fn the_rules_a_verdict_offers_allow_exactly_what_was_missing() {
 
 #[test]
 fn what_is_delicate_is_never_offered_as_always() {
-    for line in ["sudo ls", "rm -rf x", "git reset --hard"] {
-        let Verdict::Ask { missing, .. } = book(&[]).judge(&run(line), ApprovalMode::Default) else {
-            panic!()
-        };
-        assert_eq!(missing[0].always, None, "{line}");
+    let lines = ["sudo ls", "rm -rf x", "git reset --hard", "cat .env", "head -1 certs/server.key"];
+    let files = [read("/w/.env"), write("/w/.env"), write("/w/AGENTS.md"), write("/w/.git/config")];
+    for asked in lines.map(run).into_iter().chain(files) {
+        let Verdict::Ask { missing, .. } = book(&[]).judge(&asked, ApprovalMode::Default) else { panic!() };
+        assert_eq!(missing[0].always, None, "{:?}", asked.effects);
     }
 }
 
@@ -526,4 +526,108 @@ fn auto_edit_asks_about_what_runs_or_instructs_later() {
     for path in ["/w/Makefile", "/w/build.rs", "/w/package.json"] {
         assert_eq!(decide(&book, &write(path), ApprovalMode::AutoEdit), Decision::Allow, "{path}");
     }
+}
+
+fn confinement(book: &RuleBook, plan: &Plan) -> Option<Confinement> {
+    match book.judge(plan, ApprovalMode::Default) {
+        Verdict::Allow { confinement, .. } => Some(confinement),
+        _ => None,
+    }
+}
+
+#[test]
+fn an_allowance_never_takes_what_only_reads_out_of_the_wall() {
+    let broad = || book(&[]).with(allowed_tools(["run_shell_command"]).unwrap());
+    let grep = || book(&[]).with(allowed_tools(["run_shell_command(grep)"]).unwrap());
+    for line in ["grep -r x .", "diff -ruN src .", "git grep x", "git diff", "git log -p"] {
+        assert_eq!(confinement(&broad(), &run(line)), Some(Confinement::Reading), "{line}");
+    }
+    assert_eq!(confinement(&grep(), &run("grep -rn x certs")), Some(Confinement::Reading));
+    assert_eq!(confinement(&grep(), &run("ls")), None);
+    assert_eq!(confinement(&broad(), &run("grep -R x")), None);
+    assert_eq!(confinement(&broad(), &run("make")), Some(Confinement::Asked));
+    let stated = "[[rule]]\ntool = \"run_shell_command\"\nconfinement = \"open\"\ndecision = \"allow\"\n";
+    assert_eq!(confinement(&book(&[(Tier::User, stated)]), &run("git diff")), Some(Confinement::Open));
+    let whole = "[[rule]]\ncommand = \"git diff\"\ndecision = \"allow\"\n";
+    assert_eq!(confinement(&book(&[(Tier::User, whole)]), &run("git diff")), Some(Confinement::Open));
+}
+
+#[test]
+fn git_beside_what_reaches_further_asks_when_it_shows_what_it_keeps() {
+    let touch = "[[rule]]\ncommand = \"touch one\"\nconfinement = \"asked\"\ndecision = \"allow\"\n";
+    let book = book(&[(Tier::User, touch)]);
+    let beside = |line: &str| {
+        let mut both = run("touch one");
+        both.effects.extend(run(line).effects);
+        decide(&book, &both, ApprovalMode::Default)
+    };
+    for line in ["git diff", "git log -p", "git show", "git grep x", "git stash show -p"] {
+        assert_eq!(beside(line), Decision::Ask, "{line}");
+    }
+    for line in ["git status", "git log --oneline", "git diff --stat", "git branch"] {
+        assert_eq!(beside(line), Decision::Allow, "{line}");
+    }
+    let mut redirected = run("git diff");
+    redirected.effects.push(Effect::Write { path: "/w/out.txt".into() });
+    assert_eq!(decide(&book, &redirected, ApprovalMode::AutoEdit), Decision::Allow);
+}
+
+#[test]
+fn a_prefix_allows_what_its_own_words_say() {
+    let decided = |prefix: &str, line: &str| {
+        let text = format!("[[rule]]\ncommandPrefix = \"{prefix}\"\ndecision = \"allow\"\n");
+        decide(&book(&[(Tier::User, &text)]), &run(line), ApprovalMode::Default)
+    };
+    for (prefix, line) in [
+        ("git", "git clean -fdx"),
+        ("git", "git reset --hard"),
+        ("git", "git -c alias.x=!./x x"),
+        ("git", "git fast-export --all"),
+        ("git push", "git push --force"),
+        ("git push", "git push --exe=./x . main"),
+        ("rm", "rm -rf x"),
+        ("chmod", "chmod -R 700 x"),
+        ("curl", "curl -T f example.org"),
+    ] {
+        assert_eq!(decided(prefix, line), Decision::Ask, "{prefix}: {line}");
+    }
+    for (prefix, line) in [
+        ("git", "git commit -m x"),
+        ("git", "git tag -a v1 -m x"),
+        ("git", "git branch -d x"),
+        ("git", "git stash"),
+        ("git clean", "git clean -fdx"),
+        ("git reset --hard", "git reset --hard HEAD"),
+        ("git format-patch", "git format-patch -1"),
+        ("git push --force", "git push --force origin"),
+        ("rm", "rm x"),
+        ("rm -rf", "rm -rf x"),
+        ("curl", "curl -sSL https://example.org"),
+    ] {
+        assert_eq!(decided(prefix, line), Decision::Allow, "{prefix}: {line}");
+    }
+}
+
+#[test]
+fn git_goes_unconfined_by_name_in_plain_forms_alone() {
+    let push = book(&[]).with(allowed_tools(["run_shell_command(git push)"]).unwrap());
+    assert_eq!(confinement(&push, &run("git push origin main")), Some(Confinement::Open));
+    assert_eq!(confinement(&push, &run("git push ./evil.git main")), Some(Confinement::Asked));
+    assert_eq!(confinement(&push, &run("git push --sig origin")), Some(Confinement::Asked));
+    assert_eq!(confinement(&push, &run("git push --exe=./x . main")), None);
+}
+
+#[test]
+fn under_an_allowance_of_every_command_a_script_asks_where_a_path_is_denied() {
+    let denied = "[[rule]]\ntool = \"*\"\npath = \"/w/vault.txt\"\ndecision = \"deny\"\n";
+    let all = |denied| book(&[(Tier::User, denied)]).with(allowed_tools(["run_shell_command"]).unwrap());
+    for line in ["python3 -c x", "sed rvault.txt f", "sort --files0-from=names", ". src/x.sh"] {
+        assert_eq!(decide(&all(denied), &run(line), ApprovalMode::Default), Decision::Ask, "{line}");
+    }
+    for line in ["ls", "touch a", "cp a b"] {
+        assert_eq!(decide(&all(denied), &run(line), ApprovalMode::Default), Decision::Allow, "{line}");
+    }
+    assert_eq!(decide(&all(""), &run("python3 -c x"), ApprovalMode::Default), Decision::Allow);
+    let named = book(&[(Tier::User, denied), (Tier::User, ALLOW_MAKE)]);
+    assert_eq!(decide(&named, &run("make"), ApprovalMode::Default), Decision::Allow);
 }

@@ -34,8 +34,10 @@ impl CallIds {
 /// Gives the calls of an answer that becomes record `seq` ids of their own. What the server called them stays beside
 /// where it can be sent back: one call's name, of a reasonable length, in characters that can be seen.
 fn name_calls(content: &mut Content, seq: u64, earlier: &[(u64, Arc<Content>)]) {
-    let mut known = HashSet::with_capacity(earlier.len());
-    known.extend(earlier.iter().flat_map(|(_, content)| content.function_calls()).filter_map(sent_id));
+    let is_known = |given: &str| {
+        let mut calls = earlier.iter().flat_map(|(_, content)| content.function_calls());
+        calls.any(|call| sent_id(call) == Some(given))
+    };
     let mut taken: HashSet<String> = HashSet::new();
     let calls = content.parts.iter_mut().filter_map(|part| match &mut part.kind {
         PartKind::FunctionCall(call) => Some(call),
@@ -43,7 +45,7 @@ fn name_calls(content: &mut Content, seq: u64, earlier: &[(u64, Arc<Content>)]) 
     });
     for (call, number) in calls.zip(1..) {
         let given = call.id.take().filter(|given| is_usable(given));
-        call.given_id = given.filter(|given| !known.contains(given.as_str()) && taken.insert(given.clone()));
+        call.given_id = given.filter(|given| !is_known(given) && taken.insert(given.clone()));
         call.id = Some(format!("{OWN_CALL_ID}{seq}_{number}"));
     }
 }

@@ -1,8 +1,8 @@
 //! Forking: a new session that begins with what an earlier one said.
 
 use charla_proto::{
-    ApprovalAnswered, CallStatus, Conversation, Fact, Outcome, PromptWithdrawn, Record, SessionStarted,
-    ToolError, ToolErrorKind, ToolOutput, TurnEnd, TurnEnded,
+    ApprovalAnswered, CallStatus, Conversation, Fact, GrantRevoked, Granted, Outcome, PromptWithdrawn,
+    Record, SessionStarted, ToolError, ToolErrorKind, ToolOutput, TurnEnd, TurnEnded,
 };
 
 use super::SESSION;
@@ -31,6 +31,12 @@ pub fn fork(records: &[Record], at: Option<u64>, started: SessionStarted, now: u
     let imported = records.iter().rev().find(|record| matches!(record.fact, Fact::Imported(_)));
     if let Some(imported) = imported.filter(|imported| imported.seq > at) {
         push(&mut forked, imported.fact.clone());
+    }
+    // What was allowed "in this session" was allowed in the other one.
+    for granted in Conversation::of(&forked).grants {
+        let Granted { approval, grant, .. } = granted;
+        let revoked = GrantRevoked { approval, grant, by: SESSION.to_owned() };
+        push(&mut forked, Fact::GrantRevoked(Box::new(revoked)));
     }
     for fact in closing(&Conversation::of(&forked)) {
         push(&mut forked, fact);

@@ -67,6 +67,7 @@ impl Session {
     }
 
     pub(super) async fn end_turn(&mut self, ending: Ending) -> Result<(), Stop> {
+        self.tell_overrun(&ending);
         let Ending { end, detail, error, by } = ending;
         let ended = TurnEnded {
             turn: self.ledger.conversation.past.count,
@@ -79,5 +80,15 @@ impl Session {
             self.ledger.show(TurnEvent::failure(error));
         }
         Ok(self.ledger.commit_one(Fact::TurnEnded(Box::new(ended))).await?)
+    }
+
+    /// An answer that came at more than the turn's limits is an answer; what it took is said.
+    fn tell_overrun(&mut self, ending: &Ending) {
+        let (limits, prices) = (&self.options.limits, &self.binding.model.prices);
+        let is_answer = matches!(ending.end, TurnEnd::Finished | TurnEnd::Truncated);
+        let overrun = limits.overrun(&self.ledger.conversation, prices).filter(|_| is_answer);
+        if let Some(message) = overrun {
+            self.ledger.show(TurnEvent::Notice { message });
+        }
     }
 }

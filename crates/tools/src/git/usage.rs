@@ -10,6 +10,10 @@ use super::Repository;
 const COMPARING: [&str; 8] =
     ["status", "diff", "diff-files", "diff-index", "describe", "ls-files", "stash", "commit"];
 
+/// Commands of git that leave its index as it is.
+const SHOWING: [&str; 9] =
+    ["status", "diff", "diff-files", "diff-index", "describe", "ls-files", "log", "show", "grep"];
+
 /// What a command line does with git.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct GitUse {
@@ -19,6 +23,8 @@ pub(crate) struct GitUse {
     pub(crate) runs: bool,
     /// It has git compare files with those that it keeps.
     pub(crate) compares: bool,
+    /// It may have git change its index.
+    pub(crate) changes: bool,
 }
 
 impl GitUse {
@@ -42,6 +48,7 @@ impl GitUse {
         self.runs = true;
         let name = rest.first().and_then(Word::known);
         self.compares |= name.is_none_or(|name| COMPARING.contains(&name));
+        self.changes |= name.is_none_or(|name| !SHOWING.contains(&name));
         let repository = folder.canonicalize().ok().and_then(|folder| Repository::of(&folder));
         let folders = repository.map(|repository| repository.folders()).unwrap_or_default();
         self.folders.extend(folders.into_iter().filter_map(|folder| folder.canonicalize().ok()));

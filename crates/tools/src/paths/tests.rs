@@ -99,3 +99,14 @@ fn a_file_over_the_limit_is_not_read() {
     assert_eq!(place.read(100).unwrap_err().kind, ToolErrorKind::TooLarge);
     assert_eq!(place.read(101).unwrap().len(), 101);
 }
+
+#[test]
+fn a_tree_of_the_kernel_holds_no_ordinary_files_but_those_in_shared_memory() {
+    let found = rustix::fs::stat("Cargo.toml").unwrap();
+    for special in ["/proc/version", "/sys/power/state", "/dev/stdin", "/dev/shmem/x"] {
+        assert!(matches!(kind_of(Path::new(special), &found), FileKind::Special(_)), "{special}");
+    }
+    for ordinary in ["/dev/shm/work/notes.txt", "/home/anna/proc/x", "/device/x"] {
+        assert!(matches!(kind_of(Path::new(ordinary), &found), FileKind::File { .. }), "{ordinary}");
+    }
+}

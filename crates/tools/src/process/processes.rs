@@ -76,6 +76,8 @@ struct Inner {
     count: AtomicU64,
     guard: Arc<Guard>,
     background: Mutex<Vec<Arc<Job>>>,
+    /// Those of whose background is listed here.
+    adopted: Mutex<Vec<Processes>>,
     end: CancellationToken,
 }
 
@@ -95,6 +97,7 @@ impl Processes {
                 count: AtomicU64::new(0),
                 guard: Arc::default(),
                 background: Mutex::default(),
+                adopted: Mutex::default(),
                 end: CancellationToken::new(),
             }),
         }
@@ -105,9 +108,18 @@ impl Processes {
         &self.inner.settings
     }
 
+    /// Takes the background of a session over that this one goes on with: it is listed here, and ends with these.
+    pub fn adopt(&self, others: Processes) {
+        let jobs = others.list();
+        if !jobs.is_empty() {
+            self.background().extend(jobs);
+            self.adopted().push(others);
+        }
+    }
+
     /// Ends every process of the session and waits until they are gone.
     pub async fn shutdown(&self) {
-        self.inner.end.cancel();
+        self.end();
         let jobs: Vec<Arc<Job>> = self.list();
         join_all(jobs.iter().filter(|job| job.stop.is_cancelled()).map(|job| job.over())).await;
     }
@@ -201,7 +213,13 @@ impl Processes {
     /// The index that git gets where the one it has would make it look into what is hidden.
     async fn index_for(&self, cell: Cell, launch: &Launch) -> io::Result<(Cell, Option<PlainIndex>)> {
         // Who has no use for git need not wait for its index to be read.
-        if launch.confinement != Confinement::Reading || !launch.git.runs {
+        let hides = match launch.confinement {
+            Confinement::Reading => launch.git.runs,
+            // What changes the index has to get the one that lasts.
+            Confinement::Editing => launch.git.runs && !launch.git.changes,
+            Confinement::Asked | Confinement::Open => false,
+        };
+        if !hides {
             return Ok((cell, None));
         }
         let cwd = launch.cwd.clone();
@@ -234,6 +252,15 @@ impl Processes {
             job.id == id || job.progress().ending.is_some_and(|ending| ending.strays.contains(&id))
         };
         self.background().iter().rev().find(owns).cloned()
+    }
+
+    fn end(&self) {
+        self.inner.end.cancel();
+        self.adopted().iter().for_each(Processes::end);
+    }
+
+    fn adopted(&self) -> MutexGuard<'_, Vec<Processes>> {
+        self.inner.adopted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn background(&self) -> MutexGuard<'_, Vec<Arc<Job>>> {

@@ -348,6 +348,21 @@ async fn the_background_ends_with_the_session() {
 }
 
 #[tokio::test]
+async fn a_background_that_is_taken_over_is_listed_goes_on_and_ends_with_its_new_session() {
+    let folder = tempfile::tempdir().unwrap();
+    let before = processes(folder.path());
+    let job = before.start_background(launch("echo $$; exec sleep 1000")).await.unwrap();
+    let family = numbers(&lines(&job, 1).await);
+    let (between, after) = (processes(folder.path()), processes(folder.path()));
+    between.adopt(before);
+    after.adopt(between);
+    assert!(after.find(job.id).is_some() && after.list().len() == 1);
+    assert!(family.iter().all(|id| is_alive(*id)));
+    after.shutdown().await;
+    assert!(family.iter().all(|id| !is_alive(*id)));
+}
+
+#[tokio::test]
 async fn the_background_may_be_kept() {
     let folder = tempfile::tempdir().unwrap();
     let mut settings = processes(folder.path()).settings().clone();

@@ -33,6 +33,7 @@ fn walk_with(script: &Script, context: &ShellContext, follow: bool) -> (Vec<Effe
         effects: Vec::new(),
         depth: 0,
         fed: false,
+        input_moved: false,
         computed: Vec::new(),
         texts: Vec::new(),
         follow,
@@ -41,6 +42,7 @@ fn walk_with(script: &Script, context: &ShellContext, follow: bool) -> (Vec<Effe
     };
     walk.script(script);
     walk.sums();
+    walk.feed_all();
     (walk.effects, walk.looped)
 }
 
@@ -52,6 +54,8 @@ pub(super) struct Walk {
     pub(super) depth: usize,
     /// True where standard input comes from this command line.
     fed: bool,
+    /// True once the shell itself reads something else: whatever it starts does.
+    input_moved: bool,
     /// Variables that are computed with.
     computed: Vec<String>,
     /// Variables that may hold something else than a number.
@@ -170,9 +174,12 @@ impl Walk {
         }
         self.redirects(&simple.redirects);
         let fed = self.fed;
-        self.fed |= feeds(&simple.redirects);
+        let feeds = feeds(&simple.redirects);
+        self.fed |= feeds;
+        let before = self.effects.len();
         self.words_of(simple);
         self.fed = fed;
+        self.input_moved |= feeds && self.effects.iter().skip(before).any(is_exec);
     }
 
     fn words_of(&mut self, simple: &Simple) {
@@ -382,6 +389,15 @@ impl Walk {
         }
     }
 
+    /// After `exec < file` every command reads that file, in loops also those that stand before it.
+    fn feed_all(&mut self) {
+        for effect in self.effects.iter_mut().filter(|_| self.input_moved) {
+            if let Effect::Exec { fed, .. } = effect {
+                *fed = true;
+            }
+        }
+    }
+
     pub(super) fn unclear(&mut self, what: &str, reason: &str) {
         self.push(Effect::Unclear { what: what.to_owned(), reason: reason.to_owned() });
     }
@@ -409,10 +425,18 @@ fn is_number(value: &Word) -> bool {
     }
 }
 
-/// True when standard input is among what is redirected.
+/// True when standard input is among what is redirected: `< file`, `<< EOF`, `<&3`, `0>&3`.
 fn feeds(redirects: &[Redirect]) -> bool {
     use RedirectKind::{DuplicateInput, Read, ReadWrite, Text};
-    redirects.iter().any(|redirect| matches!(redirect.kind, Text | Read | ReadWrite | DuplicateInput))
+    redirects.iter().any(|redirect| {
+        let reads = matches!(redirect.kind, Text | Read | ReadWrite | DuplicateInput);
+        reads || redirect.source.starts_with('0')
+    })
+}
+
+/// True for the `exec` of the shell.
+fn is_exec(effect: &Effect) -> bool {
+    matches!(effect, Effect::Exec { words, .. } if words.first().and_then(Word::known) == Some("exec"))
 }
 
 /// True for a builtin that bash knows to take assignments: it is written plainly.

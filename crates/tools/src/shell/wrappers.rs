@@ -97,6 +97,13 @@ pub(super) fn look_through(name: &str, words: &[Word]) -> Through {
 }
 
 fn started_by(name: &str, rest: &[Word]) -> Through {
+    if name == "env"
+        && let Some(text) = split_text(rest)
+    {
+        let unclear = Inner::Unclear("it takes a text apart by rules of its own");
+        let inner = vec![unclear, Inner::Script { text, dialect: Dialect::Posix }];
+        return Through { carrier: false, inner };
+    }
     match name {
         "eval" => joined(rest, Dialect::Here, true),
         "sh" | "dash" => shell(rest, Dialect::Posix),
@@ -105,6 +112,13 @@ fn started_by(name: &str, rest: &[Word]) -> Through {
             unclear("another shell's scripts are not read")
         }
         "find" => find(rest),
+        // What it is to run later is read as if it ran now.
+        "trap" => match rest.first().and_then(Word::known) {
+            Some(text) if !text.starts_with('-') => {
+                joined(rest.get(..1).unwrap_or_default(), Dialect::Here, false)
+            }
+            _ => Through::default(),
+        },
         "watch" => watch(rest),
         "ssh" => unclear("what runs on another machine is not judged"),
         "parallel" => unclear("what it runs is not read"),
@@ -121,6 +135,24 @@ fn only_asks(words: &[Word]) -> bool {
     let options = words.iter().map_while(|word| word.known()?.strip_prefix('-'));
     let mut options = options.take_while(|letters| letters.chars().all(|letter| "pvV".contains(letter)));
     options.any(|letters| letters.contains(['v', 'V']))
+}
+
+/// The text of `env -S`, read as a shell would read it, with the words behind it.
+fn split_text(words: &[Word]) -> Option<String> {
+    let mut at = 0;
+    loop {
+        let option = words.get(at)?.known()?;
+        match option {
+            "-u" | "--unset" | "-C" | "--chdir" => at += 2,
+            _ if option.starts_with("-S") || option.starts_with("--s") => break,
+            _ if option.starts_with('-') => at += 1,
+            _ => return None,
+        }
+    }
+    let option = words.get(at)?.known()?;
+    let glued = option.split_once('=').map(|(_, text)| text).or(option.strip_prefix("-S"));
+    let rest = words.get(at + 1..).unwrap_or_default().iter().map(|word| word.text.as_str());
+    Some(glued.into_iter().chain(rest).collect::<Vec<_>>().join(" "))
 }
 
 fn unclear(reason: &'static str) -> Through {

@@ -5,7 +5,9 @@
 mod always;
 mod bash;
 mod beside_git;
+mod broad;
 mod corpus;
+mod denied_paths;
 mod hostile;
 mod on_disk;
 mod random;

@@ -4,7 +4,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use charla_core::policy::{Decision, RuleBook, Scope, Wall};
-use charla_proto::{ApprovalMode, Verdict};
+use charla_proto::{ApprovalMode, Policy, Verdict};
 use charla_tools::shell::{self, ShellContext};
 
 /// A clone with everything in it that a clone can carry.
@@ -76,11 +76,15 @@ impl Clone {
     }
 
     fn verdict(&self, line: &str, mode: ApprovalMode) -> Verdict {
+        self.verdict_under("", line, mode)
+    }
+
+    fn verdict_under(&self, rules: &str, line: &str, mode: ApprovalMode) -> Verdict {
         let scope =
             Scope { roots: vec![self.root.clone()], home: None, wall: Wall::WHOLE, ..Scope::default() };
         let place = ShellContext { cwd: self.root.clone(), home: None };
         let plan = shell::plan_on_disk(line, &place, std::slice::from_ref(&self.root));
-        RuleBook::new(scope, &[]).unwrap().explain(&plan, mode).verdict
+        RuleBook::new(scope, &[]).unwrap().with_rules(rules).unwrap().judge(&plan, mode)
     }
 
     /// True when a line runs unasked.
@@ -93,6 +97,12 @@ impl Clone {
             let verdict = self.verdict(line, mode);
             assert_eq!(Decision::from(&verdict), expected, "{line}, {mode}: {verdict:?}");
         }
+    }
+
+    /// The verdict where every command is allowed.
+    fn allowed(&self, line: &str) -> Decision {
+        let rule = "[[rule]]\ntool = \"run_shell_command\"\ndecision = \"allow\"\n";
+        Decision::from(&self.verdict_under(rule, line, ApprovalMode::Default))
     }
 
     fn write(&self, path: impl AsRef<Path>, text: &str) {
@@ -392,4 +402,32 @@ fn git_asks_about_contents_by_their_number_and_where_attributes_show_secrets() {
     assert!(clone.runs("git log -p"));
     std::fs::write(clone.root.join(".gitattributes"), "*.rs diff=rust\n.env diff\n").unwrap();
     assert!(!clone.runs("git log -p") && !clone.runs("git show"));
+}
+
+#[test]
+fn a_broad_allowance_does_not_write_through_links_either() {
+    let clone = Clone::new();
+    for line in [
+        "cp f hooklink/x",
+        "install f hooklink/x",
+        "tee outlink/x",
+        "touch sub/in/../neighbour.txt",
+        "sort -o hooklink/x f",
+        "tar -xf a.tar -C hooklink",
+        "tar -xf a.tar --directory=outlink",
+        "unzip a.zip -d hooklink",
+        "patch hooklink/x a.diff",
+        "curl -o hooklink/x http://x/y",
+        "gcc -o hooklink/x f.c",
+        "dd if=f of=hooklink/x",
+        "sed -i s/a/b/ outlink/secret",
+        "cp -r tree new",
+    ] {
+        assert_eq!(clone.allowed(line), Decision::Ask, "{line}");
+    }
+    for line in
+        ["cp f new", "tee srclink/d.rs", "tar -xf a.tar -C src", "sort -o g f", "gcc -o src/x f.c", "make"]
+    {
+        assert_eq!(clone.allowed(line), Decision::Allow, "{line}");
+    }
 }

@@ -80,7 +80,7 @@ fn file(call: Call<'_>, word: &Word) -> Checked {
 }
 
 /// `src/*.txt`: in a folder that is named, which is ordinary; hidden files are named one by one.
-fn pattern(call: Call<'_>, word: &Word) -> Checked {
+pub(super) fn pattern(call: Call<'_>, word: &Word) -> Checked {
     let mut parts = word.text.split('/').peekable();
     let mut folder = Vec::new();
     while let Some(part) = parts.next_if(|part| !part.contains(['*', '?', '[', '(', '{'])) {
@@ -96,7 +96,7 @@ fn pattern(call: Call<'_>, word: &Word) -> Checked {
     ordinary(call, &join_path(call.cwd, format!("{}/x", folder.join("/"))), &word.text)
 }
 
-fn ordinary(call: Call<'_>, path: &Path, text: &str) -> Checked {
+pub(super) fn ordinary(call: Call<'_>, path: &Path, text: &str) -> Checked {
     if !call.scope.contains(path) || call.scope.roots.iter().any(|root| root == path) {
         return Err(format!("{text} lies outside the workspace"));
     }

@@ -81,6 +81,15 @@ fn sed_script(script: &str) -> bool {
     plainly.is_ok() && read_sed(script, Brackets::Ignored) != Err(Unfit::Doubtful)
 }
 
+/// The files that a script of sed may write: what stands behind a `w`.
+pub(super) fn files_of_sed(script: &str) -> Vec<&str> {
+    if sed_script(script) {
+        return Vec::new();
+    }
+    let behind = script.split(['w', 'W']).skip(1).filter(|behind| !behind.starts_with('/'));
+    behind.map(|behind| behind.trim_start().lines().next().unwrap_or_default()).collect()
+}
+
 /// What is made of a bracket in an expression of sed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Brackets {

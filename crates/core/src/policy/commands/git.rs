@@ -469,6 +469,28 @@ fn working_folder(call: Call<'_>) -> Result<(PathBuf, &[Word]), String> {
     }
 }
 
+/// The place of the subcommand among the words of git, behind the options that stand before it.
+pub(in crate::policy) fn subcommand_at(words: &[Word]) -> Option<usize> {
+    const VALUED: [&str; 6] = ["-C", "-c", "--git-dir", "--work-tree", "--namespace", "--config-env"];
+    let mut at = 1;
+    loop {
+        match words.get(at)?.known()? {
+            option if VALUED.contains(&option) => at += 2,
+            option if option.starts_with('-') => at += 1,
+            _ => return Some(at),
+        }
+    }
+}
+
+/// The options that a subcommand is given, if all of them are on its list.
+pub(super) fn options_of(name: &str, words: &[Word]) -> Option<Vec<String>> {
+    let row = SUBCOMMANDS.iter().find(|row| row.name == name)?;
+    let apart = |word: &&Word| !(name == "status" && says_untracked(word));
+    let plain: Vec<Word> = words.iter().filter(apart).cloned().collect();
+    let options = Options::Only { letters: row.letters, long: row.long };
+    sort(&plain, options, row.valued, Doubt::Option).ok().map(|sorted| sorted.given)
+}
+
 /// True for a subcommand that is there to show something.
 pub(super) fn reads(subcommand: &str) -> bool {
     SUBCOMMANDS.iter().any(|known| known.name == subcommand)

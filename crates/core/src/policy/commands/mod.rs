@@ -7,10 +7,16 @@
 mod edits;
 mod expressions;
 mod git;
+mod git_far;
+mod git_shows;
 mod interpreters;
+mod launches;
 mod options;
 mod search;
 mod table;
+mod writers;
+mod writers_table;
+mod written_words;
 
 use std::path::Path;
 
@@ -18,10 +24,14 @@ use charla_proto::{Word, WordKind};
 
 use super::Scope;
 use super::paths::is_free;
-pub(super) use git::{is_no_index, shown_by_attributes, sought_by_grep};
+pub(super) use git::{is_no_index, shown_by_attributes, sought_by_grep, subcommand_at};
+pub(super) use git_far::is_plainly_far;
+pub(super) use git_shows::{GitShows, git_shows, shows_kept};
 pub(super) use interpreters::{hides_script, reads_input, runs_file};
+pub(super) use launches::launches;
 pub(super) use search::sought;
 pub(super) use table::Operands;
+pub(super) use writers::{writes, writes_beyond};
 
 /// What harm a command can do.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -188,6 +188,37 @@ async fn an_always_that_is_taken_back_asks_again_also_in_the_next_process() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_always_holds_in_its_session_and_in_no_fork_of_it() {
+    let step = |n| Answer::Calls(vec![("write", n)]);
+    let mut run = Run::new(vec![step(1), step(2), Answer::Text("done")], true);
+    run.prompt("go").await;
+    let revoked = run.asked().await;
+    run.session.answer(&revoked, Outcome::ProceedAlways, "anna").await.unwrap();
+    let kept = run.asked().await;
+    run.session.answer(&kept, Outcome::ProceedAlways, "anna").await.unwrap();
+    assert_eq!(run.end().await, TurnEnd::Finished);
+    assert_eq!(run.send(Command::Revoke { approval: revoked.clone() }).await, Reply::Done);
+
+    let journal = run.world.journal.lock().unwrap().clone();
+    let Fact::SessionStarted(started) = first_record().fact else { unreachable!() };
+    for at in journal.iter().map(|record| record.seq) {
+        let started = SessionStarted { session: "fork".to_owned(), ..*started.clone() };
+        let forked = fork::fork(&journal, Some(at), started, 0);
+        assert_eq!(Conversation::of(&forked).grants, [], "{at}");
+    }
+
+    let ended = journal.iter().find(|record| matches!(record.fact, Fact::TurnEnded(_))).unwrap().seq;
+    let started = SessionStarted { session: "fork".to_owned(), ..*started };
+    let world = Arc::new(World::default());
+    *world.journal.lock().unwrap() = fork::fork(&journal, Some(ended), started, 0);
+    let mut fork = Run::resume(world, true);
+    fork.world.replies.lock().unwrap().push(Answer::Calls(vec![("write", 2), ("write", 1)]));
+    fork.prompt("go on here").await;
+    fork.asked().await;
+    assert!(fork.world.ran.lock().unwrap().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_a_grant_allowed_and_has_not_begun_is_asked_about_once_it_is_taken_back() {
     let replies = vec![Answer::Calls(vec![("write", 2)]), Answer::Calls(vec![("question", 1), ("write", 2)])];
     let mut run = Run::new(replies, true);

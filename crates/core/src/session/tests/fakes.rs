@@ -232,7 +232,7 @@ impl Model {
 }
 
 /// `read` and `write` succeed, `fail` fails, `panic` panics, `hang` waits for its cancellation, `question` asks
-/// the person and gives back what was said.
+/// the person and gives back what was said, `slow` takes a while to say what it would do.
 struct FakeTool {
     name: &'static str,
     world: Arc<World>,
@@ -260,6 +260,9 @@ impl ToolTrait for FakeTool {
             let n = args.get("n").and_then(serde_json::Value::as_u64).unwrap_or_default();
             if n == 99 {
                 return Err(ToolError::new(ToolErrorKind::InvalidArgs, "n is 99"));
+            }
+            if self.name == "slow" {
+                tokio::time::sleep(Duration::from_secs(10)).await;
             }
             let path = PathBuf::from(format!("/w/{n}"));
             let reads = self.name == "read";
@@ -475,15 +478,14 @@ impl Host for FakeHost {
 }
 
 pub(super) fn setup(world: &Arc<World>) -> SessionSetup {
-    let tools =
-        ["read", "write", "fail", "panic", "hang", "question", "serve", "drift", "change", "withheld"].map(
-            |name| {
-                let declaration =
-                    FunctionDeclaration { name: name.to_owned(), ..FunctionDeclaration::default() };
-                let tool = FakeTool { name, world: world.clone(), declaration: Arc::new(declaration) };
-                (name, Arc::new(tool))
-            },
-        );
+    let tools = [
+        "read", "write", "fail", "panic", "hang", "question", "serve", "drift", "change", "withheld", "slow",
+    ]
+    .map(|name| {
+        let declaration = FunctionDeclaration { name: name.to_owned(), ..FunctionDeclaration::default() };
+        let tool = FakeTool { name, world: world.clone(), declaration: Arc::new(declaration) };
+        (name, Arc::new(tool))
+    });
     SessionSetup {
         host: Arc::new(FakeHost {
             world: world.clone(),

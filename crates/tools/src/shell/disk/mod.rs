@@ -41,7 +41,16 @@ const NAMES_ONLY: [&str; 20] = [
 ];
 
 /// Commands whose operands are files they write.
-const EDITORS: [&str; 9] = ["cp", "mv", "tee", "touch", "mkdir", "rm", "rmdir", "chmod", "ln"];
+const EDITORS: [&str; 16] = [
+    "cp", "mv", "tee", "touch", "mkdir", "rm", "rmdir", "chmod", "ln", "install", "link", "unlink",
+    "truncate", "mkfifo", "sponge", "shred",
+];
+
+/// Commands that write what some of their words name, and are never let through unasked.
+const WRITERS: [&str; 22] = [
+    "tar", "unzip", "zip", "patch", "curl", "wget", "split", "csplit", "gzip", "rsync", "scp", "gcc", "g++",
+    "cc", "clang", "rustc", "go", "ld", "dd", "objcopy", "cpio", "script",
+];
 
 /// `effects` with what the disk knows about them: a path that is reached through a link is listed under its
 /// real name too, patterns are tried on the names that are there, and what a folder's settings decide is
@@ -149,6 +158,13 @@ impl Disk {
                     self.write(cwd, Path::new(word));
                 }
             }
+            "sort" | "shuf" => {
+                let written =
+                    operands.iter().zip(operands.iter().skip(1)).filter(|(option, _)| option.text == "-o");
+                for word in written.filter_map(|(_, word)| word.known()) {
+                    self.write(cwd, Path::new(word));
+                }
+            }
             "cp" | "mv" => self.carried(operands, cwd, command),
             "git" => self.git(operands, cwd, command),
             _ => {}
@@ -194,6 +210,9 @@ impl Disk {
         }
         if EDITORS.contains(&name) {
             self.write(cwd, Path::new(path));
+        } else if WRITERS.contains(&name) {
+            let path = path.strip_prefix("of=").unwrap_or(path);
+            self.found.extend(self.elsewhere(cwd, Path::new(path)).map(|path| Effect::Write { path }));
         } else if walk(cwd).join(path).symlink_metadata().is_ok() {
             self.read(cwd, Path::new(path));
         }

@@ -1,0 +1,345 @@
+//! Where commands write that are known to: an allowance that does not name the place is not about files that run or
+//! instruct later, nor about what lies outside the workspace.
+//!
+//! Only what the words say counts. What a program does by itself (a script, an archive, a patch) is the kernel's affair.
+
+use std::path::Path;
+
+use charla_proto::text::join_path;
+use charla_proto::{Word, WordKind};
+
+use super::writers_table::{Files, WRITERS, Writer};
+use super::written_words::{Place, awk, following, git, outputs, values_behind};
+use super::{Call, base_name, edits, expressions};
+use crate::policy::Scope;
+use crate::policy::paths::is_free;
+
+/// What a call of a writer says.
+#[derive(Debug, Default)]
+struct Given {
+    operands: Vec<Place>,
+    /// Values of options that name something to be written.
+    targets: Vec<Place>,
+    /// Letters of options.
+    letters: String,
+}
+
+/// Why a command writes more than ordinary files of the workspace, as its words say. The first `named` words are what
+/// the allowance itself says.
+pub(in crate::policy) fn writes_beyond(
+    words: &[Word],
+    cwd: &Path,
+    scope: &Scope,
+    named: usize,
+) -> Option<String> {
+    let call = Call { name: base_name(words)?, words, cwd, scope, walled: false };
+    let beyond =
+        started_by(call).find_map(|(at, words)| writes_beyond(words, cwd, scope, named.saturating_sub(at)));
+    if beyond.is_some() {
+        return beyond;
+    }
+    let places = match written(call) {
+        Ok(places) => places,
+        Err(reason) => return Some(reason),
+    };
+    places.iter().filter(|place| place.at >= named).find_map(|place| ordinary(call, &place.word).err())
+}
+
+/// True for a command that names something it would write, wherever that is.
+pub(in crate::policy) fn writes(words: &[Word], cwd: &Path, scope: &Scope) -> bool {
+    let Some(name) = base_name(words) else { return false };
+    let call = Call { name, words, cwd, scope, walled: false };
+    started_by(call).any(|(_, words)| writes(words, cwd, scope))
+        || written(call).is_ok_and(|places| !places.is_empty())
+}
+
+/// What a program that starts others may start, by the place where it begins.
+fn started_by(call: Call<'_>) -> impl Iterator<Item = (usize, &[Word])> {
+    let begins = if CARRYING.contains(&call.name) { 1..call.words.len() } else { 0..0 };
+    let writers = begins.filter(move |at| call.words.get(*at).is_some_and(is_writer));
+    writers.filter_map(move |at| Some((at, call.words.get(at..)?)))
+}
+
+fn is_writer(word: &Word) -> bool {
+    let name = word.known().map(|name| name.rsplit('/').next().unwrap_or(name));
+    let apart = ["git", "tar", "dd", "sed"];
+    name.is_some_and(|name| {
+        apart.contains(&name) || WRITERS.iter().any(|writer| writer.names.contains(&name))
+    })
+}
+
+fn written(call: Call<'_>) -> Result<Vec<Place>, String> {
+    match call.name {
+        "git" => return Ok(git(call)),
+        "tar" => return tar(call),
+        "dd" => return Ok(values_behind(call, &["of="])),
+        "find" => return Ok(following(call, &["-fprint", "-fprint0", "-fprintf", "-fls"])),
+        "sed" => return sed(call),
+        "awk" | "gawk" | "mawk" => return Ok(awk(call)),
+        _ => {}
+    }
+    let Some(writer) = WRITERS.iter().find(|writer| writer.names.contains(&call.name)) else {
+        return Ok(outputs(call));
+    };
+    let given = read(call, writer)?;
+    let mut places = arriving(call, writer, &given);
+    let Given { mut operands, targets, letters } = given;
+    let only_shows = writer.unless.chars().any(|letter| letters.contains(letter));
+    let acts = writer.only_with.is_empty() || writer.only_with.chars().any(|letter| letters.contains(letter));
+    places.extend(match writer.files {
+        _ if only_shows || !acts => Vec::new(),
+        Files::Every | Files::Moved => operands,
+        Files::Copied if targets.is_empty() => operands.split_off(operands.len().saturating_sub(1)),
+        Files::First => operands.into_iter().take(1).collect(),
+        Files::Behind => operands.into_iter().skip(1).collect(),
+        Files::Copied | Files::Fetched | Files::None => Vec::new(),
+    });
+    places.extend(targets);
+    Ok(places)
+}
+
+/// Programs that start another by its words and whose own options nobody has looked at.
+const CARRYING: [&str; 34] = [
+    "flock",
+    "unshare",
+    "setpriv",
+    "fakeroot",
+    "strace",
+    "ltrace",
+    "chrt",
+    "numactl",
+    "prlimit",
+    "setarch",
+    "linux32",
+    "linux64",
+    "nsenter",
+    "chroot",
+    "bwrap",
+    "firejail",
+    "proot",
+    "xvfb-run",
+    "systemd-run",
+    "systemd-inhibit",
+    "env",
+    "xargs",
+    "nice",
+    "ionice",
+    "nohup",
+    "setsid",
+    "stdbuf",
+    "timeout",
+    "taskset",
+    "time",
+    "parallel",
+    "watch",
+    "chronic",
+    "dbus-run-session",
+];
+
+/// Tells options from operands.
+fn read(call: Call<'_>, writer: &Writer) -> Result<Given, String> {
+    let mut given = Given::default();
+    let mut words = call.words.iter().enumerate().skip(1);
+    let mut ended = false;
+    while let Some((at, word)) = words.next() {
+        let text = match word.known() {
+            None if is_harmless(word, writer, ended) => {
+                given.operands.push(Place { at, word: word.clone() });
+                continue;
+            }
+            None => return Err(format!("which files {} names is only known to the shell", word.text)),
+            Some("--") if !ended => {
+                ended = true;
+                continue;
+            }
+            Some(text) if ended || text.len() < 2 || !text.starts_with('-') => {
+                given.operands.push(Place { at, word: word.clone() });
+                continue;
+            }
+            Some(text) => text,
+        };
+        match option(text, writer, &mut given.letters) {
+            Value::No => {}
+            Value::Glued(value) => given.targets.push(Place { at, word: Word::literal(value) }),
+            Value::Next { written } => {
+                let value = words.next().filter(|_| written);
+                given.targets.extend(value.map(|(at, word)| Place { at, word: word.clone() }));
+            }
+        }
+    }
+    Ok(given)
+}
+
+/// True for a word that only the shell knows and that is no reason to ask: a pattern that cannot become an option, or an
+/// operand that is not written.
+fn is_harmless(word: &Word, writer: &Writer, ended: bool) -> bool {
+    match word.kind {
+        WordKind::Glob => ended || !word.text.starts_with(['*', '?', '[', '-']),
+        WordKind::Single if matches!(writer.files, Files::Fetched | Files::None) => true,
+        // Whether it writes at all is seen later.
+        _ => !writer.only_with.is_empty(),
+    }
+}
+
+/// The value of an option.
+enum Value<'a> {
+    /// It has none, or one that is nothing to be written.
+    No,
+    /// In the same word, to be written.
+    Glued(&'a str),
+    /// The next word.
+    Next { written: bool },
+}
+
+fn option<'a>(text: &'a str, writer: &Writer, letters: &mut String) -> Value<'a> {
+    if text.starts_with("--") {
+        let (name, value) = text.split_once('=').map_or((text, None), |(name, value)| (name, Some(value)));
+        // Long options may be cut short.
+        let is_one_of = |known: &[&str]| name.len() > 2 && known.iter().any(|known| known.starts_with(name));
+        let written = is_one_of(writer.long_targets);
+        return match value {
+            Some(value) if written => Value::Glued(value),
+            None if written || is_one_of(writer.long_valued) => Value::Next { written },
+            _ => Value::No,
+        };
+    }
+    let mut rest = text.trim_start_matches('-').chars();
+    while let Some(letter) = rest.next() {
+        letters.push(letter);
+        let written = writer.targets.contains(letter);
+        if written || writer.valued.contains(letter) {
+            return match rest.as_str() {
+                "" => Value::Next { written },
+                value if written => Value::Glued(value),
+                _ => Value::No,
+            };
+        }
+    }
+    Value::No
+}
+
+/// What is copied, moved or fetched into a folder arrives there under its own name.
+fn arriving(call: Call<'_>, writer: &Writer, given: &Given) -> Vec<Place> {
+    let (sources, folders) = match writer.files {
+        Files::Copied | Files::Moved if given.targets.is_empty() => {
+            let Some((last, sources)) = given.operands.split_last() else { return Vec::new() };
+            // `ln -s /a/b` makes `b`.
+            let folder = if sources.is_empty() { Word::literal(".") } else { last.word.clone() };
+            (if sources.is_empty() { given.operands.as_slice() } else { sources }, vec![folder])
+        }
+        Files::Copied | Files::Moved => (given.operands.as_slice(), words_of(&given.targets)),
+        Files::Fetched if call.name == "wget" || given.letters.contains('O') || says_remote_name(call) => {
+            let folders = words_of(&given.targets).into_iter().chain([Word::literal(".")]).collect();
+            (given.operands.as_slice(), folders)
+        }
+        _ => return Vec::new(),
+    };
+    let whole = call.words.iter().any(|word| word.text.starts_with("--pa"));
+    let arrive = |source: &Place| {
+        let fetched = writer.files == Files::Fetched;
+        let text = source.word.known().or(fetched.then_some(source.word.text.as_str()))?;
+        let text = text.split(['?', '#']).next().filter(|_| fetched).unwrap_or(text);
+        let name = text.rsplit('/').find(|part| !part.is_empty());
+        let name = if whole { Some(text.trim_start_matches('/')) } else { name };
+        name.filter(|name| !matches!(*name, "." | "..")).map(|name| (source.at, name.to_owned()))
+    };
+    let names: Vec<(usize, String)> = sources.iter().filter_map(arrive).collect();
+    let known = folders.iter().filter_map(Word::known);
+    known
+        .flat_map(|folder| {
+            names.iter().map(move |(at, name)| {
+                let folder = folder.trim_end_matches('/');
+                Place { at: *at, word: Word::literal(format!("{folder}/{name}")) }
+            })
+        })
+        .collect()
+}
+
+fn words_of(places: &[Place]) -> Vec<Word> {
+    places.iter().map(|place| place.word.clone()).collect()
+}
+
+fn says_remote_name(call: Call<'_>) -> bool {
+    call.words.iter().any(|word| word.text.starts_with("--remote-n"))
+}
+
+/// A place in the workspace that neither runs nor instructs later.
+fn ordinary(call: Call<'_>, word: &Word) -> Result<(), String> {
+    let text = word.text.as_str();
+    match word.kind {
+        WordKind::Literal if text.is_empty() || text == "-" || is_free(Path::new(text)) => Ok(()),
+        WordKind::Literal if text.starts_with('~') => Err(format!("{text} lies outside the workspace")),
+        WordKind::Literal if call.scope.roots.contains(&join_path(call.cwd, text)) => Ok(()),
+        WordKind::Literal => edits::ordinary(call, &join_path(call.cwd, text), text),
+        WordKind::Glob => edits::pattern(call, word),
+        WordKind::Single | WordKind::Unknown => {
+            Err(format!("which files {text} names is only known to the shell"))
+        }
+    }
+}
+
+/// The archive that is made, the folder that is filled, the members that are taken out.
+fn tar(call: Call<'_>) -> Result<Vec<Place>, String> {
+    const VALUED: &str = "bTXgKNVILFH";
+    let says = |letters: &str, long: &[&str]| {
+        call.words.iter().enumerate().skip(1).filter_map(|(at, word)| Some((at, word.known()?))).any(
+            |(at, text)| match text.strip_prefix("--") {
+                Some(_) => long.iter().any(|long| long.starts_with(text) || text.starts_with(long)),
+                None => (at == 1 || text.starts_with('-')) && text.contains(|c| letters.contains(c)),
+            },
+        )
+    };
+    let creates = says("cruA", &["--create", "--append", "--update", "--catenate", "--concatenate"]);
+    let extracts = says("x", &["--extract", "--get"]);
+    let writer = Writer {
+        names: &["tar"],
+        files: if extracts { Files::Every } else { Files::None },
+        valued: if creates { VALUED } else { "bTXgKNVILFHf" },
+        targets: if creates { "Cf" } else { "C" },
+        long_valued: &["--exclude", "--exclude-from", "--files-from", "--transform", "--xform", "--file"],
+        long_targets: if creates { &["--directory", "--file"] } else { &["--directory", "--one-top-level"] },
+        unless: "",
+        only_with: "",
+    };
+    // `tar xfC a.tar folder`: without a dash, the values follow in the order of the letters.
+    let bundled = call.words.get(1).and_then(Word::known).filter(|text| !text.starts_with('-'));
+    let values: Vec<char> = bundled
+        .unwrap_or_default()
+        .chars()
+        .filter(|c| *c == 'f' || *c == 'C' || VALUED.contains(*c))
+        .collect();
+    let start = if bundled.is_some() { 2 } else { 1 };
+    let mut places: Vec<Place> = Vec::new();
+    for (offset, letter) in values.iter().enumerate() {
+        let at = start + offset;
+        let written = *letter == 'C' || *letter == 'f' && creates;
+        places.extend(call.words.get(at).filter(|_| written).map(|word| Place { at, word: word.clone() }));
+    }
+    let skipped = start + values.len();
+    let rest: Vec<Word> = call.words.iter().take(1).chain(call.words.iter().skip(skipped)).cloned().collect();
+    let given = read(Call { words: &rest, ..call }, &writer)?;
+    let all = given.targets.into_iter().chain(given.operands.into_iter().filter(|_| extracts));
+    places.extend(all.map(|place| Place { at: place.at + skipped - 1, ..place }));
+    Ok(places)
+}
+
+/// The files of `sed -i`, and those that a script names.
+fn sed(call: Call<'_>) -> Result<Vec<Place>, String> {
+    let writer = Writer::options("efl", &["--expression", "--file", "--line-length"]);
+    let mut scripts = following(call, &["-e", "--expression"]);
+    scripts.extend(values_behind(call, &["--expression="]));
+    let from_file =
+        call.words.iter().any(|word| word.text.starts_with("-f") || word.text.starts_with("--fi"));
+    let mut operands = read(call, &writer)?.operands;
+    if scripts.is_empty() && !from_file && !operands.is_empty() {
+        scripts.push(operands.remove(0));
+    }
+    let in_place = expressions::edits_in_place(call.words.get(1..).unwrap_or_default())
+        || call.words.iter().any(|word| word.text.starts_with("--i"));
+    operands.retain(|_| in_place);
+    for script in scripts {
+        let files = script.word.known().map(expressions::files_of_sed).unwrap_or_default();
+        operands.extend(files.into_iter().map(|file| Place { at: script.at, word: Word::literal(file) }));
+    }
+    Ok(operands)
+}

@@ -1,0 +1,167 @@
+//! Whether a command's words name, or may name, a path that a rule restricts.
+
+use std::path::Path;
+
+use charla_proto::text::join_path;
+use charla_proto::{Word, WordKind};
+use globset::GlobSet;
+
+use super::Scope;
+use super::commands::{self, GitShows, Operands};
+use super::matching::Match;
+
+/// Programs whose first word is a command of theirs, never a path.
+const WITH_COMMANDS: [&str; 22] = [
+    "cargo",
+    "npm",
+    "npx",
+    "pnpm",
+    "yarn",
+    "bun",
+    "deno",
+    "go",
+    "pip",
+    "pip3",
+    "uv",
+    "poetry",
+    "docker",
+    "podman",
+    "kubectl",
+    "helm",
+    "terraform",
+    "gh",
+    "rustup",
+    "dotnet",
+    "systemctl",
+    "brew",
+];
+
+/// What a rule restricts, where it holds.
+pub(super) struct Restriction<'a> {
+    pub(super) globs: &'a GlobSet,
+    pub(super) patterns: &'a [String],
+    pub(super) scope: &'a Scope,
+}
+
+/// How far a command goes with a path that it is given.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reach {
+    /// It tells its name.
+    Name,
+    /// It opens that file.
+    Itself,
+    /// It goes through everything below, or may.
+    Below,
+}
+
+impl Restriction<'_> {
+    /// Whether `words`, run in `cwd`, are about what is restricted. Of a carrier, what it starts is judged by itself.
+    pub(super) fn touched_by(&self, words: &[Word], cwd: &Path, carrier: bool) -> Match {
+        let name = commands::base_name(words).unwrap_or_default();
+        let operands = commands::operands_of(name);
+        if operands == Some(Operands::Nothing) {
+            return Match::No;
+        }
+        let rest = words.get(1..).unwrap_or_default();
+        if rest.iter().any(|word| self.names(word, cwd)) {
+            return Match::Yes;
+        }
+        match name {
+            _ if carrier => Match::No,
+            "git" => self.touched_by_git(words, cwd),
+            "rg" if self.scope.may_reach(self.patterns, cwd) => Match::Maybe,
+            _ => {
+                let first = rest.first().filter(|_| WITH_COMMANDS.contains(&name));
+                let sought = commands::sought(words);
+                let no_path = sought.into_iter().chain(first);
+                self.any(rest, &no_path.collect::<Vec<_>>(), cwd, reach_of(name, rest))
+            }
+        }
+    }
+
+    /// True when a word says the path itself, alone or in a part.
+    fn names(&self, word: &Word, cwd: &Path) -> bool {
+        let Some(text) = word.known() else { return false };
+        let mut parts = text.split(['=', ':', '@']).chain([text]);
+        parts.any(|part| !part.is_empty() && self.scope.restricted_by(self.globs, &join_path(cwd, part)))
+    }
+
+    /// Whether one of the words may turn out to name it; those of `no_path` name none.
+    fn any(&self, words: &[Word], no_path: &[&Word], cwd: &Path, reach: Reach) -> Match {
+        let may = |word: &&Word| match word.kind {
+            WordKind::Single | WordKind::Unknown => true,
+            _ if no_path.iter().any(|known| std::ptr::eq(*known, *word)) => false,
+            WordKind::Literal => reach != Reach::Name && self.is_reached(word, cwd, reach),
+            WordKind::Glob => self.may_match(&join_path(cwd, &word.text), reach),
+        };
+        if words.iter().any(|word| may(&word)) { Match::Maybe } else { Match::No }
+    }
+
+    /// True for a word with which it may be reached. An option is none, unless it has a value.
+    fn is_reached(&self, word: &Word, cwd: &Path, reach: Reach) -> bool {
+        let path = match word.text.split_once('=') {
+            Some((option, value)) if option.starts_with('-') => value,
+            None if word.text.starts_with('-') && word.text.len() > 1 && !word.text.contains('/') => {
+                return false;
+            }
+            _ => word.text.as_str(),
+        };
+        self.may_match(&join_path(cwd, path), reach)
+    }
+
+    fn may_match(&self, path: &Path, reach: Reach) -> bool {
+        match reach {
+            Reach::Name | Reach::Itself => self.scope.may_name(self.patterns, path),
+            Reach::Below => self.scope.may_reach(self.patterns, path),
+        }
+    }
+
+    /// Git shows files that no word names: all that it tracks, unless paths behind `--` say which.
+    fn touched_by_git(&self, words: &[Word], cwd: &Path) -> Match {
+        let unknown = |word: &Word| matches!(word.kind, WordKind::Single | WordKind::Unknown);
+        if words.iter().any(unknown) {
+            return Match::Maybe;
+        }
+        let rest = words.get(1..).unwrap_or_default();
+        match commands::git_shows(words) {
+            GitShows::Names => self.any(rest, &rest.iter().collect::<Vec<_>>(), cwd, Reach::Name),
+            GitShows::Contents { paths } => {
+                let plain = |word: &Word| {
+                    word.known()
+                        .is_some_and(|text| !text.starts_with(':') && !text.contains(['*', '?', '[', '\\']))
+                };
+                let reached = match !paths.is_empty() && paths.iter().all(plain) {
+                    true => paths.iter().any(|word| self.is_reached(word, cwd, Reach::Below)),
+                    false => self.is_in_workspace(cwd),
+                };
+                if reached { Match::Maybe } else { Match::No }
+            }
+            GitShows::Unknown { subcommand } => {
+                let first: Vec<&Word> = words.get(subcommand).into_iter().collect();
+                self.any(rest, &first, cwd, Reach::Below)
+            }
+        }
+    }
+
+    /// True where it may lie in the workspace that a command in `cwd` works in.
+    fn is_in_workspace(&self, cwd: &Path) -> bool {
+        let around = self.scope.roots.iter().filter(|root| cwd.starts_with(root));
+        around.map(|root| root.as_path()).chain([cwd]).any(|root| self.scope.may_reach(self.patterns, root))
+    }
+}
+
+fn reach_of(name: &str, words: &[Word]) -> Reach {
+    let recursive = |word: &Word| {
+        let short = word.text.strip_prefix('-').filter(|letters| !letters.starts_with('-'));
+        short.is_some_and(|letters| letters.contains(['r', 'R', 'd']))
+            || ["--r", "--d"].iter().any(|long| word.text.starts_with(long))
+    };
+    match commands::operands_of(name) {
+        // In folders it compares what they hold.
+        _ if name == "diff" => Reach::Below,
+        _ if matches!(name, "grep" | "egrep" | "fgrep") && words.iter().any(recursive) => Reach::Below,
+        Some(Operands::Names) => Reach::Name,
+        Some(Operands::Contents | Operands::Patterned) => Reach::Itself,
+        Some(Operands::Nothing) | None => Reach::Below,
+    }
+}

@@ -1,0 +1,165 @@
+//! What a rule about paths makes of command lines: those that may touch such a path ask, others do not.
+
+use charla_core::policy::Decision;
+use charla_proto::ApprovalMode;
+use charla_tools::shell;
+
+use super::{place, user_rules};
+
+fn decision(pattern: &str, line: &str, mode: ApprovalMode) -> Decision {
+    let rule = format!("[[rule]]\ntool = \"*\"\npath = \"{pattern}\"\ndecision = \"deny\"\n");
+    Decision::from(&user_rules(&rule).explain(&shell::plan(line, &place()), mode).verdict)
+}
+
+/// Git that shows what tracked files hold, by no word that names them.
+const SHOWING: [&str; 40] = [
+    "git show",
+    "git show HEAD",
+    "git show HEAD~2",
+    "git --no-pager show HEAD",
+    "git -C src show HEAD",
+    "cd src && git show HEAD",
+    "git log -p",
+    "git log -p -3 --stat",
+    "git log --patch",
+    "git log -u",
+    "git log -U3",
+    "git log -S word",
+    "git log -Sword --oneline",
+    "git log -G word",
+    "git log -L 1,5:src/a.rs",
+    "git log --cc",
+    "git log -c",
+    "git log --word-diff",
+    "git log --color-words",
+    "git reflog -p",
+    "git whatchanged -p",
+    "git diff",
+    "git diff HEAD~1",
+    "git diff --cached",
+    "git diff main...HEAD",
+    "git diff --stat -p",
+    "git diff HEAD -- '*.txt'",
+    "git diff HEAD -- :/",
+    "git diff HEAD -- .",
+    "git diff-tree -p HEAD",
+    "git diff-index -p HEAD",
+    "git grep word",
+    "git grep -l word",
+    "git cat-file -p HEAD",
+    "git blame src/a.rs",
+    "git annotate src/a.rs",
+    "git stash show -p",
+    "git archive HEAD",
+    "git format-patch -1 --stdout",
+    "git status -v",
+];
+
+#[test]
+fn git_that_shows_contents_may_show_what_is_denied() {
+    for line in SHOWING {
+        for pattern in ["secrets/**", "**/private/**", "*.key"] {
+            for mode in [ApprovalMode::Default, ApprovalMode::Yolo] {
+                assert_eq!(decision(pattern, line, mode), Decision::Ask, "{pattern}: {line}");
+            }
+        }
+        let elsewhere = decision("~/vault/**", line, ApprovalMode::Yolo);
+        assert_eq!(elsewhere, Decision::Allow, "{line}");
+    }
+}
+
+#[test]
+fn a_content_that_is_named_is_denied() {
+    for line in [
+        "git show HEAD:secrets/a",
+        "git diff HEAD -- secrets/a",
+        "git log -p -- secrets/a",
+        "git add secrets/a",
+    ] {
+        assert_eq!(decision("secrets/**", line, ApprovalMode::Yolo), Decision::Deny, "{line}");
+    }
+}
+
+#[test]
+fn lines_that_touch_no_such_path_are_free() {
+    for line in [
+        "git status",
+        "git status --short",
+        "git log",
+        "git log --oneline -5",
+        "git log --stat --author=me",
+        "git log --format=%H -1",
+        "git log -3 --name-only",
+        "git diff --stat",
+        "git diff --name-only HEAD~1",
+        "git diff --shortstat",
+        "git show --stat HEAD",
+        "git show -s HEAD",
+        "git branch -a",
+        "git rev-parse HEAD",
+        "git ls-files",
+        "git tag -l",
+        "git stash list",
+        "git reflog",
+        "git cat-file -t HEAD",
+        "cat README.md",
+        "cat -n src/main.rs src/lib.rs",
+        "cat *.md",
+        "head -20 src/*.rs",
+        "tail -n 5 build.log",
+        "grep -n foo README.md",
+        "grep foo *.md",
+        "sed -n '1,20p' src/main.rs",
+        "awk '{print $1}' data.txt",
+        "jq .name package.json",
+        "sort names.txt | uniq -c",
+        "wc -l src/*.rs",
+        "ls -la src",
+        "find . -name '*.rs'",
+        "timeout 5 cat README.md",
+        "env LANG=C sort names.txt",
+        "cd src && cat main.rs",
+    ] {
+        for pattern in ["**/private/**", "secrets/**", "**/*.key"] {
+            assert_eq!(decision(pattern, line, ApprovalMode::Default), Decision::Allow, "{pattern}: {line}");
+        }
+    }
+    for line in ["git diff HEAD -- src/a.rs", "git diff -- docs", "git log -p -- src docs"] {
+        assert_eq!(decision("secrets/**", line, ApprovalMode::Default), Decision::Allow, "{line}");
+        assert_eq!(decision("**/private/**", line, ApprovalMode::Default), Decision::Ask, "{line}");
+    }
+    for line in ["cargo build --release", "npm install", "make", "docker ps"] {
+        assert_eq!(decision("**/private/**", line, ApprovalMode::Yolo), Decision::Allow, "{line}");
+    }
+}
+
+#[test]
+fn lines_that_may_touch_such_a_path_ask_and_those_that_do_are_denied() {
+    for (line, expected) in [
+        ("cat x/private/a", Decision::Deny),
+        ("cat private/a", Decision::Deny),
+        ("cat < x/private/a", Decision::Deny),
+        ("cat x/private/*", Decision::Ask),
+        ("cat */*/a", Decision::Ask),
+        ("cat p*/a", Decision::Ask),
+        ("cat $x", Decision::Ask),
+        ("cat \"$x\"", Decision::Ask),
+        ("grep -rn foo .", Decision::Ask),
+        ("grep -rn foo src", Decision::Ask),
+        ("grep --recursive foo src", Decision::Ask),
+        ("rg foo", Decision::Ask),
+        ("rg foo src", Decision::Ask),
+        ("diff -r a b", Decision::Ask),
+        ("diff a b", Decision::Ask),
+        ("find . -type f -exec cat {} +", Decision::Ask),
+        ("find src | xargs cat", Decision::Ask),
+        ("tar c src", Decision::Ask),
+        ("cp -r src out", Decision::Ask),
+        ("cd private && cat a", Decision::Deny),
+        ("timeout 5 cat x/private/a", Decision::Deny),
+        ("tar -c --directory=src .", Decision::Ask),
+        ("python3 x.py src", Decision::Ask),
+    ] {
+        assert_eq!(decision("**/private/**", line, ApprovalMode::Yolo), expected, "{line}");
+    }
+}
